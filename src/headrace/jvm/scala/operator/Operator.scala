@@ -1,0 +1,73 @@
+package headrace.operator
+
+import headrace.state.State
+import org.apache.spark.sql.catalyst.expressions.UnsafeRow
+
+/** One input row. The instance is reused: `row` and `ord` are valid until the next one is taken. */
+final class Input {
+  var side: Byte = 0
+
+  /** Event time in micros; `Input.NoTime` where the row has none. */
+  var time: Long = Input.NoTime
+
+  /** Order-preserving bytes of time, side and columns; null where no order was asked for. */
+  var ord: Array[Byte] = _
+  var weight: Long = 1L
+  var row: UnsafeRow = _
+}
+
+object Input {
+  val NoTime: Long = Long.MinValue
+}
+
+/** What a task knows of its epoch. `watermark` in micros (0: none yet), `now` the processing time in micros, `lastEvent` in micros. */
+final case class Epoch(watermark: Long, now: Long, flushing: Boolean, lastEvent: Long)
+
+/** Where an operator's rows and counts go. */
+trait Out {
+
+  /** Sends a row to the operator's output number `output`. The row is consumed (copied or routed) before this returns. */
+  def emit(output: Int, row: UnsafeRow, time: Long): Unit
+
+  /** The place in what this step has emitted so far. */
+  def mark(): Int
+
+  /** Forgets what was emitted since `mark`. */
+  def reset(mark: Int): Unit
+
+  /** Counts under one of the `Counts` metrics, for the input with this side. */
+  def count(side: Int, metric: Int, n: Long): Unit
+}
+
+/** The metrics an operator counts per input. Over a run, in = handled + late + dead + held. */
+object Counts {
+  val Handled = 0
+  val Late = 1
+  val Dead = 2
+  val Held = 3
+  val In = 4
+  val names: Array[String] = Array("handled", "late", "dead", "held", "in")
+}
+
+/** Rows of one key and due items in, rows out. It knows nothing of Spark's streaming.
+  *
+  * An instance serves one task at a time and is pooled: `open` begins a task, then for each key `start` and `step` until it says false.
+  */
+trait Operator {
+  def open(epoch: Epoch): Unit
+
+  /** Begins with one key. No rows: the key was woken by its alarm. `key` is valid until the key is finished. */
+  def start(key: UnsafeRow, rows: Iterator[Input], state: State, out: Out): Unit
+
+  /** Handles at most one row or due item; false when the key is finished and its state written. */
+  def step(): Boolean
+}
+
+/** A bound operator as it travels to the executors: data only. Each task runs an instance made there. */
+trait OperatorSpec extends Serializable {
+
+  /** The names of the outputs, in the order that `Out.emit` counts them. */
+  def outputs: Seq[String]
+
+  def instance(): Operator
+}

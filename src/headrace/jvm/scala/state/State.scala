@@ -1,0 +1,29 @@
+package headrace.state
+
+/** Point access to the state of one (operator, key): get, put and remove of bytes by part. There is nothing else: no scan, no list, no map.
+  *
+  * Part 0 holds an operator's cells, part 1 its queue of held rows. An array handed out or taken in belongs to the receiver.
+  */
+trait State {
+
+  /** The bytes of `part`, or null if there are none. */
+  def get(part: Int): Array[Byte]
+
+  def put(part: Int, value: Array[Byte]): Unit
+
+  def remove(part: Int): Unit
+
+  /** Wakes this key when time has reached `next` (micros; `State.Never` for no alarm). `was` is what the last call for this key asked for:
+    * an alarm whose millisecond stays the same is left alone.
+    */
+  def alarm(was: Long, next: Long): Unit
+}
+
+object State {
+  val Cells = 0
+  val Queue = 1
+  val Parts = 2
+
+  /** The time of an alarm that never rings. */
+  val Never: Long = Long.MaxValue
+}
