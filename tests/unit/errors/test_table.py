@@ -1,0 +1,73 @@
+"""One table of error codes: each has a page and a test of its whole text (the convention is in this package's docstring)."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from headrace.errors import CODES
+
+ROOT = Path(__file__).resolve().parents[3]
+PAGES = ROOT / "docs" / "errors"
+NOT_CODES = {"index", "README"}
+
+
+def _constant(node: ast.expr) -> str | None:
+    """The text of a string, of an f-string as far as it begins constant, or of either joined with +."""
+    if isinstance(node, ast.Constant) and isinstance(node.value, str):
+        return node.value
+    if isinstance(node, ast.JoinedStr) and node.values:
+        return _constant(node.values[0])
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
+        return _constant(node.left)
+    return None
+
+
+def _checked(tree: ast.AST) -> Iterator[str]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call) and node.args:
+            called = node.func.id if isinstance(node.func, ast.Name) else node.func.attr if isinstance(node.func, ast.Attribute) else ""
+            text = _constant(node.args[0]) if called == "check_error" else None
+            code = re.match(r"\s*([A-Z][A-Z0-9_]*): ", text) if text else None
+            if code:
+                yield code[1]
+
+
+def tested_codes() -> dict[str, set[str]]:
+    """Code -> the test files that compare its whole text."""
+    found: dict[str, set[str]] = {}
+    for file in (ROOT / "tests").rglob("*.py"):
+        for code in _checked(ast.parse(file.read_text(encoding="utf-8"))):
+            found.setdefault(code, set()).add(str(file.relative_to(ROOT)))
+    return found
+
+
+def pages() -> set[str]:
+    return {page.stem for page in PAGES.glob("*.md")} - NOT_CODES
+
+
+def test_every_code_has_a_test_of_its_whole_text() -> None:
+    assert sorted(set(CODES) - set(tested_codes())) == []
+
+
+def test_every_code_that_is_tested_exists() -> None:
+    assert {code: files for code, files in tested_codes().items() if code not in CODES} == {}
+
+
+def test_every_code_has_a_page() -> None:
+    assert sorted(set(CODES) - pages()) == []
+
+
+def test_every_page_has_a_code() -> None:
+    assert sorted(pages() - set(CODES)) == []
+
+
+def test_every_page_says_what_happened_and_how_to_cure_it() -> None:
+    wrong = []
+    for code in sorted(pages()):
+        text = (PAGES / f"{code}.md").read_text(encoding="utf-8")
+        if not text.startswith(f"# {code}\n") or "\n## Why\n" not in text or "\n## Cure\n" not in text:
+            wrong.append(code)
+    assert wrong == []
