@@ -1,0 +1,1 @@
+"""headrace keeps results up to date."""

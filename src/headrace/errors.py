@@ -1,0 +1,204 @@
+"""Errors: one table of stable codes, whose fault each is, and the user's line.
+
+Every error text reads: code and message, the place, a hint that cures it, the page that explains it.
+"""
+
+from __future__ import annotations
+
+import linecache
+import sys
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+PACKAGE = str(Path(__file__).parent) + "/"
+
+
+@dataclass(frozen=True)
+class Site:
+    """A place in the user's code.
+
+    >>> str(Site("job.py", 12, 'charges.filter("amount > 3")'))
+    'job.py:12'
+    """
+
+    file: str
+    line: int
+    text: str = ""
+
+    def __str__(self) -> str:
+        return f"{shown_path(self.file)}:{self.line}"
+
+    @classmethod
+    def parse(cls, text: str) -> Site:
+        """The site that `str(site)` printed; the line's text is read again where the file is still there."""
+        file, _, line = text.rpartition(":")
+        number = int(line) if line.isdigit() else 0
+        return cls(file or text, number, linecache.getline(file, number).strip() if file else "")
+
+
+def here() -> Site | None:
+    """The innermost line outside this package: the one its user wrote."""
+    frame = sys._getframe(1)
+    while frame is not None and frame.f_code.co_filename.startswith(PACKAGE):
+        if frame.f_back is None:
+            return None
+        frame = frame.f_back
+    file, line = frame.f_code.co_filename, frame.f_lineno
+    return Site(file, line, linecache.getline(file, line, frame.f_globals).strip())
+
+
+def shown_path(file: str) -> str:
+    """A path as a person wants to read it: from the current folder where it lies below, a notebook's cell by that name."""
+    if "ipykernel_" in file:
+        return "cell"
+    if file.startswith("<") or not Path(file).is_absolute():
+        return file
+    try:
+        return str(Path(file).relative_to(Path.cwd()))
+    except (ValueError, OSError):
+        return file
+
+
+class HeadraceError(Exception):
+    """Base of all errors of headrace: `code`, `fault`, `message`, `hint`, `site` and `also` (further errors found with it).
+
+    `HeadraceError("UNKNOWN_COLUMN", ...)` makes the kind that the table names (here a PlanError).
+
+    >>> print(HeadraceError("UNKNOWN_COLUMN", "no column `amout` in charges", hint="did you mean `amount`?"))
+    UNKNOWN_COLUMN: no column `amout` in charges
+      hint: did you mean `amount`?
+      page: docs/errors/UNKNOWN_COLUMN.md
+    """
+
+    def __new__(cls, code: str, *args: Any, **keywords: Any) -> HeadraceError:
+        kind = KINDS[CODES[code].kind]
+        if not issubclass(kind, cls):
+            raise TypeError(f"{code} is a {kind.__name__}, not a {cls.__name__}")
+        return super().__new__(kind)
+
+    def __init__(
+        self,
+        code: str,
+        message: str,
+        *,
+        hint: str | None = None,
+        site: Site | None = None,
+        cause: BaseException | None = None,
+        also: Iterable[HeadraceError] = (),
+    ) -> None:
+        super().__init__(code, message)
+        self.code = code
+        self.message = message
+        self.hint = hint
+        self.site = site
+        self.also = tuple(also)
+        if cause is not None:
+            self.__cause__ = cause
+
+    @property
+    def fault(self) -> str:
+        """Whose fault it was: "user", "input", "environment" or "headrace"."""
+        return CODES[self.code].fault
+
+    @property
+    def page(self) -> str:
+        return f"docs/errors/{self.code}.md"
+
+    @property
+    def exit_code(self) -> int:
+        """What the command line ends with."""
+        return EXIT_CODES[self.fault]
+
+    def __str__(self) -> str:
+        lines = [f"{self.code}: {self.message}"]
+        if self.site is not None:
+            lines.append(f"  at {self.site}: {self.site.text}" if self.site.text else f"  at {self.site}")
+        if self.hint:
+            first, *rest = self.hint.split("\n")
+            lines.append(f"  hint: {first}")
+            lines.extend(f"        {line}" for line in rest)
+        lines.append(f"  page: {self.page}")
+        lines.extend("\n" + str(other) for other in self.also)
+        return "\n".join(lines)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _rebuild, (self.code, self.message, self.hint, self.site, self.also)
+
+    def to_json(self) -> dict[str, Any]:
+        """The error as data, for the command line and pages."""
+        return {
+            "code": self.code,
+            "fault": self.fault,
+            "message": self.message,
+            "hint": self.hint,
+            "site": None if self.site is None else {"place": str(self.site), "text": self.site.text},
+            "page": self.page,
+            "also": [other.to_json() for other in self.also],
+        }
+
+
+def _rebuild(code: str, message: str, hint: str | None, site: Site | None, also: tuple[HeadraceError, ...]) -> HeadraceError:
+    return HeadraceError(code, message, hint=hint, site=site, also=also)
+
+
+class PlanError(HeadraceError):
+    """The pipeline as described cannot be built."""
+
+
+class SchemaError(HeadraceError):
+    """A type, schema or value does not fit."""
+
+
+class ProgramError(HeadraceError):
+    """A state program cannot be traced or checked."""
+
+
+class ConfigError(HeadraceError):
+    """Settings, or what is installed, are not enough."""
+
+
+class CheckpointError(HeadraceError):
+    """What is stored with a job does not allow this run."""
+
+
+class ConnectorError(HeadraceError):
+    """A source or sink cannot be used as asked."""
+
+
+class RunError(HeadraceError):
+    """A run failed."""
+
+
+KINDS: dict[str, type[HeadraceError]] = {
+    kind.__name__: kind for kind in (PlanError, SchemaError, ProgramError, ConfigError, CheckpointError, ConnectorError, RunError)
+}
+
+# By whose fault a command failed; 2 is kept free because command line parsers use it for their own complaints.
+EXIT_CODES = {"user": 1, "input": 3, "environment": 4, "headrace": 5}
+
+
+class Code(NamedTuple):
+    """One row of the table."""
+
+    kind: str
+    fault: str
+    title: str
+
+
+# One row per code, by the package that raises it. A code never changes its meaning; a page docs/errors/CODE.md explains it.
+CODES: dict[str, Code] = {
+    # schema
+    "BAD_DURATION": Code("SchemaError", "user", "a duration that cannot be read"),
+    "BAD_TYPE": Code("SchemaError", "user", "a schema or type that cannot be read"),
+    "BAD_VALUE": Code("SchemaError", "user", "a Python value that does not fit its column's type"),
+    "UNKNOWN_TIME_ZONE": Code("SchemaError", "user", "a time zone that does not exist"),
+    # expr
+    "BAD_LITERAL": Code("PlanError", "user", "a Python value that has no literal"),
+    "NOT_AN_AGGREGATE": Code("PlanError", "user", "a modifier of functions used on something else"),
+    "NULL_COMPARISON": Code("PlanError", "user", "a comparison with None"),
+    "TRACED_BOOL": Code("PlanError", "user", "Python asked a column for a truth value"),
+    "TRACED_VALUE": Code("PlanError", "user", "Python asked a column for its value"),
+    "UNKNOWN_METHOD": Code("PlanError", "user", "a method that columns do not have"),
+}

@@ -1,0 +1,25 @@
+"""Columns: handles whose operators build Spark SQL text."""
+
+from headrace.expr.build import case, col, columns_of, expr, lit, of_text, of_value, struct
+from headrace.expr.column import Call, Column
+from headrace.expr.expression import Expression, of
+from headrace.expr.functions import Functions, f
+from headrace.expr.literal import literal
+
+__all__ = [
+    "Call",
+    "Column",
+    "Expression",
+    "Functions",
+    "case",
+    "col",
+    "columns_of",
+    "expr",
+    "f",
+    "lit",
+    "literal",
+    "of",
+    "of_text",
+    "of_value",
+    "struct",
+]

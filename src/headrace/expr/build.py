@@ -1,0 +1,82 @@
+"""What users call to make columns."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import Any
+
+from headrace.errors import here
+from headrace.expr.column import ATOM, Column, inside, made, operand, sql
+from headrace.expr.expression import Expression
+from headrace.expr.literal import text_literal
+from headrace.syntax import quote, split_alias
+
+of_text = sql
+of_value = operand
+
+
+def col(name: str) -> Column:
+    """The column of a name, whatever characters the name has.
+
+    >>> import headrace as hr
+    >>> hr.col("amount") > 500
+    <Column amount > 500>
+    >>> hr.col("two words")
+    <Column `two words`>
+    """
+    return Column(Expression(quote(name), (name,), here()), ATOM)
+
+
+def lit(value: Any) -> Column:
+    """A Python value as a constant column: int, float, Decimal, str, bool, bytes, date, datetime, timedelta, list, dict, None.
+
+    >>> import headrace as hr
+    >>> hr.f.concat("city", hr.lit(", "), "country")
+    <Column concat(city, ', ', country)>
+    """
+    return operand(value)
+
+
+def expr(text: str) -> Column:
+    """Any Spark SQL expression.
+
+    >>> import headrace as hr
+    >>> hr.expr("amount * 2 AS twice")
+    <Column amount * 2 AS twice>
+    """
+    written, alias = split_alias(text)
+    column = sql(written)
+    return Column(replace(column._expression, alias=alias), column._binds) if alias else column
+
+
+def struct(**columns: Column | str) -> Column:
+    """A struct of named columns.
+
+    >>> import headrace as hr
+    >>> hr.struct(card="card", cents=hr.col("amount") * 100)
+    <Column named_struct('card', card, 'cents', amount * 100)>
+    """
+    given = {name: sql(value) for name, value in columns.items()}
+    items = ", ".join(f"{text_literal(name)}, {column._expression.text}" for name, column in given.items())
+    return made(f"named_struct({items})", ATOM, *given.values())
+
+
+def case(*branches: tuple[Column | str, Any], otherwise: Any = None) -> Column:
+    """The value of the first condition that is true. A text as a value is a literal.
+
+    >>> import headrace as hr
+    >>> hr.case((hr.col("amount") > 500, "large"), otherwise="small")
+    <Column CASE WHEN amount > 500 THEN 'large' ELSE 'small' END>
+    """
+    given = [(sql(condition), operand(value)) for condition, value in branches]
+    last = operand(otherwise)
+    whens = " ".join(f"WHEN {condition._expression.text} THEN {value._expression.text}" for condition, value in given)
+    return made(f"CASE {whens} ELSE {inside(last, 0)} END", ATOM, *(column for pair in given for column in pair), last)
+
+
+def columns_of(columns: Iterable[Column | str], named: dict[str, Column | str]) -> tuple[Expression, ...]:
+    """What a verb was given as expressions, each with its name: its alias, else the column it names, else its text."""
+    found = [expr(column) if isinstance(column, str) else sql(column) for column in columns]
+    found += [sql(column).alias(name) for name, column in named.items()]
+    return tuple(column._expression for column in found)

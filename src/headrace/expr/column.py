@@ -1,0 +1,341 @@
+"""Column: a handle on an expression whose operators build text and never compute."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from difflib import get_close_matches
+from typing import Any, NoReturn
+
+from headrace.errors import PlanError, Site, here
+from headrace.expr.expression import Expression, of
+from headrace.expr.literal import literal
+from headrace.syntax import quote
+
+# How tightly an operator binds; an operand that binds less gets parentheses.
+ANY, OR, AND, NOT, COMPARE, SUM, PRODUCT, SIGN, ATOM = range(9)
+
+
+@dataclass(frozen=True)
+class Call:
+    """The parts of a function call, so that `.where`, `.distinct` and `.over` can print it anew."""
+
+    name: str
+    arguments: tuple[str, ...]
+    distinct: bool = False
+    where: str | None = None
+
+    @property
+    def text(self) -> str:
+        arguments = ", ".join(self.arguments)
+        text = f"{self.name}({'DISTINCT ' if self.distinct else ''}{arguments})"
+        return f"{text} FILTER (WHERE {self.where})" if self.where else text
+
+
+class Column:
+    """A column, or what was made of columns. Operators build Spark SQL text.
+
+    >>> import headrace as hr
+    >>> hr.col("amount") * 2 > 500
+    <Column amount * 2 > 500>
+    >>> (hr.col("country") == "SE") & ~hr.col("closed")
+    <Column country = 'SE' AND NOT closed>
+    >>> hr.col("place").city.alias("city")
+    <Column place.city AS city>
+
+    A text on the right of an operator is a literal; `hr.expr` makes SQL of it.
+    """
+
+    __slots__ = ("_binds", "_call", "_expression")
+    _expression: Expression
+    _binds: int
+    _call: Call | None
+    __hash__ = None  # type: ignore[assignment]  # == builds, so a column cannot be found again in a set
+
+    def __init__(self, expression: Expression, binds: int = ANY, call: Call | None = None) -> None:
+        self._expression = expression
+        self._binds = binds
+        self._call = call
+
+    def __repr__(self) -> str:
+        name = self._expression.alias
+        return f"<Column {self._expression.text} AS {quote(name)}>" if name else f"<Column {self._expression.text}>"
+
+    # operators
+
+    def __add__(self, other: Any) -> Column:
+        return binary(self, "+", other, SUM)
+
+    def __radd__(self, other: Any) -> Column:
+        return binary(other, "+", self, SUM)
+
+    def __sub__(self, other: Any) -> Column:
+        return binary(self, "-", other, SUM)
+
+    def __rsub__(self, other: Any) -> Column:
+        return binary(other, "-", self, SUM)
+
+    def __mul__(self, other: Any) -> Column:
+        return binary(self, "*", other, PRODUCT)
+
+    def __rmul__(self, other: Any) -> Column:
+        return binary(other, "*", self, PRODUCT)
+
+    def __truediv__(self, other: Any) -> Column:
+        return binary(self, "/", other, PRODUCT)
+
+    def __rtruediv__(self, other: Any) -> Column:
+        return binary(other, "/", self, PRODUCT)
+
+    def __mod__(self, other: Any) -> Column:
+        return binary(self, "%", other, PRODUCT)
+
+    def __rmod__(self, other: Any) -> Column:
+        return binary(other, "%", self, PRODUCT)
+
+    def __neg__(self) -> Column:
+        return made(f"-{inside(self, ATOM)}", SIGN, self)
+
+    def __eq__(self, other: object) -> Column:  # type: ignore[override]
+        return compare(self, "=", other)
+
+    def __ne__(self, other: object) -> Column:  # type: ignore[override]
+        return compare(self, "!=", other)
+
+    def __lt__(self, other: Any) -> Column:
+        return compare(self, "<", other)
+
+    def __le__(self, other: Any) -> Column:
+        return compare(self, "<=", other)
+
+    def __gt__(self, other: Any) -> Column:
+        return compare(self, ">", other)
+
+    def __ge__(self, other: Any) -> Column:
+        return compare(self, ">=", other)
+
+    def __and__(self, other: Any) -> Column:
+        return binary(self, "AND", other, AND)
+
+    def __rand__(self, other: Any) -> Column:
+        return binary(other, "AND", self, AND)
+
+    def __or__(self, other: Any) -> Column:
+        return binary(self, "OR", other, OR)
+
+    def __ror__(self, other: Any) -> Column:
+        return binary(other, "OR", self, OR)
+
+    def __invert__(self) -> Column:
+        return made(f"NOT {inside(self, NOT)}", NOT, self)
+
+    def __getitem__(self, index: Any) -> Column:
+        """An item of an array (counted from 0), the value of a map's key, or a field of a struct."""
+        key = operand(index)
+        return made(f"{inside(self, ATOM)}[{key._expression.text}]", ATOM, self, key)
+
+    def __getattr__(self, name: str) -> Column:
+        """A field of a struct."""
+        if name.startswith("_"):
+            raise AttributeError(name)
+        return made(f"{inside(self, ATOM)}.{quote(name)}", ATOM, self)
+
+    # methods
+
+    def cast(self, to: str) -> Column:
+        """As another type, given in Spark's DDL: `col("n").cast("decimal(10,2)")`."""
+        return made(f"CAST({self._expression.text} AS {to})", ATOM, self)
+
+    def alias(self, name: str) -> Column:
+        """The same under a name: `(col("a") + col("b")).alias("total")`."""
+        return Column(replace(self._expression, alias=name), self._binds, self._call)
+
+    def asc(self) -> Column:
+        """Ascending, nulls first, where an order is asked for."""
+        return made(f"{self._expression.text} ASC", ANY, self)
+
+    def desc(self) -> Column:
+        """Descending, nulls last, where an order is asked for."""
+        return made(f"{self._expression.text} DESC", ANY, self)
+
+    def is_null(self) -> Column:
+        """True where there is no value."""
+        return made(f"{inside(self, COMPARE + 1)} IS NULL", COMPARE, self)
+
+    def is_not_null(self) -> Column:
+        """True where there is a value."""
+        return made(f"{inside(self, COMPARE + 1)} IS NOT NULL", COMPARE, self)
+
+    def is_in(self, *values: Any) -> Column:
+        """True where it equals one of the values: `col("country").is_in("SE", "NO")`."""
+        if len(values) == 1 and isinstance(values[0], list | tuple | set | frozenset):
+            values = tuple(sorted(values[0], key=repr) if isinstance(values[0], set | frozenset) else values[0])
+        if not values:
+            return made("false", ATOM, self)
+        items = [operand(value) for value in values]
+        return made(f"{inside(self, COMPARE + 1)} IN ({', '.join(item._expression.text for item in items)})", COMPARE, self, *items)
+
+    def between(self, low: Any, high: Any) -> Column:
+        """True from `low` to `high`, both included."""
+        first, last = operand(low), operand(high)
+        return made(f"{inside(self, SUM)} BETWEEN {inside(first, SUM)} AND {inside(last, SUM)}", COMPARE, self, first, last)
+
+    def like(self, pattern: str) -> Column:
+        """True where the text has the pattern's form: % stands for any text, _ for one character."""
+        return made(f"{inside(self, COMPARE + 1)} LIKE {literal(pattern)}", COMPARE, self)
+
+    def where(self, condition: Column | str) -> Column:
+        """An aggregate over the rows that meet a condition: `hr.f.count().where("amount > 500")`."""
+        given = sql(condition)
+        return self._again("where", where=given._expression.text, others=(given,))
+
+    def distinct(self) -> Column:
+        """An aggregate that takes each value once: `hr.f.count("card").distinct()`."""
+        return self._again("distinct", distinct=True)
+
+    def over(
+        self, *, per: Column | str | Iterable[Column | str] = (), by: Column | str | Iterable[Column | str] = (), frame: str | None = None
+    ) -> Column:
+        """A window function: `hr.f.sum("amount").over(per="card", by="ts", frame="rows unbounded preceding")`."""
+        if self._call is None:
+            raise self._not_a_call("over")
+        partition, order = listed(per), listed(by)
+        parts = []
+        if partition:
+            parts.append("PARTITION BY " + ", ".join(item._expression.text for item in partition))
+        if order:
+            parts.append("ORDER BY " + ", ".join(item._expression.text for item in order))
+        if frame:
+            parts.append(frame)
+        return made(f"{self._call.text} OVER ({' '.join(parts)})", ATOM, self, *partition, *order)
+
+    def _again(self, method: str, *, where: str | None = None, distinct: bool = False, others: tuple[Column, ...] = ()) -> Column:
+        call = self._call
+        if call is None:
+            raise self._not_a_call(method)
+        if where and call.where:
+            where = f"({call.where}) AND ({where})"
+        call = replace(call, where=where or call.where, distinct=distinct or call.distinct)
+        column = made(call.text, ATOM, self, *others)
+        return Column(replace(column._expression, alias=self._expression.alias), ATOM, call)
+
+    def _not_a_call(self, method: str) -> PlanError:
+        return PlanError(
+            "NOT_AN_AGGREGATE",
+            f".{method}() follows a function, and this is `{self._expression.text}`",
+            hint=f'write it at the function: hr.f.sum("amount").{method}(...)',
+            site=here(),
+        )
+
+    # what Python asks and a column cannot answer
+
+    def __bool__(self) -> NoReturn:
+        site = here()
+        raise PlanError(
+            "TRACED_BOOL",
+            f"`{self._expression.text}` is not known yet: it has a value only when rows flow, so Python cannot decide on it",
+            hint=_cure(site.text if site else ""),
+            site=site,
+        )
+
+    def __iter__(self) -> Iterator[Any]:
+        raise self._no_value("loop over it", 'take items by col("xs")[0], or make rows of an array with .explode("xs")')
+
+    def __len__(self) -> int:
+        raise self._no_value("take its length", "use hr.f.size(...) for arrays and maps, hr.f.length(...) for text")
+
+    def __contains__(self, item: object) -> bool:
+        raise self._no_value("look into it with `in`", "use hr.f.array_contains(...) for arrays, .like(...) for text")
+
+    def __int__(self) -> int:
+        raise self._no_value("make an int of it", 'use .cast("int")')
+
+    def __float__(self) -> float:
+        raise self._no_value("make a float of it", 'use .cast("double")')
+
+    def __index__(self) -> int:
+        raise self._no_value("use it as an index", "index a column instead: col(...)[col(...)]")
+
+    def __call__(self, *arguments: Any, **keywords: Any) -> NoReturn:
+        name = self._expression.text.rpartition(".")[2].strip("`")
+        public = [method for method in vars(Column) if not method.startswith("_")]
+        near = get_close_matches(name.replace("_", ""), [method.replace("_", "") for method in public], 1, 0.6)
+        guess = next((method for method in public if near and method.replace("_", "") == near[0]), None)
+        raise PlanError(
+            "UNKNOWN_METHOD",
+            f"columns have no method `{name}`",
+            hint=f"did you mean `.{guess}()`? A function of Spark is called as hr.f.{name}(...)"
+            if guess
+            else f"a function of Spark is called as hr.f.{name}(...)",
+            site=here(),
+        )
+
+    def _no_value(self, action: str, hint: str) -> PlanError:
+        message = f"`{self._expression.text}` has a value only when rows flow, so Python cannot {action}"
+        return PlanError("TRACED_VALUE", message, hint=hint, site=here())
+
+
+def made(text: str, binds: int, *of_columns: Column) -> Column:
+    """A column of a text built from others: it refers to what they refer to."""
+    names = dict.fromkeys(name for column in of_columns for name in column._expression.names)
+    return Column(Expression(text, tuple(names), here()), binds)
+
+
+def operand(value: Any) -> Column:
+    """A column as it is, anything else as a literal."""
+    if isinstance(value, Column):
+        return value
+    text = literal(value)
+    return Column(Expression(text, (), here()), SIGN if text.startswith("-") else ATOM)
+
+
+def sql(value: Column | str) -> Column:
+    """A column as it is, a text as Spark SQL."""
+    if isinstance(value, Column):
+        return value
+    if isinstance(value, str):
+        expression = of(value, site=here())
+        return Column(expression, ATOM if expression.names and re.fullmatch(r"[\w.`]+", value) else ANY)
+    return operand(value)
+
+
+def listed(values: Column | str | Iterable[Column | str]) -> tuple[Column, ...]:
+    """One column or several, as columns."""
+    if isinstance(values, Column | str):
+        return (sql(values),)
+    return tuple(sql(value) for value in values)
+
+
+def inside(column: Column, binds: int) -> str:
+    """A column's text as part of another: in parentheses where it would bind less than what stands around it."""
+    text = column._expression.text
+    return text if column._binds >= binds else f"({text})"
+
+
+def binary(left: Any, sign: str, right: Any, binds: int) -> Column:
+    first, second = operand(left), operand(right)
+    # AND, OR, and + of sums may follow each other on the right, too, but a - (b + c) may not lose its parentheses.
+    right_binds = binds if sign in ("AND", "OR") else binds + 1
+    return made(f"{inside(first, binds)} {sign} {inside(second, right_binds)}", binds, first, second)
+
+
+def compare(left: Column, sign: str, right: Any) -> Column:
+    if right is None:
+        method = "is_not_null" if sign == "!=" else "is_null"
+        raise PlanError(
+            "NULL_COMPARISON", f"`{left._expression.text} {sign} NULL` is never true in SQL", hint=f"use .{method}()", site=here()
+        )
+    other = operand(right)
+    return made(f"{inside(left, COMPARE + 1)} {sign} {inside(other, COMPARE + 1)}", COMPARE, left, other)
+
+
+def _cure(line: str) -> str:
+    """The cure for the Python construct that stands on a line."""
+    if re.search(r"\s(not\s+)?in\s", line) and not re.match(r"\s*for\b", line):
+        return "instead of `in` use .is_in(...)"
+    if re.search(r"[<>]=?[^<>=]+[<>]=?", line):
+        return "a chain like 1 < x < 5 asks for a truth value: use .between(1, 5), or (x > 1) & (x < 5)"
+    if re.search(r"\b(and|or|not)\b", line):
+        return "instead of `and`, `or`, `not` use &, |, ~ with parentheses around comparisons: (x > 1) & ~(y == 2)"
+    return "in a program use `with hr.when(...)` instead of `if` and `while`; for a value use hr.case((condition, value), otherwise=value)"

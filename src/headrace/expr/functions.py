@@ -1,0 +1,48 @@
+"""hr.f: every function of Spark by its name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from headrace.expr.column import ATOM, Call, Column, made, sql
+
+
+class Functions:
+    """Every function of Spark SQL: `hr.f.NAME(...)`. A text argument is Spark SQL; `hr.lit("x")` is a text.
+
+    >>> import headrace as hr
+    >>> hr.f.round(hr.col("amount") * 2, 1)
+    <Column round(amount * 2, 1)>
+    >>> hr.f.if_("amount > 500", hr.lit("large"), hr.lit("small"))
+    <Column if(amount > 500, 'large', 'small')>
+    >>> hr.f.count().where("amount > 500")
+    <Column count(*) FILTER (WHERE amount > 500)>
+    >>> hr.f.sum("amount").over(per="card", by="ts")
+    <Column sum(amount) OVER (PARTITION BY card ORDER BY ts)>
+
+    Whether a function exists and fits its arguments is Spark's to say, when types are resolved.
+    """
+
+    __slots__ = ()
+
+    def __getattr__(self, name: str) -> Callable[..., Column]:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        # Names that Python keeps for itself are written with a final underscore.
+        spark = name[:-1] if name.endswith("_") else name
+
+        def function(*arguments: Column | str | Any) -> Column:
+            given = [sql(argument) for argument in arguments]
+            texts = tuple(column._expression.text for column in given)
+            if spark.lower() == "count" and not texts:
+                texts = ("*",)
+            call = Call(spark, texts)
+            return Column(made(call.text, ATOM, *given)._expression, ATOM, call)
+
+        function.__name__ = function.__qualname__ = name
+        function.__doc__ = f"Spark's `{spark}`; a text argument is Spark SQL."
+        return function
+
+
+f = Functions()

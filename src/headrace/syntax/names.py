@@ -1,0 +1,129 @@
+"""Names in Spark SQL text: the columns an expression refers to, and how a name is written."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+
+_PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
+_QUOTED = re.compile(r"`((?:[^`]|``)+)`\Z")
+
+# Words that mean something of their own where an expression stands, so a column of that name needs back quotes.
+_WORDS = frozenset(
+    """all and any as between by case cast collate collation cross current_catalog current_database current_date current_schema
+    current_time current_timestamp current_user distinct else end escape except exists extract false filter for from full group
+    having ilike in inner intersect interval is join lateral leading left like limit localtime localtimestamp minus natural not null
+    on or order outer over overlay position regexp right rlike select semi session_user some struct substr substring table then
+    trailing trim true try_cast union unique user using when where window with within""".split()
+)
+
+# Spark calls these without parentheses; sqlglot takes some of them for columns.
+_NILADIC = frozenset(
+    """current_catalog current_database current_date current_path current_schema current_time current_timestamp current_user
+    localtime localtimestamp session_user user""".split()
+)
+
+# First arguments of date functions; sqlglot takes the rarer ones for columns.
+_UNITS = frozenset("year quarter month week day dayofyear hour minute second millisecond microsecond nanosecond".split())
+
+
+def quote(name: str) -> str:
+    """The text of a column name.
+
+    >>> quote("amount"), quote("two words"), quote("case")
+    ('amount', '`two words`', '`case`')
+    """
+    if _PLAIN.match(name) and name.lower() not in _WORDS:
+        return name
+    return "`" + name.replace("`", "``") + "`"
+
+
+def plain_name(text: str) -> str | None:
+    """The column that a text names if it is nothing but one name.
+
+    >>> plain_name("amount"), plain_name("`two words`"), plain_name("amount + 1")
+    ('amount', 'two words', None)
+    """
+    text = text.strip()
+    if _PLAIN.match(text) and text.lower() not in _WORDS:
+        return text
+    quoted = _QUOTED.match(text)
+    return quoted[1].replace("``", "`") if quoted else None
+
+
+@lru_cache(maxsize=8192)
+def references(text: str) -> tuple[tuple[str, ...], ...] | None:
+    """The columns a text refers to, each as its path, in the order of their first place; None where sqlglot cannot tell.
+
+    >>> references("e.amount + fee")
+    (('e', 'amount'), ('fee',))
+    >>> references("amount >") is None
+    True
+    """
+    name = plain_name(text)
+    if name is not None:
+        return ((name,),)
+    tree = _parsed(text)
+    if tree is None:
+        return None
+    from sqlglot import exp
+
+    found: dict[tuple[str, ...], int] = {}
+    for column in tree.find_all(exp.Column):
+        if isinstance(column.this, exp.Star):
+            continue
+        path = tuple(part.name for part in column.parts)
+        bare = len(path) == 1 and not column.this.args.get("quoted")
+        if bare and (path[0].lower() in _NILADIC or path[0].lower() in _UNITS):
+            continue
+        place = column.this.meta.get("start", 0)
+        found[path] = min(place, found.get(path, place))
+    return tuple(sorted(found, key=lambda path: found[path]))
+
+
+def split_alias(text: str) -> tuple[str, str | None]:
+    """An expression and the name given to it with AS.
+
+    >>> split_alias("amount * 2 AS twice")
+    ('amount * 2', 'twice')
+    >>> split_alias("cast(amount as int)")
+    ('cast(amount as int)', None)
+    """
+    if plain_name(text) is not None:
+        return text, None
+    tree = _parsed(text)
+    if tree is None:
+        return text, None
+    from sqlglot import exp
+
+    alias = tree.expressions[0]
+    if not isinstance(alias, exp.Alias):
+        return text, None
+    # The text before AS is kept as it was written: printing the tree again could change its meaning.
+    name = r"(`(?:[^`]|``)+`|\w+)\s*$"
+    written = re.search(r"(?is)^(.*\S)\s+as\s+" + name, text) or re.search(r"(?is)^(.*\S)\s+" + name, text)
+    return (written[1], alias.alias) if written else (text, None)
+
+
+@lru_cache(maxsize=8192)
+def _parsed(text: str):  # type: ignore[no-untyped-def]  # sqlglot's types are not ours to show
+    import logging
+
+    import sqlglot
+    from sqlglot.errors import SqlglotError
+
+    # What sqlglot does not know is Spark's to judge, so its warnings would only alarm.
+    logging.getLogger("sqlglot").setLevel(logging.ERROR)
+    try:
+        tree = sqlglot.parse_one(f"SELECT {text}", read="spark")
+    except (SqlglotError, RecursionError):
+        return None
+    from sqlglot import exp
+
+    if (
+        not isinstance(tree, exp.Select)
+        or len(tree.expressions) != 1
+        or any(tree.args[part] for part in tree.args if part != "expressions")
+    ):
+        return None
+    return tree if sum(1 for _ in tree.find_all(exp.Query)) == 1 else None
