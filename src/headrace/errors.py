@@ -201,4 +201,13 @@ CODES: dict[str, Code] = {
     "TRACED_BOOL": Code("PlanError", "user", "Python asked a column for a truth value"),
     "TRACED_VALUE": Code("PlanError", "user", "Python asked a column for its value"),
     "UNKNOWN_METHOD": Code("PlanError", "user", "a method that columns do not have"),
+    # jvm
+    "CONNECT_SESSION": Code("ConfigError", "user", "a Spark Connect session where a classic one is needed"),
+    "JAVA_MISSING": Code("ConfigError", "environment", "no Java runtime was found"),
+    "JAVA_VERSION": Code("ConfigError", "environment", "the Java runtime is too old for Spark"),
+    "KERNEL_BUILD": Code("ConfigError", "environment", "the kernel's jar could not be built"),
+    "KERNEL_OTHER": Code("ConfigError", "environment", "the session carries the kernel of another headrace"),
+    "SESSION_RUNNING": Code("ConfigError", "user", "settings for a new session while another one runs"),
+    "SESSION_START": Code("ConfigError", "environment", "Spark did not start"),
+    "SPARK_VERSION": Code("ConfigError", "environment", "a Spark of another version"),
 }

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from typing import Any, NoReturn
 
-from headrace.errors import PlanError, Site, here
+from headrace.errors import PlanError, here
 from headrace.expr.expression import Expression, of
 from headrace.expr.literal import literal
 from headrace.syntax import quote
@@ -262,14 +262,9 @@ class Column:
         public = [method for method in vars(Column) if not method.startswith("_")]
         near = get_close_matches(name.replace("_", ""), [method.replace("_", "") for method in public], 1, 0.6)
         guess = next((method for method in public if near and method.replace("_", "") == near[0]), None)
-        raise PlanError(
-            "UNKNOWN_METHOD",
-            f"columns have no method `{name}`",
-            hint=f"did you mean `.{guess}()`? A function of Spark is called as hr.f.{name}(...)"
-            if guess
-            else f"a function of Spark is called as hr.f.{name}(...)",
-            site=here(),
-        )
+        function = f"a function of Spark is called as hr.f.{name}(...)"
+        hint = f"did you mean `.{guess}()`? {function[0].upper()}{function[1:]}" if guess else function
+        raise PlanError("UNKNOWN_METHOD", f"columns have no method `{name}`", hint=hint, site=here())
 
     def _no_value(self, action: str, hint: str) -> PlanError:
         message = f"`{self._expression.text}` has a value only when rows flow, so Python cannot {action}"
@@ -290,14 +285,14 @@ def operand(value: Any) -> Column:
     return Column(Expression(text, (), here()), SIGN if text.startswith("-") else ATOM)
 
 
-def sql(value: Column | str) -> Column:
+def sql(value: Any) -> Column:
     """A column as it is, a text as Spark SQL."""
     if isinstance(value, Column):
         return value
     if isinstance(value, str):
         expression = of(value, site=here())
         return Column(expression, ATOM if expression.names and re.fullmatch(r"[\w.`]+", value) else ANY)
-    return operand(value)
+    return operand(value)  # what is neither is a Python value, whatever the annotation promised
 
 
 def listed(values: Column | str | Iterable[Column | str]) -> tuple[Column, ...]:

@@ -9,22 +9,18 @@ _PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 _QUOTED = re.compile(r"`((?:[^`]|``)+)`\Z")
 
 # Words that mean something of their own where an expression stands, so a column of that name needs back quotes.
-_WORDS = frozenset(
-    """all and any as between by case cast collate collation cross current_catalog current_database current_date current_schema
-    current_time current_timestamp current_user distinct else end escape except exists extract false filter for from full group
-    having ilike in inner intersect interval is join lateral leading left like limit localtime localtimestamp minus natural not null
-    on or order outer over overlay position regexp right rlike select semi session_user some struct substr substring table then
-    trailing trim true try_cast union unique user using when where window with within""".split()
-)
+_SPARK_WORDS = """all and any as between by case cast collate collation cross current_catalog current_database current_date
+current_schema current_time current_timestamp current_user distinct else end escape except exists extract false filter for from full
+group having ilike in inner intersect interval is join lateral leading left like limit localtime localtimestamp minus natural not
+null on or order outer over overlay position regexp right rlike select semi session_user some struct substr substring table then
+trailing trim true try_cast union unique user using when where window with within"""
+_WORDS = frozenset(_SPARK_WORDS.split())
 
 # Spark calls these without parentheses; sqlglot takes some of them for columns.
-_NILADIC = frozenset(
-    """current_catalog current_database current_date current_path current_schema current_time current_timestamp current_user
-    localtime localtimestamp session_user user""".split()
-)
+_NILADIC = frozenset(word for word in _WORDS if word.startswith(("current_", "local")) or word.endswith("user"))
 
 # First arguments of date functions; sqlglot takes the rarer ones for columns.
-_UNITS = frozenset("year quarter month week day dayofyear hour minute second millisecond microsecond nanosecond".split())
+_UNITS = frozenset(("year", "quarter", "month", "week", "day", "dayofyear", "hour", "minute", "second", "millisecond", "microsecond"))
 
 
 def quote(name: str) -> str:
