@@ -1,0 +1,23 @@
+"""Types, schemas, durations and values, without a JVM."""
+
+from headrace.schema.ddl import parse_schema, parse_type, schema_of
+from headrace.schema.duration import days, hours, milliseconds, minutes, seconds, shown
+from headrace.schema.types import Array, Atomic, Field, Map, Struct, Type
+
+__all__ = [
+    "Array",
+    "Atomic",
+    "Field",
+    "Map",
+    "Struct",
+    "Type",
+    "days",
+    "hours",
+    "milliseconds",
+    "minutes",
+    "parse_schema",
+    "parse_type",
+    "schema_of",
+    "seconds",
+    "shown",
+]

@@ -1,0 +1,253 @@
+"""Spark's DDL read into types, without a JVM and without sqlglot (which misses some of Spark's types)."""
+
+from __future__ import annotations
+
+import re
+from difflib import get_close_matches
+from functools import lru_cache
+from typing import Any, NoReturn
+
+from headrace.errors import SchemaError, here
+from headrace.schema.types import Array, Atomic, Field, Map, Struct, Type
+
+_ALIASES = {
+    "byte": "tinyint",
+    "short": "smallint",
+    "integer": "int",
+    "long": "bigint",
+    "real": "float",
+    "dec": "decimal",
+    "numeric": "decimal",
+    "character": "char",
+}
+_PLAIN = (
+    *("tinyint", "smallint", "int", "bigint", "float", "double", "boolean", "string", "binary", "date"),
+    *("timestamp", "timestamp_ntz", "timestamp_ltz", "void", "variant"),
+)
+_SIZED = ("decimal", "char", "varchar", "time")
+_UNITS = ("year", "month", "day", "hour", "minute", "second")
+_KNOWN = (*_PLAIN, *_SIZED, *_ALIASES, "array", "map", "struct", "interval")
+_TOKEN = re.compile(r"\s*(?:(`(?:[^`]|``)+`)|('(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\")|(\w+)|([<>(),:]))")
+
+
+class _Wrong(Exception):
+    """What is wrong with a text, before it is known what the text was for."""
+
+
+def parse_schema(ddl: str) -> Struct:
+    """The schema that a DDL text describes.
+
+    >>> parse_schema("card STRING, amount DECIMAL(10, 2) NOT NULL, tags ARRAY<STRING>").ddl
+    'card string, amount decimal(10,2) not null, tags array<string>'
+    """
+    return _parsed(ddl, schema=True)  # type: ignore[return-value]
+
+
+def parse_type(ddl: str) -> Type:
+    """The type that a DDL text describes.
+
+    >>> parse_type("MAP<STRING, LONG>").text
+    'map<string, bigint>'
+    """
+    return _parsed(ddl, schema=False)
+
+
+def schema_of(given: Any) -> Struct:
+    """The schema that a user gave: DDL text, a pyspark StructType, or one of ours."""
+    if isinstance(given, Struct):
+        return given
+    if isinstance(given, str):
+        return parse_schema(given)
+    if hasattr(given, "jsonValue"):
+        found = _of_json(given.jsonValue())
+        if isinstance(found, Struct):
+            return found
+    raise SchemaError(
+        "BAD_TYPE",
+        f"a schema cannot be a {type(given).__name__}",
+        hint='give it as text, "card string, amount decimal(10,2)", or as a pyspark StructType',
+        site=here(),
+    )
+
+
+def type_text(given: Any) -> str:
+    """The text of a type that a user gave: DDL text or a pyspark type."""
+    if isinstance(given, str):
+        return parse_type(given).text
+    if isinstance(given, Type):
+        return given.text
+    if hasattr(given, "jsonValue"):
+        return _of_json(given.jsonValue()).text
+    raise SchemaError(
+        "BAD_TYPE", f"a type cannot be a {type(given).__name__}", hint='give it as text, "decimal(10,2)", or as a pyspark type', site=here()
+    )
+
+
+def _parsed(ddl: str, *, schema: bool) -> Type:
+    try:
+        return _parse(ddl, schema)
+    except _Wrong as wrong:
+        noun = "schema" if schema else "type"
+        example = '"card string, amount decimal(10,2), ts timestamp"' if schema else '"decimal(10,2)" or "array<string>"'
+        error = SchemaError("BAD_TYPE", f"the {noun} `{ddl}` cannot be read: {wrong}", hint=f"a {noun} looks like {example}", site=here())
+    raise error
+
+
+@lru_cache(maxsize=1024)
+def _parse(ddl: str, schema: bool) -> Type:
+    reader = _Reader(ddl)
+    found: Type = Struct(reader.fields(end="")) if schema else reader.type()
+    if reader.peek:
+        reader.stop(f"`{reader.peek}` is too much")
+    if isinstance(found, Struct) and schema and not found.fields:
+        raise _Wrong("it has no columns")
+    return found
+
+
+class _Reader:
+    """A text as tokens, read one after the other."""
+
+    def __init__(self, text: str) -> None:
+        self.tokens: list[str] = []
+        at = 0
+        text = text.rstrip()
+        while at < len(text):
+            token = _TOKEN.match(text, at)
+            if token is None:
+                raise _Wrong(f"`{text[at:].strip()[:1]}` is not expected")
+            self.tokens.append(token[0].strip())
+            at = token.end()
+        self.at = 0
+
+    @property
+    def peek(self) -> str:
+        return self.tokens[self.at] if self.at < len(self.tokens) else ""
+
+    def next(self) -> str:
+        token = self.peek
+        self.at += 1
+        return token
+
+    def take(self, word: str) -> bool:
+        if self.peek.lower() != word:
+            return False
+        self.at += 1
+        return True
+
+    def need(self, word: str) -> None:
+        if not self.take(word):
+            self.stop(f"`{word}` is missing before `{self.peek}`" if self.peek else f"`{word}` is missing at the end")
+
+    def stop(self, message: str) -> NoReturn:
+        raise _Wrong(message)
+
+    def fields(self, end: str) -> tuple[Field, ...]:
+        """Named types up to `end`, which is not taken."""
+        found: list[Field] = []
+        while self.peek != end:
+            if found:
+                self.need(",")
+            found.append(self.field())
+        names: set[str] = set()
+        for field in found:
+            if field.name.lower() in names:
+                self.stop(f"the name `{field.name}` is there twice")
+            names.add(field.name.lower())
+        return tuple(found)
+
+    def field(self) -> Field:
+        name = self.next()
+        if name.startswith("`"):
+            name = name[1:-1].replace("``", "`")
+        elif not re.match(r"\w", name):
+            self.stop("a name is missing" + (f" before `{name}`" if name else " at the end"))
+        self.take(":")
+        if self.peek in ("", ","):
+            self.stop(f"the type of `{name}` is missing")
+        kind = self.type()
+        nullable = True
+        while self.peek.lower() in ("not", "comment"):
+            if self.take("not"):
+                self.need("null")
+                nullable = False
+            else:
+                self.at += 2
+        return Field(name, kind, nullable)
+
+    def type(self) -> Type:
+        word = self.next()
+        name = _ALIASES.get(word.lower(), word.lower())
+        if name == "array":
+            self.need("<")
+            element = self.type()
+            self.need(">")
+            return Array(element)
+        if name == "map":
+            self.need("<")
+            key = self.type()
+            self.need(",")
+            value = self.type()
+            self.need(">")
+            return Map(key, value)
+        if name == "struct":
+            self.need("<")
+            fields = self.fields(end=">")
+            self.need(">")
+            return Struct(fields)
+        if name == "interval":
+            return self.interval()
+        if name in _SIZED:
+            return Atomic(self.sized(name))
+        if name not in _PLAIN:
+            near = get_close_matches(name, _KNOWN, 1)
+            self.stop(f"there is no type `{word}`" + (f", did you mean `{near[0]}`?" if near else ""))
+        if name == "string" and self.take("collate"):
+            return Atomic(f"string collate {self.next()}")
+        return Atomic(name)
+
+    def sized(self, name: str) -> str:
+        sizes = []
+        if self.take("("):
+            while not self.take(")"):
+                token = self.next()
+                if not token.isdigit():
+                    self.stop(f"{name} takes numbers in parentheses")
+                sizes.append(token)
+                self.take(",")
+        if name == "decimal":
+            precision, scale = int(sizes[0]) if sizes else 10, int(sizes[1]) if len(sizes) > 1 else 0
+            if not (1 <= precision <= 38 and scale <= precision and len(sizes) <= 2):
+                self.stop("decimal(precision, scale) has 1 to 38 digits, and not more of them behind the point")
+            return f"decimal({precision},{scale})"
+        if name == "time":
+            return f"time({sizes[0] if sizes else 6})"
+        if len(sizes) != 1:
+            self.stop(f"{name} needs a length: {name}(10)")
+        return f"{name}({sizes[0]})"
+
+    def interval(self) -> Type:
+        first = self.next().lower()
+        if first not in _UNITS:
+            self.stop("an interval is `interval day to second` or `interval year to month`")
+        if not self.take("to"):
+            return Atomic(f"interval {first}")
+        last = self.next().lower()
+        if last not in _UNITS or (first in ("year", "month")) != (last in ("year", "month")) or _UNITS.index(last) <= _UNITS.index(first):
+            self.stop("an interval is `interval day to second` or `interval year to month`")
+        return Atomic(f"interval {first} to {last}")
+
+
+def _of_json(value: Any) -> Type:
+    """A type from the JSON form that pyspark's types give."""
+    if isinstance(value, str):
+        return parse_type(value)
+    match value.get("type"):
+        case "struct":
+            return Struct(tuple(Field(item["name"], _of_json(item["type"]), item.get("nullable", True)) for item in value["fields"]))
+        case "array":
+            return Array(_of_json(value["elementType"]))
+        case "map":
+            return Map(_of_json(value["keyType"]), _of_json(value["valueType"]))
+        case "udt":
+            return _of_json(value["sqlType"])
+    raise SchemaError("BAD_TYPE", f"the type {value} cannot be used", hint="give the schema as text", site=here())

@@ -1,0 +1,94 @@
+"""Durations: "5 minutes" or a timedelta, in milliseconds."""
+
+from __future__ import annotations
+
+import datetime as dt
+import re
+
+from headrace.errors import SchemaError, here
+
+_MILLIS = {"millisecond": 1, "second": 1_000, "minute": 60_000, "hour": 3_600_000, "day": 86_400_000, "week": 604_800_000}
+_SHORT = {"ms": "millisecond", "s": "second", "sec": "second", "m": "minute", "min": "minute", "h": "hour", "hr": "hour", "d": "day"}
+_PART = re.compile(r"\s*(?:and\s+|,\s*)?([+-]?\d+(?:\.\d+)?)\s*([A-Za-z]+)\s*")
+
+
+def milliseconds(value: str | dt.timedelta, what: str) -> int:
+    """A duration in milliseconds; `what` names it in an error.
+
+    >>> milliseconds("1 hour 30 minutes", "the delay"), milliseconds(dt.timedelta(seconds=5), "the delay")
+    (5400000, 5000)
+    """
+    if isinstance(value, dt.timedelta):
+        millis, rest = divmod(value, dt.timedelta(milliseconds=1))
+        if rest:
+            raise _wrong(value, what, "it has microseconds, and durations are whole milliseconds")
+        if millis < 0:
+            raise _wrong(value, what, "it is negative")
+        return millis
+    if not isinstance(value, str):
+        raise _wrong(value, what, "it is no text with units and no timedelta")
+    text = re.sub(r"(?i)^\s*interval\s", "", value)
+    total, at = 0.0, 0
+    while at < len(text):
+        part = _PART.match(text, at)
+        if part is None:
+            raise _wrong(value, what, "it is not numbers with units")
+        unit = part[2].lower()
+        unit = _SHORT.get(unit, unit.removesuffix("s"))
+        if unit in ("month", "year", "quarter"):
+            raise _wrong(value, what, f"a {unit} has no fixed length")
+        if unit not in _MILLIS:
+            raise _wrong(value, what, f"`{part[2]}` is no unit")
+        if part[1].startswith("-"):
+            raise _wrong(value, what, "it is negative")
+        total += float(part[1]) * _MILLIS[unit]
+        at = part.end()
+    if not text.strip():
+        raise _wrong(value, what, "it is empty")
+    if total != int(total):
+        raise _wrong(value, what, "durations are whole milliseconds")
+    return int(total)
+
+
+def shown(millis: int) -> str:
+    """A duration as a person writes it.
+
+    >>> shown(300000), shown(5400000), shown(1500), shown(0)
+    ('5 minutes', '1 hour 30 minutes', '1 second 500 milliseconds', '0 seconds')
+    """
+    parts = []
+    for unit in ("day", "hour", "minute", "second", "millisecond"):
+        count, millis = divmod(millis, _MILLIS[unit])
+        if count:
+            parts.append(f"{count} {unit}{'' if count == 1 else 's'}")
+    return " ".join(parts) or "0 seconds"
+
+
+def seconds(count: float) -> dt.timedelta:
+    """A duration: `e.ts + hr.seconds(30)`."""
+    return dt.timedelta(seconds=count)
+
+
+def minutes(count: float) -> dt.timedelta:
+    """A duration: `e.ts + hr.minutes(1)`."""
+    return dt.timedelta(minutes=count)
+
+
+def hours(count: float) -> dt.timedelta:
+    """A duration: `e.ts + hr.hours(1)`."""
+    return dt.timedelta(hours=count)
+
+
+def days(count: float) -> dt.timedelta:
+    """A duration: `e.ts + hr.days(1)`."""
+    return dt.timedelta(days=count)
+
+
+def _wrong(value: object, what: str, why: str) -> SchemaError:
+    return SchemaError(
+        "BAD_DURATION",
+        f"{what} cannot be {value!r}: {why}",
+        hint='write "5 minutes", "1 hour 30 minutes" or datetime.timedelta(minutes=5); '
+        "units are milliseconds, seconds, minutes, hours, days and weeks",
+        site=here(),
+    )
