@@ -1,0 +1,160 @@
+package headrace.bind
+
+import scala.util.control.NonFatal
+
+import org.apache.spark.sql.{AnalysisException, SparkSession}
+import org.apache.spark.sql.catalyst.QueryPlanningTracker
+import org.apache.spark.sql.catalyst.analysis.{MultiAlias, UnresolvedAlias}
+import org.apache.spark.sql.catalyst.expressions.{Left => _, Right => _, _}
+import org.apache.spark.sql.catalyst.optimizer.ReplaceCurrentLike
+import org.apache.spark.sql.catalyst.plans.logical._
+import org.apache.spark.sql.classic
+import org.apache.spark.sql.types._
+
+/** Spark SQL text to Catalyst expressions bound to the ordinals of a row of `schema`, ready for `eval` and for code generation.
+  *
+  * Texts are analysed by the session's own analyser, with its functions and under the settings in force (`Settings`), all texts of one
+  * scope in one pass. No job is run and no query execution is made.
+  */
+object Bind {
+
+  /** A bound generator: `generator.eval(row)` gives rows of `appended`; `outer` keeps a row without any, with nulls. */
+  final case class Unnested(generator: Generator, outer: Boolean, appended: StructType)
+
+  type Outcome = Either[AnalysisException, Expression]
+
+  /** All texts, or the first error. */
+  def expressions(session: SparkSession, schema: StructType, texts: Seq[String]): Seq[Expression] =
+    outcomes(session, schema, texts).map(_.fold(e => throw e, identity))
+
+  /** Each text's expression or its own error. */
+  def outcomes(session: SparkSession, schema: StructType, texts: Seq[String]): Seq[Outcome] =
+    if (texts.isEmpty) Nil
+    else
+      Settings.inForce(session) {
+        val scope = new Scope(session, schema)
+        val parsed = texts.map(t => attempt(scope.parse(t)))
+        val good = parsed.collect { case Right(e) => e }
+        // One pass over all of them; only if that fails is each one asked alone, to know whose error it is.
+        val bound = attempt(scope.bind(good)) match {
+          case Right(all) => all.map(Right(_))
+          case Left(error) => if (good.size == 1) Seq(Left(error)) else good.map(e => attempt(scope.bind(Seq(e)).head))
+        }
+        val results = bound.iterator
+        parsed.map(p => p.flatMap(_ => results.next()))
+      }
+
+  /** A generating text such as `explode(xs)`. No names: Spark's own. */
+  def generator(session: SparkSession, schema: StructType, text: String, names: Seq[String], outer: Boolean = false): Unnested =
+    Settings.inForce(session) {
+      val scope = new Scope(session, schema)
+      attempt(scope.generator(scope.parse(text), text, names, outer)).fold(e => throw e, identity)
+    }
+
+  /** The types of a scope, without the promise that a column is never null: rows come from outside and do not keep it. */
+  def nullable(schema: StructType): StructType = loosen(schema).asInstanceOf[StructType]
+
+  def loosen(dataType: DataType): DataType = dataType match {
+    case s: StructType => StructType(s.fields.map(f => StructField(f.name, loosen(f.dataType), nullable = true)))
+    case ArrayType(element, _) => ArrayType(loosen(element), containsNull = true)
+    case MapType(key, value, _) => MapType(loosen(key), loosen(value), valueContainsNull = true)
+    case other => other
+  }
+
+  /** Spark's own errors stay as they are; whatever else stops a text becomes an analysis error too, so that callers see one kind. */
+  private def attempt[T](work: => T): Either[AnalysisException, T] =
+    try Right(work)
+    catch {
+      case e: AnalysisException => Left(e)
+      case e: org.apache.spark.SparkThrowable =>
+        val parameters = e.getMessageParameters
+        val names = parameters.keySet.toArray(Array.empty[String])
+        Left(Refusal(Option(e.getCondition).getOrElse("INVALID_EXPRESSION"), e.asInstanceOf[Throwable].getMessage, names.toSeq.map(n => n -> parameters.get(n)): _*))
+      case NonFatal(e) => Left(Refusal("INVALID_EXPRESSION", Option(e.getMessage).getOrElse(e.toString)))
+    }
+}
+
+/** The columns that texts may name, and the session that reads them. */
+private final class Scope(session: SparkSession, schema: StructType) {
+  private val state = session.asInstanceOf[classic.SparkSession].sessionState
+  private val attributes = Bind.nullable(schema).map(f => AttributeReference(f.name, f.dataType, nullable = true)())
+  private val relation = LocalRelation(attributes)
+
+  def parse(text: String): Expression = {
+    val expression = state.sqlParser.parseExpression(text)
+    expression.foreach {
+      case _: SubqueryExpression => throw Refusal("SUBQUERY_IN_ROW_EXPRESSION", "a query inside a row expression", "expression" -> text)
+      case _ =>
+    }
+    expression
+  }
+
+  def bind(expressions: Seq[Expression]): Seq[Expression] =
+    analyse(Project(expressions.zipWithIndex.map { case (e, i) => Alias(e, s"__headrace_$i")() }, relation)) match {
+      case p @ Project(list, _: LocalRelation) if list.size == expressions.size => finish(p)
+      case other => throw Scope.refused(other)
+    }
+
+  def generator(expression: Expression, text: String, names: Seq[String], outer: Boolean): Bind.Unnested = {
+    val named = names match {
+      case Seq() => UnresolvedAlias(expression)
+      case Seq(one) => Alias(expression, one)()
+      case many => MultiAlias(expression, many)
+    }
+    analyse(Project(Seq(named), relation)) match {
+      case Project(_, g @ Generate(made, _, _, _, output, child: LocalRelation)) =>
+        val inputs = made.children.zipWithIndex.map { case (e, i) => Alias(e, s"__headrace_$i")() }
+        val bound = if (inputs.isEmpty) made else made.withNewChildren(finish(Project(inputs, child))).asInstanceOf[Generator]
+        Bind.Unnested(bound, outer || g.outer, StructType(output.map(a => StructField(a.name, Bind.loosen(a.dataType)))))
+      case _: Project => throw Refusal("NOT_A_GENERATOR", s"$text does not give rows; a generator such as explode(…) does", "expression" -> text)
+      case other => throw Scope.refused(other)
+    }
+  }
+
+  private def analyse(plan: LogicalPlan): LogicalPlan = {
+    val analysed = state.analyzer.executeAndCheck(plan, new QueryPlanningTracker)
+    analysed.foreach(_.expressions.foreach(_.foreach {
+      case e: PythonFuncExpression => throw Refusal("PYTHON_FUNCTION", s"the Python function ${e.name} in a row expression", "function" -> e.name)
+      case e @ (_: InputFileName | _: InputFileBlockStart | _: InputFileBlockLength) =>
+        throw Refusal("INPUT_FILE", s"${e.prettyName}() is not known here; a source gives the column _file", "function" -> e.prettyName)
+      case _ =>
+    }))
+    analysed
+  }
+
+  private def finish(project: Project): Seq[Expression] = {
+    def by(fold: Boolean): Seq[Expression] =
+      new Finish(ReplaceCurrentLike(state.catalogManager), fold).execute(project) match {
+        case Project(list, _) =>
+          list.map {
+            case Alias(e, _) => e
+            case e => e
+          }
+      }
+    // A constant part that fails (1 / 0) must not fail the text: the row that reaches it does.
+    val finished =
+      try by(fold = true)
+      catch {
+        case e: AnalysisException => throw e
+        case NonFatal(_) => by(fold = false)
+      }
+    finished.map { e =>
+      val bound = BindReferences.bindReference[Expression](e, AttributeSeq(attributes))
+      bound.foreach {
+        case u: Unevaluable => throw Refusal("NOT_A_ROW_EXPRESSION", s"${u.prettyName} cannot be evaluated row by row", "function" -> u.prettyName)
+        case _ =>
+      }
+      bound
+    }
+  }
+}
+
+private object Scope {
+  def refused(plan: LogicalPlan): AnalysisException = {
+    def found(kind: String, cure: String) = Refusal(s"${kind}_IN_ROW_EXPRESSION", s"$cure in a row expression", "kind" -> kind)
+    if (plan.exists(_.isInstanceOf[Aggregate])) found("AGGREGATE", "an aggregate function")
+    else if (plan.exists(_.isInstanceOf[Window])) found("WINDOW", "a window function")
+    else if (plan.exists(_.isInstanceOf[Generate])) found("GENERATOR", "a generator")
+    else Refusal("NOT_A_ROW_EXPRESSION", "the text does not give exactly one value for each row")
+  }
+}

@@ -1,0 +1,82 @@
+package headrace.bind
+
+import java.time.Instant
+
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.catalyst.expressions.codegen.{CodegenContext, ExprCode, FalseLiteral}
+import org.apache.spark.sql.catalyst.expressions.codegen.Block.BlockHelper
+import org.apache.spark.sql.catalyst.optimizer._
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
+import org.apache.spark.sql.catalyst.rules.{Rule, RuleExecutor}
+import org.apache.spark.sql.catalyst.util.SparkDateTimeUtils
+import org.apache.spark.sql.types._
+
+/** The part of Spark's optimizer that turns an analysed expression into one that can be evaluated row by row.
+  *
+  * Only rules over expressions run: a whole optimizer costs a hundred times as much and would fold the empty relation below away.
+  * `fold = false` leaves constants alone, for texts in which a constant part fails: such a part must fail on the row that reaches it.
+  */
+final class Finish(names: ReplaceCurrentLike, fold: Boolean) extends RuleExecutor[LogicalPlan] {
+  override protected def batches: Seq[Batch] = {
+    val replaced = Batch("Replaced", Once, ReplaceExpressions, InlineWith, ReadClock, names, SpecialDatetimeValues)
+    val simpler = Batch(
+      "Simpler",
+      FixedPoint(20),
+      ConstantFolding,
+      NullPropagation,
+      OptimizeIn,
+      BooleanSimplification,
+      SimplifyConditionals,
+      SimplifyBinaryComparison,
+      LikeSimplification,
+      SimplifyCasts,
+      SimplifyExtractValueOps,
+      UnwrapCastInBinaryComparison
+    )
+    val last = Batch("Last", Once, ReplaceUpdateFieldsExpression)
+    if (fold) Seq(replaced, simpler, last) else Seq(replaced, last)
+  }
+}
+
+/** Puts common expressions (`BETWEEN`, `NULLIF`, …) back where they are used: Spark would add a projection below, and here there is none. */
+private object InlineWith extends Rule[LogicalPlan] {
+  override def apply(plan: LogicalPlan): LogicalPlan = plan.mapExpressions(_.transformUp { case w: With => inline(w) })
+
+  private def inline(w: With): Expression = {
+    val values = w.defs.map(d => d.id -> d.child).toMap
+    def uses(id: CommonExpressionId): Int = w.child.collect { case r: CommonExpressionRef if r.id == id => r }.size
+    w.defs.find(d => !d.child.deterministic && uses(d.id) > 1).foreach { d =>
+      throw Refusal("NON_DETERMINISTIC_TWICE", s"${d.child.sql} would be evaluated twice, with two results", "expression" -> d.child.sql)
+    }
+    w.child.transform { case r: CommonExpressionRef if values.contains(r.id) => values(r.id) }
+  }
+}
+
+/** Spark freezes the current time when it plans a batch; these expressions are planned once for all epochs, so they read the clock. */
+private object ReadClock extends Rule[LogicalPlan] {
+  override def apply(plan: LogicalPlan): LogicalPlan = plan.mapExpressions(_.transformUp {
+    case CurrentTimestamp() | Now() => Clock()
+    case d: CurrentDate => Cast(Clock(), DateType, d.timeZoneId.orElse(zone))
+    case t: LocalTimestamp => Cast(Clock(), TimestampNTZType, t.timeZoneId.orElse(zone))
+    case CurrentTimeZone() => Literal.create(conf.sessionLocalTimeZone, StringType)
+    case t: CurrentTime => throw Refusal("CURRENT_TIME", s"${t.sql} is not supported in a row expression; use current_timestamp()", "expression" -> t.sql)
+  })
+
+  private def zone: Option[String] = Some(conf.sessionLocalTimeZone)
+}
+
+/** The processing time of the row. */
+final case class Clock() extends LeafExpression {
+  override def dataType: DataType = TimestampType
+  override def nullable: Boolean = false
+  override def foldable: Boolean = false
+  override lazy val deterministic: Boolean = false
+  override def eval(input: InternalRow): Any = Clock.micros
+  override protected def doGenCode(ctx: CodegenContext, ev: ExprCode): ExprCode =
+    ev.copy(code = code"final long ${ev.value} = headrace.bind.Clock.micros();", isNull = FalseLiteral)
+}
+
+object Clock {
+  def micros: Long = SparkDateTimeUtils.instantToMicros(Instant.now())
+}
