@@ -210,4 +210,8 @@ CODES: dict[str, Code] = {
     "SESSION_RUNNING": Code("ConfigError", "user", "settings for a new session while another one runs"),
     "SESSION_START": Code("ConfigError", "environment", "Spark did not start"),
     "SPARK_VERSION": Code("ConfigError", "environment", "a Spark of another version"),
+    # connectors
+    "FOLDER_OWNED": Code("CheckpointError", "user", "an output folder that another checkpoint writes"),
+    "MANIFEST_FORMAT": Code("CheckpointError", "user", "a manifest written by a later version"),
+    "OUTPUT_MISSING": Code("ConnectorError", "environment", "a committed output file that is gone"),
 }

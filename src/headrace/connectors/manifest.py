@@ -1,0 +1,197 @@
+"""What the epochs of a files sink wrote: one manifest per epoch, which alone decides what belongs to the result.
+
+    out/
+      part-00000000000000000003-00000.parquet     a committed file
+      _headrace/owner.json                        which checkpoint writes here
+      _headrace/00000000000000000003.json         the manifest of epoch 3
+      _headrace/staging/3-0-17/...                files of an epoch that is not committed yet
+
+A commit writes the manifest atomically, then moves the epoch's files from the staging folder to their visible names. The move can be done again
+any number of times, so a crash between the two is mended by `Manifest.recover`. Readers skip names that begin with `_`, so nobody sees a
+staged file; a reader that must not see half of the newest epoch asks `committed_files`.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from headrace.errors import CheckpointError, ConnectorError
+
+FORMAT = 1
+CONTROL = "_headrace"
+
+
+@dataclass(frozen=True)
+class Owner:
+    """Who writes a folder: the job, its sink and the identity of its checkpoint."""
+
+    job: str
+    sink: str
+    checkpoint: str
+
+
+@dataclass(frozen=True)
+class StagedFile:
+    """A file as a task left it: path below the staging folder's parent, rows and bytes."""
+
+    path: str
+    rows: int
+    bytes: int
+
+
+class Manifest:
+    """The epochs of one output folder.
+
+    >>> import tempfile
+    >>> folder = Path(tempfile.mkdtemp())
+    >>> manifest = Manifest(folder)
+    >>> manifest.claim(Owner("job", "sink", "c1"))
+    >>> staged = folder / "_headrace/staging/0-0-1/part-0.json"
+    >>> staged.parent.mkdir(parents=True); _ = staged.write_text("{}")
+    >>> manifest.commit(0, [StagedFile("_headrace/staging/0-0-1/part-0.json", 1, 2)])
+    >>> [path.name for path in committed_files(folder)]
+    ['part-00000000000000000000-00000.json']
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.control = folder / CONTROL
+        self.staging = self.control / "staging"
+
+    def claim(self, owner: Owner) -> None:
+        """Marks the folder as written by `owner`. Raises FOLDER_OWNED if another checkpoint writes it."""
+        found = self.owner()
+        if found is None:
+            self.control.mkdir(parents=True, exist_ok=True)
+            write_atomically(self.control / "owner.json", {"format": FORMAT, "job": owner.job, "sink": owner.sink, "checkpoint": owner.checkpoint})
+        elif found != owner:
+            raise CheckpointError(
+                "FOLDER_OWNED",
+                f"{self.folder} holds the output of sink {found.sink} of job {found.job}, written from another checkpoint",
+                hint="write to another folder, go on from the checkpoint that wrote it, or start with fresh=True, which removes the files it wrote.",
+            )
+
+    def owner(self) -> Owner | None:
+        text = read(self.control / "owner.json")
+        return None if text is None else Owner(text["job"], text["sink"], text["checkpoint"])
+
+    def epochs(self) -> list[int]:
+        """The committed epochs, in order."""
+        if not self.control.is_dir():
+            return []
+        return sorted(int(path.stem) for path in self.control.glob("*.json") if path.stem.isdigit())
+
+    def commit(self, epoch: int, staged: Iterable[StagedFile]) -> None:
+        """Makes the staged files the output of `epoch`. An epoch that is committed already stays as it was."""
+        path = self.path(epoch)
+        entry = read(path)
+        if entry is None:
+            files = sorted(staged, key=lambda file: file.path)
+            entry = {"format": FORMAT, "epoch": epoch, "files": [self.entry(epoch, number, file) for number, file in enumerate(files)]}
+            write_atomically(path, entry)
+        self.reveal(entry)
+
+    def recover(self) -> None:
+        """After a crash: finishes the newest commit and removes what was staged for an epoch that never was one."""
+        epochs = self.epochs()
+        if epochs:
+            newest = read(self.path(epochs[-1]))
+            if newest is not None:
+                self.reveal(newest)
+        shutil.rmtree(self.staging, ignore_errors=True)
+
+    def clear(self) -> None:
+        """Removes the files that the manifests name, and the manifests; nothing else in the folder."""
+        for file in self.files():
+            file.unlink(missing_ok=True)
+            remove_empty(file.parent, self.folder)
+        shutil.rmtree(self.control, ignore_errors=True)
+
+    def files(self) -> list[Path]:
+        """The files of all committed epochs, in order of epoch."""
+        entries = (read(self.path(epoch)) for epoch in self.epochs())
+        return [self.folder / file["path"] for entry in entries if entry is not None for file in entry["files"]]
+
+    def path(self, epoch: int) -> Path:
+        return self.control / f"{epoch:020}.json"
+
+    def entry(self, epoch: int, number: int, file: StagedFile) -> dict[str, Any]:
+        staged = PurePosixPath(file.path)
+        partition = staged.relative_to(PurePosixPath(CONTROL, "staging")).parts[1:-1]
+        suffix = "".join(staged.suffixes[-2:]) if staged.suffix in (".gz", ".zst", ".bz2") else staged.suffix
+        final = PurePosixPath(*partition, f"part-{epoch:020}-{number:05}{suffix}")
+        return {"path": str(final), "staged": file.path, "rows": file.rows, "bytes": file.bytes}
+
+    def reveal(self, entry: dict[str, Any]) -> None:
+        for file in entry["files"]:
+            staged, final = self.folder / file["staged"], self.folder / file["path"]
+            if staged.exists():
+                final.parent.mkdir(parents=True, exist_ok=True)
+                os.replace(staged, final)
+            elif not final.exists():
+                raise ConnectorError(
+                    "OUTPUT_MISSING",
+                    f"{final} belongs to epoch {entry['epoch']} and is gone",
+                    hint="restore the file, or start with fresh=True to write the output anew.",
+                )
+        shutil.rmtree(self.staging, ignore_errors=True)
+
+
+def committed_files(folder: str | os.PathLike[str]) -> list[Path]:
+    """The data files of all complete epochs in a folder that a files sink writes, oldest epoch first.
+
+    Reading these and no others gives every row exactly once and never a part of an epoch, also while the job runs or after it was killed.
+
+    >>> import tempfile
+    >>> committed_files(tempfile.mkdtemp())
+    []
+    """
+    manifest = Manifest(Path(folder))
+    epochs = manifest.epochs()
+    newest = read(manifest.path(epochs[-1])) if epochs else None
+    if newest is not None and any(not (manifest.folder / file["path"]).exists() for file in newest["files"]):
+        hidden = {manifest.folder / file["path"] for file in newest["files"]}
+        return [file for file in manifest.files() if file not in hidden]
+    return manifest.files()
+
+
+def read(path: Path) -> dict[str, Any] | None:
+    try:
+        text: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return None
+    if text.get("format") != FORMAT:
+        raise CheckpointError(
+            "MANIFEST_FORMAT",
+            f"{path} has format {text.get('format')}; this version of headrace reads format {FORMAT}",
+            hint="use the version of headrace that wrote it.",
+        )
+    return text
+
+
+def write_atomically(path: Path, content: dict[str, Any]) -> None:
+    """All of the file or none of it, also after a power cut."""
+    temporary = path.with_name(f".{path.name}.{os.getpid()}")
+    with temporary.open("w", encoding="utf-8") as file:
+        json.dump(content, file, indent=1)
+        file.flush()
+        os.fsync(file.fileno())
+    os.replace(temporary, path)
+    folder = os.open(path.parent, os.O_RDONLY)
+    try:
+        os.fsync(folder)
+    finally:
+        os.close(folder)
+
+
+def remove_empty(folder: Path, root: Path) -> None:
+    """Removes partition folders that became empty, up to but without the root."""
+    while folder != root and not any(folder.iterdir()):
+        folder.rmdir()
+        folder = folder.parent

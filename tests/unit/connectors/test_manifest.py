@@ -1,0 +1,130 @@
+"""A files sink's manifest: every crash point of a commit, replays, owners, clearing."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from headrace.connectors.manifest import Manifest, Owner, StagedFile, committed_files
+from tests.unit.errors import check_error
+
+OWNER = Owner("job", "alerts", "c1")
+
+
+def stage(folder: Path, epoch: int, *names: str, attempt: str = "0-1") -> list[StagedFile]:
+    staged = []
+    for name in names:
+        path = f"_headrace/staging/{epoch}-{attempt}/{name}"
+        (folder / path).parent.mkdir(parents=True, exist_ok=True)
+        (folder / path).write_text(f"{epoch}:{name}")
+        staged.append(StagedFile(path, 1, 5))
+    return staged
+
+
+def visible(folder: Path) -> dict[str, str]:
+    """What a reader that lists the folder sees."""
+    found = (path for path in folder.rglob("*") if path.is_file() and "_headrace" not in path.parts)
+    return {str(path.relative_to(folder)): path.read_text() for path in found}
+
+
+def test_staged_files_are_invisible_until_committed(tmp_path: Path) -> None:
+    manifest = Manifest(tmp_path)
+    manifest.claim(OWNER)
+    staged = stage(tmp_path, 0, "day=1/a.parquet", "day=2/b.snappy.parquet")
+    assert visible(tmp_path) == {} and committed_files(tmp_path) == []
+    manifest.commit(0, staged)
+    expected = {"day=1/part-00000000000000000000-00000.parquet": "0:day=1/a.parquet", "day=2/part-00000000000000000000-00001.parquet": "0:day=2/b.snappy.parquet"}
+    assert visible(tmp_path) == expected
+    assert [str(path.relative_to(tmp_path)) for path in committed_files(tmp_path)] == sorted(expected)
+
+
+def test_a_replayed_epoch_changes_nothing(tmp_path: Path) -> None:
+    manifest = Manifest(tmp_path)
+    manifest.claim(OWNER)
+    manifest.commit(3, stage(tmp_path, 3, "a.json"))
+    before = visible(tmp_path)
+    manifest.commit(3, stage(tmp_path, 3, "a.json", "b.json", attempt="0-9"))
+    assert visible(tmp_path) == before and not manifest.staging.exists()
+
+
+def test_a_crash_before_the_manifest_leaves_nothing(tmp_path: Path) -> None:
+    manifest = Manifest(tmp_path)
+    manifest.claim(OWNER)
+    stage(tmp_path, 0, "a.json")
+    Manifest(tmp_path).recover()
+    assert visible(tmp_path) == {} and not manifest.staging.exists()
+
+
+@pytest.mark.parametrize("moved", [0, 1, 2])
+def test_a_crash_while_files_are_moved_is_finished(tmp_path: Path, moved: int) -> None:
+    manifest = Manifest(tmp_path)
+    manifest.claim(OWNER)
+    staged = stage(tmp_path, 0, "a.json", "b.json")
+    manifest.commit(0, staged)
+    expected = visible(tmp_path)
+    entry = json.loads(manifest.path(0).read_text())
+    for file in entry["files"][moved:]:  # put back what the crash had not moved yet
+        (tmp_path / file["staged"]).parent.mkdir(parents=True, exist_ok=True)
+        os.replace(tmp_path / file["path"], tmp_path / file["staged"])
+    assert len(committed_files(tmp_path)) == (2 if moved == 2 else 0), "a reader of whole epochs sees all or nothing"
+    Manifest(tmp_path).recover()
+    assert visible(tmp_path) == expected and len(committed_files(tmp_path)) == 2
+
+
+def test_another_checkpoint_is_refused(tmp_path: Path) -> None:
+    Manifest(tmp_path).claim(OWNER)
+    Manifest(tmp_path).claim(OWNER)
+    check_error(
+        """
+        FOLDER_OWNED: <folder> holds the output of sink alerts of job job, written from another checkpoint
+          hint: write to another folder, go on from the checkpoint that wrote it, or start with fresh=True, which removes the files it wrote.
+          page: docs/errors/FOLDER_OWNED.md
+        """,
+        lambda: Manifest(tmp_path).claim(Owner("job", "alerts", "c2")),
+        hide={str(tmp_path): "<folder>"},
+    )
+
+
+def test_a_file_that_somebody_removed_is_noticed(tmp_path: Path) -> None:
+    manifest = Manifest(tmp_path)
+    manifest.claim(OWNER)
+    manifest.commit(0, stage(tmp_path, 0, "a.json"))
+    final = committed_files(tmp_path)[0]
+    final.unlink()
+    check_error(
+        """
+        OUTPUT_MISSING: <file> belongs to epoch 0 and is gone
+          hint: restore the file, or start with fresh=True to write the output anew.
+          page: docs/errors/OUTPUT_MISSING.md
+        """,
+        manifest.recover,
+        hide={str(final): "<file>"},
+    )
+
+
+def test_clear_removes_what_was_written_and_nothing_else(tmp_path: Path) -> None:
+    manifest = Manifest(tmp_path)
+    manifest.claim(OWNER)
+    manifest.commit(0, stage(tmp_path, 0, "day=1/a.json"))
+    (tmp_path / "mine.txt").write_text("keep")
+    manifest.clear()
+    assert visible(tmp_path) == {"mine.txt": "keep"} and not (tmp_path / "day=1").exists() and manifest.owner() is None
+
+
+def test_a_manifest_of_a_later_version_is_refused(tmp_path: Path) -> None:
+    manifest = Manifest(tmp_path)
+    manifest.claim(OWNER)
+    manifest.commit(0, [])
+    manifest.path(0).write_text('{"format": 2}')
+    check_error(
+        """
+        MANIFEST_FORMAT: <manifest> has format 2; this version of headrace reads format 1
+          hint: use the version of headrace that wrote it.
+          page: docs/errors/MANIFEST_FORMAT.md
+        """,
+        lambda: committed_files(tmp_path),
+        hide={str(manifest.path(0)): "<manifest>"},
+    )
