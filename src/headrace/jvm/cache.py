@@ -1,0 +1,55 @@
+"""Where headrace keeps what it builds once: the kernel's jar, the Java shim, the JVM's logs."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from pathlib import Path
+
+
+def home() -> Path | None:
+    """The user's own folder, if there is one that can be written to.
+
+    `HOME` may be unset and the user id may have no passwd entry (containers often run like that): then there is none.
+    """
+    named = os.environ.get("HOME") or _passwd_home()
+    return Path(named) if named and os.path.isabs(named) and os.path.isdir(named) and os.access(named, os.W_OK) else None
+
+
+def jvm_home() -> Path | None:
+    """What `user.home` has to be set to, or None if Java finds a good one itself.
+
+    Java asks the passwd file only. Without an entry it says "?", and Spark's start fails on that path.
+    """
+    found = _passwd_home()
+    if found and os.path.isdir(found) and os.access(found, os.W_OK):
+        return None
+    return home() or folder("home")
+
+
+def folder(*parts: str) -> Path:
+    """A folder in the cache, made if needed: HEADRACE_CACHE, else XDG_CACHE_HOME/headrace, else ~/.cache/headrace, else a temporary one."""
+    path = root().joinpath(*parts)
+    path.mkdir(parents=True, exist_ok=True)
+    return path
+
+
+def root() -> Path:
+    """The top of the cache; it need not exist yet."""
+    if named := os.environ.get("HEADRACE_CACHE"):
+        return Path(named).absolute()
+    xdg = os.environ.get("XDG_CACHE_HOME")
+    if xdg and os.path.isabs(xdg):
+        return Path(xdg) / "headrace"
+    found = home()
+    # The user's number keeps two users of one machine apart.
+    return found / ".cache" / "headrace" if found else Path(tempfile.gettempdir()) / f"headrace-{os.getuid()}"
+
+
+def _passwd_home() -> str | None:
+    import pwd
+
+    try:
+        return pwd.getpwuid(os.getuid()).pw_dir
+    except KeyError:
+        return None

