@@ -194,6 +194,12 @@ CODES: dict[str, Code] = {
     "BAD_TYPE": Code("SchemaError", "user", "a schema or type that cannot be read"),
     "BAD_VALUE": Code("SchemaError", "user", "a Python value that does not fit its column's type"),
     "UNKNOWN_TIME_ZONE": Code("SchemaError", "user", "a time zone that does not exist"),
+    # plan
+    "NAME_CLASH": Code("PlanError", "user", "two nodes of one name"),
+    "PLAN_BROKEN": Code("PlanError", "user", "a text that is no plan"),
+    "PLAN_UNKNOWN_FIELD": Code("PlanError", "user", "a field of a plan that this version does not know"),
+    "PLAN_UNKNOWN_OPERATOR": Code("PlanError", "user", "an operator that this version does not know"),
+    "PLAN_VERSION": Code("PlanError", "user", "a plan of another format"),
     # expr
     "BAD_LITERAL": Code("PlanError", "user", "a Python value that has no literal"),
     "NOT_AN_AGGREGATE": Code("PlanError", "user", "a modifier of functions used on something else"),

@@ -1,0 +1,27 @@
+"""Plans: nodes, their names, their JSON, their fingerprint, and how they are explained. Knows no concrete operator."""
+
+from headrace.plan.explain import Explanation, explain
+from headrace.plan.facts import Fact, fact, facts
+from headrace.plan.node import Node, Role, node
+from headrace.plan.plan import Plan
+from headrace.plan.step import Generate, Project, Step, Where, steps
+from headrace.plan.walk import order, upstream
+
+__all__ = [
+    "Explanation",
+    "Fact",
+    "Generate",
+    "Node",
+    "Plan",
+    "Project",
+    "Role",
+    "Step",
+    "Where",
+    "explain",
+    "fact",
+    "facts",
+    "node",
+    "order",
+    "steps",
+    "upstream",
+]

@@ -1,0 +1,53 @@
+"""Facts: what the analyses say about a plan. They register here; a plan never depends on them."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from headrace.plan.plan import Plan
+
+
+@dataclass(frozen=True)
+class Fact:
+    """Something known about one node: a value for programs and a sentence for people."""
+
+    value: Any
+    text: str
+
+    def to_json(self) -> dict[str, Any]:
+        return {"value": self.value, "text": self.text}
+
+
+Analysis = Callable[["Plan"], Mapping[str, Fact]]
+_ANALYSES: dict[str, Analysis] = {}
+
+
+def fact(name: str) -> Callable[[Analysis], Analysis]:
+    """Register a function that gives a fact for some nodes of a plan, by their names; explain shows it under this name."""
+
+    def register(analysis: Analysis) -> Analysis:
+        _ANALYSES[name] = analysis
+        return analysis
+
+    return register
+
+
+def facts(plan: Plan, name: str) -> Mapping[str, Fact]:
+    """What one analysis says of a plan."""
+    _load()
+    return _ANALYSES[name](plan)
+
+
+def names() -> tuple[str, ...]:
+    """The analyses there are, in the order in which they registered."""
+    _load()
+    return tuple(_ANALYSES)
+
+
+def _load() -> None:
+    # The analyses stand above this package; they are loaded by name when first asked for, as connectors are.
+    importlib.import_module("headrace.analysis")

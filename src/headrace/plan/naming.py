@@ -1,0 +1,146 @@
+"""One node for what says the same, and a name for each by a rule that survives unrelated edits.
+
+A name is the user's, or made of the node's place: `<input>.<verb>`. Nodes whose name is their identity across versions of a job
+(stateful ones, outputs, sinks) take as input the nearest source, stateful or named node, so a filter put in between changes nothing.
+Where two stateless nodes would be called the same, each gets a hash of what it says; where others would, the user has to name one.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable
+from dataclasses import fields, replace
+from typing import Any, TypeVar
+
+from headrace.errors import PlanError
+from headrace.plan.codec import encode, without_sites
+from headrace.plan.node import Node, Role
+from headrace.plan.walk import depths, order
+
+N = TypeVar("N", bound=Node)
+
+
+def named(ends: Iterable[Node]) -> dict[Node, Node]:
+    """Each node that the ends need -> the node that stands for it in the plan, with its name and its inputs' stand-ins."""
+    merged = _merged(order(ends))
+    nodes = tuple(dict.fromkeys(merged.values()))
+    names = _names(order(nodes))
+    final: dict[Node, Node] = {}
+    for node in order(nodes):
+        final[node] = with_inputs(replace(node, name=names[node]), final)
+        _ = final[node].columns  # computed from the sources on, so that no chain is too long for Python's stack
+    return {given: final[kept] for given, kept in merged.items()}
+
+
+def with_inputs(node: N, stand_ins: dict[Node, Node]) -> N:
+    """A node over other inputs."""
+    changed: dict[str, Any] = {}
+    for item in fields(node):
+        value = getattr(node, item.name)
+        if isinstance(value, Node):
+            changed[item.name] = stand_ins[value]
+        elif isinstance(value, tuple) and any(isinstance(part, Node) for part in value):
+            changed[item.name] = tuple(stand_ins[part] if isinstance(part, Node) else part for part in value)
+    return replace(node, **changed) if changed else node
+
+
+def _merged(nodes: tuple[Node, ...]) -> dict[Node, Node]:
+    """Nodes that say the same become one; what one of them leaves open (its name, a source's watermark) the other decides."""
+    levels: dict[int, list[Node]] = {}
+    for node, depth in depths(nodes).items():
+        levels.setdefault(depth, []).append(node)
+    kept: dict[Node, Node] = {}
+    for depth in sorted(levels):
+        groups: dict[str, list[tuple[Node, Node]]] = {}
+        for node in levels[depth]:
+            moved = with_inputs(node, kept)
+            groups.setdefault(_content(moved, open_fields=True), []).append((node, moved))
+        for group in groups.values():
+            wanted = {_decided(moved): moved for _, moved in group}
+            full = max(wanted, key=lambda decided: sum(value is not None for value in decided))
+            for node, moved in group:
+                decided = _decided(moved)
+                # Only what is open follows: two different decisions stay two nodes.
+                follows = all(mine in (None, theirs) for mine, theirs in zip(decided, full, strict=True))
+                kept[node] = wanted[full] if follows else wanted[decided]
+    return kept
+
+
+def _decided(node: Node) -> tuple[str | None, ...]:
+    watermark = getattr(node, "watermark", None)
+    return node.name, None if watermark is None else json.dumps(watermark.to_json(), sort_keys=True)
+
+
+def _content(node: Node, *, open_fields: bool = False) -> str:
+    """What a node says, as a hash: without its site and name, and over its inputs by identity."""
+    data = without_sites(encode(node, _Identity()))
+    del data["name"]
+    if open_fields:
+        data.pop("watermark", None)
+    return hashlib.sha256(json.dumps(data, sort_keys=True).encode()).hexdigest()
+
+
+class _Identity(dict[Node, str]):
+    def __missing__(self, node: Node) -> str:
+        return str(id(node))
+
+
+def _names(nodes: tuple[Node, ...]) -> dict[Node, str]:
+    names: dict[Node, str] = {node: node.name for node in nodes if node.name is not None}
+    taken: dict[str, Node] = {}
+    for node in nodes:
+        if node.name is not None:
+            if node.name in taken:
+                raise _clash(taken[node.name], node, node.name)
+            taken[node.name] = node
+    # A stateless name may get a hash, so identities are named from anchors alone, and first.
+    for node in nodes:
+        if node not in names and node.role is not Role.STATELESS:
+            name = f"{_anchor(node, names)}.{node.verb}"
+            if name in taken:
+                raise _clash(taken[name], node, name)
+            names[node] = name
+            taken[name] = node
+    for depth in _by_depth(nodes):
+        wanted: dict[str, list[Node]] = {}
+        for node in depth:
+            if node not in names:
+                wanted.setdefault(f"{names[node.inputs[0]]}.{node.verb}", []).append(node)
+        for name, group in wanted.items():
+            for node in group:
+                alone = len(group) == 1 and name not in taken
+                names[node] = name if alone else f"{name}-{_suffix(node, names)}"
+                if names[node] in taken:
+                    raise _clash(taken[names[node]], node, names[node])
+                taken[names[node]] = node
+    return names
+
+
+def _anchor(node: Node, names: dict[Node, str]) -> str:
+    """The name of the nearest node before this one that has a name of its own."""
+    before = node.inputs[0]
+    while before not in names:
+        before = before.inputs[0]
+    return names[before]
+
+
+def _by_depth(nodes: tuple[Node, ...]) -> list[list[Node]]:
+    levels: dict[int, list[Node]] = {}
+    for node, depth in depths(nodes).items():
+        levels.setdefault(depth, []).append(node)
+    return [levels[depth] for depth in sorted(levels)]
+
+
+def _suffix(node: Node, names: dict[Node, str]) -> str:
+    data = without_sites(encode(node, {**names, node: ""}))
+    return hashlib.sha256(json.dumps(data, sort_keys=True).encode()).hexdigest()[:6]
+
+
+def _clash(first: Node, second: Node, name: str) -> PlanError:
+    cure = {
+        Role.SOURCE: 'give one of them another name: hr.read.<connector>(..., name="...")',
+        Role.SINK: 'give one of them another name: .write.<connector>(..., name="...")',
+    }.get(second.role, 'give one of them another name: .named("...")')
+    where = f", the first at {first.site}" if first.site else ""
+    return PlanError("NAME_CLASH", f"two nodes of the job would be called `{name}`{where}", hint=cure, site=second.site)

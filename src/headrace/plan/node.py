@@ -1,0 +1,92 @@
+"""Node: one operator of a plan, as data."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, fields
+from enum import Enum
+from functools import cached_property
+from typing import Any, ClassVar, TypeVar, dataclass_transform
+
+from headrace.errors import Site
+
+
+class Role(Enum):
+    """What a node is in a plan; stateless ones live in routes, stateful ones in levels."""
+
+    SOURCE = "source"
+    STATELESS = "stateless"
+    STATEFUL = "stateful"
+    OUTPUT = "output"
+    SINK = "sink"
+
+
+@dataclass(frozen=True, eq=False)
+class Node:
+    """An operator with its arguments; inputs are other nodes. Equal only to itself: `Plan.of` finds nodes that say the same.
+
+    `name` is the user's, or None until a plan names the node; `site` is the line that made it and never part of its meaning.
+    """
+
+    op: ClassVar[str] = ""
+    role: ClassVar[Role] = Role.STATELESS
+
+    name: str | None = field(default=None, kw_only=True)
+    site: Site | None = field(default=None, kw_only=True)
+
+    @property
+    def inputs(self) -> tuple[Node, ...]:
+        """The nodes it reads, in the order of its fields."""
+        found: list[Node] = []
+        for item in fields(self):
+            value = getattr(self, item.name)
+            if isinstance(value, Node):
+                found.append(value)
+            elif isinstance(value, tuple):
+                found.extend(part for part in value if isinstance(part, Node))
+        return tuple(found)
+
+    @cached_property
+    def columns(self) -> tuple[str, ...]:
+        """The names of the columns it gives."""
+        raise NotImplementedError
+
+    @property
+    def verb(self) -> str:
+        """What it is called in a name made by rule."""
+        return self.op
+
+    def describe(self) -> str:
+        """One line for explain."""
+        return self.verb
+
+    def __repr__(self) -> str:
+        return f"<{self.op} {self.name or 'unnamed'}>"
+
+
+REGISTRY: dict[str, type[Node]] = {}
+N = TypeVar("N", bound=Node)
+
+
+@dataclass_transform(frozen_default=True, eq_default=False, field_specifiers=(field,))
+def node(op: str, role: Role = Role.STATELESS) -> Callable[[type[N]], type[N]]:
+    """Make a class of annotated fields a node and register it for the codec under its name in JSON.
+
+    >>> @node("example")
+    ... class Example(Node):
+    ...     input: Node
+    ...     count: int
+    >>> REGISTRY.pop("example").op
+    'example'
+    """
+
+    def register(cls: type[N]) -> type[N]:
+        if op in REGISTRY:
+            raise TypeError(f"two nodes are called {op}: {REGISTRY[op].__module__} and {cls.__module__}")
+        made: Any = dataclass(frozen=True, eq=False, repr=False)(cls)
+        made.op = op
+        made.role = role
+        REGISTRY[op] = made
+        return made  # type: ignore[no-any-return]
+
+    return register

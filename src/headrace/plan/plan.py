@@ -1,0 +1,88 @@
+"""Plan: the product of all front ends, and all that later stages read."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+from headrace.errors import PlanError
+from headrace.plan.codec import FORMAT, broken, decode, encode, without_sites
+from headrace.plan.naming import named
+from headrace.plan.node import Node
+from headrace.plan.walk import order
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """A job as data: its nodes by name, each after its inputs; the names of its sinks; the settings that change meaning."""
+
+    job: str
+    nodes: Mapping[str, Node]
+    sinks: tuple[str, ...]
+    settings: Mapping[str, str] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, job: str, sinks: Iterable[Node], settings: Mapping[str, str] | None = None) -> Plan:
+        """The plan that ends in these nodes (sinks, or any node to be looked at)."""
+        ends = tuple(sinks)
+        kept = named(ends)
+        nodes = {node.name: node for node in order(kept[end] for end in ends) if node.name is not None}
+        return cls(job, nodes, tuple(dict.fromkeys(str(kept[end].name) for end in ends)), dict(settings or {}))
+
+    def to_json(self) -> dict[str, Any]:
+        """The plan as JSON that `Plan.from_json` reads again, also in later versions."""
+        names = {node: name for name, node in self.nodes.items()}
+        return {
+            "format": FORMAT,
+            "job": self.job,
+            "settings": dict(sorted(self.settings.items())),
+            "nodes": [encode(node, names) for node in self.nodes.values()],
+            "sinks": list(self.sinks),
+        }
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Plan:
+        """The plan that a JSON object describes."""
+        if not isinstance(data, Mapping) or not {"format", "nodes", "sinks"} <= set(data):
+            raise broken("it has no format, nodes and sinks")
+        if data["format"] != FORMAT:
+            raise PlanError(
+                "PLAN_VERSION",
+                f"the plan has format {data['format']}, and this headrace reads format {FORMAT}",
+                hint="install the headrace that wrote it, or write the plan again: headrace plan FILE",
+            )
+        unknown = sorted(set(data) - {"format", "job", "settings", "nodes", "sinks"})
+        if unknown:
+            raise PlanError(
+                "PLAN_UNKNOWN_FIELD",
+                f"this version of headrace knows no field `{unknown[0]}` of a plan",
+                hint="the plan was written by a newer headrace: install that one",
+            )
+        nodes: dict[str, Node] = {}
+        for item in data["nodes"]:
+            node = decode(item, nodes)
+            if node.name is None or node.name in nodes:
+                raise broken(f"a node is called `{node.name}`, which is no name or is there twice")
+            nodes[node.name] = node
+        missing = [name for name in data["sinks"] if name not in nodes]
+        if missing:
+            raise broken(f"there is no sink `{missing[0]}`")
+        return cls(str(data.get("job", "")), nodes, tuple(data["sinks"]), dict(data.get("settings", {})))
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """A hash of what the plan means: the same for the same job, however and where it was written."""
+        text = json.dumps(without_sites(self.to_json()), sort_keys=True, separators=(",", ":"), ensure_ascii=True)
+        return hashlib.sha256(text.encode()).hexdigest()
+
+    def consumers(self, name: str) -> tuple[Node, ...]:
+        """The nodes that read one."""
+        node = self.nodes[name]
+        return tuple(other for other in self.nodes.values() if node in other.inputs)
+
+    def __repr__(self) -> str:
+        return f"<Plan {self.job}: {len(self.nodes)} nodes, {self.fingerprint[:12]}>"

@@ -1,0 +1,58 @@
+"""Steps: what stateless nodes do to a row, as data that routes carry."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import singledispatch
+from typing import Any
+
+from headrace.errors import Site
+from headrace.plan.node import Node
+
+
+@dataclass(frozen=True)
+class Where:
+    """Keep the rows for which a condition is true."""
+
+    text: str
+    site: Site | None = None
+
+    def to_json(self, node: str) -> dict[str, Any]:
+        return {"where": self.text, **_place(node, self.site)}
+
+
+@dataclass(frozen=True)
+class Project:
+    """Compute all columns of the output, in order."""
+
+    items: tuple[tuple[str, str], ...]
+    site: Site | None = None
+
+    def to_json(self, node: str) -> dict[str, Any]:
+        return {"project": [list(item) for item in self.items], **_place(node, self.site)}
+
+
+@dataclass(frozen=True)
+class Generate:
+    """A row for each one that a generator makes, its columns after the input's."""
+
+    text: str
+    names: tuple[str, ...]
+    outer: bool
+    site: Site | None = None
+
+    def to_json(self, node: str) -> dict[str, Any]:
+        return {"generate": self.text, "names": list(self.names), "outer": self.outer, **_place(node, self.site)}
+
+
+Step = Where | Project | Generate
+
+
+def _place(node: str, site: Site | None) -> dict[str, Any]:
+    return {"node": node, "site": None if site is None else str(site)}
+
+
+@singledispatch
+def steps(node: Node) -> tuple[Step, ...]:
+    """The steps of a stateless node. Each operator registers its own: `@steps.register`."""
+    raise TypeError(f"{node!r} has no steps")

@@ -1,0 +1,36 @@
+"""Walks over nodes, without recursion: a chain may be longer than Python's stack."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from headrace.plan.node import Node
+
+
+def order(ends: Iterable[Node]) -> tuple[Node, ...]:
+    """All nodes that the given ones need, each after its inputs, in the order a reader meets them."""
+    found: dict[Node, None] = {}
+    stack: list[tuple[Node, bool]] = [(node, False) for node in reversed(tuple(ends))]
+    while stack:
+        node, ready = stack.pop()
+        if node in found:
+            continue
+        if ready:
+            found[node] = None
+        else:
+            stack.append((node, True))
+            stack.extend((before, False) for before in reversed(node.inputs))
+    return tuple(found)
+
+
+def upstream(node: Node) -> Iterator[Node]:
+    """The nodes before one, itself excluded."""
+    return (before for before in order([node]) if before is not node)
+
+
+def depths(nodes: Iterable[Node]) -> dict[Node, int]:
+    """How far each node is from the sources; the nodes come in order."""
+    found: dict[Node, int] = {}
+    for node in nodes:
+        found[node] = max((found[before] + 1 for before in node.inputs), default=0)
+    return found
