@@ -46,6 +46,11 @@ def root() -> Path:
     return found / ".cache" / "headrace" if found else Path(tempfile.gettempdir()) / f"headrace-{os.getuid()}"
 
 
+def has_user_name() -> bool:
+    """Whether the passwd file knows this user id."""
+    return _passwd_home() is not None
+
+
 def _passwd_home() -> str | None:
     import pwd
 

@@ -20,7 +20,7 @@ LOG4J = Path(__file__).parent / "log4j2.properties"
 _KEPT_LOGS = 20
 
 
-def configuration(given: Mapping[str, str], jar: Path, log: Path, defaults: Mapping[str, str]) -> dict[str, str]:
+def configuration(given: Mapping[str, str], log: Path, defaults: Mapping[str, str]) -> dict[str, str]:
     """Spark's configuration: what was given wins over the user's spark-defaults.conf, that over ours."""
     ours = {
         "spark.app.name": "headrace",
@@ -30,7 +30,6 @@ def configuration(given: Mapping[str, str], jar: Path, log: Path, defaults: Mapp
         "spark.sql.session.timeZone": "UTC",
     }
     conf = {**ours, **defaults, **given}
-    conf["spark.jars"] = ",".join(filter(None, (conf.get("spark.jars"), jar.as_uri())))
     if "spark.driver.memory" not in conf and "SPARK_DRIVER_MEMORY" not in os.environ:
         conf["spark.driver.memory"] = f"{driver_megabytes(machine_memory())}m"
     if is_local(conf["spark.master"]):

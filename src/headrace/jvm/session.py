@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import os
+import sys
 import threading
 from collections.abc import Mapping
 from pathlib import Path
@@ -10,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from headrace.errors import HeadraceError
 from headrace.jvm import launch
+from headrace.jvm.cache import has_user_name
 from headrace.jvm.compile import KEY_ENTRY, kernel, kernel_jar, spark_version
 from headrace.jvm.java import find
 
@@ -63,9 +66,6 @@ def _text(value: object) -> str:
 
 def _active() -> SparkSession | None:
     """The session that runs in this process, if any. Looks without starting anything."""
-    import os
-    import sys
-
     if "pyspark.sql.session" not in sys.modules and "SPARK_REMOTE" not in os.environ:
         return None
     if "SPARK_REMOTE" in os.environ or "SPARK_CONNECT_MODE_ENABLED" in os.environ:
@@ -112,9 +112,9 @@ def _start(wanted: Mapping[str, str]) -> SparkSession:
     global _log
     _same_version(spark_version(), "SPARK_HOME")
     java = find()
-    jar = kernel_jar()
+    kernel_jar()  # built, if need be, before the JVM takes its share of the machine
     log = launch.log_file()
-    settings = launch.configuration(wanted, jar, log, launch.defaults())
+    settings = launch.configuration(wanted, log, launch.defaults())
 
     from pyspark import SparkConf, SparkContext, java_gateway
     from pyspark.sql import SparkSession
@@ -129,6 +129,8 @@ def _start(wanted: Mapping[str, str]) -> SparkSession:
                 with log.open("ab") as noise:
                     gateway = start_gateway(conf, {"stderr": noise})
                 _log = log
+                if not has_user_name():
+                    _log_in(gateway.jvm)
             context = SparkContext(conf=conf, gateway=gateway)
             return SparkSession(context)
         except Exception as problem:
@@ -138,6 +140,12 @@ def _start(wanted: Mapping[str, str]) -> SparkSession:
                 hint=f"the log is in {log}; `headrace doctor` checks Java, memory, disk and the rest.",
                 cause=problem,
             ) from problem
+
+
+def _log_in(java: Any) -> None:
+    """Tell Hadoop who runs this. It asks the passwd file and fails for a user id without an entry."""
+    users = java.org.apache.hadoop.security.UserGroupInformation
+    users.setLoginUser(users.createRemoteUser(f"user{os.getuid()}"))
 
 
 def _reason(log: Path, problem: Exception) -> str:
