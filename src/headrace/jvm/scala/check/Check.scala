@@ -1,0 +1,243 @@
+package headrace.check
+
+import scala.collection.mutable
+import scala.util.control.NonFatal
+
+import headrace.bind.{Bind, Settings}
+import headrace.operator.program.Program
+import org.apache.spark.sql.{AnalysisException, SparkSession}
+import org.apache.spark.sql.catalyst.QueryPlanningTracker
+import org.apache.spark.sql.catalyst.expressions.{Expression, RowOrdering}
+import org.apache.spark.sql.catalyst.plans.logical.{LocalRelation, Union}
+import org.apache.spark.sql.catalyst.types.DataTypeUtils
+import org.apache.spark.sql.classic
+import org.apache.spark.sql.internal.SQLConf
+import org.apache.spark.sql.types._
+import org.json4s._
+import org.json4s.jackson.JsonMethods
+
+/** The type check of a plan: one call for all of its nodes, answered with every schema and every independent error.
+  *
+  * A node fed by a broken one is left out: its errors would only repeat the first.
+  */
+object Check {
+
+  /** Request and response are JSON; nothing is thrown, no job is run. */
+  def check(session: SparkSession, request: String): String = {
+    val answer =
+      try {
+        val document = JsonMethods.parse(request)
+        val settings = fields(document \ "settings").collect { case (name, JString(value)) => name -> value }
+        Settings.under(session, settings) {
+          val check = new Check(session)
+          list(document \ "nodes").foreach(check.node)
+          check.answer
+        }
+      } catch {
+        case NonFatal(e) =>
+          JObject("schemas" -> JObject(), "keys" -> JObject(), "warnings" -> JArray(Nil), "errors" -> JArray(List(Fault("", "", "", "", Fault.of(e)).json)))
+      }
+    JsonMethods.compact(answer)
+  }
+
+  private[check] def list(value: JValue): List[JValue] = value match {
+    case JArray(values) => values
+    case _ => Nil
+  }
+
+  private[check] def fields(value: JValue): List[(String, JValue)] = value match {
+    case JObject(fields) => fields
+    case _ => Nil
+  }
+
+  private[check] def text(value: JValue): Option[String] = value match {
+    case JString(s) => Some(s)
+    case _ => None
+  }
+
+  private[check] def isTime(t: DataType): Boolean = t == TimestampType || t == TimestampNTZType
+}
+
+/** The check of one request: what is known of the nodes so far. */
+private final class Check(val session: SparkSession) {
+  import Check._
+
+  private val schemas = mutable.LinkedHashMap.empty[String, StructType]
+  private val keys = mutable.LinkedHashMap.empty[String, StructType]
+  private val faults = mutable.ArrayBuffer.empty[Fault]
+  private val warnings = mutable.ArrayBuffer.empty[Fault]
+
+  def answer: JValue = {
+    def ddl(all: Iterable[(String, StructType)]) = JObject(all.map { case (name, schema) => name -> (JString(schema.toDDL): JValue) }.toList)
+    JObject(
+      "schemas" -> ddl(schemas),
+      "keys" -> ddl(keys),
+      "errors" -> JArray(faults.map(_.json).toList),
+      "warnings" -> JArray(warnings.map(_.json).toList))
+  }
+
+  /** Learns one node's schema, or its errors. */
+  def node(value: JValue): Unit = {
+    val id = text(value \ "id").getOrElse("")
+    val site = text(value \ "site").getOrElse("")
+    val before = faults.size
+    try {
+      if (value \ "schema" != JNothing) source(id, site, value)
+      else if (value \ "union" != JNothing) union(id, site, list(value \ "union").flatMap(text(_)))
+      else if (value \ "operator" != JNothing) operator(id, site, value \ "operator")
+      else text(value \ "input").flatMap(schemas.get).foreach(from => steps(id, site, from, list(value \ "steps")).foreach(schemas(id) = _))
+      watermark(id, site, value)
+    } catch {
+      case NonFatal(e) => fault(id, site, "", "", Fault.of(e))
+    }
+    if (faults.size > before) schemas.keys.filter(k => k == id || k.startsWith(s"$id#")).toSeq.foreach(schemas.remove)
+  }
+
+  def fault(node: String, site: String, at: String, sql: String, what: Fault.What): Unit = faults += Fault(node, site, at, sql, what)
+
+  /** The texts of one scope; a text that fails is a fault of its own. */
+  def bind(node: String, scope: StructType, texts: Seq[Program.Text]): Seq[Option[Expression]] =
+    Bind.outcomes(session, scope, texts.map(_.sql)).zip(texts).map {
+      case (Right(e), t) =>
+        if (!e.deterministic)
+          warnings += Fault(node, t.site, t.at, t.sql, Fault.What("NON_DETERMINISTIC", "the text gives another result when it is evaluated again"))
+        Some(e)
+      case (Left(e), t) =>
+        fault(node, t.site, t.at, t.sql, Fault.of(e))
+        None
+    }
+
+  def widest(a: DataType, b: DataType): Option[DataType] = {
+    import org.apache.spark.sql.catalyst.analysis.{AnsiTypeCoercion, TypeCoercion}
+    val coercion = if (SQLConf.get.ansiEnabled) AnsiTypeCoercion else TypeCoercion
+    coercion.findWiderTypeForTwo(a, b).map(Bind.loosen)
+  }
+
+  def same(a: String, b: String): Boolean = SQLConf.get.resolver(a, b)
+
+  /** No column twice. */
+  def distinct(node: String, site: String, at: String, names: Seq[String]): Unit =
+    names.zipWithIndex.find { case (n, i) => names.take(i).exists(same(_, n)) }.foreach { case (n, _) =>
+      fault(node, site, at, "", Fault.What("COLUMN_ALREADY_EXISTS", s"two columns are named $n", "columnName" -> n))
+    }
+
+  private def source(id: String, site: String, value: JValue): Unit = {
+    val ddl = text(value \ "schema").getOrElse("")
+    val schema =
+      try Program.schemaOf(ddl)
+      catch {
+        case e: AnalysisException => return fault(id, site, "schema", ddl, Fault.of(e))
+      }
+    distinct(id, site, "schema", schema.fieldNames.toSeq)
+    schemas(id) = schema
+  }
+
+  private def watermark(id: String, site: String, value: JValue): Unit =
+    for (column <- text(value \ "watermark").orElse(text(value \ "watermark" \ "column")); schema <- schemas.get(id))
+      schema.fields.find(f => same(f.name, column)) match {
+        case None => fault(id, site, "watermark", column, Fault.missing("WATERMARK_COLUMN", column, schema))
+        case Some(f) if !isTime(f.dataType) => fault(id, site, "watermark", column, Fault.notTime(column, f.dataType))
+        case _ =>
+      }
+
+  private def union(id: String, site: String, inputs: Seq[String]): Unit = {
+    val known = inputs.flatMap(schemas.get)
+    if (known.size == inputs.size)
+      try {
+        val relations = known.map(s => LocalRelation(DataTypeUtils.toAttributes(s)))
+        val plan =
+          if (relations.size == 1) relations.head
+          else session.asInstanceOf[classic.SparkSession].sessionState.analyzer
+            .executeAndCheck(Union(relations, byName = true, allowMissingCol = false), new QueryPlanningTracker)
+        schemas(id) = Bind.nullable(plan.schema)
+      } catch {
+        case e: AnalysisException => fault(id, site, "union", "", Fault.of(e))
+      }
+  }
+
+  private def steps(id: String, nodeSite: String, from: StructType, all: List[JValue]): Option[StructType] = {
+    var schema: Option[StructType] = Some(from)
+    all.zipWithIndex.foreach { case (step, n) =>
+      schema = schema.flatMap { s =>
+        val before = faults.size
+        val node = text(step \ "node").getOrElse(id)
+        val next = oneStep(node, text(step \ "site").getOrElse(nodeSite), s"steps/$n", s, step)
+        if (faults.size > before) None else Some(next)
+      }
+    }
+    schema
+  }
+
+  private def oneStep(node: String, site: String, at: String, from: StructType, step: JValue): StructType =
+    if (step \ "where" != JNothing) {
+      val t = Program.Text(text(step \ "where").getOrElse(""), at, site)
+      bind(node, from, Seq(t)).flatten.foreach(condition(node, t, _))
+      from
+    } else if (step \ "project" != JNothing) {
+      val items = list(step \ "project").zipWithIndex.collect { case (JArray(List(JString(name), JString(sql))), n) =>
+        name -> Program.Text(sql, s"$at/project/$n", site)
+      }
+      distinct(node, site, at, items.map(_._1))
+      StructType(items.map(_._1).zip(bind(node, from, items.map(_._2))).collect { case (name, Some(e)) => StructField(name, Bind.loosen(e.dataType)) })
+    } else {
+      val sql = text(step \ "generate").getOrElse("")
+      try {
+        val made = Bind.generator(session, from, sql, list(step \ "names").flatMap(text(_)), step \ "outer" == JBool(true))
+        val schema = StructType(from.fields ++ made.appended.fields)
+        distinct(node, site, at, schema.fieldNames.toSeq)
+        schema
+      } catch {
+        case e: AnalysisException =>
+          fault(node, site, at, sql, Fault.of(e))
+          from
+      }
+    }
+
+  def condition(node: String, text: Program.Text, e: Expression): Unit =
+    if (e.dataType != BooleanType && e.dataType != NullType)
+      fault(node, text.site, text.at, text.sql, Fault.What("NOT_BOOLEAN", s"a condition is true or false, this is ${e.dataType.sql}", "type" -> e.dataType.sql))
+
+  private def operator(id: String, nodeSite: String, document: JValue): Unit = {
+    val site = text(document \ "site").getOrElse(nodeSite)
+    val inputs = list(document \ "inputs")
+    val feeds = inputs.map(i => text(i \ "from").flatMap(schemas.get))
+    if (feeds.forall(_.isDefined)) {
+      val from = feeds.flatten
+      keyOf(id, site, from, inputs).foreach { key =>
+        keys(id) = key
+        new Handlers(this, id, site, key, from, document).schemas.foreach { case (name, schema) => schemas(name) = schema }
+      }
+    }
+  }
+
+  /** The key columns of all inputs, in one type each. */
+  private def keyOf(id: String, site: String, from: Seq[StructType], inputs: Seq[JValue]): Option[StructType] = {
+    val before = faults.size
+    val found = inputs.zip(from).zipWithIndex.map { case ((input, schema), n) =>
+      val items = list(input \ "key").zipWithIndex.collect { case (JArray(List(JString(name), JString(sql))), k) =>
+        name -> Program.Text(sql, s"inputs/$n/key/$k", text(input \ "site").getOrElse(site))
+      }
+      items.zip(bind(id, schema, items.map(_._2))).collect { case ((name, t), Some(e)) =>
+        val dataType = Bind.loosen(e.dataType)
+        if (!RowOrdering.isOrderable(dataType))
+          fault(id, t.site, t.at, t.sql, Fault.What("KEY_TYPE", s"a key cannot be of type ${dataType.sql}", "column" -> name, "type" -> dataType.sql))
+        StructField(name, dataType)
+      }
+    }
+    if (faults.size > before || found.isEmpty) return if (faults.size > before) None else Some(new StructType())
+    found.zipWithIndex.foreach { case (columns, n) =>
+      if (columns.size != found.head.size)
+        fault(id, site, s"inputs/$n/key", "", Fault.What("KEYS_DIFFER", s"one input has ${found.head.size} key columns, another ${columns.size}"))
+    }
+    if (faults.size > before) return None
+    val widened = found.head.indices.map { k =>
+      val first = found.head(k)
+      val all = found.map(_(k).dataType)
+      val wide = all.tail.foldLeft(Option(all.head))((w, t) => w.flatMap(widest(_, t)))
+      if (wide.isEmpty)
+        fault(id, site, s"inputs/0/key/$k", "", Fault.What("KEYS_DIFFER", s"key column ${first.name} is ${all.map(_.sql).mkString(" and ")}", "column" -> first.name, "types" -> all.map(_.sql).mkString(", ")))
+      StructField(first.name, wide.getOrElse(first.dataType))
+    }
+    if (faults.size > before) None else Some(StructType(widened))
+  }
+}

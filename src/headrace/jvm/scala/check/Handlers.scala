@@ -1,0 +1,87 @@
+package headrace.check
+
+import scala.collection.mutable
+
+import headrace.bind.Bind
+import headrace.operator.program.Program
+import headrace.wire.Wire
+import org.apache.spark.sql.catalyst.expressions.{Cast, Expression}
+import org.apache.spark.sql.types._
+import org.json4s.JValue
+
+/** The check of a program: its cells, its handlers' statements, and the schemas of what they emit. */
+private final class Handlers(check: Check, id: String, site: String, key: StructType, from: Seq[StructType], document: JValue) {
+  private val program: Program = {
+    val read = Program.parse(document)
+    read.copy(key = key, inputs = read.inputs.zip(from).map { case (i, s) => i.copy(schema = s) })
+  }
+
+  /** Emitted columns by output: names of the first emit, types of all. */
+  private val emitted = mutable.LinkedHashMap.empty[String, (Seq[String], Seq[Option[DataType]])]
+
+  /** By name: the main output, the others as `id#name`. */
+  def schemas: Seq[(String, StructType)] = {
+    program.handlers.foreach(handler)
+    val rows = emitted.map { case (output, (names, types)) =>
+      output -> StructType(names.zip(types).map { case (n, t) => StructField(n, t.getOrElse(NullType)) })
+    }
+    program.outputs.foreach(time(_, rows))
+    val main = id -> rows.getOrElse("main", new StructType())
+    val sides = (rows.keySet ++ program.outputs.map(_.name)).toSeq.distinct
+      .filterNot(o => o == "main" || o == "dead_letter" || program.inputs.exists(Program.lateOutput(_) == o))
+      .map(o => s"$id#$o" -> rows.getOrElse(o, new StructType()))
+    val late = program.inputs.map(i => s"$id#${Program.lateOutput(i)}" -> i.schema)
+    (main +: sides) ++ late :+ (s"$id#dead_letter" -> Wire.deadSchema)
+  }
+
+  private def handler(h: Program.Handler): Unit = {
+    val texts = Program.texts(h.body)
+    val bound = texts.zip(check.bind(id, program.scope(h), texts)).collect { case (t, Some(e)) => t.at -> e }.toMap
+    Program.all(h.body).foreach {
+      case s: Program.Assign => s.value.foreach(v => bound.get(v.at).foreach(assign(s, v, _)))
+      case s: Program.When => s.branches.foreach(_._1.foreach(c => bound.get(c.at).foreach(check.condition(id, c, _))))
+      case s: Program.Emit => emit(s, bound)
+      case _: Program.Read =>
+    }
+  }
+
+  private def assign(s: Program.Assign, value: Program.Text, e: Expression): Unit = {
+    val cell = program.cell(s.cell)
+    val found = Bind.loosen(e.dataType)
+    if (found != NullType && !Cast.canANSIStoreAssign(found, cell.dataType))
+      check.fault(id, value.site, value.at, value.sql, Fault.What("CELL_TYPE", s"${cell.name} holds ${cell.dataType.sql}, this is ${found.sql}",
+        "cell" -> cell.name, "type" -> cell.dataType.sql, "found" -> found.sql))
+  }
+
+  private def emit(s: Program.Emit, bound: Map[String, Expression]): Unit = {
+    val names = s.row.map(_._1)
+    val types = s.row.map { case (_, t) => bound.get(t.at).map(e => Bind.loosen(e.dataType)) }
+    check.distinct(id, s.site, s.at, names)
+    emitted.get(s.output) match {
+      case None => emitted(s.output) = (names, types)
+      case Some((first, _)) if first != names =>
+        check.fault(id, s.site, s.at, "", Fault.What("EMIT_NAMES_DIFFER",
+          s"this emits ${names.mkString(", ")}; the first emit to this output has ${first.mkString(", ")}",
+          "output" -> s.output, "names" -> names.mkString(", "), "first" -> first.mkString(", ")))
+      case Some((first, before)) =>
+        val widened = before.zip(types).zipWithIndex.map {
+          case ((Some(a), Some(b)), n) =>
+            val wide = check.widest(a, b)
+            if (wide.isEmpty)
+              check.fault(id, s.site, s"${s.at}/row/$n", s.row(n)._2.sql, Fault.What("EMIT_TYPES_DIFFER",
+                s"${names(n)} is ${b.sql} here and ${a.sql} in an earlier emit", "column" -> names(n), "type" -> b.sql, "first" -> a.sql))
+            wide.orElse(Some(a))
+          case ((a, b), _) => a.orElse(b)
+        }
+        emitted(s.output) = (first, widened)
+    }
+  }
+
+  private def time(output: Program.Output, rows: collection.Map[String, StructType]): Unit =
+    for (column <- output.time; schema <- rows.get(output.name))
+      schema.fields.find(f => check.same(f.name, column)) match {
+        case None => check.fault(id, site, s"outputs/${output.name}/time", column, Fault.missing("TIME_COLUMN", column, schema))
+        case Some(f) if !Check.isTime(f.dataType) => check.fault(id, site, s"outputs/${output.name}/time", column, Fault.notTime(column, f.dataType))
+        case _ =>
+      }
+}
