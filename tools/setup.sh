@@ -1,0 +1,92 @@
+#!/bin/sh
+# Sets up .venv in the root of the repository: checks the machine first, then installs what requirements.lock names.
+# Done already: says nothing and takes no time. Downloads only through pip, with its settings.
+set -eu
+cd "$(dirname "$0")/.."
+
+problems=0
+problem() { # what is wrong, then how to cure it
+  echo "setup: $1" >&2
+  echo "       cure: $2" >&2
+  problems=1
+}
+
+# --- the Python that makes .venv
+python=
+for name in ${PYTHON3:-} python3 python3.13 python3.12 python3.11; do
+  if command -v "$name" >/dev/null 2>&1 && "$name" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then
+    python=$name
+    break
+  fi
+done
+
+# --- is it done already?
+no_java=0
+if [ -z "${JAVA_HOME:-}" ] && ! command -v java >/dev/null 2>&1; then no_java=1; fi
+wanted=$(cat requirements.lock requirements-java.lock pyproject.toml tools/setup.sh | cksum)
+stamp=.venv/.headrace-setup
+if [ -f "$stamp" ] && [ "$(cat "$stamp")" = "$wanted $PWD" ] && .venv/bin/python -c '' 2>/dev/null; then
+  if [ "$no_java" = 0 ] || [ -f .venv/.headrace-java ]; then exit 0; fi
+fi
+
+# --- everything is checked before anything is downloaded
+install="apt-get install -y git make python3-venv"
+command -v git >/dev/null 2>&1 || problem "git is missing" "$install"
+command -v make >/dev/null 2>&1 || problem "make is missing" "$install"
+command -v bash >/dev/null 2>&1 || problem "bash is missing, which Spark's own scripts need" "apt-get install -y bash"
+if [ -z "$python" ]; then
+  problem "no Python 3.11 or newer on the PATH" "$install   (or name one: PYTHON3=/path/to/python3.12 make setup)"
+elif ! "$python" -c 'import venv, ensurepip' 2>/dev/null; then
+  problem "$python cannot make virtual environments" "$install"
+fi
+free=$(df -Pk . | awk 'NR == 2 { print int($4 / 1024) }')
+have=0
+if [ -d .venv ]; then have=$(du -sm .venv 2>/dev/null | awk '{ print $1 }'); fi
+if [ $((free + have)) -lt 3000 ]; then
+  problem "$free MB of disk are free here, and 3 GB are needed" "make room, or clone to another disk"
+fi
+if [ -r /proc/meminfo ]; then
+  # A machine of 4 GB reports a little less than that.
+  memory=$(awk '/^MemTotal:/ { print int($2 / 1024) }' /proc/meminfo)
+  for limit in /sys/fs/cgroup/memory.max /sys/fs/cgroup/memory/memory.limit_in_bytes; do
+    if [ -r "$limit" ]; then
+      allowed=$(awk '/^[0-9]+$/ { printf "%d", $1 / 1048576 }' "$limit")
+      if [ -n "$allowed" ] && [ "$allowed" -lt "$memory" ]; then memory=$allowed; fi
+    fi
+  done
+  [ "$memory" -ge 3500 ] || problem "this machine has $memory MB of memory, and 4 GB are needed" "use a larger machine or container"
+fi
+[ -w . ] || problem "this folder cannot be written to" "change its owner, or clone it anew"
+[ "$problems" = 0 ] || exit 1
+
+if [ ! -x .venv/bin/python ] || ! .venv/bin/python -c 'import pip, sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then
+  echo "setup: making .venv with $("$python" --version)"
+  rm -rf .venv
+  "$python" -m venv .venv
+fi
+rm -f "$stamp"
+
+# --- one small package first: whether a registry answers shows before the large downloads
+probe=$(mktemp -d)
+trap 'rm -rf "$probe"' EXIT
+small=$(sed -n 's/^\(iniconfig==[^ ]*\).*/\1/p' requirements.lock)
+if ! .venv/bin/python -m pip download --quiet --disable-pip-version-check --no-deps --no-cache-dir --timeout 20 --retries 1 --dest "$probe" "$small" 2>"$probe/err"; then
+  tail -n 3 "$probe/err" >&2
+  problem "no package registry answers" "check the network; behind a mirror or proxy set PIP_INDEX_URL or HTTPS_PROXY, or pip's configuration file"
+  exit 1
+fi
+
+pip() { .venv/bin/python -m pip "$@" --quiet --disable-pip-version-check --no-input; }
+echo "setup: installing what requirements.lock names (Spark is about 450 MB; minutes the first time)"
+pip install --require-hashes -r requirements.lock
+pip install --no-deps --no-build-isolation --editable .
+if [ "$no_java" = 1 ]; then
+  echo "setup: no Java on this machine: installing a runtime into .venv (about 35 MB)"
+  if ! pip install --require-hashes -r requirements-java.lock; then
+    problem "there is no Java package for this kind of machine" "apt-get install -y openjdk-17-jre-headless, or set JAVA_HOME"
+    exit 1
+  fi
+  touch .venv/.headrace-java
+fi
+echo "$wanted $PWD" >"$stamp"
+echo "setup: done"
