@@ -3,7 +3,7 @@ package headrace.operator
 import headrace.state.State
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow
 
-/** One input row. The instance is reused: `row` and `ord` are valid until the next one is taken. */
+/** One input row. The instance is reused: `row` is valid until the iterator is asked again, be it by `hasNext`. `ord` may be kept. */
 final class Input {
   var side: Byte = 0
 

