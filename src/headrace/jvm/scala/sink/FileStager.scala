@@ -1,0 +1,194 @@
+package headrace.sink
+
+import java.nio.channels.ClosedByInterruptException
+import java.util.{LinkedHashMap => Opened}
+
+import scala.collection.mutable
+import scala.jdk.CollectionConverters._
+import scala.util.control.NonFatal
+
+import headrace.HeadraceKernelException
+import org.apache.hadoop.conf.Configuration
+import org.apache.hadoop.fs.Path
+import org.apache.hadoop.mapreduce.{Job, TaskAttemptID, TaskType}
+import org.apache.hadoop.mapreduce.task.TaskAttemptContextImpl
+import org.apache.spark.sql.SparkSession
+import org.apache.spark.sql.catalyst.catalog.ExternalCatalogUtils
+import org.apache.spark.sql.catalyst.expressions.{BoundReference, Cast, Expression, UnsafeProjection, UnsafeRow}
+import org.apache.spark.sql.execution.datasources.{FileFormat, OutputWriter, OutputWriterFactory}
+import org.apache.spark.sql.execution.datasources.csv.CSVFileFormat
+import org.apache.spark.sql.execution.datasources.json.JsonFileFormat
+import org.apache.spark.sql.execution.datasources.parquet.ParquetFileFormat
+import org.apache.spark.sql.internal.SQLConf
+import org.apache.spark.sql.types.{StringType, StructType}
+import org.apache.spark.util.SerializableConfiguration
+
+/** A files sink as the tasks of all its epochs know it: made once per query, by Spark's own writer for the format. */
+private[sink] final class FileStage(
+    val sink: String,
+    val folder: String,
+    schema: StructType,
+    partitionBy: Seq[String],
+    timeZone: String,
+    factory: OutputWriterFactory,
+    hadoop: SerializableConfiguration)
+    extends Serializable {
+  private val partitionFields = partitionBy.map(schema.fieldIndex)
+  private val dataFields = schema.indices.filterNot(partitionFields.contains)
+  val dataSchema: StructType = StructType(dataFields.map(schema(_)))
+
+  def conf: Configuration = hadoop.value
+  def partitioned: Boolean = partitionFields.nonEmpty
+
+  private def field(i: Int): Expression = BoundReference(i, schema(i).dataType, schema(i).nullable)
+  def dataOf: UnsafeProjection = UnsafeProjection.create(dataFields.map(field))
+  def partitionOf: UnsafeProjection = UnsafeProjection.create(partitionFields.map(field))
+
+  /** The partition's folders as Spark names them: `a=1/b=x%2Fy`. */
+  def pathsOf: UnsafeRow => String = {
+    val texts = UnsafeProjection.create(partitionFields.zipWithIndex.map { case (f, i) =>
+      Cast(BoundReference(i, schema(f).dataType, nullable = true), StringType, Some(timeZone))
+    })
+    partition => {
+      val row = texts(partition)
+      partitionBy.indices.map(i => ExternalCatalogUtils.getPartitionPathString(partitionBy(i), if (row.isNullAt(i)) null else row.getUTF8String(i).toString)).mkString("/")
+    }
+  }
+
+  /** Opens a writer for `path`; the file extension is the format's. */
+  def open(path: String => Path): (Path, OutputWriter) = {
+    val context = new TaskAttemptContextImpl(conf, new TaskAttemptID("headrace", 0, TaskType.REDUCE, 0, 0))
+    val file = path(factory.getFileExtension(context))
+    (file, factory.newInstance(file.toString, dataSchema, context))
+  }
+}
+
+private[sink] object FileStage {
+  def apply(session: SparkSession, name: String, schema: StructType, stage: Stage.Files, timeZone: String): FileStage = {
+    val format: FileFormat = stage.format match {
+      case "parquet" => new ParquetFileFormat
+      case "json" => new JsonFileFormat
+      case "csv" => new CSVFileFormat
+      case other => throw new IllegalArgumentException(s"no writer for files of format $other")
+    }
+    val dataSchema = StructType(schema.filterNot(f => stage.partitionBy.contains(f.name)))
+    if (dataSchema.isEmpty) throw new HeadraceKernelException("SINK_SCHEMA", s"sink $name: partition_by takes every column, none is left for the files", name)
+    dataSchema.filterNot(f => format.supportDataType(f.dataType)).foreach { f =>
+      throw new HeadraceKernelException("SINK_SCHEMA", s"sink $name: ${stage.format} files cannot hold column ${f.name} of type ${f.dataType.sql}", name)
+    }
+    val job = Job.getInstance(session.sparkContext.hadoopConfiguration)
+    val options = if (stage.options.keys.exists(_.equalsIgnoreCase("timeZone"))) stage.options else stage.options + ("timeZone" -> timeZone)
+    val factory = format.prepareWrite(session, job, options, dataSchema)
+    // Spark's default, INT96, is a type that most other readers have given up.
+    job.getConfiguration.set(SQLConf.PARQUET_OUTPUT_TIMESTAMP_TYPE.key, "TIMESTAMP_MICROS")
+
+    new FileStage(name, stage.folder, schema, stage.partitionBy, timeZone, factory, new SerializableConfiguration(job.getConfiguration))
+  }
+}
+
+/** Writes one task's rows of a files sink below `<folder>/_headrace/staging/`, one open file per partition value.
+  *
+  * At most `MostOpen` files are open at a time, as each holds its buffers: the one not written to for longest is closed, and a partition value that
+  * comes back gets another file.
+  */
+private[sink] final class FileStager(stage: FileStage, task: String, partition: Int) extends Stager {
+  import FileStager._
+
+  private final class OpenFile(val relative: String, val path: Path, val writer: OutputWriter) { var rows = 0L }
+
+  private val staging = s"_headrace/staging/$task"
+  private val folder = new Path(new Path(stage.folder), staging)
+  private val fs = folder.getFileSystem(stage.conf)
+  private val dataOf = stage.dataOf
+  private val partitionOf = stage.partitionOf
+  private val pathOf = stage.pathsOf
+  private val open = new Opened[UnsafeRow, OpenFile](16, 0.75f, true)
+  private val closed = mutable.ArrayBuffer.empty[StagedFile]
+  private var opened = 0
+  private var rows = 0L
+  private var last: OpenFile = _
+
+  override def write(row: UnsafeRow): Unit = {
+    val file = if (stage.partitioned) partitionFile(partitionOf(row)) else onlyFile()
+    guarded(file.path)(file.writer.write(if (stage.partitioned) dataOf(row) else row))
+    file.rows += 1
+    rows += 1
+  }
+
+  private def onlyFile(): OpenFile = {
+    if (last == null) {
+      last = create("")
+      open.put(new UnsafeRow(0), last)
+    }
+    last
+  }
+
+  private def partitionFile(value: UnsafeRow): OpenFile = {
+    val known = open.get(value)
+    if (known != null) known
+    else {
+      if (open.size >= MostOpen) {
+        val eldest = open.entrySet.iterator
+        val file = eldest.next().getValue
+        eldest.remove()
+        close(file)
+      }
+      val file = create(pathOf(value) + "/")
+      open.put(value.copy(), file)
+      file
+    }
+  }
+
+  private def create(prefix: String): OpenFile = {
+    var relative = ""
+    val number = opened
+    opened += 1
+    val (path, writer) = guarded(new Path(folder, prefix + "part")) {
+      stage.open { extension =>
+        relative = f"$prefix%spart-$partition%05d-$number%03d$extension%s"
+        new Path(folder, relative)
+      }
+    }
+    new OpenFile(s"$staging/$relative", path, writer)
+  }
+
+  private def close(file: OpenFile): Unit = guarded(file.path) {
+    file.writer.close()
+    closed += StagedFile(file.relative, file.rows, fs.getFileStatus(file.path).getLen)
+  }
+
+  override def finish(): StagedPart = {
+    open.values.asScala.toSeq.foreach(close)
+    open.clear()
+    StagedPart(rows, folder = Option.when(closed.nonEmpty)(folder.toString), files = closed.sortBy(_.path).toSeq)
+  }
+
+  override def abort(): Unit = {
+    open.values.asScala.foreach(file => quietly(file.writer.close()))
+    open.clear()
+    if (opened > 0) quietly(fs.delete(folder, true))
+  }
+
+  /** One clear error instead of a writer's own, which seldom names the file and never the sink. */
+  private def guarded[T](path: Path)(action: => T): T =
+    try action
+    catch {
+      case interrupted @ (_: InterruptedException | _: ClosedByInterruptException) => throw interrupted
+      case NonFatal(e) =>
+        throw new HeadraceKernelException("SINK_WRITE", s"sink ${stage.sink} cannot write $path: ${innermost(e)}", stage.sink, cause = e)
+    }
+}
+
+private[sink] object FileStager {
+  val MostOpen = 64
+
+  private def innermost(e: Throwable): String = {
+    val causes = Iterator.iterate(e)(_.getCause).takeWhile(_ != null).take(10).toSeq
+    val text = causes.reverseIterator.map(_.getMessage).find(m => m != null && m.nonEmpty)
+    text.map(_.linesIterator.next()).getOrElse(e.getClass.getSimpleName)
+  }
+
+  private def quietly(action: => Unit): Unit =
+    try action
+    catch { case NonFatal(_) => () }
+}

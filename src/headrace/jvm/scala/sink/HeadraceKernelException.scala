@@ -1,0 +1,12 @@
+package headrace
+
+/** A failure the kernel can explain itself. `code` is the error code of headrace's table, `node` the plan node, `site` the user's line;
+  * each is null where it is not known.
+  */
+final class HeadraceKernelException(
+    val code: String,
+    message: String,
+    val node: String = null,
+    val site: String = null,
+    cause: Throwable = null)
+    extends RuntimeException(message, cause)

@@ -1,0 +1,168 @@
+package headrace.sink
+
+import java.util
+import java.util.concurrent.ConcurrentHashMap
+import java.util.UUID
+
+import scala.collection.mutable
+
+import headrace.HeadraceKernelException
+import headrace.wire.Wire
+import org.apache.spark.sql.{DataFrame, Row, SparkSession}
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.expressions.UnsafeRow
+import org.apache.spark.sql.connector.catalog.{SupportsWrite, Table, TableCapability, TableProvider}
+import org.apache.spark.sql.connector.expressions.Transform
+import org.apache.spark.sql.connector.write.{DataWriter, LogicalWriteInfo, PhysicalWriteInfo, Write, WriteBuilder, WriterCommitMessage}
+import org.apache.spark.sql.connector.write.streaming.{StreamingDataWriterFactory, StreamingWrite}
+import org.apache.spark.sql.execution.streaming.runtime.StreamingQueryWrapper
+import org.apache.spark.sql.streaming.DataStreamWriter
+import org.apache.spark.sql.types.StructType
+import org.apache.spark.sql.util.CaseInsensitiveStringMap
+
+/** The one sink of a query: it takes wire rows, stages those of every sink in the tasks, and commits all sinks of an epoch in one call. */
+class Sink extends TableProvider {
+  override def inferSchema(options: CaseInsensitiveStringMap): StructType = Wire.schema
+  override def getTable(schema: StructType, partitioning: Array[Transform], properties: util.Map[String, String]): Table =
+    Sink.take(new CaseInsensitiveStringMap(properties).get("id"))
+}
+
+object Sink {
+
+  /** Tables on their way from `write` to the query that Spark starts with them: options can only carry text. */
+  private val waiting = new ConcurrentHashMap[String, SinkTable]
+
+  /** A writer for a frame of wire rows; the caller gives it its checkpoint and trigger, and starts it once. `sinks` as in a query document. */
+  def write(frame: DataFrame, sinks: String, timeZone: String, committer: Committer): DataStreamWriter[Row] = {
+    val specs = SinkSpec.read(sinks)
+    val files = specs.collect { case SinkSpec(op, name, schema, stage: Stage.Files) => op -> FileStage(frame.sparkSession, name, schema, stage, timeZone) }.toMap
+    val id = UUID.randomUUID.toString
+    waiting.put(id, new SinkTable(specs, files, committer, id.take(8)))
+    frame.writeStream.format(classOf[Sink].getName).option("id", id).outputMode("append")
+  }
+
+  private[sink] def take(id: String): SinkTable = {
+    val table = waiting.remove(id)
+    if (table == null) throw new HeadraceKernelException("INTERNAL", s"sink $id was started before")
+    table
+  }
+}
+
+/** Lives as long as its query. `run` tells the staged files of this start from those of an earlier one that died. */
+private[sink] final class SinkTable(sinks: Seq[SinkSpec], files: Map[Int, FileStage], committer: Committer, run: String) extends Table with SupportsWrite {
+  override def name(): String = "headrace"
+  override def schema(): StructType = Wire.schema
+  override def capabilities(): util.Set[TableCapability] = util.EnumSet.of(TableCapability.STREAMING_WRITE)
+
+  /** File stages carry Hadoop's whole configuration: they travel to each executor once. */
+  private lazy val shared = SparkSession.active.sparkContext.broadcast(files)
+
+  override def newWriteBuilder(info: LogicalWriteInfo): WriteBuilder = new WriteBuilder {
+    override def build(): Write = new Write {
+      override def description(): String = "headrace"
+      override def toStreaming: StreamingWrite = new EpochWrite
+    }
+  }
+
+  /** Spark makes one for every epoch. */
+  private final class EpochWrite extends StreamingWrite {
+    private var committing = false
+
+    override def createStreamingWriterFactory(info: PhysicalWriteInfo): StreamingDataWriterFactory = {
+      val stages = if (files.isEmpty) None else Some(shared)
+      new TaskWriters(sinks, stages, run)
+    }
+
+    override def commit(epoch: Long, messages: Array[WriterCommitMessage]): Unit = {
+      committing = true
+      val staged = new Staged(sinks, messages.toSeq.map(_.asInstanceOf[TaskStaged]), watermark())
+      val problem =
+        try committer.commit(epoch, staged)
+        catch { case e: RuntimeException => throw new HeadraceKernelException("SINK_COMMIT", s"epoch $epoch could not be committed: ${e.getMessage}", cause = e) }
+      if (problem != null) throw new HeadraceKernelException("SINK_COMMIT", problem)
+    }
+
+    /** The tasks that failed have cleaned up after themselves; this cleans up after those that had finished. Once a commit has begun the files may
+      * belong to the result, and only the sink's own recovery can tell.
+      */
+    override def abort(epoch: Long, messages: Array[WriterCommitMessage]): Unit =
+      if (!committing)
+        for (task <- messages.toSeq.collect { case task: TaskStaged => task }; (op, part) <- task.parts; folder <- part.folder) {
+          val path = new org.apache.hadoop.fs.Path(folder)
+          path.getFileSystem(files(op).conf).delete(path, true)
+        }
+
+    /** The watermark this epoch ran with. */
+    private def watermark(): Long = {
+      val session = SparkSession.active
+      val query = session.streams.get(session.sparkContext.getLocalProperty("sql.streaming.queryId"))
+      query match {
+        case wrapper: StreamingQueryWrapper => wrapper.streamingQuery.lastExecution.offsetSeqMetadata.batchWatermarkMs
+        case _ => 0L
+      }
+    }
+  }
+}
+
+private final class TaskWriters(sinks: Seq[SinkSpec], files: Option[org.apache.spark.broadcast.Broadcast[Map[Int, FileStage]]], run: String)
+    extends StreamingDataWriterFactory {
+  override def createWriter(partition: Int, task: Long, epoch: Long): DataWriter[InternalRow] =
+    new TaskWriter(
+      sinks.map { sink =>
+        sink.op -> (sink.stage match {
+          case Stage.Rows => new RowStager(sink.schema.length)
+          case Stage.None => new CountStager
+          case _: Stage.Files => new FileStager(files.get.value(sink.op), s"$epoch-$partition-$task-$run", partition)
+        })
+      }.toMap,
+      sinks.map(sink => sink.op -> sink.schema.length).toMap)
+}
+
+/** What one task hands to the driver. */
+private[sink] final case class TaskStaged(counts: Map[CountKey, Long], parts: Map[Int, StagedPart]) extends WriterCommitMessage
+
+/** Deals the rows of a task out to the sinks. */
+private final class TaskWriter(stagers: Map[Int, Stager], fields: Map[Int, Int]) extends DataWriter[InternalRow] {
+  private val counts = mutable.HashMap.empty[CountKey, Long]
+  private val count = new UnsafeRow(Wire.countSchema.length)
+
+  // Rows of one sink tend to come together.
+  private var op = Int.MinValue
+  private var stager: Stager = _
+  private var row: UnsafeRow = _
+
+  override def write(wire: InternalRow): Unit = {
+    val to = wire.getInt(Wire.Op)
+    if (to == Wire.CountOp) add(inside(wire, count))
+    else {
+      if (to != op) turn(to)
+      if (wire.getLong(Wire.Weight) != 1L)
+        throw new HeadraceKernelException("INTERNAL", s"a row for sink $to carries weight ${wire.getLong(Wire.Weight)}, and its stage only adds rows")
+      stager.write(inside(wire, row))
+    }
+  }
+
+  private def turn(to: Int): Unit = {
+    stager = stagers.getOrElse(to, throw new HeadraceKernelException("INTERNAL", s"a row for consumer $to reached the sinks"))
+    row = new UnsafeRow(fields(to))
+    op = to
+  }
+
+  private def inside(wire: InternalRow, to: UnsafeRow): UnsafeRow = wire match {
+    case unsafe: UnsafeRow => Wire.inside(unsafe, Wire.Row, to)
+    case other =>
+      val bytes = other.getBinary(Wire.Row)
+      to.pointTo(bytes, bytes.length)
+      to
+  }
+
+  private def add(row: UnsafeRow): Unit = {
+    val key = CountKey(if (row.isNullAt(0)) null else row.getUTF8String(0).toString, row.getInt(1), row.getInt(2), row.getUTF8String(3).toString)
+    val n = row.getLong(4)
+    counts.updateWith(key)(was => Some(was.fold(n)(key.add(_, n))))
+  }
+
+  override def commit(): WriterCommitMessage = TaskStaged(counts.toMap, stagers.map { case (op, stager) => op -> stager.finish() })
+  override def abort(): Unit = stagers.values.foreach(_.abort())
+  override def close(): Unit = ()
+}

@@ -1,0 +1,54 @@
+package headrace.sink
+
+import scala.collection.mutable
+
+import org.json4s.{JArray, JInt, JLong, JNull, JObject, JString, JValue}
+import org.json4s.jackson.JsonMethods
+
+/** Commits an epoch for all sinks of a query: implemented by the driver's Python. */
+trait Committer {
+
+  /** null once everything that was staged is committed, else the text of the error that ends the query. */
+  def commit(epoch: Long, staged: Staged): String
+}
+
+/** What all committed tasks of an epoch staged. */
+final class Staged private[sink] (sinks: Seq[SinkSpec], tasks: Seq[TaskStaged], watermarkMs: Long) {
+  private val parts: Map[Int, Seq[StagedPart]] = sinks.map(sink => sink.op -> tasks.flatMap(_.parts.get(sink.op))).toMap
+
+  /** Counts, files and watermark of the epoch. */
+  lazy val json: String = JsonMethods.compact(
+    JObject(
+      "counts" -> JArray(counts),
+      "sinks" -> JObject(sinks.map { sink => sink.op.toString -> described(parts(sink.op)) }.toList),
+      "watermark_ms" -> JLong(watermarkMs)))
+
+  private def described(staged: Seq[StagedPart]): JValue = JObject(
+    "rows" -> JLong(staged.map(_.rows).sum),
+    "files" -> JArray(staged.flatMap(_.files).map { file =>
+      JObject("path" -> JString(file.path), "rows" -> JLong(file.rows), "bytes" -> JLong(file.bytes)): JValue
+    }.toList))
+
+  private def counts: List[JValue] = {
+    val total = mutable.TreeMap.empty[CountKey, Long]
+    for (task <- tasks; (key, n) <- task.counts) total.updateWith(key)(was => Some(was.fold(n)(key.add(_, n))))
+    total.iterator.map { case (key, n) =>
+      JArray(List(if (key.source == null) JNull else JString(key.source), JInt(key.op), JInt(key.side), JString(key.metric), JLong(n))): JValue
+    }.toList
+  }
+
+  /** The rows of a `rows` sink: a pickled list of tuples of internal values. */
+  def rows(op: Int): Array[Byte] = {
+    val sink = sinks.find(_.op == op).getOrElse(throw new IllegalArgumentException(s"no sink has op $op"))
+    Pickled.rows(parts(op).iterator.flatMap(_.chunk).flatMap(_.iterator), sink.schema)
+  }
+}
+
+/** What a count counts. `max_time` is a maximum, everything else a sum. */
+private[sink] final case class CountKey(source: String, op: Int, side: Int, metric: String) {
+  def add(a: Long, b: Long): Long = if (metric == "max_time") math.max(a, b) else a + b
+}
+
+private[sink] object CountKey {
+  implicit val order: Ordering[CountKey] = Ordering.by(key => (Option(key.source), key.op, key.side, key.metric))
+}

@@ -1,0 +1,37 @@
+package headrace.sink
+
+import headrace.source.{Chunk, PackedRows}
+import org.apache.spark.sql.catalyst.expressions.UnsafeRow
+
+/** Takes the rows of one sink in one task. Nothing of it is seen by anybody until the driver commits the epoch. */
+private[sink] trait Stager {
+
+  /** The row is only lent. */
+  def write(row: UnsafeRow): Unit
+
+  /** The task is done: what it has staged. */
+  def finish(): StagedPart
+
+  /** The task failed: leaves nothing behind. Does not throw. */
+  def abort(): Unit
+}
+
+/** What one task staged for one sink. */
+private[sink] final case class StagedPart(rows: Long, chunk: Option[Chunk] = None, folder: Option[String] = None, files: Seq[StagedFile] = Nil)
+
+/** A staged file; the path is relative to the sink's folder. */
+private[sink] final case class StagedFile(path: String, rows: Long, bytes: Long)
+
+private[sink] final class RowStager(fields: Int) extends Stager {
+  private val packed = new PackedRows
+  override def write(row: UnsafeRow): Unit = packed.add(row)
+  override def finish(): StagedPart = StagedPart(packed.rows, Some(new Chunk(packed.rows, packed.toArray, fields)))
+  override def abort(): Unit = ()
+}
+
+private[sink] final class CountStager extends Stager {
+  private var rows = 0L
+  override def write(row: UnsafeRow): Unit = rows += 1
+  override def finish(): StagedPart = StagedPart(rows)
+  override def abort(): Unit = ()
+}

@@ -1,0 +1,169 @@
+package headrace.source
+
+import java.util.concurrent.ConcurrentHashMap
+
+import scala.collection.mutable
+import scala.jdk.CollectionConverters._
+
+import headrace.HeadraceKernelException
+import net.razorvine.pickle.Unpickler
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.expressions.{UnsafeProjection, UnsafeRow}
+import org.apache.spark.sql.execution.python.EvaluatePython
+import org.apache.spark.sql.types.StructType
+
+/** Rows that the driver pins up for a query to read: the in-memory sources.
+  *
+  * Rows are appended source by source and published for all sources of the board at once, as one epoch. A published epoch never changes, so
+  * an offset (the number of published epochs) always stands for the same rows: a replay and a restart inside the same JVM are exact.
+  */
+final class Board private (val id: String) {
+  import Board._
+
+  private val pending = mutable.Map.empty[String, mutable.ArrayBuffer[Chunk]]
+  private val epochs = mutable.ArrayBuffer.empty[Map[String, Seq[Chunk]]]
+  private val rounds = mutable.Map.empty[String, Round]
+
+  private def append(source: String, rows: Iterator[InternalRow], schema: StructType): Unit = {
+    val chunks = Chunk.pack(rows, schema)
+    synchronized { pending.getOrElseUpdate(source, mutable.ArrayBuffer.empty) ++= chunks }
+  }
+
+  private def publish(): Long = synchronized {
+    epochs += pending.iterator.map { case (source, chunks) => source -> chunks.toSeq }.toMap
+    pending.clear()
+    epochs.size.toLong
+  }
+
+  /** A query starts to read this board: whatever an earlier start of it had asked for is forgotten. */
+  def join(query: String): Unit = synchronized { rounds.remove(query) }
+
+  /** What a source of a query may read now. All sources of the query get the same answer in one round of its trigger: Spark asks each of them
+    * once a round, so the round begins when one of them asks for the second time.
+    */
+  def latest(query: String, source: String): Long = synchronized {
+    val round = rounds.getOrElseUpdate(query, new Round)
+    if (round.published < 0 || round.asked(source)) {
+      round.asked.clear()
+      round.published = epochs.size.toLong
+    }
+    round.asked += source
+    round.published
+  }
+
+  def chunks(source: String, from: Long, to: Long): Seq[Chunk] = synchronized {
+    if (to > epochs.size)
+      throw new HeadraceKernelException(
+        "MEMORY_SOURCE_LOST",
+        s"the checkpoint has read $to epochs of memory source $source, this process holds ${epochs.size}: rows in memory do not outlive their process",
+        source)
+    epochs.slice(from.toInt, to.toInt).flatMap(_.getOrElse(source, Nil)).toSeq
+  }
+}
+
+object Board {
+  private val boards = new ConcurrentHashMap[String, Board]
+
+  private final class Round {
+    var published: Long = -1L
+    val asked: mutable.Set[String] = mutable.Set.empty
+  }
+
+  def create(id: String): Unit = boards.putIfAbsent(id, new Board(id))
+
+  def drop(id: String): Unit = boards.remove(id)
+
+  def get(id: String): Board = {
+    val board = boards.get(id)
+    if (board == null) throw new HeadraceKernelException("MEMORY_SOURCE_LOST", s"there is no board $id in this process: rows in memory do not outlive it")
+    board
+  }
+
+  /** Appends rows for the next epoch: a pickled list of tuples of internal values. */
+  def append(id: String, source: String, rows: Array[Byte], ddl: String): Unit =
+    append(id, source, new Unpickler().loads(rows).asInstanceOf[AnyRef] match {
+      case list: java.util.List[_] => list
+      case array: Array[_] => array.toSeq.asJava
+      case other => throw new IllegalArgumentException(s"pickled rows must be a list, got ${other.getClass.getName}")
+    }, ddl)
+
+  /** The same for a list of rows, each a list or an array of internal values. */
+  def append(id: String, source: String, rows: java.util.List[_], ddl: String): Unit = {
+    val schema = StructType.fromDDL(ddl)
+    val convert = EvaluatePython.makeFromJava(schema)
+    get(id).append(
+      source,
+      rows.iterator.asScala.map {
+        case row: java.util.List[_] => convert(row.toArray).asInstanceOf[InternalRow]
+        case row => convert(row).asInstanceOf[InternalRow]
+      },
+      schema)
+  }
+
+  /** Makes what was appended since the last call one epoch of all sources; the number of epochs so far. */
+  def publish(id: String): Long = get(id).publish()
+}
+
+/** Up to some thousand rows in one array: eight bytes of length, then the row's own bytes, again and again. It travels to a task as it is. */
+final class Chunk(val rows: Int, private val bytes: Array[Byte], fields: Int) extends Serializable {
+
+  /** The row is one object that moves from row to row. */
+  def iterator: Iterator[UnsafeRow] = new Iterator[UnsafeRow] {
+    private val row = new UnsafeRow(fields)
+    private val buffer = java.nio.ByteBuffer.wrap(bytes)
+    private var at = 0
+    override def hasNext: Boolean = at < bytes.length
+    override def next(): UnsafeRow = {
+      val length = buffer.getLong(at).toInt
+      row.pointTo(bytes, org.apache.spark.unsafe.Platform.BYTE_ARRAY_OFFSET + at + 8, length)
+      at += 8 + length
+      row
+    }
+  }
+}
+
+object Chunk {
+  private val Rows = 2000
+  private val Bytes = 4 << 20
+
+  def pack(rows: Iterator[InternalRow], schema: StructType): Seq[Chunk] = {
+    val project = UnsafeProjection.create(schema)
+    val chunks = mutable.ArrayBuffer.empty[Chunk]
+    while (rows.hasNext) {
+      val packed = new PackedRows
+      while (rows.hasNext && packed.rows < Rows && packed.size < Bytes) packed.add(project(rows.next()))
+      chunks += new Chunk(packed.rows, packed.toArray, schema.length)
+    }
+    chunks.toSeq
+  }
+}
+
+/** Collects rows into the bytes of one chunk. */
+final class PackedRows {
+  private val out = new java.io.ByteArrayOutputStream(1 << 10)
+  private val length = java.nio.ByteBuffer.allocate(8)
+  var rows = 0
+
+  def add(row: UnsafeRow): Unit = {
+    begin(row.getSizeInBytes)
+    row.writeToStream(out, PackedRows.copyBuffer.get)
+  }
+
+  def add(row: Array[Byte]): Unit = {
+    begin(row.length)
+    out.write(row, 0, row.length)
+  }
+
+  private def begin(size: Int): Unit = {
+    rows += 1
+    length.putLong(0, size.toLong)
+    out.write(length.array, 0, 8)
+  }
+
+  def size: Int = out.size
+  def toArray: Array[Byte] = out.toByteArray
+}
+
+private object PackedRows {
+  val copyBuffer: ThreadLocal[Array[Byte]] = ThreadLocal.withInitial(() => new Array[Byte](4096))
+}

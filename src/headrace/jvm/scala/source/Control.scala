@@ -1,0 +1,158 @@
+package headrace.source
+
+import java.util
+import java.util.concurrent.ConcurrentHashMap
+
+import scala.collection.immutable.TreeMap
+
+import headrace.HeadraceKernelException
+import org.apache.spark.sql.{DataFrame, SparkSession}
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.connector.catalog.{Table, TableProvider}
+import org.apache.spark.sql.connector.expressions.Transform
+import org.apache.spark.sql.connector.read.{InputPartition, PartitionReader, PartitionReaderFactory}
+import org.apache.spark.sql.connector.read.streaming.{MicroBatchStream, Offset, ReadLimit, SupportsAdmissionControl}
+import org.apache.spark.sql.types.StructType
+import org.apache.spark.sql.util.CaseInsensitiveStringMap
+import org.apache.spark.unsafe.types.UTF8String
+import org.json4s.{JInt, JObject}
+import org.json4s.jackson.JsonMethods
+
+/** The source by which the driver speaks to its query: how far each source's time has come, and whether to stop between two epochs.
+  *
+  * Its offset is a map from source names to micros, which Spark logs and gives back after a restart. A new epoch sees one row
+  * (source, ts) for each entry that moved since the last one. Entries only move forward.
+  *
+  * Spark asks for the latest offset between two epochs and at no other time, so this is also where a query can be held to be stopped with no
+  * epoch in flight.
+  */
+class Control extends TableProvider {
+  override def inferSchema(options: CaseInsensitiveStringMap): StructType = Control.schema
+
+  override def getTable(schema: StructType, partitioning: Array[Transform], properties: util.Map[String, String]): Table = {
+    val options = new CaseInsensitiveStringMap(properties)
+    new StreamTable("control", schema, _ => new ControlStream(Control.get(options.get("id")), Option(options.get("source"))))
+  }
+}
+
+object Control {
+  val schema: StructType = StructType.fromDDL("source string, ts timestamp")
+
+  private val boards = new ConcurrentHashMap[String, ControlBoard]
+
+  private[source] def get(id: String): ControlBoard = {
+    val board = boards.get(id)
+    if (board == null) throw new HeadraceKernelException("INTERNAL", s"there is no control board $id in this process")
+    board
+  }
+
+  def create(id: String): Unit = boards.putIfAbsent(id, new ControlBoard)
+
+  def drop(id: String): Unit = boards.remove(id)
+
+  /** Moves sources forward: `{"charges": 1767225600000000}`. An earlier time than the one already published changes nothing. */
+  def publish(id: String, json: String): Unit = get(id).publish(ControlOffset.read(json))
+
+  /** From now on the query waits before its next epoch. */
+  def hold(id: String): Unit = get(id).hold()
+
+  /** Whether the query waits now, with no epoch in flight; waits for that up to `timeoutMs`. */
+  def held(id: String, timeoutMs: Long): Boolean = get(id).held(timeoutMs)
+
+  /** Takes `hold` back. */
+  def release(id: String): Unit = get(id).release()
+
+  /** Rows (source, ts) of one source, or of all where `source` is null. Each call is a scan of its own, with its own offsets. */
+  def frame(session: SparkSession, id: String, source: String): DataFrame = {
+    val reader = SourceFrame.named(session, if (source == null) "control" else s"control_$source").format(classOf[Control].getName).option("id", id)
+    (if (source == null) reader else reader.option("source", source)).load()
+  }
+}
+
+private final class ControlBoard {
+  private var times = TreeMap.empty[String, Long]
+  private var holding = false
+  private var waiting = 0
+
+  def publish(newer: TreeMap[String, Long]): Unit = synchronized { times = ControlOffset.later(times, newer) }
+
+  def hold(): Unit = synchronized {
+    holding = true
+    notifyAll()
+  }
+
+  def release(): Unit = synchronized {
+    holding = false
+    notifyAll()
+  }
+
+  def held(timeoutMs: Long): Boolean = synchronized {
+    val end = System.nanoTime + timeoutMs * 1000000L
+    var left = timeoutMs
+    while (waiting == 0 && left > 0) {
+      wait(left)
+      left = (end - System.nanoTime + 999999L) / 1000000L
+    }
+    waiting > 0
+  }
+
+  /** Called on the query's own thread. `query.stop()` interrupts it here, which Spark takes for the stop that it is. */
+  def pass(): TreeMap[String, Long] = synchronized {
+    while (holding) {
+      waiting += 1
+      notifyAll()
+      try wait()
+      finally waiting -= 1
+    }
+    times
+  }
+}
+
+private final class ControlStream(board: ControlBoard, source: Option[String]) extends MicroBatchStream with SupportsAdmissionControl {
+  override def initialOffset(): Offset = ControlOffset(TreeMap.empty)
+  override def deserializeOffset(json: String): Offset = ControlOffset(ControlOffset.read(json))
+
+  /** The start offset is what the query has logged, so after a restart the map goes on from there without being told. */
+  override def latestOffset(start: Offset, limit: ReadLimit): Offset = {
+    val published = board.pass()
+    val known = Option(start).map(_.asInstanceOf[ControlOffset].times).getOrElse(TreeMap.empty[String, Long])
+    ControlOffset(ControlOffset.later(known, published.filter { case (name, _) => source.forall(_ == name) }))
+  }
+  override def latestOffset(): Offset = latestOffset(null, ReadLimit.allAvailable())
+  override def getDefaultReadLimit: ReadLimit = ReadLimit.allAvailable()
+
+  override def planInputPartitions(start: Offset, end: Offset): Array[InputPartition] = {
+    val before = start.asInstanceOf[ControlOffset].times
+    val moved = end.asInstanceOf[ControlOffset].times.filter { case (name, time) => !before.get(name).contains(time) }
+    if (moved.isEmpty) Array.empty else Array(ControlPartition(moved.toArray))
+  }
+
+  override def createReaderFactory(): PartitionReaderFactory = ControlReaders
+  override def commit(end: Offset): Unit = ()
+  override def stop(): Unit = ()
+  override def toString: String = source.map(s => s"control of $s").getOrElse("control")
+}
+
+private final case class ControlOffset(times: TreeMap[String, Long]) extends Offset {
+  override def json: String =
+    JsonMethods.compact(JObject(times.iterator.map { case (name, time) => name -> JInt(time) }.toList))
+}
+
+private object ControlOffset {
+  def read(json: String): TreeMap[String, Long] = JsonMethods.parse(json) match {
+    case JObject(fields) => TreeMap.from(fields.collect { case (name, JInt(time)) => name -> time.toLong })
+    case other => throw new IllegalArgumentException(s"a control offset is an object of times, not $other")
+  }
+
+  def later(a: TreeMap[String, Long], b: TreeMap[String, Long]): TreeMap[String, Long] =
+    b.foldLeft(a) { case (map, (name, time)) => map.updatedWith(name)(was => Some(math.max(was.getOrElse(Long.MinValue), time))) }
+}
+
+private final case class ControlPartition(times: Array[(String, Long)]) extends InputPartition
+
+private object ControlReaders extends PartitionReaderFactory {
+  override def createReader(partition: InputPartition): PartitionReader[InternalRow] =
+    new IteratorReader(partition.asInstanceOf[ControlPartition].times.iterator.map { case (source, time) =>
+      InternalRow(UTF8String.fromString(source), time)
+    })
+}

@@ -1,0 +1,106 @@
+package headrace.source
+
+import java.util.Locale
+
+import scala.util.control.NonFatal
+
+import org.apache.spark.sql.catalyst.csv.{CSVOptions, UnivocityParser}
+import org.apache.spark.sql.catalyst.util.BadRecordException
+import org.apache.spark.sql.types.{StringType, StructField, StructType}
+import org.apache.spark.unsafe.types.UTF8String
+
+/** One CSV record a line, read by Spark's own parser.
+  *
+  * With `header=true` the first line of each file names its columns, and they are matched to the schema **by name** (Spark's reader goes by
+  * position unless told otherwise): files may order their columns as they like, columns that the schema does not know are passed over. If a
+  * file's header lacks a column of the schema or names one twice, every line of that file is malformed, with that reason. A record with more or
+  * fewer columns than the header (or the schema) is malformed.
+  */
+private final class CsvLines(spec: LineSpec) extends LineParser(spec) {
+  // Pruning would let the tokenizer pad short records, and a wrong number of columns would go unseen.
+  private val options = new CSVOptions(spec.options - "encoding" - "charset", columnPruning = false, spec.timeZone)
+  private val header = options.headerFlag
+  private val byPosition = new Columns(spec.schema.fields.toSeq)
+  private val comment = if (options.isCommentSet) options.comment.toString else null
+
+  private var current: UTF8String = _
+  private var columns: Either[String, Columns] = Right(byPosition)
+
+  /** A file's columns in its own order. A parser for it, and one converter per field for the moment a record fails. */
+  private final class Columns(fields: Seq[StructField]) {
+    val size: Int = fields.size
+    val parser = new UnivocityParser(StructType(fields), spec.schema, options)
+    val places: Seq[Int] = spec.schema.fields.toSeq.map(fields.indexOf)
+    private lazy val converters = spec.schema.fields.map(f => parser.makeConverter(f.name, f.dataType, f.nullable))
+
+    /** The first field of the schema that cannot be read, with its text. */
+    def fault(tokens: Array[String]): Option[(StructField, String)] =
+      spec.schema.fields.indices.collectFirst { case i if fails(i, tokens(places(i))) => (spec.schema(i), tokens(places(i))) }
+
+    private def fails(i: Int, token: String): Boolean =
+      try {
+        converters(i)(token)
+        false
+      } catch { case NonFatal(_) => true }
+  }
+
+  override protected def parse(line: Array[Byte], file: UTF8String, position: Long): Int = {
+    val record = text
+    if (header && position == 0) {
+      current = if (file == null) null else file.clone()
+      columns = named(record)
+      LineParser.Nothing
+    } else if (record.isBlank || (comment != null && record.startsWith(comment))) LineParser.Nothing
+    else {
+      if (header && (current == null || current != file)) {
+        current = if (file == null) null else file.clone()
+        columns = Left("the file's header was not read")
+      }
+      columns match {
+        case Left(reason) => malformed(reason)
+        case Right(known) => read(record, known)
+      }
+    }
+  }
+
+  private def read(record: String, known: Columns): Int =
+    try
+      known.parser.parse(record) match {
+        case Some(row) =>
+          parsed = row
+          LineParser.Row
+        case None => LineParser.Nothing
+      }
+    catch {
+      case bad: BadRecordException => explain(record, known, bad.cause)
+      case NonFatal(e) => malformed(s"not CSV: ${LineParser.short(String.valueOf(e.getMessage))}")
+    }
+
+  private def explain(record: String, known: Columns, cause: Throwable): Int = {
+    val tokens = known.parser.tokenizer.parseLine(record)
+    if (tokens == null) malformed("not CSV: no columns")
+    else if (tokens.length != known.size) malformed(s"${tokens.length} columns instead of ${known.size}")
+    else
+      known.fault(tokens) match {
+        case Some((field, null)) => malformed(s"field ${field.name}: no value, but the column is NOT NULL")
+        case Some((field, shown)) => unreadable(field.name, shown, field.dataType.sql)
+        case None => malformed(LineParser.short(String.valueOf(cause.getMessage)))
+      }
+  }
+
+  private def named(record: String): Either[String, Columns] = {
+    val tokens = Option(byPosition.parser.tokenizer.parseLine(record)).getOrElse(Array.empty[String]).map(t => if (t == null) "" else t.trim)
+    val wanted = spec.schema.fields.map(f => fold(f.name) -> f).toMap
+    val twice = tokens.filter(t => wanted.contains(fold(t))).groupBy(fold).collectFirst { case (_, same) if same.length > 1 => same.head }
+    val missing = spec.schema.fields.map(_.name).filterNot(name => tokens.exists(fold(_) == fold(name)))
+    if (twice.nonEmpty) Left(s"the file's header names column ${twice.get} twice")
+    else if (missing.nonEmpty) Left(s"the file's header has no column ${missing.mkString(", ")}; it has: ${LineParser.short(tokens.mkString(", "))}")
+    else
+      Right(new Columns(tokens.toSeq.zipWithIndex.map { case (token, i) =>
+        // A column nobody asked for gets a name no schema can hold, so that it never meets one of the schema's.
+        wanted.getOrElse(fold(token), StructField(s"\u0000$i", StringType))
+      }))
+  }
+
+  private def fold(name: String): String = if (spec.caseSensitive) name else name.toLowerCase(Locale.ROOT)
+}

@@ -1,0 +1,120 @@
+package headrace.source
+
+import java.net.URI
+
+import org.apache.hadoop.conf.Configuration
+import org.apache.hadoop.fs.{FileStatus, Path}
+import org.apache.hadoop.io.Text
+import org.apache.hadoop.io.compress.CompressionCodecFactory
+import org.apache.hadoop.mapreduce.{Job, TaskAttemptID, TaskType}
+import org.apache.hadoop.mapreduce.lib.input.{FileSplit, LineRecordReader}
+import org.apache.hadoop.mapreduce.task.TaskAttemptContextImpl
+import org.apache.spark.TaskContext
+import org.apache.spark.sql.SparkSession
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.expressions.codegen.UnsafeRowWriter
+import org.apache.spark.sql.execution.datasources.{OutputWriterFactory, PartitionedFile, TextBasedFileFormat}
+import org.apache.spark.sql.sources.Filter
+import org.apache.spark.sql.types.{BinaryType, DataType, LongType, StringType, StructType}
+import org.apache.spark.util.SerializableConfiguration
+
+/** Text files as lines: `value` (binary or string) and `_position`, the byte offset at which the line starts, counted in the uncompressed text.
+  *
+  * Lines end with LF, CRLF or CR, or with the option `lineSep`; the last one needs no end. A UTF-8 byte order mark at the start is not part of
+  * the first line. Uncompressed files are split; compressed ones are read whole, so that a position means the same in every run.
+  *
+  * With the option `header` each split begins with the file's first line (at position 0): names of columns are then known wherever a file was
+  * cut.
+  */
+class LineFormat extends TextBasedFileFormat with Serializable {
+  override def inferSchema(session: SparkSession, options: Map[String, String], files: Seq[FileStatus]): Option[StructType] = Some(LineFormat.schema)
+
+  override def isSplitable(session: SparkSession, options: Map[String, String], path: Path): Boolean =
+    new CompressionCodecFactory(session.sparkContext.hadoopConfiguration).getCodec(path) == null
+
+  override def supportDataType(dataType: DataType): Boolean = dataType match {
+    case BinaryType | LongType | StringType => true
+    case _ => false
+  }
+
+  override def prepareWrite(session: SparkSession, job: Job, options: Map[String, String], schema: StructType): OutputWriterFactory =
+    throw new UnsupportedOperationException("lines can only be read")
+
+  override def buildReader(
+      session: SparkSession,
+      dataSchema: StructType,
+      partitionSchema: StructType,
+      requiredSchema: StructType,
+      filters: Seq[Filter],
+      options: Map[String, String],
+      hadoopConf: Configuration): PartitionedFile => Iterator[InternalRow] = {
+    val conf = session.sparkContext.broadcast(new SerializableConfiguration(hadoopConf))
+    val separator = options.get("lineSep").orElse(options.get("linesep")).map(_.getBytes(options.getOrElse("encoding", "UTF-8")))
+    val header = options.get("header").exists(_.toBoolean)
+    val value = requiredSchema.fieldNames.indexOf("value")
+    val position = requiredSchema.fieldNames.indexOf("_position")
+    val fields = requiredSchema.length
+    file => LineFormat.read(file, conf.value.value, separator, header, value, position, fields)
+  }
+}
+
+object LineFormat {
+  val schema: StructType = StructType.fromDDL("value binary, _position bigint")
+
+  private def read(
+      file: PartitionedFile,
+      conf: Configuration,
+      separator: Option[Array[Byte]],
+      header: Boolean,
+      value: Int,
+      position: Int,
+      fields: Int): Iterator[InternalRow] = {
+    val writer = new UnsafeRowWriter(fields)
+    def row(text: Text, at: Long): InternalRow = {
+      writer.reset()
+      if (value >= 0) writer.write(value, text.getBytes, 0, text.getLength)
+      if (position >= 0) writer.write(position, at)
+      writer.getRow
+    }
+    val uri = file.filePath.toUri
+    val first =
+      if (!header || file.start == 0) Iterator.empty
+      else {
+        val head = new Lines(uri, 0L, 1L, conf, separator)
+        try if (head.next()) Iterator.single(new Text(head.text)) else Iterator.empty
+        finally head.close()
+      }
+    val lines = new Lines(uri, file.start, file.length, conf, separator)
+    Option(TaskContext.get()).foreach(_.addTaskCompletionListener[Unit](_ => lines.close()))
+    first.map(row(_, 0L)) ++ new Iterator[InternalRow] {
+      private var ready = false
+      private var done = false
+      override def hasNext: Boolean = {
+        if (!ready && !done) {
+          ready = lines.next()
+          done = !ready
+          if (done) lines.close()
+        }
+        ready
+      }
+      override def next(): InternalRow = {
+        if (!hasNext) throw new NoSuchElementException("no more lines")
+        ready = false
+        row(lines.text, lines.position)
+      }
+    }
+  }
+
+  /** The lines that start in a range of a file. */
+  private final class Lines(uri: URI, start: Long, length: Long, conf: Configuration, separator: Option[Array[Byte]]) extends AutoCloseable {
+    private val reader = separator.map(new LineRecordReader(_)).getOrElse(new LineRecordReader)
+    reader.initialize(
+      new FileSplit(new Path(uri), start, length, Array.empty),
+      new TaskAttemptContextImpl(conf, new TaskAttemptID("headrace", 0, TaskType.MAP, 0, 0)))
+
+    def next(): Boolean = reader.nextKeyValue()
+    def text: Text = reader.getCurrentValue
+    def position: Long = reader.getCurrentKey.get
+    override def close(): Unit = reader.close()
+  }
+}
