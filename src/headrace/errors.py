@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 PACKAGE = str(Path(__file__).parent) + "/"
+DEMO = PACKAGE + "demo/"
 
 
 @dataclass(frozen=True)
@@ -38,10 +39,15 @@ class Site:
         return cls(file or text, number, linecache.getline(file, number).strip() if file else "")
 
 
+def ours(file: str) -> bool:
+    """Whether a file is one of this package. The demo counts as a user's: its programs are written as a user writes them."""
+    return file.startswith(PACKAGE) and not file.startswith(DEMO)
+
+
 def here() -> Site | None:
     """The innermost line outside this package: the one its user wrote."""
     frame = sys._getframe(1)
-    while frame is not None and frame.f_code.co_filename.startswith(PACKAGE):
+    while frame is not None and ours(frame.f_code.co_filename):
         if frame.f_back is None:
             return None
         frame = frame.f_back
