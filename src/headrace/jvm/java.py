@@ -16,7 +16,7 @@ from headrace.errors import ConfigError
 from headrace.jvm.cache import folder
 
 OLDEST = 17
-_INSTALL = 'install one (`pip install "headrace[java]"`, or your system\'s openjdk-17-jre-headless), or set JAVA_HOME to one'
+_INSTALL = 'install a Java (`pip install "headrace[java]"`, or your system\'s openjdk-17-jre-headless)'
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ def find() -> Java:
         executable = Path(home, "bin", "java")
         if not os.access(executable, os.X_OK):
             raise ConfigError(
-                "JAVA_MISSING", f"JAVA_HOME is {home}, and there is no bin/java in it", hint=f"unset JAVA_HOME or {_INSTALL}."
+                "JAVA_MISSING", f"JAVA_HOME is {home}, and there is no bin/java in it", hint=f"unset JAVA_HOME, or {_INSTALL}."
             )
         return _checked(executable, "JAVA_HOME", Path(home))
     on_path = shutil.which("java")
