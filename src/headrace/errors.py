@@ -226,4 +226,7 @@ CODES: dict[str, Code] = {
     "FOLDER_OWNED": Code("CheckpointError", "user", "an output folder that another checkpoint writes"),
     "MANIFEST_FORMAT": Code("CheckpointError", "user", "a manifest written by a later version"),
     "OUTPUT_MISSING": Code("ConnectorError", "environment", "a committed output file that is gone"),
+    # demo
+    "DEMO_DATA_MISSING": Code("ConfigError", "environment", "the demo's package of flights is not installed"),
+    "DEMO_FOLDER": Code("ConfigError", "user", "a folder for the demo that holds something else"),
 }
