@@ -8,4 +8,4 @@
 from pathlib import Path
 
 CHARGES = str(Path(__file__).parent / "charges")
-"""An hour of invented card charges as JSON lines: `card string, amount decimal(10,2), shop string, ts timestamp`; up to two minutes late."""
+"""An hour of invented card charges as JSON lines, in order of arrival: `card string, amount decimal(10,2), shop string, ts timestamp`."""

@@ -1,0 +1,91 @@
+"""The kernel's jar: built once, by one of many, or refused with the compiler's words."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from headrace.jvm import compile as module
+from tests.unit.errors import check_error
+
+
+@pytest.fixture
+def sources(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """Other sources and an empty cache."""
+    folder = tmp_path / "scala"
+    (folder / "one").mkdir(parents=True)
+    (folder / "one" / "One.scala").write_text('package one\nobject One { def text = "ü" }\n', encoding="utf-8")
+    monkeypatch.setattr(module, "SOURCES", folder)
+    monkeypatch.setattr(module, "SHIPPED", tmp_path / "shipped")
+    monkeypatch.setenv("HEADRACE_CACHE", str(tmp_path / "a cäche"))
+    module.kernel.cache_clear()
+    yield folder
+    module.kernel.cache_clear()
+
+
+def test_built_once_and_kept(sources: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    jar = module.kernel_jar()
+    with zipfile.ZipFile(jar) as archive:
+        assert "one/One.class" in archive.namelist()
+        assert archive.read(module.KEY_ENTRY).decode() == module.kernel().key
+    said = capsys.readouterr().err.splitlines()
+    assert said[0].startswith("headrace: building the kernel for Spark ")
+    assert said[1].startswith(f"headrace: built {jar} in ")
+    assert module.kernel_jar() == jar
+    assert capsys.readouterr().err == ""
+
+
+def test_the_shipped_jar_is_used_if_it_fits(sources: Path, tmp_path: Path) -> None:
+    shipped = tmp_path / "shipped"
+    shipped.mkdir()
+    (shipped / "headrace-kernel-0000000000000000.jar").touch()
+    fits = shipped / module.kernel().jar_name
+    fits.touch()
+    assert module.kernel_jar() == fits
+
+
+def test_the_key_depends_on_sources_and_spark() -> None:
+    base = module.Kernel("4.3.0", (("a.scala", b"x"),))
+    others = [
+        module.Kernel("4.3.1", base.sources),
+        module.Kernel("4.3.0", (("b.scala", b"x"),)),
+        module.Kernel("4.3.0", (("a.scala", b"y"),)),
+    ]
+    assert len({kernel.key for kernel in (base, *others)}) == 4
+    assert module.Kernel("4.3.0", (("a.scala", b"x"),)).key == base.key
+
+
+def test_a_source_that_does_not_compile(sources: Path, tmp_path: Path) -> None:
+    (sources / "one" / "One.scala").write_text("package one\nobject One { val x: Int = nonsense }\n", encoding="utf-8")
+    check_error(
+        """
+        KERNEL_BUILD: the kernel for Spark <version> could not be compiled: one/One.scala:2: error: not found: value nonsense
+          hint: the compiler's whole output is in <cache>/kernel/headrace-kernel-<key>.log.
+                memory, disk and versions are checked by `headrace doctor`.
+          page: docs/errors/KERNEL_BUILD.md
+        """,
+        module.kernel_jar,
+        hide={str(tmp_path / "a cäche"): "<cache>", module.kernel().key: "<key>", module.spark_version(): "<version>"},
+    )
+    assert not list((tmp_path / "a cäche" / "kernel").glob("*.jar"))
+
+
+def test_many_starts_at_once_build_it_once(sources: Path, tmp_path: Path) -> None:
+    script = f"""
+from pathlib import Path
+from headrace.jvm import compile as module
+module.SOURCES, module.SHIPPED = Path({str(sources)!r}), Path({str(tmp_path / "shipped")!r})
+print(module.kernel_jar())
+"""
+    started = [
+        subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, stderr=subprocess.PIPE, encoding="utf-8") for _ in range(3)
+    ]
+    said = [process.communicate(timeout=240) for process in started]
+    assert {out for out, _ in said} == {f"{tmp_path / 'a cäche' / 'kernel' / module.kernel().jar_name}\n"}
+    assert sum("building the kernel" in err for _, err in said) == 1
+    assert not [left for left in (tmp_path / "a cäche" / "kernel").iterdir() if left.name.startswith("build-")]

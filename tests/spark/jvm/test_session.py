@@ -1,0 +1,185 @@
+"""The session: made, taken, refused."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from headrace.jvm import compile as kernel
+from headrace.jvm import session as module
+from headrace.jvm.session import session
+from tests.unit.errors import check_error
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+def test_the_running_session_is_taken(spark: SparkSession) -> None:
+    assert session() is spark
+    assert session(spark, master="local[2]", conf={"spark.ui.enabled": False}) is spark
+    # A session beside it has its own settings and the same JVM.
+    other = spark.newSession()
+    assert session(other) is other
+
+
+def test_the_kernel_is_in_it(spark: SparkSession) -> None:
+    assert module._carried(spark) == kernel.kernel().key
+
+
+def test_nothing_listens_beyond_this_machine(spark: SparkSession) -> None:
+    assert spark.conf.get("spark.driver.host") == "127.0.0.1"
+    assert spark.sparkContext.uiWebUrl is None
+
+
+def test_other_settings_than_the_running_session_has(spark: SparkSession) -> None:
+    check_error(
+        """
+        SESSION_RUNNING: spark.master = local[7] was asked for, and the running session has local[2]
+          hint: stop the running session first, or ask for no settings.
+          page: docs/errors/SESSION_RUNNING.md
+        """,
+        lambda: session(master="local[7]"),
+    )
+    check_error(
+        """
+        SESSION_RUNNING: spark.x = 1 was asked for, and the running session has none
+          hint: set it where that session is made.
+          page: docs/errors/SESSION_RUNNING.md
+        """,
+        lambda: session(spark, conf={"spark.x": 1}),
+    )
+
+
+def test_a_kernel_of_another_headrace(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "_attached", set())
+    monkeypatch.setattr(module, "kernel", lambda: kernel.Kernel("4.3.0", (("a.scala", b""),)))
+    check_error(
+        """
+        KERNEL_OTHER: the session carries the kernel <old>, and this headrace needs 137af0ec1d9eb0b6
+          hint: start a new session (and take an old headrace jar out of spark.jars).
+          page: docs/errors/KERNEL_OTHER.md
+        """,
+        session,
+        hide={kernel.kernel().key: "<old>", kernel.Kernel("4.3.0", (("a.scala", b""),)).key: "137af0ec1d9eb0b6"},
+    )
+
+
+def test_a_connect_session() -> None:
+    class Remote:
+        __module__ = "pyspark.sql.connect.session"
+
+    check_error(
+        """
+        CONNECT_SESSION: a session of pyspark.sql.connect has no JVM in reach, and headrace needs a classic session
+          hint: give it one made with SparkSession.builder.config("spark.api.mode", "classic"), or none: headrace then makes one.
+          page: docs/errors/CONNECT_SESSION.md
+        """,
+        lambda: session(Remote()),  # type: ignore[arg-type]
+    )
+
+
+def test_a_process_set_up_for_connect(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SPARK_REMOTE", "sc://localhost")
+    check_error(
+        """
+        CONNECT_SESSION: this process is set up for Spark Connect, and headrace needs a classic session
+          hint: start Python without SPARK_REMOTE and without a Connect session; a cluster is reached by hr.session(master=...) or by a session given to it.
+          page: docs/errors/CONNECT_SESSION.md
+        """,
+        session,
+    )
+
+
+def test_a_spark_home_without_spark(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SPARK_HOME", str(tmp_path))
+    check_error(
+        """
+        SPARK_VERSION: there is no Spark with Scala 2.13 in <folder>
+          hint: unset SPARK_HOME to use the Spark of the package pyspark, which headrace needs anyway.
+          page: docs/errors/SPARK_VERSION.md
+        """,
+        kernel.spark_version,
+        hide={str(tmp_path): "<folder>"},
+    )
+
+
+def test_a_session_of_another_version() -> None:
+    check_error(
+        """
+        SPARK_VERSION: the session has Spark 4.0.1, and the package pyspark is 4.3.0
+          hint: use the same version on both sides; headrace supports Spark 4.3.
+          page: docs/errors/SPARK_VERSION.md
+        """,
+        lambda: module._same_version("4.0.1", "the session"),
+    )
+
+
+def run(script: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", textwrap.dedent(script)],
+        capture_output=True,
+        encoding="utf-8",
+        env={**os.environ, **environment},
+        timeout=240,
+        check=False,
+    )
+
+
+def test_a_session_that_plain_pyspark_made_gets_the_kernel_after_a_restart_too() -> None:
+    done = run("""
+        from pyspark.sql import SparkSession
+        import headrace.jvm.session as s
+        for _ in range(2):
+            plain = SparkSession.builder.master("local[1]").config("spark.ui.enabled", "false").getOrCreate()
+            taken = s.session()
+            print(taken is plain, s._carried(taken) == s.kernel().key, any("headrace-kernel" in jar for jar in taken._jsc.sc().listJars().mkString(",").split(",")))
+            plain.stop()
+        ours = s.session(master="local[1]")
+        print(ours.range(3).count())
+        ours.stop()
+    """)
+    assert done.stdout.split() == ["True", "True", "True"] * 2 + ["3"], done.stderr
+
+
+def test_the_terminal_stays_quiet() -> None:
+    done = run("""
+        from headrace.jvm.session import log_file, session
+        spark = session(master="local[1]")
+        try:
+            spark.sql("SELECT raise_error('in a task')").collect()
+        except Exception:
+            pass
+        assert "in a task" in log_file().read_text(encoding="utf-8")
+        spark.stop()
+    """)
+    assert (done.stdout, done.stderr, done.returncode) == ("", "", 0)
+
+
+def test_spark_does_not_start(tmp_path: Path) -> None:
+    done = run(
+        """
+        from headrace.errors import HeadraceError
+        from headrace.jvm.session import session
+        try:
+            session(master="local[1]", conf={"spark.driver.memory": "1"})
+        except HeadraceError as error:
+            print(error)
+    """,
+        HEADRACE_CACHE=os.environ.get("HEADRACE_CACHE", ""),
+    )
+    log = done.stdout.partition("the log is in ")[2].partition(";")[0]
+    check_error(
+        """
+        SESSION_START: Spark did not start on local[1]: Error occurred during initialization of VM
+          hint: the log is in <log>; `headrace doctor` checks Java, memory, disk and the rest.
+          page: docs/errors/SESSION_START.md
+        """,
+        done.stdout,
+        hide={log: "<log>"},
+    )
