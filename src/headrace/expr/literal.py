@@ -47,6 +47,8 @@ def literal(value: Any) -> str:
             return f"array({', '.join(literal(item) for item in value)})"
         case dict():
             return f"map({', '.join(literal(part) for pair in value.items() for part in pair)})"
+    if hasattr(value, "_has_no_literal"):  # a cell or row of a state program says itself what is meant instead
+        raise value._has_no_literal()
     if hasattr(value, "dtype") and hasattr(value, "item"):  # a numpy scalar: the Python value it holds
         return literal(value.item())
     hint = "int, float, Decimal, str, bool, bytes, date, datetime, timedelta, list, dict and None have literals"

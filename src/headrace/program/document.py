@@ -1,0 +1,67 @@
+"""Reading a traced program from JSON: every field is expected, none is passed over."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from headrace.errors import PlanError, Site
+
+
+class Fields:
+    """A JSON object that is read field by field; what does not fit is refused by name."""
+
+    def __init__(self, value: object, what: str) -> None:
+        self.what = what
+        if not isinstance(value, dict):
+            raise self.wrong(f"an object is expected, not {value!r}")
+        self.fields: dict[str, Any] = value
+
+    def wrong(self, message: str) -> PlanError:
+        hint = "plans are written by `headrace plan FILE` and Job.plan.to_json()"
+        return PlanError("PLAN_BROKEN", f"{self.what} of a state program cannot be read: {message}", hint=hint)
+
+    def only(self, *names: str) -> None:
+        """Refuses fields beyond these."""
+        unknown = sorted(set(self.fields) - set(names))
+        if unknown:
+            raise PlanError(
+                "PLAN_UNKNOWN_FIELD",
+                f"this version of headrace knows no field `{unknown[0]}` of {self.what} of a state program",
+                hint="the plan was written by a newer headrace: install that one",
+            )
+
+    def _get(self, name: str) -> Any:
+        if name not in self.fields:
+            raise self.wrong(f"{name!r} is missing")
+        return self.fields[name]
+
+    def text(self, name: str) -> str:
+        value = self._get(name)
+        if not isinstance(value, str):
+            raise self.wrong(f"{name!r} must be text, not {value!r}")
+        return value
+
+    def optional_text(self, name: str) -> str | None:
+        return None if self.fields.get(name) is None else self.text(name)
+
+    def list(self, name: str) -> list[Any]:
+        value = self._get(name)
+        if not isinstance(value, list):
+            raise self.wrong(f"{name!r} must be a list, not {value!r}")
+        return value
+
+    def texts(self, name: str) -> tuple[str, ...]:
+        values = self.list(name)
+        if not all(isinstance(value, str) for value in values):
+            raise self.wrong(f"{name!r} must be a list of texts, not {values!r}")
+        return tuple(values)
+
+
+def place(fields: Fields) -> Site | None:
+    """The site of a statement or cell."""
+    text = fields.optional_text("site")
+    return None if text is None else Site.parse(text)
+
+
+def text_of(site: Site | None) -> str | None:
+    return None if site is None else str(site)

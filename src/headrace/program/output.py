@@ -1,0 +1,110 @@
+"""Output and emit: where a handler's rows go."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from headrace.errors import ProgramError, here
+from headrace.program.recording import Emitted, Recording, recording
+from headrace.program.row import Row, columns_of_row
+from headrace.program.statement import Emit
+
+MAIN = "main"
+
+
+class Output:
+    """A side output of a program, read with `stream.output(P.name)`.
+
+    >>> import headrace as hr
+    >>> class Split(hr.Program):
+    ...     large = hr.Output()
+    ...
+    ...     def on_event(self, e):
+    ...         with hr.when(e.amount > 500):
+    ...             self.large.emit(e)
+    ...         with hr.otherwise():
+    ...             hr.emit(e)
+    """
+
+    def __init__(self) -> None:
+        self._site = here()
+        self._name: str | None = None
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self._name = name
+
+    def __repr__(self) -> str:
+        return f"<Output {self._name}>" if self._name else "<Output>"
+
+    def emit(self, row: Row | Mapping[str, Any] | None = None, /, **columns: Any) -> None:
+        """Sends a row to this output: all columns of a row, a mapping or keywords, or several of them."""
+        what = f"the Output `{self._name}`" if self._name else "an Output"
+        current = recording(what)
+        name = current.frame.cells.get(id(self))
+        if name is None:
+            raise ProgramError(
+                "FOREIGN_CELL",
+                f"{what} is used in {current.program}, which does not have it as an attribute",
+                hint="an output is an attribute of its own program: large = hr.Output() in the class, or set in __init__",
+                site=here(),
+            )
+        _emit(current, name, row, columns)
+
+
+def emit(row: Row | Mapping[str, Any] | None = None, /, **columns: Any) -> None:
+    """Sends a row to the program's main output.
+
+    >>> import headrace as hr
+    >>> class Large(hr.Program):
+    ...     def on_event(self, e):
+    ...         with hr.when(e.amount > 500):
+    ...             hr.emit(card=self.key.card, amount=e.amount)     # or all columns and more: hr.emit(e, large=True)
+
+    A Python value is a literal; `hr.expr` makes SQL of a text.
+    """
+    _emit(recording("hr.emit"), MAIN, row, columns)
+
+
+def _emit(current: Recording, output: str, row: Any, named: dict[str, Any]) -> None:
+    given: list[tuple[str, Any]] = []
+    if isinstance(row, Row):
+        given += columns_of_row(row).items()
+    elif isinstance(row, Mapping):
+        given += row.items()
+    elif row is not None:
+        raise ProgramError(
+            "EMIT_COLUMNS",
+            f"a row to emit cannot be a {type(row).__name__}",
+            hint="name its columns: hr.emit(card=self.key.card, amount=e.amount); all columns of a row: hr.emit(e)",
+            site=here(),
+        )
+    given += named.items()
+    if not given:
+        raise ProgramError("EMIT_COLUMNS", "a row without columns is emitted", hint="hr.emit(card=self.key.card)", site=here())
+    seen: dict[str, str] = {}
+    for name, _ in given:
+        if not isinstance(name, str):
+            raise ProgramError("EMIT_COLUMNS", f"a column's name must be text, not {name!r}", hint='{"card": ...}', site=here())
+        if name.lower() in seen:
+            raise ProgramError(
+                "EMIT_COLUMNS",
+                f"the column `{name}` is emitted twice" + ("" if name == seen[name.lower()] else f", also as `{seen[name.lower()]}`"),
+                hint="give one of the two another name, or name the columns one by one instead of the whole row",
+                site=here(),
+            )
+        seen[name.lower()] = name
+    texts = {name: current.text(value) for name, value in given}
+    first = current.frame.outputs.setdefault(output, Emitted(tuple(texts), here()))
+    if set(first.columns) != set(texts):
+        missing = [f"`{name}` is missing" for name in first.columns if name not in texts]
+        added = [f"`{name}` is new" for name in texts if name not in first.columns]
+        target = "the main output" if output == MAIN else f"the output `{output}`"
+        raise ProgramError(
+            "EMIT_DIFFERS",
+            f"all rows of {target} have the same columns, and here {', '.join(missing + added)}",
+            hint=f"the first emit, at {first.site}, has: {', '.join(first.columns)}; emit None where there is no value, "
+            "or use a second hr.Output()",
+            site=here(),
+        )
+    current.record(Emit(output, tuple((name, texts[name]) for name in first.columns), site=here()))

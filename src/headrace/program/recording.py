@@ -1,0 +1,224 @@
+"""What is being recorded: one handler, its blocks, and which values may be used where.
+
+A handler runs once, under a `Recording`. Each value it is given (the row's columns, the key, the time of a timer, a cell's value) is a
+column whose `names` are tokens of this recording, and columns carry the names of what they were made of; so when a text is recorded,
+it is known where its values came from, and a value that ended with its handler or with its `with hr.when(...)` is refused.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+from difflib import get_close_matches
+from typing import TYPE_CHECKING, Any
+
+from headrace.errors import PlanError, ProgramError, Site, here
+from headrace.expr import Column, Expression, of_value
+from headrace.program.statement import Read, Statement, When
+from headrace.syntax import quote, references
+
+if TYPE_CHECKING:
+    from headrace.program.cell import Cell
+
+# How tightly a name binds: never in parentheses (see expr/column.py).
+_ATOM = 8
+# Between a name and the number of its recording; no name in a text looks like this.
+_OF = " of "
+
+_numbers = itertools.count(1)
+_current: ContextVar[Recording | None] = ContextVar("headrace_recording", default=None)
+
+
+class Block:
+    """The statements under one `with`, or of the whole handler."""
+
+    def __init__(self, within: Block | None = None) -> None:
+        self.statements: list[Statement | Chain] = []
+        self.within = within
+
+    def inside(self, other: Block) -> bool:
+        """True if it is `other`, or stands in it."""
+        block: Block | None = self
+        while block is not None and block is not other:
+            block = block.within
+        return block is not None
+
+    def frozen(self) -> tuple[Statement, ...]:
+        found: list[Statement] = []
+        for statement in self.statements:
+            if isinstance(statement, Statement):
+                found.append(statement)
+            elif statement.branches:
+                found.append(When(tuple((text, body.frozen()) for text, body in statement.branches), site=statement.site))
+        return tuple(found)
+
+
+class Chain:
+    """A `when` and what follows it, still open for more branches."""
+
+    def __init__(self, block: Block, site: Site | None) -> None:
+        self.block = block
+        self.site = site
+        self.branches: list[tuple[str | None, Block]] = []
+        self.closed = False  # by an `otherwise`
+        self.inner: Chain | None = None  # where it goes on, inside its last branch
+
+    @property
+    def last(self) -> Chain:
+        return self if self.inner is None else self.inner.last
+
+
+@dataclass(frozen=True)
+class Emitted:
+    """The columns of an output, as its first emit has them."""
+
+    columns: tuple[str, ...]
+    site: Site | None
+
+
+@dataclass(frozen=True)
+class Frame:
+    """What all handlers of one program share while it is traced."""
+
+    program: str
+    key: tuple[str, ...]
+    cells: dict[int, str]  # by identity: a cell object is found again by the attribute that holds it
+    outputs: dict[str, Emitted]
+
+
+class Recording:
+    """One handler while it runs."""
+
+    def __init__(self, frame: Frame, handler: str, input: str | None, columns: tuple[str, ...]) -> None:
+        self.frame = frame
+        self.handler = handler
+        self.input = input
+        self.columns = columns
+        self.number = next(_numbers)
+        self.block = Block()
+        self.locals: dict[str, Block] = {}
+        self.reads: dict[str, int] = {}
+        self.unentered: dict[int, tuple[str, Site | None]] = {}  # `hr.when(...)` that no `with` has entered yet
+
+    @property
+    def program(self) -> str:
+        return self.frame.program
+
+    def record(self, statement: Statement) -> None:
+        self.block.statements.append(statement)
+
+    def value(self, text: str, name: str) -> Column:
+        """A column that lives as long as this handler."""
+        return Column(Expression(text, (f"{name}{_OF}{self.handler}#{self.number}",), here()), _ATOM)
+
+    def read(self, cell: str) -> Column:
+        """Records a read of a cell; its value is a column that lives as long as the block it was read in."""
+        count = self.reads[cell] = self.reads.get(cell, 0) + 1
+        local = f"{cell}__{count}"
+        self.locals[local] = self.block
+        self.record(Read(local, cell, site=here()))
+        return self.value(quote(local), local)
+
+    def text(self, value: Any) -> str:
+        """The text of a value to record, after a look at where everything in it came from."""
+        column = of_value(value)
+        for name in column._expression.names:
+            self._admit(name, column)
+        if any(_OF not in name for name in column._expression.names):
+            self._admit_text(column)
+        return column._expression.text
+
+    def _admit(self, name: str, column: Column) -> None:
+        origin, written, handler = name.partition(_OF)
+        if not written:
+            return
+        handler, _, number = handler.partition("#")
+        if int(number) != self.number:
+            raise ProgramError(
+                "STALE_VALUE",
+                f"`{column._expression.text}` was made in {handler}, which has ended, and is used in {self.handler}",
+                hint="each handler sees its own row and key only; keep what must last in a cell: seen = hr.Value(...)",
+                site=here(),
+            )
+        block = self.locals.get(origin)
+        if block is not None and not self.block.inside(block):
+            cell = origin.rpartition("__")[0]
+            raise ProgramError(
+                "OUT_OF_SCOPE",
+                f"`{cell}` was read inside a `with hr.when(...)`, and its value is used outside of it",
+                hint=f"read it where it is always done, before the `with`: value = self.{cell}.get()",
+                site=here(),
+            )
+
+    def _admit_text(self, column: Column) -> None:
+        """Checks the names in SQL text that the user wrote, as far as it can be parsed."""
+        for path in references(column._expression.text) or ():
+            first = path[0].lower()
+            if first == "e" and self.input is not None and len(path) > 1:
+                find(path[1], self.columns, f"input `{self.input}` of {self.program}")
+            elif first == "key" and len(path) > 1:
+                find(path[1], self.frame.key, f"the key of {self.program}")
+            elif first not in ("e" if self.input is not None else "at", "key") and path[0] not in self.locals:
+                row = [f"e.{column}" for column in self.columns] if self.input is not None else ["at"]
+                known = [*row, *(f"key.{column}" for column in self.frame.key)]
+                near = [f"e.{path[0]}"] if f"e.{path[0]}" in known else get_close_matches(".".join(path), known, 1, 0.5)
+                raise PlanError(
+                    "UNKNOWN_COLUMN",
+                    f"no column `{path[0]}` in {self.handler} of {self.program}",
+                    hint=(f"did you mean `{near[0]}`? " if near else "") + f"SQL text in this handler knows {', '.join(known)}",
+                    site=here(),
+                )
+
+
+def find(name: str, columns: tuple[str, ...], owner: str) -> str:
+    """The column of a name, compared as Spark does, without case; an unknown one is refused."""
+    if name in columns or name.lower() in (column.lower() for column in columns):
+        return name
+    near = get_close_matches(name, columns, 1)
+    has = f"it has: {', '.join(columns)}" if columns else "it has none"
+    hint = f"did you mean `{near[0]}`? {has[0].upper()}{has[1:]}" if near else has
+    raise PlanError("UNKNOWN_COLUMN", f"no column `{name}` in {owner}", hint=hint, site=here())
+
+
+def recording(what: str) -> Recording:
+    """The handler being recorded; `what` cannot be used elsewhere."""
+    current = _current.get()
+    if current is None:
+        raise ProgramError(
+            "OUTSIDE_HANDLER",
+            f"{what} has a meaning only while a handler of its program runs",
+            hint="use it in on_event, on_<input>, on_<timer> or on_late, or in a method that these call",
+            site=here(),
+        )
+    return current
+
+
+def is_recording() -> bool:
+    return _current.get() is not None
+
+
+def cell_name(cell: Cell, what: str) -> tuple[Recording, str]:
+    """The recording and the name that a cell has in its program."""
+    current = recording(what)
+    name = current.frame.cells.get(id(cell))
+    if name is None:
+        raise ProgramError(
+            "FOREIGN_CELL",
+            f"{what} is used in {current.program}, which does not have it as an attribute",
+            hint=f"a cell is an attribute of its own program: seen = hr.{type(cell).__name__}(...) in the class, or set in __init__",
+            site=here(),
+        )
+    return current, name
+
+
+@contextmanager
+def recorded(recording: Recording) -> Iterator[None]:
+    """Makes a recording the current one; whatever happens, the one before is restored."""
+    token = _current.set(recording)
+    try:
+        yield
+    finally:
+        _current.reset(token)

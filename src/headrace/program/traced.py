@@ -1,0 +1,114 @@
+"""A traced program: cells, handlers and outputs as frozen data with a JSON form."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from headrace.errors import Site
+from headrace.program.document import Fields, place, text_of
+from headrace.program.statement import Statement
+
+
+@dataclass(frozen=True)
+class TracedCell:
+    """One declared piece of keyed state. `clock` is set for timers only; `was` is the cell's name in an older version of the job."""
+
+    name: str
+    kind: str
+    type: str
+    clock: str | None = None
+    was: str | None = None
+    site: Site | None = field(default=None, compare=False)
+
+    def to_json(self) -> dict[str, Any]:
+        value: dict[str, Any] = {"name": self.name, "kind": self.kind, "type": self.type}
+        if self.clock is not None:
+            value["clock"] = self.clock
+        if self.was is not None:
+            value["was"] = self.was
+        value["site"] = text_of(self.site)
+        return value
+
+    @staticmethod
+    def from_json(value: object) -> TracedCell:
+        fields = Fields(value, "a cell")
+        fields.only("name", "kind", "type", "clock", "was", "site")
+        clock, was = fields.optional_text("clock"), fields.optional_text("was")
+        return TracedCell(fields.text("name"), fields.text("kind"), fields.text("type"), clock, was, place(fields))
+
+
+@dataclass(frozen=True)
+class TracedHandler:
+    """What happens for a row of an input, for a late row of the main input, or when a timer fires."""
+
+    on: str
+    kind: str
+    body: tuple[Statement, ...]
+
+    def to_json(self) -> dict[str, Any]:
+        return {"on": self.on, "kind": self.kind, "body": [statement.to_json() for statement in self.body]}
+
+    @staticmethod
+    def from_json(value: object) -> TracedHandler:
+        fields = Fields(value, "a handler")
+        fields.only("on", "kind", "body")
+        body = tuple(Statement.from_json(statement) for statement in fields.list("body"))
+        return TracedHandler(fields.text("on"), fields.text("kind"), body)
+
+
+@dataclass(frozen=True)
+class TracedOutput:
+    """An output and the names of its columns, in order. `main` is there in every program, without columns if nothing is emitted to it."""
+
+    name: str
+    columns: tuple[str, ...]
+
+    def to_json(self) -> dict[str, Any]:
+        return {"name": self.name, "columns": list(self.columns)}
+
+    @staticmethod
+    def from_json(value: object) -> TracedOutput:
+        fields = Fields(value, "an output")
+        fields.only("name", "columns")
+        return TracedOutput(fields.text("name"), fields.texts("columns"))
+
+
+@dataclass(frozen=True)
+class Traced:
+    """A state program as data.
+
+    >>> Traced.from_json({"cells": [], "handlers": [], "outputs": [{"name": "main", "columns": ["k"]}]}).columns("main")
+    ('k',)
+    """
+
+    cells: tuple[TracedCell, ...]
+    handlers: tuple[TracedHandler, ...]
+    outputs: tuple[TracedOutput, ...]
+
+    @property
+    def clock(self) -> str:
+        """The clock of its timers: "event", "processing", or "none" without timers."""
+        return next((cell.clock for cell in self.cells if cell.clock is not None), "none")
+
+    def columns(self, output: str) -> tuple[str, ...]:
+        """The columns of an output by its name."""
+        return next(found.columns for found in self.outputs if found.name == output)
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "cells": [cell.to_json() for cell in self.cells],
+            "handlers": [handler.to_json() for handler in self.handlers],
+            "outputs": [output.to_json() for output in self.outputs],
+        }
+
+    @staticmethod
+    def from_json(value: object) -> Traced:
+        """The program that `to_json` wrote; unknown fields are refused."""
+        fields = Fields(value, "the whole")
+        fields.only("cells", "handlers", "outputs")
+        return Traced(
+            tuple(TracedCell.from_json(cell) for cell in fields.list("cells")),
+            tuple(TracedHandler.from_json(handler) for handler in fields.list("handlers")),
+            tuple(TracedOutput.from_json(output) for output in fields.list("outputs")),
+        )

@@ -1,0 +1,299 @@
+"""trace: runs each handler of a program once and gives what it does as data."""
+
+from __future__ import annotations
+
+import inspect
+import linecache
+import traceback
+from collections.abc import Callable, Iterator, Mapping
+from difflib import get_close_matches
+from typing import Any
+
+from headrace.errors import HeadraceError, ProgramError, Site, here, ours
+from headrace.expr import Column
+from headrace.program.cell import Cell
+from headrace.program.control import without_with
+from headrace.program.output import MAIN, Output
+from headrace.program.program import Program
+from headrace.program.recording import Emitted, Frame, Recording, recorded
+from headrace.program.row import Row
+from headrace.program.traced import Traced, TracedHandler, TracedOutput
+
+EVENT = "event"
+LATE = "late"
+
+
+def trace(program: type[Program] | Program, *, name: str, key: tuple[str, ...], inputs: Mapping[str, tuple[str, ...]]) -> Traced:
+    """What a program does, as data. `inputs` gives the columns of each input, the main one under "event"; `name` is the operator's.
+
+    Nothing but Python runs, and every complaint is made at the line it is about.
+    """
+    instance = _instance(program)
+    title = type(instance).__name__
+    declared = dict(_declared(instance))
+    cells = {attribute: cell for attribute, cell in declared.items() if isinstance(cell, Cell)}
+    outputs = {attribute: output for attribute, output in declared.items() if isinstance(output, Output)}
+    _check_names(title, cells, outputs, inputs)
+    timers = [attribute for attribute, cell in cells.items() if cell.fires]
+    handlers = _handlers(instance, title, inputs, timers)
+
+    frame = Frame(title, key, {id(cell): attribute for attribute, cell in declared.items()}, {})
+    order = [EVENT, *sorted(set(inputs) - {EVENT}), LATE, *timers]
+    traced = []
+    for on in order:
+        if on in handlers:
+            kind = "timer" if on in timers else "late" if on == LATE else "input"
+            of = None if kind == "timer" else EVENT if kind == "late" else on
+            body = _run(handlers[on], Recording(frame, f"on_{on}", of, inputs[of] if of is not None else ()))
+            traced.append(TracedHandler(EVENT if kind == "late" else on, kind, body))
+    return Traced(
+        tuple(cell.traced(attribute) for attribute, cell in cells.items()), tuple(traced), tuple(_outputs(title, outputs, frame, instance))
+    )
+
+
+def _instance(program: object) -> Program:
+    if isinstance(program, Program):
+        return program
+    if isinstance(program, type) and issubclass(program, Program):
+        try:
+            inspect.signature(program).bind()
+        except TypeError as error:
+            needs = f"{program.__name__} is given without its arguments ({error})"
+            hint = f".process({program.__name__}(...)) with the arguments of its __init__"
+            raise ProgramError("NOT_A_PROGRAM", needs, hint=hint, site=here()) from None
+        return program()
+    what = program.__name__ if isinstance(program, type) else f"a {type(program).__name__}"
+    raise ProgramError(
+        "NOT_A_PROGRAM",
+        f"{what} is not a state program",
+        hint="derive it from hr.Program and give the class, or an instance where it has arguments",
+        site=here(),
+    )
+
+
+def _declared(program: Program) -> Iterator[tuple[str, Cell | Output]]:
+    """Cells and outputs in the order of their declaration: base classes first, then what __init__ has set."""
+    found: dict[str, object] = {}
+    for kind in reversed(type(program).__mro__):
+        for attribute, value in vars(kind).items():
+            if attribute in found or isinstance(value, Cell | Output):
+                found[attribute] = value  # an override keeps its place, and anything else in its place takes a cell away
+    for attribute, value in vars(program).items():
+        if attribute in found or isinstance(value, Cell | Output):
+            found[attribute] = value
+            if isinstance(value, Cell | Output):
+                value._name = attribute
+    yield from ((attribute, value) for attribute, value in found.items() if isinstance(value, Cell | Output))
+
+
+def _check_names(title: str, cells: Mapping[str, Cell], outputs: Mapping[str, Output], inputs: Mapping[str, tuple[str, ...]]) -> None:
+    for attribute, declared in _all(cells, outputs):
+        kind = type(declared).__name__
+        if attribute == "key" or attribute.startswith("on_"):
+            why = "self.key is the key of the row" if attribute == "key" else "names with on_ are handlers"
+            raise _reserved(title, kind, attribute, why, declared._site)
+    for attribute, output in outputs.items():
+        if attribute in (MAIN, LATE, "dead_letter") or attribute.startswith("late_"):
+            raise _reserved(title, "Output", attribute, "every program has an output of that name", output._site)
+    for attribute, cell in cells.items():
+        if cell.fires and attribute in (EVENT, LATE):
+            raise _reserved(title, "Timer", attribute, f"on_{attribute} is called for rows", cell._site)
+        if cell.fires and attribute in inputs:
+            raise ProgramError(
+                "NAME_TWICE",
+                f"{title}: `{attribute}` is a timer and an input, so on_{attribute} would be the handler of both",
+                hint="give the timer or the input another name",
+                site=cell._site,
+            )
+    if LATE in inputs:
+        raise ProgramError(
+            "NAME_RESERVED",
+            f"{title}: an input cannot be called `late`, on_late is called for late rows",
+            hint="give the input another name",
+            site=here(),
+        )
+    _check_unique(title, cells, outputs)
+    clocks = {cell.clock: attribute for attribute, cell in cells.items() if cell.clock is not None}
+    if len(clocks) > 1:
+        raise ProgramError(
+            "MIXED_CLOCKS",
+            f"{title} has timers of both clocks: `{clocks['event']}` goes by event time, `{clocks['processing']}` by processing time",
+            hint="split it into two programs, one for each clock, the second fed by the first",
+            site=cells[clocks["processing"]]._site,
+        )
+
+
+def _all(cells: Mapping[str, Cell], outputs: Mapping[str, Output]) -> list[tuple[str, Cell | Output]]:
+    return [*cells.items(), *outputs.items()]
+
+
+def _check_unique(title: str, cells: Mapping[str, Cell], outputs: Mapping[str, Output]) -> None:
+    by_identity: dict[int, str] = {}
+    by_case: dict[str, str] = {}
+    by_was: dict[str, str] = {}
+    for attribute, declared in _all(cells, outputs):
+        other = by_identity.setdefault(id(declared), attribute)
+        if other != attribute:
+            message = f"{title}: `{other}` and `{attribute}` are the same {type(declared).__name__}"
+            raise ProgramError("NAME_TWICE", message, hint="make one for each name", site=declared._site)
+        other = by_case.setdefault(attribute.lower(), attribute)
+        if other != attribute:
+            message = f"{title}: `{other}` and `{attribute}` differ only in capital letters, which Spark takes for one name"
+            raise ProgramError("NAME_TWICE", message, hint="give one of them another name", site=declared._site)
+    for attribute, cell in cells.items():
+        if cell.was is None:
+            continue
+        other = by_was.setdefault(cell.was, attribute)
+        if other != attribute or cell.was in cells:
+            taken = f"`{cell.was}` is still a cell" if cell.was in cells else f"`{other}` was `{cell.was}`, too"
+            raise ProgramError(
+                "NAME_TWICE",
+                f"{title}: `{attribute}` takes over the state of `{cell.was}`, but {taken}",
+                hint="`was` is the name of one cell that an older version had and this one no longer has",
+                site=cell._site,
+            )
+
+
+def _reserved(title: str, kind: str, attribute: str, why: str, site: Site | None) -> ProgramError:
+    hint = f"give the {kind} another name"
+    return ProgramError("NAME_RESERVED", f"{title}: the {kind} `{attribute}` cannot have this name, {why}", hint=hint, site=site)
+
+
+def _handlers(program: Program, title: str, inputs: Mapping[str, tuple[str, ...]], timers: list[str]) -> dict[str, Callable[[Any], object]]:
+    """The handlers by what they are for; each is there, fits, and has something that calls it."""
+    found = {attribute[3:]: getattr(program, attribute) for attribute in dir(program) if attribute.startswith("on_")}
+    wanted = {EVENT: "the main input", **{name: f"the input `{name}`" for name in inputs if name != EVENT}}
+    wanted |= {name: f"the timer `{name}`" for name in timers}
+    for on, what in wanted.items():
+        if on not in found:
+            near = get_close_matches(f"on_{on}", [f"on_{name}" for name in found if name not in wanted and name != LATE], 1)
+            parameter = "at" if on in timers else "e" if on == EVENT else "r"
+            cure = f"def on_{on}(self, {parameter}): ..."
+            site = vars(type(program)).get(on, getattr(program, on, None))
+            raise ProgramError(
+                "HANDLER_MISSING",
+                f"{title} has no handler for {what}",
+                hint=f"`{near[0]}` is there: did you mean `on_{on}`?" if near else f"write it: {cure}",
+                site=site._site if isinstance(site, Cell) else _class_site(program),
+            )
+    for on, handler in found.items():
+        site = _site_of(handler)
+        if on not in wanted and on != LATE:
+            near = get_close_matches(on, list(wanted), 1)
+            held = getattr(program, on, None)
+            is_kind = f"`{on}` is a {type(held).__name__}, and only timers fire. " if isinstance(held, Cell | Output) else ""
+            raise ProgramError(
+                "HANDLER_UNKNOWN",
+                f"{title} has a handler on_{on}, but no timer and no input `{on}`",
+                hint=is_kind
+                + (f"did you mean `on_{near[0]}`?" if near else f"there {'are' if len(wanted) > 1 else 'is'} {', '.join(wanted)}")
+                + (f" An input is given by its name: .process({title}, {on}=stream.key_by(...))" if not is_kind and not near else ""),
+                site=site,
+            )
+        _check_handler(title, on, handler, on in timers, site)
+    return found
+
+
+def _check_handler(title: str, on: str, handler: Any, timer: bool, site: Site | None) -> None:
+    if not callable(handler):
+        message = f"{title}: on_{on} is a {type(handler).__name__}, not a method"
+        raise ProgramError("HANDLER_KIND", message, hint=f"def on_{on}(self, {'at' if timer else 'e'}): ...", site=site)
+    if inspect.iscoroutinefunction(handler) or inspect.isgeneratorfunction(handler) or inspect.isasyncgenfunction(handler):
+        kind = "a generator" if inspect.isgeneratorfunction(handler) else "async"
+        raise ProgramError(
+            "HANDLER_KIND",
+            f"{title}: on_{on} is {kind}, and a handler is a plain method that runs once",
+            hint="send rows with hr.emit(...) instead of yield" if "generator" in kind else "write def instead of async def",
+            site=site,
+        )
+    try:
+        inspect.signature(handler).bind(None)
+    except TypeError:
+        given = "the time it fires at" if timer else "the row"
+        raise ProgramError(
+            "HANDLER_PARAMETERS",
+            f"{title}: on_{on} is called with self and {given}, and does not take that",
+            hint=f"def on_{on}(self, {'at' if timer else 'e'}): the key is self.key, parameters of the program belong to __init__",
+            site=site,
+        ) from None
+
+
+def _run(handler: Callable[[Any], object], recording: Recording) -> tuple[Any, ...]:
+    """The statements that a handler records."""
+    argument: Row | Column
+    if recording.input is None:
+        argument = recording.value("at", "at")
+    else:
+        argument = Row(recording, "e", recording.columns, f"input `{recording.input}` of {recording.program}")
+    place = f"{recording.handler} of {recording.program}"
+    with recorded(recording):
+        try:
+            result = handler(argument)
+        except HeadraceError:
+            raise
+        except Exception as error:
+            raise _failed(place, error) from error
+    if result is not None:
+        raise ProgramError(
+            "HANDLER_RETURNS",
+            f"{place} returns a value, which nothing receives",
+            hint="send rows with hr.emit(...), keep values with cell.set(...)",
+            site=_site_of(handler),
+        )
+    for word, site in recording.unentered.values():
+        raise without_with(word, site)
+    return recording.block.frozen()
+
+
+def _failed(place: str, error: Exception) -> ProgramError:
+    """The user's own exception, shown with the line of theirs that raised it."""
+    lines = [frame for frame in traceback.extract_tb(error.__traceback__) if not ours(frame.filename)]
+    site = Site(lines[-1].filename, lines[-1].lineno or 0, lines[-1].line or "") if lines else None
+    hint = "a handler runs once, when the program is built, and not for each row: what depends on a row is written with hr.when and columns"
+    if isinstance(error, AttributeError) and isinstance(error.obj, Program | Cell | Output):
+        near = get_close_matches(error.name or "", [name for name in dir(error.obj) if not name.startswith("_")], 1)
+        hint = f"did you mean `{near[0]}`?" if near else "cells and parameters are class attributes or set in __init__"
+    return ProgramError("HANDLER_FAILED", f"{place} raised {type(error).__name__}: {error}", hint=hint, site=site, cause=error)
+
+
+def _outputs(title: str, outputs: Mapping[str, Output], frame: Frame, program: Program) -> Iterator[TracedOutput]:
+    for name, output in outputs.items():
+        if name not in frame.outputs:
+            raise _never(title, f"the output `{name}`", f"self.{name}.emit(...)", output._site)
+    if not frame.outputs:
+        raise _never(title, "anything", "hr.emit(...)", _class_site(program))
+    for name in (MAIN, *outputs):
+        emitted: Emitted | None = frame.outputs.get(name)
+        yield TracedOutput(name, emitted.columns if emitted else ())
+
+
+def _never(title: str, what: str, call: str, site: Site | None) -> ProgramError:
+    message = f"no handler of {title} emits {'to ' if what != 'anything' else ''}{what}"
+    return ProgramError("NEVER_EMITTED", message, hint=f"send a row with {call} in a handler", site=site)
+
+
+def _site_of(handler: Any) -> Site | None:
+    """The first line of a handler."""
+    code = getattr(inspect.unwrap(getattr(handler, "__func__", handler)), "__code__", None)
+    if code is None:
+        return here()
+    line = _def_line(code.co_filename, code.co_firstlineno)
+    return Site(code.co_filename, line, linecache.getline(code.co_filename, line).strip())
+
+
+def _def_line(file: str, line: int) -> int:
+    """Behind the decorators of a function."""
+    while linecache.getline(file, line).lstrip().startswith("@"):
+        line += 1
+    return line
+
+
+def _class_site(program: Program) -> Site | None:
+    """The line of the program's class; where there is no source, the line that uses it."""
+    try:
+        line = inspect.getsourcelines(type(program))[1]
+        file = inspect.getsourcefile(type(program)) or ""
+    except (OSError, TypeError):
+        return here()
+    line = _def_line(file, line)
+    return Site(file, line, linecache.getline(file, line).strip())
