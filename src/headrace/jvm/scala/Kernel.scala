@@ -1,0 +1,98 @@
+package headrace
+
+import java.nio.charset.StandardCharsets.UTF_8
+import java.security.MessageDigest
+import java.util.{Map => JMap, UUID}
+
+import scala.jdk.CollectionConverters._
+
+import headrace.bind.Settings
+import headrace.level.{Carried, Pool, Specs}
+import headrace.query._
+import headrace.sink.{Committer, Sink}
+import headrace.source.Control
+import org.apache.hadoop.fs.Path
+import org.apache.spark.sql.{classic, DataFrame, SparkSession}
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
+import org.apache.spark.sql.headrace.{Inside, ManualTime}
+import org.apache.spark.sql.streaming.Trigger
+
+/** The door from Python: a query document in, a running query out.
+  *
+  * scans → tag (parse, stateless steps) → level 1 → level 2 → … → sink. Nothing of it touches the given session: the query runs in a clone.
+  */
+object Kernel {
+
+  /** Starts the query of a document.
+    *
+    * `scans` gives each source's frame by name, `trigger` the milliseconds between two epochs (0: as fast as possible). With `manualClock`,
+    * processing time stands still until `Run.advance`.
+    */
+  def start(
+      session: SparkSession,
+      document: String,
+      scans: JMap[String, DataFrame],
+      committer: Committer,
+      checkpoint: String,
+      trigger: String,
+      manualClock: Boolean): Run = {
+    val own = Inside.clone(session)
+    Confs.settings(document).foreach { case (name, value) => own.conf.set(name, value) }
+    Settings.under(own, Nil) {
+      val doc = Document.read(document)
+      Confs.ours(own, doc, checkpoint).foreach { case (name, value) => own.conf.set(name, value) }
+      started(own, doc, document, scans.asScala.toMap, committer, checkpoint, trigger, manualClock)
+    }
+  }
+
+  private def started(
+      own: classic.SparkSession,
+      doc: Document,
+      text: String,
+      scans: Map[String, DataFrame],
+      committer: Committer,
+      checkpoint: String,
+      trigger: String,
+      manualClock: Boolean): Run = {
+    own.experimental.extraStrategies = StageStrategy +: own.experimental.extraStrategies
+    Chain.check(own, checkpoint, doc.levels.size)
+    val control = UUID.randomUUID.toString
+    Control.create(control)
+    val query = s"${doc.fingerprint}/${digest(text)}"
+    try {
+      val frame = this.frame(own, doc, query, scans, control)
+      Chain.verify(own, frame, doc.levels.size)
+      val time = if (manualClock) Some(new ManualTime(Chain.lastTime(own, checkpoint).getOrElse(0L).max(System.currentTimeMillis))) else None
+      val sink = Sink.table(own, doc.sinks.toString, own.conf.get("spark.sql.session.timeZone"), committer)
+      val running = Inside.start(own, checkpoint, frame, sink, Trigger.ProcessingTime(trigger.toLong), time)
+      new Run(running, control, time, () => Pool.drop(query))
+    } catch {
+      case e: Throwable =>
+        Control.drop(control)
+        throw e
+    }
+  }
+
+  private def frame(own: classic.SparkSession, doc: Document, query: String, scans: Map[String, DataFrame], control: String): DataFrame = {
+    val binding = new Binding(own)
+    val plans = doc.sources.map { s =>
+      val scan = scans.getOrElse(s.name, throw new HeadraceKernelException("INTERNAL", s"no scan was given for the source ${s.name}", s.name))
+      s.name -> Inside.named(scan, s.name)
+    }.toMap
+    val sources = doc.sources.map(s => binding.source(s, plans(s.name).schema))
+    val operators = doc.levels.flatten.map(binding.hosted)
+    val frames = new Frames(own, Carried(query, own.sparkContext.broadcast(Specs(sources, operators))))
+    def controlOf(source: String): LogicalPlan = Inside.plan(Control.frame(own, control, source))
+    val timed = doc.sources.exists(_.watermark.nonEmpty)
+    val tagged = doc.sources.map { s =>
+      frames.source(s.name, plans(s.name), s.watermark.map(_ => controlOf(s.name)), s.watermark.map(_._2))
+    }
+    val all = frames.union(if (timed) tagged else tagged :+ frames.gate(controlOf(null)))
+    frames.frame(doc.levels.zipWithIndex.foldLeft(all) { case (plan, (operators, i)) =>
+      frames.level(i + 1, operators.map(_.op).toSet, doc.clock, plan)
+    })
+  }
+
+  private def digest(text: String): String =
+    MessageDigest.getInstance("SHA-256").digest(text.getBytes(UTF_8)).take(12).map(b => f"$b%02x").mkString
+}

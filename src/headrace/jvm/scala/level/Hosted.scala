@@ -1,0 +1,95 @@
+package headrace.level
+
+import headrace.operator.{Epoch, Input, Out}
+import headrace.route.{Counter, Dead, HostedSpec, Sender}
+import headrace.wire.{Wire, WireBuffer}
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.expressions.UnsafeRow
+
+/** One operator made to run inside a level: its instance, its routes, the rows it has sent and not yet handed on. Pooled. */
+private[level] final class Hosted(spec: HostedSpec) extends Out {
+  val op: Int = spec.op
+  val buffer = new WireBuffer
+  val counter = new Counter
+  private val operator = spec.operator.instance()
+  private lazy val dead: Dead = new Dead(spec.name, if (spec.dead < 0) Array.empty else senders(spec.dead))
+  private val senders: Array[Array[Sender]] = spec.outputs.zipWithIndex.map { case (routes, i) =>
+    routes.map(new Sender(_, counter, buffer, if (i == spec.dead) null else () => dead)).toArray
+  }.toArray
+  private val counts = new Array[Array[Long]](256)
+  private val key = new UnsafeRow(spec.keyFields)
+  private val rows = new InputRows(spec.sides)
+  private var marks = new Array[Int](16)
+  private var marked = 0
+
+  def open(partition: Int): Unit = {
+    buffer.clear()
+    counter.clear()
+    senders.foreach(_.foreach(_.open(partition)))
+  }
+
+  /** Tells the operator what the task knows of its epoch; once per task. */
+  def begin(epoch: Epoch): Unit = operator.open(epoch)
+
+  /** Begins with a key. Its wire rows are read as the operator asks for them; `groupKey` stays as it is until the key is done. */
+  def start(groupKey: Array[Byte], wires: Iterator[InternalRow], state: headrace.state.State): Unit = {
+    // Key bytes are not aligned inside the group key, and operators may keep pointing into them.
+    val bytes = java.util.Arrays.copyOfRange(groupKey, Wire.KeyStart, groupKey.length)
+    key.pointTo(bytes, bytes.length)
+    rows.of(wires)
+    operator.start(key, rows, state, this)
+  }
+
+  def step(): Boolean = {
+    marked = 0
+    counter.settle()
+    operator.step()
+  }
+
+  override def emit(output: Int, row: UnsafeRow, time: Long): Unit = {
+    val to = senders(output)
+    var i = 0
+    while (i < to.length) {
+      to(i).send(row, time, null)
+      i += 1
+    }
+  }
+  override def mark(): Int = {
+    if (2 * marked == marks.length) marks = java.util.Arrays.copyOf(marks, marks.length * 2)
+    marks(2 * marked) = buffer.mark()
+    marks(2 * marked + 1) = counter.additions
+    marked += 1
+    marked - 1
+  }
+  override def reset(mark: Int): Unit = {
+    buffer.reset(marks(2 * mark))
+    counter.undo(marks(2 * mark + 1))
+    marked = mark + 1
+  }
+  override def count(side: Int, metric: Int, n: Long): Unit = {
+    val at = side & 0xff
+    if (counts(at) == null) counts(at) = counter.slot(op, side)
+    counts(at)(metric) += n
+  }
+}
+
+/** Wire rows as inputs, in place: nothing is copied but the bytes of the order. `fields` gives the width of each side's rows. */
+private final class InputRows(fields: Array[Int]) extends Iterator[Input] {
+  private var wires: Iterator[InternalRow] = Iterator.empty
+  private val input = new Input
+  private val pointers = fields.map(new UnsafeRow(_))
+
+  def of(rows: Iterator[InternalRow]): Unit = wires = rows
+
+  override def hasNext: Boolean = wires.hasNext
+
+  override def next(): Input = {
+    val wire = wires.next().asInstanceOf[UnsafeRow]
+    input.side = wire.getByte(Wire.Side)
+    input.time = if (wire.isNullAt(Wire.Time)) Input.NoTime else wire.getLong(Wire.Time)
+    input.ord = if (wire.isNullAt(Wire.Ord)) null else wire.getBinary(Wire.Ord)
+    input.weight = wire.getLong(Wire.Weight)
+    input.row = Wire.inside(wire, Wire.Row, pointers(input.side & 0xff))
+    input
+  }
+}

@@ -1,0 +1,82 @@
+package headrace.level
+
+import headrace.HeadraceKernelException
+import headrace.operator.Epoch
+import headrace.state.SparkState
+import headrace.wire.Wire
+import org.apache.spark.TaskContext
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.streaming._
+
+/** One stateful operator of Spark that hosts every operator of one depth, keyed by (operator, key).
+  *
+  * Rows for operators of other levels, for sinks, and counts pass through untouched. Output is pulled: an operator is stepped until it has sent
+  * something, that is handed on, and so forth, so a key's output is never held as a whole.
+  */
+final class Level(carried: Carried, number: Int, ops: Set[Int], clock: String) extends StatefulProcessor[Array[Byte], InternalRow, InternalRow] {
+  @transient private var state: SparkState = _
+  @transient private var task: LevelTask = _
+  @transient private var epoch: Epoch = _
+
+  override def init(outputMode: OutputMode, timeMode: TimeMode): Unit = {
+    state = new SparkState(getHandle, number, clock != "none")
+    task = null
+    epoch = null
+    val context = TaskContext.get()
+    if (context != null) task = LevelTask.begin(carried, number, context)
+  }
+
+  override def handleInputRows(key: Array[Byte], rows: Iterator[InternalRow], timers: TimerValues): Iterator[InternalRow] = {
+    val op = Wire.opOf(key)
+    if (ops.contains(op)) {
+      val hosted = host(op, timers)
+      state.at(epochMillis, SparkState.NotRinging)
+      new Steps(hosted, key, rows)
+    } else rows
+  }
+
+  override def handleExpiredTimer(key: Array[Byte], timers: TimerValues, expired: ExpiredTimerInfo): Iterator[InternalRow] = {
+    val op = Wire.opOf(key)
+    if (!ops.contains(op)) {
+      val place = s"level $number has an alarm for operator $op, which is not one of its own"
+      throw new HeadraceKernelException("STATE_OF_ANOTHER_LEVEL", s"$place: the checkpoint was written by another chain of levels")
+    }
+    val hosted = host(op, timers)
+    state.at(epochMillis, expired.getExpiryTimeInMs())
+    new Steps(hosted, key, Iterator.empty)
+  }
+
+  /** The time that alarms are compared with. */
+  private def epochMillis: Long = if (clock == "event") epoch.watermark / 1000 else if (clock == "processing") epoch.now / 1000 else 0L
+
+  private def host(op: Int, timers: TimerValues): Hosted = {
+    if (epoch == null) epoch = Level.epoch(clock, timers)
+    task.hosted(op, epoch)
+  }
+
+  private final class Steps(hosted: Hosted, key: Array[Byte], rows: Iterator[InternalRow]) extends Iterator[InternalRow] {
+    private var started = false
+    private var finished = false
+    override def hasNext: Boolean = {
+      if (!started) {
+        started = true
+        hosted.start(key, rows, state)
+      }
+      while (!hosted.buffer.nonEmpty && !finished) finished = !hosted.step()
+      hosted.buffer.nonEmpty
+    }
+    override def next(): InternalRow = hosted.buffer.next()
+  }
+}
+
+object Level {
+  private def epoch(clock: String, timers: TimerValues): Epoch = clock match {
+    case "event" =>
+      val millis = timers.getCurrentWatermarkInMs()
+      val flushing = millis >= Wire.EndMillis
+      // lastEvent: with END the driver sent the latest event time of the whole query, so each level knows where the flush ends.
+      Epoch(millis * 1000, System.currentTimeMillis() * 1000, flushing, if (flushing) (millis - Wire.EndMillis) * 1000 else Long.MaxValue)
+    case "processing" => Epoch(0L, timers.getCurrentProcessingTimeInMs() * 1000, flushing = false, Long.MaxValue)
+    case _ => Epoch(0L, System.currentTimeMillis() * 1000, flushing = false, Long.MaxValue)
+  }
+}

@@ -1,0 +1,61 @@
+package headrace.level
+
+import headrace.route.Origin
+import headrace.source.{LineParser, LineSpec}
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.types.{StringType, StructType}
+import org.apache.spark.unsafe.types.UTF8String
+
+/** Makes rows of a source's schema from rows of its scan. */
+trait Reader {
+
+  /** The row; null if there is none: then `reason` says why and `raw` is the text, or `reason` is null too and nothing is wrong. */
+  def read(scan: InternalRow, origin: Origin): InternalRow
+  def reason: String
+  def raw: UTF8String
+}
+
+/** A scan that has the source's columns. Its row is passed on as it is where the columns come first and in order; others are put in order. */
+final class ColumnReader(schema: StructType, scan: StructType) extends Reader {
+  import org.apache.spark.sql.catalyst.expressions.{BoundReference, UnsafeProjection}
+
+  private val places = schema.fieldNames.map(scan.fieldIndex)
+  private val reorder: UnsafeProjection =
+    if (places.toSeq == places.indices) null
+    else UnsafeProjection.create(schema.fields.zip(places).map { case (f, i) => BoundReference(i, f.dataType, nullable = true) }.toSeq)
+
+  override def read(row: InternalRow, origin: Origin): InternalRow = if (reorder == null) row else reorder(row)
+  override def reason: String = null
+  override def raw: UTF8String = null
+}
+
+/** A scan of lines: `value` is parsed. */
+final class LineReader(spec: LineSpec, scan: StructType) extends Reader {
+  private val parser = spec.parser()
+  private val value = scan.fieldIndex("value")
+  private val isText = scan(value).dataType.isInstanceOf[StringType]
+  private var outcome = LineParser.Row
+
+  override def read(row: InternalRow, origin: Origin): InternalRow = {
+    val line = if (row.isNullAt(value)) null else if (isText) row.getUTF8String(value).getBytes else row.getBinary(value)
+    outcome = if (origin == null) parser.read(line, null, -1L) else parser.read(line, origin.file, origin.position)
+    if (outcome == LineParser.Row) parser.row else null
+  }
+  override def reason: String = if (outcome == LineParser.Malformed) parser.reason else null
+  override def raw: UTF8String = parser.raw
+}
+
+/** Where a scan's row came from, if the scan has the columns `_file` and `_position`. */
+final class OriginReader(scan: StructType) {
+  private val file = scan.fieldNames.indexOf("_file")
+  private val position = scan.fieldNames.indexOf("_position")
+  private val origin = new Origin
+
+  def of(row: InternalRow): Origin =
+    if (file < 0 && position < 0) null
+    else {
+      origin.file = if (file < 0 || row.isNullAt(file)) null else row.getUTF8String(file)
+      origin.position = if (position < 0 || row.isNullAt(position)) -1L else row.getLong(position)
+      origin
+    }
+}

@@ -1,0 +1,38 @@
+package headrace.level
+
+import java.io.{ByteArrayInputStream, ByteArrayOutputStream, ObjectInputStream, ObjectOutputStream, ObjectStreamClass}
+
+import headrace.route.{HostedSpec, SourceSpec}
+import org.apache.spark.broadcast.Broadcast
+
+/** All bound specs of a query, broadcast once. Each is kept as bytes: an instance reads its own copy, so no two tasks share an expression. */
+final class Specs(sources: Map[String, Array[Byte]], operators: Map[Int, Array[Byte]]) extends Serializable {
+  def source(name: String): SourceSpec = Specs.read(sources(name))
+  def operator(op: Int): HostedSpec = Specs.read(operators(op))
+}
+
+object Specs {
+  def apply(sources: Seq[SourceSpec], operators: Seq[HostedSpec]): Specs =
+    new Specs(sources.map(s => s.name -> write(s)).toMap, operators.map(o => o.op -> write(o)).toMap)
+
+  private def write(spec: AnyRef): Array[Byte] = {
+    val out = new ByteArrayOutputStream
+    val objects = new ObjectOutputStream(out)
+    objects.writeObject(spec)
+    objects.close()
+    out.toByteArray
+  }
+
+  private def read[T](bytes: Array[Byte]): T = {
+    val loader = Option(Thread.currentThread.getContextClassLoader).getOrElse(getClass.getClassLoader)
+    val objects = new ObjectInputStream(new ByteArrayInputStream(bytes)) {
+      override def resolveClass(c: ObjectStreamClass): Class[_] =
+        try Class.forName(c.getName, false, loader)
+        catch { case _: ClassNotFoundException => super.resolveClass(c) }
+    }
+    objects.readObject().asInstanceOf[T]
+  }
+}
+
+/** What a task's closure holds: which query, and where its specs are. */
+final case class Carried(query: String, specs: Broadcast[Specs]) extends Serializable

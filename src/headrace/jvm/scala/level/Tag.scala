@@ -1,0 +1,98 @@
+package headrace.level
+
+import headrace.HeadraceKernelException
+import headrace.operator.Input
+import headrace.route.{Counter, Dead, Sender, SourceSpec}
+import headrace.wire.WireBuffer
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.unsafe.types.UTF8String
+
+/** From a source's scan to wire rows: parsing, the stateless steps in front of the first level, and the counts of this partition at its end. */
+final class Tag(carried: Carried, source: String) extends Work {
+  override def name: String = s"tag $source"
+
+  override def apply(partition: Int, rows: Iterator[InternalRow]): Iterator[InternalRow] = {
+    val part = s"source $source"
+    val tagging = Pool.borrow(carried.query, part)(new Tagging(carried.specs.value.source(source)))
+    tagging.open(partition)
+    new Iterator[InternalRow] {
+      private var ended = false
+      override def hasNext: Boolean = {
+        while (!tagging.buffer.nonEmpty && !ended)
+          if (rows.hasNext) tagging.take(rows.next())
+          else {
+            tagging.finish()
+            ended = true
+          }
+        if (tagging.buffer.nonEmpty) true
+        else {
+          if (!returned) { returned = true; Pool.giveBack(carried.query, part, tagging) }
+          false
+        }
+      }
+      private var returned = false
+      override def next(): InternalRow = tagging.buffer.next()
+    }
+  }
+}
+
+/** One compiled source. Pooled. */
+private[level] final class Tagging(spec: SourceSpec) {
+  val buffer = new WireBuffer
+  private val counter = new Counter
+  private lazy val dead: Dead = new Dead(spec.name, deadSenders)
+  private val deadSenders = spec.dead.map(new Sender(_, counter, buffer, null)).toArray
+  private val senders = spec.routes.map(new Sender(_, counter, buffer, () => dead)).toArray
+  private val reader: Reader = spec.lines match {
+    case Some(lines) => new LineReader(lines, spec.scan)
+    case None => new ColumnReader(spec.schema, spec.scan)
+  }
+  private val origins = new OriginReader(spec.scan)
+  private val name = UTF8String.fromString(spec.name)
+  private var read = 0L
+  private var malformed = 0L
+  private var latest = Input.NoTime
+
+  def open(partition: Int): Unit = {
+    buffer.clear()
+    counter.clear()
+    read = 0L
+    malformed = 0L
+    latest = Input.NoTime
+    senders.foreach(_.open(partition))
+    deadSenders.foreach(_.open(partition))
+  }
+
+  def take(scan: InternalRow): Unit = {
+    val origin = origins.of(scan)
+    val row = reader.read(scan, origin)
+    if (row != null) {
+      read += 1
+      if (spec.watermark >= 0 && !row.isNullAt(spec.watermark)) {
+        val time = row.getLong(spec.watermark)
+        if (time > latest) latest = time
+      }
+      var i = 0
+      while (i < senders.length) {
+        senders(i).send(row, Input.NoTime, origin)
+        i += 1
+      }
+      counter.settle()
+    } else if (reader.reason != null) {
+      read += 1
+      malformed += 1
+      if (spec.failOnMalformed) {
+        val place = if (origin == null || origin.file == null) "" else s" at ${origin.file}, position ${origin.position}"
+        throw new HeadraceKernelException("MALFORMED_ROW", s"${spec.name}: ${reader.reason}$place: ${reader.raw}", spec.name)
+      }
+      dead.put(spec.name, reader.reason, origin, reader.raw, Input.NoTime)
+    }
+  }
+
+  def finish(): Unit = {
+    if (read != 0) counter.source(name, "read", read, buffer)
+    if (malformed != 0) counter.source(name, "malformed", malformed, buffer)
+    if (latest != Input.NoTime) counter.source(name, "max_time", latest, buffer, hasTime = true)
+    counter.drain(buffer)
+  }
+}

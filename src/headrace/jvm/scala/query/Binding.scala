@@ -1,0 +1,126 @@
+package headrace.query
+
+import headrace.HeadraceKernelException
+import headrace.bind.Bind
+import headrace.route._
+import headrace.source.LineSpec
+import org.apache.spark.sql.SparkSession
+import org.apache.spark.sql.catalyst.expressions.{BoundReference, Cast, Expression}
+import org.apache.spark.sql.catalyst.util.CollationFactory
+import org.apache.spark.sql.headrace.Inside
+import org.apache.spark.sql.internal.SQLConf
+import org.apache.spark.sql.types._
+
+/** Turns the texts of a query document into bound specs. All of Catalyst's analysis for a query happens here, on the driver, once. */
+final class Binding(session: SparkSession) {
+
+  def source(text: SourceText, scan: StructType): SourceSpec = {
+    val lines = text.reader match {
+      case "columns" => None
+      case kind => Some(LineSpec(kind, text.schema, text.options, SQLConf.get.sessionLocalTimeZone, SQLConf.get.caseSensitiveAnalysis))
+    }
+    if (lines.isEmpty) text.schema.fields.foreach { f =>
+      val found = scan.fields.find(_.name == f.name)
+      if (!found.exists(s => Bind.loosen(s.dataType) == Bind.loosen(f.dataType)))
+        throw new HeadraceKernelException(
+          "SOURCE_SCHEMA",
+          s"${text.name}: the column ${f.name} ${f.dataType.sql} is ${found.fold("not in the scan")(s => s"${s.dataType.sql} in the scan")}",
+          text.name)
+    }
+    SourceSpec(
+      text.name,
+      text.schema,
+      scan,
+      lines,
+      text.malformed == "fail",
+      text.watermark.fold(-1)(w => text.schema.fieldIndex(w._1)),
+      text.routes.map(route(_, text.schema, text.name)),
+      text.dead.map(route(_, headrace.wire.Wire.deadSchema, text.name)))
+  }
+
+  def hosted(text: OperatorText): HostedSpec = {
+    val operator = Kinds.build(session, text)
+    val outputs = operator.outputs.map { name =>
+      text.outputs.find(_.name == name).toSeq.flatMap(out => out.routes.map(route(_, out.schema, text.name)))
+    }
+    val sides = new Array[Int](text.inputs.map(_._1).maxOption.getOrElse(0) + 1)
+    text.inputs.foreach { case (side, schema) => sides(side) = schema.length }
+    HostedSpec(text.op, text.name, text.site, text.key.length, sides, operator, outputs, operator.outputs.indexOf("dead_letter"))
+  }
+
+  /** `from` is what flows in, `owner` the node to name for a step that names none. */
+  private def route(text: RouteText, from: StructType, owner: String): Route = {
+    var row = from
+    val steps = text.steps.flatMap { step =>
+      val bound = this.step(step, row, owner)
+      row = bound._2
+      bound._1
+    }
+    val steps2 = steps ++ cast(row, text.schema, steps.lastOption.fold(owner)(_.node))
+    val key = keys(text, owner)
+    Route(
+      text.to,
+      text.side,
+      steps2,
+      key,
+      key.nonEmpty,
+      text.time.fold(-1)(text.schema.fieldIndex),
+      text.order match {
+        case Some("time") => Order.Time
+        case Some("columns") => Order.Columns
+        case _ => Order.Arrival
+      },
+      text.schema,
+      text.consumer == "sink")
+  }
+
+  private def step(text: StepText, in: StructType, owner: String): (Option[Step], StructType) = {
+    val node = Option(text.node).getOrElse(owner)
+    text match {
+      case WhereText(_, site, condition) => Some(Where(node, site, in, bind(in, Seq(condition)).head)) -> in
+      case ProjectText(_, site, items) =>
+        val columns = bind(in, items.map(_._2))
+        val out = StructType(items.zip(columns).map { case ((name, _), e) => StructField(name, Bind.loosen(e.dataType)) })
+        val same = columns.size == in.length && columns.zipWithIndex.forall { case (BoundReference(i, _, _), j) => i == j; case _ => false }
+        (if (same) None else Some(Project(node, site, in, columns))) -> out
+      case GenerateText(_, site, generator, names, outer) =>
+        val made = Bind.generator(session, in, generator, names, outer)
+        Some(Generate(node, site, in, made.generator, made.outer, made.appended)) -> StructType(in.fields ++ made.appended.fields)
+    }
+  }
+
+  /** The last step towards the schema the document promises its consumer. */
+  private def cast(from: StructType, to: StructType, node: String): Option[Step] = {
+    def plain(s: StructType) = s.fields.map(f => Bind.loosen(f.dataType)).toSeq
+    if (from.length != to.length)
+      throw new HeadraceKernelException("INTERNAL", s"steps give ${from.length} columns and their consumer takes ${to.length}", node)
+    else if (plain(from) == plain(to)) None
+    else
+      Some(Project(node, null, from, from.fields.zip(to.fields).zipWithIndex.map { case ((f, t), i) =>
+        casted(BoundReference(i, f.dataType, nullable = true), t.dataType)
+      }.toSeq))
+  }
+
+  /** Key columns in one type for all inputs of the consumer, floats normalised: key bytes are compared, not values. */
+  private def keys(text: RouteText, owner: String): Seq[Expression] =
+    if (text.key.isEmpty) Nil
+    else
+      bind(text.schema, text.key.map(_._2)).zipWithIndex.map { case (e, i) =>
+        val wanted = if (text.keySchema.isEmpty) Bind.loosen(e.dataType) else text.keySchema(i).dataType
+        if (collated(wanted))
+          throw new HeadraceKernelException("KEY_COLLATION", s"the key column ${text.key(i)._1} has a collation, under which equal keys differ in bytes", owner)
+        Inside.normalized(casted(e, wanted))
+      }
+
+  private def casted(e: Expression, to: DataType): Expression =
+    if (Bind.loosen(e.dataType) == Bind.loosen(to)) e else Cast(e, to, Some(SQLConf.get.sessionLocalTimeZone))
+
+  private def collated(t: DataType): Boolean = t match {
+    case s: StringType => !CollationFactory.fetchCollation(s.collationId).isUtf8BinaryType
+    case s: StructType => s.fields.exists(f => collated(f.dataType))
+    case a: ArrayType => collated(a.elementType)
+    case _ => false
+  }
+
+  private def bind(in: StructType, texts: Seq[String]): Seq[Expression] = Bind.expressions(session, in, texts)
+}

@@ -1,0 +1,82 @@
+package headrace.query
+
+import java.nio.charset.StandardCharsets.UTF_8
+
+import headrace.HeadraceKernelException
+import org.apache.hadoop.fs.{FileSystem, Path}
+import org.apache.spark.sql.{classic, DataFrame}
+import org.apache.spark.sql.execution.{SortExec, SparkPlan}
+import org.apache.spark.sql.execution.exchange.Exchange
+import org.apache.spark.sql.execution.streaming.operators.stateful.transformwithstate.TransformWithStateExec
+import org.apache.spark.sql.headrace.Inside
+
+/** What must hold of the chain of levels before a query may run: in the plan, and in the checkpoint it goes on from. */
+private[headrace] object Chain {
+
+  /** One exchange and one sort in front of each level, and none elsewhere: a second exchange would lose the order. */
+  def verify(session: classic.SparkSession, frame: DataFrame, levels: Int): Unit = {
+    val plan = Inside.physical(session, frame)
+    def broken(what: String) = throw new HeadraceKernelException("INTERNAL", s"the physical plan of the query has $what:\n$plan")
+    val found = plan.collect { case t: TransformWithStateExec => t }
+    if (found.size != levels) broken(s"${found.size} levels instead of $levels")
+    found.foreach { level =>
+      val between = untilNext(level.child)
+      if (between.count(_.isInstanceOf[Exchange]) != 1) broken("not one exchange in front of a level")
+      if (between.count(_.isInstanceOf[SortExec]) != 1) broken("not one sort in front of a level")
+    }
+    if (levels == 0 && plan.exists(_.isInstanceOf[Exchange])) broken("an exchange without a level")
+  }
+
+  private def untilNext(plan: SparkPlan): Seq[SparkPlan] = plan match {
+    case _: TransformWithStateExec => Nil
+    case other => other +: other.children.flatMap(untilNext)
+  }
+
+  /** Spark numbers stateful operators from the sink backwards, so in a chain of another length each level would stand on another's state. The names
+    * of the state tell whose it is.
+    */
+  def check(session: classic.SparkSession, checkpoint: String, levels: Int): Unit = {
+    val state = new Path(checkpoint, "state")
+    val files = fileSystem(session, checkpoint)
+    if (files.exists(state))
+      files.listStatus(state).filter(_.isDirectory).foreach { operator =>
+        val number = operator.getPath.getName
+        val folder = new Path(operator.getPath, "_metadata/v2")
+        if (number.forall(_.isDigit) && files.exists(folder)) {
+          val latest = files.listStatus(folder).filter(f => f.getPath.getName.forall(_.isDigit)).maxByOption(_.getPath.getName.toLong)
+          latest.foreach { file =>
+            val written = "level(\\d+)_cells".r.findFirstMatchIn(read(files, file.getPath)).map(_.group(1).toInt)
+            val here = levels - number.toInt
+            if (!written.contains(here)) {
+              val whose = written.fold("another kind of query")(level => s"level $level")
+              throw new HeadraceKernelException(
+                "STATE_OF_ANOTHER_LEVEL",
+                s"the checkpoint $checkpoint holds the state of $whose where this query has ${if (here > 0) s"level $here" else "no level"}")
+            }
+          }
+        }
+      }
+  }
+
+  /** The processing time of the last epoch in the checkpoint: a clock of our own goes on from there. */
+  def lastTime(session: classic.SparkSession, checkpoint: String): Option[Long] = {
+    val offsets = new Path(checkpoint, "offsets")
+    val files = fileSystem(session, checkpoint)
+    if (!files.exists(offsets)) None
+    else
+      files
+        .listStatus(offsets)
+        .filter(f => f.getPath.getName.forall(_.isDigit))
+        .maxByOption(_.getPath.getName.toLong)
+        .flatMap(f => "\"batchTimestampMs\":(\\d+)".r.findFirstMatchIn(read(files, f.getPath)).map(_.group(1).toLong))
+  }
+
+  private def fileSystem(session: classic.SparkSession, path: String): FileSystem =
+    new Path(path).getFileSystem(session.sessionState.newHadoopConf())
+
+  private def read(files: FileSystem, path: Path): String = {
+    val in = files.open(path)
+    try new String(in.readAllBytes(), UTF_8)
+    finally in.close()
+  }
+}

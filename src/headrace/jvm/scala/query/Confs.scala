@@ -1,0 +1,37 @@
+package headrace.query
+
+import scala.jdk.CollectionConverters._
+
+import com.fasterxml.jackson.databind.ObjectMapper
+import org.apache.hadoop.fs.Path
+import org.apache.spark.sql.classic
+
+/** The settings of a query's own session. */
+private[headrace] object Confs {
+
+  /** The document's own: they change what an expression means, and how a type is read in the document itself. */
+  def settings(document: String): Map[String, String] = {
+    val stored = new ObjectMapper().readTree(document).path("settings")
+    stored.fieldNames.asScala.map(name => name -> stored.get(name).asText).toMap
+  }
+
+  def ours(session: classic.SparkSession, document: Document, checkpoint: String): Map[String, String] = Map(
+    // Spark refuses plans like ours by their shape: two stateful operators, rows that go on after being late.
+    "spark.sql.streaming.unsupportedOperationCheck" -> "false",
+    // A replayed epoch must send the same rows to the same partitions.
+    "spark.sql.adaptive.enabled" -> "false",
+    "spark.sql.shuffle.partitions" -> document.partitions.toString,
+    "spark.sql.streaming.stateStore.providerClass" -> "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider",
+    "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled" -> "true",
+    "spark.sql.streaming.stateStore.checkpointFormatVersion" -> "2",
+    // Sources by name from the first epoch on: neither can be switched on later.
+    "spark.sql.streaming.queryEvolution.enableSourceEvolution" -> "true",
+    "spark.sql.streaming.offsetLog.formatVersion" -> "2"
+  ) ++ files(session, checkpoint)
+
+  private def files(session: classic.SparkSession, checkpoint: String): Option[(String, String)] = {
+    val scheme = new Path(checkpoint).getFileSystem(session.sessionState.newHadoopConf()).getUri.getScheme
+    if (scheme == "file") Some("spark.sql.streaming.checkpointFileManagerClass" -> classOf[headrace.checkpoint.LocalCheckpointFileManager].getName)
+    else None
+  }
+}

@@ -1,0 +1,123 @@
+package headrace.query
+
+import scala.jdk.CollectionConverters._
+
+import com.fasterxml.jackson.databind.{JsonNode, ObjectMapper}
+import headrace.HeadraceKernelException
+import org.apache.spark.sql.types.StructType
+
+/** The query document as Python wrote it: what a query reads, how its rows travel, which operators stand where. Texts are not bound yet. */
+final case class Document(
+    job: String,
+    query: String,
+    fingerprint: String,
+    partitions: Int,
+    clock: String,
+    settings: Map[String, String],
+    sources: Seq[SourceText],
+    levels: Seq[Seq[OperatorText]],
+    sinks: JsonNode)
+
+final case class SourceText(
+    name: String,
+    schema: StructType,
+    reader: String,
+    options: Map[String, String],
+    malformed: String,
+    watermark: Option[(String, Long)],
+    routes: Seq[RouteText],
+    dead: Seq[RouteText])
+
+/** `json` is what the operator's own kind reads; the kernel knows only where its outputs go. */
+final case class OperatorText(op: Int, name: String, site: String, kind: String, key: StructType, inputs: Seq[(Int, StructType)], json: String, outputs: Seq[OutputText])
+
+final case class OutputText(name: String, schema: StructType, routes: Seq[RouteText])
+
+final case class RouteText(
+    to: Int,
+    side: Byte,
+    steps: Seq[StepText],
+    key: Seq[(String, String)],
+    keySchema: StructType,
+    time: Option[String],
+    order: Option[String],
+    schema: StructType,
+    consumer: String)
+
+sealed trait StepText { def node: String; def site: String }
+final case class WhereText(node: String, site: String, text: String) extends StepText
+final case class ProjectText(node: String, site: String, items: Seq[(String, String)]) extends StepText
+final case class GenerateText(node: String, site: String, text: String, names: Seq[String], outer: Boolean) extends StepText
+
+object Document {
+  val Format = 1
+  private val mapper = new ObjectMapper
+
+  def read(json: String): Document = {
+    val d = mapper.readTree(json)
+    if (d.path("format").asInt(0) != Format)
+      throw new HeadraceKernelException("INTERNAL", s"this kernel reads query documents of format $Format, not ${d.path("format")}")
+    Document(
+      text(d, "job"),
+      text(d, "query"),
+      text(d, "fingerprint"),
+      d.get("partitions").asInt,
+      text(d, "clock"),
+      strings(d.path("settings")),
+      list(d, "sources").map(source),
+      list(d, "levels").map(_.elements.asScala.toSeq.map(operator)),
+      d.path("sinks"))
+  }
+
+  private def source(s: JsonNode): SourceText = SourceText(
+    text(s, "name"),
+    schema(s, "schema"),
+    text(s.get("reader"), "kind"),
+    strings(s.get("reader").path("options")),
+    s.path("malformed").asText("dead_letter"),
+    Option(s.get("watermark")).filterNot(_.isNull).map(w => (text(w, "column"), w.get("delay_ms").asLong)),
+    list(s, "routes").map(route),
+    list(s, "dead").map(route))
+
+  private def operator(o: JsonNode): OperatorText = OperatorText(
+    o.get("op").asInt,
+    text(o, "name"),
+    maybe(o, "site").orNull,
+    text(o, "kind"),
+    schema(o, "key"),
+    list(o, "inputs").map(i => i.path("side").asInt(0) -> schema(i, "schema")),
+    o.toString,
+    list(o, "outputs").map(out => OutputText(text(out, "name"), schema(out, "schema"), list(out, "routes").map(route))))
+
+  private def route(r: JsonNode): RouteText = RouteText(
+    r.get("to").asInt,
+    r.path("side").asInt(0).toByte,
+    list(r, "steps").map(step),
+    pairs(r.path("key")),
+    maybe(r, "key_schema").filter(_.nonEmpty).map(StructType.fromDDL).getOrElse(new StructType),
+    maybe(r, "time"),
+    maybe(r, "order"),
+    schema(r, "schema"),
+    text(r, "consumer"))
+
+  private def step(s: JsonNode): StepText = {
+    val node = maybe(s, "node").orNull
+    val site = maybe(s, "site").orNull
+    if (s.has("where")) WhereText(node, site, text(s, "where"))
+    else if (s.has("project")) ProjectText(node, site, pairs(s.get("project")))
+    else if (s.has("generate")) GenerateText(node, site, text(s, "generate"), list(s, "names").map(_.asText), s.path("outer").asBoolean(false))
+    else throw new HeadraceKernelException("INTERNAL", s"unknown step $s", node, site)
+  }
+
+  private def list(n: JsonNode, name: String): Seq[JsonNode] = n.path(name).elements.asScala.toSeq
+  private def pairs(n: JsonNode): Seq[(String, String)] = n.elements.asScala.map(p => (p.get(0).asText, p.get(1).asText)).toSeq
+  private def strings(n: JsonNode): Map[String, String] =
+    n.fieldNames.asScala.map(name => name -> n.get(name).asText).toMap
+  private def maybe(n: JsonNode, name: String): Option[String] = Option(n.get(name)).filterNot(_.isNull).map(_.asText)
+  private def schema(n: JsonNode, name: String): StructType = {
+    val ddl = text(n, name)
+    if (ddl.isEmpty) new StructType else StructType.fromDDL(ddl)
+  }
+  private def text(n: JsonNode, name: String): String =
+    maybe(n, name).getOrElse(throw new HeadraceKernelException("INTERNAL", s"the query document has no `$name` in $n"))
+}

@@ -1,0 +1,75 @@
+package org.apache.spark.sql.headrace
+
+import java.util.UUID
+
+import org.apache.spark.sql.{classic, DataFrame, SparkSession}
+import org.apache.spark.sql.catalyst.expressions.Expression
+import org.apache.spark.sql.catalyst.optimizer.NormalizeFloatingNumbers
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
+import org.apache.spark.sql.catalyst.streaming.{HasStreamingSourceIdentifyingName, UserProvided}
+import org.apache.spark.sql.connector.catalog.Table
+import org.apache.spark.sql.execution.SparkPlan
+import org.apache.spark.sql.execution.streaming.checkpointing.OffsetSeqMetadata
+import org.apache.spark.sql.execution.streaming.runtime.{IncrementalExecution, WatermarkPropagator}
+import org.apache.spark.sql.streaming.{OutputMode, StreamingQuery, Trigger}
+import org.apache.spark.util.{ManualClock, SystemClock}
+
+/** What Spark keeps to its own packages. */
+object Inside {
+
+  /** A session with the same functions and settings, of which ours may be changed. */
+  def clone(session: SparkSession): classic.SparkSession = session.asInstanceOf[classic.SparkSession].cloneSession()
+
+  def frame(session: classic.SparkSession, plan: LogicalPlan): classic.DataFrame = classic.Dataset.ofRows(session, plan)
+
+  def plan(frame: DataFrame): LogicalPlan = frame.asInstanceOf[classic.DataFrame].queryExecution.analyzed
+
+  /** A scan's plan under the source's own name, by which its offsets are kept. Letters, digits and underscores stay, the rest becomes its code. */
+  def named(scan: DataFrame, source: String): LogicalPlan = {
+    val name = source.flatMap(c => if (c < 128 && c.isLetterOrDigit) c.toString else if (c == '_') "_" else f"_${c.toInt}%x_")
+    plan(scan).transform { case relation: HasStreamingSourceIdentifyingName =>
+      relation.withSourceIdentifyingName(UserProvided(name)).asInstanceOf[LogicalPlan]
+    }
+  }
+
+  /** −0.0 as 0.0 and one NaN, as Spark does before it compares keys by their bytes. */
+  def normalized(key: Expression): Expression = NormalizeFloatingNumbers.normalize(key)
+
+  /** The plan as an epoch would run it. */
+  def physical(session: classic.SparkSession, frame: DataFrame): SparkPlan =
+    new IncrementalExecution(
+      session,
+      plan(frame),
+      OutputMode.Append(),
+      "<unknown>",
+      UUID.randomUUID,
+      UUID.randomUUID,
+      0,
+      None,
+      OffsetSeqMetadata(0, 0),
+      WatermarkPropagator.noop(),
+      false).executedPlan
+
+  def start(
+      session: classic.SparkSession,
+      checkpoint: String,
+      frame: DataFrame,
+      sink: Table,
+      trigger: Trigger,
+      clock: Option[ManualTime]): StreamingQuery =
+    session.streams.startQuery(
+      userSpecifiedName = None,
+      userSpecifiedCheckpointLocation = Some(checkpoint),
+      df = frame.asInstanceOf[classic.DataFrame],
+      extraOptions = Map.empty,
+      sink = sink,
+      outputMode = OutputMode.Append(),
+      trigger = trigger,
+      triggerClock = clock.map(_.clock).getOrElse(new SystemClock))
+}
+
+/** A clock that stands still until it is moved. */
+final class ManualTime(start: Long) {
+  private[headrace] val clock = new ManualClock(start)
+  def advance(millis: Long): Unit = clock.advance(millis)
+}

@@ -1,0 +1,26 @@
+package headrace.query
+
+import java.util.concurrent.ConcurrentHashMap
+
+import headrace.HeadraceKernelException
+import headrace.operator.OperatorSpec
+import headrace.operator.program.ProgramOperator
+import org.apache.spark.sql.SparkSession
+
+/** The operators the kernel can host, by the `kind` a query document gives them. A new kind is registered here and nowhere else. */
+object Kinds {
+
+  /** Reads and binds an operator's part of the document, on the driver. */
+  type Build = (SparkSession, String) => OperatorSpec
+
+  private val builds = new ConcurrentHashMap[String, Build]
+  register("program", ProgramOperator.build)
+
+  def register(kind: String, build: Build): Unit = builds.put(kind, build)
+
+  private[query] def build(session: SparkSession, operator: OperatorText): OperatorSpec = {
+    val build = builds.get(operator.kind)
+    if (build == null) throw new HeadraceKernelException("INTERNAL", s"no operator of kind ${operator.kind}", operator.name, operator.site)
+    build(session, operator.json)
+  }
+}

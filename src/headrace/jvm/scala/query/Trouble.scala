@@ -1,0 +1,46 @@
+package headrace.query
+
+import java.io.{PrintWriter, StringWriter}
+
+import com.fasterxml.jackson.databind.ObjectMapper
+import headrace.HeadraceKernelException
+import org.apache.spark.SparkThrowable
+
+/** Makes of an exception what Python needs to speak about it. */
+object Trouble {
+  private val mapper = new ObjectMapper
+
+  /** `{"class", "condition", "message", "trace", "node", "site"}` of what lies at the bottom: our own exception, else the deepest one of Spark that has a
+    * condition, else the deepest of all.
+    */
+  def json(e: Throwable): String = {
+    val chain = Iterator.iterate(e)(_.getCause).takeWhile(_ != null).take(50).toSeq
+    val ours = chain.collectFirst { case h: HeadraceKernelException => h }
+    val sparks = chain.collect { case s: SparkThrowable if s.getCondition != null && !wrapper(s.getCondition) => s.asInstanceOf[Throwable] }
+    val root = ours.orElse(sparks.lastOption).getOrElse(chain.last)
+    val out = mapper.createObjectNode()
+    out.put("class", root.getClass.getName)
+    out.put(
+      "condition",
+      root match {
+        case h: HeadraceKernelException => h.code
+        case s: SparkThrowable => s.getCondition
+        case _ => null
+      })
+    out.put("message", Option(root.getMessage).getOrElse(root.getClass.getSimpleName))
+    out.put("trace", trace(e))
+    out.put("node", ours.map(_.node).orNull)
+    out.put("site", ours.map(_.site).orNull)
+    mapper.writeValueAsString(out)
+  }
+
+  /** Conditions that only say that something below failed. */
+  private def wrapper(condition: String): Boolean =
+    condition == "STREAM_FAILED" || condition.startsWith("TRANSFORM_WITH_STATE_USER_FUNCTION_ERROR") || condition == "TASK_WRITE_FAILED"
+
+  private def trace(e: Throwable): String = {
+    val text = new StringWriter
+    e.printStackTrace(new PrintWriter(text))
+    text.toString
+  }
+}

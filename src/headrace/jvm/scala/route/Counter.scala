@@ -1,0 +1,73 @@
+package headrace.route
+
+import headrace.operator.Counts
+import headrace.wire.{Wire, WireBuffer}
+import org.apache.spark.sql.catalyst.expressions.{GenericInternalRow, UnsafeProjection}
+import org.apache.spark.unsafe.types.UTF8String
+
+/** What one task has seen, counted by consumer and side; written as count rows when its input is at its end. */
+final class Counter {
+  private val slots = new java.util.HashMap[Long, Array[Long]]
+  private val values = new GenericInternalRow(Wire.countSchema.length)
+  private lazy val encode = UnsafeProjection.create(Wire.countSchema)
+  private val none = UTF8String.EMPTY_UTF8
+  private val metrics = Counts.names.map(UTF8String.fromString)
+
+  /** The counts of one consumer's side, by metric. The array stays the same. */
+  def slot(op: Int, side: Int): Array[Long] =
+    slots.computeIfAbsent((op.toLong << 8) | (side & 0xff), _ => new Array[Long](Counts.names.length))
+
+  /** Counts one, so that `undo` can take it back: a failed handler's rows were never sent. */
+  def add(slot: Array[Long], metric: Int): Unit = {
+    slot(metric) += 1
+    if (done == journal.length) {
+      journal = java.util.Arrays.copyOf(journal, done * 2)
+      journalMetric = java.util.Arrays.copyOf(journalMetric, done * 2)
+    }
+    journal(done) = slot
+    journalMetric(done) = metric
+    done += 1
+  }
+
+  /** How many additions can be undone. */
+  def additions: Int = done
+
+  def undo(additions: Int): Unit =
+    while (done > additions) {
+      done -= 1
+      journal(done)(journalMetric(done)) -= 1
+    }
+
+  /** From here on the additions so far stand. */
+  def settle(): Unit = done = 0
+
+  private var journal = new Array[Array[Long]](16)
+  private var journalMetric = new Array[Int](16)
+  private var done = 0
+
+  def clear(): Unit = slots.values.forEach(java.util.Arrays.fill(_, 0L))
+
+  /** Writes what is not zero, and starts again from zero. */
+  def drain(to: WireBuffer): Unit = {
+    slots.forEach { (place, counts) =>
+      var i = 0
+      while (i < counts.length) {
+        if (counts(i) != 0) put(none, (place >> 8).toInt, (place & 0xff).toInt, metrics(i), counts(i), to)
+        i += 1
+      }
+    }
+    clear()
+  }
+
+  def source(name: UTF8String, metric: String, n: Long, to: WireBuffer, hasTime: Boolean = false): Unit =
+    put(name, 0, 0, UTF8String.fromString(metric), n, to, hasTime)
+
+  private def put(source: UTF8String, op: Int, side: Int, metric: UTF8String, n: Long, to: WireBuffer, hasTime: Boolean = false): Unit = {
+    values.update(0, source)
+    values.setInt(1, op)
+    values.setInt(2, side)
+    values.update(3, metric)
+    values.setLong(4, n)
+    to.put(Wire.CountOp, null, 0, hasTime, n, null, 1L, encode(values))
+  }
+}

@@ -1,0 +1,52 @@
+package headrace.route
+
+import java.io.StringWriter
+
+import headrace.wire.Wire
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.expressions.{GenericInternalRow, UnsafeProjection}
+import org.apache.spark.sql.catalyst.json.{JacksonGenerator, JSONOptions}
+import org.apache.spark.sql.internal.SQLConf
+import org.apache.spark.sql.types.StructType
+import org.apache.spark.unsafe.types.UTF8String
+
+/** Where a row was read; null and −1 where nobody knows. */
+final class Origin {
+  var file: UTF8String = _
+  var position: Long = -1L
+}
+
+/** Writes dead letters to routes. Dead letters of one source, or of one operator, share the routes.
+  *
+  * A dead letter that a step behind it cannot take stops the query: there is nowhere left to put it.
+  */
+final class Dead(name: String, routes: Array[Sender]) {
+  private val values = new GenericInternalRow(Wire.deadSchema.length)
+  private lazy val encode = UnsafeProjection.create(Wire.deadSchema)
+
+  def put(node: String, reason: String, origin: Origin, raw: UTF8String, moment: Long): Unit = {
+    values.update(0, UTF8String.fromString(if (node == null) name else node))
+    values.update(1, UTF8String.fromString(reason))
+    values.update(2, if (origin == null) null else origin.file)
+    if (origin == null || origin.position < 0) values.setNullAt(3) else values.setLong(3, origin.position)
+    values.update(4, raw)
+    val row = encode(values)
+    var i = 0
+    while (i < routes.length) { routes(i).send(row, moment, null); i += 1 }
+  }
+}
+
+/** Rows as JSON text, by Spark's own generator. */
+final class RowJson(schema: StructType) {
+  private lazy val options = new JSONOptions(Map("ignoreNullFields" -> "false"), SQLConf.get.sessionLocalTimeZone)
+
+  /** The text of a row. A row that cannot be written so is still a dead letter, with the cause instead. */
+  def apply(row: InternalRow): UTF8String =
+    try {
+      val out = new StringWriter
+      val generator = new JacksonGenerator(schema, out, options)
+      generator.write(row)
+      generator.flush()
+      UTF8String.fromString(out.toString)
+    } catch { case e: Throwable if Failure.ofRow(e) => UTF8String.fromString("not printable: " + Failure.reason(e)) }
+}

@@ -1,0 +1,47 @@
+package headrace.state
+
+import org.apache.spark.sql.Encoders
+import org.apache.spark.sql.streaming.{StatefulProcessorHandle, TTLConfig, ValueState}
+
+/** State on Spark's store, under the key that the level is being asked about: one column family per part, alarms on Spark's timers.
+  *
+  * The names hold the level's number, so that a level put on another level's state is found out by its names.
+  */
+final class SparkState(handle: StatefulProcessorHandle, level: Int, hasClock: Boolean) extends State {
+  private val parts: Array[ValueState[Array[Byte]]] =
+    Array.tabulate(State.Parts)(part => handle.getValueState[Array[Byte]](SparkState.name(level, part), Encoders.BINARY, TTLConfig.NONE))
+  private var now = 0L
+  private var ringing = SparkState.NotRinging
+
+  /** Before each key: the time alarms are compared with (millis), and the alarm that woke the key. */
+  def at(nowMillis: Long, ringing: Long): Unit = {
+    now = nowMillis
+    this.ringing = ringing
+  }
+
+  override def get(part: Int): Array[Byte] = parts(part).get()
+  override def put(part: Int, value: Array[Byte]): Unit = parts(part).update(value)
+  override def remove(part: Int): Unit = parts(part).clear()
+
+  override def alarm(was: Long, next: Long): Unit =
+    if (hasClock) {
+      val before = millis(was)
+      // Spark wakes a key once for an alarm, so one that would lie in the past is set for the next moment.
+      val after = if (next == State.Never) State.Never else math.max(millis(next), now + 1)
+      if (before != after) {
+        // Spark removes the alarm that rang when its handler is done.
+        if (before != State.Never && before != ringing) handle.deleteTimer(before)
+        if (after != State.Never) handle.registerTimer(after)
+      }
+    }
+
+  private def millis(micros: Long): Long = if (micros == State.Never) State.Never else -Math.floorDiv(-micros, 1000L)
+}
+
+object SparkState {
+  val NotRinging: Long = Long.MinValue
+
+  private val families = Array("cells", "queue")
+
+  def name(level: Int, part: Int): String = s"level${level}_${families(part)}"
+}

@@ -1,0 +1,78 @@
+package headrace.wire
+
+import org.apache.spark.sql.catalyst.expressions.UnsafeRow
+import org.apache.spark.sql.types._
+import org.apache.spark.unsafe.Platform
+import org.apache.spark.sql.catalyst.expressions.XXH64
+
+/** The one shape of all rows between the stages of a query.
+  *
+  * `key` names the group: 8 bytes of hash (so that the sort has a useful prefix), 4 bytes of consumer, then the key's UnsafeRow. Nothing in it is
+  * aligned, so a key row is copied before it is read.
+  */
+object Wire {
+  val schema: StructType = StructType(
+    Seq(
+      StructField("op", IntegerType, nullable = false),
+      StructField("key", BinaryType, nullable = false),
+      StructField("side", ByteType, nullable = false),
+      StructField("ts", TimestampType),
+      StructField("ord", BinaryType),
+      StructField("w", LongType, nullable = false),
+      StructField("row", BinaryType, nullable = false)))
+
+  val Op = 0
+  val Key = 1
+  val Side = 2
+  val Time = 3
+  val Ord = 4
+  val Weight = 5
+  val Row = 6
+  val Fields = 7
+
+  /** The consumer of count rows. */
+  val CountOp: Int = -1
+
+  /** The row of a count: how many of what a task has seen. */
+  val countSchema: StructType = StructType.fromDDL("source string, op int, side int, metric string, n bigint")
+
+  /** The row of a dead letter. */
+  val deadSchema: StructType = StructType.fromDDL("node string, reason string, file string, position bigint, raw string")
+
+  /** A control row dated later than this says that the bounded input has ended (year 100000). */
+  val EndMillis: Long = 3093527980800000L
+
+  /** Where the key's own row begins in a group key. */
+  val KeyStart = 12
+
+  /** The consumer that a group key was made for. */
+  def opOf(key: Array[Byte]): Int =
+    ((key(8) & 0xff) << 24) | ((key(9) & 0xff) << 16) | ((key(10) & 0xff) << 8) | (key(11) & 0xff)
+
+  /** Points `row` to the key row inside a group key. */
+  def keyRow(key: Array[Byte], row: UnsafeRow): UnsafeRow = {
+    row.pointTo(key, Platform.BYTE_ARRAY_OFFSET + KeyStart, key.length - KeyStart)
+    row
+  }
+
+  /** Points `to` to the binary field `ordinal` of a wire row, in place: it is valid as long as the wire row is. */
+  def inside(wire: UnsafeRow, ordinal: Int, to: UnsafeRow): UnsafeRow = {
+    val at = wire.getLong(ordinal)
+    to.pointTo(wire.getBaseObject, wire.getBaseOffset + (at >>> 32), at.toInt)
+    to
+  }
+
+  /** Writes hash, consumer and key row. The hash covers what follows it. */
+  private[wire] def writeKey(op: Int, base: Object, offset: Long, size: Int, to: Array[Byte], at: Int): Unit = {
+    val start = Platform.BYTE_ARRAY_OFFSET + at
+    to(at + 8) = (op >>> 24).toByte
+    to(at + 9) = (op >>> 16).toByte
+    to(at + 10) = (op >>> 8).toByte
+    to(at + 11) = op.toByte
+    if (size > 0) Platform.copyMemory(base, offset, to, start + KeyStart, size)
+    val hash = XXH64.hashUnsafeBytes(to, start + 8, size + 4, 42L)
+    Platform.putLong(to, start, java.lang.Long.reverseBytes(hash))
+  }
+
+  private[wire] def keySize(size: Int): Int = KeyStart + size
+}
