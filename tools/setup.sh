@@ -80,6 +80,8 @@ pip() { .venv/bin/python -m pip "$@" --quiet --disable-pip-version-check --no-in
 echo "setup: installing what requirements.lock names (Spark is about 450 MB; minutes the first time)"
 pip install --require-hashes -r requirements.lock
 pip install --no-deps --no-build-isolation --editable .
+# Python reads .pth files in the encoding of the locale: under LC_ALL=C an absolute path with an umlaut would stop every start.
+for pth in .venv/lib/python*/site-packages/*headrace*.pth; do echo "../../../../src" >"$pth"; done
 if [ "$no_java" = 1 ]; then
   echo "setup: no Java on this machine: installing a runtime into .venv (about 35 MB)"
   if ! pip install --require-hashes -r requirements-java.lock; then
