@@ -6,7 +6,7 @@ PYTHON := .venv/bin/python
 .PHONY: help setup demo test test-all lint docs bench-state wheel lock clean
 
 help:
-	@echo "make demo         the year 2013 of American aviation, replayed (sets everything up first)"
+	@echo "make demo         a year of flights as a stream, and its delays (sets everything up first)"
 	@echo "make test         checks and tests, at most 25 minutes on two cores"
 	@echo "make test-all     every test; can be stopped and goes on where it was; results in docs/results/"
 	@echo "make lint         ruff and mypy"
@@ -38,7 +38,7 @@ docs: setup
 	@echo "open site/index.html"
 
 bench-state: setup
-	$(PYTHON) bench/state.py
+	$(PYTHON) -m bench.state
 
 wheel: setup
 	$(PYTHON) -m hatchling build --target wheel
