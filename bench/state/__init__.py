@@ -1,0 +1,1 @@
+"""How fast keyed state is (`make bench-state`)."""

@@ -1,0 +1,102 @@
+"""How contenders are compared: in turns, so that whatever else the machine does meets all of them alike."""
+
+from __future__ import annotations
+
+import os
+import platform
+import statistics
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Goal:
+    """`value` compared with what is wanted: at least or at most `limit`."""
+
+    name: str
+    value: float
+    limit: float
+    at_least: bool = False
+    unit: str = "×"
+
+    @property
+    def reached(self) -> bool:
+        return self.value >= self.limit if self.at_least else self.value <= self.limit
+
+    def to_json(self) -> dict[str, Any]:
+        wanted = {"at_least" if self.at_least else "at_most": self.limit}
+        return {"name": self.name, "value": round(self.value, 3), "unit": self.unit, "wanted": wanted, "reached": self.reached}
+
+
+@dataclass(frozen=True)
+class Result:
+    """One comparison: the samples of each contender in `unit`, the goals computed from them, and remarks on how it was measured."""
+
+    title: str
+    unit: str
+    samples: Mapping[str, Sequence[float]]
+    goals: Sequence[Goal]
+    remarks: Sequence[str] = field(default_factory=tuple)
+
+    def to_json(self) -> dict[str, Any]:
+        contenders = {
+            name: {"median": round(median(values), 3), "samples": [round(value, 3) for value in values]}
+            for name, values in self.samples.items()
+        }
+        return {
+            "title": self.title,
+            "unit": self.unit,
+            "contenders": contenders,
+            "goals": [goal.to_json() for goal in self.goals],
+            "remarks": list(self.remarks),
+        }
+
+
+def in_turns(
+    contenders: Mapping[str, Callable[[], float]], rounds: int, *, warm: int = 1, told: Callable[[str], object]
+) -> dict[str, list[float]]:
+    """Run every contender `rounds` times, one after the other; the first `warm` rounds heat caches and compilers and do not count."""
+    samples: dict[str, list[float]] = {name: [] for name in contenders}
+    for number in range(warm + rounds):
+        for name, run in contenders.items():
+            value = run()
+            told(f"{'warm-up' if number < warm else f'round {number - warm + 1}'}  {name}: {value:,.2f}")
+            if number >= warm:
+                samples[name].append(value)
+    return samples
+
+
+def median(values: Sequence[float]) -> float:
+    return statistics.median(values)
+
+
+def machine() -> dict[str, Any]:
+    """What the numbers were measured on."""
+    import pyspark
+
+    pages = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    return {
+        "cores": os.cpu_count(),
+        "memory_gib": round(pages / 2**30, 1),
+        "processor": processor(),
+        "system": platform.platform(),
+        "python": platform.python_version(),
+        "spark": pyspark.__version__,
+        "load": [round(load, 2) for load in os.getloadavg()],
+    }
+
+
+def processor() -> str:
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+    except OSError:
+        return platform.processor()
+    return next((line.partition(":")[2].strip() for line in lines if line.startswith("model name")), platform.processor())
+
+
+def told(text: str) -> None:
+    """Progress goes to standard error, so that standard output is the tables alone."""
+    print(text, file=sys.stderr, flush=True)

@@ -1,0 +1,64 @@
+"""The demo: New York's flights of 2013 as a stream, and how a delay travels through it (docs/demo.md)."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+from headrace.errors import HeadraceError
+
+MARK = ".headrace-demo"
+
+
+def main(out: str | Path = "headrace-demo") -> int:
+    """Lay out the events, run the job, look at its results; everything is below the folder `out`. Gives the exit code."""
+    from rich.console import Console
+
+    import headrace as hr
+    from headrace.demo import events, findings, page, picture, pipeline
+
+    console, started = Console(highlight=False), time.monotonic()
+    folder = own(Path(out).resolve())
+    tables = events.tables_folder()
+    console.print(
+        "[bold]New York's flights of 2013[/], replayed as a stream: which delays did an aircraft hand on, and which aircraft vanished?"
+    )
+    with console.status("laying out the events, a file per day") as status:
+        events.lay_out(folder / "events", lambda text: status.update(text))
+        status.update("starting Spark")
+        spark = hr.session()
+
+    job = pipeline.delays(folder / "events", folder / "results")
+    summary = job.run(checkpoint=str(folder / "checkpoint"), fresh=True)
+
+    with console.status("reading the results"):
+        found = findings.find(spark, folder / "results")
+        page.write(folder / "delays.html", found, summary, str(job.explain()), tables)
+
+    picture.show(console, found)
+    for sentence in picture.said(found):
+        console.print(f" • {sentence}")
+    console.print(
+        f"\n{summary.rows:,} events in {summary.seconds:.0f} s, {time.monotonic() - started:.0f} s in all. "
+        "Each row of each program's input was handled, late, dead or held; none is missing."
+    )
+    console.print("\n[bold]Open next[/]")
+    for what, path in picture.next_files(folder / "delays.html", folder / "results"):
+        console.print(f"  {shown(path)}  [dim]{what}[/]", soft_wrap=True)
+    return 0
+
+
+def own(folder: Path) -> Path:
+    """Make the demo's folder, or take one that the demo made before; another folder with something in it is left alone."""
+    if folder.is_dir() and any(folder.iterdir()) and not (folder / MARK).exists():
+        raise HeadraceError(
+            "DEMO_FOLDER", f"{folder} is not empty and was not made by the demo", hint="name another folder: headrace demo --out FOLDER"
+        )
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / MARK).touch()
+    return folder
+
+
+def shown(path: Path) -> str:
+    """A path from here, where it lies below."""
+    return str(path.relative_to(Path.cwd())) if path.is_relative_to(Path.cwd()) else str(path)
