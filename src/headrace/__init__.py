@@ -1,1 +1,136 @@
-"""headrace keeps results up to date."""
+"""headrace keeps results up to date: state programs and queries, written in Python, run inside Spark's JVM.
+
+>>> import headrace as hr
+>>> charges = hr.read.memory([("a", 900)], "card string, amount int", name="charges")
+>>> charges.filter("amount > 500")
+<Stream charges.filter: card, amount>
+
+Importing it imports neither Spark nor sqlglot; a name is loaded when it is first used.
+"""
+
+from __future__ import annotations
+
+import sys
+from importlib import import_module
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from headrace.connectors.manifest import committed_files
+    from headrace.engine import Job, Run, Summary, Table, collect, job, show
+    from headrace.errors import (
+        CheckpointError,
+        ConfigError,
+        ConnectorError,
+        HeadraceError,
+        PlanError,
+        ProgramError,
+        RunError,
+        SchemaError,
+    )
+    from headrace.expr import Column, case, col, expr, f, lit, struct
+    from headrace.jvm.session import session
+    from headrace.load import load
+    from headrace.ops.read import read
+    from headrace.ops.stream import Keyed, Stream
+    from headrace.ops.write import Sink
+    from headrace.plan import Plan
+    from headrace.program import Output, Program, Timer, Value, elsewhen, emit, otherwise, when
+    from headrace.program.row import Row
+    from headrace.schema import days, hours, minutes, seconds
+
+__version__ = "0.1.0"
+
+# Public name -> where it lives.
+_PUBLIC = {
+    name: module
+    for module, names in {
+        "headrace.connectors.manifest": "committed_files",
+        "headrace.engine": "Job Run Summary Table collect job show",
+        "headrace.errors": "CheckpointError ConfigError ConnectorError HeadraceError PlanError ProgramError RunError SchemaError",
+        "headrace.expr": "Column case col expr f lit struct",
+        "headrace.jvm.session": "session",
+        "headrace.load": "load",
+        "headrace.ops.read": "read",
+        "headrace.ops.stream": "Keyed Stream",
+        "headrace.ops.write": "Sink",
+        "headrace.plan": "Plan",
+        "headrace.program": "Output Program Timer Value elsewhen emit otherwise when",
+        "headrace.program.row": "Row",
+        "headrace.schema": "days hours minutes seconds",
+    }.items()
+    for name in names.split()
+}
+
+__all__ = [
+    "CheckpointError",
+    "Column",
+    "ConfigError",
+    "ConnectorError",
+    "HeadraceError",
+    "Job",
+    "Keyed",
+    "Output",
+    "Plan",
+    "PlanError",
+    "Program",
+    "ProgramError",
+    "Row",
+    "Run",
+    "RunError",
+    "SchemaError",
+    "Sink",
+    "Stream",
+    "Summary",
+    "Table",
+    "Timer",
+    "Value",
+    "case",
+    "col",
+    "collect",
+    "committed_files",
+    "days",
+    "elsewhen",
+    "emit",
+    "expr",
+    "f",
+    "hours",
+    "job",
+    "lit",
+    "load",
+    "minutes",
+    "otherwise",
+    "read",
+    "seconds",
+    "session",
+    "show",
+    "struct",
+    "when",
+]
+
+
+class _Package(ModuleType):
+    """This package as a module: `hr.expr` and `hr.load` are functions, though submodules of these names are imported, too."""
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        # The import system binds a submodule in its package; under a public name that would hide the function.
+        if not (name in _PUBLIC and isinstance(value, ModuleType)):
+            super().__setattr__(name, value)
+
+    def __dir__(self) -> list[str]:
+        return sorted({*super().__dir__(), *_PUBLIC})
+
+
+def __getattr__(name: str) -> Any:
+    module = _PUBLIC.get(name)
+    if module is None:
+        from difflib import get_close_matches
+
+        near = get_close_matches(name, _PUBLIC, 1)
+        raise AttributeError(f"headrace has no {name}" + (f"; did you mean hr.{near[0]}?" if near else ""))
+    value = getattr(import_module(module), name)
+    setattr(sys.modules[__name__], name, value)
+    return value
+
+
+sys.modules[__name__].__class__ = _Package

@@ -69,7 +69,9 @@ class Manifest:
         found = self.owner()
         if found is None:
             self.control.mkdir(parents=True, exist_ok=True)
-            write_atomically(self.control / "owner.json", {"format": FORMAT, "job": owner.job, "sink": owner.sink, "checkpoint": owner.checkpoint})
+            write_atomically(
+                self.control / "owner.json", {"format": FORMAT, "job": owner.job, "sink": owner.sink, "checkpoint": owner.checkpoint}
+            )
         elif found != owner:
             raise CheckpointError(
                 "FOLDER_OWNED",

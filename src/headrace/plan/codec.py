@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import types
 from collections.abc import Mapping
-from dataclasses import MISSING, fields
+from dataclasses import MISSING, Field, fields
 from typing import Any, Union, get_args, get_origin, get_type_hints
 
 from headrace.errors import PlanError, Site
@@ -16,7 +16,7 @@ FORMAT = 1
 def encode(node: Node, names: Mapping[Node, str]) -> dict[str, Any]:
     """A node as JSON; its inputs by their names."""
     found: dict[str, Any] = {"name": names[node], "op": node.op}
-    for item in fields(node):
+    for item in _stored(type(node)):
         if item.name != "name":
             found[item.name] = _plain(getattr(node, item.name), names)
     return found
@@ -33,7 +33,7 @@ def decode(data: Mapping[str, Any], nodes: Mapping[str, Node]) -> Node:
             hint="the plan was written by a newer headrace: install that one",
         )
     hints = _hints(cls)
-    known = {item.name: item for item in fields(cls)}
+    known = {item.name: item for item in _stored(cls)}
     unknown = sorted(set(data) - set(known) - {"op"})
     if unknown:
         raise PlanError(
@@ -72,6 +72,11 @@ def without_sites(value: Any) -> Any:
     if isinstance(value, list):
         return [without_sites(item) for item in value]
     return value
+
+
+def _stored(cls: type[Node]) -> list[Field[Any]]:
+    """The fields that are part of a plan; others, `metadata={"stored": False}`, hold objects of this process."""
+    return [item for item in fields(cls) if item.metadata.get("stored", True)]
 
 
 def _hints(cls: type[Node]) -> dict[str, Any]:

@@ -76,6 +76,8 @@ def _content(node: Node, *, open_fields: bool = False) -> str:
     """What a node says, as a hash: without its site and name, and over its inputs by identity."""
     data = without_sites(encode(node, _Identity()))
     del data["name"]
+    # Two objects of this process, say two lists of rows, are two things even where the plan says the same of them.
+    data["live"] = [id(getattr(node, item.name)) for item in fields(node) if not item.metadata.get("stored", True)]
     if open_fields:
         data.pop("watermark", None)
     return hashlib.sha256(json.dumps(data, sort_keys=True).encode()).hexdigest()

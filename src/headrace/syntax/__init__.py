@@ -1,5 +1,5 @@
 """Spark SQL text: what it refers to. The only package that imports sqlglot, and only when a text needs it."""
 
-from headrace.syntax.names import plain_name, quote, references, split_alias
+from headrace.syntax.names import plain_name, quote, references, split_alias, unqualified
 
-__all__ = ["plain_name", "quote", "references", "split_alias"]
+__all__ = ["plain_name", "quote", "references", "split_alias", "unqualified"]

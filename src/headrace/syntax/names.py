@@ -6,6 +6,7 @@ import re
 from functools import lru_cache
 
 _PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
+_SELECT = "SELECT "
 _QUOTED = re.compile(r"`((?:[^`]|``)+)`\Z")
 
 # Words that mean something of their own where an expression stands, so a column of that name needs back quotes.
@@ -101,6 +102,28 @@ def split_alias(text: str) -> tuple[str, str | None]:
     return (written[1], alias.alias) if written else (text, None)
 
 
+def unqualified(text: str, alias: str) -> str:
+    """A text with the qualifier taken from the columns that carry it; all else stays as it was written.
+
+    >>> unqualified("c.amount > 3 AND d.amount > 4", "c")
+    'amount > 3 AND d.amount > 4'
+    """
+    paths = references(text) or ()
+    tree = _parsed(text) if any(len(path) > 1 and path[0].lower() == alias.lower() for path in paths) else None
+    if tree is None:
+        return text
+    from sqlglot import exp
+
+    cuts = []
+    for column in tree.find_all(exp.Column):
+        first, *rest = column.parts
+        if rest and first.name.lower() == alias.lower():
+            cuts.append((first.meta["start"] - len(_SELECT), rest[0].meta["start"] - len(_SELECT)))
+    for start, end in sorted(cuts, reverse=True):
+        text = text[:start] + text[end:]
+    return text
+
+
 @lru_cache(maxsize=8192)
 def _parsed(text: str):  # type: ignore[no-untyped-def]  # sqlglot's types are not ours to show
     import logging
@@ -111,7 +134,7 @@ def _parsed(text: str):  # type: ignore[no-untyped-def]  # sqlglot's types are n
     # What sqlglot does not know is Spark's to judge, so its warnings would only alarm.
     logging.getLogger("sqlglot").setLevel(logging.ERROR)
     try:
-        tree = sqlglot.parse_one(f"SELECT {text}", read="spark")
+        tree = sqlglot.parse_one(_SELECT + text, read="spark")
     except (SqlglotError, RecursionError):
         return None
     from sqlglot import exp

@@ -1,0 +1,1 @@
+"""Connectors that come with headrace: loaded by entry point, imported by nobody."""

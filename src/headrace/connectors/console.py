@@ -1,0 +1,64 @@
+"""The terminal: a table of the newest rows after each epoch that has some."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+import headrace.ports as ports
+from headrace.ports.options import number
+from headrace.schema.values import rows_from_internal, zone
+
+
+class Sink(ports.Sink):
+    """A table of the newest rows in the terminal, at most `rows` of each epoch.
+
+    >>> import headrace as hr
+    >>> charges = hr.read.memory([("a", 1)], "card string, amount int", name="charges")
+    >>> charges.write.console(rows=5)
+    <Sink charges to console (5 rows)>
+    """
+
+    connector: ClassVar[str] = "console"
+
+    def __init__(self, rows: int = 20) -> None:
+        self.rows = number("write.console", "rows", rows)
+        self._context: ports.SinkContext | None = None
+
+    @property
+    def traits(self) -> ports.SinkTraits:
+        return ports.SinkTraits(False, "an epoch that is run again is printed again")
+
+    def options(self) -> dict[str, Any]:
+        return {"rows": self.rows}
+
+    @classmethod
+    def from_options(cls, options: Mapping[str, Any]) -> Sink:
+        return cls(**options)
+
+    def describe(self) -> str:
+        return f"console ({self.rows} row{'' if self.rows == 1 else 's'})"
+
+    def open(self, context: ports.SinkContext) -> None:
+        self._context = context
+
+    def stage(self) -> dict[str, Any]:
+        return {"kind": "rows"}
+
+    def commit(self, epoch: int, staged: ports.Staged) -> None:
+        context = self._context
+        if context is None or not staged.count:
+            return
+        from rich.console import Console
+        from rich.markup import escape
+        from rich.table import Table
+
+        newest = rows_from_internal(staged.rows()[-self.rows :], context.schema, zone(context.time_zone))
+        more = f", the last {len(newest)} of {staged.count} rows" if staged.count > len(newest) else ""
+        table = Table(title=f"{escape(context.name)}, epoch {epoch}{more}", title_justify="left")
+        for field in context.schema.fields:
+            numeric = field.type.text.startswith(("int", "bigint", "smallint", "tinyint", "decimal", "double", "float"))
+            table.add_column(escape(field.name), justify="right" if numeric and "interval" not in field.type.text else "left")
+        for row in newest:
+            table.add_row(*("" if value is None else escape(str(value)) for value in row))
+        Console().print(table)

@@ -1,0 +1,334 @@
+"""Folders of JSON, CSV or Parquet files, read and written."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+from urllib.parse import urlsplit
+from urllib.request import url2pathname
+
+import headrace.ports as ports
+from headrace.connectors.manifest import CONTROL, Manifest, Owner, StagedFile, committed_files
+from headrace.errors import ConnectorError, here
+from headrace.ports.options import choice, flag, number, texts, wrong
+from headrace.schema import Struct, schema_of
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+FORMATS = ("json", "csv", "parquet")
+_GLOB = re.compile(r"[*?\[\]{}]")
+
+
+class Source(ports.Source):
+    """Rows of files: one JSON object or CSV record a line, or Parquet. A path is a file, a folder (with those in it) or a pattern.
+
+    `follow=True` also takes files that come later, else what is there at the start is all. `by` is the order in which files are taken,
+    their names or the times they were written; it matters where `files_per_epoch` limits how many are taken at once. Without `schema` it is
+    found by reading a part of the files, once. Lines that cannot be read go to the stream's "dead_letter" output, or stop the job with
+    `malformed="fail"`. `options` are those of Spark's reader for the format. CSV columns are matched by name where there is a header.
+
+    >>> import headrace as hr
+    >>> hr.read.files("charges/", format="json", schema="card string, amount decimal(10,2), ts timestamp")
+    <Stream charges: card, amount, ts>
+    """
+
+    connector: ClassVar[str] = "files"
+
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        format: str,
+        schema: Any = None,
+        follow: bool = False,
+        by: str = "name",
+        files_per_epoch: int | None = None,
+        malformed: str = "dead_letter",
+        options: Mapping[str, Any] | None = None,
+    ) -> None:
+        verb = "read.files"
+        self.path = _path(verb, path)
+        self.format = choice(verb, "format", format, FORMATS)
+        self.follow = flag(verb, "follow", follow)
+        self.by = choice(verb, "by", by, ("name", "time"))
+        self.files_per_epoch = None if files_per_epoch is None else number(verb, "files_per_epoch", files_per_epoch)
+        self._malformed = choice(verb, "malformed", malformed, ("dead_letter", "fail"))
+        self.reader_options = _reader_options(self.format, texts(verb, "options", options or {}))
+        self.schema = None if schema is None else schema_of(schema)
+
+    @property
+    def traits(self) -> ports.SourceTraits:
+        return ports.SourceTraits(bounded=not self.follow, replayable=True, why="files are read again from where they lie", ordered=self.by)
+
+    @property
+    def malformed(self) -> str:
+        return self._malformed
+
+    @property
+    def default_name(self) -> str:
+        parts = [part for part in re.split(r"[/\\]", self.path) if part and not _GLOB.search(part) and not part.startswith(".")]
+        return parts[-1].split(".")[0] if parts else "files"
+
+    def options(self) -> dict[str, Any]:
+        return {
+            "path": self.path,
+            "format": self.format,
+            "follow": self.follow,
+            "by": self.by,
+            "files_per_epoch": self.files_per_epoch,
+            "malformed": self._malformed,
+            "options": dict(sorted(self.reader_options.items())),
+        }
+
+    @classmethod
+    def from_options(cls, options: Mapping[str, Any], schema: Struct) -> Source:
+        return cls(**options, schema=schema)
+
+    def describe(self) -> str:
+        return f"files {self.path} ({self.format}{', follow' if self.follow else ''})"
+
+    def check(self) -> None:
+        local = _local(self.path)
+        if local is None:
+            return
+        if _GLOB.search(str(local)):
+            if not self.follow and not _any(local):
+                raise _nothing(self.path, "no file fits the pattern")
+            return
+        if not local.exists():
+            near = sorted(other.name for other in local.parent.iterdir() if other.is_dir())[:5] if local.parent.is_dir() else []
+            beside = f"; beside it are: {', '.join(near)}" if near else ""
+            hint = f"it was looked for at {local.absolute()}{beside}"
+            raise ConnectorError("PATH_MISSING", f"there is no file or folder {self.path}", hint=hint, site=here())
+        if local.is_dir() and not self.follow and not _any(local):
+            raise _nothing(self.path, "the folder has no files")
+        if self.format != "parquet" and self.schema is not None:
+            _no_partition_folders(local, self.schema)
+
+    def infer(self, session: SparkSession) -> Struct:
+        self.check()
+        reader = session.read.format(self.format).options(**self.reader_options)
+        if self.format == "csv":
+            reader = reader.option("inferSchema", "true")
+        if self.format == "json":
+            reader = reader.option("columnNameOfCorruptRecord", "_corrupt_record").option("samplingRatio", "1.0")
+        paths = [str(path) for path in self._committed() or []] or _absolute(self.path)
+        found = schema_of(reader.load(paths).schema)
+        fields = tuple(field for field in found.fields if field.name != "_corrupt_record")
+        if not fields:
+            raise ConnectorError(
+                "SCHEMA_NEEDED",
+                f"no columns were found in {self.path}",
+                hint='give the schema: schema="card string, amount double"',
+                site=here(),
+            )
+        self.schema = Struct(fields)
+        return self.schema
+
+    def scan(self, session: SparkSession, context: ports.SourceContext) -> tuple[DataFrame, dict[str, Any]]:
+        self.check()
+        schema = self._schema()
+        lines = self.format != "parquet"
+        options = {
+            "path": _absolute(self.path),
+            "reader": "lines" if lines else "parquet",
+            "ddl": schema.ddl,
+            "by": self.by,
+            "follow": str(self.follow).lower(),
+            **{f"reader.{key}": value for key, value in self.reader_options.items()},
+        }
+        if self.files_per_epoch is not None:
+            options["limit"] = str(self.files_per_epoch)
+        committed = self._committed()
+        if committed is not None and not self.follow:
+            options["files"] = json.dumps([path.absolute().as_uri() for path in committed])
+        frame = session.readStream.name(context.spark_name).format("headrace.source.Files").options(**options).load()
+        return frame, {"kind": self.format if lines else "columns", "options": self.reader_options} if lines else {"kind": "columns"}
+
+    def _schema(self) -> Struct:
+        if self.schema is None:
+            raise ConnectorError("SCHEMA_NEEDED", f"{self.path} has no schema", hint='schema="card string, amount double"', site=here())
+        return self.schema
+
+    def _committed(self) -> list[Path] | None:
+        """The files of complete epochs where a files sink wrote the folder, else None."""
+        local = _local(self.path)
+        return committed_files(local) if local is not None and (local / CONTROL).is_dir() else None
+
+
+class Sink(ports.Sink):
+    """A folder of JSON, CSV or Parquet files that holds each row once, also after crashes.
+
+    The rows of an epoch become visible together: a manifest in the folder's `_headrace` says which files belong to the result, and
+    `headrace.committed_files(path)` lists them for readers. `partition_by` makes a folder per value: `day=2026-01-01/`.
+
+    >>> import headrace as hr
+    >>> charges = hr.read.memory([("a", 1)], "card string, amount int", name="charges")
+    >>> charges.write.files("out/charges", format="parquet", partition_by="card")
+    <Sink charges to files out/charges (parquet by card)>
+    """
+
+    connector: ClassVar[str] = "files"
+
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        format: str,
+        partition_by: str | Sequence[str] = (),
+        options: Mapping[str, Any] | None = None,
+    ) -> None:
+        verb = "write.files"
+        self.path = _path(verb, path)
+        self.format = choice(verb, "format", format, FORMATS)
+        self.partition_by = (partition_by,) if isinstance(partition_by, str) else tuple(partition_by)
+        self.writer_options = texts(verb, "options", options or {})
+        if self.format == "csv":
+            self.writer_options.setdefault("header", "true")
+        local = _local(self.path)
+        if local is None:
+            hint = "write to a local or mounted folder, or use foreach_batch for other stores"
+            raise wrong(f"{verb} writes to folders of this file system, not to {self.path}", hint)
+        if _GLOB.search(str(local)):
+            raise wrong(f"{verb}: the path {self.path} is a pattern", "name one folder")
+        if local.exists() and not local.is_dir():
+            raise ConnectorError(
+                "NOT_A_FOLDER", f"{self.path} is a file, and a files sink writes into a folder", hint="name a folder", site=here()
+            )
+        self.folder = local
+
+    @property
+    def traits(self) -> ports.SinkTraits:
+        return ports.SinkTraits(True, "a manifest per epoch decides which files belong to the result")
+
+    def options(self) -> dict[str, Any]:
+        return {
+            "path": self.path,
+            "format": self.format,
+            "partition_by": list(self.partition_by),
+            "options": dict(sorted(self.writer_options.items())),
+        }
+
+    @classmethod
+    def from_options(cls, options: Mapping[str, Any]) -> Sink:
+        return cls(**options)
+
+    def describe(self) -> str:
+        return f"files {self.path} ({self.format}{' by ' + ', '.join(self.partition_by) if self.partition_by else ''})"
+
+    def check(self, columns: tuple[str, ...]) -> None:
+        for name in self.partition_by:
+            if name not in columns:
+                raise wrong(f"write.files: partition_by names `{name}`, which is no column", f"the stream has: {', '.join(columns)}")
+        if len(set(self.partition_by)) == len(columns):
+            raise wrong(
+                "write.files: partition_by names every column", "the files need one column at least that is not in the folders' names"
+            )
+
+    def open(self, context: ports.SinkContext) -> None:
+        self._manifest = Manifest(self.folder.absolute())
+        if self.folder.exists() and not self.folder.is_dir():
+            raise ConnectorError(
+                "NOT_A_FOLDER", f"{self.path} is a file, and a files sink writes into a folder", hint="name a folder", site=here()
+            )
+        if context.fresh:
+            self._manifest.clear()
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            self._manifest.claim(Owner(context.job, context.name, context.checkpoint_id))
+        except OSError as cause:
+            raise ConnectorError(
+                "FOLDER_NOT_WRITABLE",
+                f"{self.folder.absolute()} cannot be written: {cause.strerror or cause}",
+                hint="choose a folder that this user may write, or make room on its disk",
+                cause=cause,
+            ) from cause
+
+    def recover(self) -> None:
+        self._manifest.recover()
+
+    def stage(self) -> dict[str, Any]:
+        return {
+            "kind": "files",
+            "format": self.format,
+            "options": self.writer_options,
+            "partition_by": list(self.partition_by),
+            "folder": self.folder.absolute().as_uri(),
+        }
+
+    def commit(self, epoch: int, staged: ports.Staged) -> None:
+        self._manifest.commit(epoch, [StagedFile(file["path"], file["rows"], file["bytes"]) for file in staged.files])
+
+
+def _path(verb: str, path: Any) -> str:
+    if not isinstance(path, str | os.PathLike) or not str(path):
+        raise wrong(f"{verb}: the path cannot be {path!r}", 'it is a text or a pathlib.Path: "charges/"')
+    return os.fspath(path) if isinstance(os.fspath(path), str) else os.fsdecode(path)
+
+
+def _local(path: str) -> Path | None:
+    """The place on this file system, or None for a store that is reached by a URI."""
+    parts = urlsplit(path)
+    if parts.scheme == "file":
+        return Path(url2pathname(parts.path))
+    if parts.scheme and "://" in path:
+        return None
+    return Path(path).expanduser()
+
+
+def _absolute(path: str) -> str:
+    local = _local(path)
+    return path if local is None else str(local.absolute())
+
+
+def _any(place: Path) -> bool:
+    """Whether a folder or pattern has a file that a reader would take."""
+    if not _GLOB.search(str(place)):
+        return any(not path.name.startswith((".", "_")) for path in place.rglob("*") if path.is_file())
+    if "{" in str(place):
+        return True  # alternatives in braces are Hadoop's, not Python's, to look up
+    import glob
+
+    return any(glob.iglob(str(place), recursive=True))
+
+
+def _nothing(path: str, why: str) -> ConnectorError:
+    hint = "put files there first, or wait for them with follow=True"
+    return ConnectorError("PATH_EMPTY", f"there is nothing to read in {path}: {why}", hint=hint, site=here())
+
+
+def _no_partition_folders(folder: Path, schema: Struct) -> None:
+    if not folder.is_dir():
+        return
+    for name in schema.names:
+        if any(folder.glob(f"**/{_escaped(name)}=*/")):
+            raise ConnectorError(
+                "PARTITION_FOLDERS",
+                f"{folder} has folders {name}=..., and JSON and CSV files are read without the columns in their folders' names",
+                hint="read Parquet, or leave the column out of the schema",
+                site=here(),
+            )
+
+
+def _escaped(name: str) -> str:
+    import glob
+
+    return glob.escape(name)
+
+
+def _reader_options(format: str, options: dict[str, str]) -> dict[str, str]:
+    """What the user gave, with CSV's header on, which most files have."""
+    for name in options:
+        if name.lower() in ("mode", "columnnameofcorruptrecord", "path", "multiline"):
+            raise wrong(
+                f"read.files: `{name}` cannot be among the options",
+                'rows are one a line; malformed="dead_letter" or "fail" says what becomes of bad ones',
+            )
+    if format == "csv" and "header" not in {name.lower() for name in options}:
+        return {"header": "true", **options}
+    return options

@@ -1,0 +1,130 @@
+"""A Python function that is called with the rows of each epoch."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import headrace.ports as ports
+from headrace.errors import ConnectorError, RunError
+from headrace.ports.options import wrong
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+Function = Callable[["DataFrame", int], object]
+
+
+class Sink(ports.Sink):
+    """Calls `function(frame, epoch)` with the rows of each epoch that has some, as a Spark DataFrame.
+
+    An epoch may come again after a crash, with the same number and the same rows: a function that forgets what it did with that number
+    writes it twice.
+
+    >>> import headrace as hr
+    >>> def send(frame, epoch):
+    ...     frame.write.mode("overwrite").parquet(f"out/epoch={epoch}")
+    >>> charges = hr.read.memory([("a", 1)], "card string, amount int", name="charges")
+    >>> charges.write.foreach_batch(send)
+    <Sink charges to foreach_batch send>
+    """
+
+    connector: ClassVar[str] = "foreach_batch"
+
+    def __init__(self, function: Function) -> None:
+        if not callable(function):
+            raise wrong(f"write.foreach_batch: {function!r} cannot be called", "give a function of a DataFrame and the number of the epoch")
+        self.function: Function | None = function
+        module = getattr(function, "__module__", None) or "__main__"
+        self.place = f"{module}:{getattr(function, '__qualname__', type(function).__name__)}"
+        self._context: ports.SinkContext | None = None
+
+    @property
+    def traits(self) -> ports.SinkTraits:
+        return ports.SinkTraits(False, "the function is called again for an epoch whose end was not seen")
+
+    def options(self) -> dict[str, Any]:
+        return {"function": self.place}
+
+    @classmethod
+    def from_options(cls, options: Mapping[str, Any]) -> Sink:
+        made = cls.__new__(cls)
+        made.function = None
+        made.place = options["function"]
+        made._context = None
+        return made
+
+    def describe(self) -> str:
+        return f"foreach_batch {self.place.partition(':')[2].rpartition('.')[2]}"
+
+    def open(self, context: ports.SinkContext) -> None:
+        self._context = context
+        if self.function is None:
+            self.function = _imported(self.place)
+        self._folder(context).mkdir(parents=True, exist_ok=True)
+
+    def stage(self) -> dict[str, Any]:
+        context = self._opened()
+        folder = self._folder(context).absolute().as_uri()
+        return {"kind": "files", "format": "parquet", "options": {}, "partition_by": [], "folder": folder}
+
+    def recover(self) -> None:
+        # Staged rows of an epoch that was not committed come again; those of a committed one have done their work.
+        _remove(self._folder(self._opened()) / "_headrace" / "staging")
+
+    def commit(self, epoch: int, staged: ports.Staged) -> None:
+        context = self._opened()
+        folder = self._folder(context)
+        if staged.count:
+            paths = [(folder / file["path"]).absolute().as_uri() for file in staged.files]
+            # Names that begin with _ are hidden to Spark's listing, but not where each file is named.
+            frame = context.session.read.schema(context.schema.ddl).parquet(*paths)
+            try:
+                if self.function is not None:
+                    self.function(frame, epoch)
+            except Exception as cause:
+                raise RunError(
+                    "FUNCTION_FAILED",
+                    f"{self.place.partition(':')[2]} failed in epoch {epoch} of {context.name}: {type(cause).__name__}: {cause}",
+                    hint="the epoch is not committed: the next start calls the function with it again",
+                    cause=cause,
+                ) from cause
+        _remove(folder / "_headrace" / "staging")
+
+    def close(self) -> None:
+        if self._context is not None:
+            _remove(self._folder(self._context) / "_headrace" / "staging")
+
+    def _opened(self) -> ports.SinkContext:
+        if self._context is None:
+            raise RuntimeError("the sink is not open")
+        return self._context
+
+    @staticmethod
+    def _folder(context: ports.SinkContext) -> Path:
+        return context.checkpoint / "foreach_batch" / context.name.replace(" ", "_")
+
+
+def _imported(place: str) -> Function:
+    """A function by the module and name that a plan stored."""
+    module, _, name = place.partition(":")
+    try:
+        found: Any = importlib.import_module(module)
+        for part in name.split("."):
+            found = getattr(found, part)
+    except (ImportError, AttributeError) as cause:
+        raise ConnectorError(
+            "FUNCTION_GONE",
+            f"the function {name} of foreach_batch is not found in {module}",
+            hint="run the Python file that has it, or put the function into a module that can be imported",
+            cause=cause,
+        ) from cause
+    return found  # type: ignore[no-any-return]
+
+
+def _remove(folder: Path) -> None:
+    import shutil
+
+    shutil.rmtree(folder, ignore_errors=True)

@@ -1,0 +1,141 @@
+"""Rows of this process: lists to read from, lists to write to."""
+
+from __future__ import annotations
+
+import hashlib
+import pickle
+from collections.abc import Iterable, Mapping
+from datetime import UTC
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import headrace.ports as ports
+from headrace.errors import ConnectorError
+from headrace.ports.options import wrong
+from headrace.schema import Struct, schema_of
+from headrace.schema.values import rows_from_internal, rows_to_internal, zone
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+_SLICE = 20_000
+_published: set[tuple[str, str]] = set()
+
+
+class Source(ports.Source):
+    """Rows given as tuples or dicts. Timestamps without a zone, and those given as text, are in the job's time zone.
+
+    >>> import headrace as hr
+    >>> hr.read.memory([("a", 1, "2026-01-01 00:00:00")], "card string, amount int, ts timestamp", name="charges")
+    <Stream charges: card, amount, ts>
+    """
+
+    connector: ClassVar[str] = "memory"
+    schema: Struct
+
+    def __init__(self, rows: Iterable[Any], schema: Any) -> None:
+        self.schema = schema_of(schema)
+        if isinstance(rows, str | bytes | Mapping) or not isinstance(rows, Iterable):
+            raise wrong(f"read.memory: the rows cannot be {rows!r}", 'they are a list of tuples or dicts: [("a", 1), ("b", 2)]')
+        # In UTC for now: rows that do not fit are complained of here, at the user's line; the job's zone is known when it runs.
+        self._given: list[Any] | None = list(rows)
+        checked = rows_to_internal(self._given, self.schema, UTC, "the rows")
+        self._digest = hashlib.sha256(repr((self.schema.ddl, checked)).encode()).hexdigest()
+        self._count = len(checked)
+
+    @property
+    def traits(self) -> ports.SourceTraits:
+        return ports.SourceTraits(bounded=True, replayable=True, why="the rows stay in this process")
+
+    def options(self) -> dict[str, Any]:
+        return {"rows": self._count, "digest": self._digest}
+
+    @classmethod
+    def from_options(cls, options: Mapping[str, Any], schema: Struct) -> Source:
+        made = cls.__new__(cls)
+        made.schema = schema
+        made._given = None
+        made._digest = options["digest"]
+        made._count = options["rows"]
+        return made
+
+    def describe(self) -> str:
+        return f"memory ({self._count} row{'' if self._count == 1 else 's'})"
+
+    def check(self) -> None:
+        if self._given is None:
+            raise ConnectorError(
+                "ROWS_GONE",
+                "the rows of a memory source are in the process that made the job, and a stored plan has only their number",
+                hint="run the Python file that makes them, or put the rows into files",
+            )
+
+    def scan(self, session: SparkSession, context: ports.SourceContext) -> tuple[DataFrame, dict[str, Any]]:
+        from pyspark.sql import DataFrame
+
+        self.check()
+        jvm: Any = session._jvm
+        name = context.name
+        # The same rows under the same name are the same board, so a job that starts again in this process goes on where it was.
+        board = f"{name}-{self._digest[:16]}-{hashlib.sha256(context.time_zone.encode()).hexdigest()[:4]}"
+        if (session.sparkContext.applicationId, board) not in _published:
+            jvm.headrace.source.Board.create(board)
+            rows = rows_to_internal(self._given or (), self.schema, zone(context.time_zone), name)
+            for at in range(0, len(rows), _SLICE):
+                # Protocol 2 is the one that the unpickler in Spark reads fastest and without surprises.
+                jvm.headrace.source.Board.append(board, name, bytearray(pickle.dumps(rows[at : at + _SLICE], 2)), self.schema.ddl)
+            jvm.headrace.source.Board.publish(board)
+            _published.add((session.sparkContext.applicationId, board))
+        frame = jvm.headrace.source.Memory.frame(session._jsparkSession, board, name, self.schema.ddl)
+        return DataFrame(frame, session), {"kind": "columns"}
+
+
+class Sink(ports.Sink):
+    """Rows kept in this process, in `.rows()` of the sink; after a restart in another process the earlier ones are gone.
+
+    >>> import headrace as hr
+    >>> charges = hr.read.memory([("a", 1)], "card string, amount int", name="charges")
+    >>> kept = charges.write.memory()
+    >>> kept.rows()                                # nothing has run yet
+    []
+    """
+
+    connector: ClassVar[str] = "memory"
+    shows: ClassVar[tuple[str, ...]] = ("rows", "epochs")
+
+    def __init__(self) -> None:
+        self._epochs: dict[int, list[tuple[Any, ...]]] = {}
+        self._context: ports.SinkContext | None = None
+
+    @property
+    def traits(self) -> ports.SinkTraits:
+        return ports.SinkTraits(True, "an epoch that is written again takes the place of its rows, as long as the process lives")
+
+    def options(self) -> dict[str, Any]:
+        return {}
+
+    @classmethod
+    def from_options(cls, options: Mapping[str, Any]) -> Sink:
+        return cls(**options)
+
+    def open(self, context: ports.SinkContext) -> None:
+        if context.fresh or (self._context is not None and self._context.checkpoint_id != context.checkpoint_id):
+            self._epochs.clear()
+        self._context = context
+
+    def stage(self) -> dict[str, Any]:
+        return {"kind": "rows"}
+
+    def commit(self, epoch: int, staged: ports.Staged) -> None:
+        context = self._context
+        if context is not None and staged.count:
+            self._epochs[epoch] = rows_from_internal(staged.rows(), context.schema, zone(context.time_zone))
+        else:
+            self._epochs.pop(epoch, None)
+
+    def rows(self) -> list[tuple[Any, ...]]:
+        """All rows, in the order of their epochs."""
+        return [row for _, rows in self.epochs() for row in rows]
+
+    def epochs(self) -> list[tuple[int, list[tuple[Any, ...]]]]:
+        """The rows of each epoch that had some."""
+        return sorted(self._epochs.items())

@@ -1,0 +1,46 @@
+"""Rows made by the clock, for trying things out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import headrace.ports as ports
+from headrace.ports.options import number
+from headrace.schema import Struct, parse_schema
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+
+class Source(ports.Source):
+    """So many rows a second, without end: `timestamp` and `value`, which counts from 0.
+
+    >>> import headrace as hr
+    >>> hr.read.rate(100)
+    <Stream rate: timestamp, value>
+    """
+
+    connector: ClassVar[str] = "rate"
+    schema: Struct = parse_schema("timestamp timestamp, value bigint")
+
+    def __init__(self, rows_per_second: int) -> None:
+        self.rows_per_second = number("read.rate", "rows_per_second", rows_per_second)
+
+    @property
+    def traits(self) -> ports.SourceTraits:
+        return ports.SourceTraits(bounded=False, replayable=True, why="a second always has the same rows", ordered="time")
+
+    def options(self) -> dict[str, Any]:
+        return {"rows_per_second": self.rows_per_second}
+
+    @classmethod
+    def from_options(cls, options: Mapping[str, Any], schema: Struct) -> Source:
+        return cls(**options)
+
+    def describe(self) -> str:
+        return f"rate ({self.rows_per_second} rows per second)"
+
+    def scan(self, session: SparkSession, context: ports.SourceContext) -> tuple[DataFrame, dict[str, Any]]:
+        reader = session.readStream.name(context.spark_name).format("rate").option("rowsPerSecond", str(self.rows_per_second))
+        return reader.load(), {"kind": "columns"}

@@ -1,0 +1,140 @@
+"""What verbs check of the columns they are given: names that exist, each once, at the user's line."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from difflib import get_close_matches
+from typing import Any
+
+from headrace.errors import PlanError, here
+from headrace.expr import Column, Expression, columns_of, of_text
+from headrace.plan import Node, Role
+from headrace.syntax import plain_name, quote, references, unqualified
+
+
+def label(node: Node) -> str:
+    """What a node is called in an error: its name, or the one a plan would give it by its place."""
+    verbs: list[str] = []
+    skips = False
+    while node.name is None and node.inputs:
+        # As in a plan: stateful nodes, outputs and sinks are named after the nearest node that has a place of its own.
+        if node.role is not Role.STATELESS:
+            skips = True
+            verbs.append(node.verb)
+        elif not skips:
+            verbs.append(node.verb)
+        node = node.inputs[0]
+    return ".".join([node.name or node.verb, *reversed(verbs)])
+
+
+def known(node: Node, expressions: Iterable[Expression]) -> None:
+    """Refuse names that a node does not have. Names that sqlglot cannot find are left to Spark."""
+    has = {name.lower() for name in node.columns}
+    for expression in expressions:
+        for name in expression.names:
+            if name.lower() not in has:
+                raise unknown(node, name)
+
+
+def unknown(node: Node, name: str) -> PlanError:
+    """The error for a column that a node does not have."""
+    near = get_close_matches(name.lower(), [column.lower() for column in node.columns], 1)
+    guess = next((column for column in node.columns if near and column.lower() == near[0]), None)
+    parts = name.split(".")
+    columns = f"It has: {', '.join(node.columns)}."
+    if len(parts) > 1 and any(column.lower() == parts[0].lower() for column in node.columns):
+        path = f'hr.col("{parts[0]}")' + "".join(f".{part}" for part in parts[1:])
+        hint = f"a field is written {path}. {columns}"
+    else:
+        hint = f"did you mean `{guess}`? {columns}" if guess else columns[0].lower() + columns[1:]
+    return PlanError("UNKNOWN_COLUMN", f"no column `{name}` in {label(node)}", hint=hint, site=here())
+
+
+def given(node: Node, columns: Sequence[Any], named: dict[str, Any], alias: str | None) -> tuple[Expression, ...]:
+    """What a verb was given as expressions over a node's columns, `"*"` spread out, the stream's alias taken off, names checked."""
+    found: list[Expression] = []
+    for column in columns:
+        if isinstance(column, str) and column.strip() == "*":
+            found.extend(Expression(quote(name), (name,), None, name) for name in node.columns)
+        else:
+            found.extend(columns_of([checked(column)], {}))
+    found.extend(columns_of([], {name: checked(column, name) for name, column in named.items()}))
+    plain = tuple(bare(expression, alias) for expression in found)
+    known(node, plain)
+    return plain
+
+
+def conditions(node: Node, values: Sequence[Any], alias: str | None) -> tuple[str, ...]:
+    """Texts of conditions over a node's columns."""
+    found = tuple(bare(of_text(checked(value))._expression, alias) for value in values)
+    known(node, found)
+    return tuple(expression.text for expression in found)
+
+
+def bare(expression: Expression, alias: str | None) -> Expression:
+    """An expression without the stream's own alias: `c.amount` is `amount` where the stream is called c."""
+    if alias is None or alias.lower() not in (name.lower() for name in expression.names):
+        return expression
+    text = unqualified(expression.text, alias)
+    paths = references(text) or ()
+    return replace(expression, text=text, names=tuple(dict.fromkeys(path[0] for path in paths)))
+
+
+def checked(value: Any, name: str | None = None) -> Any:
+    """A value as it is if it can stand for a column."""
+    if isinstance(value, Column | str):
+        return value
+    what = f"`{name}` is" if name else "a column is"
+    raise PlanError(
+        "BAD_COLUMN",
+        f"{what} given as {value!r}, which is neither a column nor SQL text",
+        hint=f"a constant is written hr.lit({value!r})",
+        site=here(),
+    )
+
+
+def name_of(expression: Expression) -> str:
+    """The name of an output column: the one it was given, or that of the column or field it is."""
+    if expression.alias is not None:
+        return expression.alias
+    name = plain_name(expression.text)
+    if name is not None:
+        return name
+    paths = references(expression.text) or ()
+    if len(paths) == 1 and expression.text.replace("`", "") == ".".join(paths[0]):
+        return paths[0][-1]
+    raise PlanError(
+        "UNNAMED_COLUMN",
+        f"`{expression.text}` has no name",
+        hint=f'name it: name="{expression.text}" as a keyword, or hr.expr(...).alias("name")',
+        site=here(),
+    )
+
+
+def once(names: Iterable[str], verb: str) -> None:
+    """Refuse a name that is there twice; Spark compares names without case."""
+    seen: dict[str, str] = {}
+    for name in names:
+        if name.lower() in seen:
+            raise duplicate(name, seen[name.lower()], verb)
+        seen[name.lower()] = name
+
+
+def duplicate(name: str, before: str, verb: str) -> PlanError:
+    """The error for two columns of one name."""
+    spelled = "" if before == name else f" (the other is spelled `{before}`; Spark compares names without case)"
+    return PlanError(
+        "DUPLICATE_COLUMN", f"{verb} would give two columns `{name}`{spelled}", hint="give one of them another name", site=here()
+    )
+
+
+def column_name(node: Node, name: Any) -> str:
+    """The column of a node that a user named, as the node spells it."""
+    if not isinstance(name, str):
+        raise PlanError("BAD_COLUMN", f"a column's name cannot be {name!r}", hint='names are texts: "amount"', site=here())
+    plain = plain_name(name) or name
+    for column in node.columns:
+        if column.lower() == plain.lower():
+            return column
+    raise unknown(node, plain)

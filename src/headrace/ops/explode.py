@@ -1,0 +1,73 @@
+"""A row for each item of an array or map."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any
+
+from headrace.errors import PlanError, here
+from headrace.expr import of_text
+from headrace.ops.columns import bare, checked, known, name_of, once
+from headrace.plan import Generate, Node, Project, Step, node, steps
+from headrace.syntax import plain_name, quote
+
+
+@node("explode")
+class Explode(Node):
+    """A row for each item of an array (or key and value of a map), the other columns repeated.
+
+    Without `as_` the item takes the place of the array. With `as_` it is a new column after the others; a map needs two names.
+    With `outer` a row without items is kept, its item null.
+
+    >>> import headrace as hr
+    >>> baskets = hr.read.memory([("a", ["tea", "jam"])], "card string, goods array<string>", name="baskets")
+    >>> baskets.explode("goods")                               # (a, [tea, jam])   ->   (a, tea) (a, jam)
+    <Stream baskets.explode: card, goods>
+    >>> baskets.explode("goods", as_="good")                   # (a, [tea, jam])   ->   (a, [tea, jam], tea) (a, [tea, jam], jam)
+    <Stream baskets.explode: card, goods, good>
+    """
+
+    input: Node
+    text: str
+    names: tuple[str, ...]
+    replaces: str | None
+    outer: bool
+
+    @cached_property
+    def columns(self) -> tuple[str, ...]:
+        return self.input.columns if self.replaces is not None else (*self.input.columns, *self.names)
+
+    def describe(self) -> str:
+        return f"explode {self.text}" + (f" AS {', '.join(self.names)}" if self.replaces is None else "") + (" outer" if self.outer else "")
+
+
+@steps.register
+def _(node: Explode) -> tuple[Step, ...]:
+    function = "explode_outer" if node.outer else "explode"
+    generate = Generate(f"{function}({node.text})", node.names, node.outer, node.site)
+    if node.replaces is None:
+        return (generate,)
+    items = tuple((name, quote(node.names[0] if name == node.replaces else name)) for name in node.input.columns)
+    return generate, Project(items, node.site)
+
+
+def explode(input: Node, column: Any, as_: Any = None, outer: bool = False, alias: str | None = None) -> Explode:
+    expression = bare(of_text(checked(column))._expression, alias)
+    known(input, [expression])
+    if as_ is not None:
+        names = (as_,) if isinstance(as_, str) else tuple(as_)
+        if len(names) not in (1, 2) or not all(isinstance(name, str) for name in names):
+            raise PlanError(
+                "BAD_COLUMN", f"explode(as_={as_!r}) is no name", hint='as_="item", or as_=("key", "value") for a map', site=here()
+            )
+        once((*input.columns, *names), "explode")
+        return Explode(input, expression.text, names, None, outer, site=here())
+    named = plain_name(expression.text)
+    if named is None:
+        name_of(expression)  # raises: an expression has no name of its own
+    replaced = next(name for name in input.columns if name.lower() == str(named).lower())
+    # A name that no column has, so that the item and the array can stand side by side for a moment.
+    item = "item"
+    while item.lower() in {name.lower() for name in input.columns}:
+        item += "_"
+    return Explode(input, expression.text, (item,), replaced, outer, site=here())

@@ -1,0 +1,60 @@
+"""Another output of a source or program: late rows, dead letters, side outputs."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any
+
+from headrace.errors import PlanError, here
+from headrace.ops.columns import label
+from headrace.ops.program import Program
+from headrace.ops.source import DEAD_COLUMNS, DEAD_LETTER, Source
+from headrace.plan import Node, Role, node
+
+
+@node("output", Role.OUTPUT)
+class OutputOf(Node):
+    """The rows of one output of a source or program by its name.
+
+    `dead_letter` has the rows that could not be read or computed: `node, reason, file, position, raw`.
+
+    >>> import headrace as hr
+    >>> charges = hr.read.memory([("a", 1)], "card string, amount int", name="charges")
+    >>> charges.output("dead_letter")
+    <Stream charges.dead_letter: node, reason, file, position, raw>
+    """
+
+    input: Node
+    output: str
+
+    @cached_property
+    def columns(self) -> tuple[str, ...]:
+        if isinstance(self.input, Program):
+            return self.input.output_columns(self.output)
+        return DEAD_COLUMNS
+
+    @property
+    def verb(self) -> str:
+        return self.output
+
+    def describe(self) -> str:
+        return f"output {self.output}"
+
+
+def output(input: Node, wanted: Any) -> OutputOf:
+    if not isinstance(input, Source | Program):
+        before = input
+        while not isinstance(before, Source | Program):
+            before = before.inputs[0]
+        raise PlanError(
+            "UNKNOWN_OUTPUT",
+            f"sources and programs have outputs, and {label(input)} is neither",
+            hint=f"ask {label(before)}: what {label(input)} cannot compute goes to the dead letters there",
+            site=here(),
+        )
+    outputs = input.outputs if isinstance(input, Program) else (DEAD_LETTER,)
+    name = wanted if isinstance(wanted, str) else getattr(wanted, "_name", None)
+    if name not in outputs:
+        shown = f"`{wanted}`" if isinstance(wanted, str) else repr(wanted)
+        raise PlanError("UNKNOWN_OUTPUT", f"{label(input)} has no output {shown}", hint=f"it has: {', '.join(outputs)}", site=here())
+    return OutputOf(input, name, site=here())

@@ -1,0 +1,207 @@
+"""A state program over one keyed stream or several."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from headrace.errors import PlanError, here
+from headrace.expr import Expression
+from headrace.ops.columns import given, label, name_of, once
+from headrace.ops.source import DEAD_COLUMNS, DEAD_LETTER
+from headrace.plan import Node, Role, node
+from headrace.program import Traced, trace
+
+LATE = "late"
+MAIN = "main"
+EVENT = "event"
+
+
+@dataclass(frozen=True)
+class Keys:
+    """The columns that a stream is keyed by, with their texts over its columns."""
+
+    node: Node
+    items: tuple[tuple[str, str], ...]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(name for name, _ in self.items)
+
+
+@node("program", Role.STATEFUL)
+class Program(Node):
+    """A traced program with its inputs: the main one is called `event`, the others follow in order of name.
+
+    `order` is "time" or "arrival", `clock` the clock of its timers ("event", "processing" or "none"), `time` the emitted column that is
+    event time downstream. `keys` has, for each input, the key columns with their texts.
+
+    >>> import headrace as hr
+    >>> class Count(hr.Program):
+    ...     n = hr.Value("bigint", default=0)
+    ...
+    ...     def on_event(self, e):
+    ...         self.n.set(self.n.get() + 1)
+    ...         hr.emit(card=self.key.card, n=self.n.get())
+    >>> charges = hr.read.memory([("a", 1), ("a", 2)], "card string, amount int", name="charges")
+    >>> charges.key_by("card").process(Count)                  # (a, 1) (a, 2)   ->   (a, 1) (a, 2)
+    <Stream charges.Count: card, n>
+    """
+
+    program: str
+    streams: tuple[Node, ...]
+    names: tuple[str, ...]
+    keys: tuple[tuple[tuple[str, str], ...], ...]
+    order: str
+    clock: str
+    time: str | None
+    traced: Traced
+
+    @cached_property
+    def columns(self) -> tuple[str, ...]:
+        return self.traced.columns(MAIN)
+
+    @property
+    def verb(self) -> str:
+        return self.program
+
+    @property
+    def outputs(self) -> tuple[str, ...]:
+        """The names of all outputs."""
+        declared = tuple(output.name for output in self.traced.outputs if output.name != MAIN)
+        late = tuple(LATE if name == EVENT else f"{LATE}_{name}" for name in self.names) if self.order == "time" else ()
+        return (MAIN, *declared, *late, DEAD_LETTER)
+
+    def output_columns(self, output: str) -> tuple[str, ...]:
+        """The columns of an output."""
+        if output == DEAD_LETTER:
+            return DEAD_COLUMNS
+        if output in (declared.name for declared in self.traced.outputs):
+            return self.traced.columns(output)
+        return self.stream(EVENT if output == LATE else output.removeprefix(f"{LATE}_")).columns
+
+    def output_time(self, output: str) -> str | None:
+        """The event time of an output: the column named by `time` where the program emits it; late rows and dead letters have none."""
+        if self.time is None or output not in (declared.name for declared in self.traced.outputs):
+            return None
+        return next((name for name in self.traced.columns(output) if name.lower() == str(self.time).lower()), None)
+
+    def stream(self, name: str) -> Node:
+        """The input of a name."""
+        return self.streams[self.names.index(name)]
+
+    def describe(self) -> str:
+        keys = ", ".join(name for name, _ in self.keys[0])
+        by = f" by {keys}" if keys else ""
+        others = f" with {', '.join(self.names[1:])}" if len(self.names) > 1 else ""
+        return f"program {self.program}{by}{others}, order={self.order}"
+
+
+def key_by(node: Node, columns: tuple[Any, ...], alias: str | None = None) -> Keys:
+    if not columns:
+        raise PlanError(
+            "BAD_KEY", "key_by was given no column", hint="without keys write .process(...) at once: one state for all rows", site=here()
+        )
+    found: tuple[Expression, ...] = given(node, columns, {}, alias)
+    items = tuple((name_of(expression), expression.text) for expression in found)
+    once((name for name, _ in items), "key_by")
+    return Keys(node, items)
+
+
+def process(
+    main: Keys, program: Any, *, order: str | None, time: str | None, inputs: Mapping[str, Any], times: Mapping[Node, str | None]
+) -> Program:
+    """The node of a program; `times` gives the event time of each input's stream."""
+    named: dict[str, Keys] = {EVENT: main}
+    for name in sorted(inputs):
+        named[name] = _input(name, inputs[name], main)
+    traced = trace(program, name=_title(program), key=main.names, inputs={name: keyed.node.columns for name, keyed in named.items()})
+    timeless = [keyed.node for keyed in named.values() if times[keyed.node] is None]
+    chosen = _order(order, traced, timeless, _title(program))
+    if traced.clock == "event" and len(timeless) == len(named):
+        raise PlanError(
+            "NO_WATERMARK",
+            f"{_title(program)} has timers of event time, and no input of it has event time",
+            hint=_cure(timeless[0]) + '; or make its timers hr.Timer(clock="processing")',
+            site=here(),
+        )
+    clock = "event" if chosen == "time" else traced.clock
+    emitted = {name.lower() for output in traced.outputs for name in output.columns}
+    if time is not None and str(time).lower() not in emitted:
+        has = ", ".join(traced.columns(MAIN))
+        raise PlanError("UNKNOWN_COLUMN", f"time={time!r} is no column that {_title(program)} emits", hint=f"it emits: {has}", site=here())
+    return Program(
+        _title(program),
+        tuple(keyed.node for keyed in named.values()),
+        tuple(named),
+        tuple(tuple((mine, text) for mine, (_, text) in zip(main.names, keyed.items, strict=True)) for keyed in named.values()),
+        chosen,
+        clock,
+        time,
+        traced,
+        site=here(),
+    )
+
+
+def _title(program: Any) -> str:
+    return str(program.__name__ if isinstance(program, type) else type(program).__name__)
+
+
+def _input(name: str, keyed: Any, main: Keys) -> Keys:
+    keys = getattr(keyed, "_keys", keyed)
+    if not isinstance(keys, Keys):
+        raise PlanError(
+            "BAD_INPUT",
+            f"the input `{name}` is {'a stream without keys' if hasattr(keyed, '_node') else repr(keyed)}",
+            hint=f"key it as the main input is: {name}=stream.key_by({', '.join(repr(key) for key in main.names)})"
+            if main.names
+            else "a program without keys has no other inputs; key both streams",
+            site=here(),
+        )
+    if not main.names or len(keys.names) != len(main.names):
+        raise PlanError(
+            "BAD_KEY",
+            f"the input `{name}` is keyed by {', '.join(keys.names)}, the main one by {', '.join(main.names) or 'nothing'}",
+            hint="all inputs of a program are keyed by as many columns, which are matched by their place",
+            site=here(),
+        )
+    return keys
+
+
+def _order(order: str | None, traced: Traced, timeless: list[Node], title: str) -> str:
+    if order not in (None, "time", "arrival"):
+        raise PlanError("BAD_ORDER", f"order cannot be {order!r}", hint='it is "time" or "arrival"', site=here())
+    if order is None:
+        return "time" if not timeless and traced.clock != "processing" else "arrival"
+    if order == "time" and traced.clock == "processing":
+        raise PlanError(
+            "ORDER_CLOCK",
+            f'{title} has timers of processing time, and order="time" handles rows in event time',
+            hint='use order="arrival", or timers of event time: hr.Timer()',
+            site=here(),
+        )
+    if order == "time" and timeless:
+        raise PlanError(
+            "NO_WATERMARK",
+            f'order="time" needs event time on every input, and {label(timeless[0])} has none',
+            hint=_cure(timeless[0]) + '; or take rows as they come: order="arrival"',
+            site=here(),
+        )
+    return order
+
+
+def _cure(node: Node) -> str:
+    """How a stream gets event time."""
+    before = node
+    while before.role is Role.STATELESS and before.inputs:
+        before = before.inputs[0]
+    if isinstance(before, Program):
+        return f'name the emitted column that is time: .process({before.program}, time="...")'
+    if before.role is Role.SOURCE and getattr(before, "watermark", None) is not None:
+        column = before.watermark.column  # type: ignore[attr-defined]  # role says it is a source, which this module does not know
+        return f"keep `{column}`, the column of its watermark, through all verbs"
+    if before.role is Role.SOURCE:
+        return f'give it a watermark where it is read: {label(before)}.watermark("ts", "5 minutes")'
+    return "late rows and dead letters have no event time"

@@ -1,0 +1,53 @@
+"""hr.read: sources by the names of their connectors."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from headrace.errors import HeadraceError, here
+from headrace.ops.source import source
+from headrace.ops.stream import Stream
+from headrace.ports import source_class
+from headrace.ports.options import build
+from headrace.ports.registry import names_with
+
+
+class Read:
+    """The sources: `hr.read.<connector>(..., name=None)`; `dir(hr.read)` lists them.
+
+    >>> import headrace as hr
+    >>> hr.read.memory([("a", 1)], "card string, amount int", name="charges")
+    <Stream charges: card, amount>
+    """
+
+    __slots__ = ()
+
+    def __dir__(self) -> list[str]:
+        return list(names_with("Source"))
+
+    def __getattr__(self, connector: str) -> Callable[..., Stream]:
+        if connector.startswith("_"):
+            raise AttributeError(connector)
+        cls = source_class(connector)
+
+        def read(*arguments: Any, name: str | None = None, **options: Any) -> Stream:
+            connected = build(cls, f"read.{connector}", arguments, options)
+            if connected.schema is not None:
+                return Stream(source(connected, connected.schema.ddl, name))
+            from headrace.jvm.session import session
+
+            site = here()
+            try:
+                found = connected.infer(session())
+            except HeadraceError as error:
+                error.site = error.site or site
+                raise
+            return Stream(source(connected, found.ddl, name, inferred=True))
+
+        read.__name__ = connector
+        read.__doc__ = cls.__doc__
+        return read
+
+
+read = Read()

@@ -1,0 +1,121 @@
+"""Where rows come from, and the watermark that tells how late they may be."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from datetime import timedelta
+from functools import cached_property
+from typing import Any
+
+import headrace.ports as ports
+from headrace.errors import PlanError, here
+from headrace.ops.columns import column_name, label
+from headrace.plan import Node, Role, node
+from headrace.schema import milliseconds, parse_schema, shown
+
+DEAD_LETTER = "dead_letter"
+DEAD_COLUMNS = ("node", "reason", "file", "position", "raw")
+
+
+@dataclass(frozen=True)
+class Watermark:
+    """How late rows may be: rows older than the newest time by more than the delay count as late."""
+
+    column: str
+    delay_ms: int
+    idle_ms: int | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        return {"column": self.column, "delay_ms": self.delay_ms, "idle_ms": self.idle_ms}
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Watermark:
+        if set(data) != {"column", "delay_ms", "idle_ms"}:
+            raise ValueError("not a watermark")
+        return cls(data["column"], data["delay_ms"], data["idle_ms"])
+
+
+@node("source", Role.SOURCE)
+class Source(Node):
+    """A connector with its options and the schema of its rows; `inferred` if that was found by looking.
+
+    >>> import headrace as hr
+    >>> charges = hr.read.memory([("a", "2026-01-01 00:00:00")], "card string, ts timestamp", name="charges")
+    >>> charges.watermark("ts", "5 minutes")
+    <Stream charges: card, ts>
+    """
+
+    connector: str
+    options: Mapping[str, Any]
+    schema: str
+    inferred: bool = False
+    watermark: Watermark | None = None
+    live: ports.Source | None = field(default=None, metadata={"stored": False})
+
+    @cached_property
+    def columns(self) -> tuple[str, ...]:
+        return parse_schema(self.schema).names
+
+    @property
+    def verb(self) -> str:
+        return self.connector
+
+    def connect(self) -> ports.Source:
+        """The connector's own object: the one the user made, or one made of what the plan stored."""
+        return self.live or ports.source_class(self.connector).from_options(self.options, parse_schema(self.schema))
+
+    def describe(self) -> str:
+        text = self.connect().describe()
+        if self.watermark is None:
+            return text
+        return f"{text}, watermark {self.watermark.column} {shown(self.watermark.delay_ms)}"
+
+
+def source(connected: ports.Source, schema: str, name: str | None, *, inferred: bool = False) -> Source:
+    """The node of a connector's source."""
+    made = name if name is not None else clean(connected.default_name)
+    return Source(connected.connector, connected.options(), schema, inferred, None, connected, name=valid_name(made), site=here())
+
+
+def watermark(node: Node, column: str, delay: str | timedelta, idle: str | timedelta | None = None) -> Source:
+    """The source with a watermark."""
+    if not isinstance(node, Source):
+        raise PlanError(
+            "WATERMARK_PLACE",
+            f"a watermark stands at a source, and {label(node)} is no source",
+            hint='write it first: hr.read.<connector>(...).watermark("ts", "5 minutes"), then filter, select and so on',
+            site=here(),
+        )
+    if node.watermark is not None:
+        raise PlanError("WATERMARK_PLACE", f"{label(node)} has a watermark already", hint="give it one watermark", site=here())
+    name = column_name(node, column)
+    kind = parse_schema(node.schema).get(name)
+    if kind is not None and kind.text not in ("timestamp", "timestamp_ltz"):
+        raise PlanError(
+            "WATERMARK_TYPE",
+            f"the column of a watermark is a timestamp, and `{name}` of {label(node)} is {kind.text}",
+            hint=f"give it the type timestamp in the schema: {name} timestamp",
+            site=here(),
+        )
+    delay_ms = milliseconds(delay, "the delay of a watermark")
+    idle_ms = None if idle is None else milliseconds(idle, "the idle time of a watermark")
+    return replace(node, watermark=Watermark(name, delay_ms, idle_ms), site=here())
+
+
+def clean(name: str) -> str:
+    """A name made of a path or topic, with only what names may have."""
+    return re.sub(r"[^\w.-]+", "_", name).strip("_.-") or "source"
+
+
+def valid_name(name: str) -> str:
+    """A name as it is if it can be one."""
+    if not isinstance(name, str) or not re.fullmatch(r"[^\W_][\w .-]*", name) or name != name.strip():
+        raise PlanError(
+            "BAD_NAME",
+            f"{name!r} cannot be a name",
+            hint="names begin with a letter or digit and have letters, digits, blanks, `_`, `-` and `.`",
+            site=here(),
+        )
+    return name

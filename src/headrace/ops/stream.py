@@ -1,0 +1,147 @@
+"""Stream: the handle that users hold. Its verbs build nodes and never run anything."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any
+
+from headrace.errors import PlanError, here
+from headrace.expr import Column
+from headrace.ops import explode, filter, output, program, project, source, union
+from headrace.ops.columns import label
+from headrace.ops.time import event_time
+from headrace.ops.write import Write
+from headrace.plan import Explanation, Node, Plan, explain, facts
+from headrace.schema import Struct, parse_schema
+
+
+class Stream:
+    """Rows that keep coming. Immutable: each verb gives another stream.
+
+    >>> import headrace as hr
+    >>> charges = hr.read.memory([("a", 900)], "card string, amount int", name="charges")
+    >>> charges.filter("amount > 500").select("card", cents=hr.col("amount") * 100)
+    <Stream charges.filter.select: card, cents>
+    """
+
+    __slots__ = ("__weakref__", "_alias", "_node")
+
+    def __init__(self, node: Node, alias: str | None = None) -> None:
+        self._node = node
+        self._alias = alias
+
+    def __repr__(self) -> str:
+        return f"<Stream {label(self._node)}: {', '.join(self.columns)}>"
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The names of its columns."""
+        return self._node.columns
+
+    @property
+    def schema(self) -> Struct:
+        """Its columns with their types. Starts the session, as types are Spark's to find."""
+        plan = Plan.of("", [self._node])
+        return parse_schema(str(facts(plan, "schema")[plan.sinks[0]].value))
+
+    @property
+    def write(self) -> Write:
+        """The sinks: `stream.write.files("out", format="parquet")`; `dir(stream.write)` lists them."""
+        return Write(self._node)
+
+    def explain(self) -> Explanation:
+        """What it is made of and what is known about it. Starts the session."""
+        return explain(Plan.of("", [self._node]))
+
+    def filter(self, *conditions: Column | str) -> Stream:
+        """The rows for which every condition is true: `charges.filter("amount > 500", hr.col("country") == "SE")`."""
+        return Stream(filter.filter(self._node, conditions, self._alias), self._alias)
+
+    def select(self, *columns: Column | str, **named: Column | str) -> Stream:
+        """These columns and no others: `charges.select("card", cents="amount * 100")`; `"*"` stands for all."""
+        return Stream(project.select(self._node, columns, named, self._alias))
+
+    def with_columns(self, *columns: Column | str, **named: Column | str) -> Stream:
+        """More columns, or others in the place of those of the same name: `charges.with_columns(large="amount > 500")`."""
+        return Stream(project.with_columns(self._node, columns, named, self._alias), self._alias)
+
+    def drop(self, *names: str) -> Stream:
+        """Without these columns: `charges.drop("country")`."""
+        return Stream(project.drop(self._node, names), self._alias)
+
+    def rename(self, names: Mapping[str, str]) -> Stream:
+        """Other names for columns: `charges.rename({"amt": "amount"})`."""
+        return Stream(project.rename(self._node, names), self._alias)
+
+    def explode(self, column: Column | str, as_: str | tuple[str, ...] | None = None, outer: bool = False) -> Stream:
+        """A row for each item of an array or map: `baskets.explode("goods", as_="good")`."""
+        return Stream(explode.explode(self._node, column, as_, outer, self._alias), self._alias)
+
+    def union(self, *streams: Stream) -> Stream:
+        """The rows of this stream and of others with the same columns: `north.union(south)`."""
+        wrong = next((stream for stream in streams if not isinstance(stream, Stream)), None)
+        if wrong is not None:
+            raise PlanError("BAD_INPUT", f"union was given {wrong!r}, which is no stream", hint="first.union(second, third)", site=here())
+        return Stream(union.union([self._node, *(stream._node for stream in streams)]))
+
+    def watermark(self, column: str, delay: str | timedelta, *, idle: str | timedelta | None = None) -> Stream:
+        """Event time: which column it is, and how much later than the newest one a row may come.
+
+        `idle` is how long a silent source may hold back the others: `charges.watermark("ts", "5 minutes", idle="1 hour")`.
+        """
+        return Stream(source.watermark(self._node, column, delay, idle), self._alias)
+
+    def named(self, name: str) -> Stream:
+        """The same under a name of your own, which state, metrics and errors then carry: `....process(P).named("alerts")`."""
+        return Stream(replace(self._node, name=source.valid_name(name)), self._alias)
+
+    def alias(self, name: str) -> Stream:
+        """The same with a qualifier for its columns: in `charges.alias("c").filter("c.amount > 500")`, `c.amount` is `amount`."""
+        return Stream(self._node, source.valid_name(name))
+
+    def output(self, output_: Any) -> Stream:
+        """Another output: "late", "dead_letter", or an hr.Output of the program, by the object or its name."""
+        return Stream(output.output(self._node, output_))
+
+    def key_by(self, *columns: Column | str) -> Keyed:
+        """Keyed by columns, for a program with state for each key: `charges.key_by("card").process(SmallThenLarge)`."""
+        return Keyed(program.key_by(self._node, columns, self._alias))
+
+    def process(self, program_: Any, *, order: str | None = None, time: str | None = None, **inputs: Any) -> Stream:
+        """A program with one state for the whole stream; with a state for each key, write `.key_by(...).process(...)`."""
+        return _process(program.Keys(self._node, ()), program_, order, time, inputs)
+
+
+class Keyed:
+    """A stream with keys, to be followed by `process`.
+
+    >>> import headrace as hr
+    >>> charges = hr.read.memory([("a", 900)], "card string, amount int", name="charges")
+    >>> charges.key_by("card")
+    <Keyed charges by card>
+    """
+
+    __slots__ = ("_keys",)
+
+    def __init__(self, keys: program.Keys) -> None:
+        self._keys = keys
+
+    def __repr__(self) -> str:
+        return f"<Keyed {label(self._keys.node)} by {', '.join(self._keys.names)}>"
+
+    def process(self, program_: Any, *, order: str | None = None, time: str | None = None, **inputs: Any) -> Stream:
+        """What a program emits, with a state for each key.
+
+        Other inputs are keyed streams by name: `flights.key_by("origin").process(AddWeather, weather=weather.key_by("origin"))`.
+        `order="time"`, the default where all inputs have event time, handles the rows of a key in the order of their time, each when the
+        watermark has passed it; `order="arrival"` handles them as they come. `time=` names the emitted column that is event time downstream.
+        """
+        return _process(self._keys, program_, order, time, inputs)
+
+
+def _process(keys: program.Keys, program_: Any, order: str | None, time: str | None, inputs: Mapping[str, Any]) -> Stream:
+    nodes = [keys.node, *(keyed._keys.node for keyed in inputs.values() if isinstance(keyed, Keyed))]
+    times = {node: event_time(node) for node in nodes}
+    return Stream(program.process(keys, program_, order=order, time=time, inputs=inputs, times=times))

@@ -1,0 +1,78 @@
+"""Which column of a stream is its event time: found by following the watermark's column through the verbs."""
+
+from __future__ import annotations
+
+from functools import singledispatch
+
+from headrace.ops.explode import Explode
+from headrace.ops.filter import Filter
+from headrace.ops.output import OutputOf
+from headrace.ops.program import Program
+from headrace.ops.project import Project
+from headrace.ops.sink import Sink
+from headrace.ops.source import Source
+from headrace.ops.union import Union
+from headrace.plan import Node, order
+from headrace.syntax import plain_name
+
+
+def event_time(node: Node) -> str | None:
+    """The column that is event time in a node's rows, or None.
+
+    >>> import headrace as hr
+    >>> charges = hr.read.memory([], "card string, ts timestamp", name="charges").watermark("ts", "5 minutes")
+    >>> event_time(charges.rename({"ts": "at"})._node), event_time(charges.drop("ts")._node)
+    ('at', None)
+    """
+    times: dict[Node, str | None] = {}
+    for before in order([node]):
+        times[before] = _time(before, times)
+    return times[node]
+
+
+@singledispatch
+def _time(node: Node, times: dict[Node, str | None]) -> str | None:
+    raise TypeError(f"nobody says what the event time of {node!r} is")
+
+
+@_time.register
+def _(node: Source, times: dict[Node, str | None]) -> str | None:
+    return None if node.watermark is None else node.watermark.column
+
+
+@_time.register(Filter)
+@_time.register(Sink)
+def _(node: Filter | Sink, times: dict[Node, str | None]) -> str | None:
+    return times[node.input]
+
+
+@_time.register
+def _(node: Explode, times: dict[Node, str | None]) -> str | None:
+    time = times[node.input]
+    return None if node.replaces is not None and node.replaces == time else time
+
+
+@_time.register
+def _(node: Project, times: dict[Node, str | None]) -> str | None:
+    time = times[node.input]
+    if time is None:
+        return None
+    named = [name for name, text in node.items if (plain_name(text) or "").lower() == time.lower()]
+    # Where a copy was made, the one that kept the name is meant.
+    return next((name for name in named if name.lower() == time.lower()), named[0] if named else None)
+
+
+@_time.register
+def _(node: Union, times: dict[Node, str | None]) -> str | None:
+    found = {None if time is None else time.lower() for time in (times[branch] for branch in node.branches)}
+    return times[node.branches[0]] if len(found) == 1 else None
+
+
+@_time.register
+def _(node: Program, times: dict[Node, str | None]) -> str | None:
+    return node.output_time("main")
+
+
+@_time.register
+def _(node: OutputOf, times: dict[Node, str | None]) -> str | None:
+    return node.input.output_time(node.output) if isinstance(node.input, Program) else None

@@ -1,0 +1,78 @@
+"""stream.write: sinks by the names of their connectors."""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable
+from typing import Any
+
+from headrace.errors import Site
+from headrace.ops.columns import label
+from headrace.ops.sink import sink
+from headrace.ops.source import valid_name
+from headrace.plan import Node
+from headrace.ports import sink_class
+from headrace.ports.options import build
+from headrace.ports.registry import names_with
+
+
+class Sink:
+    """The end of a stream, to be given to `hr.job(name, *sinks)`; one that never is, warns.
+
+    >>> import headrace as hr
+    >>> charges = hr.read.memory([("a", 1)], "card string, amount int", name="charges")
+    >>> charges.write.console(rows=5)
+    <Sink charges to console (5 rows)>
+    """
+
+    def __init__(self, node: Node, connected: Any) -> None:
+        self._node = node
+        self._connected = connected
+        self._unused = weakref.finalize(self, _warn, label(node.inputs[0]), node.op and node.verb, node.site)
+
+    def __repr__(self) -> str:
+        return f"<Sink {label(self._node.inputs[0])} to {self._node.describe()}>"
+
+    def _use(self) -> Node:
+        """The node, for a job that takes this sink."""
+        self._unused.detach()
+        return self._node
+
+    def __getattr__(self, name: str) -> Any:
+        # What a connector's object offers beyond the trait is the user's too: the rows of a memory sink.
+        if name.startswith("_") or name not in getattr(type(self._connected), "shows", ()):
+            raise AttributeError(f"a {self._node.verb} sink has no {name}")
+        return getattr(self._connected, name)
+
+
+class Write:
+    """The sinks that a stream can be written to: `stream.write.<connector>(..., name=None, mode=None)`."""
+
+    __slots__ = ("_node",)
+
+    def __init__(self, node: Node) -> None:
+        self._node = node
+
+    def __dir__(self) -> list[str]:
+        return list(names_with("Sink"))
+
+    def __getattr__(self, connector: str) -> Callable[..., Sink]:
+        if connector.startswith("_"):
+            raise AttributeError(connector)
+        cls = sink_class(connector)
+        node = self._node
+
+        def write(*arguments: Any, name: str | None = None, mode: str | None = None, **options: Any) -> Sink:
+            connected = build(cls, f"write.{connector}", arguments, options)
+            return Sink(sink(node, connected, mode, None if name is None else valid_name(name)), connected)
+
+        write.__name__ = connector
+        write.__doc__ = cls.__doc__
+        return write
+
+
+def _warn(stream: str, connector: str, site: Site | None) -> None:
+    import warnings
+
+    where = f" at {site}" if site else ""
+    warnings.warn(f"{stream}.write.{connector}(...){where} was never given to hr.job(...), so it writes nothing", stacklevel=2)

@@ -1,0 +1,18 @@
+"""The open traits: what a source and a sink have to say and do. Connectors implement them and are found by entry point."""
+
+from headrace.ports.registry import connectors, sink_class, source_class
+from headrace.ports.sink import Sink, SinkContext, SinkTraits, Staged
+from headrace.ports.source import Source, SourceContext, SourceTraits
+
+__all__ = [
+    "Sink",
+    "SinkContext",
+    "SinkTraits",
+    "Source",
+    "SourceContext",
+    "SourceTraits",
+    "Staged",
+    "connectors",
+    "sink_class",
+    "source_class",
+]

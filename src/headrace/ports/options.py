@@ -1,0 +1,64 @@
+"""What connectors check of the options they are given, at the user's line."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Mapping
+from difflib import get_close_matches
+from typing import Any, TypeVar
+
+from headrace.errors import ConnectorError, here
+
+T = TypeVar("T")
+
+
+def build(cls: type[T], verb: str, arguments: tuple[Any, ...], options: Mapping[str, Any]) -> T:
+    """An instance of a connector's class, its options checked against what its constructor takes."""
+    signature = inspect.signature(cls)
+    known = list(signature.parameters)
+    for name in options:
+        if name not in known:
+            near = get_close_matches(name, known, 1)
+            takes = f"{verb} takes: {', '.join([*known, 'name'])}"
+            raise wrong(f"{verb} has no option `{name}`", f"did you mean `{near[0]}`? {takes}" if near else takes)
+    try:
+        signature.bind(*arguments, **options)
+    except TypeError as cause:
+        needed = [name for name, parameter in signature.parameters.items() if parameter.default is parameter.empty]
+        raise wrong(f"{verb}: {cause}", f"it needs: {', '.join(needed) or 'nothing'}") from None
+    return cls(*arguments, **options)
+
+
+def choice(verb: str, option: str, value: Any, options: tuple[str, ...]) -> str:
+    """One of several words."""
+    if value not in options:
+        near = get_close_matches(str(value), options, 1)
+        guess = f"did you mean {near[0]!r}? " if near else ""
+        raise wrong(f"{verb}: {option} cannot be {value!r}", f"{guess}It is one of: {', '.join(options)}")
+    return str(value)
+
+
+def number(verb: str, option: str, value: Any, least: int = 1) -> int:
+    """A whole number from `least` on."""
+    if isinstance(value, bool) or not isinstance(value, int) or value < least:
+        raise wrong(f"{verb}: {option} cannot be {value!r}", f"it is a whole number from {least} on")
+    return value
+
+
+def flag(verb: str, option: str, value: Any) -> bool:
+    """True or False."""
+    if not isinstance(value, bool):
+        raise wrong(f"{verb}: {option} cannot be {value!r}", "it is True or False")
+    return value
+
+
+def texts(verb: str, option: str, value: Any) -> dict[str, str]:
+    """Options for Spark, as texts."""
+    if not isinstance(value, Mapping) or not all(isinstance(key, str) for key in value):
+        raise wrong(f"{verb}: {option} cannot be {value!r}", 'it is a dict of options of Spark: {"header": "true"}')
+    return {key: str(item).lower() if isinstance(item, bool) else str(item) for key, item in value.items()}
+
+
+def wrong(message: str, hint: str) -> ConnectorError:
+    """An option that does not do."""
+    return ConnectorError("BAD_OPTION", message, hint=hint, site=here())

@@ -1,0 +1,95 @@
+"""Source: where rows come from. A connector's module has a class `Source` that derives from this one."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, Self
+
+from headrace.errors import ConnectorError, here
+from headrace.schema import Struct
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+
+@dataclass(frozen=True)
+class SourceTraits:
+    """What the analyses have to know of a source.
+
+    `replayable`: reading an epoch again gives the same rows; `why` says how, or why not. `ordered` names the order in which it is read.
+    """
+
+    bounded: bool
+    replayable: bool
+    why: str
+    ordered: str | None = None
+    changes: str = "append"
+
+
+@dataclass(frozen=True)
+class SourceContext:
+    """What a source may know when it starts: its name in the job, the query's checkpoint folder, the time zone of the job."""
+
+    name: str
+    checkpoint: Path
+    time_zone: str = "UTC"
+
+    @property
+    def spark_name(self) -> str:
+        """The name for Spark's own log of sources, which takes letters, digits and underscores only."""
+        return "".join(c if c.isascii() and c.isalnum() else "_" if c == "_" else f"_{ord(c):x}_" for c in self.name)
+
+
+class Source(ABC):
+    """A source with its options. The constructor takes what `hr.read.<connector>(...)` takes (`name=` is not its business) and checks it.
+
+    A class defines `traits`, `options`, `from_options`, `scan`, and where it can, `infer`.
+    """
+
+    connector: ClassVar[str]
+    schema: Struct | None = None
+
+    @property
+    @abstractmethod
+    def traits(self) -> SourceTraits: ...
+
+    @abstractmethod
+    def options(self) -> dict[str, Any]:
+        """What a plan stores, as JSON: enough for `from_options`, and no secret."""
+
+    @classmethod
+    @abstractmethod
+    def from_options(cls, options: Mapping[str, Any], schema: Struct) -> Self:
+        """The source that a plan stored."""
+
+    @abstractmethod
+    def scan(self, session: SparkSession, context: SourceContext) -> tuple[DataFrame, dict[str, Any]]:
+        """The streaming frame and how the kernel reads it.
+
+        `{"kind": "columns"}`: the frame has the schema's columns, and may have `_file string, _position bigint`.
+        `{"kind": "json" | "csv", "options": {...}}`: the frame is `value binary, _file string, _position bigint`, a line each.
+        """
+
+    def infer(self, session: SparkSession) -> Struct:
+        """The schema, found by looking at what is there; asked once, when no schema was given, and kept in the plan."""
+        raise ConnectorError("SCHEMA_NEEDED", f"{self.connector} needs a schema", hint='schema="card string, amount double"', site=here())
+
+    def check(self) -> None:  # noqa: B027
+        """Complain before anything starts if there is nothing to read from."""
+
+    @property
+    def malformed(self) -> str:
+        """Where rows that cannot be read go: "dead_letter" or "fail"."""
+        return "dead_letter"
+
+    @property
+    def default_name(self) -> str:
+        """The name of the source if the user gave none."""
+        return self.connector
+
+    def describe(self) -> str:
+        """A few words for explain."""
+        return self.connector
