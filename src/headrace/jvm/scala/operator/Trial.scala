@@ -1,0 +1,169 @@
+package headrace.operator
+
+import java.util.Base64
+
+import scala.collection.mutable
+
+import headrace.bind.Settings
+import headrace.operator.program.{Program, ProgramOperator}
+import headrace.route.RowJson
+import headrace.state.State
+import headrace.wire.{OrderBytes, OrderKey}
+import org.apache.spark.sql.SparkSession
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.internal.SQLConf
+import org.apache.spark.sql.types._
+import org.apache.spark.unsafe.types.UTF8String
+import org.json4s._
+import org.json4s.jackson.JsonMethods
+
+/** One operator over state in memory, epoch by epoch: how operators are tried without a streaming query.
+  *
+  * Request: `{"settings": {}, "operator": {…}, "state": [] (of an earlier answer), "epochs": [{"watermark": micros, "now": micros, "flushing": bool,
+  * "last_event": micros, "rows": [{"input": "event", "key": {…}, "time": micros, "row": {…}}]}]}`. Answer: `{"epochs": [{"rows": [[output, row,
+  * time]], "counts": [[input, metric, n]]}], "state": [{"key": {…}, "parts": [base64 or null], "alarm": micros or null}]}`.
+  *
+  * Rows of a key come in the order of their `ord` (order "time"), or as given. A key is woken as Spark does it: when its alarm, rounded up to a
+  * millisecond, has been reached, after the keys with rows.
+  */
+object Trial {
+  def run(session: SparkSession, request: String): String = {
+    val document = JsonMethods.parse(request, useBigDecimalForDouble = true)
+    val settings = document \ "settings" match {
+      case JObject(fields) => fields.collect { case (name, JString(value)) => name -> value }
+      case _ => Nil
+    }
+    Settings.under(session, settings) {
+      val program = Program.parse(document \ "operator")
+      val spec = ProgramOperator.build(session, JsonMethods.compact(document \ "operator"))
+      val trial = new Trial(program, spec)
+      list(document \ "state").foreach(trial.restore)
+      val epochs = list(document \ "epochs").map(trial.epoch)
+      JsonMethods.compact(JObject("epochs" -> JArray(epochs), "state" -> trial.state))
+    }
+  }
+
+  private def list(value: JValue): List[JValue] = value match {
+    case JArray(values) => values
+    case _ => Nil
+  }
+
+  private def micros(value: JValue, otherwise: Long): Long = value match {
+    case JInt(n) => n.toLong
+    case _ => otherwise
+  }
+
+  /** Rows of a schema from JSON. */
+  private final class FromJson(schema: StructType) {
+    private val parse = JsonToStructs(schema, Map("mode" -> "FAILFAST"), BoundReference(0, StringType, nullable = true), Some(SQLConf.get.sessionLocalTimeZone))
+    private val pack = UnsafeProjection.create(schema)
+    def apply(value: JValue): UnsafeRow =
+      if (schema.isEmpty) pack(InternalRow.empty).copy()
+      else pack(parse.eval(InternalRow(UTF8String.fromString(JsonMethods.compact(value)))).asInstanceOf[InternalRow]).copy()
+  }
+
+  /** The state of one key. */
+  private final class Held extends State {
+    val parts = new Array[Array[Byte]](State.Parts)
+    var alarm: Long = State.Never
+    override def get(part: Int): Array[Byte] = if (parts(part) == null) null else parts(part).clone()
+    override def put(part: Int, value: Array[Byte]): Unit = parts(part) = value.clone()
+    override def remove(part: Int): Unit = parts(part) = null
+    override def alarm(was: Long, next: Long): Unit = {
+      // What a former layout asked for is not known; else an operator must know its own alarm.
+      require(was == State.Never || was == alarm, s"the alarm is $alarm, not $was")
+      alarm = next
+    }
+    def isEmpty: Boolean = parts.forall(_ == null) && alarm == State.Never
+  }
+}
+
+private final class Trial(program: Program, spec: ProgramOperator) {
+  import Trial._
+
+  private val operator = spec.instance()
+  private val keys = new FromJson(program.key)
+  private val keyJson = new RowJson(program.key)
+  private val inputs = program.inputs.map(i => i.name -> (i, new FromJson(i.schema), new OrderKey(i.schema))).toMap
+  private val outputs = program.outputs.map(o => (o.name, new RowJson(o.schema)))
+  private val held = mutable.LinkedHashMap.empty[UnsafeRow, Held]
+
+  def restore(value: JValue): Unit = {
+    val state = new Held
+    list(value \ "parts").zipWithIndex.foreach {
+      case (JString(text), part) => state.parts(part) = Base64.getDecoder.decode(text)
+      case _ =>
+    }
+    state.alarm = micros(value \ "alarm", State.Never)
+    held(keys(value \ "key")) = state
+  }
+
+  def state: JValue = JArray(held.toList.collect { case (key, s) if !s.isEmpty =>
+    JObject(
+      "key" -> json(keyJson(key)),
+      "parts" -> JArray(s.parts.toList.map(p => if (p == null) JNull else JString(Base64.getEncoder.encodeToString(p)))),
+      "alarm" -> (if (s.alarm == State.Never) JNull else JInt(s.alarm)))
+  })
+
+  def epoch(value: JValue): JValue = {
+    val epoch = Epoch(
+      micros(value \ "watermark", 0L),
+      micros(value \ "now", 0L),
+      value \ "flushing" == JBool(true),
+      micros(value \ "last_event", Long.MaxValue))
+    val out = new Gathered
+    operator.open(epoch)
+    val groups = mutable.LinkedHashMap.empty[UnsafeRow, mutable.ArrayBuffer[Input]]
+    list(value \ "rows").foreach(r => groups.getOrElseUpdate(keys(r \ "key"), mutable.ArrayBuffer.empty) += input(r))
+    groups.foreach { case (key, rows) =>
+      val sorted = if (program.order == "time") rows.sortWith((a, b) => java.util.Arrays.compareUnsigned(a.ord, b.ord) < 0) else rows
+      handle(key, sorted.iterator, out)
+    }
+    val time = if (program.clock == "processing") epoch.now else epoch.watermark
+    held.toSeq.filter { case (_, s) => s.alarm != State.Never && -Math.floorDiv(-s.alarm, 1000L) <= time / 1000 && time > 0 }.foreach { case (key, s) =>
+      handle(key, Iterator.empty, out)
+    }
+    out.answer
+  }
+
+  private def handle(key: UnsafeRow, rows: Iterator[Input], out: Gathered): Unit = {
+    val state = held.getOrElseUpdate(key, new Held)
+    operator.start(key, rows, state, out)
+    while (operator.step()) {}
+    if (state.isEmpty) held.remove(key)
+  }
+
+  private def input(value: JValue): Input = {
+    val JString(name) = value \ "input": @unchecked
+    val (side, read, order) = inputs(name)
+    val made = new Input
+    made.side = side.side.toByte
+    made.time = micros(value \ "time", Input.NoTime)
+    made.row = read(value \ "row")
+    val bytes = new OrderBytes
+    order.row(program.order == "time", made.time, made.side, made.row, bytes)
+    made.ord = bytes.toArray
+    made
+  }
+
+  private def json(text: UTF8String): JValue = JsonMethods.parse(text.toString, useBigDecimalForDouble = true)
+
+  private final class Gathered extends Out {
+    private val rows = mutable.ArrayBuffer.empty[JValue]
+    private val counts = mutable.LinkedHashMap.empty[(String, String), Long]
+    override def emit(output: Int, row: UnsafeRow, time: Long): Unit = {
+      val (name, write) = outputs(output)
+      rows += JArray(List(JString(name), json(write(row)), if (time == Input.NoTime) JNull else JInt(time)))
+    }
+    override def mark(): Int = rows.size
+    override def reset(mark: Int): Unit = rows.dropRightInPlace(rows.size - mark)
+    override def count(side: Int, metric: Int, n: Long): Unit = {
+      val place = (program.inputs.find(_.side == side).get.name, Counts.names(metric))
+      counts(place) = counts.getOrElse(place, 0L) + n
+    }
+    def answer: JValue = JObject(
+      "rows" -> JArray(rows.toList),
+      "counts" -> JArray(counts.toList.sortBy(_._1).collect { case ((input, metric), n) if n != 0 => JArray(List(JString(input), JString(metric), JInt(n))) }))
+  }
+}

@@ -1,0 +1,101 @@
+package headrace.operator.program
+
+import headrace.operator.{Input, Out}
+import headrace.state.State
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.expressions.{BaseGenericInternalRow, UnsafeRow}
+
+/** What a program's generated class extends: the cells of one key at a time, and the handlers over them.
+  *
+  * The generated class holds each value cell and each local in a typed field of its own. Timers are kept here, where the operator looks for
+  * the next one that is due.
+  */
+abstract class Machine(timerCount: Int) {
+
+  /** Pending timers by declaration, in micros; `State.Never` where none is set. */
+  final val timers: Array[Long] = Array.fill(timerCount)(State.Never)
+
+  /** Was this timer set in a timer's handler? Such a timer does not fire behind the last event when bounded input ends. */
+  final val chained: Array[Boolean] = new Array[Boolean](timerCount)
+
+  private var out: Out = _
+  private var timeColumns: Array[Int] = _
+  private var moment: Long = Input.NoTime
+  private var sending = false
+
+  /** Once per instance: `timeColumns` is the event-time column of each output, −1 for none. */
+  final def outputs(timeColumns: Array[Int]): Unit = this.timeColumns = timeColumns
+
+  final def start(key: UnsafeRow, out: Out): Unit = {
+    this.out = out
+    this.key(key)
+  }
+
+  /** The time of the row or timer being handled: no row it emits is older. */
+  final def at(moment: Long): Unit = this.moment = moment
+
+  /** True if what was thrown came from the other side of `Out.emit`: then it is no row's own fault. */
+  final def failedSending: Boolean = {
+    val was = sending
+    sending = false
+    was
+  }
+
+  final def send(output: Int, row: UnsafeRow): Unit = {
+    val column = timeColumns(output)
+    val time = if (column < 0 || row.isNullAt(column)) moment else math.max(moment, row.getLong(column))
+    sending = true
+    out.emit(output, row, time)
+    sending = false
+  }
+
+  def initialize(partitionIndex: Int): Unit
+
+  /** Points to the key, the row, and the time that handlers see. */
+  def key(key: UnsafeRow): Unit
+  def row(row: UnsafeRow): Unit
+  def fired(at: Long): Unit
+
+  /** Takes all cells from a state row; null: all are null. Marks of timers are not in it. */
+  def read(cells: UnsafeRow): Unit
+
+  /** All cells as a row, in a buffer that the next call overwrites. */
+  def write(): UnsafeRow
+
+  /** Are all cells null? */
+  def isEmpty: Boolean
+
+  /** Has any cell been set since `read`? */
+  def isDirty: Boolean
+
+  /** Runs one handler. If it throws, all cells are as before. */
+  def run(handler: Int): Unit
+
+  /** The number of the statement that ran last, for the place of an error. */
+  def statement: Int
+
+  /** What is at a place (`Slot`), boxed. */
+  def place(ordinal: Int): AnyRef
+
+  final def clear(timer: Int): Unit = {
+    timers(timer) = State.Never
+    chained(timer) = false
+    touch()
+  }
+
+  /** Has the cells written again. */
+  def touch(): Unit
+}
+
+object Machine {
+
+  /** The places of a machine as a row, for expressions that are evaluated without generated code. */
+  final class View(machine: Machine, places: Int) extends BaseGenericInternalRow {
+    override protected def genericGet(ordinal: Int): Any = machine.place(ordinal)
+    override def numFields: Int = places
+    override def setNullAt(i: Int): Unit = throw new UnsupportedOperationException("a view is read only")
+    override def update(i: Int, value: Any): Unit = throw new UnsupportedOperationException("a view is read only")
+  }
+
+  def view(machine: Machine, places: Int): InternalRow = new View(machine, places)
+}

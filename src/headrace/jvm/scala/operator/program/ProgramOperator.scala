@@ -1,0 +1,83 @@
+package headrace.operator.program
+
+import java.lang.ref.SoftReference
+import java.util.concurrent.ConcurrentHashMap
+
+import headrace.bind.Bind
+import headrace.operator.{Operator, OperatorSpec}
+import org.apache.spark.sql.SparkSession
+import org.apache.spark.sql.catalyst.expressions.Expression
+import org.apache.spark.sql.catalyst.expressions.codegen.{CodeAndComment, CodeGenerator, GeneratedClass}
+import org.apache.spark.sql.types.StructType
+import org.json4s.jackson.JsonMethods
+
+/** A state program bound and turned into Java: what travels to the executors. One copy of it makes one instance: expressions without generated
+  * code keep their working values in themselves.
+  */
+final case class ProgramOperator(
+    name: String,
+    key: StructType,
+    ordered: Boolean,
+    clock: String,
+    inputs: Seq[ProgramOperator.Side],
+    timers: Seq[ProgramOperator.Fires],
+    outputSchemas: Seq[(String, StructType)],
+    timeColumns: Array[Int],
+    layouts: Layouts,
+    source: Generate.Source)
+    extends OperatorSpec {
+
+  override def outputs: Seq[String] = outputSchemas.map(_._1)
+
+  override def instance(): Operator = new ProgramRun(this, ProgramOperator.machine(source))
+}
+
+object ProgramOperator {
+
+  /** One input: its handlers and its late output by number, −1 for none. */
+  final case class Side(name: String, side: Int, schema: StructType, judged: Boolean, handler: Int, late: Int, lateOutput: Int)
+
+  /** One timer and its handler, −1 for none. */
+  final case class Fires(name: String, handler: Int)
+
+  /** Binds an operator of the query document. Runs under the plan's settings (`Settings.under`), on the driver. */
+  def build(session: SparkSession, operator: String): ProgramOperator =
+    headrace.bind.Settings.inForce(session)(build(session, Program.parse(JsonMethods.parse(operator))))
+
+  private def build(session: SparkSession, program: Program): ProgramOperator = {
+    val expressions: Map[Program.Text, Expression] = program.handlers.flatMap { h =>
+      val texts = Program.texts(h.body)
+      texts.zip(Bind.expressions(session, program.scope(h), texts.map(_.sql)))
+    }.toMap
+    def handler(kind: String, on: String) = program.handlers.indexWhere(h => h.kind == kind && h.on == on)
+    def output(name: String) = program.outputs.indexWhere(_.name == name)
+    ProgramOperator(
+      program.name,
+      program.key,
+      program.order == "time",
+      program.clock,
+      program.inputs.map { i =>
+        val late = Program.lateOutput(i)
+        Side(i.name, i.side, i.schema, i.judged, handler("input", i.name), handler("late", late), output(late))
+      },
+      program.timers.map(t => Fires(t.name, handler("timer", t.name))),
+      program.outputs.map(o => o.name -> o.schema),
+      program.outputs.map(o => o.time.map(o.schema.fieldIndex).getOrElse(-1)).toArray,
+      Layouts.of(program),
+      new Generate(program, expressions).source
+    )
+  }
+
+  /** Compiled classes of this JVM by their source. Spark's own cache holds a hundred classes for all queries; losing one there costs each epoch. */
+  private val compiled = new ConcurrentHashMap[String, SoftReference[GeneratedClass]]
+
+  private def machine(source: Generate.Source): Machine = {
+    val known = compiled.get(source.code)
+    var made = if (known == null) null else known.get
+    if (made == null) {
+      made = CodeGenerator.compile(new CodeAndComment(source.code, Map.empty))._1
+      compiled.put(source.code, new SoftReference(made))
+    }
+    made.generate(source.references).asInstanceOf[Machine]
+  }
+}

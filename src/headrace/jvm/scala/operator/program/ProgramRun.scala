@@ -1,0 +1,279 @@
+package headrace.operator.program
+
+import headrace.HeadraceKernelException
+import headrace.operator._
+import headrace.state.State
+import org.apache.spark.TaskContext
+import org.apache.spark.sql.catalyst.expressions.UnsafeRow
+
+/** A program at work: one key after another, in the order of DESIGN 7 and 9.
+  *
+  * `order = "time"`: first the late rows; then all that is due (held rows, rows of unjudged inputs, timers) in the order of time, rows before
+  * timers, including what is added on the way; what is not due yet is held in the queue. `order = "arrival"`: rows as they come, then the
+  * timers that are due.
+  */
+final class ProgramRun(spec: ProgramOperator, machine: Machine) extends Operator {
+  private val sides = Array.fill[ProgramOperator.Side](spec.inputs.map(_.side).max + 1)(null)
+  spec.inputs.foreach(i => sides(i.side) = i)
+  private val timerHandlers = spec.timers.map(_.handler).toArray
+  private val letters = new Letters(spec)
+  // Only where some inputs are judged and others are not can a late row stand behind one that is due: late ones come first.
+  private val mixed = spec.inputs.map(_.judged).distinct.size > 1
+
+  private var epoch: Epoch = _
+  private var rowLimit = Never.Past
+  private var timerLimit = Never.Past
+
+  private var key: UnsafeRow = _
+  private var rows: Iterator[Input] = _
+  private var state: State = _
+  private var out: Out = _
+  private var cellsBefore: Array[Byte] = _
+  private var alarmBefore = State.Never
+  private var lastFired = Long.MinValue
+  private var standstill = 0
+
+  private var next: Input = _
+  private var lateDone = false
+  private val queue = new Queue
+  private val waiting = new Queue
+  private val waitingRows = new Queue.Writer
+  private val writer = new Queue.Writer
+  private val pointers = sides.map(s => if (s == null) null else new UnsafeRow(s.schema.length))
+
+  machine.outputs(spec.timeColumns)
+  machine.initialize(TaskContext.getPartitionId())
+
+  override def open(epoch: Epoch): Unit = {
+    this.epoch = epoch
+    // Watermark 0 means none yet: nothing is late and nothing is due.
+    rowLimit = if (epoch.watermark > 0) epoch.watermark else Never.Past
+    timerLimit = spec.clock match {
+      case "event" => rowLimit
+      case "processing" => epoch.now
+      case _ => Never.Past
+    }
+  }
+
+  override def start(key: UnsafeRow, rows: Iterator[Input], state: State, out: Out): Unit = {
+    this.key = key
+    this.rows = rows
+    this.state = state
+    this.out = out
+    machine.start(key, out)
+    cellsBefore = state.get(State.Cells)
+    val current = spec.layouts.read(cellsBefore, machine)
+    queue.point(if (spec.ordered) state.get(State.Queue) else null)
+    if (current) alarmBefore = earliest(orEnded = true)
+    else {
+      // A former version may have had timers that are gone, so what it asked for is not known: the alarm is set anew, with the cells.
+      alarmBefore = State.Never
+      machine.touch()
+    }
+    lastFired = Long.MinValue
+    standstill = 0
+    next = null
+    lateDone = false
+    waitingRows.clear()
+    waiting.point(null)
+  }
+
+  override def step(): Boolean = if (spec.ordered) inTimeOrder() else asTheyCome()
+
+  private def asTheyCome(): Boolean =
+    if (rows.hasNext) {
+      val row = rows.next()
+      if (isLate(row)) late(row) else handle(row.side, row.time, row.row)
+      true
+    } else if (fire(Long.MaxValue)) true
+    else {
+      finish()
+      false
+    }
+
+  private def inTimeOrder(): Boolean = {
+    while (!lateDone) {
+      if (!peek()) lateDone = true
+      else if (isLate(next)) {
+        late(next)
+        next = null
+        return true
+      } else if (mixed && next.time <= rowLimit) {
+        waitingRows.add(next.ord, next.row)
+        next = null
+      } else lateDone = true
+      if (lateDone) waitingRows.readBy(waiting)
+    }
+    if (handleDue()) true
+    else {
+      hold()
+      finish()
+      false
+    }
+  }
+
+  private def peek(): Boolean = {
+    if (next == null && rows.hasNext) next = rows.next()
+    next != null
+  }
+
+  private def isLate(row: Input): Boolean = row.time <= rowLimit && row.time != Input.NoTime && sides(row.side).judged
+
+  /** The first of all that is due: a held row, a waiting one, one that just came, or a timer. */
+  private def handleDue(): Boolean = {
+    val fromQueue = !queue.isEmpty && queue.time <= rowLimit
+    val fromWaiting = !waiting.isEmpty
+    val fromInput = !fromWaiting && peek() && next.time <= rowLimit
+    if (!fromQueue && !fromWaiting && !fromInput) return fire(Long.MaxValue)
+    val queueFirst = fromQueue && (if (fromWaiting) queue.compare(waiting) <= 0 else !fromInput || queue.compare(next.ord) <= 0)
+    val time = if (queueFirst) queue.time else if (fromWaiting) waiting.time else next.time
+    if (fire(time)) return true
+    if (queueFirst) {
+      val side = queue.side
+      handlePacked(queue, side, time)
+      out.count(side, Counts.Held, -1)
+    } else if (fromWaiting) handlePacked(waiting, waiting.side, time)
+    else {
+      handle(next.side, time, next.row)
+      next = null
+    }
+    true
+  }
+
+  private def handlePacked(from: Queue, side: Byte, time: Long): Unit = {
+    val row = pointers(side)
+    from.row(row)
+    handle(side, time, row)
+    from.take()
+  }
+
+  /** Fires the first timer that is due and earlier than `before`. */
+  private def fire(before: Long): Boolean = {
+    val timer = firstTimer(orEnded = false)
+    if (timer < 0) return false
+    val time = machine.timers(timer)
+    if (time > timerLimit || time >= before) return false
+    if (time > lastFired) {
+      lastFired = time
+      standstill = 0
+    } else {
+      standstill += 1
+      if (standstill > ProgramRun.Standstill)
+        throw new HeadraceKernelException("TIMER_LOOP", s"timers of ${spec.name} have set each other ${ProgramRun.Standstill} times without time going on", spec.name)
+    }
+    machine.clear(timer)
+    val handler = timerHandlers(timer)
+    if (handler >= 0) {
+      val mark = out.mark()
+      machine.at(if (spec.clock == "event") time else Input.NoTime)
+      machine.fired(time)
+      try machine.run(handler)
+      catch {
+        case e: Throwable if ofRow(e) =>
+          out.reset(mark)
+          letters.timer(e, spec.timers(timer).name, time, key, machine, out)
+      }
+    }
+    true
+  }
+
+  /** The earliest pending timer, by declaration where times are equal; without `orEnded` only those that may fire at all. */
+  private def firstTimer(orEnded: Boolean): Int = {
+    val timers = machine.timers
+    var first = -1
+    var i = 0
+    while (i < timers.length) {
+      if (timers(i) != State.Never && (first < 0 || timers(i) < timers(first)) && (orEnded || !ended(i))) first = i
+      i += 1
+    }
+    first
+  }
+
+  /** When bounded input has ended, a timer set by a timer does not go on behind the last event. */
+  private def ended(timer: Int): Boolean = epoch.flushing && machine.chained(timer) && machine.timers(timer) > epoch.lastEvent
+
+  private def handle(side: Byte, time: Long, row: UnsafeRow): Unit = {
+    val handler = sides(side).handler
+    if (handler < 0) out.count(side, Counts.Handled, 1)
+    else {
+      val mark = out.mark()
+      machine.at(time)
+      machine.row(row)
+      try {
+        machine.run(handler)
+        out.count(side, Counts.Handled, 1)
+      } catch { case e: Throwable if ofRow(e) => dead(e, mark, side, row, time) }
+    }
+  }
+
+  private def late(input: Input): Unit = {
+    val side = sides(input.side)
+    val mark = out.mark()
+    if (side.lateOutput >= 0) out.emit(side.lateOutput, input.row, input.time)
+    if (side.late < 0) out.count(input.side, Counts.Late, 1)
+    else {
+      machine.at(input.time)
+      machine.row(input.row)
+      try {
+        machine.run(side.late)
+        out.count(input.side, Counts.Late, 1)
+      } catch { case e: Throwable if ofRow(e) => dead(e, mark, input.side, input.row, input.time) }
+    }
+  }
+
+  private def dead(e: Throwable, mark: Int, side: Byte, row: UnsafeRow, time: Long): Unit = {
+    out.reset(mark)
+    letters.row(e, side, row, time, machine, out)
+    out.count(side, Counts.Dead, 1)
+  }
+
+  private def ofRow(e: Throwable): Boolean = !machine.failedSending && headrace.route.Failure.ofRow(e)
+
+  /** Puts what has come and is not due into the queue. */
+  private def hold(): Unit = {
+    if (peek()) {
+      writer.clear()
+      while (peek()) {
+        while (!queue.isEmpty && queue.compare(next.ord) <= 0) queue.moveTo(writer)
+        writer.add(next.ord, next.row)
+        out.count(next.side, Counts.Held, 1)
+        next = null
+      }
+      queue.moveAllTo(writer)
+      val packed = writer.toArray
+      state.put(State.Queue, packed)
+      queue.point(packed)
+    } else if (queue.taken > 0)
+      if (queue.isEmpty) state.remove(State.Queue) else state.put(State.Queue, queue.rest)
+  }
+
+  private def finish(): Unit = {
+    if (machine.isDirty) {
+      val cells = spec.layouts.write(machine)
+      if (cells == null) { if (cellsBefore != null) state.remove(State.Cells) }
+      else if (cellsBefore == null || !java.util.Arrays.equals(cells, cellsBefore)) state.put(State.Cells, cells)
+    }
+    // A timer that bounded input leaves unfired rings no more.
+    val next = earliest(orEnded = false)
+    if (next != alarmBefore) state.alarm(alarmBefore, next)
+  }
+
+  /** When this key must be woken. */
+  private def earliest(orEnded: Boolean): Long = {
+    val timer = firstTimer(orEnded)
+    val time = if (timer < 0) State.Never else machine.timers(timer)
+    if (queue.isEmpty) time else math.min(time, queue.time)
+  }
+}
+
+object ProgramRun {
+
+  /** Timers that fire one after another at one time, or earlier, before this is taken for an endless loop. */
+  private val Standstill = 1000000
+}
+
+private object Never {
+
+  /** A limit that nothing has passed. */
+  val Past: Long = Long.MinValue
+}
