@@ -6,15 +6,14 @@ import java.util.{Map => JMap, UUID}
 
 import scala.jdk.CollectionConverters._
 
-import headrace.bind.Settings
 import headrace.level.{Carried, Pool, Specs}
 import headrace.query._
 import headrace.sink.{Committer, Sink}
 import headrace.source.Control
-import org.apache.hadoop.fs.Path
 import org.apache.spark.sql.{classic, DataFrame, SparkSession}
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.headrace.{Inside, ManualTime}
+import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.streaming.Trigger
 
 /** The door from Python: a query document in, a running query out.
@@ -38,7 +37,7 @@ object Kernel {
       manualClock: Boolean): Run = {
     val own = Inside.clone(session)
     Confs.settings(document).foreach { case (name, value) => own.conf.set(name, value) }
-    Settings.under(own, Nil) {
+    SQLConf.withExistingConf(own.sessionState.conf) {
       val doc = Document.read(document)
       Confs.ours(own, doc, checkpoint).foreach { case (name, value) => own.conf.set(name, value) }
       started(own, doc, document, scans.asScala.toMap, committer, checkpoint, trigger, manualClock)

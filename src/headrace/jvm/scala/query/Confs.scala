@@ -31,7 +31,9 @@ private[headrace] object Confs {
 
   private def files(session: classic.SparkSession, checkpoint: String): Option[(String, String)] = {
     val scheme = new Path(checkpoint).getFileSystem(session.sessionState.newHadoopConf()).getUri.getScheme
-    if (scheme == "file") Some("spark.sql.streaming.checkpointFileManagerClass" -> classOf[headrace.checkpoint.LocalCheckpointFileManager].getName)
-    else None
+    val key = "spark.sql.streaming.checkpointFileManagerClass"
+    // Who asked for another one in the session gets it.
+    if (scheme != "file" || session.conf.getOption(key).isDefined) None
+    else Some(key -> classOf[headrace.checkpoint.LocalCheckpointFileManager].getName)
   }
 }

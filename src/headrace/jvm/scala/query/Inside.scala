@@ -2,6 +2,8 @@ package org.apache.spark.sql.headrace
 
 import java.util.UUID
 
+import org.apache.hadoop.fs.{FileSystem, Path}
+import org.apache.spark.deploy.SparkHadoopUtil
 import org.apache.spark.sql.{classic, DataFrame, SparkSession}
 import org.apache.spark.sql.catalyst.expressions.Expression
 import org.apache.spark.sql.catalyst.optimizer.NormalizeFloatingNumbers
@@ -10,7 +12,7 @@ import org.apache.spark.sql.catalyst.streaming.{HasStreamingSourceIdentifyingNam
 import org.apache.spark.sql.connector.catalog.Table
 import org.apache.spark.sql.execution.SparkPlan
 import org.apache.spark.sql.execution.streaming.checkpointing.OffsetSeqMetadata
-import org.apache.spark.sql.execution.streaming.runtime.{IncrementalExecution, WatermarkPropagator}
+import org.apache.spark.sql.execution.streaming.runtime.{IncrementalExecution, StreamExecution, WatermarkPropagator}
 import org.apache.spark.sql.streaming.{OutputMode, StreamingQuery, Trigger}
 import org.apache.spark.util.{ManualClock, SystemClock}
 
@@ -32,6 +34,9 @@ object Inside {
     }
   }
 
+  /** The paths that a pattern stands for. */
+  def glob(fs: FileSystem, path: Path): Seq[Path] = SparkHadoopUtil.get.globPathIfNecessary(fs, path)
+
   /** −0.0 as 0.0 and one NaN, as Spark does before it compares keys by their bytes. */
   def normalized(key: Expression): Expression = NormalizeFloatingNumbers.normalize(key)
 
@@ -49,6 +54,13 @@ object Inside {
       OffsetSeqMetadata(0, 0),
       WatermarkPropagator.noop(),
       false).executedPlan
+
+  /** The watermark of the epoch in flight, asked on its query's own thread; 0 if there is none. */
+  def watermark(session: SparkSession): Long = {
+    val id = session.sparkContext.getLocalProperty(StreamExecution.QUERY_ID_KEY)
+    val query = if (id == null) null else session.asInstanceOf[classic.SparkSession].sharedState.activeStreamingQueries.get(UUID.fromString(id))
+    if (query == null || query.lastExecution == null) 0L else query.lastExecution.offsetSeqMetadata.batchWatermarkMs
+  }
 
   def start(
       session: classic.SparkSession,

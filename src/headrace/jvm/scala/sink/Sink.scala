@@ -15,7 +15,7 @@ import org.apache.spark.sql.connector.catalog.{SupportsWrite, Table, TableCapabi
 import org.apache.spark.sql.connector.expressions.Transform
 import org.apache.spark.sql.connector.write.{DataWriter, LogicalWriteInfo, PhysicalWriteInfo, Write, WriteBuilder, WriterCommitMessage}
 import org.apache.spark.sql.connector.write.streaming.{StreamingDataWriterFactory, StreamingWrite}
-import org.apache.spark.sql.execution.streaming.runtime.StreamingQueryWrapper
+import org.apache.spark.sql.headrace.Inside
 import org.apache.spark.sql.streaming.DataStreamWriter
 import org.apache.spark.sql.types.StructType
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
@@ -32,12 +32,19 @@ object Sink {
   /** Tables on their way from `write` to the query that Spark starts with them: options can only carry text. */
   private val waiting = new ConcurrentHashMap[String, SinkTable]
 
+  /** The table of one query, for one start of it. `sinks` as in a query document. */
+  def table(session: SparkSession, sinks: String, timeZone: String, committer: Committer): Table = make(session, sinks, timeZone, committer)
+
+  private def make(session: SparkSession, sinks: String, timeZone: String, committer: Committer): SinkTable = {
+    val specs = SinkSpec.read(sinks)
+    val files = specs.collect { case SinkSpec(op, name, schema, stage: Stage.Files) => op -> FileStage(session, name, schema, stage, timeZone) }.toMap
+    new SinkTable(specs, files, committer, UUID.randomUUID.toString.take(8))
+  }
+
   /** A writer for a frame of wire rows; the caller gives it its checkpoint and trigger, and starts it once. `sinks` as in a query document. */
   def write(frame: DataFrame, sinks: String, timeZone: String, committer: Committer): DataStreamWriter[Row] = {
-    val specs = SinkSpec.read(sinks)
-    val files = specs.collect { case SinkSpec(op, name, schema, stage: Stage.Files) => op -> FileStage(frame.sparkSession, name, schema, stage, timeZone) }.toMap
     val id = UUID.randomUUID.toString
-    waiting.put(id, new SinkTable(specs, files, committer, id.take(8)))
+    waiting.put(id, make(frame.sparkSession, sinks, timeZone, committer))
     frame.writeStream.format(classOf[Sink].getName).option("id", id).outputMode("append")
   }
 
@@ -93,14 +100,7 @@ private[sink] final class SinkTable(sinks: Seq[SinkSpec], files: Map[Int, FileSt
         }
 
     /** The watermark this epoch ran with. */
-    private def watermark(): Long = {
-      val session = SparkSession.active
-      val query = session.streams.get(session.sparkContext.getLocalProperty("sql.streaming.queryId"))
-      query match {
-        case wrapper: StreamingQueryWrapper => wrapper.streamingQuery.lastExecution.offsetSeqMetadata.batchWatermarkMs
-        case _ => 0L
-      }
-    }
+    private def watermark(): Long = Inside.watermark(SparkSession.active)
   }
 }
 
