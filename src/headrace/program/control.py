@@ -60,15 +60,15 @@ class Branch:
         if isinstance(condition, Cell | Row):
             raise condition._has_no_literal()
         self._condition = None if word == "otherwise" else of_text(condition) if isinstance(condition, str) else of_value(condition)
-        self._recording.unentered[id(self)] = (word, self._site)
+        self._recording.unentered[id(self)] = self
 
     def __bool__(self) -> NoReturn:
-        raise without_with(self._word, self._site)
+        raise self.without_with()
 
     def __enter__(self) -> None:
         current = self._recording
         if current.unentered.pop(id(self), None) is None:
-            raise without_with(self._word, self._site)
+            raise self.without_with()
         _refuse_leaving()
         self._outer = current.block
         self._chain = Chain(self._outer, self._site) if self._word == "when" else self._followed()
@@ -88,6 +88,16 @@ class Branch:
         self._chain.branches.append((self._text, body))
         self._chain.closed = self._word == "otherwise"
 
+    def without_with(self) -> ProgramError:
+        """What is said of a branch that no `with` statement opened."""
+        argument = "" if self._word == "otherwise" else "..."
+        return ProgramError(
+            "WHEN_WITHOUT_WITH",
+            f"hr.{self._word} is written without `with`, or used twice, so it would do nothing",
+            hint=f"with hr.{self._word}({argument}): and what it governs indented below",
+            site=self._site,
+        )
+
     def _followed(self) -> Chain:
         """The chain of branches that stands directly before this one."""
         statements = self._outer.statements
@@ -97,13 +107,14 @@ class Branch:
                 end -= 1
         chain = statements[end - 1] if end else None
         if not isinstance(chain, Chain) or chain.last.closed:
-            last = "an `otherwise`" if isinstance(chain, Chain) else "another statement" if chain else "nothing"
+            last = "an `otherwise`" if isinstance(chain, Chain) else f"`{chain.do}`" if chain else "nothing"
             raise ProgramError(
                 "WHEN_EXPECTED",
                 f"hr.{self._word} follows a `with hr.when(...)` or `with hr.elsewhen(...)` of the same block directly, and here "
                 f"{last} stands before it",
-                hint="move it behind its `when`, at the same indentation"
-                + ("; read cells before the `when`" if isinstance(chain, Read) else ""),
+                hint=f"move {'the read' if isinstance(chain, Read) else 'what stands between'} before the `when`"
+                if any(isinstance(statement, Chain) and not statement.last.closed for statement in statements)
+                else "begin with `with hr.when(...)`",
                 site=self._site,
             )
         chain = chain.last
@@ -121,16 +132,6 @@ class Branch:
         chain.branches.append((None, rest))
         chain.inner = inner
         return inner
-
-
-def without_with(word: str, site: Site | None) -> ProgramError:
-    argument = "" if word == "otherwise" else "..."
-    return ProgramError(
-        "WHEN_WITHOUT_WITH",
-        f"hr.{word} is written without `with`, or used twice, so it would do nothing",
-        hint=f"with hr.{word}({argument}): and what it governs indented below",
-        site=site,
-    )
 
 
 def _refuse_leaving() -> None:

@@ -22,6 +22,7 @@ from headrace.syntax import quote, references
 
 if TYPE_CHECKING:
     from headrace.program.cell import Cell
+    from headrace.program.control import Branch
 
 # How tightly a name binds: never in parentheses (see expr/column.py).
 _ATOM = 8
@@ -101,7 +102,7 @@ class Recording:
         self.block = Block()
         self.locals: dict[str, Block] = {}
         self.reads: dict[str, int] = {}
-        self.unentered: dict[int, tuple[str, Site | None]] = {}  # `hr.when(...)` that no `with` has entered yet
+        self.unentered: dict[int, Branch] = {}  # `hr.when(...)` that no `with` has entered yet
 
     @property
     def program(self) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NoReturn
+from typing import NoReturn, cast
 
 from headrace.errors import ProgramError, here
 from headrace.expr import Column
@@ -88,5 +88,6 @@ class Row:
 
 
 def columns_of_row(row: Row) -> dict[str, Column]:
-    """All columns of a row by name; a function because a method could hide a column."""
-    return {name: row[name] for name in dir(row)}
+    """All columns of a row by name, in its order; a function because a method could hide a column."""
+    columns = cast("tuple[str, ...]", row._Row__columns)  # Python's spelling of Row.__columns
+    return {name: row[name] for name in columns}

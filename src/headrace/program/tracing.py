@@ -12,7 +12,6 @@ from typing import Any
 from headrace.errors import HeadraceError, ProgramError, Site, here, ours
 from headrace.expr import Column
 from headrace.program.cell import Cell
-from headrace.program.control import without_with
 from headrace.program.output import MAIN, Output
 from headrace.program.program import Program
 from headrace.program.recording import Emitted, Frame, Recording, recorded
@@ -240,8 +239,8 @@ def _run(handler: Callable[[Any], object], recording: Recording) -> tuple[Any, .
             hint="send rows with hr.emit(...), keep values with cell.set(...)",
             site=_site_of(handler),
         )
-    for word, site in recording.unentered.values():
-        raise without_with(word, site)
+    for branch in recording.unentered.values():
+        raise branch.without_with()
     return recording.block.frozen()
 
 
