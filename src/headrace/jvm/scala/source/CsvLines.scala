@@ -82,7 +82,7 @@ private final class CsvLines(spec: LineSpec) extends LineParser(spec) {
     else if (tokens.length != known.size) malformed(s"${tokens.length} columns instead of ${known.size}")
     else
       known.fault(tokens) match {
-        case Some((field, null)) => malformed(s"field ${field.name}: no value, but the column is NOT NULL")
+        case Some((field, shown)) if shown == null || shown == options.nullValue => malformed(s"field ${field.name}: no value, but the column is NOT NULL")
         case Some((field, shown)) => unreadable(field.name, shown, field.dataType.sql)
         case None => malformed(LineParser.short(String.valueOf(cause.getMessage)))
       }

@@ -22,7 +22,11 @@ private final class JsonLines(spec: LineSpec) extends LineParser(spec) {
 
   private def of(schema: StructType) = new JacksonParser(schema, options, allowArrayAsStructs = false)
 
-  private val open: (JsonFactory, Array[Byte]) => JsonParser = (factory, bytes) => new WholeLine(factory.createParser(bytes, 0, bytes.length))
+  private var tokens: WholeLine = _
+  private val open: (JsonFactory, Array[Byte]) => JsonParser = (factory, bytes) => {
+    tokens = new WholeLine(factory.createParser(bytes, 0, bytes.length))
+    tokens
+  }
   private val literal: Array[Byte] => UTF8String = UTF8String.fromBytes(_)
 
   private def rows(parser: JacksonParser, line: Array[Byte]): Iterator[InternalRow] = parser.parse[Array[Byte]](line, open, literal).iterator
@@ -32,7 +36,8 @@ private final class JsonLines(spec: LineSpec) extends LineParser(spec) {
     else
       try {
         val found = rows(parser, line)
-        if (found.hasNext) {
+        if (tokens.more) malformed("not JSON: text behind the object")
+        else if (found.hasNext) {
           parsed = found.next()
           LineParser.Row
         } else LineParser.Nothing
@@ -42,7 +47,6 @@ private final class JsonLines(spec: LineSpec) extends LineParser(spec) {
 
   private def explain(line: Array[Byte], cause: Throwable): Int = cause match {
     case _: JsonArraysAsStructsException => malformed("an array where an object was expected")
-    case tail: TextBehind => malformed(tail.getMessage)
     case _ =>
       syntax(line) match {
         case Some(error) => malformed(s"not JSON: $error")
@@ -98,15 +102,14 @@ private object JsonLines {
   }
 }
 
-/** Spark stops reading where the object ends; this looks, as it closes, whether the line ends there too. */
+/** Spark stops reading where the object ends; this looks, as Spark closes it, whether the line ends there too. */
 private final class WholeLine(parser: JsonParser) extends JsonParserDelegate(parser) {
-  override def close(): Unit = {
-    val more =
-      try !delegate.isClosed && delegate.currentToken == JsonToken.END_OBJECT && delegate.getParsingContext.inRoot && delegate.nextToken() != null
-      catch { case _: JsonProcessingException => true }
-      finally delegate.close()
-    if (more) throw new TextBehind
-  }
-}
+  var more = false
 
-private final class TextBehind extends RuntimeException("not JSON: text behind the object", null, false, false)
+  override def close(): Unit =
+    if (!delegate.isClosed) {
+      try more = delegate.currentToken == JsonToken.END_OBJECT && delegate.getParsingContext.inRoot && delegate.nextToken() != null
+      catch { case _: JsonProcessingException => more = true }
+      finally delegate.close()
+    }
+}

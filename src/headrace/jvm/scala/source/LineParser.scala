@@ -83,6 +83,6 @@ object LineParser {
   /** Text that fits into a reason: one line, not long. */
   def short(text: String): String = {
     val flat = text.replaceAll("\\s+", " ").trim
-    if (flat.length <= 60) flat else flat.take(57) + "..."
+    if (flat.length <= 80) flat else flat.take(77) + "..."
   }
 }

@@ -6,9 +6,15 @@ import org.apache.spark.sql.streaming.DataStreamReader
 /** What the sources of this package share when they become frames of a query. */
 private object SourceFrame {
 
-  /** A reader under a name Spark accepts for a source: letters, digits and underscores. Another character becomes `_` and its code. */
+  private val Evolution = "spark.sql.streaming.queryEvolution.enableSourceEvolution"
+
+  /** A reader that carries `name` where the session names its sources (Spark refuses names where it does not). Spark accepts letters, digits and
+    * underscores; another character becomes its code between underscores.
+    */
   def named(session: SparkSession, name: String): DataStreamReader =
-    session.readStream.name(name.flatMap(c => if (c < 128 && c.isLetterOrDigit) c.toString else if (c == '_') "_" else f"_${c.toInt}%x_"))
+    if (session.conf.get(Evolution, "false").toBoolean) session.readStream.name(name.flatMap(plain)) else session.readStream
+
+  private def plain(c: Char): String = if (c == '_' || (c < 128 && c.isLetterOrDigit)) c.toString else f"_${c.toInt}%x_"
 
   /** The query a source belongs to, from the place of its own checkpoint files `<query>/sources/<name>`. */
   def query(checkpoint: String): String = {
