@@ -169,8 +169,7 @@ def test_spark_does_not_start() -> None:
             session(master="local[1]", conf={"spark.driver.memory": "1"})
         except HeadraceError as error:
             print(error)
-    """,
-        HEADRACE_CACHE=os.environ.get("HEADRACE_CACHE", ""),
+    """
     )
     log = done.stdout.partition("the log is in ")[2].partition(";")[0]
     check_error(
