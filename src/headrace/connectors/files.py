@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import glob
 import json
 import os
 import re
@@ -97,7 +98,7 @@ class Source(ports.Source):
         if local is None:
             return
         if _GLOB.search(str(local)):
-            if not self.follow and not _any(local):
+            if not self.follow and not _listed(self.path):
                 raise _nothing(self.path, "no file fits the pattern")
             return
         if not local.exists():
@@ -105,7 +106,7 @@ class Source(ports.Source):
             beside = f"; beside it are: {', '.join(near)}" if near else ""
             hint = f"it was looked for at {local.absolute()}{beside}"
             raise ConnectorError("PATH_MISSING", f"there is no file or folder {self.path}", hint=hint, site=here())
-        if local.is_dir() and not self.follow and not _any(local):
+        if local.is_dir() and not self.follow and not _listed(self.path):
             raise _nothing(self.path, "the folder has no files")
         if self.format != "parquet" and self.schema is not None:
             _no_partition_folders(local, self.schema)
@@ -147,8 +148,17 @@ class Source(ports.Source):
         committed = self._committed()
         if committed is not None and not self.follow:
             options["files"] = json.dumps([path.absolute().as_uri() for path in committed])
-        frame = session.readStream.name(context.spark_name).format("headrace.source.Files").options(**options).load()
-        return frame, {"kind": self.format if lines else "columns", "options": self.reader_options} if lines else {"kind": "columns"}
+        # The kernel gives the frame its name in Spark's logs.
+        frame = session.readStream.format("headrace.source.Files").options(**options).load()
+        return frame, {"kind": self.format, "options": self.reader_options} if lines else {"kind": "columns"}
+
+    def unread(self, session: SparkSession, context: ports.SourceContext) -> int | None:
+        committed = self._committed()
+        found = committed if committed is not None else _listed(self.path)
+        if found is None:
+            return None
+        read = _read_before(context.checkpoint)
+        return sum(1 for path in found if str(path.absolute()) not in read)
 
     def _schema(self) -> Struct:
         if self.schema is None:
@@ -286,15 +296,39 @@ def _absolute(path: str) -> str:
     return path if local is None else str(local.absolute())
 
 
-def _any(place: Path) -> bool:
-    """Whether a folder or pattern has a file that a reader would take."""
-    if not _GLOB.search(str(place)):
-        return any(not path.name.startswith((".", "_")) for path in place.rglob("*") if path.is_file())
-    if "{" in str(place):
-        return True  # alternatives in braces are Hadoop's, not Python's, to look up
-    import glob
+def _listed(path: str) -> list[Path] | None:
+    """The files that a path or pattern stands for, as Spark would list them; None for a store that is reached by a URI."""
+    local = _local(path)
+    if local is None:
+        return None
+    found: list[Path] = []
+    for place in _alternatives(str(local)):
+        for root in sorted(map(Path, glob.iglob(place))) if _GLOB.search(place) else [Path(place)]:
+            if root.is_file():
+                found.append(root)
+            else:
+                inside = (file for file in sorted(root.rglob("*")) if file.is_file())
+                found.extend(file for file in inside if not any(part.startswith((".", "_")) for part in file.relative_to(root).parts))
+    return found
 
-    return any(glob.iglob(str(place), recursive=True))
+
+def _alternatives(pattern: str) -> list[str]:
+    """A pattern with Hadoop's alternatives in braces as patterns without."""
+    braces = re.search(r"\{([^{}]*)\}", pattern)
+    if braces is None:
+        return [pattern]
+    start, end = braces.span()
+    return [one for part in braces[1].split(",") for one in _alternatives(pattern[:start] + part + pattern[end:])]
+
+
+def _read_before(query: Path) -> set[str]:
+    """The files in Spark's logs of the sources of a query: a version, then a JSON object per file."""
+    found = set()
+    for log in query.glob("sources/*/*"):
+        if re.fullmatch(r"\d+(\.compact)?", log.name):
+            for line in log.read_text(encoding="utf-8").splitlines()[1:]:
+                found.add(url2pathname(urlsplit(json.loads(line)["path"]).path))
+    return found
 
 
 def _nothing(path: str, why: str) -> ConnectorError:
@@ -306,19 +340,13 @@ def _no_partition_folders(folder: Path, schema: Struct) -> None:
     if not folder.is_dir():
         return
     for name in schema.names:
-        if any(folder.glob(f"**/{_escaped(name)}=*/")):
+        if any(folder.glob(f"**/{glob.escape(name)}=*/")):
             raise ConnectorError(
                 "PARTITION_FOLDERS",
                 f"{folder} has folders {name}=..., and JSON and CSV files are read without the columns in their folders' names",
                 hint="read Parquet, or leave the column out of the schema",
                 site=here(),
             )
-
-
-def _escaped(name: str) -> str:
-    import glob
-
-    return glob.escape(name)
 
 
 def _reader_options(format: str, options: dict[str, str]) -> dict[str, str]:
@@ -329,6 +357,5 @@ def _reader_options(format: str, options: dict[str, str]) -> dict[str, str]:
                 f"read.files: `{name}` cannot be among the options",
                 'rows are one a line; malformed="dead_letter" or "fail" says what becomes of bad ones',
             )
-    if format == "csv" and "header" not in {name.lower() for name in options}:
-        return {"header": "true", **options}
-    return options
+    lower = {name.lower(): value for name, value in options.items()}
+    return {"header": "true", **lower} if format == "csv" else lower

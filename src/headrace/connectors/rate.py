@@ -42,5 +42,5 @@ class Source(ports.Source):
         return f"rate ({self.rows_per_second} rows per second)"
 
     def scan(self, session: SparkSession, context: ports.SourceContext) -> tuple[DataFrame, dict[str, Any]]:
-        reader = session.readStream.name(context.spark_name).format("rate").option("rowsPerSecond", str(self.rows_per_second))
+        reader = session.readStream.format("rate").option("rowsPerSecond", str(self.rows_per_second))
         return reader.load(), {"kind": "columns"}

@@ -329,8 +329,8 @@ def _cure(line: str) -> str:
     """The cure for the Python construct that stands on a line."""
     if re.search(r"\s(not\s+)?in\s", line) and not re.match(r"\s*for\b", line):
         return "instead of `in` use .is_in(...)"
-    if re.search(r"[<>]=?[^<>=]+[<>]=?", line):
-        return "a chain like 1 < x < 5 asks for a truth value: use .between(1, 5), or (x > 1) & (x < 5)"
     if re.search(r"\b(and|or|not)\b", line):
         return "instead of `and`, `or`, `not` use &, |, ~ with parentheses around comparisons: (x > 1) & ~(y == 2)"
+    if re.search(r"[<>]=?[^<>=]+[<>]=?", line):
+        return "a chain like 1 < x < 5 asks for a truth value: use .between(1, 5), or (x > 1) & (x < 5)"
     return "in a program use `with hr.when(...)` instead of `if` and `while`; for a value use hr.case((condition, value), otherwise=value)"

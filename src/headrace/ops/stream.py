@@ -136,7 +136,7 @@ class Keyed:
 
         Other inputs are keyed streams by name: `flights.key_by("origin").process(AddWeather, weather=weather.key_by("origin"))`.
         `order="time"`, the default where all inputs have event time, handles the rows of a key in the order of their time, each when the
-        watermark has passed it; `order="arrival"` handles them as they come. `time=` names the emitted column that is event time downstream.
+        watermark has passed it; `order="arrival"` handles them as they come. `time=` names the emitted column that is event time after it.
         """
         return _process(self._keys, program_, order, time, inputs)
 

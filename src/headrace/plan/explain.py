@@ -75,9 +75,8 @@ def text(explanation: Explanation) -> str:
         reads = ", ".join(str(before.name) for before in node.inputs)
         head = f"{name} = {node.describe()}" if node.op == "source" else f"{name} = {reads} > {node.describe()}"
         lines.append(head + (f"    [{node.site}]" if node.site else ""))
-        lines.append(f"    columns: {', '.join(node.columns)}") if node.columns else None
-        for label, found in explanation.facts.items():
-            if name in found:
-                lines.append(f"    {label}: {found[name].text}")
+        if node.columns and name not in explanation.facts.get("schema", {}):
+            lines.append(f"    columns: {', '.join(node.columns)}")
+        lines.extend(f"    {label}: {found[name].text}" for label, found in explanation.facts.items() if name in found)
     lines.extend(["", *explanation.notes] if explanation.notes else [])
     return "\n".join(lines)

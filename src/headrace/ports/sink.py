@@ -52,7 +52,8 @@ class Staged:
 class Sink(ABC):
     """A sink with its options. The constructor takes what `.write.<connector>(...)` takes (`name=` and `mode=` are not its business).
 
-    Methods without a body here may be left out. The engine calls `open`, `recover`, `stage`, then `commit` once per epoch in order (again for an epoch whose end was not seen), `close`.
+    Methods without a body here may be left out. The engine calls `open`, `recover`, `stage`, then `commit` once per epoch in order (again
+    for an epoch whose end was not seen), `close`.
     """
 
     connector: ClassVar[str]

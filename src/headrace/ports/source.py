@@ -37,11 +37,6 @@ class SourceContext:
     checkpoint: Path
     time_zone: str = "UTC"
 
-    @property
-    def spark_name(self) -> str:
-        """The name for Spark's own log of sources, which takes letters, digits and underscores only."""
-        return "".join(c if c.isascii() and c.isalnum() else "_" if c == "_" else f"_{ord(c):x}_" for c in self.name)
-
 
 class Source(ABC):
     """A source with its options. The constructor takes what `hr.read.<connector>(...)` takes (`name=` is not its business) and checks it.
@@ -79,6 +74,10 @@ class Source(ABC):
 
     def check(self) -> None:  # noqa: B027
         """Complain before anything starts if there is nothing to read from."""
+
+    def unread(self, session: SparkSession, context: SourceContext) -> int | None:
+        """How many files or rows wait that the query of `context.checkpoint` has not read; None if the source cannot tell."""
+        return None
 
     @property
     def malformed(self) -> str:

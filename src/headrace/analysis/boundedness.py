@@ -1,0 +1,35 @@
+"""Boundedness: whether the rows of a node end. A job is bounded if all its sources are."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from headrace.ops import Source
+from headrace.plan import Fact, Node, Plan, fact, order
+
+
+@fact("rows")
+def rows(plan: Plan) -> Mapping[str, Fact]:
+    """For each source, whether it ends, in which order it is read and what kind of stream it is."""
+    found = {}
+    for name, node in plan.nodes.items():
+        if isinstance(node, Source):
+            traits = node.connect().traits
+            ends = "bounded" if traits.bounded else "unbounded"
+            by = f", in the order of {'names' if traits.ordered == 'name' else 'time'}" if traits.ordered else ""
+            found[name] = Fact(ends, f"{ends}, {traits.changes} only{by}")
+    return found
+
+
+def bounded(plan: Plan) -> bool:
+    """Whether a job that runs this plan comes to an end of its own."""
+    return all(_bounded(node) for node in plan.nodes.values() if isinstance(node, Source))
+
+
+def _bounded(source: Source) -> bool:
+    return source.connect().traits.bounded
+
+
+def sources(node: Node) -> tuple[Source, ...]:
+    """The sources that a node's rows come from."""
+    return tuple(before for before in order([node]) if isinstance(before, Source))

@@ -1,0 +1,42 @@
+"""State: whether what a program keeps for a key is ever given back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from headrace.ops import Program
+from headrace.plan import Fact, Plan, fact
+
+
+@fact("state")
+def state(plan: Plan) -> Mapping[str, Fact]:
+    """For each program, which cells it has and which of them some handler clears."""
+    return {name: _state(node) for name, node in plan.nodes.items() if isinstance(node, Program)}
+
+
+def _state(node: Program) -> Fact:
+    cells = [cell for cell in node.traced.cells if cell.kind != "timer"]
+    keys = [name for name, _ in node.keys[0]]
+    of = f"a key of {', '.join(keys)}" if keys else "the whole stream"
+    held = " and the rows that wait for the watermark" if node.order == "time" else ""
+    if not cells:
+        return Fact("bounded", f"bounded: nothing for {of} but pending timers{held}")
+    cleared = {name for handler in node.traced.to_json()["handlers"] for name in _cleared(handler["body"])}
+    kept = ", ".join(cell.name for cell in cells if cell.name not in cleared)
+    names = ", ".join(cell.name for cell in cells)
+    if kept and keys:
+        return Fact("grows with keys", f"grows with the number of keys: {kept} is kept for {of} and never cleared")
+    if kept:
+        return Fact("bounded", f"bounded: {names}, once{held}")
+    return Fact("given back", f"given back when the program clears it: {names} for {of}{held}")
+
+
+def _cleared(body: Iterable[Mapping[str, Any]]) -> Iterable[str]:
+    """The cells that statements clear, also inside a `when`."""
+    for statement in body:
+        if statement["do"] == "clear" or (statement["do"] == "set" and statement["value"].upper() == "NULL"):
+            yield statement["cell"]
+        elif statement["do"] == "when":
+            for _, inner in statement["branches"]:
+                yield from _cleared(inner)
