@@ -178,18 +178,22 @@ def _handlers(program: Program, title: str, inputs: Mapping[str, tuple[str, ...]
     for on, handler in found.items():
         site = _site_of(handler)
         if on not in wanted and on != LATE:
-            near = get_close_matches(on, list(wanted), 1)
+            near = get_close_matches(on, list(wanted), 1, 0.7)
             held = getattr(program, on, None)
-            is_kind = f"`{on}` is a {type(held).__name__}, and only timers fire. " if isinstance(held, Cell | Output) else ""
+            if isinstance(held, Cell | Output):
+                hint = f"`{on}` is a {type(held).__name__}, and only timers fire"
+            elif near:
+                hint = f"did you mean `on_{near[0]}`?"
+            else:
+                known = ", ".join(f"on_{name}" for name in wanted)
+                hint = f"an input is given by its name: .process({title}, {on}=stream.key_by(...)); now there can be {known}"
             raise ProgramError(
                 "HANDLER_UNKNOWN",
                 f"{title} has a handler on_{on}, but no timer and no input `{on}`",
-                hint=is_kind
-                + (f"did you mean `on_{near[0]}`?" if near else f"there {'are' if len(wanted) > 1 else 'is'} {', '.join(wanted)}")
-                + (f" An input is given by its name: .process({title}, {on}=stream.key_by(...))" if not is_kind and not near else ""),
+                hint=hint,
                 site=site,
             )
-        _check_handler(title, on, handler, on in timers, site)
+        _check_handler(title, on, handler, on in timers, site if callable(handler) else _class_site(program))
     return found
 
 

@@ -1,0 +1,449 @@
+"""Which handlers a program must and may have, and what its names may be: each refusal is compared whole."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import headrace as hr
+from headrace.program import Traced, trace
+from headrace.program.recording import is_recording
+from tests.unit.errors import check_error
+
+CHARGES = {"event": ("card", "amount", "ts")}
+
+
+class Plain(hr.Program):
+    """What the programs below are cut out of."""
+
+    n = hr.Value("int")
+    wake = hr.Timer()
+
+    def on_event(self, e):
+        hr.emit(n=1)
+
+    def on_wake(self, at):
+        self.n.clear()
+
+
+def tracing(program: Any, inputs: dict[str, tuple[str, ...]] = CHARGES) -> Any:
+    return lambda: trace(program, name="p", key=("card",), inputs=inputs)
+
+
+@pytest.fixture(autouse=True)
+def _nothing_left_behind():
+    yield
+    assert not is_recording()
+
+
+def test_no_handler_for_the_main_input() -> None:
+    class P(hr.Program):
+        def on_events(self, e):
+            hr.emit(n=1)
+
+    check_error(
+        """
+        HANDLER_MISSING: P has no handler for the main input
+          at test_handlers.py:*: class P(hr.Program):
+          hint: `on_events` is there: did you mean `on_event`?
+          page: docs/errors/HANDLER_MISSING.md
+        """,
+        tracing(P),
+    )
+
+
+def test_no_handler_for_a_timer() -> None:
+    class P(hr.Program):
+        forget = hr.Timer()
+
+        def on_event(self, e):
+            hr.emit(n=1)
+
+    check_error(
+        """
+        HANDLER_MISSING: P has no handler for the timer `forget`
+          at test_handlers.py:*: forget = hr.Timer()
+          hint: write it: def on_forget(self, at): ...
+          page: docs/errors/HANDLER_MISSING.md
+        """,
+        tracing(P),
+    )
+
+
+def test_no_handler_for_an_input() -> None:
+    check_error(
+        """
+        HANDLER_MISSING: Plain has no handler for the input `weather`
+          at test_handlers.py:*: class Plain(hr.Program):
+          hint: write it: def on_weather(self, r): ...
+          page: docs/errors/HANDLER_MISSING.md
+        """,
+        tracing(Plain, {**CHARGES, "weather": ("card",)}),
+    )
+
+
+def test_a_handler_without_an_input() -> None:
+    class P(Plain):
+        def on_wether(self, row):
+            self.n.set(1)
+
+    check_error(
+        """
+        HANDLER_UNKNOWN: P has a handler on_wether, but no timer and no input `wether`
+          at test_handlers.py:*: def on_wether(self, row):
+          hint: an input is given by its name: .process(P, wether=stream.key_by(...)); now there can be on_event, on_wake
+          page: docs/errors/HANDLER_UNKNOWN.md
+        """,
+        tracing(P),
+    )
+
+
+def test_a_handler_nearly_named_as_a_timer() -> None:
+    class P(Plain):
+        def on_wakes(self, at):
+            self.n.set(1)
+
+    check_error(
+        """
+        HANDLER_UNKNOWN: P has a handler on_wakes, but no timer and no input `wakes`
+          at test_handlers.py:*: def on_wakes(self, at):
+          hint: did you mean `on_wake`?
+          page: docs/errors/HANDLER_UNKNOWN.md
+        """,
+        tracing(P),
+    )
+
+
+def test_a_handler_of_a_value() -> None:
+    class P(Plain):
+        def on_n(self, at):
+            self.n.set(1)
+
+    check_error(
+        """
+        HANDLER_UNKNOWN: P has a handler on_n, but no timer and no input `n`
+          at test_handlers.py:*: def on_n(self, at):
+          hint: `n` is a Value, and only timers fire
+          page: docs/errors/HANDLER_UNKNOWN.md
+        """,
+        tracing(P),
+    )
+
+
+def test_a_handler_with_too_few_parameters() -> None:
+    class P(Plain):
+        def on_wake(self):
+            self.n.clear()
+
+    check_error(
+        """
+        HANDLER_PARAMETERS: P: on_wake is called with self and the time it fires at, and does not take that
+          at test_handlers.py:*: def on_wake(self):
+          hint: def on_wake(self, at): the key is self.key, parameters of the program belong to __init__
+          page: docs/errors/HANDLER_PARAMETERS.md
+        """,
+        tracing(P),
+    )
+
+
+def test_a_handler_with_too_many_parameters() -> None:
+    class P(Plain):
+        def on_event(self, key, e):
+            hr.emit(n=1)
+
+    check_error(
+        """
+        HANDLER_PARAMETERS: P: on_event is called with self and the row, and does not take that
+          at test_handlers.py:*: def on_event(self, key, e):
+          hint: def on_event(self, e): the key is self.key, parameters of the program belong to __init__
+          page: docs/errors/HANDLER_PARAMETERS.md
+        """,
+        tracing(P),
+    )
+
+
+def test_an_async_handler() -> None:
+    class P(Plain):
+        async def on_event(self, e):
+            hr.emit(n=1)
+
+    check_error(
+        """
+        HANDLER_KIND: P: on_event is async, and a handler is a plain method that runs once
+          at test_handlers.py:*: async def on_event(self, e):
+          hint: write def instead of async def
+          page: docs/errors/HANDLER_KIND.md
+        """,
+        tracing(P),
+    )
+
+
+def test_a_generator_as_handler() -> None:
+    class P(Plain):
+        def on_event(self, e):
+            yield e.amount
+
+    check_error(
+        """
+        HANDLER_KIND: P: on_event is a generator, and a handler is a plain method that runs once
+          at test_handlers.py:*: def on_event(self, e):
+          hint: send rows with hr.emit(...) instead of yield
+          page: docs/errors/HANDLER_KIND.md
+        """,
+        tracing(P),
+    )
+
+
+def test_a_handler_that_is_no_method() -> None:
+    class P(Plain):
+        on_event = "amount"
+
+    check_error(
+        """
+        HANDLER_KIND: P: on_event is a str, not a method
+          at test_handlers.py:*: class P(Plain):
+          hint: def on_event(self, e): ...
+          page: docs/errors/HANDLER_KIND.md
+        """,
+        tracing(P),
+    )
+
+
+def test_a_handler_that_returns_a_value() -> None:
+    class P(Plain):
+        def on_event(self, e):
+            return e.amount
+
+    check_error(
+        """
+        HANDLER_RETURNS: on_event of P returns a value, which nothing receives
+          at test_handlers.py:*: def on_event(self, e):
+          hint: send rows with hr.emit(...), keep values with cell.set(...)
+          page: docs/errors/HANDLER_RETURNS.md
+        """,
+        tracing(P),
+    )
+
+
+def test_a_handler_that_raises() -> None:
+    class P(Plain):
+        def on_event(self, e):
+            self.share()
+
+        def share(self):
+            return 1 / 0
+
+    error = check_error(
+        """
+        HANDLER_FAILED: on_event of P raised ZeroDivisionError: division by zero
+          at test_handlers.py:*: return 1 / 0
+          hint: a handler runs once, when the program is built, and not for each row: what depends on a row is written with hr.when and columns
+          page: docs/errors/HANDLER_FAILED.md
+        """,
+        tracing(P),
+    )
+    assert error is not None and isinstance(error.__cause__, ZeroDivisionError)
+
+
+def test_a_handler_that_misspells() -> None:
+    class P(Plain):
+        def on_event(self, e):
+            self.n.gets()
+
+    check_error(
+        """
+        HANDLER_FAILED: on_event of P raised AttributeError: 'Value' object has no attribute 'gets'
+          at test_handlers.py:*: self.n.gets()
+          hint: did you mean `get`?
+          page: docs/errors/HANDLER_FAILED.md
+        """,
+        tracing(P),
+    )
+
+
+def test_a_timer_of_an_inputs_name() -> None:
+    class P(Plain):
+        weather = hr.Timer()
+
+        def on_weather(self, row):
+            self.n.set(1)
+
+    check_error(
+        """
+        NAME_TWICE: P: `weather` is a timer and an input, so on_weather would be the handler of both
+          at test_handlers.py:*: weather = hr.Timer()
+          hint: give the timer or the input another name
+          page: docs/errors/NAME_TWICE.md
+        """,
+        tracing(P, {**CHARGES, "weather": ("card",)}),
+    )
+
+
+def test_one_cell_of_two_names() -> None:
+    class P(Plain):
+        a = b = hr.Value("int")
+
+    check_error(
+        """
+        NAME_TWICE: P: `a` and `b` are the same Value
+          at test_handlers.py:*: a = b = hr.Value("int")
+          hint: make one for each name
+          page: docs/errors/NAME_TWICE.md
+        """,
+        tracing(P),
+    )
+
+
+def test_names_that_differ_in_case() -> None:
+    class P(Plain):
+        N = hr.Value("int")
+
+    check_error(
+        """
+        NAME_TWICE: P: `n` and `N` differ only in capital letters, which Spark takes for one name
+          at test_handlers.py:*: N = hr.Value("int")
+          hint: give one of them another name
+          page: docs/errors/NAME_TWICE.md
+        """,
+        tracing(P),
+    )
+
+
+def test_was_a_cell_that_is_still_there() -> None:
+    class P(Plain):
+        m = hr.Value("int", was="n")
+
+    check_error(
+        """
+        NAME_TWICE: P: `m` takes over the state of `n`, but `n` is still a cell
+          at test_handlers.py:*: m = hr.Value("int", was="n")
+          hint: `was` is the name of one cell that an older version had and this one no longer has
+          page: docs/errors/NAME_TWICE.md
+        """,
+        tracing(P),
+    )
+
+
+def test_two_cells_that_were_one() -> None:
+    class P(Plain):
+        a = hr.Value("int", was="x")
+        b = hr.Value("int", was="x")
+
+    check_error(
+        """
+        NAME_TWICE: P: `b` takes over the state of `x`, but `a` was `x`, too
+          at test_handlers.py:*: b = hr.Value("int", was="x")
+          hint: `was` is the name of one cell that an older version had and this one no longer has
+          page: docs/errors/NAME_TWICE.md
+        """,
+        tracing(P),
+    )
+
+
+def test_a_cell_called_key() -> None:
+    class P(Plain):
+        key = hr.Value("int")
+
+    check_error(
+        """
+        NAME_RESERVED: P: the Value `key` cannot have this name, self.key is the key of the row
+          at test_handlers.py:*: key = hr.Value("int")
+          hint: give the Value another name
+          page: docs/errors/NAME_RESERVED.md
+        """,
+        tracing(P),
+    )
+
+
+def test_a_timer_called_event() -> None:
+    class P(Plain):
+        event = hr.Timer()
+
+    check_error(
+        """
+        NAME_RESERVED: P: the Timer `event` cannot have this name, on_event is called for rows
+          at test_handlers.py:*: event = hr.Timer()
+          hint: give the Timer another name
+          page: docs/errors/NAME_RESERVED.md
+        """,
+        tracing(P),
+    )
+
+
+def test_an_output_called_late() -> None:
+    class P(Plain):
+        late = hr.Output()
+
+    check_error(
+        """
+        NAME_RESERVED: P: the Output `late` cannot have this name, every program has an output of that name
+          at test_handlers.py:*: late = hr.Output()
+          hint: give the Output another name
+          page: docs/errors/NAME_RESERVED.md
+        """,
+        tracing(P),
+    )
+
+
+def test_an_input_called_late() -> None:
+    check_error(
+        """
+        NAME_RESERVED: Plain: an input cannot be called `late`, on_late is called for late rows
+          at test_handlers.py:*: return lambda: trace(program, name="p", key=("card",), inputs=inputs)
+          hint: give the input another name
+          page: docs/errors/NAME_RESERVED.md
+        """,
+        tracing(Plain, {**CHARGES, "late": ("card",)}),
+    )
+
+
+def test_both_clocks() -> None:
+    class P(Plain):
+        poll = hr.Timer(clock="processing")
+
+        def on_poll(self, at):
+            self.n.clear()
+
+    check_error(
+        """
+        MIXED_CLOCKS: P has timers of both clocks: `wake` goes by event time, `poll` by processing time
+          at test_handlers.py:*: poll = hr.Timer(clock="processing")
+          hint: split it into two programs, one for each clock, the second fed by the first
+          page: docs/errors/MIXED_CLOCKS.md
+        """,
+        tracing(P),
+    )
+
+
+def test_a_program_without_its_arguments() -> None:
+    class Limited(Plain):
+        def __init__(self, limit):
+            self.limit = limit
+
+    check_error(
+        """
+        NOT_A_PROGRAM: Limited is given without its arguments (missing a required argument: 'limit')
+          at test_handlers.py:*: return lambda: trace(program, name="p", key=("card",), inputs=inputs)
+          hint: .process(Limited(...)) with the arguments of its __init__
+          page: docs/errors/NOT_A_PROGRAM.md
+        """,
+        tracing(Limited),
+    )
+
+
+def test_something_else_than_a_program() -> None:
+    check_error(
+        """
+        NOT_A_PROGRAM: a function is not a state program
+          at test_handlers.py:*: return lambda: trace(program, name="p", key=("card",), inputs=inputs)
+          hint: derive it from hr.Program and give the class, or an instance where it has arguments
+          page: docs/errors/NOT_A_PROGRAM.md
+        """,
+        tracing(lambda row: row),
+    )
+
+
+@pytest.mark.parametrize("value", [Plain, Plain()])
+def test_a_class_or_an_instance(value: Any) -> None:
+    assert isinstance(tracing(value)(), Traced)
