@@ -16,8 +16,8 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from headrace.connectors.manifest import committed_files
-    from headrace.engine import Job, Run, Summary, Table, collect, job, show
+    from headrace.manifest import committed_files
+    from headrace.engine import Job, collect, job, show
     from headrace.errors import (
         CheckpointError,
         ConfigError,
@@ -38,6 +38,9 @@ if TYPE_CHECKING:
     from headrace.program import Output, Program, Timer, Value, elsewhen, emit, otherwise, when
     from headrace.program.row import Row
     from headrace.schema import days, hours, minutes, seconds
+    from headrace.spark.run import Run
+    from headrace.spark.summary import Summary
+    from headrace.table import Table
 
 __version__ = "0.1.0"
 
@@ -45,8 +48,8 @@ __version__ = "0.1.0"
 _PUBLIC = {
     name: module
     for module, names in {
-        "headrace.connectors.manifest": "committed_files",
-        "headrace.engine": "Job Run Summary Table collect job show",
+        "headrace.manifest": "committed_files",
+        "headrace.engine": "Job collect job show",
         "headrace.errors": "CheckpointError ConfigError ConnectorError HeadraceError PlanError ProgramError RunError SchemaError",
         "headrace.expr": "Column case col expr f lit struct",
         "headrace.jvm.session": "session",
@@ -58,6 +61,9 @@ _PUBLIC = {
         "headrace.program": "Output Program Timer Value elsewhen emit otherwise when",
         "headrace.program.row": "Row",
         "headrace.schema": "days hours minutes seconds",
+        "headrace.spark.run": "Run",
+        "headrace.spark.summary": "Summary",
+        "headrace.table": "Table",
     }.items()
     for name in names.split()
 }

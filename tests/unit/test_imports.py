@@ -14,6 +14,7 @@ SOURCE = Path(__file__).resolve().parents[2] / "src"
 # Lowest first. Packages of one row never import each other.
 ROWS: tuple[tuple[str, ...], ...] = (
     ("errors", "samples"),
+    ("manifest",),
     ("syntax",),
     ("schema",),
     ("expr",),

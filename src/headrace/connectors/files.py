@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 from urllib.request import url2pathname
 
 import headrace.ports as ports
-from headrace.connectors.manifest import CONTROL, Manifest, Owner, StagedFile, committed_files
+from headrace.manifest import CONTROL, Manifest, Owner, StagedFile, committed_files
 from headrace.errors import ConnectorError, here
 from headrace.ports.options import choice, flag, number, texts, wrong
 from headrace.schema import Struct, schema_of

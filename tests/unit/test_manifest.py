@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from headrace.connectors.manifest import Manifest, Owner, StagedFile, committed_files
+from headrace.manifest import Manifest, Owner, StagedFile, committed_files
 from tests.unit.errors import check_error
 
 OWNER = Owner("job", "alerts", "c1")

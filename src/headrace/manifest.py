@@ -6,9 +6,9 @@
       _headrace/00000000000000000003.json         the manifest of epoch 3
       _headrace/staging/3-0-17/...                files of an epoch that is not committed yet
 
-A commit writes the manifest atomically, then moves the epoch's files from the staging folder to their visible names. The move can be done again
-any number of times, so a crash between the two is mended by `Manifest.recover`. Readers skip names that begin with `_`, so nobody sees a
-staged file; a reader that must not see half of the newest epoch asks `committed_files`.
+A commit writes the manifest atomically, then moves the epoch's files from the staging folder to their visible names. The move can be done
+again any number of times, so a crash between the two is mended by `Manifest.recover`. Readers skip names that begin with `_`, so nobody sees
+a staged file; a reader that must not see half of the newest epoch asks `committed_files`.
 """
 
 from __future__ import annotations
