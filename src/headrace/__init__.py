@@ -16,8 +16,9 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from headrace.manifest import committed_files
-    from headrace.engine import Job, collect, job, show
+    from headrace.engine.collect import collect, show
+    from headrace.engine.job import Job, job
+    from headrace.engine.table import Table
     from headrace.errors import (
         CheckpointError,
         ConfigError,
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from headrace.expr import Column, case, col, expr, f, lit, struct
     from headrace.jvm.session import session
     from headrace.load import load
+    from headrace.manifest import committed_files
     from headrace.ops.read import read
     from headrace.ops.stream import Keyed, Stream
     from headrace.ops.write import Sink
@@ -40,7 +42,6 @@ if TYPE_CHECKING:
     from headrace.schema import days, hours, minutes, seconds
     from headrace.spark.run import Run
     from headrace.spark.summary import Summary
-    from headrace.table import Table
 
 __version__ = "0.1.0"
 
@@ -49,7 +50,9 @@ _PUBLIC = {
     name: module
     for module, names in {
         "headrace.manifest": "committed_files",
-        "headrace.engine": "Job collect job show",
+        "headrace.engine.collect": "collect show",
+        "headrace.engine.job": "Job job",
+        "headrace.engine.table": "Table",
         "headrace.errors": "CheckpointError ConfigError ConnectorError HeadraceError PlanError ProgramError RunError SchemaError",
         "headrace.expr": "Column case col expr f lit struct",
         "headrace.jvm.session": "session",
@@ -63,7 +66,6 @@ _PUBLIC = {
         "headrace.schema": "days hours minutes seconds",
         "headrace.spark.run": "Run",
         "headrace.spark.summary": "Summary",
-        "headrace.table": "Table",
     }.items()
     for name in names.split()
 }

@@ -7,8 +7,8 @@
       _headrace/staging/3-0-17/...                files of an epoch that is not committed yet
 
 A commit writes the manifest atomically, then moves the epoch's files from the staging folder to their visible names. The move can be done
-again any number of times, so a crash between the two is mended by `Manifest.recover`. Readers skip names that begin with `_`, so nobody sees
-a staged file; a reader that must not see half of the newest epoch asks `committed_files`.
+again as often as need be, so a crash between the two is mended by `Manifest.recover`. Readers skip names that begin with `_`, so nobody
+sees a staged file; a reader that must not see half of the newest epoch asks `committed_files`.
 """
 
 from __future__ import annotations
@@ -76,7 +76,8 @@ class Manifest:
             raise CheckpointError(
                 "FOLDER_OWNED",
                 f"{self.folder} holds the output of sink {found.sink} of job {found.job}, written from another checkpoint",
-                hint="write to another folder, go on from the checkpoint that wrote it, or start with fresh=True, which removes the files it wrote.",
+                hint="write to another folder, go on from the checkpoint that wrote it, or start with fresh=True, "
+                "which removes the files it wrote.",
             )
 
     def owner(self) -> Owner | None:

@@ -1,0 +1,46 @@
+# Written by tools/stubs.py from the connectors that come with headrace; a test compares.
+import os
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from headrace.ops.stream import Stream
+
+class Read:
+    """The sources: `hr.read.<connector>(..., name=None)`; `dir(hr.read)` lists them."""
+
+    def files(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        format: str,
+        schema: Any = None,
+        follow: bool = False,
+        by: str = "name",
+        files_per_epoch: int | None = None,
+        malformed: str = "dead_letter",
+        options: Mapping[str, Any] | None = None,
+        name: str | None = None,
+    ) -> Stream:
+        """Rows of files: one JSON object or CSV record a line, or Parquet. A path is a file, a folder (with those in it) or a pattern."""
+
+    def memory(
+        self,
+        rows: Iterable[Any],
+        schema: Any,
+        *,
+        name: str | None = None,
+    ) -> Stream:
+        """Rows given as tuples or dicts. Timestamps without a zone, and those given as text, are in the job's time zone."""
+
+    def rate(
+        self,
+        rows_per_second: int,
+        *,
+        name: str | None = None,
+    ) -> Stream:
+        """So many rows a second, without end: `timestamp` and `value`, which counts from 0."""
+
+    # A connector of another package.
+    def __getattr__(self, connector: str) -> Callable[..., Stream]: ...
+
+read: Read

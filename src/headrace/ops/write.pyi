@@ -1,0 +1,63 @@
+# Written by tools/stubs.py from the connectors that come with headrace; a test compares.
+import os
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from pyspark.sql import DataFrame
+
+from headrace.plan import Node
+
+class Sink:
+    """The end of a stream, to be given to `hr.job(name, *sinks)`; one that never is, warns."""
+
+    _node: Node
+    _connected: Any
+    def __init__(self, node: Node, connected: Any) -> None: ...
+    def _use(self) -> Node: ...
+    # What a connector shows beyond the trait: the rows of a memory sink.
+    def __getattr__(self, name: str) -> Any: ...
+
+class Write:
+    """The sinks that a stream can be written to: `stream.write.<connector>(..., name=None, mode=None)`."""
+
+    def __init__(self, node: Node) -> None: ...
+    def console(
+        self,
+        rows: int = 20,
+        *,
+        name: str | None = None,
+        mode: str | None = None,
+    ) -> Sink:
+        """A table of the newest rows in the terminal, at most `rows` of each epoch."""
+
+    def files(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        format: str,
+        partition_by: str | Sequence[str] = (),
+        options: Mapping[str, Any] | None = None,
+        name: str | None = None,
+        mode: str | None = None,
+    ) -> Sink:
+        """A folder of JSON, CSV or Parquet files that holds each row once, also after crashes."""
+
+    def foreach_batch(
+        self,
+        function: Callable[[DataFrame, int], object],
+        *,
+        name: str | None = None,
+        mode: str | None = None,
+    ) -> Sink:
+        """Calls `function(frame, epoch)` with the rows of each epoch that has some, as a Spark DataFrame."""
+
+    def memory(
+        self,
+        *,
+        name: str | None = None,
+        mode: str | None = None,
+    ) -> Sink:
+        """Rows kept in this process, in `.rows()` of the sink; after a restart in another process the earlier ones are gone."""
+
+    # A connector of another package.
+    def __getattr__(self, connector: str) -> Callable[..., Sink]: ...

@@ -1,0 +1,105 @@
+"""Writes the stubs that tell editors and type checkers what `hr.read` and `.write` take for the connectors that come with headrace.
+
+python tools/stubs.py           writes src/headrace/ops/read.pyi and write.pyi
+"""
+
+from __future__ import annotations
+
+import inspect
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+from types import ModuleType
+
+from headrace.ports.registry import connectors
+
+FOLDER = Path(__file__).resolve().parents[1] / "src" / "headrace" / "ops"
+NOTE = "# Written by tools/stubs.py from the connectors that come with headrace; a test compares."
+
+
+def built_in() -> list[tuple[str, ModuleType]]:
+    return [(name, entry.load()) for name, entry in connectors().items() if entry.value.startswith("headrace.connectors.")]
+
+
+def methods(kind: str, returns: str, more: tuple[str, ...]) -> str:
+    """A method for each connector that has a class of this kind."""
+    parts = []
+    for name, module in built_in():
+        cls = getattr(module, kind, None)
+        if cls is None:
+            continue
+        parameters = list(inspect.signature(cls.__init__).parameters.values())[1:]
+        shown = ["self", *(spelled(parameter) for parameter in parameters if parameter.kind is not parameter.KEYWORD_ONLY), "*"]
+        shown += [spelled(parameter) for parameter in parameters if parameter.kind is parameter.KEYWORD_ONLY] + list(more)
+        first = inspect.cleandoc(cls.__doc__ or name).split("\n\n")[0]
+        text = f"def {name}(\n" + "".join(f"    {part},\n" for part in shown) + f") -> {returns}:\n"
+        parts.append(text + textwrap.indent(f'"""{first}"""\n', "    "))
+    return textwrap.indent("\n".join(parts), "    ")
+
+
+def spelled(parameter: inspect.Parameter) -> str:
+    default = "" if parameter.default is parameter.empty else f" = {parameter.default!r}"
+    return f"{parameter.name}: {parameter.annotation}{default}"
+
+
+def formatted(text: str) -> str:
+    """As ruff would have it, so that a check of the tree's format passes."""
+    command = [sys.executable, "-m", "ruff", "format", "--stdin-filename", "stub.pyi", "-"]
+    return subprocess.run(command, input=text, capture_output=True, text=True, check=True, cwd=FOLDER).stdout
+
+
+def read() -> str:
+    return f'''{NOTE}
+import os
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from headrace.ops.stream import Stream
+
+class Read:
+    """The sources: `hr.read.<connector>(..., name=None)`; `dir(hr.read)` lists them."""
+
+{methods("Source", "Stream", ("name: str | None = None",))}
+    # A connector of another package.
+    def __getattr__(self, connector: str) -> Callable[..., Stream]: ...
+
+read: Read
+'''
+
+
+def write() -> str:
+    return f'''{NOTE}
+import os
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from pyspark.sql import DataFrame
+
+from headrace.plan import Node
+
+class Sink:
+    """The end of a stream, to be given to `hr.job(name, *sinks)`; one that never is, warns."""
+
+    _node: Node
+    _connected: Any
+    def __init__(self, node: Node, connected: Any) -> None: ...
+    def _use(self) -> Node: ...
+    # What a connector shows beyond the trait: the rows of a memory sink.
+    def __getattr__(self, name: str) -> Any: ...
+
+class Write:
+    """The sinks that a stream can be written to: `stream.write.<connector>(..., name=None, mode=None)`."""
+
+    def __init__(self, node: Node) -> None: ...
+{methods("Sink", "Sink", ("name: str | None = None", "mode: str | None = None"))}
+    # A connector of another package.
+    def __getattr__(self, connector: str) -> Callable[..., Sink]: ...
+'''.replace("Function", "Callable[[DataFrame, int], object]")
+
+
+STUBS = {"read.pyi": read, "write.pyi": write}
+
+if __name__ == "__main__":
+    for name, made in STUBS.items():
+        (FOLDER / name).write_text(formatted(made()), encoding="utf-8")
