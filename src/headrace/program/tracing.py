@@ -44,7 +44,7 @@ def trace(program: type[Program] | Program, *, name: str, key: tuple[str, ...], 
             kind = "timer" if on in timers else "late" if on == LATE else "input"
             of = None if kind == "timer" else EVENT if kind == "late" else on
             body = _run(handlers[on], Recording(frame, f"on_{on}", of, inputs[of] if of is not None else ()))
-            traced.append(TracedHandler(EVENT if kind == "late" else on, kind, body))
+            traced.append(TracedHandler(on, kind, body))
     return Traced(
         tuple(cell.traced(attribute) for attribute, cell in cells.items()), tuple(traced), tuple(_outputs(title, outputs, frame, instance))
     )

@@ -292,7 +292,7 @@ def test_inputs_late_rows_and_timers() -> None:
 
     found = traced(Joined, key=("origin",), inputs={"event": ("origin", "at"), "weather": ("origin", "temp"), "aircraft": ("origin",)})
     assert [(handler.on, handler.kind) for handler in found.handlers] == [
-        *(("event", "input"), ("aircraft", "input"), ("weather", "input"), ("event", "late"), ("second", "timer"), ("first", "timer"))
+        *(("event", "input"), ("aircraft", "input"), ("weather", "input"), ("late", "late"), ("second", "timer"), ("first", "timer"))
     ]
     assert [cell.name for cell in found.cells] == ["temp", "second", "first"]
     assert found.cells[2].was == "zeroth"
