@@ -33,7 +33,7 @@ KEY_ENTRY = "headrace/kernel.key"
 
 # Part of the key: a change of what is done below must not meet jars that were built before it.
 _FORMAT = "1"
-_FLAGS = ("-nowarn", "-opt:l:method")
+_FLAGS = ("-nowarn",)
 
 
 @dataclass(frozen=True)
@@ -125,6 +125,7 @@ def _compile(java: Java, source: Path, target: Path) -> str | None:
         "-Xss8m",  # the compiler recurses deeply
         "-Xmx1g",
         "-XX:+UseSerialGC",
+        "-XX:TieredStopAtLevel=1",  # half the time: the compiler is over before the better code would pay
         "-XX:-UsePerfData",
         "-Dfile.encoding=UTF-8",
         "-cp",
