@@ -1,70 +1,42 @@
-"""State and time: what an operator keeps, for how long, and how long it waits."""
+"""State: whether what a program keeps for a key is ever given back."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from typing import Any
 
-from headrace.ops import Program, Source
-from headrace.plan import Fact, Plan, fact, order
-from headrace.schema import shown
+from headrace.ops import Program
+from headrace.plan import Fact, Plan, fact
 
 
 @fact("state")
 def state(plan: Plan) -> Mapping[str, Fact]:
-    """What each operator keeps. Cells live until they are cleared; held rows until the watermark has passed them."""
-    found: dict[str, Fact] = {}
-    for name, node in plan.nodes.items():
-        if isinstance(node, Program):
-            cells = [f"{cell.name} {cell.type}" if cell.kind != "timer" else f"{cell.name} timer" for cell in node.traced.cells]
-            per = "one row" if not node.keys[0] else "one row per key"
-            if not cells:
-                text = "no cells" + (", held rows only" if node.order == "time" else "")
-            elif _cleared(node):
-                text = f"{per} while a cell is set ({', '.join(cells)})"
-            else:
-                text = f"{per}, which is never cleared: it grows with the number of keys ({', '.join(cells)})"
-            found[name] = Fact({"cells": cells, "cleared": not cells or _cleared(node)}, text)
-    return found
+    """For each program, which cells it has and which of them some handler clears."""
+    return {name: _state(node) for name, node in plan.nodes.items() if isinstance(node, Program)}
 
 
-def _cleared(node: Program) -> bool:
-    """Whether every value cell is cleared somewhere; timers end by themselves."""
-    values = {cell.name for cell in node.traced.cells if cell.kind != "timer"}
-    return values <= {cell for handler in node.traced.handlers for cell in _clears(handler.to_json()["body"])}
+def _state(node: Program) -> Fact:
+    cells = [cell for cell in node.traced.cells if cell.kind != "timer"]
+    keys = [name for name, _ in node.keys[0]]
+    of = f"a key of {', '.join(keys)}" if keys else "the whole stream"
+    held = " and the rows that wait for the watermark" if node.order == "time" else ""
+    if not cells:
+        return Fact("bounded", f"bounded: nothing for {of} but pending timers{held}")
+    cleared = {name for handler in node.traced.to_json()["handlers"] for name in _cleared(handler["body"])}
+    kept = ", ".join(cell.name for cell in cells if cell.name not in cleared)
+    names = ", ".join(cell.name for cell in cells)
+    if kept and keys:
+        return Fact("grows with keys", f"grows with the number of keys: {kept} is kept for {of} and never cleared")
+    if kept:
+        return Fact("bounded", f"bounded: {names}, once{held}")
+    return Fact("given back", f"given back when the program clears it: {names} for {of}{held}")
 
 
-def _clears(body: list[dict[str, object]]) -> set[str]:
-    found: set[str] = set()
+def _cleared(body: Iterable[Mapping[str, Any]]) -> Iterable[str]:
+    """The cells that statements clear, also inside a `when`."""
     for statement in body:
-        if statement["do"] == "clear" or (statement["do"] == "set" and str(statement["value"]).upper() == "NULL"):
-            found.add(str(statement["cell"]))
-        branches = statement.get("branches")
-        if isinstance(branches, list):
-            for _, inner in branches:
-                found |= _clears(inner)
-    return found
-
-
-@fact("time")
-def time(plan: Plan) -> Mapping[str, Fact]:
-    """In which order an operator takes its rows, what that costs, and on what its result depends."""
-    found: dict[str, Fact] = {}
-    for name, node in plan.nodes.items():
-        if not isinstance(node, Program):
-            continue
-        delays = [before.watermark.delay_ms for before in order([node]) if isinstance(before, Source) and before.watermark is not None]
-        if node.order == "time":
-            text = f"rows in event time, each held until the watermark passes it: {shown(max(delays, default=0))} behind the newest"
-        elif node.clock == "processing":
-            text = "rows as they come, timers by the clock of the machine: the result is not repeatable"
-        else:
-            text = "rows as they come" + (", event timers at the end of the epoch" if node.clock == "event" else "")
-            text += ": the result depends on the order of arrival"
-        found[name] = Fact({"order": node.order, "clock": node.clock}, text)
-    return found
-
-
-@fact("changes")
-def changes(plan: Plan) -> Mapping[str, Fact]:
-    """Whether rows are only added, or taken back as well. Every verb there is adds only."""
-    return {name: Fact("append", "append: rows are only added") for name, node in plan.nodes.items() if isinstance(node, Source | Program)}
+        if statement["do"] == "clear" or (statement["do"] == "set" and statement["value"].upper() == "NULL"):
+            yield statement["cell"]
+        elif statement["do"] == "when":
+            for _, inner in statement["branches"]:
+                yield from _cleared(inner)

@@ -1,0 +1,130 @@
+"""What Spark finds wrong with a text, in our codes and words: no Java class, no stack trace, no SQL of ours that the user never wrote."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from difflib import get_close_matches
+from typing import Any
+
+from headrace.errors import HeadraceError, Site
+
+
+@dataclass(frozen=True)
+class Fault:
+    """One finding of the type check: the node, the user's line, Spark's condition and what it says of it."""
+
+    node: str
+    site: Site | None
+    condition: str
+    message: str
+    parameters: Mapping[str, str]
+    text: str
+    columns: tuple[str, ...]
+
+    @classmethod
+    def from_json(cls, value: Mapping[str, Any], site: Site | None, columns: tuple[str, ...]) -> Fault:
+        return cls(value["node"], site, value["class"], value["message"], value["parameters"], value["text"], columns)
+
+
+Words = tuple[str, str, str | None]
+
+
+def error_of(fault: Fault) -> HeadraceError:
+    """The error that a user sees."""
+    for condition, say in _WORDS.items():
+        if fault.condition == condition or fault.condition.startswith(condition + "."):
+            code, message, hint = say(fault)
+            break
+    else:
+        code, message, hint = "BAD_EXPRESSION", f"{fault.node}: {_plain(fault.message)}{_in(fault)}", None
+    return HeadraceError(code, message, hint=hint, site=fault.site)
+
+
+def _in(fault: Fault) -> str:
+    return f", in `{fault.text}`" if fault.text else ""
+
+
+def _plain(message: str) -> str:
+    """Spark's sentence without its class, SQLSTATE and picture of the text."""
+    message = re.sub(r"^\[[A-Z_.0-9]+\]\s*", "", message.strip())
+    message = re.split(r"\s*(?:== SQL|== DataFrame|SQLSTATE:)", message)[0]
+    return re.sub(r"\s*\n\s*", " ", message).strip().rstrip(".;")
+
+
+def _bare(name: str) -> str:
+    return name.replace("`", "")
+
+
+def _unknown_column(fault: Fault) -> Words:
+    name = _bare(fault.parameters.get("objectName", fault.parameters.get("fieldName", "")))
+    near = get_close_matches(name.rpartition(".")[2].lower(), [column.lower() for column in fault.columns], 1)
+    meant = next((column for column in fault.columns if near and column.lower() == near[0]), None)
+    hint = f"did you mean `{meant}`? " if meant else ""
+    return "UNKNOWN_COLUMN", f"{fault.node}: no column `{name}`{_in(fault)}", hint + f"there are: {', '.join(fault.columns)}" if fault.columns else None
+
+
+def _unknown_field(fault: Fault) -> Words:
+    name, fields = _bare(fault.parameters.get("fieldName", "")), _bare(fault.parameters.get("fields", ""))
+    return "UNKNOWN_COLUMN", f"{fault.node}: no field `{name}`{_in(fault)}", f"there are: {fields}" if fields else None
+
+
+def _unknown_function(fault: Fault) -> Words:
+    name = _bare(fault.parameters.get("routineName", ""))
+    return "UNKNOWN_FUNCTION", f"{fault.node}: Spark has no function `{name}`{_in(fault)}", "see the list of built-in functions of Spark SQL"
+
+
+def _bad_syntax(fault: Fault) -> Words:
+    near = fault.parameters.get("error", "")
+    where = f" at {near}" if near else ""
+    return "BAD_SYNTAX", f"{fault.node}: Spark cannot read `{fault.text}`{where}", "a text is one Spark SQL expression"
+
+
+def _wrong_type(fault: Fault) -> Words:
+    return "WRONG_TYPE", f"{fault.node}: {_plain(fault.message)}{_in(fault)}", None
+
+
+def _wrong_arguments(fault: Fault) -> Words:
+    given, wanted = fault.parameters.get("actualNum", "?"), fault.parameters.get("expectedNum", "?")
+    name = _bare(fault.parameters.get("functionName", "the function"))
+    return "WRONG_TYPE", f"{fault.node}: `{name}` takes {wanted} arguments and gets {given}{_in(fault)}", None
+
+
+def _says(code: str, hint: str | None = None) -> Callable[[Fault], Words]:
+    return lambda fault: (code, f"{fault.node}: {_plain(fault.message)}{_in(fault)}", hint)
+
+
+_PER_ROW = "an expression gives one value for each row; aggregates, windows, generators and queries have verbs of their own"
+
+# Spark's conditions and those of the kernel's check; what is not listed keeps Spark's own sentence.
+_WORDS: Mapping[str, Callable[[Fault], Words]] = {
+    "UNRESOLVED_COLUMN": _unknown_column,
+    "UNRESOLVED_FIELD": _unknown_column,
+    "FIELD_NOT_FOUND": _unknown_field,
+    "UNRESOLVED_ROUTINE": _unknown_function,
+    "PARSE_SYNTAX_ERROR": _bad_syntax,
+    "PARSE_EMPTY_STATEMENT": _bad_syntax,
+    "INVALID_SQL_SYNTAX": _says("BAD_SYNTAX"),
+    "DATATYPE_MISMATCH": _wrong_type,
+    "WRONG_NUM_ARGS": _wrong_arguments,
+    "INVALID_EXTRACT_BASE_FIELD_TYPE": _wrong_type,
+    "INCOMPATIBLE_COLUMN_TYPE": _wrong_type,
+    "NUM_COLUMNS_MISMATCH": _wrong_type,
+    "NOT_BOOLEAN": _wrong_type,
+    "NOT_A_TIMESTAMP": _wrong_type,
+    "KEY_TYPE": _wrong_type,
+    "CELL_TYPE": _wrong_type,
+    "EMIT_TYPES_DIFFER": _says("WRONG_TYPE", "cast one of them, so that the column has one type"),
+    "EMIT_NAMES_DIFFER": _says("EMIT_DIFFERS", "all rows of one output have the same columns in the same order"),
+    "KEYS_DIFFER": _says("KEYS_DIFFER", "the inputs of a program are keyed by the same number of columns, of types that fit"),
+    "COLUMN_ALREADY_EXISTS": _says("COLUMN_TWICE", "give one of them another name"),
+    "WATERMARK_COLUMN_MISSING": _says("UNKNOWN_COLUMN"),
+    "TIME_COLUMN_MISSING": _says("UNKNOWN_COLUMN", "time= names a column that the program emits"),
+    "AGGREGATE_IN_ROW_EXPRESSION": _says("NOT_PER_ROW", _PER_ROW),
+    "WINDOW_IN_ROW_EXPRESSION": _says("NOT_PER_ROW", _PER_ROW),
+    "GENERATOR_IN_ROW_EXPRESSION": _says("NOT_PER_ROW", _PER_ROW),
+    "SUBQUERY_IN_ROW_EXPRESSION": _says("NOT_PER_ROW", _PER_ROW),
+    "NOT_A_ROW_EXPRESSION": _says("NOT_PER_ROW", _PER_ROW),
+    "NOT_A_GENERATOR": _says("WRONG_TYPE", "explode takes an array or a map"),
+}

@@ -1,0 +1,154 @@
+"""Schemas: the columns and types of every node, found by Spark in one pass over the plan, and every error in its texts."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from headrace.analysis.faults import Fault, error_of
+from headrace.errors import HeadraceError, Site
+from headrace.jvm.session import jvm, session
+from headrace.ops import OutputOf, Program, Sink, Source, Union
+from headrace.plan import Fact, Node, Plan, fact, steps
+from headrace.schema import Struct, parse_schema
+
+Json = dict[str, Any]
+
+# Settings that change what a text means. A plan stores them, and they win over the session's.
+MEANING: Mapping[str, str] = {
+    "spark.sql.ansi.enabled": "true",
+    "spark.sql.session.timeZone": "UTC",
+    "spark.sql.timestampType": "TIMESTAMP_LTZ",
+    "spark.sql.caseSensitive": "false",
+}
+
+
+@dataclass(frozen=True)
+class Schemas:
+    """What the check found: the schema of each node, of each further output of an operator, and the key of each operator."""
+
+    of: Mapping[str, Struct]
+    outputs: Mapping[tuple[str, str], Struct]
+    keys: Mapping[str, Struct]
+
+    def output(self, node: str, output: str) -> Struct:
+        return self.of[node] if output == "main" else self.outputs[node, output]
+
+
+_last: tuple[str, Schemas] | None = None
+
+
+def check(plan: Plan) -> Schemas:
+    """The schemas of a plan; raises all errors in its texts as one. Starts the session."""
+    global _last
+    if _last is not None and _last[0] == plan.fingerprint:
+        return _last[1]
+    spark = session()
+    request = json.dumps({"settings": {**MEANING, **plan.settings}, "nodes": [asked for node in plan.nodes.values() if (asked := _asked(node))]})
+    answer = json.loads(jvm(spark).headrace.check.Check.check(spark._jsparkSession, request))
+    if answer["errors"]:
+        raise _all([_error(plan, error, answer["schemas"]) for error in answer["errors"]])
+    found = _schemas(plan, answer)
+    _last = (plan.fingerprint, found)
+    return found
+
+
+@fact("schema")
+def schema_fact(plan: Plan) -> Mapping[str, Fact]:
+    """The schema of each node, as DDL."""
+    return {name: Fact(schema.ddl, schema.ddl) for name, schema in check(plan).of.items()}
+
+
+def operator(node: Program) -> Json:
+    """A program as the check and the kernel read it, without numbers, types and routes."""
+    traced = node.traced.to_json()
+    # The tracer names a late handler by its input, the kernel by the output where such rows go without it.
+    handlers = [{**handler, "on": _late(handler["on"])} if handler["kind"] == "late" else handler for handler in traced["handlers"]]
+    return {
+        "name": node.name,
+        "site": _text(node.site),
+        "kind": "program",
+        "order": node.order,
+        "clock": node.clock,
+        "inputs": [
+            {"name": name, "side": side, "from": stream.name, "key": [list(item) for item in key]}
+            for side, (name, stream, key) in enumerate(zip(node.names, node.streams, node.keys, strict=True))
+        ],
+        "cells": traced["cells"],
+        "handlers": handlers,
+        "outputs": [{"name": output, "time": node.output_time(output)} for output in node.outputs],
+    }
+
+
+def _late(on: str) -> str:
+    return {"event": "late", "late": "late"}.get(on, on if on.startswith("late_") else f"late_{on}")
+
+
+def _asked(node: Node) -> Json | None:
+    """What is asked about a node; nothing about one whose schema is another's."""
+    if isinstance(node, Source):
+        mark = None if node.watermark is None else node.watermark.column
+        return {"id": node.name, "site": _text(node.site), "schema": node.schema, "watermark": mark}
+    if isinstance(node, Union):
+        return {"id": node.name, "site": _text(node.site), "union": [_feeding(branch) for branch in node.branches]}
+    if isinstance(node, Program):
+        asked = operator(node)
+        for one, stream in zip(asked["inputs"], node.streams, strict=True):
+            one["from"] = _feeding(stream)
+        return {"id": node.name, "operator": asked}
+    if isinstance(node, OutputOf):
+        if isinstance(node.input, Program):
+            return None
+        # the dead letters of a source have one fixed schema
+        return {"id": node.name, "schema": DEAD}
+    if isinstance(node, Sink):
+        return None
+    return {
+        "id": node.name,
+        "site": _text(node.site),
+        "input": _feeding(node.inputs[0]),
+        "steps": [step.to_json(str(node.name)) for step in steps(node)],
+    }
+
+
+DEAD = "node string, reason string, file string, position bigint, raw string"
+
+
+def _feeding(node: Node) -> str:
+    """The id under which the check knows the rows of a node."""
+    if isinstance(node, OutputOf) and isinstance(node.input, Program):
+        return str(node.input.name) if node.output == "main" else f"{node.input.name}#{node.output}"
+    return str(node.name)
+
+
+def _schemas(plan: Plan, answer: Mapping[str, Any]) -> Schemas:
+    read = {name: parse_schema(ddl) if ddl else Struct(()) for name, ddl in answer["schemas"].items()}
+    found: dict[str, Struct] = {}
+    for name, node in plan.nodes.items():
+        found[name] = read[_feeding(node.input if isinstance(node, Sink) else node)]
+    outputs = {(node, output): schema for (node, mark, output), schema in ((name.partition("#"), schema) for name, schema in read.items()) if mark}
+    keys = {name: parse_schema(ddl) if ddl else Struct(()) for name, ddl in answer["keys"].items()}
+    return Schemas(found, outputs, keys)
+
+
+def _error(plan: Plan, error: Mapping[str, Any], schemas: Mapping[str, str]) -> HeadraceError:
+    node = plan.nodes.get(error["node"])
+    site = Site.parse(error["site"]) if error["site"] else None
+    if node is not None and node.site is not None and (site is None or str(node.site) == str(site)):
+        site = node.site
+    columns: tuple[str, ...] = ()
+    if node is not None and not isinstance(node, Program) and node.inputs:
+        ddl = schemas.get(_feeding(node.inputs[0]))
+        columns = parse_schema(ddl).names if ddl else ()
+    return error_of(Fault.from_json(error, site, columns))
+
+
+def _all(errors: list[HeadraceError]) -> HeadraceError:
+    first, *rest = errors
+    return HeadraceError(first.code, first.message, hint=first.hint, site=first.site, also=rest) if rest else first
+
+
+def _text(site: Site | None) -> str | None:
+    return None if site is None else str(site)
