@@ -12,7 +12,7 @@ import headrace.sink.{Committer, Sink}
 import headrace.source.Control
 import org.apache.spark.sql.{classic, DataFrame, SparkSession}
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
-import org.apache.spark.sql.headrace.{Inside, ManualTime}
+import org.apache.spark.sql.headrace.{Inside, KeySortStrategy, ManualTime}
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.streaming.Trigger
 
@@ -53,7 +53,7 @@ object Kernel {
       checkpoint: String,
       trigger: String,
       manualClock: Boolean): Run = {
-    own.experimental.extraStrategies = StageStrategy +: own.experimental.extraStrategies
+    own.experimental.extraStrategies = StageStrategy +: KeySortStrategy +: own.experimental.extraStrategies
     Chain.check(own, checkpoint, doc.levels.size)
     val control = UUID.randomUUID.toString
     Control.create(control)

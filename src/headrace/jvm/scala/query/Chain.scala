@@ -8,7 +8,7 @@ import org.apache.spark.sql.{classic, DataFrame}
 import org.apache.spark.sql.execution.{SortExec, SparkPlan}
 import org.apache.spark.sql.execution.exchange.Exchange
 import org.apache.spark.sql.execution.streaming.operators.stateful.transformwithstate.TransformWithStateExec
-import org.apache.spark.sql.headrace.Inside
+import org.apache.spark.sql.headrace.{Inside, KeySortExec}
 
 /** What must hold of the chain of levels before a query may run: in the plan, and in the checkpoint it goes on from. */
 private[headrace] object Chain {
@@ -22,7 +22,7 @@ private[headrace] object Chain {
     found.foreach { level =>
       val between = untilNext(level.child)
       if (between.count(_.isInstanceOf[Exchange]) != 1) broken("not one exchange in front of a level")
-      if (between.count(_.isInstanceOf[SortExec]) != 1) broken("not one sort in front of a level")
+      if (between.count(_.isInstanceOf[KeySortExec]) != 1 || between.exists(_.isInstanceOf[SortExec])) broken("not one sort in front of a level")
     }
     if (levels == 0 && plan.exists(_.isInstanceOf[Exchange])) broken("an exchange without a level")
   }

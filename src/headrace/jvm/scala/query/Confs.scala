@@ -24,6 +24,8 @@ private[headrace] object Confs {
     "spark.sql.streaming.stateStore.providerClass" -> "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider",
     "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled" -> "true",
     "spark.sql.streaming.stateStore.checkpointFormatVersion" -> "2",
+    // The code generated for a union copies every row that passes; tagged rows are in their final form.
+    "spark.sql.codegen.wholeStage.union.enabled" -> "false",
     // Sources by name from the first epoch on: neither can be switched on later.
     "spark.sql.streaming.queryEvolution.enableSourceEvolution" -> "true",
     "spark.sql.streaming.offsetLog.formatVersion" -> "2"

@@ -9,7 +9,7 @@ import org.apache.spark.sql.catalyst.expressions.{Attribute, AttributeReference,
 import org.apache.spark.sql.catalyst.plans.logical.{LocalRelation, LogicalPlan, TransformWithState, Union}
 import org.apache.spark.sql.catalyst.types.DataTypeUtils.toAttributes
 import org.apache.spark.sql.{classic, Column, Encoders}
-import org.apache.spark.sql.headrace.Inside
+import org.apache.spark.sql.headrace.{Inside, KeySort}
 import org.apache.spark.sql.streaming.{OutputMode, StatefulProcessor, TimeMode}
 import org.apache.spark.sql.types.ObjectType
 
@@ -30,7 +30,7 @@ final class Frames(session: classic.SparkSession, carried: Carried) {
 
   /** One exchange, one sort, one stateful operator. The number of partitions is the session's, which a restart takes from the checkpoint. */
   def level(number: Int, ops: Set[Int], clock: String, from: LogicalPlan): LogicalPlan = {
-    val sorted = analysed(frame(from).repartition(new Column(Frames.key)).sortWithinPartitions(Frames.key, Frames.order))
+    val sorted = KeySort(analysed(frame(from).repartition(new Column(Frames.key))))
     val key = sorted.output(Wire.Key)
     val keys = encoderFor(Encoders.BINARY)
     val mode = clock match {
@@ -65,7 +65,6 @@ final class Frames(session: classic.SparkSession, carried: Carried) {
 
 private object Frames {
   val key: String = Wire.schema(Wire.Key).name
-  val order: String = Wire.schema(Wire.Ord).name
   val time: String = Wire.schema(Wire.Time).name
 
   /** The consumer of control rows: nobody. */
