@@ -1,0 +1,333 @@
+"""Errors of connectors: options, paths, rows and functions."""
+
+from __future__ import annotations
+
+import os
+from importlib.metadata import EntryPoint
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+
+import headrace as hr
+from headrace import ports
+from headrace.connectors import files, foreach_batch, memory
+from headrace.ports import registry
+from headrace.schema import parse_schema
+from tests.unit.errors import check_error
+
+SCHEMA = "card string, amount int"
+charges = hr.read.memory([], SCHEMA, name="charges")
+
+
+def context(folder: Path) -> ports.SinkContext:
+    return ports.SinkContext("job", "sink", parse_schema(SCHEMA), cast(Any, None), folder / "checkpoint", "c1")
+
+
+def test_unknown_connector() -> None:
+    check_error(
+        """
+        UNKNOWN_CONNECTOR: there is no connector `file`
+          at test_connectors.py:*: lambda: hr.read.file("charges/"),
+          hint: did you mean `files`? Installed are: console, files, foreach_batch, memory, rate
+          page: docs/errors/UNKNOWN_CONNECTOR.md
+        """,
+        lambda: hr.read.file("charges/"),
+    )
+
+
+def test_connector_that_only_writes() -> None:
+    check_error(
+        """
+        UNKNOWN_CONNECTOR: console can only be written
+          at test_connectors.py:*: lambda: hr.read.console(),
+          hint: hr.read has: files, memory, rate
+          page: docs/errors/UNKNOWN_CONNECTOR.md
+        """,
+        lambda: hr.read.console(),
+    )
+
+
+def test_connector_that_only_reads() -> None:
+    check_error(
+        """
+        UNKNOWN_CONNECTOR: rate can only be read
+          at test_connectors.py:*: lambda: charges.write.rate(),
+          hint: .write has: console, files, foreach_batch, memory
+          page: docs/errors/UNKNOWN_CONNECTOR.md
+        """,
+        lambda: charges.write.rate(),
+    )
+
+
+def test_broken_connector(monkeypatch: pytest.MonkeyPatch) -> None:
+    broken = {"lake": EntryPoint("lake", "no_such_package_of_lakes", registry.GROUP)}
+    monkeypatch.setattr(registry, "connectors", lambda: broken)
+    check_error(
+        """
+        CONNECTOR_BROKEN: the connector `lake` cannot be loaded from no_such_package_of_lakes: No module named 'no_such_package_of_lakes'
+          at test_connectors.py:*: lambda: hr.read.lake("charges/"),
+          hint: install what it needs; its package's documentation says what
+          page: docs/errors/CONNECTOR_BROKEN.md
+        """,
+        lambda: hr.read.lake("charges/"),
+    )
+
+
+def test_unknown_option() -> None:
+    check_error(
+        """
+        BAD_OPTION: read.files has no option `fmt`
+          at test_connectors.py:*: lambda: hr.read.files("charges/", fmt="json"),  # type: ignore[call-arg]
+          hint: did you mean `format`? read.files takes: path, format, schema, follow, by, files_per_epoch, malformed, options, name
+          page: docs/errors/BAD_OPTION.md
+        """,
+        lambda: hr.read.files("charges/", fmt="json"),  # type: ignore[call-arg]
+    )
+
+
+def test_missing_option() -> None:
+    check_error(
+        """
+        BAD_OPTION: read.files: missing a required argument: 'format'
+          at test_connectors.py:*: lambda: hr.read.files("charges/"),  # type: ignore[call-arg]
+          hint: it needs: path, format
+          page: docs/errors/BAD_OPTION.md
+        """,
+        lambda: hr.read.files("charges/"),  # type: ignore[call-arg]
+    )
+
+
+def test_option_of_another_value() -> None:
+    check_error(
+        """
+        BAD_OPTION: read.files: format cannot be 'jsonl'
+          at test_connectors.py:*: lambda: hr.read.files("charges/", format="jsonl", schema=SCHEMA),
+          hint: did you mean 'json'? It is one of: json, csv, parquet
+          page: docs/errors/BAD_OPTION.md
+        """,
+        lambda: hr.read.files("charges/", format="jsonl", schema=SCHEMA),
+    )
+
+
+def test_option_that_is_ours() -> None:
+    check_error(
+        """
+        BAD_OPTION: read.files: `mode` cannot be among the options
+          at test_connectors.py:*: lambda: hr.read.files("charges/", format="json", schema=SCHEMA, options={"mode": "PERMISSIVE"}),
+          hint: rows are one a line; malformed="dead_letter" or "fail" says what becomes of bad ones
+          page: docs/errors/BAD_OPTION.md
+        """,
+        lambda: hr.read.files("charges/", format="json", schema=SCHEMA, options={"mode": "PERMISSIVE"}),
+    )
+
+
+def test_number() -> None:
+    check_error(
+        """
+        BAD_OPTION: read.rate: rows_per_second cannot be 0
+          at test_connectors.py:*: lambda: hr.read.rate(0),
+          hint: it is a whole number from 1 on
+          page: docs/errors/BAD_OPTION.md
+        """,
+        lambda: hr.read.rate(0),
+    )
+
+
+def test_partition_by() -> None:
+    check_error(
+        """
+        BAD_OPTION: write.files: partition_by names `day`, which is no column
+          at test_connectors.py:*: lambda: charges.write.files("out", format="json", partition_by="day"),
+          hint: the stream has: card, amount
+          page: docs/errors/BAD_OPTION.md
+        """,
+        lambda: charges.write.files("out", format="json", partition_by="day"),
+    )
+
+
+def test_sink_elsewhere() -> None:
+    check_error(
+        """
+        BAD_OPTION: write.files writes to folders of this file system, not to s3://bucket/out
+          at test_connectors.py:*: lambda: charges.write.files("s3://bucket/out", format="json"),
+          hint: write to a local or mounted folder, or use foreach_batch for other stores
+          page: docs/errors/BAD_OPTION.md
+        """,
+        lambda: charges.write.files("s3://bucket/out", format="json"),
+    )
+
+
+def test_mode() -> None:
+    check_error(
+        """
+        BAD_OPTION: write.memory: mode cannot be 'overwrite'
+          at test_connectors.py:*: lambda: charges.write.memory(mode="overwrite"),
+          hint: it is one of: append, upsert, changes
+          page: docs/errors/BAD_OPTION.md
+        """,
+        lambda: charges.write.memory(mode="overwrite"),
+    )
+
+
+def test_path_missing(tmp_path: Path) -> None:
+    (tmp_path / "charges").mkdir()
+    source = files.Source(tmp_path / "chrages", format="json", schema=SCHEMA)
+    check_error(
+        """
+        PATH_MISSING: there is no file or folder <folder>/chrages
+          at test_connectors.py:*: lambda: source.check(),
+          hint: it was looked for at <folder>/chrages; beside it are: charges
+          page: docs/errors/PATH_MISSING.md
+        """,
+        lambda: source.check(),
+        hide={str(tmp_path): "<folder>"},
+    )
+
+
+def test_path_empty(tmp_path: Path) -> None:
+    (tmp_path / "_hidden.json").write_text("{}")
+    source = files.Source(tmp_path, format="json", schema=SCHEMA)
+    check_error(
+        """
+        PATH_EMPTY: there is nothing to read in <folder>: the folder has no files
+          at test_connectors.py:*: lambda: source.check(),
+          hint: put files there first, or wait for them with follow=True
+          page: docs/errors/PATH_EMPTY.md
+        """,
+        lambda: source.check(),
+        hide={str(tmp_path): "<folder>"},
+    )
+
+
+def test_pattern_without_files(tmp_path: Path) -> None:
+    source = files.Source(tmp_path / "*.json", format="json", schema=SCHEMA)
+    check_error(
+        """
+        PATH_EMPTY: there is nothing to read in <folder>/*.json: no file fits the pattern
+          at test_connectors.py:*: lambda: source.check(),
+          hint: put files there first, or wait for them with follow=True
+          page: docs/errors/PATH_EMPTY.md
+        """,
+        lambda: source.check(),
+        hide={str(tmp_path): "<folder>"},
+    )
+
+
+def test_partition_folders(tmp_path: Path) -> None:
+    (tmp_path / "card=a").mkdir()
+    (tmp_path / "card=a" / "part.json").write_text('{"amount": 1}')
+    source = files.Source(tmp_path, format="json", schema=SCHEMA)
+    check_error(
+        """
+        PARTITION_FOLDERS: <folder> has folders card=..., and JSON and CSV files are read without the columns in their folders' names
+          at test_connectors.py:*: lambda: source.check(),
+          hint: read Parquet, or leave the column out of the schema
+          page: docs/errors/PARTITION_FOLDERS.md
+        """,
+        lambda: source.check(),
+        hide={str(tmp_path): "<folder>"},
+    )
+
+
+def test_not_a_folder(tmp_path: Path) -> None:
+    (tmp_path / "out.json").write_text("{}")
+    check_error(
+        """
+        NOT_A_FOLDER: <folder>/out.json is a file, and a files sink writes into a folder
+          at test_connectors.py:*: lambda: charges.write.files(tmp_path / "out.json", format="json"),
+          hint: name a folder
+          page: docs/errors/NOT_A_FOLDER.md
+        """,
+        lambda: charges.write.files(tmp_path / "out.json", format="json"),
+        hide={str(tmp_path): "<folder>"},
+    )
+
+
+def test_folder_not_writable(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object, **__: object) -> None:
+        raise PermissionError(13, "Permission denied")
+
+    sink = files.Sink(tmp_path / "out", format="json")
+    if os.geteuid() == 0:  # for root no folder is closed
+        monkeypatch.setattr(Path, "mkdir", refuse)
+    else:
+        tmp_path.chmod(0o500)
+    check_error(
+        """
+        FOLDER_NOT_WRITABLE: <folder>/out cannot be written: Permission denied
+          hint: choose a folder that this user may write, or make room on its disk
+          page: docs/errors/FOLDER_NOT_WRITABLE.md
+        """,
+        lambda: sink.open(context(tmp_path)),
+        hide={str(tmp_path): "<folder>"},
+    )
+
+
+def test_rows_gone() -> None:
+    source = memory.Source.from_options({"rows": 3, "digest": "d"}, parse_schema(SCHEMA))
+    check_error(
+        """
+        ROWS_GONE: the rows of a memory source are in the process that made the job, and a stored plan has only their number
+          hint: run the Python file that makes them, or put the rows into files
+          page: docs/errors/ROWS_GONE.md
+        """,
+        lambda: source.check(),
+    )
+
+
+def test_schema_needed() -> None:
+    class Wire(memory.Source):
+        connector = "wire"
+
+        def infer(self, session: Any) -> Any:
+            return ports.Source.infer(self, session)
+
+    check_error(
+        """
+        SCHEMA_NEEDED: wire needs a schema
+          at test_connectors.py:*: return ports.Source.infer(self, session)
+          hint: schema="card string, amount double"
+          page: docs/errors/SCHEMA_NEEDED.md
+        """,
+        lambda: Wire([], SCHEMA).infer(None),
+    )
+
+
+def test_function_gone(tmp_path: Path) -> None:
+    sink = foreach_batch.Sink.from_options({"function": "tests.unit.errors:send_all"})
+    check_error(
+        """
+        FUNCTION_GONE: the function send_all of foreach_batch is not found in tests.unit.errors
+          hint: run the Python file that has it, or put the function into a module that can be imported
+          page: docs/errors/FUNCTION_GONE.md
+        """,
+        lambda: sink.open(context(tmp_path)),
+    )
+
+
+def test_function_failed(tmp_path: Path) -> None:
+    class Reader:
+        def schema(self, ddl: str) -> Reader:
+            return self
+
+        def parquet(self, *paths: str) -> list[str]:
+            return list(paths)
+
+    class Session:
+        read = Reader()
+
+    def send(frame: object, epoch: int) -> None:
+        raise ValueError("no route to host")
+
+    sink = foreach_batch.Sink(send)
+    sink.open(ports.SinkContext("job", "sink", parse_schema(SCHEMA), cast(Any, Session()), tmp_path, "c1"))
+    staged = ports.Staged(1, ({"path": "part-0.parquet", "rows": 1, "bytes": 2},))
+    check_error(
+        """
+        FUNCTION_FAILED: test_function_failed.<locals>.send failed in epoch 3 of sink: ValueError: no route to host
+          hint: the epoch is not committed: the next start calls the function with it again
+          page: docs/errors/FUNCTION_FAILED.md
+        """,
+        lambda: sink.commit(3, staged),
+    )

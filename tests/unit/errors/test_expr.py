@@ -1,0 +1,165 @@
+"""Errors of columns: what Python asks and a column cannot answer."""
+
+from __future__ import annotations
+
+import headrace as hr
+from headrace.expr import literal
+from tests.unit.errors import check_error
+
+x = hr.col("x")
+
+
+def test_literal() -> None:
+    check_error(
+        """
+        BAD_LITERAL: a Python object has no literal in SQL
+          at test_expr.py:*: lambda: x == object(),
+          hint: int, float, Decimal, str, bool, bytes, date, datetime, timedelta, list, dict and None have literals
+          page: docs/errors/BAD_LITERAL.md
+        """,
+        lambda: x == object(),
+    )
+
+
+def test_literal_tuple() -> None:
+    check_error(
+        """
+        BAD_LITERAL: a Python tuple has no literal in SQL
+          at test_expr.py:*: lambda: literal((1, 2)),
+          hint: a list is an array; for a struct use hr.struct(name=value, ...)
+          page: docs/errors/BAD_LITERAL.md
+        """,
+        lambda: literal((1, 2)),
+    )
+
+
+def test_not_an_aggregate() -> None:
+    check_error(
+        """
+        NOT_AN_AGGREGATE: .over() follows a function, and this is `x`
+          at test_expr.py:*: lambda: x.over(per="card"),
+          hint: write it at the function: hr.f.sum("amount").over(...)
+          page: docs/errors/NOT_AN_AGGREGATE.md
+        """,
+        lambda: x.over(per="card"),
+    )
+
+
+def test_null_comparison() -> None:
+    check_error(
+        """
+        NULL_COMPARISON: `x = NULL` is never true in SQL
+          at test_expr.py:*: lambda: x == None,  # noqa: E711
+          hint: use .is_null()
+          page: docs/errors/NULL_COMPARISON.md
+        """,
+        lambda: x == None,  # noqa: E711
+    )
+
+
+def test_if() -> None:
+    check_error(
+        """
+        TRACED_BOOL: `x > 500` is not known yet: it has a value only when rows flow, so Python cannot decide on it
+          at test_expr.py:*: lambda: 1 if x > 500 else 2,
+          hint: in a program use `with hr.when(...)` instead of `if` and `while`; for a value use hr.case((condition, value), otherwise=value)
+          page: docs/errors/TRACED_BOOL.md
+        """,
+        lambda: 1 if x > 500 else 2,
+    )
+
+
+def test_and() -> None:
+    check_error(
+        """
+        TRACED_BOOL: `x > 1` is not known yet: it has a value only when rows flow, so Python cannot decide on it
+          at test_expr.py:*: lambda: x > 1 and x < 5,
+          hint: instead of `and`, `or`, `not` use &, |, ~ with parentheses around comparisons: (x > 1) & ~(y == 2)
+          page: docs/errors/TRACED_BOOL.md
+        """,
+        lambda: x > 1 and x < 5,
+    )
+
+
+def test_in() -> None:
+    check_error(
+        """
+        TRACED_BOOL: `x = 1` is not known yet: it has a value only when rows flow, so Python cannot decide on it
+          at test_expr.py:*: lambda: x in [1, 2],
+          hint: instead of `in` use .is_in(...)
+          page: docs/errors/TRACED_BOOL.md
+        """,
+        lambda: x in [1, 2],
+    )
+
+
+def test_chain() -> None:
+    check_error(
+        """
+        TRACED_BOOL: `x > 1` is not known yet: it has a value only when rows flow, so Python cannot decide on it
+          at test_expr.py:*: lambda: 1 < x < 5,
+          hint: a chain like 1 < x < 5 asks for a truth value: use .between(1, 5), or (x > 1) & (x < 5)
+          page: docs/errors/TRACED_BOOL.md
+        """,
+        lambda: 1 < x < 5,
+    )
+
+
+def test_loop() -> None:
+    check_error(
+        """
+        TRACED_VALUE: `x` has a value only when rows flow, so Python cannot loop over it
+          at test_expr.py:*: lambda: list(x),
+          hint: take items by col("xs")[0], or make rows of an array with .explode("xs")
+          page: docs/errors/TRACED_VALUE.md
+        """,
+        lambda: list(x),
+    )
+
+
+def test_length() -> None:
+    check_error(
+        """
+        TRACED_VALUE: `x` has a value only when rows flow, so Python cannot take its length
+          at test_expr.py:*: lambda: len(x),
+          hint: use hr.f.size(...) for arrays and maps, hr.f.length(...) for text
+          page: docs/errors/TRACED_VALUE.md
+        """,
+        lambda: len(x),
+    )
+
+
+def test_number() -> None:
+    check_error(
+        """
+        TRACED_VALUE: `x` has a value only when rows flow, so Python cannot make an int of it
+          at test_expr.py:*: lambda: int(x),  # type: ignore[call-overload]
+          hint: use .cast("int")
+          page: docs/errors/TRACED_VALUE.md
+        """,
+        lambda: int(x),  # type: ignore[call-overload]
+    )
+
+
+def test_unknown_method() -> None:
+    check_error(
+        """
+        UNKNOWN_METHOD: columns have no method `isin`
+          at test_expr.py:*: lambda: x.isin(1, 2),
+          hint: did you mean `.is_in()`? A function of Spark is called as hr.f.isin(...)
+          page: docs/errors/UNKNOWN_METHOD.md
+        """,
+        lambda: x.isin(1, 2),
+    )
+
+
+def test_function_as_method() -> None:
+    check_error(
+        """
+        UNKNOWN_METHOD: columns have no method `upper`
+          at test_expr.py:*: lambda: x.upper(),
+          hint: a function of Spark is called as hr.f.upper(...)
+          page: docs/errors/UNKNOWN_METHOD.md
+        """,
+        lambda: x.upper(),
+    )

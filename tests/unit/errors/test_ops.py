@@ -1,0 +1,381 @@
+"""Errors of verbs, at the line that wrote them."""
+
+from __future__ import annotations
+
+import headrace as hr
+from tests.unit.errors import check_error
+
+charges = hr.read.memory([], "card string, amount int, place struct<city: string>, ts timestamp", name="charges")
+timed = charges.watermark("ts", "5 minutes")
+
+
+class Count(hr.Program):
+    n = hr.Value("bigint")
+
+    def on_event(self, e: hr.Row) -> None:
+        self.n.set(hr.f.coalesce(self.n.get(), hr.lit(0)) + 1)
+        hr.emit(card=self.key.card, n=self.n.get())
+
+
+class Pair(hr.Program):
+    def on_event(self, e: hr.Row) -> None:
+        hr.emit(e)
+
+    def on_other(self, o: hr.Row) -> None:
+        hr.emit(o)
+
+
+class Silent(hr.Program):
+    due = hr.Timer()
+
+    def on_event(self, e: hr.Row) -> None:
+        self.due.set(e.ts)
+
+    def on_due(self, at: hr.Column) -> None:
+        hr.emit(at=at)
+
+
+class Clocked(hr.Program):
+    due = hr.Timer(clock="processing")
+
+    def on_event(self, e: hr.Row) -> None:
+        self.due.set(e.ts)
+
+    def on_due(self, at: hr.Column) -> None:
+        hr.emit(at=at)
+
+
+def test_unknown_column() -> None:
+    check_error(
+        """
+        UNKNOWN_COLUMN: no column `amout` in charges
+          at test_ops.py:*: lambda: charges.filter("amout > 3"),
+          hint: did you mean `amount`? It has: card, amount, place, ts.
+          page: docs/errors/UNKNOWN_COLUMN.md
+        """,
+        lambda: charges.filter("amout > 3"),
+    )
+
+
+def test_unknown_column_far_from_all() -> None:
+    check_error(
+        """
+        UNKNOWN_COLUMN: no column `zzz` in charges
+          at test_ops.py:*: lambda: charges.select("card", twice=hr.col("zzz") * 2),
+          hint: it has: card, amount, place, ts.
+          page: docs/errors/UNKNOWN_COLUMN.md
+        """,
+        lambda: charges.select("card", twice=hr.col("zzz") * 2),
+    )
+
+
+def test_field_as_a_column_name() -> None:
+    check_error(
+        """
+        UNKNOWN_COLUMN: no column `place.city` in charges
+          at test_ops.py:*: lambda: charges.select(hr.col("place.city")),
+          hint: a field is written hr.col("place").city. It has: card, amount, place, ts.
+          page: docs/errors/UNKNOWN_COLUMN.md
+        """,
+        lambda: charges.select(hr.col("place.city")),
+    )
+
+
+def test_unknown_column_of_drop() -> None:
+    check_error(
+        """
+        UNKNOWN_COLUMN: no column `Amounts` in charges
+          at test_ops.py:*: lambda: charges.drop("Amounts"),
+          hint: did you mean `amount`? It has: card, amount, place, ts.
+          page: docs/errors/UNKNOWN_COLUMN.md
+        """,
+        lambda: charges.drop("Amounts"),
+    )
+
+
+def test_unknown_time() -> None:
+    check_error(
+        """
+        UNKNOWN_COLUMN: time='ts' is no column that Count emits
+          at test_ops.py:*: lambda: charges.key_by("card").process(Count, time="ts"),
+          hint: it emits: card, n
+          page: docs/errors/UNKNOWN_COLUMN.md
+        """,
+        lambda: charges.key_by("card").process(Count, time="ts"),
+    )
+
+
+def test_bad_column() -> None:
+    check_error(
+        """
+        BAD_COLUMN: `rate` is given as 3, which is neither a column nor SQL text
+          at test_ops.py:*: lambda: charges.with_columns(rate=3),  # type: ignore[arg-type]
+          hint: a constant is written hr.lit(3)
+          page: docs/errors/BAD_COLUMN.md
+        """,
+        lambda: charges.with_columns(rate=3),  # type: ignore[arg-type]
+    )
+
+
+def test_bad_rename() -> None:
+    check_error(
+        """
+        BAD_COLUMN: rename was given {'card': 3}
+          at test_ops.py:*: lambda: charges.rename({"card": 3}),  # type: ignore[dict-item]
+          hint: it takes old and new names: .rename({"old": "new"})
+          page: docs/errors/BAD_COLUMN.md
+        """,
+        lambda: charges.rename({"card": 3}),  # type: ignore[dict-item]
+    )
+
+
+def test_unnamed_column() -> None:
+    check_error(
+        """
+        UNNAMED_COLUMN: `amount * 100` has no name
+          at test_ops.py:*: lambda: charges.select("amount * 100"),
+          hint: name it: name="amount * 100" as a keyword, or hr.expr(...).alias("name")
+          page: docs/errors/UNNAMED_COLUMN.md
+        """,
+        lambda: charges.select("amount * 100"),
+    )
+
+
+def test_duplicate_column() -> None:
+    check_error(
+        """
+        DUPLICATE_COLUMN: rename would give two columns `amount` (the other is spelled `Amount`; Spark compares names without case)
+          at test_ops.py:*: lambda: charges.rename({"card": "Amount"}),
+          hint: give one of them another name
+          page: docs/errors/DUPLICATE_COLUMN.md
+        """,
+        lambda: charges.rename({"card": "Amount"}),
+    )
+
+
+def test_no_columns() -> None:
+    check_error(
+        """
+        NO_COLUMNS: drop leaves no columns
+          at test_ops.py:*: lambda: charges.drop("card", "amount", "place", "ts"),
+          hint: keep one column at least
+          page: docs/errors/NO_COLUMNS.md
+        """,
+        lambda: charges.drop("card", "amount", "place", "ts"),
+    )
+
+
+def test_union_columns() -> None:
+    check_error(
+        """
+        UNION_COLUMNS: the streams of a union have the same columns: charges.select lacks `place`; charges.select has `city`, which charges has not
+          at test_ops.py:*: lambda: charges.union(charges.select("card", "amount", "ts", city="place.city")),
+          hint: bring them to the same names with .select(...), .rename({...}), .drop(...) or .with_columns(missing=hr.lit(None))
+          page: docs/errors/UNION_COLUMNS.md
+        """,
+        lambda: charges.union(charges.select("card", "amount", "ts", city="place.city")),
+    )
+
+
+def test_union_of_something_else() -> None:
+    check_error(
+        """
+        BAD_INPUT: union was given 'sales', which is no stream
+          at test_ops.py:*: lambda: charges.union("sales"),  # type: ignore[arg-type]
+          hint: first.union(second, third)
+          page: docs/errors/BAD_INPUT.md
+        """,
+        lambda: charges.union("sales"),  # type: ignore[arg-type]
+    )
+
+
+def test_bad_name() -> None:
+    check_error(
+        """
+        BAD_NAME: '#1' cannot be a name
+          at test_ops.py:*: lambda: charges.named("#1"),
+          hint: names begin with a letter or digit and have letters, digits, blanks, `_`, `-` and `.`
+          page: docs/errors/BAD_NAME.md
+        """,
+        lambda: charges.named("#1"),
+    )
+
+
+def test_watermark_place() -> None:
+    check_error(
+        """
+        WATERMARK_PLACE: a watermark stands at a source, and charges.filter is no source
+          at test_ops.py:*: lambda: charges.filter("amount > 3").watermark("ts", "5 minutes"),
+          hint: write it first: hr.read.<connector>(...).watermark("ts", "5 minutes"), then filter, select and so on
+          page: docs/errors/WATERMARK_PLACE.md
+        """,
+        lambda: charges.filter("amount > 3").watermark("ts", "5 minutes"),
+    )
+
+
+def test_watermark_twice() -> None:
+    check_error(
+        """
+        WATERMARK_PLACE: charges has a watermark already
+          at test_ops.py:*: lambda: timed.watermark("ts", "1 minute"),
+          hint: give it one watermark
+          page: docs/errors/WATERMARK_PLACE.md
+        """,
+        lambda: timed.watermark("ts", "1 minute"),
+    )
+
+
+def test_watermark_type() -> None:
+    check_error(
+        """
+        WATERMARK_TYPE: the column of a watermark is a timestamp, and `card` of charges is string
+          at test_ops.py:*: lambda: charges.watermark("card", "5 minutes"),
+          hint: give it the type timestamp in the schema: card timestamp
+          page: docs/errors/WATERMARK_TYPE.md
+        """,
+        lambda: charges.watermark("card", "5 minutes"),
+    )
+
+
+def test_no_key() -> None:
+    check_error(
+        """
+        BAD_KEY: key_by was given no column
+          at test_ops.py:*: lambda: charges.key_by(),
+          hint: without keys write .process(...) at once: one state for all rows
+          page: docs/errors/BAD_KEY.md
+        """,
+        lambda: charges.key_by(),
+    )
+
+
+def test_other_key() -> None:
+    check_error(
+        """
+        BAD_KEY: the input `other` is keyed by card, amount, the main one by card
+          at test_ops.py:*: lambda: charges.key_by("card").process(Pair, other=charges.key_by("card", "amount")),
+          hint: all inputs of a program are keyed by as many columns, which are matched by their place
+          page: docs/errors/BAD_KEY.md
+        """,
+        lambda: charges.key_by("card").process(Pair, other=charges.key_by("card", "amount")),
+    )
+
+
+def test_input_without_keys() -> None:
+    check_error(
+        """
+        BAD_INPUT: the input `other` is a stream without keys
+          at test_ops.py:*: lambda: charges.key_by("card").process(Pair, other=charges),
+          hint: key it as the main input is: other=stream.key_by('card')
+          page: docs/errors/BAD_INPUT.md
+        """,
+        lambda: charges.key_by("card").process(Pair, other=charges),
+    )
+
+
+def test_order() -> None:
+    check_error(
+        """
+        BAD_ORDER: order cannot be 'ts'
+          at test_ops.py:*: lambda: timed.key_by("card").process(Count, order="ts"),
+          hint: it is "time" or "arrival"
+          page: docs/errors/BAD_ORDER.md
+        """,
+        lambda: timed.key_by("card").process(Count, order="ts"),
+    )
+
+
+def test_order_without_time() -> None:
+    check_error(
+        """
+        NO_WATERMARK: order="time" needs event time on every input, and charges has none
+          at test_ops.py:*: lambda: charges.key_by("card").process(Count, order="time"),
+          hint: give it a watermark where it is read: charges.watermark("ts", "5 minutes"); or take rows as they come: order="arrival"
+          page: docs/errors/NO_WATERMARK.md
+        """,
+        lambda: charges.key_by("card").process(Count, order="time"),
+    )
+
+
+def test_order_where_time_was_dropped() -> None:
+    check_error(
+        """
+        NO_WATERMARK: order="time" needs event time on every input, and charges.drop has none
+          at test_ops.py:*: lambda: timed.drop("ts").key_by("card").process(Count, order="time"),
+          hint: keep `ts`, the column of its watermark, through all verbs; or take rows as they come: order="arrival"
+          page: docs/errors/NO_WATERMARK.md
+        """,
+        lambda: timed.drop("ts").key_by("card").process(Count, order="time"),
+    )
+
+
+def test_order_behind_a_program() -> None:
+    check_error(
+        """
+        NO_WATERMARK: order="time" needs event time on every input, and charges.Count has none
+          at test_ops.py:*: lambda: timed.key_by("card").process(Count).key_by("card").process(Count, order="time"),
+          hint: name the emitted column that is time: .process(Count, time="..."); or take rows as they come: order="arrival"
+          page: docs/errors/NO_WATERMARK.md
+        """,
+        lambda: timed.key_by("card").process(Count).key_by("card").process(Count, order="time"),
+    )
+
+
+def test_timers_without_time() -> None:
+    check_error(
+        """
+        NO_WATERMARK: Silent has timers of event time, and no input of it has event time
+          at test_ops.py:*: lambda: charges.key_by("card").process(Silent),
+          hint: give it a watermark where it is read: charges.watermark("ts", "5 minutes"); or make its timers hr.Timer(clock="processing")
+          page: docs/errors/NO_WATERMARK.md
+        """,
+        lambda: charges.key_by("card").process(Silent),
+    )
+
+
+def test_order_and_clock() -> None:
+    check_error(
+        """
+        ORDER_CLOCK: Clocked has timers of processing time, and order="time" handles rows in event time
+          at test_ops.py:*: lambda: timed.key_by("card").process(Clocked, order="time"),
+          hint: use order="arrival", or timers of event time: hr.Timer()
+          page: docs/errors/ORDER_CLOCK.md
+        """,
+        lambda: timed.key_by("card").process(Clocked, order="time"),
+    )
+
+
+def test_unknown_output() -> None:
+    check_error(
+        """
+        UNKNOWN_OUTPUT: charges.Count has no output `lat`
+          at test_ops.py:*: lambda: timed.key_by("card").process(Count).output("lat"),
+          hint: it has: main, late, dead_letter
+          page: docs/errors/UNKNOWN_OUTPUT.md
+        """,
+        lambda: timed.key_by("card").process(Count).output("lat"),
+    )
+
+
+def test_output_of_a_filter() -> None:
+    check_error(
+        """
+        UNKNOWN_OUTPUT: sources and programs have outputs, and charges.filter is neither
+          at test_ops.py:*: lambda: charges.filter("amount > 3").output("dead_letter"),
+          hint: ask charges: what charges.filter cannot compute goes to the dead letters there
+          page: docs/errors/UNKNOWN_OUTPUT.md
+        """,
+        lambda: charges.filter("amount > 3").output("dead_letter"),
+    )
+
+
+def test_sink_kind() -> None:
+    check_error(
+        """
+        SINK_KIND: memory cannot be written with mode='upsert'
+          at test_ops.py:*: lambda: charges.write.memory(mode="upsert"),
+          hint: it takes: append
+          page: docs/errors/SINK_KIND.md
+        """,
+        lambda: charges.write.memory(mode="upsert"),
+    )

@@ -1,0 +1,114 @@
+"""Errors of plans: names, and texts that are no plan."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import headrace as hr
+from tests.unit.errors import check_error
+
+
+def stream(name: str = "charges") -> hr.Stream:
+    return hr.read.memory([("a", 1)], "card string, amount int", name=name)
+
+
+def plan() -> dict[str, Any]:
+    return hr.Plan.of("copy", [stream().filter("amount > 0").write.memory()._use()]).to_json()
+
+
+def changed(**fields: Any) -> dict[str, Any]:
+    """A plan whose filter has other fields."""
+    data = plan()
+    data["nodes"][1].update(fields)
+    return data
+
+
+def test_name_clash() -> None:
+    first = stream()
+    check_error(
+        """
+        NAME_CLASH: two nodes of the job would be called `charges`, the first at <first>
+          at <first>: return hr.read.memory([("a", 1)], "card string, amount int", name=name)
+          hint: give one of them another name: hr.read.<connector>(..., name="...")
+          page: docs/errors/NAME_CLASH.md
+        """,
+        lambda: hr.Plan.of("two", [first.union(stream()).write.memory()._use()]),
+        hide={str(first._node.site): "<first>"},
+    )
+
+
+def test_broken() -> None:
+    check_error(
+        """
+        PLAN_BROKEN: this is no plan of headrace: it has no format, nodes and sinks
+          hint: plans are written by `headrace plan FILE` and Job.plan.to_json()
+          page: docs/errors/PLAN_BROKEN.md
+        """,
+        lambda: hr.Plan.from_json({"jobs": []}),
+    )
+
+
+def test_field_of_another_type() -> None:
+    check_error(
+        """
+        PLAN_BROKEN: this is no plan of headrace: `where` of node `charges.filter` is 'amount > 0', not a tuple[str, ...]
+          hint: plans are written by `headrace plan FILE` and Job.plan.to_json()
+          page: docs/errors/PLAN_BROKEN.md
+        """,
+        lambda: hr.Plan.from_json(changed(where="amount > 0")),
+    )
+
+
+def test_missing_input() -> None:
+    check_error(
+        """
+        PLAN_BROKEN: this is no plan of headrace: `input` of node `charges.filter` is 'sales', not a Node
+          hint: plans are written by `headrace plan FILE` and Job.plan.to_json()
+          page: docs/errors/PLAN_BROKEN.md
+        """,
+        lambda: hr.Plan.from_json(changed(input="sales")),
+    )
+
+
+def test_unknown_field() -> None:
+    check_error(
+        """
+        PLAN_UNKNOWN_FIELD: this version of headrace knows no field `limit` of `filter` (node `charges.filter`)
+          hint: the plan was written by a newer headrace: install that one
+          page: docs/errors/PLAN_UNKNOWN_FIELD.md
+        """,
+        lambda: hr.Plan.from_json(changed(limit=3)),
+    )
+
+
+def test_unknown_field_of_the_plan() -> None:
+    check_error(
+        """
+        PLAN_UNKNOWN_FIELD: this version of headrace knows no field `owner` of a plan
+          hint: the plan was written by a newer headrace: install that one
+          page: docs/errors/PLAN_UNKNOWN_FIELD.md
+        """,
+        lambda: hr.Plan.from_json({**plan(), "owner": "me"}),
+    )
+
+
+def test_unknown_operator() -> None:
+    check_error(
+        """
+        PLAN_UNKNOWN_OPERATOR: this version of headrace knows no operator `sift` (node `charges.filter`)
+          hint: the plan was written by a newer headrace: install that one
+          page: docs/errors/PLAN_UNKNOWN_OPERATOR.md
+        """,
+        lambda: hr.Plan.from_json(changed(op="sift")),
+    )
+
+
+def test_version() -> None:
+    check_error(
+        """
+        PLAN_VERSION: the plan has format 2, and this headrace reads format 1
+          hint: install the headrace that wrote it, or write the plan again: headrace plan FILE
+          page: docs/errors/PLAN_VERSION.md
+        """,
+        lambda: hr.Plan.from_json({**plan(), "format": 2}),
+    )

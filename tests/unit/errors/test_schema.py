@@ -1,0 +1,120 @@
+"""Errors of schemas, durations and values."""
+
+from __future__ import annotations
+
+import pytest
+
+import headrace as hr
+from headrace.schema import milliseconds, parse_schema, parse_type, schema_of
+from headrace.schema.values import zone
+from tests.unit.errors import check_error
+
+
+def test_duration() -> None:
+    check_error(
+        """
+        BAD_DURATION: the delay of a watermark cannot be '5 minits': `minits` is no unit
+          at test_schema.py:*: lambda: milliseconds("5 minits", "the delay of a watermark"),
+          hint: write "5 minutes", "1 hour 30 minutes" or datetime.timedelta(minutes=5); units are milliseconds, seconds, minutes, hours, days and weeks
+          page: docs/errors/BAD_DURATION.md
+        """,
+        lambda: milliseconds("5 minits", "the delay of a watermark"),
+    )
+
+
+@pytest.mark.parametrize(
+    ("given", "why"),
+    [
+        ("1 month", "a month has no fixed length"),
+        (5, "it is no text with units and no timedelta"),
+        ("five", "it is not numbers with units"),
+        ("-1 second", "it is negative"),
+        ("0.1 ms", "durations are whole milliseconds"),
+        ("", "it is empty"),
+    ],
+)
+def test_durations_that_are_none(given: object, why: str) -> None:
+    with pytest.raises(hr.SchemaError) as raised:
+        milliseconds(given, "the delay")  # type: ignore[arg-type]
+    assert raised.value.message == f"the delay cannot be {given!r}: {why}"
+
+
+def test_schema() -> None:
+    check_error(
+        """
+        BAD_TYPE: the schema `card strin, amount int` cannot be read: there is no type `strin`, did you mean `string`?
+          at test_schema.py:*: lambda: parse_schema("card strin, amount int"),
+          hint: a schema looks like "card string, amount decimal(10,2), ts timestamp"
+          page: docs/errors/BAD_TYPE.md
+        """,
+        lambda: parse_schema("card strin, amount int"),
+    )
+
+
+@pytest.mark.parametrize(
+    ("ddl", "why"),
+    [
+        ("a", "the type of `a` is missing"),
+        ("a int,", "a name is missing at the end"),
+        ("a int b", "`,` is missing before `b`"),
+        ("", "it has no columns"),
+        ("a int, A string", "the name `A` is there twice"),
+        ("a decimal(40,2)", "decimal(precision, scale) has 1 to 38 digits, and not more of them behind the point"),
+        ("a array<int", "`>` is missing at the end"),
+        ("a %", "`%` is not expected"),
+        ("a varchar", "varchar needs a length: varchar(10)"),
+        ("a interval day to month", "an interval is `interval day to second` or `interval year to month`"),
+    ],
+)
+def test_schemas_that_are_none(ddl: str, why: str) -> None:
+    with pytest.raises(hr.SchemaError) as raised:
+        parse_schema(ddl)
+    assert raised.value.message == f"the schema `{ddl}` cannot be read: {why}"
+
+
+def test_type() -> None:
+    check_error(
+        """
+        BAD_TYPE: the type `decimal(10,2` cannot be read: decimal takes numbers in parentheses
+          at test_schema.py:*: lambda: parse_type("decimal(10,2"),
+          hint: a type looks like "decimal(10,2)" or "array<string>"
+          page: docs/errors/BAD_TYPE.md
+        """,
+        lambda: parse_type("decimal(10,2"),
+    )
+
+
+def test_schema_of_another_kind() -> None:
+    check_error(
+        """
+        BAD_TYPE: a schema cannot be a list
+          at test_schema.py:*: lambda: schema_of(["card", "amount"]),
+          hint: give it as text, "card string, amount decimal(10,2)", or as a pyspark StructType
+          page: docs/errors/BAD_TYPE.md
+        """,
+        lambda: schema_of(["card", "amount"]),
+    )
+
+
+def test_value() -> None:
+    check_error(
+        """
+        BAD_VALUE: row 1 of the rows, `amount`: 'many' is of type str, and the column is int
+          at test_schema.py:*: lambda: hr.read.memory([("a", 1), ("b", "many")], "card string, amount int", name="charges"),
+          hint: the schema is card string, amount int
+          page: docs/errors/BAD_VALUE.md
+        """,
+        lambda: hr.read.memory([("a", 1), ("b", "many")], "card string, amount int", name="charges"),
+    )
+
+
+def test_time_zone() -> None:
+    check_error(
+        """
+        UNKNOWN_TIME_ZONE: there is no time zone `Europe/Stockhom`
+          at test_schema.py:*: lambda: zone("Europe/Stockhom"),
+          hint: use a name like Europe/Stockholm or UTC; on a machine without time zones `pip install tzdata` brings them
+          page: docs/errors/UNKNOWN_TIME_ZONE.md
+        """,
+        lambda: zone("Europe/Stockhom"),
+    )
