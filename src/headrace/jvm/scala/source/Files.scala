@@ -1,0 +1,141 @@
+package headrace.source
+
+import scala.collection.mutable
+
+import org.apache.hadoop.fs.Path
+import org.apache.spark.sql.{classic, DataFrame, SQLContext}
+import org.apache.spark.sql.catalyst.util.CaseInsensitiveMap
+import org.apache.spark.sql.connector.read.streaming.{Offset => StreamOffset, ReadLimit, ReadMaxFiles, ReportsSourceMetrics, SupportsAdmissionControl}
+import org.apache.spark.sql.execution.datasources.{DataSource, InMemoryFileIndex, LogicalRelation}
+import org.apache.spark.sql.execution.streaming.{Offset, Source}
+import org.apache.spark.sql.execution.streaming.runtime.{FileStreamSource, FileStreamSourceLog, FileStreamSourceOffset}
+import org.apache.spark.sql.functions.col
+import org.apache.spark.sql.headrace.Inside
+import org.apache.spark.sql.sources.StreamSourceProvider
+import org.apache.spark.sql.types.{LongType, StringType, StructType}
+import org.json4s.{JArray, JString}
+import org.json4s.jackson.JsonMethods.parse
+
+/** Files in the order of their names or times. Spark's own file stream knows only times, which a copy of a folder does not keep; the log of the
+  * files of each epoch is Spark's.
+  *
+  * Options: `path` (file, folder or pattern), `reader` (`lines` or `parquet`), `ddl` (the columns of a Parquet file), `by` (`name` or `time`),
+  * `follow` (look again in every round; else what is there at the start is all), `limit` (files per epoch), `files` (a JSON list that stands for
+  * the listing), `reader.*` (options of the format). The frame has the columns of the reader, then `_file` and `_position`: the byte offset of a
+  * line, the index of a Parquet row.
+  */
+class Files extends StreamSourceProvider {
+  override def sourceSchema(sql: SQLContext, schema: Option[StructType], provider: String, options: Map[String, String]): (String, StructType) =
+    "files" -> Shape(CaseInsensitiveMap(options)).columns
+
+  override def createSource(sql: SQLContext, place: String, schema: Option[StructType], provider: String, options: Map[String, String]): Source =
+    new FileSource(sql.sparkSession.asInstanceOf[classic.SparkSession], place, CaseInsensitiveMap(options))
+}
+
+/** How files of one kind are read: the format, the columns it gives, and where the position of a row comes from. */
+private final case class Shape(format: String, read: StructType, values: Seq[String], position: String) {
+  val columns: StructType = StructType(read.filter(f => values.contains(f.name))).add("_file", StringType).add("_position", LongType)
+}
+
+private object Shape {
+  def apply(options: CaseInsensitiveMap[String]): Shape = options("reader") match {
+    case "lines" => Shape(classOf[LineFormat].getName, LineFormat.schema, Seq("value"), "_position")
+    case format =>
+      val schema = StructType.fromDDL(options("ddl"))
+      Shape(format, schema, schema.fieldNames.toSeq, "_metadata.row_index")
+  }
+}
+
+/** An epoch's files are logged before Spark logs its offset, so a replay reads exactly them, whatever has come into the folder since. */
+private final class FileSource(session: classic.SparkSession, place: String, options: CaseInsensitiveMap[String])
+    extends Source
+    with SupportsAdmissionControl
+    with ReportsSourceMetrics {
+  import FileStreamSource.FileEntry
+
+  private val shape = Shape(options)
+  private val path = new Path(options("path"))
+  private val fs = path.getFileSystem(session.sessionState.newHadoopConf())
+  private val base = fs.makeQualified(path)
+  private val follow = options.get("follow").exists(_.toBoolean)
+  private val byName = options.get("by").forall(_ == "name")
+  private val limit = options.get("limit").map(_.toInt)
+  private val named = options.get("files").map(parse(_).asInstanceOf[JArray].arr.map(_.asInstanceOf[JString].s))
+  private val format = options.originalMap.collect { case (key, value) if key.startsWith("reader.") => key.stripPrefix("reader.") -> value }
+
+  private val log = new FileStreamSourceLog(FileStreamSourceLog.VERSION, session, place)
+  private val seen = mutable.HashSet.empty[String]
+  private var newest = log.getLatest().map(_._1).getOrElse(-1L)
+  private var waiting: Vector[FileEntry] = Vector.empty
+  private var listed = false
+
+  log.restore().foreach(entry => seen += entry.path)
+
+  override val schema: StructType = shape.columns
+
+  override def getDefaultReadLimit: ReadLimit = limit.map(n => ReadLimit.maxFiles(n)).getOrElse(ReadLimit.allAvailable())
+
+  override def latestOffset(start: StreamOffset, readLimit: ReadLimit): StreamOffset = synchronized {
+    if (!listed || (follow && waiting.isEmpty)) {
+      waiting = list().filterNot(entry => seen(entry.path))
+      listed = true
+    }
+    val (taken, rest) = readLimit match {
+      case files: ReadMaxFiles => waiting.splitAt(files.maxFiles())
+      case _ => (waiting, Vector.empty)
+    }
+    if (taken.nonEmpty) {
+      if (!log.add(newest + 1, taken.map(_.copy(batchId = newest + 1)).toArray))
+        throw new IllegalStateException(s"two queries write the log of files $place")
+      newest += 1
+      waiting = rest
+      seen ++= taken.map(_.path)
+    }
+    if (newest < 0) null else FileStreamSourceOffset(newest)
+  }
+
+  override def getOffset: Option[Offset] = throw new UnsupportedOperationException("asked for by latestOffset")
+
+  override def getBatch(start: Option[Offset], end: Offset): DataFrame = {
+    val from = start.map(FileStreamSourceOffset(_).logOffset).getOrElse(-1L)
+    val files = log.get(Some(from + 1), Some(FileStreamSourceOffset(end).logOffset)).flatMap(_._2)
+    val relation = DataSource(
+      session,
+      paths = files.map(_.sparkPath.toPath.toString).toSeq,
+      userSpecifiedSchema = Some(shape.read),
+      className = shape.format,
+      options = format ++ partitionRoot + (DataSource.GLOB_PATHS_KEY -> "false"))
+      .resolveRelation(checkFilesExist = false, readOnly = true)
+    val read = Inside.frame(session, LogicalRelation(relation, isStreaming = true))
+    val values = shape.values.map(name => col(s"`${name.replace("`", "``")}`"))
+    read.select(values :+ col("_metadata.file_path").as("_file") :+ col(shape.position).as("_position"): _*)
+  }
+
+  override def metrics(consumed: java.util.Optional[StreamOffset]): java.util.Map[String, String] = synchronized {
+    java.util.Map.of("filesOutstanding", waiting.size.toString)
+  }
+
+  override def stop(): Unit = ()
+
+  override def toString: String = s"files $base"
+
+  /** Where the names of partition folders begin. */
+  private def partitionRoot: Map[String, String] =
+    if (named.isEmpty && fs.exists(base) && fs.getFileStatus(base).isDirectory) Map("basePath" -> base.toString) else Map.empty
+
+  /** All files there are, in order. Names that begin with `_` or `.` are hidden, as everywhere in Spark. */
+  private def list(): Vector[FileEntry] = {
+    val roots = named.map(_.map(plain)).getOrElse(Inside.glob(fs, base))
+    val index = new InMemoryFileIndex(session, roots, format, Some(new StructType))
+    val files = index.allFiles().map(status => FileEntry(status.getPath.toUri.toString, status.getModificationTime, 0L)).toVector
+    if (named.nonEmpty) files.sortBy(entry => roots.indexWhere(_.toUri.toString == entry.path))
+    else if (byName) files.sortBy(_.path)
+    else files.sortBy(entry => (entry.timestamp, entry.path))
+  }
+
+  /** The path of a URI as Hadoop would spell it: other programs escape more characters than it does, and it compares spellings. */
+  private def plain(text: String): Path = {
+    val uri = new java.net.URI(text)
+    fs.makeQualified(new Path(uri.getScheme, uri.getAuthority, uri.getPath))
+  }
+}

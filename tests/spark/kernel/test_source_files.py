@@ -1,0 +1,84 @@
+"""The files source: order, epochs of a given size, files that come later, restarts, positions."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.sql import SparkSession
+
+Read = Callable[..., list[list[tuple[Any, ...]]]]
+
+
+@pytest.fixture
+def read(spark: SparkSession, tmp_path: Path) -> Read:
+    """Reads all there is to its end and gives the epochs, each as its rows (file name, position, rest)."""
+
+    def read(folder: Path, reader: str = "lines", **options: str) -> list[list[tuple[Any, ...]]]:
+        epochs: list[list[tuple[Any, ...]]] = []
+
+        def keep(frame: Any, epoch: int) -> None:
+            rows = [(row["_file"].rsplit("/", 1)[1], row["_position"], *row[: len(row) - 2]) for row in frame.collect()]
+            epochs.append(sorted(rows, key=repr))
+
+        stream = spark.readStream.format("headrace.source.Files").options(path=str(folder), reader=reader, **options).load()
+        query = stream.writeStream.foreachBatch(keep).option("checkpointLocation", str(tmp_path / "checkpoint")).start()
+        try:
+            query.processAllAvailable()
+        finally:
+            query.stop()
+        return epochs
+
+    return read
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    made = tmp_path / "in ü put"
+    made.mkdir()
+    for number, name in enumerate(("b.txt", "a b.txt", "c.txt")):
+        (made / name).write_text(f"{name} 1\n{name} 2\n")
+        os.utime(made / name, (1_000_000 + number, 1_000_000 + number))
+    (made / "_hidden.txt").write_text("hidden\n")
+    return made
+
+
+def names(epochs: list[list[tuple[Any, ...]]]) -> list[list[str]]:
+    return [sorted({row[0] for row in epoch}) for epoch in epochs]
+
+
+def test_by_name_in_epochs_of_two_files(read: Read, folder: Path) -> None:
+    assert names(read(folder, by="name", limit="2")) == [["a%20b.txt", "b.txt"], ["c.txt"]]
+
+
+def test_by_time(read: Read, folder: Path) -> None:
+    assert names(read(folder, by="time", limit="1")) == [["b.txt"], ["a%20b.txt"], ["c.txt"]]
+
+
+def test_lines_carry_the_byte_at_which_they_start(read: Read, folder: Path) -> None:
+    (rows,) = read(folder / "b.txt")
+    assert rows == [("b.txt", 0, bytearray(b"b.txt 1")), ("b.txt", 8, bytearray(b"b.txt 2"))]
+
+
+def test_a_later_file_is_read_after_a_restart_also_if_its_name_comes_before(read: Read, folder: Path) -> None:
+    assert len(read(folder)[0]) == 6
+    (folder / "a.txt").write_text("new\n")
+    assert read(folder) == [[("a.txt", 0, bytearray(b"new"))]]
+    assert read(folder) == []
+
+
+def test_a_pattern_and_a_list_of_files(read: Read, folder: Path) -> None:
+    assert names(read(folder / "[bc].txt")) == [["b.txt", "c.txt"]]
+    (folder / "d.txt").write_text("d\n")
+    listed = json.dumps([(folder / name).as_uri() for name in ("d.txt", "a b.txt")])
+    assert names(read(folder, files=listed, limit="1")) == [["d.txt"], ["a%20b.txt"]]
+
+
+def test_parquet_rows_carry_their_index(spark: SparkSession, read: Read, tmp_path: Path) -> None:
+    spark.range(3).selectExpr("id", "id * 2 as `twice as much`").coalesce(1).write.parquet(str(tmp_path / "table"))
+    (rows,) = read(tmp_path / "table", "parquet", ddl="id bigint, `twice as much` bigint")
+    assert [row[1:] for row in rows] == [(0, 0, 0), (1, 1, 2), (2, 2, 4)]
