@@ -62,8 +62,12 @@ def test_steps_give_schemas(spark: SparkSession) -> None:
         spark,
         {"id": "t", "schema": "k string, v int, xs array<struct<a: int, b: string>>"},
         steps("f", "t", {"where": "v > 1"}),
-        steps("p", "f", {"project": [["k", "k"], ["w", "v + 1L"], ["xs", "xs"]]}, {"generate": "explode(xs)", "names": ["x"], "outer": False}),
-        steps("q", "p", {"generate": "posexplode_outer(array(1, 2))", "names": ["i", "n"], "outer": False}, {"project": [["a", "x.a + i"]]}),
+        steps(
+            "p", "f", {"project": [["k", "k"], ["w", "v + 1L"], ["xs", "xs"]]}, {"generate": "explode(xs)", "names": ["x"], "outer": False}
+        ),
+        steps(
+            "q", "p", {"generate": "posexplode_outer(array(1, 2))", "names": ["i", "n"], "outer": False}, {"project": [["a", "x.a + i"]]}
+        ),
     )
     assert answer["errors"] == []
     assert answer["schemas"] == {
@@ -188,7 +192,12 @@ def test_program(spark: SparkSession) -> None:
             ),
             on("forget", {"do": "clear", "cell": "small_at"}, emit("gone", at="at", card="key.card"), kind="timer"),
             on("late", emit(card="e.card", amount="e.amount", at="e.ts"), kind="late"),
-            outputs=[{"name": "main", "time": "at"}, {"name": "big", "time": None}, {"name": "gone", "time": None}, {"name": "late", "time": None}],
+            outputs=[
+                {"name": "main", "time": "at"},
+                {"name": "big", "time": None},
+                {"name": "gone", "time": None},
+                {"name": "late", "time": None},
+            ],
         ),
     )
     assert answer["errors"] == []
@@ -280,7 +289,10 @@ def test_a_broken_request_is_an_answer(spark: SparkSession) -> None:
 def test_a_large_plan_is_quick(spark: SparkSession) -> None:
     nodes = [
         CHARGES,
-        *(steps(f"s{i}", "charges", {"where": f"amount > {i}"}, {"project": [["card", "upper(card)"], ["x", f"amount * {i}"]]}) for i in range(100)),
+        *(
+            steps(f"s{i}", "charges", {"where": f"amount > {i}"}, {"project": [["card", "upper(card)"], ["x", f"amount * {i}"]]})
+            for i in range(100)
+        ),
     ]
     check(spark, *nodes)
     started = time.monotonic()
