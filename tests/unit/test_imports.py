@@ -15,6 +15,7 @@ SOURCE = Path(__file__).resolve().parents[2] / "src"
 ROWS: tuple[tuple[str, ...], ...] = (
     ("errors", "samples"),
     ("manifest",),
+    ("manifest",),
     ("syntax",),
     ("schema",),
     ("expr",),

@@ -29,7 +29,13 @@ def jvm_home() -> Path | None:
 
 def folder(*parts: str) -> Path:
     """A folder in the cache, made if needed: HEADRACE_CACHE, else XDG_CACHE_HOME/headrace, else ~/.cache/headrace, else a temporary one."""
-    path = root().joinpath(*parts)
+    top = root()
+    if not top.is_dir():
+        top.mkdir(parents=True, exist_ok=True, mode=0o700)
+    elif top.parent == Path(tempfile.gettempdir()) and top.stat().st_uid != os.getuid():
+        # Anybody can make a folder of this name there, and what lies in it is run.
+        top = Path(tempfile.mkdtemp(prefix="headrace-"))
+    path = top.joinpath(*parts)
     path.mkdir(parents=True, exist_ok=True)
     return path
 

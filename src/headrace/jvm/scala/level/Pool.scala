@@ -17,26 +17,29 @@ object Pool {
     val parts = new java.util.concurrent.ConcurrentHashMap[String, ConcurrentLinkedDeque[AnyRef]]
   }
 
-  private val queries = new java.util.LinkedHashMap[String, Instances](16, 0.75f, true) {
+  private val byQuery = new java.util.LinkedHashMap[String, Instances](16, 0.75f, true) {
     override def removeEldestEntry(eldest: java.util.Map.Entry[String, Instances]): Boolean = size > Kept
   }
 
   def borrow[T <: AnyRef](query: String, part: String)(make: => T): T = {
-    val of = queries.synchronized(queries.computeIfAbsent(query, _ => new Instances))
+    val of = byQuery.synchronized(byQuery.computeIfAbsent(query, _ => new Instances))
     val free = of.parts.computeIfAbsent(part, _ => new ConcurrentLinkedDeque[AnyRef]).pollFirst()
     if (free != null) free.asInstanceOf[T] else make
   }
 
   def giveBack(query: String, part: String, instance: AnyRef): Unit = {
-    val of = queries.synchronized(queries.get(query))
+    val of = byQuery.synchronized(byQuery.get(query))
     if (of != null) of.parts.computeIfAbsent(part, _ => new ConcurrentLinkedDeque[AnyRef]).addFirst(instance)
   }
 
-  def drop(query: String): Unit = queries.synchronized(queries.remove(query))
+  def drop(query: String): Unit = byQuery.synchronized(byQuery.remove(query))
 
-  /** How many instances wait, by part; for tests. */
+  /** The queries with a pool in this JVM. */
+  def queries: Set[String] = byQuery.synchronized(byQuery.keySet.asScala.toSet)
+
+  /** How many instances wait, by part. */
   def waiting(query: String): Map[String, Int] = {
-    val of = queries.synchronized(queries.get(query))
+    val of = byQuery.synchronized(byQuery.get(query))
     if (of == null) Map.empty else of.parts.asScala.map { case (k, v) => k -> v.size }.toMap
   }
 }

@@ -76,7 +76,10 @@ private[sink] object FileStage {
     dataSchema.filterNot(f => format.supportDataType(f.dataType)).foreach { f =>
       throw new HeadraceKernelException("SINK_SCHEMA", s"sink $name: ${stage.format} files cannot hold column ${f.name} of type ${f.dataType.sql}", name)
     }
-    val job = Job.getInstance(session.sparkContext.hadoopConfiguration)
+    // What Spark's own file sinks hand to a format: the session's settings, then the sink's options, on top of Hadoop's.
+    val conf = new Configuration(session.sparkContext.hadoopConfiguration)
+    (session.conf.getAll ++ stage.options - "path" - "paths").foreach { case (key, value) => if (value != null) conf.set(key, value) }
+    val job = Job.getInstance(conf)
     val options = if (stage.options.keys.exists(_.equalsIgnoreCase("timeZone"))) stage.options else stage.options + ("timeZone" -> timeZone)
     val factory = format.prepareWrite(session, job, options, dataSchema)
     // Spark's default, INT96, is a type that most other readers have given up.

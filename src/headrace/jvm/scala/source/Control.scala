@@ -112,11 +112,14 @@ private final class ControlStream(board: ControlBoard, source: Option[String]) e
   override def initialOffset(): Offset = ControlOffset(TreeMap.empty)
   override def deserializeOffset(json: String): Offset = ControlOffset(ControlOffset.read(json))
 
-  /** The start offset is what the query has logged, so after a restart the map goes on from there without being told. */
+  /** The start offset is what the query has logged, so after a restart the map goes on from there without being told. null, which is no offset, as
+    * long as nothing was ever said: an offset would make Spark run an epoch over nothing.
+    */
   override def latestOffset(start: Offset, limit: ReadLimit): Offset = {
     val published = board.pass()
     val known = Option(start).map(_.asInstanceOf[ControlOffset].times).getOrElse(TreeMap.empty[String, Long])
-    ControlOffset(ControlOffset.later(known, published.filter { case (name, _) => source.forall(_ == name) }))
+    val times = ControlOffset.later(known, published.filter { case (name, _) => source.forall(_ == name) })
+    if (times.isEmpty) null else ControlOffset(times)
   }
   override def latestOffset(): Offset = latestOffset(null, ReadLimit.allAvailable())
   override def getDefaultReadLimit: ReadLimit = ReadLimit.allAvailable()

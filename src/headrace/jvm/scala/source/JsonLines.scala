@@ -62,7 +62,7 @@ private final class JsonLines(spec: LineSpec) extends LineParser(spec) {
       while (tokens.nextToken() != null) ()
       if (first == JsonToken.START_OBJECT) None else Some(s"an object was expected, not ${JsonLines.named(first)}")
     } catch {
-      case e: JsonProcessingException => Some(LineParser.short(e.getOriginalMessage.takeWhile(_ != '\n')))
+      case e: JsonProcessingException => Some(LineParser.short(JsonLines.plain(e.getOriginalMessage)))
       case NonFatal(e) => Some(LineParser.short(e.getMessage))
     } finally tokens.close()
   }
@@ -90,6 +90,12 @@ private object JsonLines {
       i += 1
     }
     true
+  }
+
+  /** Jackson's message without its hints at Jackson's own settings. */
+  def plain(message: String): String = {
+    val text = Seq("\n", ": was expecting", " (start marker", ", from `").foldLeft(message)((text, end) => if (text.contains(end)) text.take(text.indexOf(end)) else text)
+    if (text.count(_ == '(') > text.count(_ == ')')) text + ")" else text
   }
 
   def named(token: JsonToken): String = token match {

@@ -34,7 +34,12 @@ private final class MemoryStream(boardId: String, source: String, query: String)
   board.join(query)
 
   override def initialOffset(): Offset = EpochOffset(0L)
-  override def latestOffset(): Offset = EpochOffset(board.latest(query, source))
+
+  /** null, which is no offset, as long as there is nothing to read: an offset would make Spark run an epoch over nothing. */
+  override def latestOffset(): Offset = {
+    val epoch = board.latest(query, source)
+    if (epoch == 0) null else EpochOffset(epoch)
+  }
   override def deserializeOffset(json: String): Offset = EpochOffset(json.toLong)
 
   /** Chunks in order, spread over as many partitions as there are cores; the same offsets always give the same partitions of the same chunks. */

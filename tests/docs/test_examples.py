@@ -1,0 +1,83 @@
+"""What the documentation shows is run, and what it says is printed must be printed.
+
+A block marked `python` is run, the blocks of a page one after the other in one namespace; a block marked `text` right after it is what it prints. Blocks that
+are only to be read are marked `py`. Pages of error codes show what fails, and are left to the tests of those errors.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import doctest
+import importlib
+import io
+import linecache
+import pkgutil
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+import headrace
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+ROOT = Path(__file__).resolve().parents[2]
+_BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.M | re.S)
+
+
+def blocks(page: Path) -> list[tuple[str, str, int]]:
+    """Kind, text and first line of each block."""
+    text = page.read_text(encoding="utf-8")
+    return [(found[1], found[2], text.count("\n", 0, found.start(2)) + 1) for found in _BLOCK.finditer(text)]
+
+
+PAGES = [
+    page for page in (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))) if any(kind == "python" for kind, _, _ in blocks(page))
+]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_page(page: Path, spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    names: dict[str, object] = {"__name__": "__main__"}
+    all_blocks = blocks(page)
+    for number, (kind, code, line) in enumerate(all_blocks):
+        if kind != "python":
+            continue
+        # As if the page were the file that runs, so that errors name its lines.
+        source = "\n" * (line - 1) + code
+        file = f"<{page.name}:{line}>"
+        linecache.cache[file] = (len(source), None, source.splitlines(keepends=True), file)
+        printed = io.StringIO()
+        with contextlib.redirect_stdout(printed):
+            exec(compile(source, file, "exec"), names)
+        following = all_blocks[number + 1] if number + 1 < len(all_blocks) else ("", "", 0)
+        expected = following[1] if following[0] == "text" else ""
+        assert printed.getvalue() == expected, f"{page.name}:{line}"
+
+
+def test_the_first_program_is_short() -> None:
+    _, first, _ = next(block for block in blocks(ROOT / "README.md") if block[0] == "python")
+    assert sum(bool(line.strip()) for line in first.splitlines()) <= 25
+
+
+def modules() -> list[str]:
+    found = [module.name for module in pkgutil.walk_packages(headrace.__path__, "headrace.") if not module.name.endswith("__main__")]
+    return ["headrace", *(name for name in found if "\n>>> " in _source(name) or "    >>> " in _source(name))]
+
+
+def _source(name: str) -> str:
+    place = ROOT.joinpath("src", *name.split("."))
+    return (place / "__init__.py" if place.is_dir() else place.with_suffix(".py")).read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("name", modules())
+def test_docstrings(name: str, spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    module = importlib.import_module(name)
+    report = io.StringIO()
+    with contextlib.redirect_stdout(report):
+        failed, _ = doctest.testmod(module, optionflags=doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE)
+    assert failed == 0, report.getvalue()

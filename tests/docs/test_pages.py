@@ -1,0 +1,42 @@
+"""Links lead somewhere, and generated pages are current."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+from tools import error_index
+
+ROOT = Path(__file__).resolve().parents[2]
+_LINK = re.compile(r"\]\(([^)#\s]+)(?:#[^)]*)?\)")
+
+
+def test_links_lead_somewhere() -> None:
+    pages = [ROOT / name for name in ("README.md", "CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md")] + sorted(
+        (ROOT / "docs").rglob("*.md")
+    )
+    broken = [
+        f"{page.relative_to(ROOT)} -> {link}"
+        for page in pages
+        for link in _LINK.findall(page.read_text(encoding="utf-8"))
+        if "://" not in link and not (page.parent / link).exists()
+    ]
+    assert broken == []
+
+
+def test_the_index_of_errors_is_current() -> None:
+    assert error_index.PAGE.read_text(encoding="utf-8") == error_index.text(), "run: .venv/bin/python tools/error_index.py"
+
+
+def test_the_documentation_builds_without_warnings(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", str(tmp_path / "site")],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stdout + done.stderr) == (0, "")
+    assert (tmp_path / "site" / "index.html").is_file()

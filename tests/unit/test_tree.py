@@ -1,0 +1,26 @@
+"""House rules over all files of the repository."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def test_modules_are_short() -> None:
+    files = [file for kind in ("*.py", "*.scala") for file in (ROOT / "src").rglob(kind)]
+    assert [str(file.relative_to(ROOT)) for file in files if len(file.read_text(encoding="utf-8").splitlines()) >= 400] == []
+
+
+def test_no_file_names_a_registry() -> None:
+    known = ("pypi.org", "pythonhosted.org", "repo1.maven.org", "repo.maven.apache.org", "registry.npmjs.org")
+    listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=True).stdout.split("\0")
+    named = [
+        name
+        for name in listed
+        if name
+        and name != "tests/unit/test_tree.py"
+        and any(host in (ROOT / name).read_text(encoding="utf-8", errors="replace") for host in known)
+    ]
+    assert named == []

@@ -1,0 +1,33 @@
+"""Writes docs/errors/index.md from the table of error codes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from headrace.errors import CODES, EXIT_CODES
+
+PAGE = Path(__file__).resolve().parents[1] / "docs" / "errors" / "index.md"
+
+_HEAD = """\
+# Error codes
+
+An error's text has its code, what happened, where in your code, a hint and the name of its page. Codes never change their meaning.
+`fault` says whose turn it is: the *user* changes the job, the *input* does not fit, the *environment* (machine, installation) lacks
+something, or it is a fault of *headrace*, which is to be reported. `headrace run` ends with {exits}.
+
+Every error is a `headrace.HeadraceError`; its kind is the class to catch.
+
+| code | what happened | kind | fault |
+|---|---|---|---|
+"""
+
+
+def text() -> str:
+    """The page as it should be."""
+    *first, last = (f"{code} for *{fault}*" for fault, code in EXIT_CODES.items())
+    rows = (f"| [{name}]({name}.md) | {code.title} | `{code.kind}` | {code.fault} |\n" for name, code in sorted(CODES.items()))
+    return _HEAD.format(exits=f"{', '.join(first)} and {last}") + "".join(rows)
+
+
+if __name__ == "__main__":
+    PAGE.write_text(text(), encoding="utf-8")
