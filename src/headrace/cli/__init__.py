@@ -1,0 +1,53 @@
+"""The command `headrace`: one file per command, put together here."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from importlib import metadata
+
+from headrace.cli import completion, demo, doctor, explain, plan, run
+from headrace.errors import EXIT_CODES, HeadraceError
+
+COMMANDS = (run, explain, plan, demo, doctor, completion)
+
+_EXITS = """\
+exit code: 0 all went well, 1 something in the job is to be changed, 2 the command was not understood, 3 the input does not fit,
+4 the machine or its set-up is the cause, 5 a fault of headrace, 130 stopped by Ctrl-C.
+"""
+
+
+def parser() -> argparse.ArgumentParser:
+    """The parser of the whole command line; completion scripts are made from it."""
+    top = argparse.ArgumentParser(prog="headrace", description="Keep results up to date on Apache Spark.", epilog=_EXITS)
+    top.add_argument("--version", action="version", version=f"headrace {version()}")
+    commands = top.add_subparsers(title="commands", metavar="COMMAND", required=True)
+    for command in COMMANDS:
+        command.add(commands)
+    return top
+
+
+def version() -> str:
+    """The version of the installed package."""
+    try:
+        return metadata.version("headrace")
+    except metadata.PackageNotFoundError:
+        return "(not installed)"
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line and give its exit code."""
+    asked = parser().parse_args(arguments)
+    try:
+        code: int = asked.run(asked)
+        return code
+    except HeadraceError as error:
+        print(error, file=sys.stderr)
+        return error.exit_code
+    except KeyboardInterrupt:
+        return 130
+    except BrokenPipeError:
+        # the reader of our output is gone (`headrace plan job.py | head`); nothing is left to be said to it
+        sys.stderr.close()
+        return EXIT_CODES["user"]

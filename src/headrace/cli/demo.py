@@ -1,0 +1,24 @@
+"""`headrace demo`"""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+
+def add(commands: Any) -> None:
+    parser: argparse.ArgumentParser = commands.add_parser(
+        "demo",
+        help="run the demo: a year of flights and its delays",
+        description="Replay all flights from New York in 2013 and follow how delays are handed from flight to flight.",
+    )
+    parser.add_argument("--out", metavar="FOLDER", default="headrace-demo", help="where the results go (default: headrace-demo)")
+    parser.set_defaults(run=run)
+
+
+def run(asked: argparse.Namespace) -> int:
+    # here, not above: the demo brings plots and data that no other command needs
+    from headrace.demo import main
+
+    code: int = main(asked.out)
+    return code

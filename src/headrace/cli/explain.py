@@ -1,0 +1,24 @@
+"""`headrace explain FILE`"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from typing import Any
+
+from headrace.cli import load
+
+
+def add(commands: Any) -> None:
+    parser: argparse.ArgumentParser = commands.add_parser(
+        "explain", help="say what a job does", description="Print a job's operators, state, time and the guarantee of each sink."
+    )
+    load.arguments(parser)
+    parser.add_argument("--json", action="store_true", help="as JSON")
+    parser.set_defaults(run=run)
+
+
+def run(asked: argparse.Namespace) -> int:
+    explained = load.job(asked).explain()
+    print(json.dumps(explained.to_json(), indent=2) if asked.json else explained)
+    return 0

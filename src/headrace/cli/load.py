@@ -1,0 +1,29 @@
+"""What `run`, `explain` and `plan` share: the job of a file, with paths replaced on the command line."""
+
+from __future__ import annotations
+
+import argparse
+
+from headrace.engine import Job
+from headrace.errors import HeadraceError
+from headrace.load import load
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("file", metavar="FILE", help="a Python file that makes a job, or a plan as JSON")
+    parser.add_argument("--job", metavar="NAME", help="which job, where the file makes several")
+    parser.add_argument(
+        "--path", metavar="SOURCE=PATH", action="append", default=[], help="read (or write) this source (or sink) elsewhere; may be repeated"
+    )
+
+
+def job(asked: argparse.Namespace) -> Job:
+    """The job that the command line names."""
+    found = load(asked.file, job=asked.job)
+    paths: dict[str, str] = {}
+    for text in asked.path:
+        name, equals, path = text.partition("=")
+        if not (name and equals and path):
+            raise HeadraceError("BAD_SETTING", f"--path {text} names no source and path", hint="write --path charges=other/folder.")
+        paths[name] = path
+    return found.with_paths(paths) if paths else found

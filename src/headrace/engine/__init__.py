@@ -1,0 +1,9 @@
+"""The engine: jobs, and what runs them."""
+
+from headrace.engine.collect import collect, show
+from headrace.engine.job import Job, job
+from headrace.engine.table import Table
+from headrace.spark.run import Run
+from headrace.spark.summary import Summary
+
+__all__ = ["Job", "Run", "Summary", "Table", "collect", "job", "show"]

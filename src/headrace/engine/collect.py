@@ -1,0 +1,61 @@
+"""hr.collect and hr.show: the rows of a stream, by a run that leaves nothing behind."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+import warnings
+from pathlib import Path
+
+from headrace.engine.job import meaning
+from headrace.engine.loading import refuse_while_loading
+from headrace.engine.table import Table
+from headrace.errors import HeadraceError, here
+from headrace.ops.sink import sink
+from headrace.ops.stream import Stream
+from headrace.plan import Plan
+from headrace.ports import sink_class
+from headrace.spark.job import compile
+from headrace.spark.run import Run
+from headrace.spark.signals import Signals
+from headrace.spark.start import start
+
+
+def collect(stream: Stream) -> Table:
+    """All rows of a stream of bounded input, run to its end on a checkpoint that is thrown away.
+
+    >>> import headrace as hr
+    >>> charges = hr.read.memory([("a", 1), ("b", 600)], "card string, amount int", name="charges")
+    >>> hr.collect(charges.filter("amount > 500")).rows()
+    [('b', 600)]
+    """
+    refuse_while_loading("hr.collect")
+    kept = sink_class("memory")()
+    plan = Plan.of("collect", [sink(stream._node, kept, None, None)], meaning())
+    made = compile(plan)
+    if not made.bounded:
+        endless = ", ".join(str(source.name) for source in made.sources if not source.connect().traits.bounded)
+        raise HeadraceError("UNBOUNDED", f"{endless} has no end, so its rows cannot be collected", hint="run a job with a sink instead: hr.job(...)", site=here())
+    with tempfile.TemporaryDirectory(prefix="headrace-") as folder, Signals() as signals:
+        run = start(made, Path(folder, "checkpoint"))
+        run.watch(lambda: None, signals)
+        dead = sum(run.summary().dead_letters.values())
+        if dead:
+            warnings.warn(_lost(dead, run), RuntimeWarning, stacklevel=2)
+        return Table(getattr(kept, "rows")(), made.schemas.of[str(plan.sinks[0])])
+
+
+def _lost(dead: int, run: Run) -> str:
+    """What went to dead letters that nobody will see, as their folder is thrown away."""
+    first = ""
+    for file in (file for folder in run.summary().dead_letters for file in sorted(Path(folder).glob("*.json"))):
+        lines = file.read_text(encoding="utf-8").splitlines()
+        if lines and not first:
+            letter = json.loads(lines[0])
+            first = f"; the first at {letter.get('node')}: {letter.get('reason')}"
+    return f"{dead:,} row{'' if dead == 1 else 's'} failed and are missing{first} (.output(\"dead_letter\") has them)"
+
+
+def show(stream: Stream, n: int = 20) -> None:
+    """Print the first `n` rows of a stream of bounded input."""
+    print(collect(stream).shown(n))

@@ -1,0 +1,164 @@
+"""Job: sinks and all that feeds them, from plan to run."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+from headrace.analysis.guarantee import EXACTLY
+from headrace.analysis.schemas import MEANING, check
+from headrace.manifest import committed_files
+from headrace.errors import HeadraceError, here
+from headrace.jvm.session import session
+from headrace.engine.loading import refuse_while_loading
+from headrace.ops.source import valid_name
+from headrace.ops.write import Sink
+from headrace.plan import Explanation, Node, Plan, explain, facts
+from headrace.plan.naming import with_inputs
+from headrace.settings import settings
+from headrace.spark.job import compile
+from headrace.spark.progress import Display, Progress
+from headrace.spark.run import Run
+from headrace.spark.signals import Signals
+from headrace.spark.start import start
+from headrace.spark.summary import Summary
+
+Show = bool | Callable[[Progress], object] | None
+
+
+class Job:
+    """Sinks and all that feeds them, under one name and with one checkpoint. Made by `hr.job(name, *sinks)` or `hr.load(file)`."""
+
+    def __init__(self, plan: Plan) -> None:
+        self.plan = plan
+
+    def __repr__(self) -> str:
+        return f"<Job {self.name}: {', '.join(self.plan.sinks)}>"
+
+    @property
+    def name(self) -> str:
+        return self.plan.job
+
+    def explain(self) -> Explanation:
+        """What the job does, and what is known about it: text when printed, `.to_json()`, a drawing in notebooks."""
+        from headrace.spark.explain import placement
+
+        return explain(self.plan, more={"placement": placement(compile(self.plan))})
+
+    def require(self, guarantee: str) -> Job:
+        """The job itself if every sink has this guarantee; else an error that says which has not, and why.
+
+        >>> import headrace as hr
+        >>> charges = hr.read.memory([("a", 1)], "card string, amount int", name="charges")
+        >>> hr.job("copy", charges.write.memory()).require("exactly once")
+        <Job copy: charges.memory>
+        """
+        if guarantee != EXACTLY:
+            raise HeadraceError("BAD_OPTION", f"a guarantee cannot be {guarantee!r}", hint=f'"{EXACTLY}" can be required', site=here())
+        weaker = {name: found for name, found in facts(self.plan, "guarantee").items() if found.value != EXACTLY}
+        if weaker:
+            name, found = next(iter(weaker.items()))
+            more = f" ({len(weaker) - 1} more of its sinks are not, either)" if len(weaker) > 1 else ""
+            raise HeadraceError(
+                "GUARANTEE",
+                f"{name} is not written {EXACTLY}, but {found.text}{more}",
+                hint="explain() gives the reasons for each sink; files sinks are exactly once.",
+                site=self.plan.nodes[name].site,
+            )
+        return self
+
+    def run(
+        self,
+        *,
+        checkpoint: str | os.PathLike[str] | None = None,
+        every: str | timedelta | None = None,
+        fresh: bool = False,
+        flush: bool = True,
+        progress: Show = None,
+        partitions: int | None = None,
+    ) -> Summary:
+        """Run to the end of bounded input, closing all windows and timers there; without an end, until it is stopped.
+
+        The job goes on from its `checkpoint` (default `.headrace/NAME`); `fresh=True` removes that and what the sinks wrote.
+        `flush=False` reads what is there and keeps windows and timers open for a later run. `every` is how often an epoch begins.
+        `progress` is shown on a terminal, by default; a function gets every `Progress`. Ctrl-C finishes the epoch and stops.
+        """
+        asked = settings(self.name, checkpoint=checkpoint, every=every, partitions=partitions, progress=progress if isinstance(progress, bool) else None)
+        wanted = progress if callable(progress) else asked.progress
+        with Signals() as signals, Display(self.name, wanted) as display:
+            run = self._start(asked.checkpoint, asked.every, asked.partitions, fresh, flush)
+            summary = run.watch(lambda: display.show(lambda: run.progress, run.status), signals)
+        assert summary is not None  # without a timeout `watch` ends with the run
+        return summary
+
+    def start(
+        self,
+        *,
+        checkpoint: str | os.PathLike[str] | None = None,
+        every: str | timedelta | None = None,
+        fresh: bool = False,
+        flush: bool = True,
+        partitions: int | None = None,
+    ) -> Run:
+        """Start the job and return at once; the arguments are those of `run`."""
+        asked = settings(self.name, checkpoint=checkpoint, every=every, partitions=partitions)
+        return self._start(asked.checkpoint, asked.every, asked.partitions, fresh, flush)
+
+    def _start(self, checkpoint: Path, every: int, partitions: int | None, fresh: bool, flush: bool) -> Run:
+        refuse_while_loading(f"the job {self.name}")
+        return start(compile(self.plan), checkpoint, every=every, partitions=partitions, fresh=fresh, flush=flush)
+
+    def with_paths(self, paths: Mapping[str, str]) -> Job:
+        """The same job with other paths for some sources and sinks, by their names."""
+        data = self.plan.to_json()
+        known = {item["name"]: item for item in data["nodes"] if "path" in item.get("options", {})}
+        for name, path in paths.items():
+            if name not in known:
+                has = ", ".join(known) or "none"
+                raise HeadraceError("UNKNOWN_PATH", f"{self.name} has no source or sink {name} with a path", hint=f"with a path it has: {has}")
+            known[name]["options"] = {**known[name]["options"], "path": path}
+        made = Plan.from_json(data)
+        # What lives in this process (rows of memory sources, functions) is not in the JSON, and is kept.
+        return Job(_alive(made, self.plan, set(paths)))
+
+
+def job(name: str, *sinks: Sink) -> Job:
+    """A job: everything that these sinks need, under one name. Types are resolved here, which starts the session.
+
+    >>> import headrace as hr
+    >>> charges = hr.read.memory([("a", 1)], "card string, amount int", name="charges")
+    >>> hr.job("copy", charges.write.memory())
+    <Job copy: charges.memory>
+    """
+    if not sinks:
+        raise HeadraceError("NO_SINKS", f"the job {name} has no sinks", hint='give it some: hr.job("name", stream.write.files(...))', site=here())
+    for sink in sinks:
+        if not isinstance(sink, Sink):
+            raise HeadraceError(
+                "NO_SINKS",
+                f"the job {name} was given {sink!r}, which is no sink",
+                hint="a stream becomes a sink by its write: stream.write.files(...)",
+                site=here(),
+            )
+    plan = Plan.of(valid_name(name), [sink._use() for sink in sinks], meaning())
+    check(plan)
+    return Job(plan)
+
+
+def meaning() -> dict[str, str]:
+    """The session's settings that change what texts mean: a plan keeps them."""
+    spark = session()
+    return {key: spark.conf.get(key, default) or default for key, default in MEANING.items()}
+
+def _alive(made: Plan, old: Plan, moved: set[str]) -> Plan:
+    """The plan with the connectors' own objects of the one it came from, where nothing was moved."""
+    kept: dict[Node, Node] = {}
+    for name, node in made.nodes.items():
+        live = getattr(old.nodes[name], "live", None)
+        changed = replace(node, live=live) if live is not None and name not in moved else node  # type: ignore[call-arg]  # sources and sinks have it
+        kept[node] = with_inputs(changed, kept)
+    return Plan(made.job, {str(node.name): node for node in kept.values()}, made.sinks, made.settings)

@@ -1,0 +1,84 @@
+"""Table: rows that a job made, in this process."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from headrace.errors import HeadraceError
+from headrace.schema import Struct
+
+if TYPE_CHECKING:
+    import pandas
+    import pyarrow
+
+
+class Table:
+    """Rows with their schema: `.rows()`, `.to_pandas()`, `.to_arrow()`; printed and in notebooks a table.
+
+    >>> from headrace.schema import parse_schema
+    >>> Table([("a", 1)], parse_schema("card string, amount int")).rows()
+    [('a', 1)]
+    """
+
+    def __init__(self, rows: Sequence[tuple[Any, ...]], schema: Struct) -> None:
+        self._rows = tuple(rows)
+        self.schema = schema
+
+    def rows(self) -> list[tuple[Any, ...]]:
+        """The rows as tuples; timestamps are aware, in the session's time zone."""
+        return list(self._rows)
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def to_arrow(self) -> pyarrow.Table:
+        """The rows as an Arrow table, in the types of the schema."""
+        arrow = _installed("pyarrow")
+        from pyspark.sql.pandas.types import to_arrow_schema
+        from pyspark.sql.types import StructType
+
+        schema = to_arrow_schema(StructType.fromDDL(self.schema.ddl), timezone="UTC") if self.schema.fields else arrow.schema([])
+        columns = list(zip(*self._rows, strict=True)) or [()] * len(self.schema.fields)
+        return arrow.Table.from_arrays([arrow.array(column, field.type) for column, field in zip(columns, schema, strict=True)], schema=schema)
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """The rows as a pandas DataFrame."""
+        _installed("pandas")
+        return self.to_arrow().to_pandas()
+
+    def shown(self, n: int = 20) -> str:
+        """The first `n` rows as a text of columns."""
+        head = list(self.schema.names)
+        lines = [head, *([("NULL" if value is None else str(value)) for value in row] for row in self._rows[:n])]
+        widths = [max((len(line[i]) for line in lines), default=0) for i in range(len(head))]
+        drawn = ["  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip() for line in lines]
+        drawn.insert(1, "  ".join("-" * width for width in widths))
+        rest = len(self._rows) - n
+        return "\n".join([*drawn, f"... {rest:,} more" if rest > 0 else f"({len(self._rows):,} rows)"])
+
+    def __str__(self) -> str:
+        return self.shown()
+
+    def __repr__(self) -> str:
+        return f"<Table {', '.join(self.schema.names)}: {len(self._rows):,} rows>"
+
+    def _repr_html_(self) -> str:
+        from html import escape
+
+        head = "".join(f"<th>{escape(name)}</th>" for name in self.schema.names)
+        body = "".join(
+            "<tr>" + "".join(f"<td>{'' if value is None else escape(str(value))}</td>" for value in row) + "</tr>" for row in self._rows[:20]
+        )
+        rest = len(self._rows) - 20
+        return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>" + (f"<p>{rest:,} more rows</p>" if rest > 0 else "")
+
+
+def _installed(module: str) -> Any:
+    from importlib import import_module
+
+    try:
+        return import_module(module)
+    except ImportError:
+        hint = "pip install 'headrace[arrow]' brings pyarrow and pandas; .rows() needs neither."
+        raise HeadraceError("PACKAGE_MISSING", f"this needs the package {module}, which is not installed", hint=hint) from None

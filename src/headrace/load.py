@@ -1,0 +1,103 @@
+"""hr.load: the job that a Python file makes, or that a JSON plan is."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import runpy
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from headrace.engine import Job
+from headrace.errors import HeadraceError, Site
+from headrace.engine.loading import loading
+from headrace.plan import Plan
+
+
+def load(path: str | Path, *, job: str | None = None) -> Job:
+    """The job of a file: of a Python file that makes one, or of a plan as JSON. `job` is its name where the file makes several.
+
+    >>> import tempfile, headrace as hr
+    >>> charges = hr.read.memory([("a", 1)], "card string, amount int", name="charges")
+    >>> made = hr.job("copy", charges.write.console())
+    >>> file = Path(tempfile.mkdtemp()) / "plan.json"
+    >>> _ = file.write_text(json.dumps(made.plan.to_json()))
+    >>> hr.load(file).plan.fingerprint == made.plan.fingerprint
+    True
+    """
+    place = Path(path)
+    if not place.is_file():
+        raise HeadraceError("FILE_MISSING", f"there is no file {path}", hint=f"it was looked for at {place.absolute()}")
+    if place.suffix == ".json":
+        found = [_of_json(place)]
+    elif place.suffix == ".py":
+        found = _of_python(place)
+    else:
+        raise HeadraceError("FILE_KIND", f"{path} is neither Python nor JSON", hint="a job is loaded from a .py file that makes one, or from a plan as .json")
+    return _one(found, place, job)
+
+
+def _of_json(place: Path) -> Job:
+    try:
+        return Job(Plan.from_json(json.loads(place.read_text(encoding="utf-8"))))
+    except ValueError as problem:
+        raise HeadraceError("PLAN_BROKEN", f"{place} is no JSON: {problem}", hint="plans are written by `headrace plan FILE` and Job.plan.to_json()") from None
+
+
+def _of_python(place: Path) -> list[Job]:
+    """All jobs among the names that a module has when it was run; run, so to speak, as an import: `__main__` parts are left out."""
+    with _first_on_path(place.absolute().parent), loading(place):
+        try:
+            names: dict[str, Any] = runpy.run_path(str(place.absolute()), run_name=place.stem)
+        except (HeadraceError, SystemExit, KeyboardInterrupt):
+            raise
+        except SyntaxError as problem:
+            site = Site(problem.filename or str(place), problem.lineno or 0, (problem.text or "").strip())
+            raise HeadraceError("FILE_FAILED", f"{place} is no Python: {problem.msg}", site=site) from problem
+        except Exception as problem:
+            raise HeadraceError("FILE_FAILED", f"{place} raised {type(problem).__name__}: {problem}", site=_line_in(place, problem), cause=problem) from problem
+    found: list[Job] = []
+    for value in names.values():
+        if isinstance(value, Job) and value not in found:
+            found.append(value)
+    return found
+
+
+@contextlib.contextmanager
+def _first_on_path(folder: Path) -> Iterator[None]:
+    """The file's folder in front, as Python does for a file it runs: modules beside it can be imported."""
+    sys.path.insert(0, str(folder))
+    try:
+        yield
+    finally:
+        with contextlib.suppress(ValueError):
+            sys.path.remove(str(folder))
+
+
+def _line_in(place: Path, problem: BaseException) -> Site | None:
+    import linecache
+
+    found: Site | None = None
+    trace = problem.__traceback__
+    while trace is not None:
+        file = trace.tb_frame.f_code.co_filename
+        if file == str(place.absolute()):
+            found = Site(file, trace.tb_lineno, linecache.getline(file, trace.tb_lineno).strip())
+        trace = trace.tb_next
+    return found
+
+
+def _one(found: list[Job], place: Path, wanted: str | None) -> Job:
+    names = ", ".join(job.name for job in found)
+    if wanted is not None:
+        for job in found:
+            if job.name == wanted:
+                return job
+        raise HeadraceError("JOB_UNKNOWN", f"{place} has no job {wanted}", hint=f"it has: {names}" if found else "it makes no job: job = hr.job(...)")
+    if not found:
+        raise HeadraceError("JOB_UNKNOWN", f"{place} makes no job", hint='keep one in a name of the module: job = hr.job("name", ...)')
+    if len(found) > 1:
+        raise HeadraceError("JOB_UNKNOWN", f"{place} makes several jobs: {names}", hint="say which: --job NAME, or hr.load(path, job=NAME)")
+    return found[0]

@@ -1,0 +1,100 @@
+"""Settings of a run: argument > HEADRACE_* > headrace.toml [job.NAME] > [job] > default."""
+
+from __future__ import annotations
+
+import os
+import tomllib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+from headrace.errors import HeadraceError
+from headrace.schema import milliseconds
+
+FILE = "headrace.toml"
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What a run was asked for. `partitions` is None where nobody said a number.
+
+    >>> settings("fraud", checkpoint="/tmp/fraud", every="2 seconds").every
+    2000
+    """
+
+    checkpoint: Path
+    every: int
+    partitions: int | None
+    progress: bool | None
+
+
+def _folder(value: Any) -> Path:
+    text = os.fspath(value)
+    scheme, colon, rest = text.partition("://")
+    if colon and scheme != "file":
+        raise ValueError("a checkpoint lies on a file system of this machine for now, so it is a path and no URI")
+    return Path(rest if colon else text).expanduser()
+
+
+def _every(value: Any) -> int:
+    return milliseconds(timedelta(seconds=value) if isinstance(value, int | float) and not isinstance(value, bool) else value, "every")
+
+
+def _count(value: Any) -> int:
+    number = int(value)
+    if number < 1 or isinstance(value, bool):
+        raise ValueError("it is a number from 1 on")
+    return number
+
+
+def _flag(value: Any) -> bool:
+    known = {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False}
+    try:
+        return known[str(value).lower()]
+    except KeyError:
+        raise ValueError("it is true or false") from None
+
+
+READ: Mapping[str, Callable[[Any], Any]] = {"checkpoint": _folder, "every": _every, "partitions": _count, "progress": _flag}
+
+
+def settings(job: str, **arguments: Any) -> Settings:
+    """The settings of a run of `job`; arguments that are None count as not given."""
+    found: dict[str, Any] = {"checkpoint": Path(".headrace") / job, "every": 0, "partitions": None, "progress": None}
+    for place, values in (*_file(job), ("the environment", _environment()), ("an argument", arguments)):
+        for name, value in values.items():
+            if value is None:
+                continue
+            if name not in READ:
+                raise _bad(name, place, f"there is no such setting; there are: {', '.join(sorted(READ))}")
+            try:
+                found[name] = READ[name](value)
+            except (ValueError, TypeError) as problem:
+                raise _bad(name, place, f"{value!r} does not fit: {problem}") from None
+            except HeadraceError as problem:
+                raise _bad(name, place, problem.message) from None
+    return Settings(**found)
+
+
+def _environment() -> dict[str, Any]:
+    given = ((name, os.environ.get(f"HEADRACE_{name.upper()}")) for name in READ)
+    return {name: value for name, value in given if value}
+
+
+def _file(job: str) -> list[tuple[str, dict[str, Any]]]:
+    path = Path(FILE)
+    if not path.is_file():
+        return []
+    try:
+        table = tomllib.loads(path.read_text(encoding="utf-8")).get("job", {})
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as problem:
+        raise HeadraceError("BAD_SETTING", f"{FILE} cannot be read: {problem}", hint="it is TOML with a table [job].") from None
+    general = {name: value for name, value in table.items() if not isinstance(value, dict)}
+    own = table.get(job, {})
+    return [(f"[job] of {FILE}", general), (f"[job.{job}] of {FILE}", own if isinstance(own, dict) else {})]
+
+
+def _bad(name: str, place: str, why: str) -> HeadraceError:
+    return HeadraceError("BAD_SETTING", f"the setting {name} in {place}: {why}", hint="the settings are explained in docs/settings.md.")

@@ -1,0 +1,177 @@
+"""The checkpoint folder of a job.
+
+    job.json       the plan, settings, partitions and identity that this checkpoint was written under
+    queries/NAME   Spark's checkpoint of a query
+    record/NAME.json   what the query's epochs counted
+    dead_letters/NAME  rows that failed and that nobody reads, as JSON
+    errors.log     the Java traces of failures
+    sealed         the bounded input was read to its end and flushed
+    lock           who works here now
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import uuid
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from headrace.errors import HeadraceError
+from headrace.spark.identity import Identity
+from headrace.spark.lock import Lock
+from headrace.spark.record import Record, replace
+
+FORMAT = 1
+_CLEARING = "clearing"
+
+
+@dataclass(frozen=True)
+class Stored:
+    """`job.json`: under what the state of this checkpoint was written. `id` names the checkpoint to the sinks it fed."""
+
+    id: str
+    job: str
+    plan: Mapping[str, Any]
+    settings: Mapping[str, str]
+    partitions: int
+    identity: Identity
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "format": FORMAT,
+            "id": self.id,
+            "job": self.job,
+            "settings": dict(self.settings),
+            "partitions": self.partitions,
+            "identity": self.identity.to_json(),
+            "plan": dict(self.plan),
+        }
+
+
+class Checkpoint:
+    """An open checkpoint folder, locked by this process until `close`.
+
+    Opening changes nothing but the lock, except that a clearing which a crash cut short is said by `fresh` and goes on.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder.absolute()
+        self._made = _make(self.folder)
+        _must_be_ours(self.folder)
+        self._lock = Lock(self.folder / "lock")
+        try:
+            self.stored = None if self.fresh else self._read()
+            # the sinks know the checkpoint by this name
+            self.id = self.stored.id if self.stored is not None else uuid.uuid4().hex
+        except BaseException:
+            self._lock.release()
+            raise
+
+    @property
+    def fresh(self) -> bool:
+        """A clearing has begun and is to be finished."""
+        return (self.folder / _CLEARING).exists()
+
+    def _read(self) -> Stored | None:
+        path = self.folder / "job.json"
+        try:
+            value = json.loads(path.read_text(encoding="utf-8"))
+        except FileNotFoundError:
+            return None
+        except ValueError as problem:
+            raise HeadraceError(
+                "CHECKPOINT_UNREADABLE",
+                f"{path} cannot be read: {problem}",
+                hint="restore the file, or start over with fresh=True.",
+            ) from None
+        if value.get("format") != FORMAT:
+            raise HeadraceError(
+                "CHECKPOINT_FORMAT",
+                f"{path} has format {value.get('format')}; this version of headrace reads format {FORMAT}",
+                hint="use the version of headrace that wrote it, or start over with fresh=True.",
+            )
+        return Stored(
+            value["id"], value["job"], value["plan"], value["settings"], value["partitions"], Identity.from_json(value["identity"])
+        )
+
+    def begin_clearing(self) -> None:
+        """From here on the checkpoint counts as empty, whatever happens before `end_clearing`."""
+        (self.folder / _CLEARING).touch()
+        self.stored = None
+        self.id = uuid.uuid4().hex
+
+    @property
+    def begun(self) -> bool:
+        """Whether a query has ever been started here; before that nothing depends on what is stored."""
+        return any(path for path in (self.folder / "queries").glob("*/offsets"))
+
+    def empty(self) -> None:
+        """Where a clearing has begun, remove everything but the lock."""
+        for path in self.folder.iterdir() if self.fresh else ():
+            if path.name not in ("lock", _CLEARING):
+                shutil.rmtree(path) if path.is_dir() else path.unlink()
+
+    def end_clearing(self) -> None:
+        """What is stored from now on counts again."""
+        (self.folder / _CLEARING).unlink(missing_ok=True)
+
+    def store(self, job: str, plan: Mapping[str, Any], settings: Mapping[str, str], partitions: int, identity: Identity) -> Stored:
+        """Write `job.json` for the run that begins now."""
+        stored = Stored(self.id, job, plan, settings, partitions, identity)
+        if self.stored is None or stored.to_json() != self.stored.to_json():
+            replace(self.folder / "job.json", json.dumps(stored.to_json(), indent=1))
+        self.stored = stored
+        return stored
+
+    def query(self, name: str) -> Path:
+        return self.folder / "queries" / name
+
+    def record(self, name: str) -> Record:
+        return Record(self.folder / "record" / f"{name}.json")
+
+    def dead_letters(self, name: str) -> Path:
+        return self.folder / "dead_letters" / name
+
+    @property
+    def errors(self) -> Path:
+        return self.folder / "errors.log"
+
+    @property
+    def sealed(self) -> bool:
+        return (self.folder / "sealed").exists()
+
+    def seal(self) -> None:
+        (self.folder / "sealed").touch()
+
+    def close(self) -> None:
+        """Unlock. A folder that this process made and in which nothing was stored goes away again."""
+        self._lock.release()
+        if self._made and self.stored is None and [path.name for path in self.folder.iterdir()] == ["lock"]:
+            shutil.rmtree(self.folder, ignore_errors=True)
+
+
+def _make(folder: Path) -> bool:
+    try:
+        made = not folder.exists()
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as problem:
+        raise HeadraceError(
+            "CHECKPOINT_UNUSABLE",
+            f"the checkpoint folder {folder} cannot be made: {problem.strerror}",
+            hint="checkpoint= names a folder on a disk of this machine that this user may write to.",
+        ) from None
+    return made
+
+
+def _must_be_ours(folder: Path) -> None:
+    """A folder with other things in it is never taken for a checkpoint: fresh=True would remove them."""
+    names = {path.name for path in folder.iterdir()}
+    if names - {"lock", _CLEARING} and not names & {"job.json", _CLEARING}:
+        raise HeadraceError(
+            "NOT_A_CHECKPOINT",
+            f"{folder} is not empty and no checkpoint: it has no job.json",
+            hint="give an empty or a new folder as checkpoint=.",
+        )

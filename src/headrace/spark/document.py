@@ -1,0 +1,137 @@
+"""The query document: all that the kernel has to know of a query, as one JSON object."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from headrace.analysis.schemas import DEAD, MEANING
+from headrace.ops import Program, Sink, Source, event_time
+from headrace.plan import Node
+from headrace.plan.codec import without_sites
+from headrace.spark.feeds import Feed
+from headrace.spark.identity import QueryIdentity, QueryShape, Shape
+from headrace.spark.levels import Query
+from headrace.spark.lower import Lowering, lower, shape
+
+Json = dict[str, Any]
+FORMAT = 1
+
+# The sink for dead letters that nobody reads; no node of a plan can have this name.
+DEAD_LETTERS = "#dead_letters"
+
+
+def shape_of(query: Query, at: Lowering) -> QueryShape:
+    """What a query keeps between epochs."""
+    operators = [shape(node, query.level(str(node.name)), at) for node in query.operators]
+    sinks = [Shape(str(sink.name), "sink", site=sink.site) for sink in query.sinks]
+    dead = Shape(DEAD_LETTERS, "sink")
+    return QueryShape(query.name, tuple(sorted(str(source.name) for source in query.sources)), len(query.levels), (*operators, *sinks, dead))
+
+
+def build(
+    query: Query,
+    identity: QueryIdentity,
+    at: Lowering,
+    readers: Mapping[str, Mapping[str, Any]],
+    stages: Mapping[str, Mapping[str, Any]],
+    partitions: int,
+) -> Json:
+    """The document of a query.
+
+    `readers` says how the kernel reads each source's scan, `stages` what tasks do for each sink, both as the connectors say.
+    """
+    routes = _Routes(query, identity, at)
+    document: Json = {
+        "format": FORMAT,
+        "job": at.plan.job,
+        "query": identity.name,
+        "partitions": partitions,
+        "clock": query.clock,
+        "settings": {**MEANING, **at.plan.settings},
+        "sources": [_source(source, routes, readers[str(source.name)]) for source in query.sources if isinstance(source, Source)],
+        "levels": [[_operator(node, identity, at, routes) for node in level] for level in query.levels],
+        "sinks": [*(_sink(sink, identity, at, stages) for sink in query.sinks), _dead_sink(identity, stages)],
+    }
+    text = json.dumps(without_sites(document), sort_keys=True)
+    return {**document, "fingerprint": hashlib.sha256(text.encode()).hexdigest()[:32]}
+
+
+def _source(source: Source, routes: _Routes, reader: Mapping[str, Any]) -> Json:
+    name = str(source.name)
+    mark = source.watermark
+    return {
+        "name": name,
+        "schema": source.schema,
+        "reader": {"options": {}, **reader},
+        "malformed": source.connect().malformed,
+        "watermark": None if mark is None else {"column": mark.column, "delay_ms": mark.delay_ms},
+        "routes": routes.of(name, "main"),
+        "dead": routes.dead(name),
+    }
+
+
+def _operator(node: Node, identity: QueryIdentity, at: Lowering, routes: _Routes) -> Json:
+    name = str(node.name)
+    made = lower(node, identity.live()[name], at)
+    for output in made["outputs"]:
+        output["routes"] = routes.dead(name) if output["name"] == "dead_letter" else routes.of(name, output["name"])
+    return made
+
+
+def _sink(sink: Node, identity: QueryIdentity, at: Lowering, stages: Mapping[str, Mapping[str, Any]]) -> Json:
+    name = str(sink.name)
+    return {"op": identity.live()[name].op, "name": name, "schema": at.schemas.of[name].ddl, "stage": dict(stages[name])}
+
+
+def _dead_sink(identity: QueryIdentity, stages: Mapping[str, Mapping[str, Any]]) -> Json:
+    return {"op": identity.live()[DEAD_LETTERS].op, "name": DEAD_LETTERS, "schema": DEAD, "stage": dict(stages[DEAD_LETTERS])}
+
+
+class _Routes:
+    """The routes of a query by the output they leave."""
+
+    def __init__(self, query: Query, identity: QueryIdentity, at: Lowering) -> None:
+        self._made: dict[tuple[str, str], list[Json]] = {}
+        self._dead = {"to": identity.live()[DEAD_LETTERS].op, "side": 0, "steps": [], "key": [], "time": None, "order": None}
+        self._dead |= {"schema": DEAD, "consumer": "sink"}
+        numbers = {name: entry.op for name, entry in identity.live().items()}
+        steady = any(sink.connect().traits.repeatable for sink in query.sinks if isinstance(sink, Sink))
+        for node in query.operators:
+            if isinstance(node, Program):
+                self._into_program(node, numbers[str(node.name)], at, steady)
+        for sink in query.sinks:
+            schema = at.schemas.of[str(sink.name)].ddl
+            for feed in at.feeds.into(sink.inputs[0]):
+                route = {"to": numbers[str(sink.name)], "side": 0, "key": [], "time": None, "order": None, "schema": schema, "consumer": "sink"}
+                self._add(feed, route)
+
+    def _into_program(self, node: Program, op: int, at: Lowering, steady: bool) -> None:
+        # Rows that are handled as they come are sorted all the same where a sink counts on a replay being equal.
+        order = "time" if node.order == "time" else "columns" if steady else None
+        for side, (stream, key) in enumerate(zip(node.streams, node.keys, strict=True)):
+            route = {
+                "to": op,
+                "side": side,
+                "key": [list(item) for item in key],
+                "key_schema": at.schemas.keys[str(node.name)].ddl,
+                # an operator without event time takes rows that have none
+                "time": event_time(stream) if node.clock == "event" else None,
+                "order": order,
+                "schema": at.schemas.of[str(stream.name)].ddl,
+                "consumer": "operator",
+            }
+            for feed in at.feeds.into(stream):
+                self._add(feed, route)
+
+    def _add(self, feed: Feed, route: Json) -> None:
+        self._made.setdefault((feed.producer, feed.output), []).append({**route, "steps": list(feed.steps)})
+
+    def of(self, producer: str, output: str) -> list[Json]:
+        return self._made.get((producer, output), [])
+
+    def dead(self, producer: str) -> list[Json]:
+        """Where dead letters go: to those who read them, else beside the checkpoint."""
+        return self.of(producer, "dead_letter") or [self._dead]

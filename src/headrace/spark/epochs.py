@@ -1,0 +1,79 @@
+"""Epochs: what happens in the driver when Spark has staged one: sinks commit, then the record adds it up."""
+
+from __future__ import annotations
+
+import json
+import pickle
+import threading
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from headrace.ports import Sink, Staged
+from headrace.spark.record import TIME, Record
+
+
+@dataclass(frozen=True)
+class OpenSink:
+    """A sink that is open for a run; `op` is its number in the query."""
+
+    op: int
+    name: str
+    sink: Sink
+    schema: str
+
+
+class Committer:
+    """Commits the epochs of one query: called by the JVM, once per epoch and again for one whose end Spark did not see.
+
+    Sinks come first and the record last: an epoch that a crash cut off is done again by the sinks, which all know how, and counted once.
+    """
+
+    def __init__(self, sinks: Mapping[int, OpenSink], record: Record, committed: Callable[[int], None] = lambda epoch: None) -> None:
+        self.sinks = sinks
+        self.record = record
+        self.failed: BaseException | None = None
+        self.failed_sink: str | None = None
+        self.last_rows: dict[str, float] = {}
+        self._committed = committed
+        self._lock = threading.Lock()
+
+    def commit(self, epoch: int, staged: Any) -> str | None:
+        """The call from the JVM: None once everything is committed, else the text that ends the query."""
+        try:
+            with self._lock:
+                self._commit(int(epoch), staged)
+        except BaseException as problem:
+            # Anything that leaves this method would be a Java trace; the run raises what is kept here.
+            self.failed = problem
+            return f"{type(problem).__name__}: {problem}"
+        return None
+
+    def _commit(self, epoch: int, staged: Any) -> None:
+        found = json.loads(staged.json())
+        rows: dict[str, int] = {}
+        for text, part in found["sinks"].items():
+            one = self.sinks[int(text)]
+            self.failed_sink = one.name
+            one.sink.commit(epoch, Staged(part["rows"], tuple(part["files"]), _rows(staged, one.op)))
+            rows[one.name] = part["rows"]
+        self.failed_sink = None
+        now = time.monotonic()
+        for source, _, _, metric, n in found["counts"]:
+            if source and metric != TIME and n:
+                self.last_rows[source] = now
+        self.record.add(epoch, found["counts"], rows)
+        self._committed(epoch)
+
+    class Java:
+        # the interface by which py4j lets the JVM call this object
+        implements = ("headrace.sink.Committer",)
+
+
+def _rows(staged: Any, op: int) -> Callable[[], list[tuple[Any, ...]]]:
+    def read() -> list[tuple[Any, ...]]:
+        found: list[tuple[Any, ...]] = pickle.loads(bytes(staged.rows(op)))
+        return found
+
+    return read

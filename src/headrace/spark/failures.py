@@ -1,0 +1,98 @@
+"""What ended a query, as an error of ours; the Java trace goes to a file."""
+
+from __future__ import annotations
+
+import datetime as dt
+import errno
+import json
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from headrace.errors import CODES, HeadraceError, Site
+from headrace.jvm.session import jvm, session
+
+# Conditions of the kernel and what they are called here, with the cure.
+_KNOWN: Mapping[str, tuple[str, str | None]] = {
+    "MALFORMED_ROW": ("MALFORMED_ROW", 'mend the input, or let such rows go to the dead letters: malformed="dead_letter".'),
+    "DEAD_LETTER_FAILED": ("DEAD_LETTER_FAILED", "steps behind a dead_letter output must not fail: use try_cast and the like there."),
+    "MEMORY_SOURCE_LOST": ("ROWS_GONE", "rows in memory end with their process: start over with fresh=True, or put them into files."),
+    "STATE_OF_ANOTHER_LEVEL": ("STATE_MISMATCH", "restore the checkpoint from a copy, or start over with fresh=True."),
+}
+_FULL = re.compile(r"No space left on device|File too large|Disk quota exceeded|Not enough space")
+_GONE = re.compile(r"FileNotFoundException|FAILED_READ_FILE\.FILE_NOT_EXIST|PATH_NOT_FOUND")
+
+
+def failure(report: str, log: Path | None, committing: BaseException | None = None, sink: str | None = None) -> HeadraceError:
+    """The error for a query that ended with `report` (the kernel's JSON), while `committing` had been raised in the sink of this name."""
+    found = json.loads(report)
+    where = _written(log, found["trace"])
+    if isinstance(committing, HeadraceError):
+        return committing
+    if committing is not None:
+        return _of_sink(committing, sink, where)
+    condition, message = found["condition"], _first_lines(found["message"])
+    site = Site.parse(found["site"]) if found.get("site") else None
+    node = f"{found['node']}: " if found.get("node") and not message.startswith(f"{found['node']}:") else ""
+    if _FULL.search(found["trace"]):
+        return full(f"{node}{message}", site)
+    if condition in _KNOWN:
+        code, hint = _KNOWN[condition]
+        return HeadraceError(code, f"{node}{message}", hint=hint, site=site)
+    if condition in CODES:
+        return HeadraceError(condition, f"{node}{message}", site=site)
+    if condition == "INTERNAL" or condition == "KERNEL_DOCUMENT":
+        return HeadraceError("INTERNAL", f"{node}{message}", hint=f"this is a fault of headrace; please report it.{where}", site=site)
+    if condition and _GONE.search(condition) or _GONE.search(found["class"]):
+        return HeadraceError("INPUT_GONE", f"{node}{message}", hint="files that were listed must stay until they are read.", site=site)
+    return HeadraceError("RUN_FAILED", f"{node}{message}", hint=f"the next start goes on from the last epoch.{where}", site=site)
+
+
+def full(message: str, site: Site | None = None) -> HeadraceError:
+    """A disk without room."""
+    return HeadraceError(
+        "DISK_FULL",
+        message,
+        hint="make room (the checkpoint, the output and Spark's temporary folder need it) and start again: no row is lost or doubled.",
+        site=site,
+    )
+
+
+def of_start(problem: Exception, log: Path | None) -> HeadraceError | None:
+    """The error for an exception of the JVM while a query was being started; None if it did not come from there."""
+    java = getattr(problem, "java_exception", None) or getattr(problem, "_origin", None)
+    if java is None:
+        return None
+    return failure(jvm(session()).headrace.query.Trouble.json(java), log)
+
+
+def _of_sink(problem: BaseException, sink: str | None, where: str) -> HeadraceError:
+    if isinstance(problem, OSError) and problem.errno in (errno.ENOSPC, errno.EFBIG, errno.EDQUOT):
+        return full(f"{sink or 'the record'}: {problem.strerror}: {problem.filename}")
+    return HeadraceError(
+        "SINK_FAILED",
+        f"{sink or 'the record'} could not be written: {type(problem).__name__}: {problem}",
+        hint=f"the next start writes the epoch again.{where}",
+        cause=problem,
+    )
+
+
+def _first_lines(message: str) -> str:
+    """Spark's message without what only a developer of Spark reads."""
+    text = re.split(r"\n\s*at |\nDriver stacktrace|\n== |SQLSTATE:|\nCaused by:", message.strip())[0]
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    return " ".join(lines[:4]).rstrip(" .;")
+
+
+def _written(log: Path | None, trace: Any) -> str:
+    """Append a trace to the log; where it lies, for the hint."""
+    if log is None:
+        return ""
+    try:
+        with log.open("a", encoding="utf-8") as file:
+            file.write(f"--- {dt.datetime.now(dt.UTC):%Y-%m-%d %H:%M:%S} UTC\n{trace}\n")
+    except OSError:
+        # The disk may be full, and that is then what is being reported.
+        return ""
+    return f" The Java trace is in {log}"

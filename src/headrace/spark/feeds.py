@@ -1,0 +1,100 @@
+"""Feeds: the ways rows take from a source or an operator's output to a consumer, as the steps done on the way.
+
+Stateless nodes exist only as steps of feeds. A union is several feeds into one consumer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+from headrace.expr import of
+from headrace.plan import Node, Plan, Role, steps
+from headrace.schema import Struct
+from headrace.syntax import plain_name, quote
+
+Json = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Feed:
+    """One way: from output `output` of the source or operator `producer`."""
+
+    producer: str
+    output: str
+    steps: tuple[Json, ...] = ()
+
+    def then(self, *more: Json) -> Feed:
+        return Feed(self.producer, self.output, (*self.steps, *more))
+
+
+class Feeds:
+    """The feeds of each node of a plan; `schemas` are the checked ones, by node."""
+
+    def __init__(self, plan: Plan, schemas: Mapping[str, Struct]) -> None:
+        self.plan = plan
+        self.schemas = schemas
+        self.of = cache(self._of)
+
+    def into(self, node: Node) -> tuple[Feed, ...]:
+        """The feeds that end in this node's rows."""
+        # From the sources on, so that no chain of nodes is too long for Python's stack.
+        for before in self.plan.nodes.values():
+            if before is node:
+                break
+            if before.role is not Role.SINK:
+                self.of(str(before.name))
+        return self.of(str(node.name))
+
+    def _of(self, name: str) -> tuple[Feed, ...]:
+        node = self.plan.nodes[name]
+        if node.role in (Role.SOURCE, Role.STATEFUL):
+            return (Feed(name, "main"),)
+        if node.role is Role.OUTPUT:
+            return (Feed(str(node.inputs[0].name), str(vars(node)["output"])),)
+        if len(node.inputs) > 1:
+            return tuple(feed for before in node.inputs for feed in self._aligned(str(before.name), name, node))
+        done = [step.to_json(name) for step in steps(node)]
+        return tuple(feed.then(*done) for feed in self.of(str(node.inputs[0].name)))
+
+    def _aligned(self, branch: str, union: str, node: Node) -> tuple[Feed, ...]:
+        """A branch of a union in the union's order of columns and types."""
+        has, wants = self.schemas[branch], self.schemas[union]
+        if [(f.name, f.type) for f in has.fields] == [(f.name, f.type) for f in wants.fields]:
+            return self.of(branch)
+        items = [[f.name, quote(f.name) if has.get(f.name) == f.type else f"CAST({quote(f.name)} AS {f.type})"] for f in wants.fields]
+        step = {"project": items, "node": union, "site": None if node.site is None else str(node.site)}
+        return tuple(feed.then(step) for feed in self.of(branch))
+
+
+def origin(feed: Feed, columns: tuple[str, ...]) -> tuple[str, ...]:
+    """How these columns at the end of a feed come about: all texts back to the producer, in one order.
+
+    Two versions of a job with equal origins compute the same values from the same rows.
+
+    >>> project = {"project": [["card", "upper(c)"], ["amount", "amount"]], "node": "charges.select", "site": None}
+    >>> origin(Feed("charges", "main", (project,)), ("card",))
+    ('card = upper(c)', 'c of charges')
+    """
+    found: list[str] = []
+    wanted = [name.lower() for name in dict.fromkeys(columns)]
+    for step in reversed(feed.steps):
+        if "project" in step:
+            texts = {name.lower(): text for name, text in step["project"]}
+            before: list[str] = []
+            for name in wanted:
+                text = texts.get(name, name)
+                if (plain_name(text) or "").lower() != name:
+                    found.append(f"{name} = {text}")
+                # no names: sqlglot could not read the text, which then counts as using every column
+                before.extend(other.lower() for other in of(text).names)
+            wanted = list(dict.fromkeys(before))
+        elif "generate" in step:
+            made = {name.lower() for name in step["names"]}
+            if made & set(wanted):
+                found.append(f"{', '.join(step['names'])} = {step['generate']}")
+                wanted = list(dict.fromkeys([name for name in wanted if name not in made] + [name.lower() for name in of(step["generate"]).names]))
+    place = feed.producer if feed.output == "main" else f"{feed.producer}.{feed.output}"
+    return (*found, *(f"{name} of {place}" for name in wanted))

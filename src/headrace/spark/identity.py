@@ -1,0 +1,271 @@
+"""Identity: which operator of the job owns which state of the checkpoint.
+
+State on disk is found by op id and level. A name is given an id once; ids are never reused and entries are never removed, so state
+that a removed operator left behind is never taken for somebody else's. A job that would read state as something it is not is
+refused before anything is touched.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from headrace.errors import HeadraceError, Site
+from headrace.spark import layout
+from headrace.spark.layout import Cell, Layout
+
+
+@dataclass(frozen=True)
+class InputShape:
+    """One input of a program: its row, and where its key and time columns come from (texts back to the source or program)."""
+
+    schema: str
+    key: tuple[str, ...]
+    time: tuple[str, ...]
+
+    def to_json(self) -> dict[str, Any]:
+        return {"schema": self.schema, "key": list(self.key), "time": list(self.time)}
+
+    @classmethod
+    def from_json(cls, value: dict[str, Any]) -> InputShape:
+        return cls(value["schema"], tuple(value["key"]), tuple(value["time"]))
+
+
+@dataclass(frozen=True)
+class Shape:
+    """What an operator keeps between epochs, as the plan asks for it. A sink keeps nothing but its number."""
+
+    name: str
+    kind: str
+    level: int = 0
+    key: str = ""
+    order: str = ""
+    clock: str = "none"
+    inputs: dict[str, InputShape] = field(default_factory=dict)
+    cells: tuple[Cell, ...] = ()
+    site: Site | None = None
+
+
+@dataclass(frozen=True)
+class QueryShape:
+    """One query of the job: what it reads, how many levels it has, its operators and sinks."""
+
+    name: str
+    sources: tuple[str, ...]
+    levels: int
+    shapes: tuple[Shape, ...]
+
+
+@dataclass(frozen=True)
+class Entry:
+    """An operator or sink that this checkpoint has known. A retired one was removed; its name may come back under a new id."""
+
+    op: int
+    shape: Shape
+    layouts: tuple[Layout, ...] = ()
+    retired: bool = False
+
+    def to_json(self) -> dict[str, Any]:
+        shape = self.shape
+        value: dict[str, Any] = {"op": self.op, "name": shape.name, "kind": shape.kind, "retired": self.retired}
+        if shape.kind != "sink":
+            value |= {"level": shape.level, "key": shape.key, "order": shape.order, "clock": shape.clock}
+            value["inputs"] = {name: one.to_json() for name, one in shape.inputs.items()}
+            value["layouts"] = [one.to_json() for one in self.layouts]
+        return value
+
+    @classmethod
+    def from_json(cls, value: dict[str, Any]) -> Entry:
+        inputs = {name: InputShape.from_json(one) for name, one in value.get("inputs", {}).items()}
+        shape = Shape(
+            value["name"], value["kind"], value.get("level", 0), value.get("key", ""), value.get("order", ""), value.get("clock", "none"), inputs
+        )
+        return cls(value["op"], shape, tuple(Layout.from_json(one) for one in value.get("layouts", [])), value["retired"])
+
+
+@dataclass(frozen=True)
+class QueryIdentity:
+    """A query as the checkpoint knows it: its folder's name, sources, levels and entries."""
+
+    name: str
+    sources: tuple[str, ...]
+    levels: int
+    entries: tuple[Entry, ...]
+
+    def live(self) -> dict[str, Entry]:
+        return {entry.shape.name: entry for entry in self.entries if not entry.retired}
+
+    def to_json(self) -> dict[str, Any]:
+        return {"name": self.name, "sources": list(self.sources), "levels": self.levels, "entries": [entry.to_json() for entry in self.entries]}
+
+    @classmethod
+    def from_json(cls, value: dict[str, Any]) -> QueryIdentity:
+        return cls(value["name"], tuple(value["sources"]), value["levels"], tuple(Entry.from_json(one) for one in value["entries"]))
+
+
+@dataclass(frozen=True)
+class Identity:
+    """All that the checkpoint knows of the job's queries; `next` is the first id never given away."""
+
+    queries: tuple[QueryIdentity, ...] = ()
+    next: int = 1
+
+    def query(self, name: str) -> QueryIdentity:
+        return next(query for query in self.queries if query.name == name)
+
+    def to_json(self) -> dict[str, Any]:
+        return {"next": self.next, "queries": [query.to_json() for query in self.queries]}
+
+    @classmethod
+    def from_json(cls, value: dict[str, Any]) -> Identity:
+        return cls(tuple(QueryIdentity.from_json(one) for one in value["queries"]), value["next"])
+
+
+def refuse(what: str, site: Site | None = None) -> HeadraceError:
+    return HeadraceError(
+        "STATE_CHANGED",
+        f"{what}, and the checkpoint holds state of the earlier version",
+        hint="fresh=True starts over with an empty checkpoint; to keep what was computed, keep the earlier version of this part.",
+        site=site,
+    )
+
+
+class _Numbers:
+    def __init__(self, first: int) -> None:
+        self.next = first
+
+    def take(self) -> int:
+        self.next += 1
+        return self.next - 1
+
+
+def identify(stored: Identity, queries: Sequence[QueryShape]) -> tuple[Identity, dict[str, str]]:
+    """Give every operator and sink its number, keeping those of `stored`; and under which folder name each query goes on.
+
+    Everything that keeps the job from going on is raised as one error.
+    """
+    numbers = _Numbers(stored.next)
+    errors: list[HeadraceError] = []
+    names: dict[str, str] = {}
+    kept: dict[str, QueryIdentity] = {query.name: query for query in stored.queries}
+    taken: dict[str, str] = {}
+    for query in queries:
+        try:
+            old = _counterpart(stored, query)
+            if old is not None and old.name in taken:
+                raise refuse(f"what was one query, {old.name}, is now two")
+            name = old.name if old is not None else _free(query.name, kept)
+            kept[name] = _follow(old, query, name, numbers) if old is not None else _fresh(query, name, numbers)
+            names[query.name] = name
+            taken[name] = query.name
+        except HeadraceError as error:
+            errors.extend([error, *error.also])
+    if errors:
+        first, *rest = errors
+        raise HeadraceError(first.code, first.message, hint=first.hint, site=first.site, also=[_alone(error) for error in rest])
+    return Identity(tuple(kept.values()), numbers.next), names
+
+
+def _alone(error: HeadraceError) -> HeadraceError:
+    return HeadraceError(error.code, error.message, hint=error.hint, site=error.site)
+
+
+def _free(name: str, kept: dict[str, QueryIdentity]) -> str:
+    number, free = 2, name
+    while free in kept:
+        free = f"{name}_{number}"
+        number += 1
+    return free
+
+
+def _counterpart(stored: Identity, query: QueryShape) -> QueryIdentity | None:
+    """The stored query that this one goes on with: the one with the same operators, else the one that reads the same sources."""
+    programs = {shape.name for shape in query.shapes if shape.kind != "sink"}
+    same = [old for old in stored.queries if programs & {n for n, entry in old.live().items() if entry.shape.kind != "sink"}]
+    if len(same) > 1:
+        raise refuse(f"the queries {' and '.join(old.name for old in same)} have become one")
+    if same:
+        return same[0]
+    sinks = {shape.name for shape in query.shapes if shape.kind == "sink"}
+    alike = [old for old in stored.queries if set(old.sources) == set(query.sources)]
+    return next((old for old in alike if sinks & set(old.live())), alike[0] if len(alike) == 1 else None)
+
+
+def _fresh(query: QueryShape, name: str, numbers: _Numbers) -> QueryIdentity:
+    entries = tuple(_enter(shape, numbers) for shape in query.shapes)
+    return QueryIdentity(name, query.sources, query.levels, entries)
+
+
+def _enter(shape: Shape, numbers: _Numbers) -> Entry:
+    return Entry(numbers.take(), shape, (layout.first(shape.cells),) if shape.kind != "sink" else ())
+
+
+def _follow(old: QueryIdentity, query: QueryShape, name: str, numbers: _Numbers) -> QueryIdentity:
+    errors: list[HeadraceError] = []
+    gone, come = sorted(set(old.sources) - set(query.sources)), sorted(set(query.sources) - set(old.sources))
+    if gone or come:
+        changed = [f"the source {one} is gone" for one in gone] + [f"the source {one} is new" for one in come]
+        errors.append(refuse(f"{' and '.join(changed)} in query {name}"))
+    if old.levels != query.levels:
+        longer = "longer" if query.levels > old.levels else "shorter"
+        errors.append(refuse(f"query {name} had {old.levels} levels of operators and now has {query.levels} (a {longer} chain renumbers them all)"))
+    live = old.live()
+    entries: list[Entry] = []
+    for shape in query.shapes:
+        entry = live.pop(shape.name, None)
+        if entry is None or entry.shape.kind != shape.kind:
+            entries.append(_enter(shape, numbers))
+            continue
+        try:
+            entries.append(Entry(entry.op, shape, _layouts(entry, shape)))
+        except HeadraceError as error:
+            errors.append(error)
+    if errors:
+        first, *rest = errors
+        raise HeadraceError(first.code, first.message, hint=first.hint, site=first.site, also=rest)
+    here = {entry.op for entry in entries}
+    past = [replace(entry, retired=True) for entry in old.entries if entry.op not in here]
+    return QueryIdentity(name, query.sources, query.levels, (*past, *entries))
+
+
+# What must not change while there is state, in the words of the refusal; each says what is new, or nothing.
+_RULES: tuple[Callable[[Shape, Shape], str | None], ...] = (
+    lambda old, new: f"moved from level {old.level} to level {new.level}" if old.level != new.level else None,
+    lambda old, new: f"is now keyed by {new.key or 'nothing'} instead of {old.key or 'nothing'}" if old.key != new.key else None,
+    lambda old, new: f'has order="{new.order}" instead of "{old.order}"' if old.order != new.order else None,
+    lambda old, new: f"has timers of {new.clock} time instead of {old.clock}" if _clock(old) != _clock(new) else None,
+)
+
+
+def _clock(shape: Shape) -> str:
+    return "processing" if shape.clock == "processing" else "event"
+
+
+def _layouts(entry: Entry, shape: Shape) -> tuple[Layout, ...]:
+    """The entry's layouts for the operator as it is now; raises what its state cannot follow."""
+    old = entry.shape
+    if shape.kind == "sink":
+        return ()
+    for rule in _RULES:
+        said = rule(old, shape)
+        if said:
+            raise refuse(f"{shape.name} {said}", shape.site)
+    for name, before in old.inputs.items():
+        now = shape.inputs.get(name)
+        if now is not None and now.key != before.key:
+            raise refuse(f"the key of {shape.name} is computed in another way for its input {name}", shape.site)
+        if shape.order != "time":
+            continue
+        if now is None:
+            raise refuse(f"{shape.name} has lost its input {name}, of which it may hold rows", shape.site)
+        if now.schema != before.schema:
+            raise refuse(f"{shape.name} may hold rows of its input {name}, which had the columns {before.schema} and now has {now.schema}", shape.site)
+        if now.time != before.time:
+            raise refuse(f"the event time of {shape.name} comes from elsewhere for its input {name}", shape.site)
+    if shape.order == "time" and set(shape.inputs) != set(old.inputs):
+        raise refuse(f"{shape.name} has the new input {', '.join(sorted(set(shape.inputs) - set(old.inputs)))}", shape.site)
+    try:
+        return layout.follow(entry.layouts, shape.cells)
+    except layout.Unreadable as problem:
+        raise refuse(f"in {shape.name}, {problem}", shape.site) from None

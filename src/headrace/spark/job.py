@@ -1,0 +1,58 @@
+"""SparkJob: a plan made ready to run: checked, cut into queries, each with what it keeps between epochs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from headrace.analysis.schemas import MEANING, Schemas, check
+from headrace.ops import Program, Source
+from headrace.plan import Plan
+from headrace.spark.document import shape_of
+from headrace.spark.feeds import Feeds
+from headrace.spark.identity import QueryShape
+from headrace.spark.levels import Query, cut
+from headrace.spark.lower import Lowering
+
+
+@dataclass(frozen=True)
+class SparkJob:
+    """What a plan is on Spark, before it meets a checkpoint."""
+
+    at: Lowering
+    queries: tuple[Query, ...]
+    shapes: tuple[QueryShape, ...]
+
+    @property
+    def plan(self) -> Plan:
+        return self.at.plan
+
+    @property
+    def schemas(self) -> Schemas:
+        return self.at.schemas
+
+    @property
+    def settings(self) -> Mapping[str, str]:
+        """The settings that change what the job means."""
+        return {**MEANING, **self.plan.settings}
+
+    @property
+    def time_zone(self) -> str:
+        return self.settings["spark.sql.session.timeZone"]
+
+    @property
+    def sources(self) -> tuple[Source, ...]:
+        return tuple(node for node in self.plan.nodes.values() if isinstance(node, Source))
+
+    @property
+    def bounded(self) -> bool:
+        """Whether all input has an end."""
+        return all(source.connect().traits.bounded for source in self.sources)
+
+
+def compile(plan: Plan) -> SparkJob:
+    """A plan as it will run; raises what is wrong with its texts, types and clocks. Starts the session."""
+    schemas = check(plan)
+    at = Lowering(plan, schemas, Feeds(plan, schemas.of))
+    queries = cut(plan, {name: node.clock for name, node in plan.nodes.items() if isinstance(node, Program)})
+    return SparkJob(at, queries, tuple(shape_of(query, at) for query in queries))

@@ -1,0 +1,45 @@
+"""The call that starts a query in the JVM."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from headrace.jvm.session import jvm
+from headrace.spark.epochs import Committer
+from headrace.spark.failures import of_start
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+
+def start_query(
+    spark: SparkSession,
+    document: Mapping[str, Any],
+    scans: Mapping[str, DataFrame],
+    committer: Committer,
+    checkpoint: Path,
+    *,
+    every: int,
+    manual_clock: bool,
+    log: Path,
+) -> Any:
+    """Start the query of a document; gives the kernel's `Run`."""
+    from pyspark.java_gateway import ensure_callback_server_started
+
+    # the JVM calls the committer, which needs this process to listen
+    ensure_callback_server_started(spark.sparkContext._gateway)
+    frames = jvm(spark).java.util.HashMap()
+    for name, frame in scans.items():
+        frames.put(name, frame._jdf)
+    try:
+        return jvm(spark).headrace.Kernel.start(
+            spark._jsparkSession, json.dumps(document), frames, committer, str(checkpoint), str(every), manual_clock
+        )
+    except Exception as problem:
+        error = of_start(problem, log)
+        if error is None:
+            raise
+        raise error from None

@@ -1,0 +1,115 @@
+"""Layouts of a program's state: which cell lies where in a stored row, from version to version.
+
+A stored state row carries the number of its layout. Cells have ids that are never used again; a changed set of cells makes a new
+layout, and the rows of the older ones are projected to it as they are read.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A cell as the program declares it; `id` is 0 until a layout gives one."""
+
+    name: str
+    kind: str
+    type: str
+    was: str | None = None
+    id: int = 0
+
+    def to_json(self) -> dict[str, Any]:
+        return {"id": self.id, "name": self.name, "kind": self.kind, "type": self.type}
+
+
+@dataclass(frozen=True)
+class Layout:
+    number: int
+    cells: tuple[Cell, ...]
+
+    def to_json(self) -> dict[str, Any]:
+        return {"number": self.number, "cells": [cell.to_json() for cell in self.cells]}
+
+    @classmethod
+    def from_json(cls, value: dict[str, Any]) -> Layout:
+        return cls(value["number"], tuple(Cell(c["name"], c["kind"], c["type"], id=c["id"]) for c in value["cells"]))
+
+
+class Unreadable(Exception):
+    """What is stored in a cell cannot be read as it is declared now."""
+
+
+def first(cells: Sequence[Cell]) -> Layout:
+    return Layout(1, tuple(Cell(c.name, c.kind, c.type, id=i) for i, c in enumerate(cells, 1)))
+
+
+def follow(layouts: Sequence[Layout], cells: Sequence[Cell]) -> tuple[Layout, ...]:
+    """The layouts of a program whose cells are now `cells`: the same ones, or one more.
+
+    >>> old = (first([Cell("n", "value", "int"), Cell("x", "value", "date")]),)
+    >>> new = follow(old, [Cell("n", "value", "bigint"), Cell("y", "value", "string")])
+    >>> [(c.id, c.name, c.type) for c in new[-1].cells]
+    [(1, 'n', 'bigint'), (3, 'y', 'string')]
+    """
+    last = layouts[-1]
+    used = max((cell.id for layout in layouts for cell in layout.cells), default=0)
+    stored = {cell.name: cell for cell in last.cells}
+    now: list[Cell] = []
+    for cell in cells:
+        # a name that is stored already wins over `was`: the rename happened in an earlier version
+        old = stored.get(cell.name) or (stored.get(cell.was) if cell.was else None)
+        if old is None:
+            used += 1
+            now.append(Cell(cell.name, cell.kind, cell.type, id=used))
+            continue
+        if old.kind != cell.kind:
+            raise Unreadable(f"the cell {cell.name} was a {old.kind} and is now a {cell.kind}")
+        if not widens(old.type, cell.type):
+            raise Unreadable(f"the cell {cell.name} was {old.type} and is now {cell.type}")
+        now.append(Cell(cell.name, cell.kind, cell.type, id=old.id))
+    taken = [cell.id for cell in now]
+    if len(set(taken)) < len(taken):
+        twice = next(cell for cell in now if taken.count(cell.id) > 1)
+        raise Unreadable(f"two cells say that they were one: {twice.name} among them")
+    if tuple(now) == last.cells:
+        return tuple(layouts)
+    return (*layouts, Layout(last.number + 1, tuple(now)))
+
+
+_WHOLE = ("tinyint", "smallint", "int", "bigint")
+_DIGITS = {"tinyint": 3, "smallint": 5, "int": 10, "bigint": 19}
+_ALIASES = {"byte": "tinyint", "short": "smallint", "integer": "int", "long": "bigint", "real": "float", "dec": "decimal", "numeric": "decimal"}
+
+
+def _type(text: str) -> str:
+    plain = re.sub(r"\s+", "", text.lower())
+    return _ALIASES.get(plain, plain)
+
+
+def _decimal(text: str) -> tuple[int, int] | None:
+    found = re.fullmatch(r"decimal(?:\((\d+)(?:,(\d+))?\))?", text)
+    return None if found is None else (int(found[1] or 10), int(found[2] or 0))
+
+
+def widens(old: str, new: str) -> bool:
+    """Whether every stored value of `old` is a value of `new`.
+
+    >>> widens("int", "bigint"), widens("bigint", "int"), widens("date", "timestamp"), widens("decimal(8,2)", "decimal(10,3)")
+    (True, False, True, True)
+    """
+    old, new = _type(old), _type(new)
+    if old == new:
+        return True
+    if old in _WHOLE and new in _WHOLE:
+        return _WHOLE.index(old) < _WHOLE.index(new)
+    to = _decimal(new)
+    if to is not None:
+        of = (_DIGITS[old], 0) if old in _WHOLE else _decimal(old)
+        return of is not None and to[1] >= of[1] and to[0] - to[1] >= of[0] - of[1]
+    exact = {"tinyint": ("float", "double"), "smallint": ("float", "double"), "int": ("double",), "float": ("double",)}
+    times = {"date": ("timestamp", "timestamp_ntz")}
+    return new in exact.get(old, ()) or new in times.get(old, ())

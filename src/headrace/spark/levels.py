@@ -1,0 +1,132 @@
+"""Cutting a plan into queries and levels.
+
+A query is a connected part of the plan, with one clock: views that share no time share no query. Within a query an operator stands at
+the earliest level that its inputs allow, so only its own upstream decides where its state lies.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from headrace.errors import HeadraceError
+from headrace.plan import Node, Plan, Role
+from headrace.plan.walk import order
+
+
+@dataclass(frozen=True)
+class Query:
+    """A part of the plan that runs as one Spark query; `levels[i]` are the operators of level i + 1."""
+
+    name: str
+    clock: str
+    sources: tuple[Node, ...]
+    levels: tuple[tuple[Node, ...], ...]
+    sinks: tuple[Node, ...]
+
+    @property
+    def operators(self) -> tuple[Node, ...]:
+        return tuple(node for level in self.levels for node in level)
+
+    def level(self, name: str) -> int:
+        return next(number for number, level in enumerate(self.levels, 1) if name in {node.name for node in level})
+
+
+def cut(plan: Plan, clocks: Mapping[str, str]) -> tuple[Query, ...]:
+    """The queries of a plan; `clocks` gives the clock of each stateful node: event, processing or none.
+
+    What no sink reads is not part of any query.
+    """
+    sinks = [plan.nodes[name] for name in plan.sinks]
+    upstream = {sink: order([sink]) for sink in sinks}
+    times = {sink: _clock(sink, nodes, clocks) for sink, nodes in upstream.items()}
+    queries: list[Query] = []
+    for clock in ("event", "processing"):
+        for group in _connected([sink for sink in sinks if times[sink] == clock], upstream):
+            nodes = order(group)
+            queries.append(_query(_name(group, queries), clock, nodes, group, clocks))
+    _share_no_state(queries)
+    return tuple(queries)
+
+
+def _clock(sink: Node, nodes: Sequence[Node], clocks: Mapping[str, str]) -> str:
+    """The clock of the query that a sink belongs to. Operators without a clock go with the others."""
+    kept: dict[str, Node] = {}
+    for node in nodes:
+        if node.role is Role.STATEFUL and clocks[str(node.name)] != "none":
+            kept.setdefault(clocks[str(node.name)], node)
+    if len(kept) == 2:
+        _refuse_mixed(sink, kept["event"], kept["processing"])
+    return next(iter(kept), "event")
+
+
+def _refuse_mixed(sink: Node, event: Node, processing: Node) -> None:
+    if event in order([processing]):
+        why = f"{processing.name} has timers of processing time and stands behind {event.name}, which works in event time"
+    elif processing in order([event]):
+        why = f"{event.name} works in event time and stands behind {processing.name}, which has timers of processing time"
+    else:
+        why = f"{sink.name} gets rows of {event.name}, which works in event time, and of {processing.name}, which has timers of processing time"
+    raise HeadraceError(
+        "CLOCKS_MIXED",
+        f"{why}; one Spark query has one clock",
+        hint='use timers of one clock, or write the first result to files and read them in a second job; clock="event" is the default.',
+        site=processing.site,
+    )
+
+
+def _connected(sinks: Sequence[Node], upstream: Mapping[Node, Iterable[Node]]) -> list[tuple[Node, ...]]:
+    """Sinks that share anything upstream, in the order of the job."""
+    groups: list[tuple[list[Node], set[Node]]] = []
+    for sink in sinks:
+        members, nodes = [sink], set(upstream[sink])
+        apart: list[tuple[list[Node], set[Node]]] = []
+        for group in groups:
+            if group[1] & nodes:
+                members, nodes = [*group[0], *members], nodes | group[1]
+            else:
+                apart.append(group)
+        groups = [*apart, (members, nodes)]
+    places = {sink: place for place, sink in enumerate(sinks)}
+    found = [tuple(sorted(members, key=lambda sink: places[sink])) for members, _ in groups]
+    return sorted(found, key=lambda group: places[group[0]])
+
+
+def _name(group: Sequence[Node], before: Sequence[Query]) -> str:
+    """A query's folder: `main` for the first, else the name of its first sink."""
+    if not before:
+        return "main"
+    taken = {query.name for query in before}
+    plain = "".join(c if c.isalnum() or c in "_-." else "_" for c in str(group[0].name)).lstrip(".") or "query"
+    name, number = plain, 2
+    while name in taken:
+        name, number = f"{plain}_{number}", number + 1
+    return name
+
+
+def _query(name: str, clock: str, nodes: Sequence[Node], sinks: Sequence[Node], clocks: Mapping[str, str]) -> Query:
+    at: dict[Node, int] = {}
+    for node in nodes:
+        before = max((at[one] for one in node.inputs), default=0)
+        at[node] = before + 1 if node.role is Role.STATEFUL else before
+    stateful = [node for node in nodes if node.role is Role.STATEFUL]
+    depth = max((at[node] for node in stateful), default=0)
+    levels = tuple(tuple(node for node in stateful if at[node] == number) for number in range(1, depth + 1))
+    kept = {clocks[str(node.name)] for node in stateful} - {"none"}
+    sources = tuple(node for node in nodes if node.role is Role.SOURCE)
+    return Query(name, clock if kept else "none", sources, levels, tuple(sinks))
+
+
+def _share_no_state(queries: Sequence[Query]) -> None:
+    """An operator without a clock that feeds both clocks would keep its state twice."""
+    seen: dict[Node, Query] = {}
+    for query in queries:
+        for node in query.operators:
+            if node in seen:
+                raise HeadraceError(
+                    "CLOCKS_MIXED",
+                    f"{node.name} feeds operators of event time and of processing time, which run as two Spark queries",
+                    hint="write its result to files and read them in a second job, or use timers of one clock.",
+                    site=node.site,
+                )
+            seen[node] = query

@@ -1,0 +1,59 @@
+"""A state program in a query document."""
+
+from __future__ import annotations
+
+from headrace.analysis.schemas import operator
+from headrace.ops import Program, event_time
+from headrace.spark.feeds import origin
+from headrace.spark.identity import Entry, InputShape, Shape
+from headrace.spark.layout import Cell
+from headrace.spark.lower.operator import Json, Lowering, lower, shape
+from headrace.spark.times import judged
+from headrace.syntax import references
+
+
+@shape.register
+def _(node: Program, level: int, at: Lowering) -> Shape:
+    inputs: dict[str, InputShape] = {}
+    for name, stream, key in zip(node.names, node.streams, node.keys, strict=True):
+        feeds = at.feeds.into(stream)
+        columns = tuple(path[0] for _, text in key for path in references(text) or ())
+        time = event_time(stream) if node.order == "time" else None
+        inputs[name] = InputShape(
+            at.schemas.of[str(stream.name)].ddl,
+            (*(text for _, text in key), *sorted(line for feed in feeds for line in origin(feed, columns))),
+            tuple(sorted(line for feed in feeds for line in origin(feed, (time,)))) if time else (),
+        )
+    cells = tuple(Cell(cell.name, cell.kind, cell.type, cell.was) for cell in node.traced.cells)
+    return Shape(str(node.name), "program", level, at.schemas.keys[str(node.name)].ddl, node.order, node.clock, inputs, cells, node.site)
+
+
+@lower.register
+def _(node: Program, entry: Entry, at: Lowering) -> Json:
+    name = str(node.name)
+    made = operator(node)
+    sides = []
+    for one, stream in zip(made["inputs"], node.streams, strict=True):
+        schema = at.schemas.of[str(stream.name)].ddl
+        sides.append({"name": one["name"], "side": one["side"], "schema": schema, "judged": judged(at.plan, node, one["name"], at.feeds.into(stream))})
+    now, *_ = reversed(entry.layouts)
+    ids = {cell.name: cell.id for cell in now.cells}
+    outputs = [
+        {"name": output, "schema": at.schemas.output(name, output).ddl, "time": node.output_time(output), "routes": []} for output in node.outputs
+    ]
+    return {
+        **made,
+        "op": entry.op,
+        "name": name,
+        "level": entry.shape.level,
+        "key": entry.shape.key,
+        "inputs": sides,
+        "cells": [{"id": ids[cell["name"]], "name": cell["name"], "kind": cell["kind"], "type": cell["type"]} for cell in made["cells"]],
+        "layout": {
+            "number": now.number,
+            "old": [
+                {"number": old.number, "cells": [{"id": cell.id, "type": cell.type} for cell in old.cells]} for old in entry.layouts[:-1]
+            ],
+        },
+        "outputs": outputs,
+    }

@@ -1,0 +1,314 @@
+"""Run: a job while it runs."""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from headrace.errors import HeadraceError
+from headrace.ops import Source
+from headrace.spark.checkpoint import Checkpoint
+from headrace.spark.document import DEAD_LETTERS
+from headrace.spark.epochs import Committer
+from headrace.spark.failures import failure
+from headrace.spark.identity import QueryIdentity
+from headrace.spark.levels import Query
+from headrace.spark.progress import END_MILLIS, Progress, progress_of
+from headrace.spark.record import Totals
+from headrace.spark.signals import Signals
+from headrace.spark.summary import SourceCounts, Summary, counts_of, prove
+
+_PAUSE = 0.1
+
+
+@dataclass
+class RunningQuery:
+    """One query of the job while it runs; `handle` is the kernel's `Run`."""
+
+    query: Query
+    identity: QueryIdentity
+    handle: Any
+    committer: Committer
+    before: int
+    epoch_before: int
+
+    @property
+    def totals(self) -> Totals:
+        return self.committer.record.totals
+
+    @property
+    def timed(self) -> tuple[Source, ...]:
+        return tuple(source for source in self.query.sources if isinstance(source, Source) and source.watermark is not None)
+
+    @property
+    def read(self) -> int:
+        return sum(self.totals.of_source(str(source.name), "read") for source in self.query.sources)
+
+    def programs(self) -> dict[int, tuple[str, dict[int, str]]]:
+        """Number -> name and inputs by side, of each operator."""
+        live = self.identity.live()
+        entries = [live[str(node.name)] for node in self.query.operators]
+        return {entry.op: (entry.shape.name, dict(enumerate(entry.shape.inputs))) for entry in entries}
+
+    def publish(self, times: Mapping[str, int]) -> None:
+        """Move the event time of sources forward (micros)."""
+        if times:
+            self.handle.publish(json.dumps(times))
+
+    def restore(self) -> None:
+        """Spark forgets over a restart which source stood where; the record knows."""
+        known = self.totals.times()
+        self.publish({str(source.name): known[str(source.name)] for source in self.timed if str(source.name) in known})
+
+    def end_of_time(self) -> dict[str, int]:
+        """The control times that end a bounded input: they bring every watermark of the query to the same place beyond the calendar.
+
+        The milliseconds above `END_MILLIS` say what the last event time was, so that timers set during the flush know where it ends.
+        """
+        last = max((-(-micros // 1000) for micros in self.totals.times().values()), default=0)
+        end = END_MILLIS + max(last, 0)
+        return {str(source.name): (end + source.watermark.delay_ms) * 1000 for source in self.timed if source.watermark is not None}
+
+    def advance_idle(self, started: float) -> None:
+        """Let sources that have been silent for longer than they may hold up the others follow them."""
+        now = time.monotonic()
+        known = self.totals.times()
+        silent = {
+            str(source.name): source.watermark
+            for source in self.timed
+            if source.watermark is not None
+            and source.watermark.idle_ms is not None
+            and (now - self.committer.last_rows.get(str(source.name), started)) * 1000 >= source.watermark.idle_ms
+        }
+        active = [
+            known[str(source.name)] - source.watermark.delay_ms * 1000
+            for source in self.timed
+            if source.watermark is not None and str(source.name) not in silent and str(source.name) in known
+        ]
+        if silent and active:
+            self.publish({name: min(active) + mark.delay_ms * 1000 for name, mark in silent.items()})
+
+
+class Run:
+    """A job that was started: `.status .progress .metrics .error .wait(timeout) .stop()`.
+
+    `status` is running, flushing, stopping, stopped, finished or failed.
+    """
+
+    def __init__(
+        self,
+        job: str,
+        checkpoint: Checkpoint,
+        queries: list[RunningQuery],
+        *,
+        bounded: bool,
+        flush: bool,
+        closed: Callable[[], None],
+    ) -> None:
+        self.job = job
+        self.status = "running"
+        self.error: HeadraceError | None = None
+        self._checkpoint = checkpoint
+        self._queries = queries
+        self._bounded = bounded
+        self._flush = flush
+        self._closed = closed
+        self._started = time.monotonic()
+        self._seconds: float | None = None
+        self._ask = threading.Event()
+        self._over = threading.Event()
+        self._thread = threading.Thread(target=self._drive, name=f"headrace {job}", daemon=True)
+        self._thread.start()
+
+    def __repr__(self) -> str:
+        return f"<Run {self.job}: {self.status}>"
+
+    @property
+    def checkpoint(self) -> Path:
+        """The folder in which the job keeps its state."""
+        return self._checkpoint.folder
+
+    @property
+    def progress(self) -> Progress:
+        """Where the run stands now."""
+        return progress_of(
+            [query.handle.lastProgress() for query in self._queries] if self._seconds is None else [],
+            rows=sum(query.read - query.before for query in self._queries),
+            epochs=sum(query.totals.epoch - query.epoch_before for query in self._queries),
+            seconds=self._elapsed(),
+            live=not self._bounded,
+        )
+
+    @property
+    def metrics(self) -> dict[str, Any]:
+        """The counts so far, as data: what `Summary.to_json` says at the end."""
+        return self._summary().to_json()
+
+    def wait(self, timeout: float | None = None) -> Summary | None:
+        """Wait for the end and give the summary; None if it has not come within `timeout` seconds. Raises what ended the run.
+
+        Ctrl-C or SIGTERM finishes the epoch and stops; a second one stops at once.
+        """
+        with Signals() as signals:
+            return self.watch(lambda: None, signals, timeout)
+
+    def watch(self, look: Callable[[], None], signals: Signals, timeout: float | None = None) -> Summary | None:
+        """`wait`, looking in ten times a second."""
+        until = None if timeout is None else time.monotonic() + timeout
+        asked = 0
+        while not self._over.wait(_PAUSE):
+            look()
+            if signals.asked > asked:
+                asked = signals.asked
+                self._request(now=asked > 1)
+            if until is not None and time.monotonic() > until:
+                return None
+        self._thread.join()
+        if self.error is not None:
+            raise self.error
+        return self.summary()
+
+    def stop(self, timeout: float | None = None) -> Summary | None:
+        """Finish the epoch and stop; the next start goes on from there."""
+        self._request(now=False)
+        return self.wait(timeout)
+
+    def summary(self) -> Summary:
+        """What the run did; proves that every row of every program's input is accounted for."""
+        found = self._summary()
+        prove(found.inputs)
+        return found
+
+    def _request(self, *, now: bool) -> None:
+        if self._over.is_set():
+            return
+        self.status = "stopping"
+        self._ask.set()
+        for query in self._queries:
+            if now:
+                query.handle.stop()
+            else:
+                query.handle.requestStop()
+
+    def _drive(self) -> None:
+        """The run's own thread, from the start to the end of all queries."""
+        try:
+            for query in self._queries:
+                query.restore()
+            if self._bounded:
+                self._to_the_end()
+            else:
+                self._on_and_on()
+        except Exception as problem:
+            # A fault in this thread would otherwise be seen by nobody.
+            self.error = self.error or _internal(problem)
+        finally:
+            self._finish()
+
+    def _to_the_end(self) -> None:
+        ends = [threading.Thread(target=self._exhaust, args=(query,), daemon=True) for query in self._queries]
+        for end in ends:
+            end.start()
+        while any(end.is_alive() for end in ends):
+            self._idle()
+            if self._failed() is not None:
+                self._request(now=True)
+            for end in ends:
+                end.join(_PAUSE)
+
+    def _exhaust(self, query: RunningQuery) -> None:
+        """Read all there is; then, to flush, let time come to its end."""
+        try:
+            query.handle.processAllAvailable()
+            if self._flush and not self._ask.is_set() and query.handle.isActive() and query.query.clock == "event":
+                self.status = "flushing"
+                query.publish(query.end_of_time())
+                query.handle.processAllAvailable()
+        except Exception as problem:
+            # A stop from another thread ends the wait with an exception that means nothing more.
+            if not self._ask.is_set():
+                self.error = self.error or _internal(problem)
+
+    def _on_and_on(self) -> None:
+        while all(query.handle.isActive() for query in self._queries):
+            self._idle()
+            time.sleep(_PAUSE)
+        if not self._ask.is_set():
+            # One query ended by itself, so it failed; the others go with it.
+            self._request(now=False)
+        for query in self._queries:
+            query.handle.awaitTermination(60_000)
+
+    def _idle(self) -> None:
+        for query in self._queries:
+            query.advance_idle(self._started)
+
+    def _failed(self) -> RunningQuery | None:
+        return next((query for query in self._queries if not query.handle.isActive() and query.handle.exception()), None)
+
+    def _finish(self) -> None:
+        stopped = self._ask.is_set()
+        try:
+            for query in self._queries:
+                if stopped and self.error is None:
+                    query.handle.awaitTermination(60_000)
+                query.handle.stop()
+            failed = self._failed()
+            if failed is not None:
+                committer = failed.committer
+                self.error = failure(failed.handle.exception(), self._checkpoint.errors, committer.failed, committer.failed_sink)
+            if self.error is None and not stopped and self._bounded and self._flush:
+                self._checkpoint.seal()
+        except Exception as problem:
+            self.error = self.error or _internal(problem)
+        finally:
+            self._seconds = time.monotonic() - self._started
+            self.status = "failed" if self.error is not None else "stopped" if stopped else "finished"
+            try:
+                self._closed()
+            except Exception as problem:
+                self.error = self.error or _internal(problem)
+            self._over.set()
+
+    def _elapsed(self) -> float:
+        return time.monotonic() - self._started if self._seconds is None else self._seconds
+
+    def _summary(self) -> Summary:
+        sources: dict[str, SourceCounts] = {}
+        sinks: dict[str, int] = {}
+        dead: dict[str, int] = {}
+        inputs = []
+        for query in self._queries:
+            totals = query.totals
+            for source in query.query.sources:
+                name = str(source.name)
+                # a source that two queries read is one source
+                sources.setdefault(name, SourceCounts(name, totals.of_source(name, "read"), totals.of_source(name, "malformed")))
+            for sink in query.query.sinks:
+                sinks[str(sink.name)] = totals.rows.get(str(sink.name), 0)
+            dead[str(self._checkpoint.dead_letters(query.identity.name))] = totals.rows.get(DEAD_LETTERS, 0)
+            inputs.extend(counts_of(totals, query.programs()))
+        progress = self.progress
+        return Summary(
+            job=self.job,
+            sources=tuple(sources.values()),
+            inputs=tuple(inputs),
+            sinks=sinks,
+            dead_letters=dead,
+            rows=progress.rows,
+            epochs=progress.epochs,
+            seconds=progress.seconds,
+            sealed=self._checkpoint.sealed,
+            stopped=self.status in ("stopping", "stopped"),
+        )
+
+
+def _internal(problem: Exception) -> HeadraceError:
+    if isinstance(problem, HeadraceError):
+        return problem
+    return HeadraceError("INTERNAL", f"{type(problem).__name__}: {problem}", hint="this is a fault of headrace; please report it.", cause=problem)

@@ -1,0 +1,34 @@
+"""Ctrl-C and SIGTERM during a run: the first asks for a stop between two epochs, the second stops at once."""
+
+from __future__ import annotations
+
+import signal
+import threading
+from types import FrameType, TracebackType
+from typing import Any
+
+
+class Signals:
+    """Counts the asks to stop while the block runs; puts the old handlers back behind it.
+
+    Handlers belong to the main thread. In another thread, as in a server, this does nothing and whoever started the run stops it.
+    """
+
+    def __init__(self) -> None:
+        self.asked = 0
+        self._before: dict[signal.Signals, Any] = {}
+
+    def _ask(self, number: int, frame: FrameType | None) -> None:
+        self.asked += 1
+
+    def __enter__(self) -> Signals:
+        if threading.current_thread() is threading.main_thread():
+            for number in (signal.SIGINT, signal.SIGTERM):
+                # None: the handler was not set from Python and could not be put back
+                if signal.getsignal(number) is not None:
+                    self._before[number] = signal.signal(number, self._ask)
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None) -> None:
+        for number, handler in self._before.items():
+            signal.signal(number, handler)

@@ -1,0 +1,208 @@
+"""Starting a job: everything that can be refused is refused first, then sinks open, then queries start."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from headrace import ports
+from headrace.analysis.schemas import DEAD
+from headrace.errors import HeadraceError
+from headrace.jvm.session import session
+from headrace.ops import Sink, Source
+from headrace.schema import parse_schema
+from headrace.spark.checkpoint import Checkpoint, Stored
+from headrace.spark.document import DEAD_LETTERS, build
+from headrace.spark.epochs import Committer, OpenSink
+from headrace.spark.identity import Identity, QueryIdentity, identify
+from headrace.spark.job import SparkJob
+from headrace.spark.kernel import start_query
+from headrace.spark.levels import Query
+from headrace.spark.run import Run, RunningQuery
+
+
+@dataclass
+class Started:
+    """The queries of a job, running on an open checkpoint; `close` gives sinks and checkpoint back once they have ended.
+
+    `sealed`: the checkpoint was read to its end before and nothing new has come, so there are no queries.
+    """
+
+    checkpoint: Checkpoint
+    queries: list[RunningQuery]
+    close: Callable[[], None]
+    sealed: bool = False
+
+
+def start(
+    job: SparkJob, folder: Path, *, every: int = 0, partitions: int | None = None, fresh: bool = False, flush: bool = True
+) -> Run:
+    """Start a job on the checkpoint in `folder`, or go on from there, and drive it to its end."""
+    begun = begin(job, folder, every=every, partitions=partitions, fresh=fresh)
+    return Run(job.plan.job, begun.checkpoint, begun.queries, bounded=job.bounded, flush=flush and not begun.sealed, closed=begun.close)
+
+
+def begin(
+    job: SparkJob, folder: Path, *, every: int = 0, partitions: int | None = None, fresh: bool = False, manual_clock: bool = False
+) -> Started:
+    """Start the queries of a job. What is refused is refused before anything is touched."""
+    for source in job.sources:
+        source.connect().check()
+    checkpoint = Checkpoint(folder)
+    opened: list[ports.Sink] = []
+    close = _closing(opened, checkpoint)
+    running: list[RunningQuery] = []
+    try:
+        stored = None if fresh else checkpoint.stored
+        identity, names = _identify(job, stored, checkpoint)
+        number = _partitions(stored, partitions)
+        if stored is not None and checkpoint.sealed:
+            _refuse_new_input(job, checkpoint, stored, names)
+            return Started(checkpoint, [], close, sealed=True)
+        if fresh:
+            checkpoint.begin_clearing()
+        checkpoint.empty()
+        sinks = {name: _open(job, query, identity.query(name), checkpoint, opened) for query, name in _with(job, names)}
+        checkpoint.store(job.plan.job, job.plan.to_json(), job.settings, number, identity)
+        checkpoint.end_clearing()
+        for query, name in _with(job, names):
+            running.append(_started(job, query, identity.query(name), checkpoint, sinks[name], number, every, manual_clock))
+        return Started(checkpoint, running, close)
+    except BaseException:
+        for one in running:
+            one.handle.stop()
+        close()
+        raise
+
+
+def _with(job: SparkJob, names: Mapping[str, str]) -> list[tuple[Query, str]]:
+    """Each query with the name that the checkpoint knows it by."""
+    return [(query, names[query.name]) for query in job.queries]
+
+
+def _closing(opened: Sequence[ports.Sink], checkpoint: Checkpoint) -> Callable[[], None]:
+    def close() -> None:
+        try:
+            for sink in opened:
+                sink.close()
+        finally:
+            checkpoint.close()
+
+    return close
+
+
+def _identify(job: SparkJob, stored: Stored | None, checkpoint: Checkpoint) -> tuple[Identity, dict[str, str]]:
+    """Numbers for all operators and sinks; refuses a checkpoint that this job cannot go on from."""
+    if stored is None or not checkpoint.begun:
+        return identify(Identity(), job.shapes)
+    if stored.job != job.plan.job:
+        raise HeadraceError(
+            "CHECKPOINT_OTHER_JOB",
+            f"{checkpoint.folder} is the checkpoint of job {stored.job}, and this is job {job.plan.job}",
+            hint="give each job a folder of its own; a job that was renamed keeps its old name in hr.job(...) or starts over with fresh=True.",
+        )
+    changed = [f"{name} was {stored.settings.get(name)} and is {value}" for name, value in job.settings.items() if stored.settings.get(name) != value]
+    if changed:
+        raise HeadraceError(
+            "SETTINGS_CHANGED",
+            f"settings that change what the job means are not those of the checkpoint: {'; '.join(changed)}",
+            hint="set them as they were, or start over with fresh=True.",
+        )
+    return identify(stored.identity, job.shapes)
+
+
+def _partitions(stored: Stored | None, asked: int | None) -> int:
+    """Tasks per level: those of the checkpoint, else those asked for, else one per core."""
+    if stored is None:
+        return asked or session().sparkContext.defaultParallelism
+    if asked not in (None, stored.partitions):
+        raise HeadraceError(
+            "PARTITIONS_CHANGED",
+            f"{asked} partitions were asked for, and the checkpoint has {stored.partitions}",
+            hint=f"ask for {stored.partitions} or none, or start over with fresh=True.",
+        )
+    return stored.partitions
+
+
+def _refuse_new_input(job: SparkJob, checkpoint: Checkpoint, stored: Stored, names: Mapping[str, str]) -> None:
+    """A sealed checkpoint stands at the end of time: whatever came now would be late."""
+    before = {node["name"]: node for node in stored.plan["nodes"]}
+    found: list[str] = []
+    for query, name in _with(job, names):
+        for source in query.sources:
+            if isinstance(source, Source):
+                context = ports.SourceContext(str(source.name), checkpoint.query(name), job.time_zone)
+                unread = source.connect().unread(session(), context)
+                known = before.get(str(source.name), {})
+                if unread or (unread is None and known.get("options") != json.loads(json.dumps(dict(source.options)))):
+                    found.append(f"{source.name} ({unread} new)" if unread else str(source.name))
+    if found:
+        raise HeadraceError(
+            "CHECKPOINT_SEALED",
+            f"{', '.join(dict.fromkeys(found))} has new input, and the job read its bounded input to the end and closed all windows and timers",
+            hint="start over with fresh=True; flush=False keeps a job open for input that comes later.",
+        )
+
+
+def _open(job: SparkJob, query: Query, identity: QueryIdentity, checkpoint: Checkpoint, opened: list[ports.Sink]) -> dict[int, OpenSink]:
+    """Open the sinks of a query, the one for dead letters among them, and let each mend what a killed run left."""
+    found: dict[int, OpenSink] = {}
+    made = [(str(node.name), node.connect(), job.schemas.of[str(node.name)]) for node in query.sinks if isinstance(node, Sink)]
+    letters = checkpoint.dead_letters(identity.name)
+    made.append((DEAD_LETTERS, ports.sink_class("files").from_options({"path": str(letters), "format": "json"}), parse_schema(DEAD)))
+    live = identity.live()
+    for name, sink, schema in made:
+        sink.open(
+            ports.SinkContext(
+                job=job.plan.job,
+                name=name,
+                schema=schema,
+                session=session(),
+                checkpoint=checkpoint.folder,
+                checkpoint_id=checkpoint.id,
+                time_zone=job.time_zone,
+                fresh=checkpoint.fresh,
+            )
+        )
+        opened.append(sink)
+        sink.recover()
+        found[live[name].op] = OpenSink(live[name].op, name, sink, schema.ddl)
+    return found
+
+
+def _started(
+    job: SparkJob,
+    query: Query,
+    identity: QueryIdentity,
+    checkpoint: Checkpoint,
+    sinks: Mapping[int, OpenSink],
+    partitions: int,
+    every: int,
+    manual_clock: bool,
+) -> RunningQuery:
+    spark = session()
+    scans, readers = {}, {}
+    for source in query.sources:
+        if isinstance(source, Source):
+            name = str(source.name)
+            context = ports.SourceContext(name, checkpoint.query(identity.name), job.time_zone)
+            scans[name], readers[name] = source.connect().scan(spark, context)
+    stages = {one.name: one.sink.stage() for one in sinks.values()}
+    document = build(query, identity, job.at, readers, stages, partitions)
+    committer = Committer(sinks, checkpoint.record(identity.name))
+    totals = committer.record.totals
+    handle = start_query(
+        spark,
+        document,
+        scans,
+        committer,
+        checkpoint.query(identity.name),
+        every=every,
+        manual_clock=manual_clock,
+        log=checkpoint.errors,
+    )
+    running = RunningQuery(query, identity, handle, committer, 0, totals.epoch)
+    running.before = running.read
+    return running

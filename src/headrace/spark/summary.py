@@ -1,0 +1,144 @@
+"""What a run did, with the proof that no row of a program's input went missing."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from headrace.errors import HeadraceError
+from headrace.spark.record import Totals
+
+
+@dataclass(frozen=True)
+class InputCounts:
+    """Rows of one input of a program, over the life of the checkpoint: each was handled, late, dead or is held."""
+
+    program: str
+    input: str
+    rows_in: int
+    handled: int
+    late: int
+    dead: int
+    held: int
+
+    @property
+    def lost(self) -> int:
+        return self.rows_in - self.handled - self.late - self.dead - self.held
+
+
+@dataclass(frozen=True)
+class SourceCounts:
+    name: str
+    read: int
+    malformed: int
+
+
+@dataclass(frozen=True)
+class Summary:
+    """What a run did. `rows`, `epochs` and `seconds` are of this run; all other counts are of the checkpoint's whole life.
+
+    `sources` and `inputs` list `SourceCounts` and `InputCounts`; `sinks` maps a sink's name to the rows it got; `dead_letters` maps a
+    folder to the rows that lie there because nobody read them. `stopped` is True if somebody stopped the run before its end.
+    """
+
+    job: str
+    sources: tuple[SourceCounts, ...]
+    inputs: tuple[InputCounts, ...]
+    sinks: Mapping[str, int]
+    dead_letters: Mapping[str, int]
+    rows: int
+    epochs: int
+    seconds: float
+    sealed: bool
+    stopped: bool
+
+    @property
+    def rows_per_second(self) -> float:
+        return self.rows / self.seconds if self.seconds > 0 else 0.0
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "job": self.job,
+            "rows": self.rows,
+            "epochs": self.epochs,
+            "seconds": round(self.seconds, 3),
+            "sources": [{"name": one.name, "read": one.read, "malformed": one.malformed} for one in self.sources],
+            "inputs": [
+                {
+                    "program": one.program,
+                    "input": one.input,
+                    "in": one.rows_in,
+                    "handled": one.handled,
+                    "late": one.late,
+                    "dead": one.dead,
+                    "held": one.held,
+                }
+                for one in self.inputs
+            ],
+            "sinks": dict(self.sinks),
+            "dead_letters": dict(self.dead_letters),
+            "sealed": self.sealed,
+            "stopped": self.stopped,
+        }
+
+    def __str__(self) -> str:
+        return "\n".join(_text(self))
+
+
+def counts_of(totals: Totals, programs: Mapping[int, tuple[str, Mapping[int, str]]]) -> tuple[InputCounts, ...]:
+    """The inputs' counts; `programs` maps an op id to its name and to the names of its sides."""
+    return tuple(
+        InputCounts(name, side_name, *(totals.of_input(op, side, metric) for metric in ("in", "handled", "late", "dead", "held")))
+        for op, (name, sides) in sorted(programs.items(), key=lambda item: item[1][0])
+        for side, side_name in sorted(sides.items())
+    )
+
+
+def prove(inputs: tuple[InputCounts, ...]) -> None:
+    """Rows in = handled + late + dead + held, or it is our fault and is said so."""
+    for one in inputs:
+        if one.lost:
+            raise HeadraceError(
+                "ROWS_UNACCOUNTED",
+                f"input {one.input} of {one.program} got {one.rows_in} rows: {one.handled} handled, {one.late} late, {one.dead} dead, "
+                f"{one.held} held; {abs(one.lost)} {'are missing' if one.lost > 0 else 'too many'}",
+                hint="this is a fault of headrace; please report it with the checkpoint's job.json and record folder.",
+            )
+
+
+def _text(summary: Summary) -> list[str]:
+    if not summary.rows and not summary.epochs and not summary.stopped:
+        lines = [f"{summary.job}: nothing new to read. fresh=True removes the checkpoint and what the sinks wrote, and reads all again."]
+    else:
+        end = " and sealed" if summary.sealed else ", stopped" if summary.stopped else ""
+        lines = [
+            f"{summary.job}: {summary.rows:,} rows in {summary.epochs:,} epoch{'' if summary.epochs == 1 else 's'}, "
+            f"{summary.seconds:.1f} s ({summary.rows_per_second:,.0f} rows/s){end}"
+        ]
+    lines += _table(
+        ("source", "read", "malformed"), [(one.name, f"{one.read:,}", f"{one.malformed:,}") for one in summary.sources]
+    )
+    lines += _table(
+        ("program input", "in", "handled", "late", "dead", "held"),
+        [
+            (one.program if one.input == "event" else f"{one.program}.{one.input}", *(f"{n:,}" for n in (one.rows_in, one.handled, one.late, one.dead, one.held)))
+            for one in summary.inputs
+        ],
+    )
+    lines += _table(("sink", "rows"), [(name, f"{rows:,}") for name, rows in summary.sinks.items()])
+    for folder, rows in summary.dead_letters.items():
+        if rows:
+            lines.append(f"  {rows:,} dead letter{'' if rows == 1 else 's'} in {folder}")
+    return lines
+
+
+def _table(head: tuple[str, ...], rows: list[tuple[str, ...]]) -> list[str]:
+    """Plain columns, so that the text reads the same in a terminal, a log and a test."""
+    if not rows:
+        return []
+    widths = [max(len(line[i]) for line in [head, *rows]) for i in range(len(head))]
+    return [
+        "  " + "  ".join(cell.ljust(width) if i == 0 else cell.rjust(width) for i, (cell, width) in enumerate(zip(line, widths, strict=True))).rstrip()
+        for line in [head, *rows]
+    ]

@@ -1,0 +1,57 @@
+"""The source of a harness: rows that the test pins up, one epoch at a time."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from headrace import ports
+from headrace.jvm.session import jvm
+from headrace.schema import Struct
+from headrace.schema.values import rows_to_internal, zone
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+
+class BoardSource(ports.Source):
+    """One source of a harness; all of them share the board `board`, so that a commit is one epoch of all."""
+
+    connector: ClassVar[str] = "memory"
+    schema: Struct
+
+    def __init__(self, board: str, name: str, schema: Struct) -> None:
+        self.board = board
+        self.name = name
+        self.schema = schema
+
+    @property
+    def traits(self) -> ports.SourceTraits:
+        return ports.SourceTraits(bounded=True, replayable=True, why="the rows stay in this process")
+
+    def options(self) -> dict[str, Any]:
+        return {}
+
+    @classmethod
+    def from_options(cls, options: Mapping[str, Any], schema: Struct) -> BoardSource:
+        raise TypeError("the source of a harness lives in its test only")
+
+    @property
+    def default_name(self) -> str:
+        return self.name
+
+    def describe(self) -> str:
+        return "harness"
+
+    def pin(self, spark: SparkSession, rows: list[Any], time_zone: str) -> None:
+        """Add rows to the next epoch."""
+        internal = rows_to_internal(rows, self.schema, zone(time_zone), self.name)
+        # protocol 2 is what the JVM's unpickler reads best
+        jvm(spark).headrace.source.Board.append(self.board, self.name, bytearray(pickle.dumps(internal, 2)), self.schema.ddl)
+
+    def scan(self, session: SparkSession, context: ports.SourceContext) -> tuple[DataFrame, dict[str, Any]]:
+        from pyspark.sql import DataFrame
+
+        frame = jvm(session).headrace.source.Memory.frame(session._jsparkSession, self.board, self.name, self.schema.ddl)
+        return DataFrame(frame, session), {"kind": "columns"}

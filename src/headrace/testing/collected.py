@@ -1,0 +1,102 @@
+"""Collected: the rows of a stream in a test, epoch by epoch."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import cmp_to_key
+from typing import Any, ClassVar
+
+from headrace import ports
+from headrace.schema.values import rows_from_internal, zone
+
+Row = tuple[Any, ...]
+
+
+class Collected:
+    """What a stream has given so far; made by `Harness.collect`.
+
+    Times are aware, in the harness' time zone; a struct is a tuple.
+    """
+
+    def __init__(self, sink: CollectingSink, started: Callable[[], None]) -> None:
+        self._sink = sink
+        self._started = started
+
+    def rows(self) -> list[Row]:
+        """The net contents, sorted."""
+        self._started()
+        return in_order([row for _, rows in sorted(self._sink.epochs.items()) for row in rows])
+
+    def changes(self) -> list[tuple[int, str, Row]]:
+        """(commit, "+" or "-", row) for each change: numbers count commits from 1, rows of a commit are sorted."""
+        self._started()
+        by_commit: dict[int, list[Row]] = {}
+        for (commit, _), rows in self._sink.epochs.items():
+            by_commit.setdefault(commit, []).extend(rows)
+        return [(commit, "+", row) for commit in sorted(by_commit) for row in in_order(by_commit[commit])]
+
+
+class CollectingSink(ports.Sink):
+    """Keeps rows by the commit of the harness and the epoch of the query that brought them."""
+
+    connector: ClassVar[str] = "memory"
+
+    def __init__(self, commit: Callable[[], int]) -> None:
+        self.epochs: dict[tuple[int, int], list[Row]] = {}
+        self._commit = commit
+        self._context: ports.SinkContext | None = None
+
+    @property
+    def traits(self) -> ports.SinkTraits:
+        return ports.SinkTraits(True, "an epoch that comes again takes the place of its rows")
+
+    def options(self) -> dict[str, Any]:
+        return {}
+
+    @classmethod
+    def from_options(cls, options: Mapping[str, Any]) -> CollectingSink:
+        raise TypeError("the sink of a harness lives in its test only")
+
+    def open(self, context: ports.SinkContext) -> None:
+        self._context = context
+
+    def stage(self) -> dict[str, Any]:
+        return {"kind": "rows"}
+
+    def commit(self, epoch: int, staged: ports.Staged) -> None:
+        assert self._context is not None  # sinks are opened before the query starts
+        # An epoch that is done again after a restart belongs to the commit that first brought it.
+        commit = next((commit for commit, seen in self.epochs if seen == epoch), self._commit())
+        if staged.count:
+            self.epochs[commit, epoch] = rows_from_internal(staged.rows(), self._context.schema, zone(self._context.time_zone))
+
+
+def in_order(rows: list[Row]) -> list[Row]:
+    """Sorted: None first, then by value, values that cannot be compared by their repr.
+
+    >>> in_order([("b", 1), ("a", None), ("a", 2), (None, 3)])
+    [(None, 3), ('a', None), ('a', 2), ('b', 1)]
+    """
+    return sorted(rows, key=cmp_to_key(_compare))
+
+
+def _compare(a: Any, b: Any) -> int:
+    if a is None or b is None:
+        return (a is not None) - (b is not None)
+    if isinstance(a, tuple) and isinstance(b, tuple):
+        for left, right in zip(a, b, strict=False):
+            found = _compare(left, right)
+            if found:
+                return found
+        return (len(a) > len(b)) - (len(a) < len(b))
+    try:
+        if a < b:
+            return -1
+        if b < a:
+            return 1
+        if a == b:
+            return 0
+    except TypeError:
+        pass
+    # NaN is neither, and dicts cannot be compared
+    return (repr(a) > repr(b)) - (repr(a) < repr(b))

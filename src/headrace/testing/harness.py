@@ -1,0 +1,229 @@
+"""Harness: programs and pipelines on local Spark, on rows that a test gives, epoch by epoch."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+import uuid
+from collections.abc import Iterable, Mapping
+from datetime import timedelta
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from headrace.errors import HeadraceError, here
+from headrace.jvm.session import jvm, session
+from headrace.ops.sink import Sink
+from headrace.ops.source import Source, valid_name, watermark as with_watermark
+from headrace.ops.stream import Stream
+from headrace.plan import Plan
+from headrace.schema import milliseconds, schema_of
+from headrace.schema.values import zone
+from headrace.spark.failures import failure
+from headrace.spark.job import SparkJob, compile
+from headrace.spark.run import RunningQuery
+from headrace.spark.start import Started, begin
+from headrace.spark.summary import counts_of, prove
+from headrace.testing.board import BoardSource
+from headrace.testing.collected import CollectingSink, Collected
+
+Change = tuple[str, Any]
+
+
+class Harness:
+    """Runs streams on rows that a test commits, one epoch after the other. All harnesses of a process share one Spark session.
+
+    >>> import headrace as hr
+    >>> from headrace.testing import Harness
+    >>> with Harness() as h:
+    ...     t = h.source("t", "k string, v int")
+    ...     out = h.collect(t.filter("v > 1"))
+    ...     _ = h.commit({"t": [("+", ("a", 1)), ("+", ("b", 2))]})
+    ...     out.rows()
+    [('b', 2)]
+    """
+
+    def __init__(self, *, partitions: int = 2, timezone: str = "UTC") -> None:
+        zone(timezone)
+        self._partitions = partitions
+        self._time_zone = timezone
+        self._folder = Path(tempfile.mkdtemp(prefix="headrace-harness-"))
+        self._board = f"harness-{uuid.uuid4().hex}"
+        self._sources: dict[str, BoardSource] = {}
+        self._sinks: list[Sink] = []
+        self._commits = 0
+        self._job: SparkJob | None = None
+        self._started: Started | None = None
+        self._finished = False
+        self._closed = False
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Stop, and remove the folder in which the checkpoint was."""
+        if self._closed:
+            return
+        self._closed = True
+        self._stop()
+        if self._job is not None:
+            jvm(session()).headrace.source.Board.drop(self._board)
+        shutil.rmtree(self._folder, ignore_errors=True)
+
+    def source(
+        self, name: str, schema: Any, *, watermark: tuple[str, str | timedelta] | None = None, changes: bool = False, trusted: bool = False
+    ) -> Stream:
+        """A source that `commit` feeds by its name; `watermark` is its column and delay."""
+        self._before_the_first_commit("source")
+        if changes or trusted:
+            raise _not_yet("a source of changes (changes=True, trusted=True)")
+        if name in self._sources:
+            raise HeadraceError("NAME_CLASH", f"the harness has a source `{name}` already", hint="give it another name", site=here())
+        made = BoardSource(self._board, valid_name(name), schema_of(schema))
+        self._sources[name] = made
+        node = Source(made.connector, made.options(), made.schema.ddl, live=made, name=name, site=here())
+        return Stream(with_watermark(node, *watermark) if watermark is not None else node)
+
+    def collect(self, stream: Stream) -> Collected:
+        """Keep what a stream gives; before the first commit, for any number of streams."""
+        self._before_the_first_commit("collect")
+        sink = CollectingSink(lambda: self._commits)
+        self._sinks.append(Sink(stream._node, sink.connector, {}, live=sink, name=f"collected {len(self._sinks) + 1}", site=here()))
+        return Collected(sink, self._must_be_open)
+
+    def commit(self, rows: Mapping[str, Iterable[Change]] | None = None) -> int:
+        """One epoch: rows by source, as ("+", row); a source left out has none. Returns its number when all that it makes due is done.
+
+        A row is a tuple or a dict; texts are accepted for timestamps and decimals.
+        """
+        self._must_be_open()
+        if self._finished:
+            raise HeadraceError("HARNESS_FINISHED", "the harness was finished, so time has ended for it", hint="commit before finish()", site=here())
+        given = {name: self._added(name, changes) for name, changes in (rows or {}).items()}
+        self._begin()
+        spark = session()
+        for name, added in given.items():
+            if added:
+                self._sources[name].pin(spark, added, self._time_zone)
+        self._commits += 1
+        jvm(spark).headrace.source.Board.publish(self._board)
+        self._settle()
+        return self._commits
+
+    def restart(self) -> None:
+        """Stop between two epochs and start again from the checkpoint."""
+        self._must_be_open()
+        if self._started is not None:
+            self._stop()
+            self._start()
+
+    def finish(self) -> int:
+        """End the input: everything held is handled and every timer due fires. Counts as one commit more."""
+        self._must_be_open()
+        if not self._finished:
+            self._begin()
+            self._commits += 1
+            self._finished = True
+            for query in self._queries():
+                if query.query.clock == "event":
+                    query.publish(query.end_of_time())
+            self._settle()
+        return self._commits
+
+    def advance(self, duration: str | timedelta) -> None:
+        """Move processing time forward; it stands still otherwise. Timers that this makes due have fired when it returns."""
+        self._must_be_open()
+        self._begin()
+        millis = milliseconds(duration, "the duration")
+        timed = [query for query in self._queries() if query.query.clock == "processing"]
+        if not timed:
+            raise HeadraceError("NO_PROCESSING_TIME", "no program here has timers of processing time", hint="event time moves with the rows", site=here())
+        for query in timed:
+            query.handle.advance(millis)
+        self._settle()
+
+    def metrics(self) -> dict[str, Any]:
+        """Counts so far: `sources` (read, malformed), `inputs` of programs (in, handled, late, dead, held), `dead_letters`, `epochs`."""
+        self._must_be_open()
+        sources: dict[str, dict[str, int]] = {}
+        inputs: dict[str, dict[str, dict[str, int]]] = {}
+        dead = epochs = 0
+        for query in self._queries():
+            totals = query.totals
+            epochs += totals.epoch + 1
+            dead += totals.rows.get("#dead_letters", 0)
+            for source in query.query.sources:
+                name = str(source.name)
+                sources[name] = {metric: totals.of_source(name, metric) for metric in ("read", "malformed")}
+            found = counts_of(totals, query.programs())
+            prove(found)
+            for one in found:
+                counts = {"in": one.rows_in, "handled": one.handled, "late": one.late, "dead": one.dead, "held": one.held}
+                inputs.setdefault(one.program, {})[one.input] = counts
+        return {"sources": sources, "inputs": inputs, "dead_letters": dead, "epochs": epochs}
+
+    def _queries(self) -> list[RunningQuery]:
+        return self._started.queries if self._started is not None else []
+
+    def _added(self, name: str, changes: Iterable[Change]) -> list[Any]:
+        if name not in self._sources:
+            has = ", ".join(self._sources) or "none"
+            raise HeadraceError("HARNESS_SOURCE", f"the harness has no source `{name}`", hint=f"it has: {has}", site=here())
+        added = []
+        for change in changes:
+            if not (isinstance(change, tuple | list) and len(change) == 2 and change[0] in ("+", "-")):
+                raise HeadraceError("HARNESS_CHANGE", f"{change!r} is no change", hint='write ("+", row) for each row', site=here())
+            if change[0] == "-":
+                raise _not_yet('a row that is taken away, ("-", row),')
+            added.append(change[1])
+        return added
+
+    def _begin(self) -> None:
+        if self._started is not None:
+            return
+        if not self._sinks:
+            raise HeadraceError("HARNESS_EMPTY", "the harness collects no stream", hint="out = h.collect(stream) before the first commit", site=here())
+        settings = {"spark.sql.session.timeZone": self._time_zone}
+        self._job = compile(Plan.of("harness", self._sinks, settings))
+        jvm(session()).headrace.source.Board.create(self._board)
+        self._start()
+
+    def _start(self) -> None:
+        assert self._job is not None  # made by _begin
+        manual = any(query.clock == "processing" for query in self._job.queries)
+        self._started = begin(self._job, self._folder / "checkpoint", partitions=self._partitions, manual_clock=manual)
+        for query in self._started.queries:
+            query.restore()
+
+    def _stop(self) -> None:
+        started, self._started = self._started, None
+        if started is None:
+            return
+        for query in started.queries:
+            query.handle.stop()
+        started.close()
+
+    def _settle(self) -> None:
+        """Wait until every query has done all that it can do now."""
+        for query in self._queries():
+            query.handle.processAllAvailable()
+        for query in self._queries():
+            report = query.handle.exception()
+            if report:
+                raise failure(report, self._folder / "checkpoint" / "errors.log", query.committer.failed, query.committer.failed_sink)
+
+    def _before_the_first_commit(self, what: str) -> None:
+        self._must_be_open()
+        if self._started is not None:
+            raise HeadraceError("HARNESS_STARTED", f"{what} comes after the first commit", hint=f"call {what} before it", site=here())
+
+    def _must_be_open(self) -> None:
+        if self._closed:
+            raise HeadraceError("HARNESS_CLOSED", "the harness is closed", hint="use it inside its `with` block", site=here())
+
+
+def _not_yet(what: str) -> HeadraceError:
+    return HeadraceError("CHANGES_NOT_YET", f"{what} is not supported by this version", hint='sources add rows only: ("+", row)', site=here())
