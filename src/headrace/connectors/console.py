@@ -55,10 +55,12 @@ class Sink(ports.Sink):
 
         newest = rows_from_internal(staged.rows()[-self.rows :], context.schema, zone(context.time_zone))
         more = f", the last {len(newest)} of {staged.count} rows" if staged.count > len(newest) else ""
-        table = Table(title=f"{escape(context.name)}, epoch {epoch}{more}", title_justify="left")
+        table = Table()
         for field in context.schema.fields:
             numeric = field.type.text.startswith(("int", "bigint", "smallint", "tinyint", "decimal", "double", "float"))
             table.add_column(escape(field.name), justify="right" if numeric and "interval" not in field.type.text else "left")
         for row in newest:
             table.add_row(*("" if value is None else escape(str(value)) for value in row))
-        Console().print(table)
+        console = Console()
+        console.print(f"{escape(context.name)}, epoch {epoch}{more}", soft_wrap=True, highlight=False)
+        console.print(table)

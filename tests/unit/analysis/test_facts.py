@@ -1,0 +1,111 @@
+"""Guarantees, boundedness, state and delay."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import headrace as hr
+from headrace.analysis.boundedness import bounded
+from headrace.plan import Plan, facts
+
+timed = hr.read.memory([], "card string, amount int, ts timestamp", name="charges").watermark("ts", "5 minutes")
+
+
+class Kept(hr.Program):
+    n = hr.Value("bigint")
+
+    def on_event(self, e: hr.Row) -> None:
+        self.n.set(hr.f.coalesce(self.n.get(), hr.lit(0)) + 1)
+        hr.emit(card=e.card, n=self.n.get())
+
+
+class Given(hr.Program):
+    n = hr.Value("bigint")
+    forget = hr.Timer()
+
+    def on_event(self, e: hr.Row) -> None:
+        self.n.set(hr.f.coalesce(self.n.get(), hr.lit(0)) + 1)
+        self.forget.set(e.ts + hr.hours(1))
+        hr.emit(card=e.card, n=self.n.get())
+
+    def on_forget(self, at: hr.Column) -> None:
+        with hr.when(self.n.exists()):
+            self.n.clear()
+
+
+class Clocked(hr.Program):
+    due = hr.Timer(clock="processing")
+
+    def on_event(self, e: hr.Row) -> None:
+        self.due.set(e.ts)
+
+    def on_due(self, at: hr.Column) -> None:
+        hr.emit(at=at)
+
+
+def plan(*sinks: hr.Sink) -> Plan:
+    return Plan.of("job", [sink._use() for sink in sinks])
+
+
+def test_guarantees(tmp_path: Path) -> None:
+    found = facts(
+        plan(
+            timed.key_by("card").process(Kept).write.files(tmp_path / "out", format="json", name="a"),
+            timed.write.console(name="b"),
+            timed.write.foreach_batch(print, name="c"),
+            timed.key_by("card").process(Kept, order="arrival").named("arrival").write.memory(name="d"),
+            timed.filter("rand() > 0.5", "card != 'uuid()'").write.memory(name="e"),
+        ),
+        "guarantee",
+    )
+    assert {name: one.value for name, one in found.items()} == {
+        "a": "exactly once",
+        "b": "at least once",
+        "c": "at least once",
+        "d": "exactly once",
+        "e": "at least once",
+    }
+    assert found["a"].text == "exactly once: a manifest per epoch decides which files belong to the result; the rows stay in this process"
+    assert found["d"].text.endswith("; arrival takes rows as they arrive; those of an epoch are sorted, so that a replay is equal")
+    assert found["e"].text == "at least once: rand in charges.filter may give other values when an epoch is run again"
+
+
+def test_a_job_is_bounded_if_all_its_sources_are(tmp_path: Path) -> None:
+    followed = hr.read.files(tmp_path, format="json", schema="a int", follow=True, by="time", name="followed")
+    assert bounded(plan(timed.write.memory()))
+    assert not bounded(plan(timed.write.memory(), followed.write.memory()))
+    assert facts(plan(followed.write.memory()), "rows")["followed"].text == "unbounded, append only, in the order of time"
+
+
+def test_state() -> None:
+    def state(stream: hr.Stream) -> str:
+        return next(iter(facts(plan(stream.write.memory()), "state").values())).text
+
+    rest = "for a key of card and the rows that wait for the watermark"
+    assert state(timed.key_by("card").process(Kept)) == "grows with the number of keys: n is kept for a key of card and never cleared"
+    assert state(timed.key_by("card").process(Given)) == f"given back when the program clears it: n {rest}"
+    assert state(timed.key_by("card").process(Clocked)) == "bounded: nothing for a key of card but pending timers"
+    assert state(timed.process(Kept, order="arrival")) == "bounded: n, once"
+
+
+def test_order() -> None:
+    def order(stream: hr.Stream) -> str:
+        return next(iter(facts(plan(stream.write.memory()), "order").values())).text
+
+    late = hr.read.memory([], "card string, ts timestamp", name="late").watermark("ts", "1 hour", idle="1 minute")
+
+    class Both(hr.Program):
+        def on_event(self, e: hr.Row) -> None:
+            hr.emit(card=e.card)
+
+        def on_other(self, o: hr.Row) -> None:
+            hr.emit(card=o.card)
+
+    assert order(timed.key_by("card").process(Kept)) == "in the order of their time, held until 5 minutes of event time later"
+    assert (
+        order(timed.key_by("card").process(Both, other=late.key_by("card")))
+        == "in the order of their time, held until 1 hour of event time later; a silent source holds them back: charges"
+    )
+    assert order(timed.key_by("card").process(Kept, order="arrival")) == "as they come; its results depend on how rows arrive"
+    assert order(timed.key_by("card").process(Given, order="arrival")).startswith("as they come, its timers at the end of an epoch")
+    assert order(timed.key_by("card").process(Clocked)).startswith("as they come, its timers by the wall clock")

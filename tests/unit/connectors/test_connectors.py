@@ -1,0 +1,199 @@
+"""Connectors without a JVM: options, paths, commits."""
+
+from __future__ import annotations
+
+import datetime as dt
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+
+import headrace as hr
+from headrace import ports
+from headrace.connectors import console, files, foreach_batch, memory, rate
+from headrace.schema import parse_schema
+
+SCHEMA = parse_schema("card string, at timestamp")
+ROWS = [("a", 0), ("b", 1_000_000)]
+
+
+def context(folder: Path, **changes: Any) -> ports.SinkContext:
+    values = {
+        "job": "job",
+        "name": "sink",
+        "schema": SCHEMA,
+        "session": cast(Any, None),
+        "checkpoint": folder / "checkpoint",
+        "checkpoint_id": "c1",
+    }
+    return ports.SinkContext(**{**values, **changes})
+
+
+def staged(rows: list[tuple[Any, ...]]) -> ports.Staged:
+    return ports.Staged(len(rows), (), lambda: rows)
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        files.Source(
+            "charges/*.csv", format="csv", schema=SCHEMA, follow=True, by="time", files_per_epoch=3, malformed="fail", options={"sep": ";"}
+        ),
+        rate.Source(5),
+        memory.Source([("a", "2026-01-01 00:00:00")], SCHEMA),
+    ],
+)
+def test_a_source_is_what_its_options_say(source: ports.Source) -> None:
+    assert source.schema is not None
+    again = type(source).from_options(source.options(), source.schema)
+    assert (again.options(), again.describe(), again.traits) == (source.options(), source.describe(), source.traits)
+
+
+@pytest.mark.parametrize(
+    "sink",
+    [
+        files.Sink("out", format="csv", partition_by=["day"], options={"sep": ";"}),
+        console.Sink(3),
+        memory.Sink(),
+        foreach_batch.Sink(print),
+    ],
+)
+def test_a_sink_is_what_its_options_say(sink: ports.Sink) -> None:
+    again = type(sink).from_options(sink.options())
+    assert (again.options(), again.describe(), again.traits) == (sink.options(), sink.describe(), sink.traits)
+
+
+@pytest.mark.parametrize(
+    ("path", "name"),
+    [
+        ("charges/", "charges"),
+        ("data/charges/*.json", "charges"),
+        ("/data/charges.json", "charges"),
+        ("*.json", "files"),
+        ("s3://b/in/charges", "charges"),
+        ("./x y/", "x_y"),
+    ],
+)
+def test_a_source_is_named_after_its_path(path: str, name: str) -> None:
+    assert hr.read.files(path, format="json", schema="a int")._node.name == name
+
+
+def test_what_is_listed(tmp_path: Path) -> None:
+    for name in ("b.json", "a.json", "_hidden.json", ".c.json", "day=1/d.json", "_headrace/staging/e.json"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text("{}")
+
+    def listed(path: object) -> list[str]:
+        return [str(found.relative_to(tmp_path)) for found in files._listed(str(path)) or []]
+
+    assert listed(tmp_path) == ["a.json", "b.json", "day=1/d.json"]
+    assert listed(tmp_path / "*.json") == ["_hidden.json", "a.json", "b.json"] or listed(tmp_path / "*.json") == ["a.json", "b.json"]
+    assert listed(f"{tmp_path}/{{a,b}}.json") == ["a.json", "b.json"]
+    assert files._listed("s3://bucket/in") is None
+
+
+def test_files_that_a_query_has_not_read(tmp_path: Path) -> None:
+    data, query = tmp_path / "data", tmp_path / "query"
+    data.mkdir()
+    for name in ("a.json", "b b.json", "c.json"):
+        (data / name).write_text("{}")
+    log = query / "sources" / "0"
+    log.mkdir(parents=True)
+    source = files.Source(data, format="json", schema="a int")
+    where = ports.SourceContext("data", query)
+    assert source.unread(cast(Any, None), where) == 3
+    (log / "0").write_text(f'v1\n{{"path":"{(data / "a.json").as_uri()}","timestamp":1,"batchId":0}}')
+    (log / "1").write_text(f'v1\n{{"path":"{(data / "b b.json").as_uri()}","timestamp":1,"batchId":1}}')
+    assert source.unread(cast(Any, None), where) == 1
+
+
+def test_csv_has_a_header_unless_told_otherwise() -> None:
+    assert files.Source("x", format="csv", schema="a int").options()["options"] == {"header": "true"}
+    assert files.Source("x", format="csv", schema="a int", options={"Header": False}).options()["options"] == {"header": "false"}
+    assert files.Sink("x", format="csv").options()["options"] == {"header": "true"}
+
+
+def test_a_files_sink_commits_each_epoch_once(tmp_path: Path) -> None:
+    def stage(epoch: int) -> ports.Staged:
+        place = f"_headrace/staging/{epoch}-0/part-0.json"
+        (tmp_path / "out" / place).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "out" / place).write_text(str(epoch))
+        return ports.Staged(1, ({"path": place, "rows": 1, "bytes": 1},))
+
+    sink = files.Sink(tmp_path / "out", format="json")
+    sink.open(context(tmp_path))
+    sink.recover()
+    assert sink.stage()["folder"] == (tmp_path / "out").as_uri()
+    sink.commit(0, stage(0))
+    sink.commit(0, stage(0))
+    sink.commit(1, stage(1))
+    assert [file.read_text() for file in hr.committed_files(tmp_path / "out")] == ["0", "1"]
+
+
+def test_a_folder_of_another_checkpoint(tmp_path: Path) -> None:
+    files.Sink(tmp_path / "out", format="json").open(context(tmp_path))
+    with pytest.raises(hr.CheckpointError):
+        files.Sink(tmp_path / "out", format="json").open(context(tmp_path, checkpoint_id="c2"))
+    files.Sink(tmp_path / "out", format="json").open(context(tmp_path, checkpoint_id="c2", fresh=True))
+
+
+def test_memory_keeps_rows_by_epoch(tmp_path: Path) -> None:
+    sink = memory.Sink()
+    sink.open(context(tmp_path, time_zone="Europe/Stockholm"))
+    sink.commit(0, staged(ROWS))
+    sink.commit(2, staged([("c", None)]))
+    sink.commit(2, staged([("d", None)]))  # run again
+    first = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
+    assert sink.rows() == [("a", first), ("b", first + dt.timedelta(seconds=1)), ("d", None)]
+    assert [epoch for epoch, _ in sink.epochs()] == [0, 2]
+    assert str(sink.rows()[0][1]) == "1970-01-01 01:00:00+01:00"
+    sink.open(context(tmp_path))
+    assert len(sink.rows()) == 3
+    sink.open(context(tmp_path, fresh=True))
+    assert sink.rows() == []
+
+
+def test_the_handle_of_a_memory_sink_shows_its_rows() -> None:
+    kept = hr.read.memory([], "a int", name="s").write.memory()
+    kept._use()
+    assert kept.rows() == []
+    with pytest.raises(AttributeError):
+        _ = kept.commit
+
+
+def test_console_shows_the_newest_rows(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    sink = console.Sink(1)
+    sink.open(context(tmp_path, name="alerts"))
+    sink.commit(4, staged([]))
+    assert capsys.readouterr().out == ""
+    sink.commit(5, staged([("[red]", 0), ("[b]", None)]))
+    shown = capsys.readouterr().out
+    assert "alerts, epoch 5, the last 1 of 2 rows" in shown and "[b]" in shown and "[red]" not in shown
+
+
+def test_foreach_batch_calls_with_rows_and_cleans_up(tmp_path: Path) -> None:
+    class Reader:
+        def schema(self, ddl: str) -> Reader:
+            self.ddl = ddl
+            return self
+
+        def parquet(self, *paths: str) -> tuple[str, ...]:
+            return (self.ddl, *paths)
+
+    class Session:
+        read = Reader()
+
+    calls: list[tuple[Any, int]] = []
+    sink = foreach_batch.Sink(lambda frame, epoch: calls.append((frame, epoch)))
+    sink.open(context(tmp_path, session=Session()))
+    sink.recover()
+    folder = Path(sink.stage()["folder"].removeprefix("file://"))
+    place = "_headrace/staging/0-0/part-0.parquet"
+    (folder / place).parent.mkdir(parents=True)
+    (folder / place).write_text("")
+    sink.commit(0, ports.Staged(0))
+    sink.commit(1, ports.Staged(1, ({"path": place, "rows": 1, "bytes": 0},)))
+    assert calls == [((SCHEMA.ddl, (folder / place).as_uri()), 1)]
+    assert not (folder / "_headrace" / "staging").exists()
+    sink.close()

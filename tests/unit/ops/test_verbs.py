@@ -1,0 +1,196 @@
+"""What verbs make of columns, names and time."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import warnings
+
+import pytest
+
+import headrace as hr
+from headrace.ops import event_time
+
+charges = hr.read.memory([], "card string, amount int, goods array<string>, place struct<city: string>, ts timestamp", name="charges")
+timed = charges.watermark("ts", "5 minutes")
+
+
+class Count(hr.Program):
+    n = hr.Value("bigint")
+
+    def on_event(self, e: hr.Row) -> None:
+        self.n.set(hr.f.coalesce(self.n.get(), hr.lit(0)) + 1)
+        hr.emit(card=self.key.card, n=self.n.get(), at=e.ts)
+
+
+class Pair(hr.Program):
+    side = hr.Output()
+
+    def on_event(self, e: hr.Row) -> None:
+        hr.emit(card=self.key.card, at=e.ts)
+
+    def on_other(self, o: hr.Row) -> None:
+        self.side.emit(o)
+
+
+def items(stream: hr.Stream) -> list[tuple[str, str]]:
+    return list(vars(stream._node)["items"])
+
+
+def test_select() -> None:
+    stream = charges.select(
+        "card", "place.city", hr.expr("amount + 1 AS more"), hr.col("amount").alias("again"), twice=hr.col("amount") * 2
+    )
+    assert items(stream) == [
+        ("card", "card"),
+        ("city", "place.city"),
+        ("more", "amount + 1"),
+        ("again", "amount"),
+        ("twice", "amount * 2"),
+    ]
+
+
+def test_select_all() -> None:
+    assert charges.select("*", twice="amount * 2").columns == (*charges.columns, "twice")
+
+
+def test_with_columns_keeps_places_and_names() -> None:
+    stream = charges.select("card", "amount").with_columns(AMOUNT="amount + 1", large="amount > 500")
+    assert items(stream) == [("card", "card"), ("amount", "amount + 1"), ("large", "amount > 500")]
+
+
+def test_names_are_compared_without_case() -> None:
+    assert charges.drop("AMOUNT", "`ts`").columns == ("card", "goods", "place")
+    assert charges.rename({"Card": "c"}).columns[0] == "c"
+    assert charges.filter("Amount > 3").columns == charges.columns
+
+
+def test_rename_may_swap() -> None:
+    assert items(charges.select("card", "amount").rename({"card": "amount", "amount": "card"})) == [("amount", "card"), ("card", "amount")]
+
+
+def test_alias_is_a_qualifier() -> None:
+    stream = charges.alias("c").filter("c.amount > 3 AND c.place.city = 'x'")
+    assert vars(stream._node)["where"] == ("amount > 3 AND place.city = 'x'",)
+    assert items(stream.select("c.card")) == [("card", "card")]
+
+
+def test_streams_are_immutable() -> None:
+    charges.filter("amount > 3").drop("card")
+    assert charges.columns == ("card", "amount", "goods", "place", "ts")
+
+
+def test_explode() -> None:
+    assert charges.explode("goods").columns == charges.columns
+    assert charges.explode("goods", as_="good").columns == (*charges.columns, "good")
+    assert charges.explode("map('a', amount)", as_=("k", "v")).columns == (*charges.columns, "k", "v")
+
+
+def test_explode_beside_a_column_of_the_name_it_would_take() -> None:
+    stream = hr.read.memory([], "item int, xs array<int>", name="s").explode("xs")
+    assert vars(stream._node)["names"] == ("item_",)
+
+
+@pytest.mark.parametrize(
+    ("stream", "time"),
+    [
+        (charges, None),
+        (timed, "ts"),
+        (timed.filter("amount > 1").explode("goods"), "ts"),
+        (timed.rename({"ts": "at"}), "at"),
+        (timed.select("card", at="ts"), "at"),
+        (timed.with_columns(copy="ts"), "ts"),
+        (timed.with_columns(ts="ts + interval 1 hour"), None),
+        (timed.drop("ts"), None),
+        (timed.union(timed.filter("amount > 1")), "ts"),
+        (timed.union(charges), None),
+        (timed.key_by("card").process(Count), None),
+        (timed.key_by("card").process(Count, time="at"), "at"),
+        (timed.key_by("card").process(Count, time="AT").filter("n > 1"), "at"),
+        (timed.key_by("card").process(Count, time="at").output("late"), None),
+        (timed.output("dead_letter"), None),
+    ],
+)
+def test_event_time_follows_the_column(stream: hr.Stream, time: str | None) -> None:
+    assert event_time(stream._node) == time
+
+
+def test_order_is_time_where_every_input_has_time() -> None:
+    def order(stream: hr.Stream) -> str:
+        return str(vars(stream._node)["order"])
+
+    assert order(timed.key_by("card").process(Count)) == "time"
+    assert order(charges.key_by("card").process(Count)) == "arrival"
+    assert order(timed.key_by("card").process(Pair, other=charges.key_by("card"))) == "arrival"
+    assert order(timed.key_by("card").process(Count, order="arrival")) == "arrival"
+
+
+def test_outputs_and_their_columns() -> None:
+    stream = timed.key_by("card").process(Pair, other=timed.select("card", "ts").key_by("card"))
+    assert stream.columns == ("card", "at")
+    assert stream.output(Pair.side).columns == stream.output("side").columns == ("card", "ts")
+    assert stream.output("late").columns == charges.columns
+    assert stream.output("late_other").columns == ("card", "ts")
+    assert stream.output("dead_letter").columns == ("node", "reason", "file", "position", "raw")
+
+
+def test_keys_are_named_by_the_main_input() -> None:
+    other = timed.rename({"card": "number"})
+    stream = timed.key_by(hr.f.upper("card").alias("card")).process(Pair, other=other.key_by("number"))
+    assert vars(stream._node)["keys"] == ((("card", "upper(card)"),), (("card", "number"),))
+
+
+def test_a_program_for_the_whole_stream() -> None:
+    class Total(hr.Program):
+        n = hr.Value("bigint")
+
+        def on_event(self, e: hr.Row) -> None:
+            self.n.set(hr.f.coalesce(self.n.get(), hr.lit(0)) + e.amount)
+            hr.emit(n=self.n.get())
+
+    assert vars(charges.process(Total)._node)["keys"] == ((),)
+
+
+def test_a_sink_that_no_job_takes_warns() -> None:
+    with pytest.warns(UserWarning, match=r"charges\.write\.memory\(\.\.\.\) at .*test_verbs.py:\d+ was never given to hr\.job"):
+        charges.write.memory()
+
+
+def test_a_sink_that_a_job_takes_does_not_warn() -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        charges.write.memory()._use()
+
+
+def test_building_starts_nothing() -> None:
+    script = """
+import sys, time
+import headrace as hr
+s = hr.read.memory([("a", 1)], "card string, amount int", name="charges").filter("amount > 0").select(x="amount + 1")
+hr.Plan.of("job", [s.write.memory()._use()]).to_json()
+print(*sorted({"pyspark", "py4j"} & set(sys.modules)))
+"""
+    assert subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout == "\n"
+
+
+def test_import_takes_less_than_a_third_of_a_second() -> None:
+    script = "import time; t = time.perf_counter(); import headrace; print(time.perf_counter() - t)"
+    times = [float(subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout) for _ in range(3)]
+    assert min(times) < 0.3
+
+
+def test_public_names() -> None:
+    import types
+
+    assert set(hr.__all__) <= set(dir(hr))
+    for name in hr.__all__:
+        assert not isinstance(getattr(hr, name), types.ModuleType), name
+    with pytest.raises(AttributeError, match=r"headrace has no jop; did you mean hr\.job\?"):
+        _ = hr.jop  # type: ignore[attr-defined]
+
+
+def test_submodules_do_not_hide_functions() -> None:
+    script = (
+        "import headrace.expr, headrace.load, headrace as hr; from headrace.expr import Column; print(callable(hr.expr), callable(hr.load))"
+    )
+    assert subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout == "True True\n"

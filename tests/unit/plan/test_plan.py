@@ -1,0 +1,187 @@
+"""Plans: round trip, fingerprint, names, explain."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+import headrace as hr
+import headrace.ops  # registers the nodes
+from headrace.plan import Plan, explain, order, steps
+from headrace.plan.drawing import svg
+from headrace.plan.node import REGISTRY, Role
+
+charges = hr.read.memory(
+    [("a", 1, ["x"], "2026-01-01 00:00:00")], "card string, amount int, goods array<string>, ts timestamp", name="charges"
+)
+timed = charges.watermark("ts", "5 minutes")
+
+
+class Count(hr.Program):
+    n = hr.Value("bigint")
+    forget = hr.Timer()
+    large = hr.Output()
+
+    def on_event(self, e: hr.Row) -> None:
+        self.n.set(hr.f.coalesce(self.n.get(), hr.lit(0)) + 1)
+        with hr.when(e.amount > 500):
+            self.large.emit(card=self.key.card, at=e.ts)
+        self.forget.set(e.ts + hr.minutes(1))
+        hr.emit(card=self.key.card, n=self.n.get(), at=e.ts)
+
+    def on_forget(self, at: hr.Column) -> None:
+        self.n.clear()
+
+
+def job(*streams: hr.Stream) -> Plan:
+    return Plan.of("job", [stream.write.console(name=f"sink {number}")._use() for number, stream in enumerate(streams)])
+
+
+counts = timed.filter("amount > 0").key_by("card").process(Count, time="at")
+EVERYTHING = [
+    counts,
+    counts.output("late"),
+    counts.output("dead_letter"),
+    counts.output(Count.large),
+    charges.select("card", twice="amount * 2").drop("twice").rename({"card": "c"}),
+    charges.explode("goods").with_columns(z=hr.lit(1)),
+    charges.explode("goods", as_="good", outer=True),
+    charges.union(timed.filter("amount > 1")),
+    charges.output("dead_letter"),
+    timed.key_by(hr.f.upper("card").alias("card")).process(Count).named("upper"),
+]
+
+
+def test_round_trip_of_every_node() -> None:
+    plan = job(*EVERYTHING)
+    assert {node.op for node in plan.nodes.values()} == set(REGISTRY)
+    data = json.loads(json.dumps(plan.to_json()))
+    again = Plan.from_json(data)
+    assert again.to_json() == data
+    assert again.fingerprint == plan.fingerprint
+    assert [node.columns for node in again.nodes.values()] == [node.columns for node in plan.nodes.values()]
+
+
+def test_the_fingerprint_forgets_lines_and_nothing_else() -> None:
+    def made(text: str) -> str:
+        return job(charges.filter(text)).fingerprint
+
+    first = made("amount > 1")
+    second = made("amount > 1")
+    assert first == second
+    assert made("amount > 2") != first
+    assert Plan.of("other", [charges.filter("amount > 1").write.console(name="sink 0")._use()]).fingerprint != first
+    assert (
+        Plan.of("job", [charges.filter("amount > 1").write.console(name="sink 0")._use()], {"spark.sql.ansi.enabled": "false"}).fingerprint
+        != first
+    )
+
+
+def test_nodes_that_say_the_same_are_one() -> None:
+    plan = job(charges.filter("amount > 1").select("card"), charges.filter("amount > 1").select("amount"))
+    assert [name for name in plan.nodes if name.startswith("charges.filter")].count("charges.filter") == 1
+    assert len([node for node in plan.nodes.values() if node.op == "filter"]) == 1
+
+
+def test_a_stream_without_its_watermark_or_name_is_the_same_stream() -> None:
+    plan = job(timed.filter("amount > 1"), charges.output("dead_letter"), counts.output("late"), counts.named("counts"))
+    assert [name for name, node in plan.nodes.items() if node.role in (Role.SOURCE, Role.STATEFUL)] == ["charges", "counts"]
+
+
+def test_names_by_place() -> None:
+    plan = job(counts, counts.filter("n > 1").select("card"), counts.output("late"))
+    assert list(plan.nodes) == [
+        "charges",
+        "charges.filter",
+        "charges.Count",
+        "sink 0",
+        "charges.Count.filter",
+        "charges.Count.filter.select",
+        "sink 1",
+        "charges.Count.late",
+        "sink 2",
+    ]
+
+
+def test_stateful_names_survive_edits_of_what_stands_before() -> None:
+    edited = charges.watermark("ts", "5 minutes").filter("amount > 5").with_columns(z="amount").key_by("card").process(Count)
+    assert "charges.Count" in job(edited, charges.filter("amount > 7"), charges.filter("amount > 8")).nodes
+
+
+def test_stateless_siblings_get_a_hash_of_what_they_say() -> None:
+    first = job(charges.filter("amount > 1"), charges.filter("amount > 2"))
+    second = job(charges.filter("amount > 2"), charges.filter("amount > 3"), charges.filter("amount > 1"))
+    names = [name for name in first.nodes if "filter" in name]
+    assert len(names) == 2 and all(name.startswith("charges.filter-") and len(name) == len("charges.filter-") + 6 for name in names)
+    assert set(names) < set(second.nodes)
+
+
+def test_programs_that_would_be_called_the_same() -> None:
+    with pytest.raises(hr.PlanError) as raised:
+        job(timed.key_by("card").process(Count), timed.filter("amount > 1").key_by("card").process(Count))
+    assert raised.value.code == "NAME_CLASH" and raised.value.message.startswith("two nodes of the job would be called `charges.Count`")
+
+
+def test_a_chain_may_be_longer_than_the_stack() -> None:
+    stream = charges
+    for _ in range(1200):
+        stream = stream.filter("amount > 0")
+    plan = job(stream)
+    assert len(plan.nodes) == 1202
+    assert Plan.from_json(plan.to_json()).fingerprint == plan.fingerprint
+
+
+def test_inputs_come_first() -> None:
+    plan = job(*EVERYTHING)
+    seen: set[str] = set()
+    for name, node in plan.nodes.items():
+        assert {str(before.name) for before in node.inputs} <= seen
+        seen.add(name)
+    assert list(order(plan.nodes[name] for name in plan.sinks)) == list(plan.nodes.values())
+
+
+def test_steps() -> None:
+    plan = job(charges.filter("amount > 1", "card = 'a'").explode("goods"))
+    found = [step.to_json(name) for name, node in plan.nodes.items() if node.role is Role.STATELESS for step in steps(node)]
+    assert [{key: value for key, value in step.items() if key != "site"} for step in found] == [
+        {"where": "amount > 1", "node": "charges.filter"},
+        {"where": "card = 'a'", "node": "charges.filter"},
+        {"generate": "explode(goods)", "names": ["item"], "outer": False, "node": "charges.filter.explode"},
+        {"project": [["card", "card"], ["amount", "amount"], ["goods", "item"], ["ts", "ts"]], "node": "charges.filter.explode"},
+    ]
+    assert all(step["site"].rpartition(":")[0].endswith("test_plan.py") for step in found)
+
+
+def test_explain() -> None:
+    explanation = explain(job(counts), only=["rows", "order", "guarantee"])
+    lines = [line.split("    [")[0] for line in str(explanation).split("\n")[1:]]
+    assert lines == [
+        "",
+        "charges = memory (1 row), watermark ts 5 minutes",
+        "    columns: card, amount, goods, ts",
+        "    rows: bounded, append only",
+        "charges.filter = charges > filter amount > 0",
+        "    columns: card, amount, goods, ts",
+        "charges.Count = charges.filter > program Count by card, order=time",
+        "    columns: card, n, at",
+        "    order: in the order of their time, held until 5 minutes of event time later",
+        "sink 0 = charges.Count > console (20 rows)",
+        "    columns: card, n, at",
+        "    guarantee: at least once: an epoch that is run again is printed again",
+    ]
+    data = json.loads(json.dumps(explanation.to_json()))
+    assert [node["name"] for node in data["nodes"]] == ["charges", "charges.filter", "charges.Count", "sink 0"]
+    assert data["nodes"][3]["facts"]["guarantee"]["value"] == "at least once"
+
+
+def test_drawing() -> None:
+    import xml.etree.ElementTree as xml
+
+    plan = job(*EVERYTHING)
+    drawing = xml.fromstring(svg(plan))
+    boxes = drawing.findall("{http://www.w3.org/2000/svg}g")
+    arrows = drawing.findall("{http://www.w3.org/2000/svg}path")
+    assert len(boxes) == len(plan.nodes)
+    assert len(arrows) == sum(len(node.inputs) for node in plan.nodes.values())
+    assert "<svg" in explain(plan, only=[])._repr_html_()
