@@ -50,13 +50,36 @@ class Subject:
     schemas: Mapping[str, str]
     makers: Mapping[str, Callable[[random.Random, str, dt.datetime], Row]]
     span: int
-    outputs: tuple[str, ...]
+    schema: Mapping[str, str]
+    """Of each output."""
+
+    @property
+    def outputs(self) -> tuple[str, ...]:
+        return tuple(self.schema)
 
 
 SUBJECTS = (
-    Subject("fraud", fraud.SmallThenLarge, fraud.FraudModel, {"event": fraud.SCHEMA}, {"event": a_charge}, 60, ("main", "late")),
     Subject(
-        "delays", delays.DelayChain, delays.DelayModel, {"event": delays.SCHEMA}, {"event": a_flight}, 200, ("main", "vanished", "late")
+        "fraud",
+        fraud.SmallThenLarge,
+        fraud.FraudModel,
+        {"event": fraud.SCHEMA},
+        {"event": a_charge},
+        60,
+        {"main": "card string, amount decimal(10,2), at timestamp", "late": fraud.SCHEMA},
+    ),
+    Subject(
+        "delays",
+        delays.DelayChain,
+        delays.DelayModel,
+        {"event": delays.SCHEMA},
+        {"event": a_flight},
+        200,
+        {
+            "main": "tail string, length int, inherited bigint, recovered bigint, at timestamp",
+            "vanished": "tail string, n int, at timestamp",
+            "late": delays.SCHEMA,
+        },
     ),
     Subject(
         "weather",
@@ -65,7 +88,11 @@ SUBJECTS = (
         {"event": weather.FLIGHTS, "weather": weather.REPORTS},
         {"event": a_departure, "weather": a_report},
         400,
-        ("main", "late", "late_weather"),
+        {
+            "main": "origin string, flight int, ts timestamp, temp double, wind int, how string",
+            "late": weather.FLIGHTS,
+            "late_weather": weather.REPORTS,
+        },
     ),
 )
 
