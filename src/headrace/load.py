@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from headrace.engine import Job
-from headrace.errors import HeadraceError, Site
 from headrace.engine.loading import loading
+from headrace.errors import HeadraceError, Site
 from headrace.plan import Plan
 
 
@@ -35,7 +35,11 @@ def load(path: str | Path, *, job: str | None = None) -> Job:
     elif place.suffix == ".py":
         found = _of_python(place)
     else:
-        raise HeadraceError("FILE_KIND", f"{path} is neither Python nor JSON", hint="a job is loaded from a .py file that makes one, or from a plan as .json")
+        raise HeadraceError(
+            "FILE_KIND",
+            f"{path} is neither Python nor JSON",
+            hint="a job is loaded from a .py file that makes one, or from a plan as .json",
+        )
     return _one(found, place, job)
 
 
@@ -43,7 +47,9 @@ def _of_json(place: Path) -> Job:
     try:
         return Job(Plan.from_json(json.loads(place.read_text(encoding="utf-8"))))
     except ValueError as problem:
-        raise HeadraceError("PLAN_BROKEN", f"{place} is no JSON: {problem}", hint="plans are written by `headrace plan FILE` and Job.plan.to_json()") from None
+        raise HeadraceError(
+            "PLAN_BROKEN", f"{place} is no JSON: {problem}", hint="plans are written by `headrace plan FILE` and Job.plan.to_json()"
+        ) from None
 
 
 def _of_python(place: Path) -> list[Job]:
@@ -57,7 +63,9 @@ def _of_python(place: Path) -> list[Job]:
             site = Site(problem.filename or str(place), problem.lineno or 0, (problem.text or "").strip())
             raise HeadraceError("FILE_FAILED", f"{place} is no Python: {problem.msg}", site=site) from problem
         except Exception as problem:
-            raise HeadraceError("FILE_FAILED", f"{place} raised {type(problem).__name__}: {problem}", site=_line_in(place, problem), cause=problem) from problem
+            raise HeadraceError(
+                "FILE_FAILED", f"{place} raised {type(problem).__name__}: {problem}", site=_line_in(place, problem), cause=problem
+            ) from problem
     found: list[Job] = []
     for value in names.values():
         if isinstance(value, Job) and value not in found:
@@ -95,7 +103,9 @@ def _one(found: list[Job], place: Path, wanted: str | None) -> Job:
         for job in found:
             if job.name == wanted:
                 return job
-        raise HeadraceError("JOB_UNKNOWN", f"{place} has no job {wanted}", hint=f"it has: {names}" if found else "it makes no job: job = hr.job(...)")
+        raise HeadraceError(
+            "JOB_UNKNOWN", f"{place} has no job {wanted}", hint=f"it has: {names}" if found else "it makes no job: job = hr.job(...)"
+        )
     if not found:
         raise HeadraceError("JOB_UNKNOWN", f"{place} makes no job", hint='keep one in a name of the module: job = hr.job("name", ...)')
     if len(found) > 1:

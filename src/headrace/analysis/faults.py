@@ -62,7 +62,11 @@ def _unknown_column(fault: Fault) -> Words:
     near = get_close_matches(name.rpartition(".")[2].lower(), [column.lower() for column in fault.columns], 1)
     meant = next((column for column in fault.columns if near and column.lower() == near[0]), None)
     hint = f"did you mean `{meant}`? " if meant else ""
-    return "UNKNOWN_COLUMN", f"{fault.node}: no column `{name}`{_in(fault)}", hint + f"there are: {', '.join(fault.columns)}" if fault.columns else None
+    return (
+        "UNKNOWN_COLUMN",
+        f"{fault.node}: no column `{name}`{_in(fault)}",
+        hint + f"there are: {', '.join(fault.columns)}" if fault.columns else None,
+    )
 
 
 def _unknown_field(fault: Fault) -> Words:
@@ -72,7 +76,11 @@ def _unknown_field(fault: Fault) -> Words:
 
 def _unknown_function(fault: Fault) -> Words:
     name = _bare(fault.parameters.get("routineName", ""))
-    return "UNKNOWN_FUNCTION", f"{fault.node}: Spark has no function `{name}`{_in(fault)}", "see the list of built-in functions of Spark SQL"
+    return (
+        "UNKNOWN_FUNCTION",
+        f"{fault.node}: Spark has no function `{name}`{_in(fault)}",
+        "see the list of built-in functions of Spark SQL",
+    )
 
 
 def _bad_syntax(fault: Fault) -> Words:
@@ -118,7 +126,7 @@ _WORDS: Mapping[str, Callable[[Fault], Words]] = {
     "EMIT_TYPES_DIFFER": _says("WRONG_TYPE", "cast one of them, so that the column has one type"),
     "EMIT_NAMES_DIFFER": _says("EMIT_DIFFERS", "all rows of one output have the same columns in the same order"),
     "KEYS_DIFFER": _says("KEYS_DIFFER", "the inputs of a program are keyed by the same number of columns, of types that fit"),
-    "COLUMN_ALREADY_EXISTS": _says("COLUMN_TWICE", "give one of them another name"),
+    "COLUMN_ALREADY_EXISTS": _says("DUPLICATE_COLUMN", "give one of them another name"),
     "WATERMARK_COLUMN_MISSING": _says("UNKNOWN_COLUMN"),
     "TIME_COLUMN_MISSING": _says("UNKNOWN_COLUMN", "time= names a column that the program emits"),
     "AGGREGATE_IN_ROW_EXPRESSION": _says("NOT_PER_ROW", _PER_ROW),

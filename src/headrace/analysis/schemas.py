@@ -46,7 +46,9 @@ def check(plan: Plan) -> Schemas:
     if _last is not None and _last[0] == plan.fingerprint:
         return _last[1]
     spark = session()
-    request = json.dumps({"settings": {**MEANING, **plan.settings}, "nodes": [asked for node in plan.nodes.values() if (asked := _asked(node))]})
+    request = json.dumps(
+        {"settings": {**MEANING, **plan.settings}, "nodes": [asked for node in plan.nodes.values() if (asked := _asked(node))]}
+    )
     answer = json.loads(jvm(spark).headrace.check.Check.check(spark._jsparkSession, request))
     if answer["errors"]:
         raise _all([_error(plan, error, answer["schemas"]) for error in answer["errors"]])
@@ -128,7 +130,9 @@ def _schemas(plan: Plan, answer: Mapping[str, Any]) -> Schemas:
     found: dict[str, Struct] = {}
     for name, node in plan.nodes.items():
         found[name] = read[_feeding(node.input if isinstance(node, Sink) else node)]
-    outputs = {(node, output): schema for (node, mark, output), schema in ((name.partition("#"), schema) for name, schema in read.items()) if mark}
+    outputs = {
+        (node, output): schema for (node, mark, output), schema in ((name.partition("#"), schema) for name, schema in read.items()) if mark
+    }
     keys = {name: parse_schema(ddl) if ddl else Struct(()) for name, ddl in answer["keys"].items()}
     return Schemas(found, outputs, keys)
 

@@ -13,7 +13,11 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("file", metavar="FILE", help="a Python file that makes a job, or a plan as JSON")
     parser.add_argument("--job", metavar="NAME", help="which job, where the file makes several")
     parser.add_argument(
-        "--path", metavar="SOURCE=PATH", action="append", default=[], help="read (or write) this source (or sink) elsewhere; may be repeated"
+        "--path",
+        metavar="SOURCE=PATH",
+        action="append",
+        default=[],
+        help="read (or write) this source (or sink) elsewhere; may be repeated",
     )
 
 

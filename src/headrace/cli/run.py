@@ -17,8 +17,12 @@ def add(commands: Any) -> None:
     parser: argparse.ArgumentParser = commands.add_parser("run", help="run a job", description="Run the job of a file.", epilog=EPILOG)
     load.arguments(parser)
     parser.add_argument("--checkpoint", metavar="FOLDER", help="where the job keeps its state (default: .headrace/NAME)")
-    parser.add_argument("--every", metavar="DURATION", help='begin an epoch this often, as "10 seconds" (default: as soon as the last one ended)')
-    parser.add_argument("--partitions", metavar="N", type=int, help="tasks per level, fixed with the first run of a checkpoint (default: cores)")
+    parser.add_argument(
+        "--every", metavar="DURATION", help='begin an epoch this often, as "10 seconds" (default: as soon as the last one ended)'
+    )
+    parser.add_argument(
+        "--partitions", metavar="N", type=int, help="tasks per level, fixed with the first run of a checkpoint (default: cores)"
+    )
     parser.add_argument("--fresh", action="store_true", help="remove the checkpoint and what the sinks wrote, and start over")
     parser.add_argument("--no-flush", dest="flush", action="store_false", help="bounded input: catch up and keep windows and timers open")
     parser.add_argument("--quiet", action="store_true", help="no progress while it runs")

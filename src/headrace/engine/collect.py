@@ -6,6 +6,7 @@ import json
 import tempfile
 import warnings
 from pathlib import Path
+from typing import Any
 
 from headrace.engine.job import meaning
 from headrace.engine.loading import refuse_while_loading
@@ -30,19 +31,24 @@ def collect(stream: Stream) -> Table:
     [('b', 600)]
     """
     refuse_while_loading("hr.collect")
-    kept = sink_class("memory")()
+    kept: Any = sink_class("memory")()
     plan = Plan.of("collect", [sink(stream._node, kept, None, None)], meaning())
     made = compile(plan)
     if not made.bounded:
         endless = ", ".join(str(source.name) for source in made.sources if not source.connect().traits.bounded)
-        raise HeadraceError("UNBOUNDED", f"{endless} has no end, so its rows cannot be collected", hint="run a job with a sink instead: hr.job(...)", site=here())
+        raise HeadraceError(
+            "UNBOUNDED",
+            f"{endless} has no end, so its rows cannot be collected",
+            hint="run a job with a sink instead: hr.job(...)",
+            site=here(),
+        )
     with tempfile.TemporaryDirectory(prefix="headrace-") as folder, Signals() as signals:
         run = start(made, Path(folder, "checkpoint"))
         run.watch(lambda: None, signals)
         dead = sum(run.summary().dead_letters.values())
         if dead:
             warnings.warn(_lost(dead, run), RuntimeWarning, stacklevel=2)
-        return Table(getattr(kept, "rows")(), made.schemas.of[str(plan.sinks[0])])
+        return Table(kept.rows(), made.schemas.of[str(plan.sinks[0])])
 
 
 def _lost(dead: int, run: Run) -> str:
@@ -53,7 +59,7 @@ def _lost(dead: int, run: Run) -> str:
         if lines and not first:
             letter = json.loads(lines[0])
             first = f"; the first at {letter.get('node')}: {letter.get('reason')}"
-    return f"{dead:,} row{'' if dead == 1 else 's'} failed and are missing{first} (.output(\"dead_letter\") has them)"
+    return f'{dead:,} row{"" if dead == 1 else "s"} failed and are missing{first} (.output("dead_letter") has them)'
 
 
 def show(stream: Stream, n: int = 20) -> None:

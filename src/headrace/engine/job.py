@@ -7,14 +7,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
-from typing import Any
 
 from headrace.analysis.guarantee import EXACTLY
 from headrace.analysis.schemas import MEANING, check
-from headrace.manifest import committed_files
+from headrace.engine.loading import refuse_while_loading
 from headrace.errors import HeadraceError, here
 from headrace.jvm.session import session
-from headrace.engine.loading import refuse_while_loading
 from headrace.ops.source import valid_name
 from headrace.ops.write import Sink
 from headrace.plan import Explanation, Node, Plan, explain, facts
@@ -58,7 +56,7 @@ class Job:
         <Job copy: charges.memory>
         """
         if guarantee != EXACTLY:
-            raise HeadraceError("BAD_OPTION", f"a guarantee cannot be {guarantee!r}", hint=f'"{EXACTLY}" can be required', site=here())
+            raise HeadraceError("GUARANTEE", f"a guarantee cannot be {guarantee!r}", hint=f'"{EXACTLY}" can be required', site=here())
         weaker = {name: found for name, found in facts(self.plan, "guarantee").items() if found.value != EXACTLY}
         if weaker:
             name, found = next(iter(weaker.items()))
@@ -87,7 +85,9 @@ class Job:
         `flush=False` reads what is there and keeps windows and timers open for a later run. `every` is how often an epoch begins.
         `progress` is shown on a terminal, by default; a function gets every `Progress`. Ctrl-C finishes the epoch and stops.
         """
-        asked = settings(self.name, checkpoint=checkpoint, every=every, partitions=partitions, progress=progress if isinstance(progress, bool) else None)
+        asked = settings(
+            self.name, checkpoint=checkpoint, every=every, partitions=partitions, progress=progress if isinstance(progress, bool) else None
+        )
         wanted = progress if callable(progress) else asked.progress
         with Signals() as signals, Display(self.name, wanted) as display:
             run = self._start(asked.checkpoint, asked.every, asked.partitions, fresh, flush)
@@ -119,7 +119,9 @@ class Job:
         for name, path in paths.items():
             if name not in known:
                 has = ", ".join(known) or "none"
-                raise HeadraceError("UNKNOWN_PATH", f"{self.name} has no source or sink {name} with a path", hint=f"with a path it has: {has}")
+                raise HeadraceError(
+                    "UNKNOWN_PATH", f"{self.name} has no source or sink {name} with a path", hint=f"with a path it has: {has}"
+                )
             known[name]["options"] = {**known[name]["options"], "path": path}
         made = Plan.from_json(data)
         # What lives in this process (rows of memory sources, functions) is not in the JSON, and is kept.
@@ -135,7 +137,9 @@ def job(name: str, *sinks: Sink) -> Job:
     <Job copy: charges.memory>
     """
     if not sinks:
-        raise HeadraceError("NO_SINKS", f"the job {name} has no sinks", hint='give it some: hr.job("name", stream.write.files(...))', site=here())
+        raise HeadraceError(
+            "NO_SINKS", f"the job {name} has no sinks", hint='give it some: hr.job("name", stream.write.files(...))', site=here()
+        )
     for sink in sinks:
         if not isinstance(sink, Sink):
             raise HeadraceError(
@@ -153,6 +157,7 @@ def meaning() -> dict[str, str]:
     """The session's settings that change what texts mean: a plan keeps them."""
     spark = session()
     return {key: spark.conf.get(key, default) or default for key, default in MEANING.items()}
+
 
 def _alive(made: Plan, old: Plan, moved: set[str]) -> Plan:
     """The plan with the connectors' own objects of the one it came from, where nothing was moved."""

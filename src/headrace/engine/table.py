@@ -38,9 +38,13 @@ class Table:
         from pyspark.sql.pandas.types import to_arrow_schema
         from pyspark.sql.types import StructType
 
-        schema = to_arrow_schema(StructType.fromDDL(self.schema.ddl), timezone="UTC") if self.schema.fields else arrow.schema([])
+        types = StructType.fromDDL(self.schema.ddl)
+        assert isinstance(types, StructType)  # a list of columns is one
+        schema = to_arrow_schema(types, timezone="UTC")
         columns = list(zip(*self._rows, strict=True)) or [()] * len(self.schema.fields)
-        return arrow.Table.from_arrays([arrow.array(column, field.type) for column, field in zip(columns, schema, strict=True)], schema=schema)
+        return arrow.Table.from_arrays(
+            [arrow.array(column, field.type) for column, field in zip(columns, schema, strict=True)], schema=schema
+        )
 
     def to_pandas(self) -> pandas.DataFrame:
         """The rows as a pandas DataFrame."""
@@ -68,7 +72,8 @@ class Table:
 
         head = "".join(f"<th>{escape(name)}</th>" for name in self.schema.names)
         body = "".join(
-            "<tr>" + "".join(f"<td>{'' if value is None else escape(str(value))}</td>" for value in row) + "</tr>" for row in self._rows[:20]
+            "<tr>" + "".join(f"<td>{'' if value is None else escape(str(value))}</td>" for value in row) + "</tr>"
+            for row in self._rows[:20]
         )
         rest = len(self._rows) - 20
         return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>" + (f"<p>{rest:,} more rows</p>" if rest > 0 else "")

@@ -1,12 +1,12 @@
 """The checkpoint folder of a job.
 
-    job.json       the plan, settings, partitions and identity that this checkpoint was written under
-    queries/NAME   Spark's checkpoint of a query
-    record/NAME.json   what the query's epochs counted
-    dead_letters/NAME  rows that failed and that nobody reads, as JSON
-    errors.log     the Java traces of failures
-    sealed         the bounded input was read to its end and flushed
-    lock           who works here now
+job.json       the plan, settings, partitions and identity that this checkpoint was written under
+queries/NAME   Spark's checkpoint of a query
+record/NAME.json   what the query's epochs counted
+dead_letters/NAME  rows that failed and that nobody reads, as JSON
+errors.log     the Java traces of failures
+sealed         the bounded input was read to its end and flushed
+lock           who works here now
 """
 
 from __future__ import annotations

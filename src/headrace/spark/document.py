@@ -28,7 +28,9 @@ def shape_of(query: Query, at: Lowering) -> QueryShape:
     operators = [shape(node, query.level(str(node.name)), at) for node in query.operators]
     sinks = [Shape(str(sink.name), "sink", site=sink.site) for sink in query.sinks]
     dead = Shape(DEAD_LETTERS, "sink")
-    return QueryShape(query.name, tuple(sorted(str(source.name) for source in query.sources)), len(query.levels), (*operators, *sinks, dead))
+    return QueryShape(
+        query.name, tuple(sorted(str(source.name) for source in query.sources)), len(query.levels), (*operators, *sinks, dead)
+    )
 
 
 def build(
@@ -105,7 +107,15 @@ class _Routes:
         for sink in query.sinks:
             schema = at.schemas.of[str(sink.name)].ddl
             for feed in at.feeds.into(sink.inputs[0]):
-                route = {"to": numbers[str(sink.name)], "side": 0, "key": [], "time": None, "order": None, "schema": schema, "consumer": "sink"}
+                route = {
+                    "to": numbers[str(sink.name)],
+                    "side": 0,
+                    "key": [],
+                    "time": None,
+                    "order": None,
+                    "schema": schema,
+                    "consumer": "sink",
+                }
                 self._add(feed, route)
 
     def _into_program(self, node: Program, op: int, at: Lowering, steady: bool) -> None:

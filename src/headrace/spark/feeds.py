@@ -95,6 +95,8 @@ def origin(feed: Feed, columns: tuple[str, ...]) -> tuple[str, ...]:
             made = {name.lower() for name in step["names"]}
             if made & set(wanted):
                 found.append(f"{', '.join(step['names'])} = {step['generate']}")
-                wanted = list(dict.fromkeys([name for name in wanted if name not in made] + [name.lower() for name in of(step["generate"]).names]))
+                wanted = list(
+                    dict.fromkeys([name for name in wanted if name not in made] + [name.lower() for name in of(step["generate"]).names])
+                )
     place = feed.producer if feed.output == "main" else f"{feed.producer}.{feed.output}"
     return (*found, *(f"{name} of {place}" for name in wanted))

@@ -79,7 +79,13 @@ class Entry:
     def from_json(cls, value: dict[str, Any]) -> Entry:
         inputs = {name: InputShape.from_json(one) for name, one in value.get("inputs", {}).items()}
         shape = Shape(
-            value["name"], value["kind"], value.get("level", 0), value.get("key", ""), value.get("order", ""), value.get("clock", "none"), inputs
+            value["name"],
+            value["kind"],
+            value.get("level", 0),
+            value.get("key", ""),
+            value.get("order", ""),
+            value.get("clock", "none"),
+            inputs,
         )
         return cls(value["op"], shape, tuple(Layout.from_json(one) for one in value.get("layouts", [])), value["retired"])
 
@@ -97,7 +103,12 @@ class QueryIdentity:
         return {entry.shape.name: entry for entry in self.entries if not entry.retired}
 
     def to_json(self) -> dict[str, Any]:
-        return {"name": self.name, "sources": list(self.sources), "levels": self.levels, "entries": [entry.to_json() for entry in self.entries]}
+        return {
+            "name": self.name,
+            "sources": list(self.sources),
+            "levels": self.levels,
+            "entries": [entry.to_json() for entry in self.entries],
+        }
 
     @classmethod
     def from_json(cls, value: dict[str, Any]) -> QueryIdentity:
@@ -209,7 +220,9 @@ def _follow(old: QueryIdentity, query: QueryShape, name: str, numbers: _Numbers)
         errors.append(refuse(f"{' and '.join(changed)} in query {name}"))
     if old.levels != query.levels:
         longer = "longer" if query.levels > old.levels else "shorter"
-        errors.append(refuse(f"query {name} had {old.levels} levels of operators and now has {query.levels} (a {longer} chain renumbers them all)"))
+        errors.append(
+            refuse(f"query {name} had {old.levels} levels of operators and now has {query.levels} (a {longer} chain renumbers them all)")
+        )
     live = old.live()
     entries: list[Entry] = []
     for shape in query.shapes:
@@ -260,7 +273,10 @@ def _layouts(entry: Entry, shape: Shape) -> tuple[Layout, ...]:
         if now is None:
             raise refuse(f"{shape.name} has lost its input {name}, of which it may hold rows", shape.site)
         if now.schema != before.schema:
-            raise refuse(f"{shape.name} may hold rows of its input {name}, which had the columns {before.schema} and now has {now.schema}", shape.site)
+            raise refuse(
+                f"{shape.name} may hold rows of its input {name}, which had the columns {before.schema} and now has {now.schema}",
+                shape.site,
+            )
         if now.time != before.time:
             raise refuse(f"the event time of {shape.name} comes from elsewhere for its input {name}", shape.site)
     if shape.order == "time" and set(shape.inputs) != set(old.inputs):

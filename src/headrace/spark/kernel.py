@@ -30,7 +30,7 @@ def start_query(
     from pyspark.java_gateway import ensure_callback_server_started
 
     # the JVM calls the committer, which needs this process to listen
-    ensure_callback_server_started(spark.sparkContext._gateway)
+    ensure_callback_server_started(spark.sparkContext._gateway)  # type: ignore[no-untyped-call]
     frames = jvm(spark).java.util.HashMap()
     for name, frame in scans.items():
         frames.put(name, frame._jdf)

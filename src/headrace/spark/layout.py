@@ -82,7 +82,15 @@ def follow(layouts: Sequence[Layout], cells: Sequence[Cell]) -> tuple[Layout, ..
 
 _WHOLE = ("tinyint", "smallint", "int", "bigint")
 _DIGITS = {"tinyint": 3, "smallint": 5, "int": 10, "bigint": 19}
-_ALIASES = {"byte": "tinyint", "short": "smallint", "integer": "int", "long": "bigint", "real": "float", "dec": "decimal", "numeric": "decimal"}
+_ALIASES = {
+    "byte": "tinyint",
+    "short": "smallint",
+    "integer": "int",
+    "long": "bigint",
+    "real": "float",
+    "dec": "decimal",
+    "numeric": "decimal",
+}
 
 
 def _type(text: str) -> str:

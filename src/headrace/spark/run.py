@@ -21,7 +21,7 @@ from headrace.spark.levels import Query
 from headrace.spark.progress import END_MILLIS, Progress, progress_of
 from headrace.spark.record import Totals
 from headrace.spark.signals import Signals
-from headrace.spark.summary import SourceCounts, Summary, counts_of, prove
+from headrace.spark.summary import InputCounts, SourceCounts, Summary, counts_of, prove
 
 _PAUSE = 0.1
 
@@ -282,7 +282,7 @@ class Run:
         sources: dict[str, SourceCounts] = {}
         sinks: dict[str, int] = {}
         dead: dict[str, int] = {}
-        inputs = []
+        inputs: list[InputCounts] = []
         for query in self._queries:
             totals = query.totals
             for source in query.query.sources:
@@ -311,4 +311,6 @@ class Run:
 def _internal(problem: Exception) -> HeadraceError:
     if isinstance(problem, HeadraceError):
         return problem
-    return HeadraceError("INTERNAL", f"{type(problem).__name__}: {problem}", hint="this is a fault of headrace; please report it.", cause=problem)
+    return HeadraceError(
+        "INTERNAL", f"{type(problem).__name__}: {problem}", hint="this is a fault of headrace; please report it.", cause=problem
+    )

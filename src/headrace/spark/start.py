@@ -36,9 +36,7 @@ class Started:
     sealed: bool = False
 
 
-def start(
-    job: SparkJob, folder: Path, *, every: int = 0, partitions: int | None = None, fresh: bool = False, flush: bool = True
-) -> Run:
+def start(job: SparkJob, folder: Path, *, every: int = 0, partitions: int | None = None, fresh: bool = False, flush: bool = True) -> Run:
     """Start a job on the checkpoint in `folder`, or go on from there, and drive it to its end."""
     begun = begin(job, folder, every=every, partitions=partitions, fresh=fresh)
     return Run(job.plan.job, begun.checkpoint, begun.queries, bounded=job.bounded, flush=flush and not begun.sealed, closed=begun.close)
@@ -101,9 +99,13 @@ def _identify(job: SparkJob, stored: Stored | None, checkpoint: Checkpoint) -> t
         raise HeadraceError(
             "CHECKPOINT_OTHER_JOB",
             f"{checkpoint.folder} is the checkpoint of job {stored.job}, and this is job {job.plan.job}",
-            hint="give each job a folder of its own; a job that was renamed keeps its old name in hr.job(...) or starts over with fresh=True.",
+            hint="give each job a folder of its own; a renamed job keeps its old name in hr.job(...) or starts over with fresh=True.",
         )
-    changed = [f"{name} was {stored.settings.get(name)} and is {value}" for name, value in job.settings.items() if stored.settings.get(name) != value]
+    changed = [
+        f"{name} was {stored.settings.get(name)} and is {value}"
+        for name, value in job.settings.items()
+        if stored.settings.get(name) != value
+    ]
     if changed:
         raise HeadraceError(
             "SETTINGS_CHANGED",
@@ -141,7 +143,7 @@ def _refuse_new_input(job: SparkJob, checkpoint: Checkpoint, stored: Stored, nam
     if found:
         raise HeadraceError(
             "CHECKPOINT_SEALED",
-            f"{', '.join(dict.fromkeys(found))} has new input, and the job read its bounded input to the end and closed all windows and timers",
+            f"{', '.join(dict.fromkeys(found))} has new input, and the job has read its bounded input to the end and fired all its timers",
             hint="start over with fresh=True; flush=False keeps a job open for input that comes later.",
         )
 

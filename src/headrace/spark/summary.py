@@ -116,13 +116,14 @@ def _text(summary: Summary) -> list[str]:
             f"{summary.job}: {summary.rows:,} rows in {summary.epochs:,} epoch{'' if summary.epochs == 1 else 's'}, "
             f"{summary.seconds:.1f} s ({summary.rows_per_second:,.0f} rows/s){end}"
         ]
-    lines += _table(
-        ("source", "read", "malformed"), [(one.name, f"{one.read:,}", f"{one.malformed:,}") for one in summary.sources]
-    )
+    lines += _table(("source", "read", "malformed"), [(one.name, f"{one.read:,}", f"{one.malformed:,}") for one in summary.sources])
     lines += _table(
         ("program input", "in", "handled", "late", "dead", "held"),
         [
-            (one.program if one.input == "event" else f"{one.program}.{one.input}", *(f"{n:,}" for n in (one.rows_in, one.handled, one.late, one.dead, one.held)))
+            (
+                one.program if one.input == "event" else f"{one.program}.{one.input}",
+                *(f"{n:,}" for n in (one.rows_in, one.handled, one.late, one.dead, one.held)),
+            )
             for one in summary.inputs
         ],
     )
@@ -139,6 +140,9 @@ def _table(head: tuple[str, ...], rows: list[tuple[str, ...]]) -> list[str]:
         return []
     widths = [max(len(line[i]) for line in [head, *rows]) for i in range(len(head))]
     return [
-        "  " + "  ".join(cell.ljust(width) if i == 0 else cell.rjust(width) for i, (cell, width) in enumerate(zip(line, widths, strict=True))).rstrip()
+        "  "
+        + "  ".join(
+            cell.ljust(width) if i == 0 else cell.rjust(width) for i, (cell, width) in enumerate(zip(line, widths, strict=True))
+        ).rstrip()
         for line in [head, *rows]
     ]

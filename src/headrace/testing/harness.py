@@ -14,7 +14,8 @@ from typing import Any, Self
 from headrace.errors import HeadraceError, here
 from headrace.jvm.session import jvm, session
 from headrace.ops.sink import Sink
-from headrace.ops.source import Source, valid_name, watermark as with_watermark
+from headrace.ops.source import Source, valid_name
+from headrace.ops.source import watermark as with_watermark
 from headrace.ops.stream import Stream
 from headrace.plan import Plan
 from headrace.schema import milliseconds, schema_of
@@ -25,7 +26,7 @@ from headrace.spark.run import RunningQuery
 from headrace.spark.start import Started, begin
 from headrace.spark.summary import counts_of, prove
 from headrace.testing.board import BoardSource
-from headrace.testing.collected import CollectingSink, Collected
+from headrace.testing.collected import Collected, CollectingSink
 
 Change = tuple[str, Any]
 
@@ -101,7 +102,9 @@ class Harness:
         """
         self._must_be_open()
         if self._finished:
-            raise HeadraceError("HARNESS_FINISHED", "the harness was finished, so time has ended for it", hint="commit before finish()", site=here())
+            raise HeadraceError(
+                "HARNESS_USE", "the harness was finished, so time has ended for it", hint="commit before finish()", site=here()
+            )
         given = {name: self._added(name, changes) for name, changes in (rows or {}).items()}
         self._begin()
         spark = session()
@@ -140,7 +143,9 @@ class Harness:
         millis = milliseconds(duration, "the duration")
         timed = [query for query in self._queries() if query.query.clock == "processing"]
         if not timed:
-            raise HeadraceError("NO_PROCESSING_TIME", "no program here has timers of processing time", hint="event time moves with the rows", site=here())
+            raise HeadraceError(
+                "HARNESS_USE", "no program here has timers of processing time", hint="event time moves with the rows", site=here()
+            )
         for query in timed:
             query.handle.advance(millis)
         self._settle()
@@ -171,11 +176,11 @@ class Harness:
     def _added(self, name: str, changes: Iterable[Change]) -> list[Any]:
         if name not in self._sources:
             has = ", ".join(self._sources) or "none"
-            raise HeadraceError("HARNESS_SOURCE", f"the harness has no source `{name}`", hint=f"it has: {has}", site=here())
+            raise HeadraceError("HARNESS_USE", f"the harness has no source `{name}`", hint=f"it has: {has}", site=here())
         added = []
         for change in changes:
             if not (isinstance(change, tuple | list) and len(change) == 2 and change[0] in ("+", "-")):
-                raise HeadraceError("HARNESS_CHANGE", f"{change!r} is no change", hint='write ("+", row) for each row', site=here())
+                raise HeadraceError("HARNESS_USE", f"{change!r} is no change", hint='write ("+", row) for each row', site=here())
             if change[0] == "-":
                 raise _not_yet('a row that is taken away, ("-", row),')
             added.append(change[1])
@@ -185,7 +190,9 @@ class Harness:
         if self._started is not None:
             return
         if not self._sinks:
-            raise HeadraceError("HARNESS_EMPTY", "the harness collects no stream", hint="out = h.collect(stream) before the first commit", site=here())
+            raise HeadraceError(
+                "HARNESS_USE", "the harness collects no stream", hint="out = h.collect(stream) before the first commit", site=here()
+            )
         settings = {"spark.sql.session.timeZone": self._time_zone}
         self._job = compile(Plan.of("harness", self._sinks, settings))
         jvm(session()).headrace.source.Board.create(self._board)
@@ -218,12 +225,14 @@ class Harness:
     def _before_the_first_commit(self, what: str) -> None:
         self._must_be_open()
         if self._started is not None:
-            raise HeadraceError("HARNESS_STARTED", f"{what} comes after the first commit", hint=f"call {what} before it", site=here())
+            raise HeadraceError("HARNESS_USE", f"{what} comes after the first commit", hint=f"call {what} before it", site=here())
 
     def _must_be_open(self) -> None:
         if self._closed:
-            raise HeadraceError("HARNESS_CLOSED", "the harness is closed", hint="use it inside its `with` block", site=here())
+            raise HeadraceError("HARNESS_USE", "the harness is closed", hint="use it inside its `with` block", site=here())
 
 
 def _not_yet(what: str) -> HeadraceError:
-    return HeadraceError("CHANGES_NOT_YET", f"{what} is not supported by this version", hint='sources add rows only: ("+", row)', site=here())
+    return HeadraceError(
+        "CHANGES_NOT_YET", f"{what} is not supported by this version", hint='sources add rows only: ("+", row)', site=here()
+    )

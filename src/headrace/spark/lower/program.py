@@ -35,11 +35,19 @@ def _(node: Program, entry: Entry, at: Lowering) -> Json:
     sides = []
     for one, stream in zip(made["inputs"], node.streams, strict=True):
         schema = at.schemas.of[str(stream.name)].ddl
-        sides.append({"name": one["name"], "side": one["side"], "schema": schema, "judged": judged(at.plan, node, one["name"], at.feeds.into(stream))})
+        sides.append(
+            {
+                "name": one["name"],
+                "side": one["side"],
+                "schema": schema,
+                "judged": judged(at.plan, node, one["name"], at.feeds.into(stream)),
+            }
+        )
     now, *_ = reversed(entry.layouts)
     ids = {cell.name: cell.id for cell in now.cells}
-    outputs = [
-        {"name": output, "schema": at.schemas.output(name, output).ddl, "time": node.output_time(output), "routes": []} for output in node.outputs
+    outputs: list[Json] = [
+        {"name": output, "schema": at.schemas.output(name, output).ddl, "time": node.output_time(output), "routes": []}
+        for output in node.outputs
     ]
     return {
         **made,
