@@ -1,0 +1,107 @@
+"""The package as users get it: built, installed where there is nothing of this repository, and used."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import sysconfig
+import venv
+import zipfile
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from headrace.jvm.compile import kernel, kernel_jar
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def call(command: Sequence[str | Path], folder: Path, **environment: str) -> str:
+    surroundings = {name: value for name, value in os.environ.items() if name not in {"PYTHONPATH", "VIRTUAL_ENV"}}
+    done = subprocess.run(
+        command, cwd=folder, capture_output=True, encoding="utf-8", env={**surroundings, **environment}, timeout=900, check=False
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout + done.stderr
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Built from a copy of what is in the repository, so that nothing else can get into it and the tree stays as it is."""
+    kernel_jar()
+    copy = tmp_path_factory.mktemp("copy")
+    listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, encoding="utf-8", check=True).stdout
+    for name in filter(None, listed.split("\0")):
+        if (ROOT / name).is_file():
+            (copy / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(ROOT / name, copy / name)
+    call([sys.executable, "-m", "hatchling", "build", "--target", "wheel", "--directory", str(copy / "dist")], copy)
+    (made,) = (copy / "dist").glob("*.whl")
+    return made
+
+
+def first_program() -> str:
+    found = re.search(r"^```python\n(.*?)^```$", (ROOT / "README.md").read_text(encoding="utf-8"), re.M | re.S)
+    assert found is not None
+    return found[1]
+
+
+def test_what_is_in_it(wheel: Path) -> None:
+    with zipfile.ZipFile(wheel) as archive:
+        names = set(archive.namelist())
+        (metadata,) = (name for name in names if name.endswith(".dist-info/METADATA"))
+        described = archive.read(metadata).decode()
+    folder = metadata.rpartition("/")[0]
+    scala = {f"headrace/jvm/scala/{name}" for name, _ in kernel().sources}
+    expected = {
+        "headrace/py.typed",
+        "headrace/ops/read.pyi",
+        "headrace/jvm/log4j2.properties",
+        "headrace/samples/charges/1.json",
+        f"headrace/jvm/jar/{kernel().jar_name}",
+        f"{folder}/licenses/LICENSE",
+        f"{folder}/licenses/NOTICE",
+    }
+    assert sorted((expected | scala) - names) == []
+    assert {name.split("/")[0] for name in names} == {"headrace", folder}
+    assert "Requires-Dist: pyspark==4.3.*" in described
+    assert "License-Expression: Apache-2.0" in described
+
+
+def use(python: Path, folder: Path) -> None:
+    """Version, doctor and the first program, from an empty cache: nothing is compiled."""
+    command = python.with_name("headrace")
+    cache = str(folder / "cache")
+    assert call([command, "--version"], folder, HEADRACE_CACHE=cache) == "headrace 0.1.0\n"
+    assert "came with the package" in call([command, "doctor"], folder, HEADRACE_CACHE=cache)
+    (folder / "first.py").write_text(first_program(), encoding="utf-8")
+    said = call([python, "-W", "ignore", "first.py"], folder, HEADRACE_CACHE=cache)
+    assert "c17   677.75" in said
+    assert "building the kernel" not in said
+
+
+def test_installed_beside_its_dependencies(wheel: Path, tmp_path: Path) -> None:
+    """The dependencies are lent by this environment: half a gigabyte that need not be copied each time."""
+    venv.create(tmp_path / "env", with_pip=True)
+    python = tmp_path / "env" / "bin" / "python"
+    call([python, "-m", "pip", "install", "--quiet", "--no-index", "--no-deps", wheel], tmp_path)
+    own = Path(call([python, "-c", "import sysconfig; print(sysconfig.get_path('purelib'))"], tmp_path).strip())
+    # A path added like this is searched, but the .pth files in it are not read: this repository stays out.
+    (own / "lent.pth").write_text(sysconfig.get_path("purelib") + "\n", encoding="utf-8")
+    where = call([python, "-c", "import headrace; print(headrace.__file__)"], tmp_path).strip()
+    assert Path(where).is_relative_to(own)
+    use(python, tmp_path)
+
+
+@pytest.mark.full
+def test_installed_with_what_it_asks_for(wheel: Path, tmp_path: Path) -> None:
+    """Everything from the registry, as a user does it; a Java too, if this machine has none."""
+    venv.create(tmp_path / "env", with_pip=True)
+    python = tmp_path / "env" / "bin" / "python"
+    java = "" if os.environ.get("JAVA_HOME") or shutil.which("java") else "[java]"
+    call([python, "-m", "pip", "install", "--quiet", f"headrace{java} @ {wheel.as_uri()}"], tmp_path)
+    use(python, tmp_path)
