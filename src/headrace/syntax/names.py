@@ -11,10 +11,9 @@ _QUOTED = re.compile(r"`((?:[^`]|``)+)`\Z")
 
 # Words that mean something of their own where an expression stands, so a column of that name needs back quotes.
 _SPARK_WORDS = """all and any as between by case cast collate collation cross current_catalog current_database current_date
-current_schema current_time current_timestamp current_user distinct else end escape except exists extract false filter for from full
-group having ilike in inner intersect interval is join lateral leading left like limit localtime localtimestamp minus natural not
-null on or order outer over overlay position regexp right rlike select semi session_user some struct substr substring table then
-trailing trim true try_cast union unique user using when where window with within"""
+current_schema current_time current_timestamp current_user distinct else end escape except exists false for from group having
+ilike in intersect interval is join lateral like localtime localtimestamp minus natural not null on or order over rlike select
+semi session_user some then true try_cast union unique user using when where window with within"""
 _WORDS = frozenset(_SPARK_WORDS.split())
 
 # Spark calls these without parentheses; sqlglot takes some of them for columns.

@@ -133,11 +133,11 @@ def test_number() -> None:
     check_error(
         """
         TRACED_VALUE: `x` has a value only when rows flow, so Python cannot make an int of it
-          at test_expr.py:*: lambda: int(x),  # type: ignore[call-overload]
+          at test_expr.py:*: lambda: int(x),
           hint: use .cast("int")
           page: docs/errors/TRACED_VALUE.md
         """,
-        lambda: int(x),  # type: ignore[call-overload]
+        lambda: int(x),
     )
 
 
