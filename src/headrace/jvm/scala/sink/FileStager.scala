@@ -55,6 +55,15 @@ private[sink] final class FileStage(
     }
   }
 
+  def staging: Path = new Path(folder, "_headrace/staging")
+
+  /** Removes what tasks of one epoch have staged. */
+  def sweep(prefix: String, suffix: String): Unit = {
+    val fs = staging.getFileSystem(conf)
+    if (fs.exists(staging))
+      fs.listStatus(staging).map(_.getPath).filter(p => p.getName.startsWith(prefix) && p.getName.endsWith(suffix)).foreach(fs.delete(_, true))
+  }
+
   /** Opens a writer for `path`; the file extension is the format's. */
   def open(path: String => Path): (Path, OutputWriter) = {
     val context = new TaskAttemptContextImpl(conf, new TaskAttemptID("headrace", 0, TaskType.REDUCE, 0, 0))
@@ -99,8 +108,7 @@ private[sink] final class FileStager(stage: FileStage, task: String, partition: 
 
   private final class OpenFile(val relative: String, val path: Path, val writer: OutputWriter) { var rows = 0L }
 
-  private val staging = s"_headrace/staging/$task"
-  private val folder = new Path(new Path(stage.folder), staging)
+  private val folder = new Path(stage.staging, task)
   private val fs = folder.getFileSystem(stage.conf)
   private val dataOf = stage.dataOf
   private val partitionOf = stage.partitionOf
@@ -152,7 +160,7 @@ private[sink] final class FileStager(stage: FileStage, task: String, partition: 
         new Path(folder, relative)
       }
     }
-    new OpenFile(s"$staging/$relative", path, writer)
+    new OpenFile(s"_headrace/staging/$task/$relative", path, writer)
   }
 
   private def close(file: OpenFile): Unit = guarded(file.path) {
@@ -163,7 +171,7 @@ private[sink] final class FileStager(stage: FileStage, task: String, partition: 
   override def finish(): StagedPart = {
     open.values.asScala.toSeq.foreach(close)
     open.clear()
-    StagedPart(rows, folder = Option.when(closed.nonEmpty)(folder.toString), files = closed.sortBy(_.path).toSeq)
+    StagedPart(rows, files = closed.sortBy(_.path).toSeq)
   }
 
   override def abort(): Unit = {

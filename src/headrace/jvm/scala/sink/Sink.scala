@@ -89,15 +89,11 @@ private[sink] final class SinkTable(sinks: Seq[SinkSpec], files: Map[Int, FileSt
       if (problem != null) throw new HeadraceKernelException("SINK_COMMIT", problem)
     }
 
-    /** The tasks that failed have cleaned up after themselves; this cleans up after those that had finished. Once a commit has begun the files may
-      * belong to the result, and only the sink's own recovery can tell.
+    /** The tasks that failed have cleaned up after themselves; this cleans up after those that had finished. (A task that finishes later still leaves
+      * its folder to the sink's recovery.) Once a commit has begun the files may belong to the result, and only that recovery can tell.
       */
     override def abort(epoch: Long, messages: Array[WriterCommitMessage]): Unit =
-      if (!committing)
-        for (task <- messages.toSeq.collect { case task: TaskStaged => task }; (op, part) <- task.parts; folder <- part.folder) {
-          val path = new org.apache.hadoop.fs.Path(folder)
-          path.getFileSystem(files(op).conf).delete(path, true)
-        }
+      if (!committing) files.values.foreach(_.sweep(s"$epoch-", s"-$run"))
 
     /** The watermark this epoch ran with. */
     private def watermark(): Long = Inside.watermark(SparkSession.active)

@@ -17,7 +17,7 @@ private[sink] trait Stager {
 }
 
 /** What one task staged for one sink. */
-private[sink] final case class StagedPart(rows: Long, chunk: Option[Chunk] = None, folder: Option[String] = None, files: Seq[StagedFile] = Nil)
+private[sink] final case class StagedPart(rows: Long, chunk: Option[Chunk] = None, files: Seq[StagedFile] = Nil)
 
 /** A staged file; the path is relative to the sink's folder. */
 private[sink] final case class StagedFile(path: String, rows: Long, bytes: Long)
