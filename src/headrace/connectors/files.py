@@ -13,8 +13,8 @@ from urllib.parse import urlsplit
 from urllib.request import url2pathname
 
 import headrace.ports as ports
-from headrace.manifest import CONTROL, Manifest, Owner, StagedFile, committed_files
 from headrace.errors import ConnectorError, here
+from headrace.manifest import CONTROL, Manifest, Owner, StagedFile, committed_files
 from headrace.ports.options import choice, flag, number, texts, wrong
 from headrace.schema import Struct, schema_of
 
@@ -113,11 +113,8 @@ class Source(ports.Source):
 
     def infer(self, session: SparkSession) -> Struct:
         self.check()
-        reader = session.read.format(self.format).options(**self.reader_options)
-        if self.format == "csv":
-            reader = reader.option("inferSchema", "true")
-        if self.format == "json":
-            reader = reader.option("columnNameOfCorruptRecord", "_corrupt_record").option("samplingRatio", "1.0")
+        looks = {"csv": {"inferSchema": "true"}, "json": {"inferTimestamp": "true"}, "parquet": {}}
+        reader = session.read.format(self.format).options(**looks[self.format], **self.reader_options)
         paths = [str(path) for path in self._committed() or []] or _absolute(self.path)
         found = schema_of(reader.load(paths).schema)
         fields = tuple(field for field in found.fields if field.name != "_corrupt_record")

@@ -40,10 +40,10 @@ class Program(Node):
 
     >>> import headrace as hr
     >>> class Count(hr.Program):
-    ...     n = hr.Value("bigint", default=0)
+    ...     n = hr.Value("bigint")
     ...
     ...     def on_event(self, e):
-    ...         self.n.set(self.n.get() + 1)
+    ...         self.n.set(hr.f.coalesce(self.n.get(), hr.lit(0)) + 1)
     ...         hr.emit(card=self.key.card, n=self.n.get())
     >>> charges = hr.read.memory([("a", 1), ("a", 2)], "card string, amount int", name="charges")
     >>> charges.key_by("card").process(Count)                  # (a, 1) (a, 2)   ->   (a, 1) (a, 2)

@@ -74,5 +74,6 @@ class Write:
 def _warn(stream: str, connector: str, site: Site | None) -> None:
     import warnings
 
-    where = f" at {site}" if site else ""
-    warnings.warn(f"{stream}.write.{connector}(...){where} was never given to hr.job(...), so it writes nothing", stacklevel=2)
+    message = f"{stream}.write.{connector}(...) was never given to hr.job(...), so it writes nothing"
+    # At the user's line, as the place where the sink is found to be forgotten says nothing.
+    warnings.warn_explicit(message, UserWarning, site.file if site else "headrace", site.line if site else 0)
