@@ -35,7 +35,7 @@ def _checked(tree: ast.AST) -> Iterator[str]:
                 yield code[1]
 
 
-def tested_codes() -> dict[str, set[str]]:
+def codes_in_tests() -> dict[str, set[str]]:
     """Code -> the test files that compare its whole text."""
     found: dict[str, set[str]] = {}
     for file in (ROOT / "tests").rglob("*.py"):
@@ -49,11 +49,11 @@ def pages() -> set[str]:
 
 
 def test_every_code_has_a_test_of_its_whole_text() -> None:
-    assert sorted(set(CODES) - set(tested_codes())) == []
+    assert sorted(set(CODES) - set(codes_in_tests())) == []
 
 
 def test_every_code_that_is_tested_exists() -> None:
-    assert {code: files for code, files in tested_codes().items() if code not in CODES} == {}
+    assert {code: files for code, files in codes_in_tests().items() if code not in CODES} == {}
 
 
 def test_every_code_has_a_page() -> None:

@@ -1,0 +1,149 @@
+"""Errors of files that jobs are loaded from, and of the command line."""
+
+from __future__ import annotations
+
+import json
+import textwrap
+from pathlib import Path
+
+import pytest
+
+import headrace as hr
+from headrace.cli import main
+from headrace.plan import Plan
+from tests.unit.errors import check_error
+
+SOURCE = """
+    import headrace as hr
+    from headrace.engine import Job
+    from headrace.plan import Plan
+
+    charges = hr.read.memory([], "card string, amount int", name="charges")
+"""
+
+
+@pytest.fixture(autouse=True)
+def _in_the_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+def file(*lines: str) -> str:
+    """A file job.py of a few lines behind a source; its jobs are made without looking at types, which needs no session."""
+    Path("job.py").write_text(textwrap.dedent(SOURCE) + "\n".join(lines) + "\n", encoding="utf-8")
+    return "job.py"
+
+
+def made(name: str) -> str:
+    return f'{name} = Job(Plan.of("{name}", [charges.write.memory()._use()]))'
+
+
+def test_missing_file(tmp_path: Path) -> None:
+    check_error(
+        """
+        FILE_MISSING: there is no file jobs/fraud.py
+          hint: it was looked for at <folder>/jobs/fraud.py
+          page: docs/errors/FILE_MISSING.md
+        """,
+        lambda: hr.load("jobs/fraud.py"),
+        hide={str(tmp_path): "<folder>"},
+    )
+
+
+def test_file_of_another_kind() -> None:
+    Path("job.ipynb").touch()
+    check_error(
+        """
+        FILE_KIND: job.ipynb is neither Python nor JSON
+          hint: a job is loaded from a .py file that makes one, or from a plan as .json
+          page: docs/errors/FILE_KIND.md
+        """,
+        lambda: hr.load("job.ipynb"),
+    )
+
+
+def test_file_that_raises() -> None:
+    path = file("rate = 1 / 0")
+    check_error(
+        """
+        FILE_FAILED: job.py raised ZeroDivisionError: division by zero
+          at job.py:*: rate = 1 / 0
+          page: docs/errors/FILE_FAILED.md
+        """,
+        lambda: hr.load(path),
+    )
+
+
+def test_file_that_is_no_python() -> None:
+    path = file("rate = = 1")
+    check_error(
+        """
+        FILE_FAILED: job.py is no Python: invalid syntax
+          at job.py:*: rate = = 1
+          page: docs/errors/FILE_FAILED.md
+        """,
+        lambda: hr.load(path),
+    )
+
+
+def test_file_without_a_job() -> None:
+    path = file()
+    check_error(
+        """
+        JOB_UNKNOWN: job.py makes no job
+          hint: keep one in a name of the module: job = hr.job("name", ...)
+          page: docs/errors/JOB_UNKNOWN.md
+        """,
+        lambda: hr.load(path),
+    )
+
+
+def test_file_with_several_jobs() -> None:
+    path = file(made("fraud"), made("sums"))
+    check_error(
+        """
+        JOB_UNKNOWN: job.py makes several jobs: fraud, sums
+          hint: say which: --job NAME, or hr.load(path, job=NAME)
+          page: docs/errors/JOB_UNKNOWN.md
+        """,
+        lambda: hr.load(path),
+    )
+
+
+def test_job_that_a_file_does_not_make() -> None:
+    path = file(made("fraud"), made("sums"))
+    check_error(
+        """
+        JOB_UNKNOWN: job.py has no job frauds
+          hint: it has: fraud, sums
+          page: docs/errors/JOB_UNKNOWN.md
+        """,
+        lambda: hr.load(path, job="frauds"),
+    )
+
+
+def test_file_that_runs_something() -> None:
+    path = file("hr.show(charges)")
+    check_error(
+        """
+        RUN_WHILE_LOADING: hr.collect is called while job.py is being loaded for its job
+          at job.py:*: hr.show(charges)
+          hint: put it behind `if __name__ == "__main__":`, so that only `python FILE` runs it.
+          page: docs/errors/RUN_WHILE_LOADING.md
+        """,
+        lambda: hr.load(path),
+    )
+
+
+def test_path_option_without_a_path(capsys: pytest.CaptureFixture[str]) -> None:
+    charges = hr.read.memory([], "card string, amount int", name="charges")
+    plan = Plan.of("fraud", [charges.write.console()._use()])
+    Path("plan.json").write_text(json.dumps(plan.to_json()), encoding="utf-8")
+    assert main(["run", "plan.json", "--path", "charges"]) == 1
+    check_error(
+        """
+        BAD_SETTING: --path charges names no source and path
+          hint: write --path charges=other/folder.
+          page: docs/errors/BAD_SETTING.md
+        """,
+        capsys.readouterr().err,
+    )

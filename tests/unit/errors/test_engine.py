@@ -1,0 +1,260 @@
+"""Errors of jobs, tables and the harness: what is refused before Spark is needed."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import headrace as hr
+from headrace.engine import Job, Table
+from headrace.plan import Plan
+from headrace.schema import parse_schema
+from headrace.settings import settings
+from headrace.testing import Harness
+from tests.unit.errors import check_error
+
+charges = hr.read.memory([], "card string, amount int", name="charges")
+
+
+def made(*sinks: Any) -> Job:
+    """A job whose types nobody has looked at, which needs no session."""
+    return Job(Plan.of("fraud", [sink._use() for sink in sinks]))
+
+
+def test_job_without_sinks() -> None:
+    check_error(
+        """
+        NO_SINKS: the job fraud has no sinks
+          at test_engine.py:*: lambda: hr.job("fraud"),
+          hint: give it some: hr.job("name", stream.write.files(...))
+          page: docs/errors/NO_SINKS.md
+        """,
+        lambda: hr.job("fraud"),
+    )
+
+
+def test_job_of_a_stream() -> None:
+    check_error(
+        """
+        NO_SINKS: the job fraud was given <Stream charges: card, amount>, which is no sink
+          at test_engine.py:*: lambda: hr.job("fraud", charges),  # type: ignore[arg-type]
+          hint: a stream becomes a sink by its write: stream.write.files(...)
+          page: docs/errors/NO_SINKS.md
+        """,
+        lambda: hr.job("fraud", charges),  # type: ignore[arg-type]
+    )
+
+
+def test_sink_with_a_weaker_guarantee() -> None:
+    job = made(charges.write.console(name="screen"))
+    check_error(
+        """
+        GUARANTEE: screen is not written exactly once, but at least once: an epoch that is run again is printed again
+          at test_engine.py:*: job = made(charges.write.console(name="screen"))
+          hint: explain() gives the reasons for each sink; files sinks are exactly once.
+          page: docs/errors/GUARANTEE.md
+        """,
+        lambda: job.require("exactly once"),
+    )
+
+
+def test_expression_that_weakens_a_guarantee() -> None:
+    job = made(charges.with_columns("uuid() AS id").write.memory(name="a"), charges.write.console(name="b"))
+    check_error(
+        """
+        GUARANTEE: a is not written exactly once, but at least once: uuid in charges.with_columns may give other values when an epoch is run again (1 more of its sinks are not, either)
+          at test_engine.py:*: job = made(charges.with_columns("uuid() AS id").write.memory(name="a"), charges.write.console(name="b"))
+          hint: explain() gives the reasons for each sink; files sinks are exactly once.
+          page: docs/errors/GUARANTEE.md
+        """,
+        lambda: job.require("exactly once"),
+    )
+
+
+def test_guarantee_that_does_not_exist() -> None:
+    job = made(charges.write.memory())
+    check_error(
+        """
+        GUARANTEE: a guarantee cannot be 'at most twice'
+          at test_engine.py:*: lambda: job.require("at most twice"),
+          hint: "exactly once" can be required
+          page: docs/errors/GUARANTEE.md
+        """,
+        lambda: job.require("at most twice"),
+    )
+
+
+def test_path_for_a_source_without_one() -> None:
+    job = made(charges.write.files("out", format="json", name="copy"))
+    check_error(
+        """
+        UNKNOWN_PATH: fraud has no source or sink charges with a path
+          hint: with a path it has: copy
+          page: docs/errors/UNKNOWN_PATH.md
+        """,
+        lambda: job.with_paths({"charges": "elsewhere"}),
+    )
+
+
+def test_collecting_rows_without_end() -> None:
+    check_error(
+        """
+        UNBOUNDED: rate has no end, so its rows cannot be collected
+          at test_engine.py:*: lambda: hr.collect(hr.read.rate(5).filter("value > 3")),
+          hint: run a job with a sink instead: hr.job("look", stream.write.console()).run()
+          page: docs/errors/UNBOUNDED.md
+        """,
+        lambda: hr.collect(hr.read.rate(5).filter("value > 3")),
+    )
+
+
+def test_table_without_pyarrow(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    check_error(
+        """
+        PACKAGE_MISSING: this needs the package pyarrow, which is not installed
+          hint: pip install 'headrace[arrow]' brings pyarrow and pandas; .rows() needs neither.
+          page: docs/errors/PACKAGE_MISSING.md
+        """,
+        lambda: Table([("a", 1)], parse_schema("card string, amount int")).to_arrow(),
+    )
+
+
+def test_argument_that_does_not_fit() -> None:
+    check_error(
+        """
+        BAD_SETTING: the setting partitions in an argument: 0 does not fit: it is a number from 1 on
+          hint: the settings are explained in docs/settings.md.
+          page: docs/errors/BAD_SETTING.md
+        """,
+        lambda: settings("fraud", partitions=0),
+    )
+
+
+def test_variable_that_does_not_fit(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HEADRACE_PROGRESS", "maybe")
+    check_error(
+        """
+        BAD_SETTING: the setting progress in the environment: 'maybe' does not fit: it is true or false
+          hint: the settings are explained in docs/settings.md.
+          page: docs/errors/BAD_SETTING.md
+        """,
+        lambda: settings("fraud"),
+    )
+
+
+def test_duration_that_cannot_be_read() -> None:
+    check_error(
+        """
+        BAD_SETTING: the setting every in an argument: every cannot be read: 'soon'
+          hint: the settings are explained in docs/settings.md.
+          page: docs/errors/BAD_SETTING.md
+        """,
+        lambda: settings("fraud", every="soon"),
+    )
+
+
+def test_unknown_setting_of_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "headrace.toml").write_text('[job.fraud]\ncheckpont = "state"\n', encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    check_error(
+        """
+        BAD_SETTING: the setting checkpont in [job.fraud] of headrace.toml: there is no such setting; there are: checkpoint, every, partitions, progress
+          hint: the settings are explained in docs/settings.md.
+          page: docs/errors/BAD_SETTING.md
+        """,
+        lambda: settings("fraud"),
+    )
+
+
+def test_checkpoint_on_another_file_system() -> None:
+    check_error(
+        """
+        BAD_SETTING: the setting checkpoint in an argument: 's3://bucket/fraud' does not fit: a checkpoint lies on a file system of this machine for now, so it is a path and no URI
+          hint: the settings are explained in docs/settings.md.
+          page: docs/errors/BAD_SETTING.md
+        """,
+        lambda: settings("fraud", checkpoint="s3://bucket/fraud"),
+    )
+
+
+def test_harness_with_an_unknown_source() -> None:
+    with Harness() as h:
+        h.source("charges", "card string, amount int")
+        check_error(
+            """
+            HARNESS_USE: the harness has no source `charge`
+              at test_engine.py:*: lambda: h.commit({"charge": [("+", ("a", 1))]}),
+              hint: it has: charges
+              page: docs/errors/HARNESS_USE.md
+            """,
+            lambda: h.commit({"charge": [("+", ("a", 1))]}),
+        )
+
+
+def test_harness_that_collects_nothing() -> None:
+    with Harness() as h:
+        h.source("charges", "card string, amount int")
+        check_error(
+            """
+            HARNESS_USE: the harness collects no stream
+              at test_engine.py:*: lambda: h.commit({"charges": [("+", ("a", 1))]}),
+              hint: out = h.collect(stream) before the first commit
+              page: docs/errors/HARNESS_USE.md
+            """,
+            lambda: h.commit({"charges": [("+", ("a", 1))]}),
+        )
+
+
+def test_harness_with_a_row_that_is_no_change() -> None:
+    with Harness() as h:
+        h.source("charges", "card string, amount int")
+        check_error(
+            """
+            HARNESS_USE: ('a', 1) is no change
+              at test_engine.py:*: lambda: h.commit({"charges": [("a", 1)]}),
+              hint: write ("+", row) for each row
+              page: docs/errors/HARNESS_USE.md
+            """,
+            lambda: h.commit({"charges": [("a", 1)]}),
+        )
+
+
+def test_harness_that_is_closed() -> None:
+    with Harness() as h:
+        pass
+    check_error(
+        """
+        HARNESS_USE: the harness is closed
+          at test_engine.py:*: lambda: h.finish(),
+          hint: use it inside its `with` block
+          page: docs/errors/HARNESS_USE.md
+        """,
+        lambda: h.finish(),
+    )
+
+
+def test_changes() -> None:
+    with Harness() as h:
+        h.source("charges", "card string, amount int")
+        check_error(
+            """
+            CHANGES_NOT_YET: a row that is taken away, ("-", row), is not supported by this version
+              at test_engine.py:*: lambda: h.commit({"charges": [("-", ("a", 1))]}),
+              hint: sources add rows only: ("+", row)
+              page: docs/errors/CHANGES_NOT_YET.md
+            """,
+            lambda: h.commit({"charges": [("-", ("a", 1))]}),
+        )
+        check_error(
+            """
+            CHANGES_NOT_YET: a source of changes (changes=True, trusted=True) is not supported by this version
+              at test_engine.py:*: lambda: h.source("rates", "currency string", changes=True),
+              hint: sources add rows only: ("+", row)
+              page: docs/errors/CHANGES_NOT_YET.md
+            """,
+            lambda: h.source("rates", "currency string", changes=True),
+        )

@@ -1,0 +1,293 @@
+"""Errors of runs: checkpoints that do not belong, what ended a query, rows that are missing."""
+
+from __future__ import annotations
+
+import errno
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import headrace as hr
+from headrace.analysis.schemas import MEANING, Schemas
+from headrace.errors import HeadraceError
+from headrace.ops import Program
+from headrace.plan import Plan
+from headrace.spark.checkpoint import Checkpoint
+from headrace.spark.failures import failure
+from headrace.spark.feeds import Feed, Feeds
+from headrace.spark.identity import Identity
+from headrace.spark.job import SparkJob
+from headrace.spark.levels import cut
+from headrace.spark.lower import Lowering
+from headrace.spark.start import begin
+from headrace.spark.summary import InputCounts, prove
+from headrace.spark.times import judged
+from tests.unit.errors import check_error
+
+charges = hr.read.memory([], "card string, amount int, ts timestamp", name="charges").watermark("ts", "1 minute")
+
+
+class Sums(hr.Program):
+    n = hr.Value("bigint")
+
+    def on_event(self, e: hr.Row) -> None:
+        self.n.set(hr.f.coalesce(self.n.get(), hr.lit(0)) + 1)
+        hr.emit(card=self.key.card, n=self.n.get(), ts=e.ts)
+
+
+class Remind(hr.Program):
+    due = hr.Timer(clock="processing")
+
+    def on_event(self, e: hr.Row) -> None:
+        self.due.set(hr.expr("current_timestamp()"))
+        hr.emit(card=self.key.card, ts=e.ts)
+
+    def on_due(self, at: hr.Column) -> None:
+        hr.emit(card=self.key.card, ts=at)
+
+
+def plan_of(stream: hr.Stream) -> Plan:
+    return Plan.of("fraud", [stream.write.memory(name="out")._use()])
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """The checkpoint of a job `fraud` that has run."""
+    one = Checkpoint(tmp_path / "c")
+    one.store("fraud", {"nodes": []}, dict(MEANING), 4, Identity())
+    one.query("main").joinpath("offsets").mkdir(parents=True)
+    one.close()
+    return one.folder
+
+
+def job(name: str, **settings: str) -> SparkJob:
+    plan = Plan(name, {}, (), settings)
+    return SparkJob(Lowering(plan, Schemas({}, {}, {}), Feeds(plan, {})), (), ())
+
+
+def test_checkpoint_of_another_job(folder: Path) -> None:
+    check_error(
+        """
+        CHECKPOINT_OTHER_JOB: <folder> is the checkpoint of job fraud, and this is job sums
+          hint: give each job a folder of its own; a renamed job keeps its old name in hr.job(...) or starts over with fresh=True.
+          page: docs/errors/CHECKPOINT_OTHER_JOB.md
+        """,
+        lambda: begin(job("sums"), folder),
+        hide={str(folder): "<folder>"},
+    )
+
+
+def test_checkpoint_under_other_settings(folder: Path) -> None:
+    check_error(
+        """
+        SETTINGS_CHANGED: settings that change what the job means are not those of the checkpoint: spark.sql.session.timeZone was UTC and is Europe/Berlin
+          hint: set them as they were, or start over with fresh=True.
+          page: docs/errors/SETTINGS_CHANGED.md
+        """,
+        lambda: begin(job("fraud", **{"spark.sql.session.timeZone": "Europe/Berlin"}), folder),
+    )
+
+
+def test_checkpoint_with_other_partitions(folder: Path) -> None:
+    check_error(
+        """
+        PARTITIONS_CHANGED: 8 partitions were asked for, and the checkpoint has 4
+          hint: ask for 4 or none, or start over with fresh=True.
+          page: docs/errors/PARTITIONS_CHANGED.md
+        """,
+        lambda: begin(job("fraud"), folder, partitions=8),
+    )
+
+
+def test_one_query_with_two_clocks() -> None:
+    plan = plan_of(charges.key_by("card").process(Sums, time="ts").key_by("card").process(Remind, order="arrival"))
+    clocks = {name: node.clock for name, node in plan.nodes.items() if isinstance(node, Program)}
+    check_error(
+        """
+        CLOCKS_MIXED: Remind has timers of processing time and stands behind Sums, which works in event time; one Spark query has one clock
+          at test_run.py:*: plan = plan_of(charges.key_by("card").process(Sums, time="ts").key_by("card").process(Remind, order="arrival"))
+          hint: use timers of one clock, or write the first result to files and read them in a second job; clock="event" is the default.
+          page: docs/errors/CLOCKS_MIXED.md
+        """,
+        lambda: cut(plan, clocks),
+    )
+
+
+def test_source_and_derived_rows_in_one_input() -> None:
+    plan = plan_of(charges.key_by("card").process(Sums, time="ts"))
+    (node,) = (node for node in plan.nodes.values() if isinstance(node, Program))
+    check_error(
+        """
+        SOURCE_WITH_DERIVED: the input `event` of Sums mixes rows straight from a source with rows that an operator made
+          at test_run.py:*: plan = plan_of(charges.key_by("card").process(Sums, time="ts"))
+          hint: give the operator's rows an input of their own: .process(P, derived=stream.key_by(...)); only a source's rows can be late, and within one input the two cannot be told apart.
+          page: docs/errors/SOURCE_WITH_DERIVED.md
+        """,
+        lambda: judged(plan, node, "event", [Feed("charges", "main"), Feed(str(node.name), "main")]),
+    )
+
+
+def test_rows_that_are_missing() -> None:
+    check_error(
+        """
+        ROWS_UNACCOUNTED: input event of Sums got 10 rows: 8 handled, 0 late, 1 dead, 0 held; 1 are missing
+          hint: this is a fault of headrace; please report it with the checkpoint's job.json and record folder.
+          page: docs/errors/ROWS_UNACCOUNTED.md
+        """,
+        lambda: prove((InputCounts("Sums", "event", 10, 8, 0, 1, 0),)),
+    )
+
+
+def ended(condition: str | None, message: str, *, kind: str = "headrace.HeadraceKernelException", **more: Any) -> str:
+    """What the kernel says of a query that ended."""
+    return json.dumps({"class": kind, "condition": condition, "message": message, "trace": message, "node": None, "site": None, **more})
+
+
+def test_malformed_row() -> None:
+    check_error(
+        """
+        MALFORMED_ROW: charges: column amount is no int at charges/a.json, position 17: {"amount": "x"}
+          hint: mend the input, or let such rows go to the dead letters: malformed="dead_letter".
+          page: docs/errors/MALFORMED_ROW.md
+        """,
+        failure(
+            ended(
+                "MALFORMED_ROW",
+                'charges: column amount is no int at charges/a.json, position 17: {"amount": "x"}',
+                node="charges",
+            ),
+            None,
+        ),
+    )
+
+
+def test_step_behind_dead_letters() -> None:
+    check_error(
+        """
+        DEAD_LETTER_FAILED: charges.dead_letter.select: a step behind dead letters fails: CAST_INVALID_INPUT
+          at job.py:*
+          hint: steps behind a dead_letter output must not fail: use try_cast and the like there.
+          page: docs/errors/DEAD_LETTER_FAILED.md
+        """,
+        failure(
+            ended(
+                "DEAD_LETTER_FAILED",
+                "a step behind dead letters fails: CAST_INVALID_INPUT",
+                node="charges.dead_letter.select",
+                site="job.py:12",
+            ),
+            None,
+        ),
+        hide={"job.py:12": "job.py:*"},
+    )
+
+
+def test_state_of_another_level() -> None:
+    check_error(
+        """
+        STATE_MISMATCH: level 1 has an alarm for operator 3, which is not one of its own: the checkpoint was written by another chain of levels
+          hint: restore the checkpoint from a copy, or start over with fresh=True.
+          page: docs/errors/STATE_MISMATCH.md
+        """,
+        failure(
+            ended(
+                "STATE_OF_ANOTHER_LEVEL",
+                "level 1 has an alarm for operator 3, which is not one of its own: the checkpoint was written by another chain of levels",
+            ),
+            None,
+        ),
+    )
+
+
+def test_file_that_is_gone() -> None:
+    check_error(
+        """
+        INPUT_GONE: [FAILED_READ_FILE.FILE_NOT_EXIST] Encountered error while reading file charges/a.parquet. File does not exist
+          hint: files that were listed must stay until they are read.
+          page: docs/errors/INPUT_GONE.md
+        """,
+        failure(
+            ended(
+                "FAILED_READ_FILE.FILE_NOT_EXIST",
+                "[FAILED_READ_FILE.FILE_NOT_EXIST] Encountered error while reading file charges/a.parquet. File does not exist. SQLSTATE: KD001",
+                kind="org.apache.spark.SparkException",
+            ),
+            None,
+        ),
+    )
+
+
+def test_full_disk_below_spark() -> None:
+    check_error(
+        """
+        DISK_FULL: alerts: sink alerts cannot write out/part-0.json: No space left on device
+          hint: make room (the checkpoint, the output and Spark's temporary folder need it) and start again: no row is lost or doubled.
+          page: docs/errors/DISK_FULL.md
+        """,
+        failure(ended("SINK_WRITE", "sink alerts cannot write out/part-0.json: No space left on device", node="alerts"), None),
+    )
+
+
+def test_full_disk_in_a_sink() -> None:
+    check_error(
+        """
+        DISK_FULL: alerts: No space left on device: out/_headrace/0.json
+          hint: make room (the checkpoint, the output and Spark's temporary folder need it) and start again: no row is lost or doubled.
+          page: docs/errors/DISK_FULL.md
+        """,
+        failure(ended("SINK_COMMIT", "-"), None, OSError(errno.ENOSPC, "No space left on device", "out/_headrace/0.json"), "alerts"),
+    )
+
+
+def test_sink_that_raised(tmp_path: Path) -> None:
+    log = tmp_path / "errors.log"
+    problem = PermissionError(errno.EACCES, "Permission denied", "out/0.json")
+    error = failure(ended("SINK_COMMIT", "-", trace="a trace of Java"), log, problem, "alerts")
+    check_error(
+        """
+        SINK_FAILED: alerts could not be written: PermissionError: [Errno 13] Permission denied: 'out/0.json'
+          hint: the next start writes the epoch again. The Java trace is in <folder>/errors.log
+          page: docs/errors/SINK_FAILED.md
+        """,
+        error,
+        hide={str(tmp_path): "<folder>"},
+    )
+    assert error.__cause__ is problem
+    assert log.read_text(encoding="utf-8").endswith(" UTC\na trace of Java\n")
+
+
+def test_error_of_ours_in_a_sink_stays_as_it_is() -> None:
+    raised = HeadraceError("FUNCTION_FAILED", "the function failed")
+    assert failure(ended("SINK_COMMIT", "-"), None, raised, "alerts") is raised
+
+
+def test_anything_else_that_spark_says(tmp_path: Path) -> None:
+    check_error(
+        """
+        RUN_FAILED: Java heap space
+          hint: the next start goes on from the last epoch. The Java trace is in <folder>/errors.log
+          page: docs/errors/RUN_FAILED.md
+        """,
+        failure(
+            ended(None, "Java heap space\n\tat java.base/java.util.Arrays.copyOf(Arrays.java:1)", kind="java.lang.OutOfMemoryError"),
+            tmp_path / "errors.log",
+        ),
+        hide={str(tmp_path): "<folder>"},
+    )
+
+
+def test_fault_of_headrace(tmp_path: Path) -> None:
+    check_error(
+        """
+        INTERNAL: charges.select: steps give 3 columns and their consumer takes 2
+          hint: this is a fault of headrace; please report it. The Java trace is in <folder>/errors.log
+          page: docs/errors/INTERNAL.md
+        """,
+        failure(
+            ended("INTERNAL", "steps give 3 columns and their consumer takes 2", node="charges.select"),
+            tmp_path / "errors.log",
+        ),
+        hide={str(tmp_path): "<folder>"},
+    )
