@@ -64,7 +64,8 @@ object Kernel {
       val time = if (manualClock) Some(new ManualTime(Chain.lastTime(own, checkpoint).getOrElse(0L).max(System.currentTimeMillis))) else None
       val sink = Sink.table(own, doc.sinks.toString, own.conf.get("spark.sql.session.timeZone"), committer)
       val running = Inside.start(own, checkpoint, frame, sink, Trigger.ProcessingTime(trigger.toLong), time)
-      new Run(running, control, time, () => Pool.drop(query))
+      val ticks = if (doc.clock == "processing") Some(new Ticks(control, time)) else None
+      new Run(running, control, time, ticks, () => Pool.drop(query))
     } catch {
       case e: Throwable =>
         Control.drop(control)
@@ -86,7 +87,7 @@ object Kernel {
     val tagged = doc.sources.map { s =>
       frames.source(s.name, plans(s.name), s.watermark.map(_ => controlOf(s.name)), s.watermark.map(_._2))
     }
-    val all = frames.union(if (timed) tagged else tagged :+ frames.gate(controlOf(null)))
+    val all = frames.union(if (timed && doc.clock != "processing") tagged else tagged :+ frames.gate(controlOf(null)))
     frames.frame(doc.levels.zipWithIndex.foldLeft(all) { case (plan, (operators, i)) =>
       frames.level(i + 1, operators.map(_.op).toSet, doc.clock, plan)
     })

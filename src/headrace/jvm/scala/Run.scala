@@ -8,7 +8,7 @@ import org.apache.spark.sql.headrace.ManualTime
 import org.apache.spark.sql.streaming.StreamingQuery
 
 /** A started query, as Python sees it. Every answer is text or a plain value. */
-final class Run private[headrace] (query: StreamingQuery, control: String, time: Option[ManualTime], done: () => Unit) {
+final class Run private[headrace] (query: StreamingQuery, control: String, time: Option[ManualTime], ticks: Option[Ticks], done: () => Unit) {
   private val stopping = new AtomicBoolean
   private val ended = new AtomicBoolean
 
@@ -65,12 +65,42 @@ final class Run private[headrace] (query: StreamingQuery, control: String, time:
   }
 
   /** Moves the clock of a query that was started with one of its own. */
-  def advance(ms: Long): Unit = time
-    .getOrElse(throw new HeadraceKernelException("INTERNAL", "this query runs by the clock of the machine"))
-    .advance(ms)
+  def advance(ms: Long): Unit = {
+    time.getOrElse(throw new HeadraceKernelException("INTERNAL", "this query runs by the clock of the machine")).advance(ms)
+    ticks.foreach(_.tick())
+  }
 
   private def end(): Unit = if (ended.compareAndSet(false, true)) {
+    ticks.foreach(_.stop())
     Control.drop(control)
     done()
   }
+}
+
+/** Makes an epoch when processing time has moved, so that alarms ring without input: each second, or whenever a clock of our own is moved. */
+private[headrace] final class Ticks(control: String, time: Option[ManualTime]) {
+  @volatile private var running = true
+
+  if (time.isEmpty) {
+    val ticker = new Thread(() => while (running) { tick(); pause() }, "headrace-ticks")
+    ticker.setDaemon(true)
+    ticker.start()
+  }
+
+  def tick(): Unit = {
+    val millis = time.fold(System.currentTimeMillis)(_.now)
+    if (running) Control.publish(control, s"""{"${Ticks.Name}": ${millis * 1000}}""")
+  }
+
+  def stop(): Unit = running = false
+
+  private def pause(): Unit =
+    try Thread.sleep(1000)
+    catch { case _: InterruptedException => running = false }
+}
+
+private object Ticks {
+
+  /** No source has this name: names of sources are identifiers. */
+  val Name = "clock!"
 }

@@ -116,7 +116,7 @@ final class Binding(session: SparkSession) {
     if (Bind.loosen(e.dataType) == Bind.loosen(to)) e else Cast(e, to, Some(SQLConf.get.sessionLocalTimeZone))
 
   private def collated(t: DataType): Boolean = t match {
-    case s: StringType => !CollationFactory.fetchCollation(s.collationId).isUtf8BinaryType
+    case s: StringType => s.collationId != CollationFactory.UTF8_BINARY_COLLATION_ID
     case s: StructType => s.fields.exists(f => collated(f.dataType))
     case a: ArrayType => collated(a.elementType)
     case _ => false

@@ -29,7 +29,11 @@ private[headrace] object Confs {
     // Sources by name from the first epoch on: neither can be switched on later.
     "spark.sql.streaming.queryEvolution.enableSourceEvolution" -> "true",
     "spark.sql.streaming.offsetLog.formatVersion" -> "2"
-  ) ++ files(session, checkpoint)
+  ) ++ files(session, checkpoint) ++ clock(document)
+
+  /** Under processing time Spark would run empty epochs without a pause; here a tick on the control source makes an epoch when time has moved. */
+  private def clock(document: Document): Map[String, String] =
+    if (document.clock == "processing") Map("spark.sql.streaming.noDataMicroBatches.enabled" -> "false") else Map.empty
 
   private def files(session: classic.SparkSession, checkpoint: String): Option[(String, String)] = {
     val scheme = new Path(checkpoint).getFileSystem(session.sessionState.newHadoopConf()).getUri.getScheme

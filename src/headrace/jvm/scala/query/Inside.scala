@@ -83,5 +83,6 @@ object Inside {
 /** A clock that stands still until it is moved. */
 final class ManualTime(start: Long) {
   private[headrace] val clock = new ManualClock(start)
+  def now: Long = clock.getTimeMillis()
   def advance(millis: Long): Unit = clock.advance(millis)
 }

@@ -117,7 +117,7 @@ object OrderKey {
         v.foreach(b => put(b & 0xff))
       }
 
-  private def binary(s: StringType): Boolean = CollationFactory.fetchCollation(s.collationId).isUtf8BinaryType
+  private def binary(s: StringType): Boolean = s.collationId == CollationFactory.UTF8_BINARY_COLLATION_ID
 
   private def string(s: StringType): Column =
     if (binary(s))
