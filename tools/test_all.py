@@ -52,7 +52,13 @@ def save(tree: str, done: dict[str, dict[str, str | float]]) -> None:
 def run(file: str) -> dict[str, str | float]:
     started = time.monotonic()
     done = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "-x", file], cwd=ROOT, capture_output=True, encoding="utf-8", errors="replace", check=False
+        [sys.executable, "-m", "pytest", "-q", "-x", file],
+        cwd=ROOT,
+        env={**os.environ, "HEADRACE_TEST_SCALE": "full"},  # property tests try many cases
+        capture_output=True,
+        encoding="utf-8",
+        errors="replace",
+        check=False,
     )
     last = next((line for line in reversed(done.stdout.splitlines()) if re.search(r"\d+ (passed|failed|error)", line)), "no tests ran")
     # 5: nothing was collected, as in a file that holds only what others share.

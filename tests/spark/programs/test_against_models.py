@@ -24,7 +24,7 @@ FULL = os.environ.get("HEADRACE_TEST_SCALE") == "full"
 KEYS, ROWS = 40, 1200
 
 by_scale = settings(
-    max_examples=20 if FULL else 1,
+    max_examples=10 if FULL else 1,
     deadline=None,
     suppress_health_check=list(HealthCheck),
     # A case costs seconds, and a smaller one is found by hand with the seed that is printed.
