@@ -8,18 +8,20 @@ import warnings
 from pathlib import Path
 from typing import Any
 
+from headrace.analysis.boundedness import sources
 from headrace.engine.job import meaning
 from headrace.engine.loading import refuse_while_loading
 from headrace.engine.table import Table
 from headrace.errors import HeadraceError, here
+from headrace.ops.columns import label
 from headrace.ops.sink import sink
 from headrace.ops.stream import Stream
 from headrace.plan import Plan
 from headrace.ports import sink_class
 from headrace.spark.job import compile
-from headrace.spark.run import Run
 from headrace.spark.signals import Signals
 from headrace.spark.start import start
+from headrace.spark.summary import Summary
 
 
 def collect(stream: Stream) -> Table:
@@ -32,29 +34,31 @@ def collect(stream: Stream) -> Table:
     """
     refuse_while_loading("hr.collect")
     kept: Any = sink_class("memory")()
-    plan = Plan.of("collect", [sink(stream._node, kept, None, None)], meaning())
-    made = compile(plan)
-    if not made.bounded:
-        endless = ", ".join(str(source.name) for source in made.sources if not source.connect().traits.bounded)
+    endless = [label(source) for source in sources(stream._node) if not source.connect().traits.bounded]
+    if endless:
         raise HeadraceError(
             "UNBOUNDED",
-            f"{endless} has no end, so its rows cannot be collected",
-            hint="run a job with a sink instead: hr.job(...)",
+            f"{', '.join(endless)} has no end, so its rows cannot be collected",
+            hint='run a job with a sink instead: hr.job("name", stream.write.files(...)).run()',
             site=here(),
         )
+    plan = Plan.of("collect", [sink(stream._node, kept, None, None)], meaning())
+    made = compile(plan)
     with tempfile.TemporaryDirectory(prefix="headrace-") as folder, Signals() as signals:
         run = start(made, Path(folder, "checkpoint"))
-        run.watch(lambda: None, signals)
-        dead = sum(run.summary().dead_letters.values())
-        if dead:
-            warnings.warn(_lost(dead, run), RuntimeWarning, stacklevel=2)
+        summary = run.watch(lambda: None, signals)
+        if summary is None or summary.stopped:
+            raise KeyboardInterrupt
+        if sum(summary.dead_letters.values()):
+            warnings.warn(_lost(summary), RuntimeWarning, stacklevel=2)
         return Table(kept.rows(), made.schemas.of[str(plan.sinks[0])])
 
 
-def _lost(dead: int, run: Run) -> str:
+def _lost(summary: Summary) -> str:
     """What went to dead letters that nobody will see, as their folder is thrown away."""
+    dead = sum(summary.dead_letters.values())
     first = ""
-    for file in (file for folder in run.summary().dead_letters for file in sorted(Path(folder).glob("*.json"))):
+    for file in (file for folder in summary.dead_letters for file in sorted(Path(folder).glob("*.json"))):
         lines = file.read_text(encoding="utf-8").splitlines()
         if lines and not first:
             letter = json.loads(lines[0])
@@ -64,4 +68,5 @@ def _lost(dead: int, run: Run) -> str:
 
 def show(stream: Stream, n: int = 20) -> None:
     """Print the first `n` rows of a stream of bounded input."""
+    refuse_while_loading("hr.show")
     print(collect(stream).shown(n))

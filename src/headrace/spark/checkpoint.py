@@ -52,18 +52,18 @@ class Stored:
 
 
 class Checkpoint:
-    """An open checkpoint folder, locked by this process until `close`.
+    """An open checkpoint folder, locked by this process until `close`. Opening changes nothing but the lock.
 
-    Opening changes nothing but the lock, except that a clearing which a crash cut short is said by `fresh` and goes on.
+    `fresh`: what is stored is of no interest. `clearing` says that a clearing has begun, now or before a crash, and is to be finished.
     """
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, *, fresh: bool = False) -> None:
         self.folder = folder.absolute()
         self._made = _make(self.folder)
         _must_be_ours(self.folder)
         self._lock = Lock(self.folder / "lock")
         try:
-            self.stored = None if self.fresh else self._read()
+            self.stored = None if fresh or self.clearing else self._read()
             # the sinks know the checkpoint by this name
             self.id = self.stored.id if self.stored is not None else uuid.uuid4().hex
         except BaseException:
@@ -71,7 +71,7 @@ class Checkpoint:
             raise
 
     @property
-    def fresh(self) -> bool:
+    def clearing(self) -> bool:
         """A clearing has begun and is to be finished."""
         return (self.folder / _CLEARING).exists()
 
@@ -110,7 +110,7 @@ class Checkpoint:
 
     def empty(self) -> None:
         """Where a clearing has begun, remove everything but the lock."""
-        for path in self.folder.iterdir() if self.fresh else ():
+        for path in self.folder.iterdir() if self.clearing else ():
             if path.name not in ("lock", _CLEARING):
                 shutil.rmtree(path) if path.is_dir() else path.unlink()
 

@@ -167,9 +167,9 @@ def identify(stored: Identity, queries: Sequence[QueryShape]) -> tuple[Identity,
             if old is not None and old.name in taken:
                 raise refuse(f"what was one query, {old.name}, is now two")
             name = old.name if old is not None else _free(query.name, kept)
+            taken[name] = query.name
             kept[name] = _follow(old, query, name, numbers) if old is not None else _fresh(query, name, numbers)
             names[query.name] = name
-            taken[name] = query.name
         except HeadraceError as error:
             errors.extend([error, *error.also])
     if errors:

@@ -61,7 +61,9 @@ class RunningQuery:
             self.handle.publish(json.dumps(times))
 
     def restore(self) -> None:
-        """Spark forgets over a restart which source stood where; the record knows."""
+        """Spark forgets over a restart which source stood where; the record knows. Of a single source the watermark tells enough."""
+        if len(self.timed) < 2:
+            return
         known = self.totals.times()
         self.publish({str(source.name): known[str(source.name)] for source in self.timed if str(source.name) in known})
 

@@ -48,12 +48,12 @@ def begin(
     """Start the queries of a job. What is refused is refused before anything is touched."""
     for source in job.sources:
         source.connect().check()
-    checkpoint = Checkpoint(folder)
+    checkpoint = Checkpoint(folder, fresh=fresh)
     opened: list[ports.Sink] = []
     close = _closing(opened, checkpoint)
     running: list[RunningQuery] = []
     try:
-        stored = None if fresh else checkpoint.stored
+        stored = checkpoint.stored
         identity, names = _identify(job, stored, checkpoint)
         number = _partitions(stored, partitions)
         if stored is not None and checkpoint.sealed:
@@ -165,7 +165,7 @@ def _open(job: SparkJob, query: Query, identity: QueryIdentity, checkpoint: Chec
                 checkpoint=checkpoint.folder,
                 checkpoint_id=checkpoint.id,
                 time_zone=job.time_zone,
-                fresh=checkpoint.fresh,
+                fresh=checkpoint.clearing,
             )
         )
         opened.append(sink)

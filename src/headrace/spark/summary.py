@@ -108,7 +108,7 @@ def prove(inputs: tuple[InputCounts, ...]) -> None:
 
 
 def _text(summary: Summary) -> list[str]:
-    if not summary.rows and not summary.epochs and not summary.stopped:
+    if not summary.rows and not summary.stopped and not (summary.sealed and summary.epochs):
         lines = [f"{summary.job}: nothing new to read. fresh=True removes the checkpoint and what the sinks wrote, and reads all again."]
     else:
         end = " and sealed" if summary.sealed else ", stopped" if summary.stopped else ""

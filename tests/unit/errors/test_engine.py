@@ -104,7 +104,7 @@ def test_collecting_rows_without_end() -> None:
         """
         UNBOUNDED: rate has no end, so its rows cannot be collected
           at test_engine.py:*: lambda: hr.collect(hr.read.rate(5).filter("value > 3")),
-          hint: run a job with a sink instead: hr.job("look", stream.write.console()).run()
+          hint: run a job with a sink instead: hr.job("name", stream.write.files(...)).run()
           page: docs/errors/UNBOUNDED.md
         """,
         lambda: hr.collect(hr.read.rate(5).filter("value > 3")),
@@ -149,7 +149,7 @@ def test_variable_that_does_not_fit(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_duration_that_cannot_be_read() -> None:
     check_error(
         """
-        BAD_SETTING: the setting every in an argument: every cannot be read: 'soon'
+        BAD_SETTING: the setting every in an argument: it cannot be 'soon': it is not numbers with units
           hint: the settings are explained in docs/settings.md.
           page: docs/errors/BAD_SETTING.md
         """,

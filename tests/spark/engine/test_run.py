@@ -1,0 +1,192 @@
+"""Runs: to the end, again, on and on, stopped."""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+import headrace as hr
+from headrace.errors import HeadraceError
+from tests.spark.engine import jobs
+from tests.spark.engine.jobs import FIRST, SECOND, alerts, fraud, minute, put
+from tests.unit.errors import check_error
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+pytestmark = pytest.mark.usefixtures("spark")
+
+
+def test_bounded_input_is_read_flushed_and_sealed(tmp_path: Path) -> None:
+    put(tmp_path / "in", "1.json", FIRST)
+    put(tmp_path / "in", "2.json", [*SECOND, "no json", (None, "3.00", minute(30))])
+    checkpoint = tmp_path / "state"
+    summary = fraud(tmp_path, files_per_epoch=1).run(checkpoint=checkpoint)
+    assert alerts(tmp_path) == [("a", "00:00:30"), ("b", "00:20:10")]
+    assert (summary.rows, summary.sealed, summary.stopped, dict(summary.sinks)) == (9, True, False, {"out": 2})
+    assert [(one.rows_in, one.handled, one.late, one.dead, one.held) for one in summary.inputs] == [(8, 7, 0, 1, 0)]
+    assert [(one.read, one.malformed) for one in summary.sources] == [(9, 1)]
+    letters = [letter for folder in summary.dead_letters for letter in jobs.lines(Path(folder))]
+    assert sorted((letter["node"], letter["reason"].split(":")[0]) for letter in letters) == [
+        ("charges", "NULL_KEY"),
+        ("charges", "not JSON"),
+    ]
+    assert {letter["file"].rpartition("/")[2] for letter in letters} == {"2.json"}
+    assert "no json" in {letter["raw"] for letter in letters}
+    text = str(summary)
+    assert text.startswith("fraud: 9 rows in ") and " and sealed\n" in text
+    assert text.endswith(f"  2 dead letters in {checkpoint}/dead_letters/main")
+
+    # nothing new: said so, and nothing is done
+    again = fraud(tmp_path, files_per_epoch=1).run(checkpoint=checkpoint)
+    assert str(again) == "fraud: nothing new to read. fresh=True removes the checkpoint and what the sinks wrote, and reads all again."
+    assert len(jobs.lines(tmp_path / "out")) == 2
+
+    # new input after the end of time
+    put(tmp_path / "in", "3.json", FIRST)
+    check_error(
+        """
+        CHECKPOINT_SEALED: charges (1 new) has new input, and the job has read its bounded input to the end and fired all its timers
+          hint: start over with fresh=True; flush=False keeps a job open for input that comes later.
+          page: docs/errors/CHECKPOINT_SEALED.md
+        """,
+        lambda: fraud(tmp_path, files_per_epoch=1).run(checkpoint=checkpoint),
+    )
+
+    # and from the beginning
+    (tmp_path / "in" / "3.json").unlink()
+    fresh = fraud(tmp_path, files_per_epoch=1).run(checkpoint=checkpoint, fresh=True)
+    assert (fresh.rows, alerts(tmp_path)) == (9, [("a", "00:00:30"), ("b", "00:20:10")])
+
+
+def test_a_job_that_is_kept_open_goes_on(tmp_path: Path) -> None:
+    put(tmp_path / "in", "1.json", FIRST)
+    first = fraud(tmp_path).run(checkpoint=tmp_path / "state", flush=False)
+    assert (first.sealed, alerts(tmp_path)) == (False, [])
+    assert [(one.rows_in, one.held) for one in first.inputs] == [(4, 4)]
+    nothing = fraud(tmp_path).run(checkpoint=tmp_path / "state", flush=False)
+    assert "nothing new" in str(nothing)
+    assert [(one.rows_in, one.held) for one in nothing.inputs] == [(4, 4)]
+    put(tmp_path / "in", "2.json", SECOND)
+    second = fraud(tmp_path).run(checkpoint=tmp_path / "state", flush=False)
+    assert (second.rows, alerts(tmp_path)) == (3, [("a", "00:00:30"), ("b", "00:20:10")])
+    assert [(one.rows_in, one.handled, one.held) for one in second.inputs] == [(7, 6, 1)]
+    last = fraud(tmp_path).run(checkpoint=tmp_path / "state")
+    assert (last.sealed, last.rows, [one.held for one in last.inputs]) == (True, 0, [0])
+
+
+def test_an_endless_job_runs_until_it_is_stopped(tmp_path: Path) -> None:
+    put(tmp_path / "in", "1.json", FIRST)
+    run = fraud(tmp_path, follow=True).start(checkpoint=tmp_path / "state", every="100 milliseconds")
+    wait_for(lambda: run.progress.rows == 4)
+    put(tmp_path / "in", "2.json", SECOND)
+    wait_for(lambda: len(alerts(tmp_path)) == 2)
+    assert run.status == "running"
+    assert run.metrics["inputs"][0]["in"] == 7
+    assert run.wait(0.2) is None
+    summary = run.stop()
+    assert summary is not None and (summary.stopped, summary.sealed, summary.rows) == (True, False, 7)
+    assert run.status == "stopped"
+    # and on from there
+    put(tmp_path / "in", "3.json", [("c", "0.10", minute(40)), ("c", "501.00", minute(40, 1)), ("x", "9.00", minute(50))])
+    run = fraud(tmp_path, follow=True).start(checkpoint=tmp_path / "state")
+    wait_for(lambda: len(alerts(tmp_path)) == 3)
+    ended = run.stop()
+    assert ended is not None and ended.rows == 3
+    assert alerts(tmp_path) == [("a", "00:00:30"), ("b", "00:20:10"), ("c", "00:40:01")]
+
+
+def test_views_that_share_nothing_run_as_two_queries(tmp_path: Path) -> None:
+    put(tmp_path / "in", "1.json", FIRST)
+    other = hr.read.memory([("x", 1), ("y", 2)], "k string, v int", name="other")
+    alerted = jobs.charges(tmp_path / "in").key_by("card").process(jobs.SmallThenLarge).named("alerts")
+    kept = other.filter("v > 1").write.memory(name="kept")
+    job = hr.job("two", alerted.write.files(tmp_path / "out", format="json", name="out"), kept)
+    summary = job.run(checkpoint=tmp_path / "state")
+    assert (summary.rows, dict(summary.sinks), kept.rows()) == (6, {"out": 1, "kept": 1}, [("y", 2)])
+    assert sorted(path.name for path in (tmp_path / "state" / "queries").iterdir()) == ["kept", "main"]
+
+
+def test_a_level_behind_a_level(tmp_path: Path) -> None:
+    put(tmp_path / "in", "1.json", FIRST)
+    alerted = jobs.charges(tmp_path / "in").key_by("card").process(jobs.SmallThenLarge, time="at").named("alerts")
+    counted = alerted.key_by("card").process(jobs.Count).named("counts")
+    kept = counted.write.memory(name="counted")
+    both = hr.job("both", kept, alerted.write.memory(name="alerted"))
+    summary = both.run(checkpoint=tmp_path / "state")
+    assert kept.rows() == [("a", 1)]
+    assert [(one.program, one.rows_in, one.handled) for one in summary.inputs] == [("alerts", 4, 4), ("counts", 1, 1)]
+    text = str(both.explain())
+    assert "placement: query main, level 1 of 2" in text and "its rows pass 1 level untouched" in text
+
+
+def test_dead_letters_that_are_read_do_not_lie_beside_the_checkpoint(tmp_path: Path) -> None:
+    put(tmp_path / "in", "1.json", [*FIRST, "no json", (None, "1.00", minute(0)), ("z", "1.00", minute(0))])
+    read = jobs.charges(tmp_path / "in")
+    # fails for one card
+    steps = read.with_columns(broken="1 / (CASE WHEN card = 'z' THEN 0 ELSE 1 END)")
+    alerted = steps.key_by("card").process(jobs.Count, order="arrival").named("counts")
+    dead = read.output("dead_letter").write.memory(name="dead")
+    summary = hr.job("dead", alerted.write.memory(name="out"), dead).run(checkpoint=tmp_path / "state")
+    reasons = sorted((str(row[0]), str(row[1])[:12]) for row in dead.rows())
+    assert [node for node, _ in reasons] == ["charges", "charges", "charges.with_columns"]
+    assert sum(summary.dead_letters.values()) == 0
+    assert [(one.rows_in, one.handled, one.dead) for one in summary.inputs] == [(5, 4, 1)]
+
+
+def test_progress_is_told(tmp_path: Path) -> None:
+    put(tmp_path / "in", "1.json", FIRST)
+    told: list[Any] = []
+    fraud(tmp_path).run(checkpoint=tmp_path / "state", progress=told.append)
+    assert told and all(one.seconds >= 0 for one in told)
+
+
+def test_run_from_another_thread(tmp_path: Path) -> None:
+    put(tmp_path / "in", "1.json", FIRST)
+    found: list[Any] = []
+    thread = threading.Thread(target=lambda: found.append(fraud(tmp_path).run(checkpoint=tmp_path / "state")))
+    thread.start()
+    thread.join()
+    assert found[0].rows == 4
+
+
+def test_a_run_while_another_one_runs_is_refused(tmp_path: Path) -> None:
+    put(tmp_path / "in", "1.json", FIRST)
+    run = fraud(tmp_path, follow=True).start(checkpoint=tmp_path / "state")
+    with pytest.raises(HeadraceError, match="CHECKPOINT_IN_USE"):
+        fraud(tmp_path, follow=True).start(checkpoint=tmp_path / "state")
+    run.stop()
+
+
+def test_collect_and_show(capsys: pytest.CaptureFixture[str], spark: SparkSession) -> None:
+    rows = hr.read.memory([("a", 1, "2026-01-01 00:00:00"), ("b", None, None)], "k string, v int, ts timestamp", name="t")
+    table = hr.collect(rows.with_columns(s="struct(v, k)"))
+    assert [row[:2] for row in sorted(table.rows(), key=repr)] == [("a", 1), ("b", None)]
+    assert table.to_arrow().column_names == ["k", "v", "ts", "s"]
+    assert list(table.to_pandas()["k"].sort_values()) == ["a", "b"]
+    hr.show(rows.filter("v = 1").select("k", "v"))
+    assert capsys.readouterr().out == "k  v\n-  -\na  1\n(1 rows)\n"
+    with pytest.warns(RuntimeWarning, match=r"1 row failed and are missing; the first at t.select: .*DIVIDE_BY_ZERO"):
+        assert len(hr.collect(rows.select(x="1 / (v - 1)"))) == 1
+
+
+def test_a_plan_that_was_stored_runs(tmp_path: Path) -> None:
+    put(tmp_path / "in", "1.json", FIRST)
+    file = tmp_path / "plan.json"
+    file.write_text(json.dumps(fraud(tmp_path).plan.to_json()))
+    job = hr.load(file)
+    assert job.plan.fingerprint == fraud(tmp_path).plan.fingerprint
+    job.run(checkpoint=tmp_path / "state")
+    assert alerts(tmp_path) == [("a", "00:00:30")]
+
+
+def wait_for(true: Any, seconds: float = 120) -> None:
+    until = time.monotonic() + seconds
+    while not true():
+        assert time.monotonic() < until, "it did not come about"
+        time.sleep(0.1)

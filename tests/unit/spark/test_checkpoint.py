@@ -1,0 +1,155 @@
+"""The checkpoint folder: one process at a time, nothing taken that is not ours, a clearing that survives a crash."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from headrace.errors import HeadraceError
+from headrace.spark.checkpoint import Checkpoint
+from headrace.spark.identity import Identity
+from tests.unit.errors import check_error
+
+
+def stored(folder: Path) -> Checkpoint:
+    checkpoint = Checkpoint(folder)
+    checkpoint.store("fraud", {"nodes": []}, {"zone": "UTC"}, 2, Identity())
+    return checkpoint
+
+
+def test_what_is_stored_is_there_again(tmp_path: Path) -> None:
+    one = stored(tmp_path / "c")
+    one.seal()
+    one.close()
+    two = Checkpoint(tmp_path / "c")
+    assert (two.stored, two.id, two.sealed, two.begun) == (one.stored, one.id, True, False)
+    two.close()
+
+
+def test_a_second_opening_is_refused(tmp_path: Path) -> None:
+    one = stored(tmp_path / "c")
+    check_error(
+        """
+        CHECKPOINT_IN_USE: the checkpoint <tmp>/c is in use by process <pid> on <host>
+          hint: stop that run first, or give this one another checkpoint.
+          page: docs/errors/CHECKPOINT_IN_USE.md
+        """,
+        lambda: Checkpoint(tmp_path / "c"),
+        hide={str(tmp_path): "<tmp>", f"process {os.getpid()} ": "process <pid> ", os.uname().nodename: "<host>"},
+    )
+    one.close()
+    Checkpoint(tmp_path / "c").close()
+
+
+def test_the_lock_of_a_killed_process_is_taken_over(tmp_path: Path) -> None:
+    code = (
+        "import os, sys; from pathlib import Path; from headrace.spark.lock import Lock; Lock(Path(sys.argv[1])); os.kill(os.getpid(), 9)"
+    )
+    lock = tmp_path / "lock"
+    subprocess.run([sys.executable, "-c", code, str(lock)], env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}, check=False)
+    assert json.loads(lock.read_text())["pid"] > 0
+    Checkpoint(tmp_path).close()
+
+
+def test_the_lock_of_another_machine_is_believed(tmp_path: Path) -> None:
+    (tmp_path / "lock").write_text(json.dumps({"host": "elsewhere", "pid": 7, "boot": ""}))
+    check_error(
+        """
+        CHECKPOINT_IN_USE: the checkpoint <tmp> is in use by process 7 on elsewhere
+          hint: if that process is gone, remove <tmp>/lock and start again.
+          page: docs/errors/CHECKPOINT_IN_USE.md
+        """,
+        lambda: Checkpoint(tmp_path),
+        hide={str(tmp_path): "<tmp>"},
+    )
+
+
+def test_a_folder_with_other_things_is_no_checkpoint(tmp_path: Path) -> None:
+    (tmp_path / "thesis.tex").touch()
+    check_error(
+        """
+        NOT_A_CHECKPOINT: <tmp> is not empty and no checkpoint: it has no job.json
+          hint: give an empty or a new folder as checkpoint=.
+          page: docs/errors/NOT_A_CHECKPOINT.md
+        """,
+        lambda: Checkpoint(tmp_path),
+        hide={str(tmp_path): "<tmp>"},
+    )
+    assert [path.name for path in tmp_path.iterdir()] == ["thesis.tex"]
+
+
+def test_a_folder_that_cannot_be_made(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    check_error(
+        """
+        CHECKPOINT_UNUSABLE: the checkpoint folder <tmp>/file/c cannot be made: Not a directory
+          hint: checkpoint= names a folder on a disk of this machine that this user may write to.
+          page: docs/errors/CHECKPOINT_UNUSABLE.md
+        """,
+        lambda: Checkpoint(tmp_path / "file" / "c"),
+        hide={str(tmp_path): "<tmp>"},
+    )
+
+
+def test_another_format_is_refused(tmp_path: Path) -> None:
+    stored(tmp_path).close()
+    file = tmp_path / "job.json"
+    file.write_text(json.dumps(json.loads(file.read_text()) | {"format": 99}))
+    check_error(
+        """
+        CHECKPOINT_FORMAT: <tmp>/job.json has format 99; this version of headrace reads format 1
+          hint: use the version of headrace that wrote it, or start over with fresh=True.
+          page: docs/errors/CHECKPOINT_FORMAT.md
+        """,
+        lambda: Checkpoint(tmp_path),
+        hide={str(tmp_path): "<tmp>"},
+    )
+    file.write_text("{")
+    check_error(
+        """
+        CHECKPOINT_UNREADABLE: <tmp>/job.json cannot be read: Expecting property name enclosed in double quotes: line 1 column 2 (char 1)
+          hint: restore the file, or start over with fresh=True.
+          page: docs/errors/CHECKPOINT_UNREADABLE.md
+        """,
+        lambda: Checkpoint(tmp_path),
+        hide={str(tmp_path): "<tmp>"},
+    )
+
+
+def test_an_unreadable_checkpoint_can_be_started_over(tmp_path: Path) -> None:
+    stored(tmp_path).close()
+    (tmp_path / "job.json").write_text("{")
+    Checkpoint(tmp_path, fresh=True).close()
+
+
+def test_a_clearing_cut_short_goes_on(tmp_path: Path) -> None:
+    one = stored(tmp_path)
+    (tmp_path / "queries" / "main" / "offsets").mkdir(parents=True)
+    before = one.id
+    one.begin_clearing()
+    (tmp_path / "job.json").unlink()
+    one.close()
+    two = Checkpoint(tmp_path)
+    assert two.clearing and two.stored is None and two.id != before
+    two.empty()
+    two.end_clearing()
+    assert not two.clearing
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["lock"]
+    two.close()
+
+
+def test_an_empty_folder_of_ours_goes_away(tmp_path: Path) -> None:
+    Checkpoint(tmp_path / "c").close()
+    assert not (tmp_path / "c").exists()
+
+
+def test_no_lock_is_left_on_refusal(tmp_path: Path) -> None:
+    (tmp_path / "job.json").write_text("{")
+    for _ in range(2):
+        with pytest.raises(HeadraceError, match="CHECKPOINT_UNREADABLE"):
+            Checkpoint(tmp_path)

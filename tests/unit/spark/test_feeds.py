@@ -1,0 +1,77 @@
+"""Feeds: the ways rows take, as steps; and where key columns come from."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import headrace as hr
+from headrace.plan import Plan
+from headrace.schema import parse_schema
+from headrace.spark.feeds import Feed, Feeds, origin
+
+SCHEMA = "card string, amount int"
+
+
+def feeds(stream: hr.Stream, **schemas: str) -> tuple[Feed, ...]:
+    plan = Plan.of("", [stream._node])
+    of = {name: parse_schema(schemas.get(name.replace(".", "_"), SCHEMA)) for name in plan.nodes}
+    return Feeds(plan, of).into(plan.nodes[plan.sinks[0]])
+
+
+def steps(feed: Feed) -> list[Any]:
+    return [next(step[kind] for kind in ("where", "project", "generate") if kind in step) for step in feed.steps]
+
+
+def read(name: str) -> hr.Stream:
+    return hr.read.memory([], SCHEMA, name=name)
+
+
+def test_a_chain_is_one_feed() -> None:
+    (feed,) = feeds(read("t").filter("amount > 1", "card = 'a'").select("card", cents="amount * 100"))
+    assert (feed.producer, feed.output) == ("t", "main")
+    assert steps(feed)[-1] == [["card", "card"], ["cents", "amount * 100"]]
+    assert feed.steps[-1]["node"] == "t.filter.select"
+
+
+def test_a_union_is_a_feed_for_each_branch() -> None:
+    north, south = read("north").filter("amount > 1"), read("south")
+    found = feeds(north.union(south).filter("amount < 9"))
+    assert [(feed.producer, steps(feed)) for feed in found] == [("north", ["amount > 1", "amount < 9"]), ("south", ["amount < 9"])]
+
+
+def test_branches_are_brought_to_the_columns_of_the_union() -> None:
+    north, south = read("north"), hr.read.memory([], "amount bigint, card string", name="south")
+    found = feeds(north.union(south), south="amount bigint, card string", north_union="card string, amount bigint")
+    assert [steps(feed) for feed in found] == [
+        [[["card", "card"], ["amount", "CAST(amount AS bigint)"]]],
+        [[["card", "card"], ["amount", "amount"]]],
+    ]
+
+
+def test_dead_letters_are_another_output() -> None:
+    (feed,) = feeds(read("t").output("dead_letter").filter("reason LIKE 'x%'"))
+    assert (feed.producer, feed.output, steps(feed)) == ("t", "dead_letter", ["reason LIKE 'x%'"])
+
+
+def test_a_long_chain_needs_no_deep_stack() -> None:
+    stream = read("t")
+    for number in range(3000):
+        stream = stream.filter(f"amount > {number}")
+    (feed,) = feeds(stream)
+    assert len(feed.steps) == 3000
+
+
+def test_origins_see_through_renames_and_not_through_filters() -> None:
+    t = read("t")
+    (plain,) = feeds(t)
+    (filtered,) = feeds(t.filter("amount > 1").with_columns(more="amount + 1").select("card"))
+    (renamed,) = feeds(t.rename({"card": "c"}).rename({"c": "card"}))
+    (other,) = feeds(t.with_columns(card="upper(card)"))
+    assert origin(plain, ("card",)) == origin(filtered, ("card",)) == ("card of t",)
+    assert origin(renamed, ("card",)) != origin(other, ("card",))
+    assert origin(other, ("card",)) == ("card = upper(card)", "card of t")
+
+
+def test_origins_see_generated_columns() -> None:
+    (feed,) = feeds(hr.read.memory([], "xs array<int>", name="t").explode("xs", as_="x"))
+    assert origin(feed, ("x",))[-1] == "xs of t"

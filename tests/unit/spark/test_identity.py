@@ -1,0 +1,180 @@
+"""Identity: what a checkpoint keeps, gives new numbers to, or refuses, case by case."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from headrace.errors import HeadraceError
+from headrace.spark.identity import Identity, InputShape, QueryShape, Shape, identify
+from headrace.spark.layout import Cell
+from tests.unit.errors import check_error
+
+EVENT = InputShape("card string, amount int, ts timestamp", ("card", "card of charges"), ("ts of charges",))
+ALERTS = Shape(
+    "alerts",
+    "program",
+    1,
+    "card string",
+    "time",
+    "event",
+    {"event": EVENT},
+    (Cell("n", "value", "int"), Cell("forget", "timer", "timestamp")),
+)
+COUNTS = replace(ALERTS, name="counts", order="arrival", clock="none")
+SECOND = replace(ALERTS, name="second", level=2)
+OUT = Shape("out", "sink")
+
+
+def query(*shapes: Shape, name: str = "main", sources: tuple[str, ...] = ("charges",), levels: int | None = None) -> QueryShape:
+    depth = max((shape.level for shape in shapes), default=0)
+    return QueryShape(name, sources, depth if levels is None else levels, shapes)
+
+
+def first(*queries: QueryShape) -> Identity:
+    return identify(Identity(), queries)[0]
+
+
+def again(stored: Identity, *queries: QueryShape) -> Identity:
+    """As after a restart: what was stored has been through JSON."""
+    return identify(Identity.from_json(stored.to_json()), queries)[0]
+
+
+def numbers(identity: Identity, name: str = "main") -> dict[str, int]:
+    return {name: entry.op for name, entry in identity.query(name).live().items()}
+
+
+def test_numbers_are_given_once() -> None:
+    stored = first(query(ALERTS, OUT))
+    assert numbers(stored) == {"alerts": 1, "out": 2}
+    assert again(stored, query(ALERTS, OUT)) == again(again(stored, query(ALERTS, OUT)), query(ALERTS, OUT))
+    assert numbers(again(stored, query(ALERTS, OUT))) == {"alerts": 1, "out": 2}
+
+
+def test_operators_and_sinks_may_be_added_and_removed() -> None:
+    stored = first(query(ALERTS, OUT))
+    more = again(stored, query(COUNTS, ALERTS, Shape("other", "sink"), OUT))
+    assert numbers(more) == {"alerts": 1, "out": 2, "counts": 3, "other": 4}
+    fewer = again(more, query(ALERTS, OUT))
+    assert numbers(fewer) == {"alerts": 1, "out": 2}
+
+
+def test_a_number_is_never_used_again() -> None:
+    both = first(query(ALERTS, COUNTS, OUT))
+    without = again(both, query(ALERTS, OUT))
+    back = again(without, query(ALERTS, COUNTS, OUT))
+    assert numbers(both)["counts"] == 2
+    assert numbers(back)["counts"] == 4
+    assert [entry.op for entry in back.query("main").entries if entry.retired] == [2]
+
+
+def test_what_happens_behind_and_beside_programs_does_not_matter() -> None:
+    stored = first(query(ALERTS, OUT))
+    assert numbers(again(stored, query(ALERTS, Shape("new", "sink")))) == {"alerts": 1, "new": 3}
+
+
+def test_rows_that_are_not_held_may_change() -> None:
+    stored = first(query(COUNTS, OUT))
+    wider = replace(COUNTS, inputs={"event": replace(EVENT, schema="card string, amount int, ts timestamp, shop string", time=())})
+    assert numbers(again(stored, query(wider, OUT))) == {"counts": 1, "out": 2}
+
+
+def test_a_query_of_its_own_may_come_and_go() -> None:
+    stored = first(query(ALERTS, OUT))
+    other = query(replace(ALERTS, name="prices"), Shape("p", "sink"), name="p", sources=("prices",))
+    both = again(stored, query(ALERTS, OUT), other)
+    assert numbers(both, "p") == {"prices": 3, "p": 4}
+    alone = again(both, query(ALERTS, OUT))
+    # its state and its offsets stand still together, so it can go on
+    assert numbers(again(alone, query(ALERTS, OUT), other), "p") == {"prices": 3, "p": 4}
+
+
+def test_the_folder_of_a_query_follows_its_operators() -> None:
+    other = query(replace(ALERTS, name="prices"), Shape("p", "sink"), name="p", sources=("prices",))
+    stored = first(query(ALERTS, OUT), other)
+    # the other view comes first in the job now
+    _, names = identify(stored, [replace(other, name="main"), query(ALERTS, OUT, name="out")])
+    assert names == {"main": "p", "out": "main"}
+
+
+def changed(**changes: object) -> QueryShape:
+    return query(replace(ALERTS, **changes), OUT)  # type: ignore[arg-type]
+
+
+def held(**changes: object) -> QueryShape:
+    return changed(inputs={"event": replace(EVENT, **changes)})  # type: ignore[arg-type]
+
+
+CURE = "fresh=True starts over with an empty checkpoint; to keep what was computed, keep the earlier version of this part."
+
+
+@pytest.mark.parametrize(
+    ("now", "said"),
+    [
+        (changed(key="card bigint"), "alerts is now keyed by card bigint instead of card string"),
+        (changed(order="arrival"), 'alerts has order="arrival" instead of "time"'),
+        (changed(clock="processing"), "alerts has timers of processing time instead of event"),
+        (held(schema="card string, amount bigint, ts timestamp"), "alerts may hold rows of its input event, which had the columns "
+         "card string, amount int, ts timestamp and now has card string, amount bigint, ts timestamp"),
+        (held(key=("card", "card = upper(card)", "card of charges")), "the key of alerts is computed in another way for its input event"),
+        (held(time=("at of charges",)), "the event time of alerts comes from elsewhere for its input event"),
+        (changed(inputs={"event": EVENT, "other": EVENT}), "alerts has the new input other"),
+        (changed(inputs={"other": EVENT}), "alerts has lost its input event, of which it may hold rows"),
+        (changed(cells=(Cell("n", "value", "string"),)), "in alerts, the cell n was int and is now string"),
+        (changed(cells=(Cell("n", "timer", "timestamp"),)), "in alerts, the cell n was a value and is now a timer"),
+        (query(ALERTS, OUT, sources=("charges", "cards")), "the source cards is new in query main"),
+        (query(ALERTS, OUT, sources=()), "the source charges is gone in query main"),
+        (query(ALERTS, SECOND, OUT), "query main had 1 levels of operators and now has 2 (a longer chain renumbers them all)"),
+        (query(OUT), "query main had 1 levels of operators and now has 0 (a shorter chain renumbers them all)"),
+    ],
+)  # fmt: skip
+def test_what_state_cannot_follow_is_refused(now: QueryShape, said: str) -> None:
+    stored = first(query(ALERTS, OUT))
+    with pytest.raises(HeadraceError) as raised:
+        again(stored, now)
+    assert (raised.value.code, raised.value.hint, raised.value.also) == ("STATE_CHANGED", CURE, ())
+    assert raised.value.message == f"{said}, and the checkpoint holds state of the earlier version"
+
+
+def test_an_operator_that_moved_is_refused() -> None:
+    stored = first(query(ALERTS, SECOND, OUT))
+    with pytest.raises(HeadraceError, match="second moved from level 2 to level 1"):
+        again(stored, query(ALERTS, replace(SECOND, level=1), replace(SECOND, name="third"), OUT))
+
+
+def test_queries_that_meet_or_part_are_refused() -> None:
+    other = query(replace(ALERTS, name="prices"), name="p", sources=("prices",))
+    both = query(ALERTS, replace(ALERTS, name="prices"), sources=("charges", "prices"))
+    with pytest.raises(HeadraceError, match="the queries main and p have become one"):
+        again(first(query(ALERTS), other), both)
+    with pytest.raises(HeadraceError, match="what was one query, main, is now two"):
+        again(first(both), query(ALERTS), other)
+
+
+def test_all_reasons_are_given_at_once() -> None:
+    stored = first(query(ALERTS, COUNTS, OUT))
+    check_error(
+        """
+        STATE_CHANGED: alerts is now keyed by shop string instead of card string, and the checkpoint holds state of the earlier version
+          hint: fresh=True starts over with an empty checkpoint; to keep what was computed, keep the earlier version of this part.
+          page: docs/errors/STATE_CHANGED.md
+
+        STATE_CHANGED: counts has order="time" instead of "arrival", and the checkpoint holds state of the earlier version
+          hint: fresh=True starts over with an empty checkpoint; to keep what was computed, keep the earlier version of this part.
+          page: docs/errors/STATE_CHANGED.md
+        """,
+        lambda: again(stored, query(replace(ALERTS, key="shop string"), replace(COUNTS, order="time"), OUT)),
+    )
+
+
+def test_cells_come_go_widen_and_are_renamed() -> None:
+    stored = first(query(ALERTS, OUT))
+    cells = (Cell("forget", "timer", "timestamp"), Cell("total", "value", "bigint", was="n"), Cell("last", "value", "timestamp"))
+    entry = again(stored, query(replace(ALERTS, cells=cells), OUT)).query("main").live()["alerts"]
+    assert [layout.number for layout in entry.layouts] == [1, 2]
+    assert [(cell.id, cell.name, cell.type) for cell in entry.layouts[1].cells] == [
+        (2, "forget", "timestamp"),
+        (1, "total", "bigint"),
+        (3, "last", "timestamp"),
+    ]
