@@ -39,7 +39,7 @@ def _folder(value: Any) -> Path:
 
 
 def _every(value: Any) -> int:
-    return milliseconds(timedelta(seconds=value) if isinstance(value, int | float) and not isinstance(value, bool) else value, "every")
+    return milliseconds(timedelta(seconds=value) if isinstance(value, int | float) and not isinstance(value, bool) else value, "it")
 
 
 def _count(value: Any) -> int:

@@ -134,5 +134,6 @@ _WORDS: Mapping[str, Callable[[Fault], Words]] = {
     "GENERATOR_IN_ROW_EXPRESSION": _says("NOT_PER_ROW", _PER_ROW),
     "SUBQUERY_IN_ROW_EXPRESSION": _says("NOT_PER_ROW", _PER_ROW),
     "NOT_A_ROW_EXPRESSION": _says("NOT_PER_ROW", _PER_ROW),
+    "INTERNAL": _says("INTERNAL", "this is a fault of headrace; please report it."),
     "NOT_A_GENERATOR": _says("WRONG_TYPE", "explode takes an array or a map"),
 }

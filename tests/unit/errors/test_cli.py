@@ -125,7 +125,7 @@ def test_file_that_runs_something() -> None:
     path = file("hr.show(charges)")
     check_error(
         """
-        RUN_WHILE_LOADING: hr.collect is called while job.py is being loaded for its job
+        RUN_WHILE_LOADING: hr.show is called while job.py is being loaded for its job
           at job.py:*: hr.show(charges)
           hint: put it behind `if __name__ == "__main__":`, so that only `python FILE` runs it.
           page: docs/errors/RUN_WHILE_LOADING.md

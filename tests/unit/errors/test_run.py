@@ -106,7 +106,7 @@ def test_one_query_with_two_clocks() -> None:
     clocks = {name: node.clock for name, node in plan.nodes.items() if isinstance(node, Program)}
     check_error(
         """
-        CLOCKS_MIXED: Remind has timers of processing time and stands behind Sums, which works in event time; one Spark query has one clock
+        CLOCKS_MIXED: charges.Sums.Remind has timers of processing time and stands behind charges.Sums, which works in event time; one Spark query has one clock
           at test_run.py:*: plan = plan_of(charges.key_by("card").process(Sums, time="ts").key_by("card").process(Remind, order="arrival"))
           hint: use timers of one clock, or write the first result to files and read them in a second job; clock="event" is the default.
           page: docs/errors/CLOCKS_MIXED.md
@@ -120,7 +120,7 @@ def test_source_and_derived_rows_in_one_input() -> None:
     (node,) = (node for node in plan.nodes.values() if isinstance(node, Program))
     check_error(
         """
-        SOURCE_WITH_DERIVED: the input `event` of Sums mixes rows straight from a source with rows that an operator made
+        SOURCE_WITH_DERIVED: the input `event` of charges.Sums mixes rows straight from a source with rows that an operator made
           at test_run.py:*: plan = plan_of(charges.key_by("card").process(Sums, time="ts"))
           hint: give the operator's rows an input of their own: .process(P, derived=stream.key_by(...)); only a source's rows can be late, and within one input the two cannot be told apart.
           page: docs/errors/SOURCE_WITH_DERIVED.md
@@ -132,11 +132,11 @@ def test_source_and_derived_rows_in_one_input() -> None:
 def test_rows_that_are_missing() -> None:
     check_error(
         """
-        ROWS_UNACCOUNTED: input event of Sums got 10 rows: 8 handled, 0 late, 1 dead, 0 held; 1 are missing
+        ROWS_UNACCOUNTED: input event of charges.Sums got 10 rows: 8 handled, 0 late, 1 dead, 0 held; 1 are missing
           hint: this is a fault of headrace; please report it with the checkpoint's job.json and record folder.
           page: docs/errors/ROWS_UNACCOUNTED.md
         """,
-        lambda: prove((InputCounts("Sums", "event", 10, 8, 0, 1, 0),)),
+        lambda: prove((InputCounts("charges.Sums", "event", 10, 8, 0, 1, 0),)),
     )
 
 
