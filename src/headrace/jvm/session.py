@@ -125,9 +125,9 @@ def _start(wanted: Mapping[str, str]) -> SparkSession:
         try:
             gateway = SparkContext._gateway
             if gateway is None:
-                # The launcher and the JVM itself warn there about things that no setting turns off.
+                # The launcher and the JVM itself print things that no setting turns off.
                 with log.open("ab") as noise:
-                    gateway = start_gateway(conf, {"stderr": noise})
+                    gateway = start_gateway(conf, {"stdout": noise, "stderr": noise})
                 _log = log
                 if not has_user_name():
                     _log_in(gateway.jvm)
@@ -152,7 +152,10 @@ def _reason(log: Path, problem: Exception) -> str:
     """The line that says most: of the log if the JVM left one there, else of the exception."""
     with contextlib.suppress(OSError):
         lines = log.read_text(encoding="utf-8", errors="replace").splitlines()
-        causes = [line for line in lines if line.startswith(("Caused by: ", "Exception in thread ", "Error: ", "Error occurred"))]
+        refused = "Error occurred during initialization of VM"
+        if refused in lines[:-1]:
+            return lines[lines.index(refused) + 1]
+        causes = [line for line in lines if line.startswith(("Caused by: ", "Exception in thread ", "Error: "))]
         if causes:
             return causes[-1].removeprefix("Caused by: ")
     text = [line for line in str(problem).splitlines() if line.strip()]
@@ -178,9 +181,11 @@ def _attach(spark: SparkSession) -> None:
     _same_version(spark.version, "the session")
     key = kernel().key
     carried = _carried(spark)
+    if carried in (None, key):
+        # For the executors; once per application, while the driver's class loader outlives it.
+        spark.sparkContext._jsc.addJar(str(kernel_jar()))
     if carried is None:
         jar = kernel_jar()
-        spark.sparkContext._jsc.addJar(str(jar))
         loader = jvm(spark).java.lang.Thread.currentThread().getContextClassLoader()
         loader.addURL(jvm(spark).java.io.File(str(jar)).toURI().toURL())
         carried = _carried(spark)

@@ -174,7 +174,7 @@ def test_spark_does_not_start() -> None:
     log = done.stdout.partition("the log is in ")[2].partition(";")[0]
     check_error(
         """
-        SESSION_START: Spark did not start on local[1]: Error occurred during initialization of VM
+        SESSION_START: Spark did not start on local[1]: Too small maximum heap
           hint: the log is in <log>; `headrace doctor` checks Java, memory, disk and the rest.
           page: docs/errors/SESSION_START.md
         """,
