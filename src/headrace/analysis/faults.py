@@ -103,7 +103,7 @@ def _says(code: str, hint: str | None = None) -> Callable[[Fault], Words]:
     return lambda fault: (code, f"{fault.node}: {_plain(fault.message)}{_in(fault)}", hint)
 
 
-_PER_ROW = "an expression gives one value for each row; aggregates, windows, generators and queries have verbs of their own"
+_PER_ROW = "an expression gives one value for each row; explode makes rows of an array, a program adds up over rows"
 
 # Spark's conditions and those of the kernel's check; what is not listed keeps Spark's own sentence.
 _WORDS: Mapping[str, Callable[[Fault], Words]] = {
@@ -119,13 +119,13 @@ _WORDS: Mapping[str, Callable[[Fault], Words]] = {
     "INVALID_EXTRACT_BASE_FIELD_TYPE": _wrong_type,
     "INCOMPATIBLE_COLUMN_TYPE": _wrong_type,
     "NUM_COLUMNS_MISMATCH": _wrong_type,
-    "NOT_BOOLEAN": _wrong_type,
-    "NOT_A_TIMESTAMP": _wrong_type,
-    "KEY_TYPE": _wrong_type,
-    "CELL_TYPE": _wrong_type,
+    "NOT_BOOLEAN": _says("WRONG_TYPE", "compare it with something, as in `amount > 0`"),
+    "NOT_A_TIMESTAMP": _says("WRONG_TYPE", "cast it: CAST(... AS timestamp)"),
+    "KEY_TYPE": _says("WRONG_TYPE", "key by a part of it that can be put in order"),
+    "CELL_TYPE": _says("WRONG_TYPE", "cast it, or give the cell this type"),
     "EMIT_TYPES_DIFFER": _says("WRONG_TYPE", "cast one of them, so that the column has one type"),
     "EMIT_NAMES_DIFFER": _says("EMIT_DIFFERS", "all rows of one output have the same columns in the same order"),
-    "KEYS_DIFFER": _says("KEYS_DIFFER", "the inputs of a program are keyed by the same number of columns, of types that fit"),
+    "KEYS_DIFFER": _says("KEYS_DIFFER", "cast one of them in key_by, so that all inputs are keyed by one type"),
     "COLUMN_ALREADY_EXISTS": _says("DUPLICATE_COLUMN", "give one of them another name"),
     "WATERMARK_COLUMN_MISSING": _says("UNKNOWN_COLUMN"),
     "TIME_COLUMN_MISSING": _says("UNKNOWN_COLUMN", "time= names a column that the program emits"),

@@ -1,0 +1,1 @@
+"""Errors that only Spark can find."""

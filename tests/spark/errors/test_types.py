@@ -1,0 +1,228 @@
+"""Errors in the texts and types of a job, found by Spark and said in our words."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+import headrace as hr
+from tests.unit.errors import check_error
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+charges = hr.read.memory([], "card string, amount int, place struct<city: string>, tags array<string>, ts timestamp", name="charges")
+refunds = hr.read.memory([], "card string, refunded_at timestamp, tags map<string, int>", name="refunds")
+
+
+@pytest.fixture(autouse=True)
+def _in_the_session(spark: SparkSession) -> None:
+    """All of these need one."""
+
+
+def job(stream: hr.Stream) -> hr.Job:
+    return hr.job("fraud", stream.write.memory(name="out"))
+
+
+class Pair(hr.Program):
+    def on_event(self, e: hr.Row) -> None:
+        hr.emit(card=e.card)
+
+    def on_refund(self, r: hr.Row) -> None:
+        hr.emit(card=r.card)
+
+
+class Typed(hr.Program):
+    n = hr.Value("int")
+
+    def on_event(self, e: hr.Row) -> None:
+        self.n.set(e.ts)
+        hr.emit(card=e.card)
+
+
+class Differing(hr.Program):
+    def on_event(self, e: hr.Row) -> None:
+        with hr.when(e.amount > 3):
+            hr.emit(v=e.amount)
+        with hr.when(e.amount > 4):
+            hr.emit(v=e.ts)
+
+
+class Adding(hr.Program):
+    def on_event(self, e: hr.Row) -> None:
+        hr.emit(v=hr.f.sum(e.amount))
+
+
+def test_text_that_cannot_be_read() -> None:
+    check_error(
+        """
+        BAD_SYNTAX: charges.filter: Spark cannot read `amount > > 500` at '>'
+          at test_types.py:*: lambda: job(charges.filter("amount > > 500")),
+          hint: a text is one Spark SQL expression
+          page: docs/errors/BAD_SYNTAX.md
+        """,
+        lambda: job(charges.filter("amount > > 500")),
+    )
+
+
+def test_unknown_function() -> None:
+    check_error(
+        """
+        UNKNOWN_FUNCTION: charges.select: Spark has no function `uper`, in `uper(card)`
+          at test_types.py:*: lambda: job(charges.select("uper(card) AS name")),
+          hint: see the list of built-in functions of Spark SQL
+          page: docs/errors/UNKNOWN_FUNCTION.md
+        """,
+        lambda: job(charges.select("uper(card) AS name")),
+    )
+
+
+def test_what_has_no_code_of_its_own() -> None:
+    check_error(
+        """
+        BAD_EXPRESSION: charges.select: Unsupported data type "NUMBER", in `CAST(amount AS number)`
+          at test_types.py:*: lambda: job(charges.select("CAST(amount AS number) AS amount")),
+          page: docs/errors/BAD_EXPRESSION.md
+        """,
+        lambda: job(charges.select("CAST(amount AS number) AS amount")),
+    )
+
+
+def test_unknown_field() -> None:
+    check_error(
+        """
+        UNKNOWN_COLUMN: charges.select: no field `town`, in `place.town`
+          at test_types.py:*: lambda: job(charges.select("place.town AS town")),
+          hint: there are: city
+          page: docs/errors/UNKNOWN_COLUMN.md
+        """,
+        lambda: job(charges.select("place.town AS town")),
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        ("sum(amount)", "an aggregate function"),
+        ("sum(amount) OVER (PARTITION BY card)", "a window function"),
+        ("explode(tags)", "a generator"),
+    ],
+)
+def test_more_than_one_row(text: str, kind: str) -> None:
+    check_error(
+        """
+        NOT_PER_ROW: charges.select: <kind> in a row expression, in `<text>`
+          at test_types.py:*: lambda: job(charges.select(total=text)),
+          hint: an expression gives one value for each row; explode makes rows of an array, a program adds up over rows
+          page: docs/errors/NOT_PER_ROW.md
+        """,
+        lambda: job(charges.select(total=text)),
+        hide={text: "<text>", kind: "<kind>"},
+    )
+
+
+def test_aggregate_in_a_handler() -> None:
+    check_error(
+        """
+        NOT_PER_ROW: charges.Adding: an aggregate function in a row expression, in `sum(e.amount)`
+          at test_types.py:*: hr.emit(v=hr.f.sum(e.amount))
+          hint: an expression gives one value for each row; explode makes rows of an array, a program adds up over rows
+          page: docs/errors/NOT_PER_ROW.md
+        """,
+        lambda: job(charges.key_by("card").process(Adding)),
+    )
+
+
+def test_condition_that_is_none() -> None:
+    check_error(
+        """
+        WRONG_TYPE: charges.filter: a condition is true or false, this is INT, in `amount + 1`
+          at test_types.py:*: lambda: job(charges.filter("amount + 1")),
+          hint: compare it with something, as in `amount > 0`
+          page: docs/errors/WRONG_TYPE.md
+        """,
+        lambda: job(charges.filter("amount + 1")),
+    )
+
+
+def test_operands_that_do_not_fit() -> None:
+    check_error(
+        """
+        WRONG_TYPE: charges.select: Cannot resolve "(amount + tags)" due to data type mismatch: the left and right operands of the binary operator have incompatible types ("INT" and "ARRAY<STRING>"), in `amount + tags`
+          at test_types.py:*: lambda: job(charges.select("amount + tags AS total")),
+          page: docs/errors/WRONG_TYPE.md
+        """,
+        lambda: job(charges.select("amount + tags AS total")),
+    )
+
+
+def test_value_that_a_cell_does_not_hold() -> None:
+    check_error(
+        """
+        WRONG_TYPE: charges.Typed: n holds INT, this is TIMESTAMP, in `e.ts`
+          at test_types.py:*: self.n.set(e.ts)
+          hint: cast it, or give the cell this type
+          page: docs/errors/WRONG_TYPE.md
+        """,
+        lambda: job(charges.key_by("card").process(Typed)),
+    )
+
+
+def test_rows_of_different_types() -> None:
+    check_error(
+        """
+        WRONG_TYPE: charges.Differing: v is TIMESTAMP here and INT in an earlier emit, in `e.ts`
+          at test_types.py:*: hr.emit(v=e.ts)
+          hint: cast one of them, so that the column has one type
+          page: docs/errors/WRONG_TYPE.md
+        """,
+        lambda: job(charges.key_by("card").process(Differing)),
+    )
+
+
+def test_key_without_an_order() -> None:
+    check_error(
+        """
+        WRONG_TYPE: charges.Pair: a key cannot be of type MAP<STRING, INT>, in `tags`
+          at test_types.py:*: lambda: job(charges.key_by("card").process(Pair, refund=refunds.key_by("tags"))),
+          hint: key by a part of it that can be put in order
+          page: docs/errors/WRONG_TYPE.md
+        """,
+        lambda: job(charges.key_by("card").process(Pair, refund=refunds.key_by("tags"))),
+    )
+
+
+def test_keys_of_different_types() -> None:
+    check_error(
+        """
+        KEYS_DIFFER: charges.Pair: key column amount is INT and TIMESTAMP
+          at test_types.py:*: lambda: job(charges.key_by("amount").process(Pair, refund=refunds.key_by("refunded_at"))),
+          hint: cast one of them in key_by, so that all inputs are keyed by one type
+          page: docs/errors/KEYS_DIFFER.md
+        """,
+        lambda: job(charges.key_by("amount").process(Pair, refund=refunds.key_by("refunded_at"))),
+    )
+
+
+def test_all_errors_of_a_job_at_once() -> None:
+    check_error(
+        """
+        UNKNOWN_FUNCTION: charges.filter: Spark has no function `uper`, in `uper(card) = 'A'`
+          at test_types.py:*: first = charges.filter("uper(card) = 'A'")
+          hint: see the list of built-in functions of Spark SQL
+          page: docs/errors/UNKNOWN_FUNCTION.md
+
+        WRONG_TYPE: refunds.filter: a condition is true or false, this is STRING, in `card`
+          at test_types.py:*: second = refunds.filter("card")
+          hint: compare it with something, as in `amount > 0`
+          page: docs/errors/WRONG_TYPE.md
+        """,
+        _two_errors,
+    )
+
+
+def _two_errors() -> hr.Job:
+    first = charges.filter("uper(card) = 'A'")
+    second = refunds.filter("card")
+    return hr.job("fraud", first.write.memory(name="a"), second.write.memory(name="b"))
