@@ -205,6 +205,8 @@ def test_files_are_written_below_the_staging_folder(made: Callable[..., Query], 
     assert file["path"].startswith("_headrace/staging/0-0-")
     assert path.name == "part-00000-000" + {"parquet": ".snappy.parquet"}.get(kind, f".{kind}")
     assert (file["rows"], file["bytes"]) == (10, path.stat().st_size)
+    assert [other for other in out.rglob("*") if other.is_file()] == [path]
+    assert (path.stat().st_mode & 0o777, path.parent.stat().st_mode & 0o777) == (0o644, 0o755)
     text = (
         spark.read.schema("k int, v string, ts string").format(kind).load(str(path)) if kind != "parquet" else spark.read.parquet(str(path))
     )
@@ -277,13 +279,8 @@ def test_a_folder_that_cannot_be_written_is_named(made: Callable[..., Query], tm
 def test_a_disk_that_takes_no_more_is_named_and_nothing_is_left(made: Callable[..., Query], tmp_path: Path, kind: str) -> None:
     out = tmp_path / "out"
     # Rows that are small on their way through a shuffle, which compresses, and large in the file.
-    query = made(
-        [
-            files_sink(
-                1, "k string", out, kind, **({"compression": "none", "parquet.enable.dictionary": "false"} if kind == "parquet" else {})
-            )
-        ]
-    )
+    options = {"compression": "none", "parquet.enable.dictionary": "false"} if kind == "parquet" else {}
+    query = made([files_sink(1, "k string", out, kind, options=options)])
     query.epoch([query.wire(1, ("x" * 500_000 + str(n),)) for n in range(8)])
     process = int(query.jvm.java.lang.ProcessHandle.current().pid())
     soft, hard = resource.prlimit(process, resource.RLIMIT_FSIZE)

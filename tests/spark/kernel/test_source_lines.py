@@ -190,9 +190,9 @@ def test_json(spark: SparkSession, line: str | bytes, found: Any) -> None:
 
 def test_json_names_the_place_inside_a_field(spark: SparkSession) -> None:
     parser = Parser(spark, "json", "a struct<x: int, y: array<int>>, b map<string,date>")
-    assert parser.read('{"a": {"x": "no"}}') == 'field a: cannot read \'{"x": "no"}\' as STRUCT<X: INT, Y: ARRAY<INT>>'
+    assert parser.read('{"a": {"x": "no"}}') == 'field a: cannot read \'{"x": "no"}\' as STRUCT<x: INT, y: ARRAY<INT>>'
     assert (
-        parser.read('{"a": {"x": 1, "y": [1, "b"]}}') == 'field a: cannot read \'{"x": 1, "y": [1, "b"]}\' as STRUCT<X: INT, Y: ARRAY<INT>>'
+        parser.read('{"a": {"x": 1, "y": [1, "b"]}}') == 'field a: cannot read \'{"x": 1, "y": [1, "b"]}\' as STRUCT<x: INT, y: ARRAY<INT>>'
     )
     assert parser.read('{"b": {"k": "never"}}') == 'field b: cannot read \'{"k": "never"}\' as MAP<STRING, DATE>'
 

@@ -1,8 +1,9 @@
 package headrace.checkpoint
 
-import java.io.{FileNotFoundException, OutputStream}
-import java.nio.channels.Channels
-import java.nio.file.{Files, NoSuchFileException, Path => LocalPath, Paths, StandardCopyOption, StandardOpenOption}
+import java.io.{BufferedOutputStream, FileNotFoundException, OutputStream}
+import java.nio.channels.{Channels, FileChannel}
+import java.nio.file.{FileAlreadyExistsException => Taken, Files, FileSystemException, NoSuchFileException, Path => LocalPath, Paths}
+import java.nio.file.{StandardCopyOption, StandardOpenOption}
 import java.util.UUID
 
 import scala.jdk.CollectionConverters._
@@ -15,12 +16,12 @@ import org.apache.spark.sql.execution.streaming.checkpointing.CheckpointFileMana
 
 /** Spark's checkpoint files on a local file system, by system calls alone.
   *
-  * Without its native library Hadoop starts a `chmod` process for every file and folder it makes, and reads and writes a checksum file beside each:
-  * about a third of the fixed cost of an epoch. This class writes a file beside its final place and links or renames it there: readers see
-  * all of it or nothing. A file that must not be overwritten is put in place by a hard link, which the file system itself refuses if the name is
-  * taken, so of two writers in any two processes exactly one wins. Like Spark's own managers it leaves flushing to the operating system: a
-  * checkpoint survives the death of the process, not of the machine. `headrace.checkpoint.fsync=true` in the Hadoop configuration flushes
-  * each file before it appears.
+  * Without its native library Hadoop starts a `chmod` process for every file and folder it makes, and reads and writes a checksum file
+  * beside each: about a third of the fixed cost of an epoch. This class writes a file beside its final place and links or renames it
+  * there: readers see all of it or nothing. A file that must not be overwritten is put in place by a hard link, which the file system
+  * itself refuses if the name is taken, so of two writers in any two processes exactly one wins. Like Spark's own managers it leaves
+  * flushing to the operating system: a checkpoint survives the death of the process, not of the machine. `headrace.checkpoint.fsync=true`
+  * in the Hadoop configuration flushes each file before it appears.
   *
   * A path on any other file system is handed to the manager that Spark itself would have chosen.
   */
@@ -127,7 +128,7 @@ object LocalCheckpointFileManager {
 }
 
 /** A file that appears under its name when it is closed, whole, or never. */
-private final class AtomicFile(target: LocalPath, temporary: LocalPath, overwrite: Boolean, sync: Boolean, channel: java.nio.channels.FileChannel)
+private final class AtomicFile(target: LocalPath, temporary: LocalPath, overwrite: Boolean, sync: Boolean, channel: FileChannel)
     extends CancellableFSDataOutputStream(AtomicFile.buffered(channel)) {
   private var finished = false
 
@@ -164,22 +165,22 @@ private object AtomicFile {
     val task = Option(TaskContext.get()).map(t => s".TID${t.taskAttemptId()}").getOrElse("")
     val temporary = target.resolveSibling(s".${target.getFileName}.${UUID.randomUUID}$task.tmp")
     val channel =
-      try java.nio.channels.FileChannel.open(temporary, StandardOpenOption.CREATE_NEW, StandardOpenOption.WRITE)
+      try FileChannel.open(temporary, StandardOpenOption.CREATE_NEW, StandardOpenOption.WRITE)
       catch { case missing: NoSuchFileException => throw notFound(s"Parent folder of $target does not exist", missing) }
     new AtomicFile(target, temporary, overwrite, sync, channel)
   }
 
-  def buffered(channel: java.nio.channels.FileChannel): OutputStream = new java.io.BufferedOutputStream(Channels.newOutputStream(channel), 1 << 16)
+  def buffered(channel: FileChannel): OutputStream = new BufferedOutputStream(Channels.newOutputStream(channel), 1 << 16)
 
   def publish(temporary: LocalPath, target: LocalPath, overwrite: Boolean): Unit = {
     if (overwrite) Files.move(temporary, target, StandardCopyOption.ATOMIC_MOVE, StandardCopyOption.REPLACE_EXISTING)
     else
       try Files.createLink(target, temporary)
       catch {
-        case taken: java.nio.file.FileAlreadyExistsException => throw refused(target, taken)
+        case taken: Taken => throw refused(target, taken)
         // A file system without hard links: the check and the move are two steps, as they are in Spark's own manager.
-        case _: UnsupportedOperationException | _: java.nio.file.FileSystemException if !Files.exists(target) => moveChecked(temporary, target)
-        case _: java.nio.file.FileSystemException => throw refused(target, null)
+        case _: UnsupportedOperationException | _: FileSystemException if !Files.exists(target) => moveChecked(temporary, target)
+        case _: FileSystemException => throw refused(target, null)
       }
     // A checksum that Hadoop wrote for an earlier file of this name would condemn the new one.
     Files.deleteIfExists(target.resolveSibling(s".${target.getFileName}.crc"))
@@ -187,7 +188,7 @@ private object AtomicFile {
 
   private def moveChecked(temporary: LocalPath, target: LocalPath): Unit =
     try Files.move(temporary, target)
-    catch { case taken: java.nio.file.FileAlreadyExistsException => throw refused(target, taken) }
+    catch { case taken: Taken => throw refused(target, taken) }
 
   private def refused(target: LocalPath, cause: Throwable): FileAlreadyExistsException = {
     val error = new FileAlreadyExistsException(s"$target exists already and may not be overwritten")
@@ -196,7 +197,7 @@ private object AtomicFile {
   }
 
   def syncFolder(folder: LocalPath): Unit = {
-    val channel = java.nio.channels.FileChannel.open(folder, StandardOpenOption.READ)
+    val channel = FileChannel.open(folder, StandardOpenOption.READ)
     try channel.force(true)
     finally channel.close()
   }

@@ -51,7 +51,8 @@ private[sink] final class FileStage(
     })
     partition => {
       val row = texts(partition)
-      partitionBy.indices.map(i => ExternalCatalogUtils.getPartitionPathString(partitionBy(i), if (row.isNullAt(i)) null else row.getUTF8String(i).toString)).mkString("/")
+      def text(i: Int): String = if (row.isNullAt(i)) null else row.getUTF8String(i).toString
+      partitionBy.indices.map(i => ExternalCatalogUtils.getPartitionPathString(partitionBy(i), text(i))).mkString("/")
     }
   }
 
@@ -61,7 +62,9 @@ private[sink] final class FileStage(
   def sweep(prefix: String, suffix: String): Unit = {
     val fs = staging.getFileSystem(conf)
     if (fs.exists(staging))
-      fs.listStatus(staging).map(_.getPath).filter(p => p.getName.startsWith(prefix) && p.getName.endsWith(suffix)).foreach(fs.delete(_, true))
+      fs.listStatus(staging).map(_.getPath).foreach { task =>
+        if (task.getName.startsWith(prefix) && task.getName.endsWith(suffix)) fs.delete(task, true)
+      }
   }
 
   /** Opens a writer for `path`; the file extension is the format's. */
@@ -81,13 +84,15 @@ private[sink] object FileStage {
       case other => throw new IllegalArgumentException(s"no writer for files of format $other")
     }
     val dataSchema = StructType(schema.filterNot(f => stage.partitionBy.contains(f.name)))
-    if (dataSchema.isEmpty) throw new HeadraceKernelException("SINK_SCHEMA", s"sink $name: partition_by takes every column, none is left for the files", name)
+    def refuse(why: String) = throw new HeadraceKernelException("SINK_SCHEMA", s"sink $name: $why", name)
+    if (dataSchema.isEmpty) refuse("partition_by takes every column, none is left for the files")
     dataSchema.filterNot(f => format.supportDataType(f.dataType)).foreach { f =>
-      throw new HeadraceKernelException("SINK_SCHEMA", s"sink $name: ${stage.format} files cannot hold column ${f.name} of type ${f.dataType.sql}", name)
+      refuse(s"${stage.format} files cannot hold column ${f.name} of type ${f.dataType.sql}")
     }
     // What Spark's own file sinks hand to a format: the session's settings, then the sink's options, on top of Hadoop's.
     val conf = new Configuration(session.sparkContext.hadoopConfiguration)
     (session.conf.getAll ++ stage.options - "path" - "paths").foreach { case (key, value) => if (value != null) conf.set(key, value) }
+    StagedFileSystem.use(conf)
     val job = Job.getInstance(conf)
     val options = if (stage.options.keys.exists(_.equalsIgnoreCase("timeZone"))) stage.options else stage.options + ("timeZone" -> timeZone)
     val factory = format.prepareWrite(session, job, options, dataSchema)
@@ -100,8 +105,8 @@ private[sink] object FileStage {
 
 /** Writes one task's rows of a files sink below `<folder>/_headrace/staging/`, one open file per partition value.
   *
-  * At most `MostOpen` files are open at a time, as each holds its buffers: the one not written to for longest is closed, and a partition value that
-  * comes back gets another file.
+  * At most `MostOpen` files are open at a time, as each holds its buffers: the one not written to for longest is closed, and a partition
+  * value that comes back gets another file.
   */
 private[sink] final class FileStager(stage: FileStage, task: String, partition: Int) extends Stager {
   import FileStager._

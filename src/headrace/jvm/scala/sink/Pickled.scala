@@ -10,9 +10,9 @@ import org.apache.spark.sql.catalyst.util.{ArrayData, MapData}
 import org.apache.spark.sql.types._
 import org.apache.spark.unsafe.types.{CalendarInterval, UTF8String, VariantVal}
 
-/** Rows for Python: internal values, pickled. A row or struct is a tuple, an array a list (a tuple inside a map's key, which must be hashable),
-  * a binary bytes, a decimal a Decimal, a timestamp its micros, a date its days, a day-time interval its micros, a year-month interval
-  * its months, a calendar interval (months, days, micros), a variant (value, metadata).
+/** Rows for Python: internal values, pickled. A row or struct is a tuple, an array a list (a tuple inside a map's key, which must be
+  * hashable), a binary bytes, a decimal a Decimal, a timestamp its micros, a date its days, a day-time interval its micros, a year-month
+  * interval its months, a calendar interval (months, days, micros), a variant (value, metadata).
   */
 private[sink] object Pickled {
   Pickler.registerCustomPickler(classOf[Bytes], BytesPickler)

@@ -37,11 +37,15 @@ object Sink {
 
   private def make(session: SparkSession, sinks: String, timeZone: String, committer: Committer): SinkTable = {
     val specs = SinkSpec.read(sinks)
-    val files = specs.collect { case SinkSpec(op, name, schema, stage: Stage.Files) => op -> FileStage(session, name, schema, stage, timeZone) }.toMap
+    val files = specs.collect { case SinkSpec(op, name, schema, stage: Stage.Files) =>
+      op -> FileStage(session, name, schema, stage, timeZone)
+    }.toMap
     new SinkTable(specs, files, committer, UUID.randomUUID.toString.take(8))
   }
 
-  /** A writer for a frame of wire rows; the caller gives it its checkpoint and trigger, and starts it once. `sinks` as in a query document. */
+  /** A writer for a frame of wire rows; the caller gives it its checkpoint and trigger, and starts it once. `sinks` as in a query
+    * document.
+    */
   def write(frame: DataFrame, sinks: String, timeZone: String, committer: Committer): DataStreamWriter[Row] = {
     val id = UUID.randomUUID.toString
     waiting.put(id, make(frame.sparkSession, sinks, timeZone, committer))
@@ -56,7 +60,9 @@ object Sink {
 }
 
 /** Lives as long as its query. `run` tells the staged files of this start from those of an earlier one that died. */
-private[sink] final class SinkTable(sinks: Seq[SinkSpec], files: Map[Int, FileStage], committer: Committer, run: String) extends Table with SupportsWrite {
+private[sink] final class SinkTable(sinks: Seq[SinkSpec], files: Map[Int, FileStage], committer: Committer, run: String)
+    extends Table
+    with SupportsWrite {
   override def name(): String = "headrace"
   override def schema(): StructType = Wire.schema
   override def capabilities(): util.Set[TableCapability] = util.EnumSet.of(TableCapability.STREAMING_WRITE)
@@ -85,12 +91,16 @@ private[sink] final class SinkTable(sinks: Seq[SinkSpec], files: Map[Int, FileSt
       val staged = new Staged(sinks, messages.toSeq.map(_.asInstanceOf[TaskStaged]), watermark())
       val problem =
         try committer.commit(epoch, staged)
-        catch { case e: RuntimeException => throw new HeadraceKernelException("SINK_COMMIT", s"epoch $epoch could not be committed: ${e.getMessage}", cause = e) }
+        catch {
+          case e: RuntimeException =>
+            throw new HeadraceKernelException("SINK_COMMIT", s"epoch $epoch could not be committed: ${e.getMessage}", cause = e)
+        }
       if (problem != null) throw new HeadraceKernelException("SINK_COMMIT", problem)
     }
 
-    /** The tasks that failed have cleaned up after themselves; this cleans up after those that had finished. (A task that finishes later still leaves
-      * its folder to the sink's recovery.) Once a commit has begun the files may belong to the result, and only that recovery can tell.
+    /** The tasks that failed have cleaned up after themselves; this cleans up after those that had finished. (A task that finishes later
+      * still leaves its folder to the sink's recovery.) Once a commit has begun the files may belong to the result, and only that recovery
+      * can tell.
       */
     override def abort(epoch: Long, messages: Array[WriterCommitMessage]): Unit =
       if (!committing) files.values.foreach(_.sweep(s"$epoch-", s"-$run"))
@@ -132,8 +142,9 @@ private final class TaskWriter(stagers: Map[Int, Stager], fields: Map[Int, Int])
     if (to == Wire.CountOp) add(inside(wire, count))
     else {
       if (to != op) turn(to)
-      if (wire.getLong(Wire.Weight) != 1L)
-        throw new HeadraceKernelException("INTERNAL", s"a row for sink $to carries weight ${wire.getLong(Wire.Weight)}, and its stage only adds rows")
+      val weight = wire.getLong(Wire.Weight)
+      if (weight != 1L)
+        throw new HeadraceKernelException("INTERNAL", s"a row for sink $to carries weight $weight, and its stage only adds rows")
       stager.write(inside(wire, row))
     }
   }
@@ -153,7 +164,8 @@ private final class TaskWriter(stagers: Map[Int, Stager], fields: Map[Int, Int])
   }
 
   private def add(row: UnsafeRow): Unit = {
-    val key = CountKey(if (row.isNullAt(0)) null else row.getUTF8String(0).toString, row.getInt(1), row.getInt(2), row.getUTF8String(3).toString)
+    val source = if (row.isNullAt(0)) null else row.getUTF8String(0).toString
+    val key = CountKey(source, row.getInt(1), row.getInt(2), row.getUTF8String(3).toString)
     val n = row.getLong(4)
     counts.updateWith(key)(was => Some(was.fold(n)(key.add(_, n))))
   }

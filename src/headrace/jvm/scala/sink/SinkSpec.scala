@@ -42,7 +42,8 @@ object SinkSpec {
       text(stage \ "kind") match {
         case "rows" => Stage.Rows
         case "none" => Stage.None
-        case "files" => Stage.Files(text(stage \ "format"), options(stage \ "options"), texts(stage \ "partition_by"), text(stage \ "folder"))
+        case "files" =>
+          Stage.Files(text(stage \ "format"), options(stage \ "options"), texts(stage \ "partition_by"), text(stage \ "folder"))
         case other => throw new IllegalArgumentException(s"unknown stage $other")
       })
   }

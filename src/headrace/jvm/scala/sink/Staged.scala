@@ -33,7 +33,8 @@ final class Staged private[sink] (sinks: Seq[SinkSpec], tasks: Seq[TaskStaged], 
     val total = mutable.TreeMap.empty[CountKey, Long]
     for (task <- tasks; (key, n) <- task.counts) total.updateWith(key)(was => Some(was.fold(n)(key.add(_, n))))
     total.iterator.map { case (key, n) =>
-      JArray(List(if (key.source == null) JNull else JString(key.source), JInt(key.op), JInt(key.side), JString(key.metric), JLong(n))): JValue
+      val source = if (key.source == null) JNull else JString(key.source)
+      JArray(List(source, JInt(key.op), JInt(key.side), JString(key.metric), JLong(n))): JValue
     }.toList
   }
 

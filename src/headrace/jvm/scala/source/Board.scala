@@ -38,8 +38,8 @@ final class Board private (val id: String) {
   /** A query starts to read this board: whatever an earlier start of it had asked for is forgotten. */
   def join(query: String): Unit = synchronized { rounds.remove(query) }
 
-  /** What a source of a query may read now. All sources of the query get the same answer in one round of its trigger: Spark asks each of them
-    * once a round, so the round begins when one of them asks for the second time.
+  /** What a source of a query may read now. All sources of the query get the same answer in one round of its trigger: Spark asks each of
+    * them once a round, so the round begins when one of them asks for the second time.
     */
   def latest(query: String, source: String): Long = synchronized {
     val round = rounds.getOrElseUpdate(query, new Round)
@@ -55,13 +55,14 @@ final class Board private (val id: String) {
     if (to > epochs.size)
       throw new HeadraceKernelException(
         "MEMORY_SOURCE_LOST",
-        s"the checkpoint has read $to epochs of memory source $source, this process holds ${epochs.size}: rows in memory do not outlive their process",
+        s"the checkpoint has read $to epochs of memory source $source, this process holds ${epochs.size}: $Lost",
         source)
     epochs.slice(from.toInt, to.toInt).flatMap(_.getOrElse(source, Nil)).toSeq
   }
 }
 
 object Board {
+  private val Lost = "rows in memory do not outlive their process"
   private val boards = new ConcurrentHashMap[String, Board]
 
   private final class Round {
@@ -75,7 +76,7 @@ object Board {
 
   def get(id: String): Board = {
     val board = boards.get(id)
-    if (board == null) throw new HeadraceKernelException("MEMORY_SOURCE_LOST", s"there is no board $id in this process: rows in memory do not outlive it")
+    if (board == null) throw new HeadraceKernelException("MEMORY_SOURCE_LOST", s"there is no board $id in this process: $Lost")
     board
   }
 
@@ -104,7 +105,9 @@ object Board {
   def publish(id: String): Long = get(id).publish()
 }
 
-/** Up to some thousand rows in one array: eight bytes of length, then the row's own bytes, again and again. It travels to a task as it is. */
+/** Up to some thousand rows in one array: eight bytes of length, then the row's own bytes, again and again. It travels to a task as it is.
+  * 
+  */
 final class Chunk(val rows: Int, private val bytes: Array[Byte], fields: Int) extends Serializable {
 
   /** The row is one object that moves from row to row. */

@@ -23,8 +23,8 @@ import org.json4s.jackson.JsonMethods
   * Its offset is a map from source names to micros, which Spark logs and gives back after a restart. A new epoch sees one row
   * (source, ts) for each entry that moved since the last one. Entries only move forward.
   *
-  * Spark asks for the latest offset between two epochs and at no other time, so this is also where a query can be held to be stopped with no
-  * epoch in flight.
+  * Spark asks for the latest offset between two epochs and at no other time, so this is also where a query can be held to be stopped with
+  * no epoch in flight.
   */
 class Control extends TableProvider {
   override def inferSchema(options: CaseInsensitiveStringMap): StructType = Control.schema
@@ -37,6 +37,9 @@ class Control extends TableProvider {
 
 object Control {
   val schema: StructType = StructType.fromDDL("source string, ts timestamp")
+
+  /** An entry of this name is no source: when it moves, all entries are told again, to a query that has forgotten them over a restart. */
+  val Again = "#again"
 
   private val boards = new ConcurrentHashMap[String, ControlBoard]
 
@@ -64,7 +67,8 @@ object Control {
 
   /** Rows (source, ts) of one source, or of all where `source` is null. Each call is a scan of its own, with its own offsets. */
   def frame(session: SparkSession, id: String, source: String): DataFrame = {
-    val reader = SourceFrame.named(session, if (source == null) "control" else s"control_$source").format(classOf[Control].getName).option("id", id)
+    val name = if (source == null) "control" else s"control_$source"
+    val reader = SourceFrame.named(session, name).format(classOf[Control].getName).option("id", id)
     (if (source == null) reader else reader.option("source", source)).load()
   }
 }
@@ -112,13 +116,13 @@ private final class ControlStream(board: ControlBoard, source: Option[String]) e
   override def initialOffset(): Offset = ControlOffset(TreeMap.empty)
   override def deserializeOffset(json: String): Offset = ControlOffset(ControlOffset.read(json))
 
-  /** The start offset is what the query has logged, so after a restart the map goes on from there without being told. null, which is no offset, as
-    * long as nothing was ever said: an offset would make Spark run an epoch over nothing.
+  /** The start offset is what the query has logged, so after a restart the map goes on from there without being told. null, which is no
+    * offset, as long as nothing was ever said: an offset would make Spark run an epoch over nothing.
     */
   override def latestOffset(start: Offset, limit: ReadLimit): Offset = {
     val published = board.pass()
     val known = Option(start).map(_.asInstanceOf[ControlOffset].times).getOrElse(TreeMap.empty[String, Long])
-    val times = ControlOffset.later(known, published.filter { case (name, _) => source.forall(_ == name) })
+    val times = ControlOffset.later(known, published.filter { case (name, _) => source.forall(_ == name) || name == Control.Again })
     if (times.isEmpty) null else ControlOffset(times)
   }
   override def latestOffset(): Offset = latestOffset(null, ReadLimit.allAvailable())
@@ -126,7 +130,9 @@ private final class ControlStream(board: ControlBoard, source: Option[String]) e
 
   override def planInputPartitions(start: Offset, end: Offset): Array[InputPartition] = {
     val before = start.asInstanceOf[ControlOffset].times
-    val moved = end.asInstanceOf[ControlOffset].times.filter { case (name, time) => !before.get(name).contains(time) }
+    val now = end.asInstanceOf[ControlOffset].times
+    val again = before.get(Control.Again) != now.get(Control.Again)
+    val moved = now.filter { case (name, time) => name != Control.Again && (again || !before.get(name).contains(time)) }
     if (moved.isEmpty) Array.empty else Array(ControlPartition(moved.toArray))
   }
 

@@ -13,8 +13,8 @@ import org.apache.spark.unsafe.types.UTF8String
   *
   * With `header=true` the first line of each file names its columns, and they are matched to the schema **by name** (Spark's reader goes by
   * position unless told otherwise): files may order their columns as they like, columns that the schema does not know are passed over. If a
-  * file's header lacks a column of the schema or names one twice, every line of that file is malformed, with that reason. A record with more or
-  * fewer columns than the header (or the schema) is malformed.
+  * file's header lacks a column of the schema or names one twice, every line of that file is malformed, with that reason. A record with
+  * more or fewer columns than the header (or the schema) is malformed.
   */
 private final class CsvLines(spec: LineSpec) extends LineParser(spec) {
   // Pruning would let the tokenizer pad short records, and a wrong number of columns would go unseen.
@@ -82,19 +82,21 @@ private final class CsvLines(spec: LineSpec) extends LineParser(spec) {
     else if (tokens.length != known.size) malformed(s"${tokens.length} columns instead of ${known.size}")
     else
       known.fault(tokens) match {
-        case Some((field, shown)) if shown == null || shown == options.nullValue => malformed(s"field ${field.name}: no value, but the column is NOT NULL")
+        case Some((field, shown)) if shown == null || shown == options.nullValue => missing(field)
         case Some((field, shown)) => unreadable(field.name, shown, field.dataType.sql)
         case None => malformed(LineParser.short(String.valueOf(cause.getMessage)))
       }
   }
 
   private def named(record: String): Either[String, Columns] = {
-    val tokens = Option(byPosition.parser.tokenizer.parseLine(record)).getOrElse(Array.empty[String]).map(t => if (t == null) "" else t.trim)
+    val parsed = Option(byPosition.parser.tokenizer.parseLine(record)).getOrElse(Array.empty[String])
+    val tokens = parsed.map(t => if (t == null) "" else t.trim)
     val wanted = spec.schema.fields.map(f => fold(f.name) -> f).toMap
     val twice = tokens.filter(t => wanted.contains(fold(t))).groupBy(fold).collectFirst { case (_, same) if same.length > 1 => same.head }
     val missing = spec.schema.fields.map(_.name).filterNot(name => tokens.exists(fold(_) == fold(name)))
     if (twice.nonEmpty) Left(s"the file's header names column ${twice.get} twice")
-    else if (missing.nonEmpty) Left(s"the file's header has no column ${missing.mkString(", ")}; it has: ${LineParser.short(tokens.mkString(", "))}")
+    else if (missing.nonEmpty)
+      Left(s"the file's header has no column ${missing.mkString(", ")}; it has: ${LineParser.short(tokens.mkString(", "))}")
     else
       Right(new Columns(tokens.toSeq.zipWithIndex.map { case (token, i) =>
         // A column nobody asked for gets a name no schema can hold, so that it never meets one of the schema's.

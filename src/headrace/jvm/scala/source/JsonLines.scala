@@ -18,7 +18,8 @@ private final class JsonLines(spec: LineSpec) extends LineParser(spec) {
   private val parser = of(spec.schema)
 
   /** A parser per field, made when a line fails: it finds the field at fault and its text. */
-  private lazy val fields = spec.schema.fields.map { field => (field, of(StructType(Array(field))), of(StructType(Array(StructField(field.name, StringType))))) }
+  private lazy val fields = spec.schema.fields.map { field => (field, of(alone(field)), of(alone(StructField(field.name, StringType)))) }
+  private def alone(field: StructField) = StructType(Array(field))
 
   private def of(schema: StructType) = new JacksonParser(schema, options, allowArrayAsStructs = false)
 
@@ -29,7 +30,8 @@ private final class JsonLines(spec: LineSpec) extends LineParser(spec) {
   }
   private val literal: Array[Byte] => UTF8String = UTF8String.fromBytes(_)
 
-  private def rows(parser: JacksonParser, line: Array[Byte]): Iterator[InternalRow] = parser.parse[Array[Byte]](line, open, literal).iterator
+  private def rows(parser: JacksonParser, line: Array[Byte]): Iterator[InternalRow] =
+    parser.parse[Array[Byte]](line, open, literal).iterator
 
   override protected def parse(line: Array[Byte], file: UTF8String, position: Long): Int =
     if (JsonLines.blank(line)) LineParser.Nothing
@@ -94,7 +96,9 @@ private object JsonLines {
 
   /** Jackson's message without its hints at Jackson's own settings. */
   def plain(message: String): String = {
-    val text = Seq("\n", ": was expecting", " (start marker", ", from `").foldLeft(message)((text, end) => if (text.contains(end)) text.take(text.indexOf(end)) else text)
+    val text = Seq("\n", ": was expecting", " (start marker", ", from `").foldLeft(message) { (text, end) =>
+      if (text.contains(end)) text.take(text.indexOf(end)) else text
+    }
     if (text.count(_ == '(') > text.count(_ == ')')) text + ")" else text
   }
 

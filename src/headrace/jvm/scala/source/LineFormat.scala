@@ -18,16 +18,18 @@ import org.apache.spark.sql.sources.Filter
 import org.apache.spark.sql.types.{BinaryType, DataType, LongType, StringType, StructType}
 import org.apache.spark.util.SerializableConfiguration
 
-/** Text files as lines: `value` (binary or string) and `_position`, the byte offset at which the line starts, counted in the uncompressed text.
+/** Text files as lines: `value` (binary or string) and `_position`, the byte offset at which the line starts, counted in the uncompressed
+  * text.
   *
-  * Lines end with LF, CRLF or CR, or with the option `lineSep`; the last one needs no end. A UTF-8 byte order mark at the start is not part of
-  * the first line. Uncompressed files are split; compressed ones are read whole, so that a position means the same in every run.
+  * Lines end with LF, CRLF or CR, or with the option `lineSep`; the last one needs no end. A UTF-8 byte order mark at the start is not
+  * part of the first line. Uncompressed files are split; compressed ones are read whole, so that a position means the same in every run.
   *
-  * With the option `header` each split begins with the file's first line (at position 0): names of columns are then known wherever a file was
-  * cut.
+  * With the option `header` each split begins with the file's first line (at position 0): names of columns are then known wherever a file
+  * was cut.
   */
 class LineFormat extends TextBasedFileFormat with Serializable {
-  override def inferSchema(session: SparkSession, options: Map[String, String], files: Seq[FileStatus]): Option[StructType] = Some(LineFormat.schema)
+  override def inferSchema(session: SparkSession, options: Map[String, String], files: Seq[FileStatus]): Option[StructType] =
+    Some(LineFormat.schema)
 
   override def isSplitable(session: SparkSession, options: Map[String, String], path: Path): Boolean =
     new CompressionCodecFactory(session.sparkContext.hadoopConfiguration).getCodec(path) == null
@@ -106,7 +108,8 @@ object LineFormat {
   }
 
   /** The lines that start in a range of a file. */
-  private final class Lines(uri: URI, start: Long, length: Long, conf: Configuration, separator: Option[Array[Byte]]) extends AutoCloseable {
+  private final class Lines(uri: URI, start: Long, length: Long, conf: Configuration, separator: Option[Array[Byte]])
+      extends AutoCloseable {
     private val reader = separator.map(new LineRecordReader(_)).getOrElse(new LineRecordReader)
     reader.initialize(
       new FileSplit(new Path(uri), start, length, Array.empty),

@@ -3,10 +3,12 @@ package headrace.source
 import java.nio.charset.{Charset, StandardCharsets}
 
 import org.apache.spark.sql.catalyst.InternalRow
-import org.apache.spark.sql.types.StructType
+import org.apache.spark.sql.types.{StructField, StructType}
 import org.apache.spark.unsafe.types.UTF8String
 
-/** How the lines of a source become rows: data only, as it travels to the tasks. `kind` is `json` or `csv`, the options are Spark's for it. */
+/** How the lines of a source become rows: data only, as it travels to the tasks. `kind` is `json` or `csv`, the options are Spark's for
+  * it.
+  */
 final case class LineSpec(kind: String, schema: StructType, options: Map[String, String], timeZone: String, caseSensitive: Boolean) {
 
   /** A parser for one task. */
@@ -20,7 +22,9 @@ final case class LineSpec(kind: String, schema: StructType, options: Map[String,
 /** Reads lines one by one: a row, nothing, or the reason why the line is not a row. Not thread-safe; one per task. */
 abstract class LineParser(spec: LineSpec) {
   private val charset: Charset =
-    spec.options.collectFirst { case (k, v) if k.equalsIgnoreCase("encoding") || k.equalsIgnoreCase("charset") => Charset.forName(v) }.getOrElse(StandardCharsets.UTF_8)
+    spec.options
+      .collectFirst { case (k, v) if k.equalsIgnoreCase("encoding") || k.equalsIgnoreCase("charset") => Charset.forName(v) }
+      .getOrElse(StandardCharsets.UTF_8)
   private val utf8 = charset == StandardCharsets.UTF_8
   private val required = spec.schema.fields.indices.filter(!spec.schema(_).nullable).toArray
   private var line: Array[Byte] = Array.emptyByteArray
@@ -61,12 +65,14 @@ abstract class LineParser(spec: LineSpec) {
 
   /** Names a field that could not be read. `shown` is its text in the line, or null where that is not known. */
   protected final def unreadable(field: String, shown: String, typed: String): Int =
-    malformed(if (shown == null) s"field $field: not a ${typed.toUpperCase}" else s"field $field: cannot read '${LineParser.short(shown)}' as ${typed.toUpperCase}")
+    malformed(if (shown == null) s"field $field: not a $typed" else s"field $field: cannot read '${LineParser.short(shown)}' as $typed")
+
+  protected final def missing(field: StructField): Int = malformed(s"field ${field.name}: no value, but the column is NOT NULL")
 
   private def checkNulls(): Int = {
     var i = 0
     while (i < required.length) {
-      if (parsed.isNullAt(required(i))) return malformed(s"field ${spec.schema(required(i)).name}: no value, but the column is NOT NULL")
+      if (parsed.isNullAt(required(i))) return missing(spec.schema(required(i)))
       i += 1
     }
     LineParser.Row

@@ -26,7 +26,11 @@ class Memory extends TableProvider {
 
 object Memory {
   def frame(session: SparkSession, board: String, source: String, ddl: String): DataFrame =
-    SourceFrame.named(session, source).format(classOf[Memory].getName).option("board", board).option("source", source).option("ddl", ddl).load()
+    SourceFrame
+      .named(session, source)
+      .format(classOf[Memory].getName)
+      .options(Map("board" -> board, "source" -> source, "ddl" -> ddl))
+      .load()
 }
 
 private final class MemoryStream(boardId: String, source: String, query: String) extends MicroBatchStream {
@@ -42,7 +46,9 @@ private final class MemoryStream(boardId: String, source: String, query: String)
   }
   override def deserializeOffset(json: String): Offset = EpochOffset(json.toLong)
 
-  /** Chunks in order, spread over as many partitions as there are cores; the same offsets always give the same partitions of the same chunks. */
+  /** Chunks in order, spread over as many partitions as there are cores; the same offsets always give the same partitions of the same
+    * chunks.
+    */
   override def planInputPartitions(start: Offset, end: Offset): Array[InputPartition] = {
     val chunks = board.chunks(source, start.asInstanceOf[EpochOffset].epoch, end.asInstanceOf[EpochOffset].epoch)
     if (chunks.isEmpty) Array.empty

@@ -8,8 +8,8 @@ private object SourceFrame {
 
   private val Evolution = "spark.sql.streaming.queryEvolution.enableSourceEvolution"
 
-  /** A reader that carries `name` where the session names its sources (Spark refuses names where it does not). Spark accepts letters, digits and
-    * underscores; another character becomes its code between underscores.
+  /** A reader that carries `name` where the session names its sources (Spark refuses names where it does not). Spark accepts letters,
+    * digits and underscores; another character becomes its code between underscores.
     */
   def named(session: SparkSession, name: String): DataStreamReader =
     if (session.conf.get(Evolution, "false").toBoolean) session.readStream.name(name.flatMap(plain)) else session.readStream
