@@ -5,7 +5,8 @@ queries/NAME   Spark's checkpoint of a query
 record/NAME.json   what the query's epochs counted
 dead_letters/NAME  rows that failed and that nobody reads, as JSON
 errors.log     the Java traces of failures
-sealed         the bounded input was read to its end and flushed
+sealing        the flush at the end of bounded input has begun, so the watermark may stand at the end of time
+sealed         that flush is done
 lock           who works here now
 """
 
@@ -142,6 +143,13 @@ class Checkpoint:
     @property
     def sealed(self) -> bool:
         return (self.folder / "sealed").exists()
+
+    @property
+    def sealing(self) -> bool:
+        return (self.folder / "sealing").exists()
+
+    def begin_seal(self) -> None:
+        (self.folder / "sealing").touch()
 
     def seal(self) -> None:
         (self.folder / "sealed").touch()

@@ -25,6 +25,9 @@ from headrace.spark.summary import InputCounts, SourceCounts, Summary, counts_of
 
 _PAUSE = 0.1
 
+# The entry of the control map that makes it tell all entries again.
+AGAIN = "#again"
+
 
 @dataclass
 class RunningQuery:
@@ -65,7 +68,10 @@ class RunningQuery:
         if len(self.timed) < 2:
             return
         known = self.totals.times()
-        self.publish({str(source.name): known[str(source.name)] for source in self.timed if str(source.name) in known})
+        times = {str(source.name): known[str(source.name)] for source in self.timed if str(source.name) in known}
+        if times:
+            # the query has logged these times and would see no news in them
+            self.publish({**times, AGAIN: time.time_ns() // 1000})
 
     def end_of_time(self) -> dict[str, int]:
         """The control times that end a bounded input: they bring every watermark of the query to the same place beyond the calendar.
@@ -118,7 +124,8 @@ class Run:
         self._checkpoint = checkpoint
         self._queries = queries
         self._bounded = bounded
-        self._flush = flush
+        # a flush that was cut short is finished, whatever was asked for
+        self._flush = flush or checkpoint.sealing
         self._closed = closed
         self._started = time.monotonic()
         self._seconds: float | None = None
@@ -229,6 +236,7 @@ class Run:
             query.handle.processAllAvailable()
             if self._flush and not self._ask.is_set() and query.handle.isActive() and query.query.clock == "event":
                 self.status = "flushing"
+                self._checkpoint.begin_seal()
                 query.publish(query.end_of_time())
                 query.handle.processAllAvailable()
         except Exception as problem:

@@ -56,9 +56,10 @@ def begin(
         stored = checkpoint.stored
         identity, names = _identify(job, stored, checkpoint)
         number = _partitions(stored, partitions)
-        if stored is not None and checkpoint.sealed:
+        if stored is not None and (checkpoint.sealed or checkpoint.sealing):
             _refuse_new_input(job, checkpoint, stored, names)
-            return Started(checkpoint, [], close, sealed=True)
+            if checkpoint.sealed:
+                return Started(checkpoint, [], close, sealed=True)
         if fresh:
             checkpoint.begin_clearing()
         checkpoint.empty()
