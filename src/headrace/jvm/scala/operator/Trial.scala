@@ -63,6 +63,35 @@ object Trial {
       else pack(parse.eval(InternalRow(UTF8String.fromString(JsonMethods.compact(value)))).asInstanceOf[InternalRow]).copy()
   }
 
+  /** Rows as a level hands them over: one input for all, whose bytes are gone when the next is asked for. */
+  private final class Reused(rows: Iterator[Input]) extends Iterator[Input] {
+    private val input = new Input
+    private var bytes = new Array[Byte](0)
+
+    override def hasNext: Boolean = {
+      val more = rows.hasNext
+      if (!more) spoil()
+      more
+    }
+
+    override def next(): Input = {
+      spoil()
+      val given = rows.next()
+      input.side = given.side
+      input.time = given.time
+      input.ord = given.ord.clone()
+      bytes = given.row.getBytes.clone()
+      input.row = new UnsafeRow(given.row.numFields)
+      input.row.pointTo(bytes, bytes.length)
+      input
+    }
+
+    private def spoil(): Unit = {
+      java.util.Arrays.fill(bytes, '?'.toByte)
+      if (input.ord != null) java.util.Arrays.fill(input.ord, '?'.toByte)
+    }
+  }
+
   /** The state of one key. */
   private final class Held extends State {
     val parts = new Array[Array[Byte]](State.Parts)
@@ -129,7 +158,7 @@ private final class Trial(program: Program, spec: ProgramOperator) {
 
   private def handle(key: UnsafeRow, rows: Iterator[Input], out: Gathered): Unit = {
     val state = held.getOrElseUpdate(key, new Held)
-    operator.start(key, rows, state, out)
+    operator.start(key, new Reused(rows), state, out)
     while (operator.step()) {}
     if (state.isEmpty) held.remove(key)
   }
