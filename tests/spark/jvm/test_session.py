@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import textwrap
@@ -11,6 +12,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from headrace.jvm import compile as kernel
+from headrace.jvm import java
 from headrace.jvm import session as module
 from headrace.jvm.session import session
 from tests.unit.errors import check_error
@@ -121,10 +123,12 @@ def test_a_session_of_another_version() -> None:
 
 def run(script: str) -> subprocess.CompletedProcess[str]:
     kernel.kernel_jar()  # building it says so on the terminal
+    home = java.find().home  # plain PySpark finds no Java by itself where that comes from a package
     return subprocess.run(
         [sys.executable, "-W", "ignore", "-c", textwrap.dedent(script)],
         capture_output=True,
         encoding="utf-8",
+        env={**os.environ, **({"JAVA_HOME": str(home)} if home else {})},
         timeout=240,
         check=False,
     )

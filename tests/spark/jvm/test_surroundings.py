@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from headrace.jvm import java
 from headrace.jvm.compile import kernel_jar
 
 JOB = """
@@ -40,6 +41,8 @@ def run(
     if prefix and subprocess.run([*prefix, "true"], capture_output=True, check=False).returncode != 0:
         raise AssertionError(f"this machine does not allow `{' '.join(prefix[:3])}`: run as root, or allow user namespaces")
     inherited = {name: value for name, value in os.environ.items() if name not in drop}
+    if script == PLAIN and (home := java.find().home) is not None:
+        inherited["JAVA_HOME"] = str(home)  # what is missing here is to be one thing only
     return subprocess.run(
         [*prefix, sys.executable, "-W", "ignore", "-c", script, str(folder)],
         capture_output=True,
