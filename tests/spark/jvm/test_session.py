@@ -14,6 +14,7 @@ import pytest
 from headrace.jvm import compile as kernel
 from headrace.jvm import java
 from headrace.jvm import session as module
+from headrace.jvm.locale import utf8_environment
 from headrace.jvm.session import session
 from tests.unit.errors import check_error
 
@@ -128,7 +129,7 @@ def run(script: str) -> subprocess.CompletedProcess[str]:
         [sys.executable, "-W", "ignore", "-c", textwrap.dedent(script)],
         capture_output=True,
         encoding="utf-8",
-        env={**os.environ, **({"JAVA_HOME": str(home)} if home else {})},
+        env={**os.environ, **utf8_environment(), **({"JAVA_HOME": str(home)} if home else {})},
         timeout=240,
         check=False,
     )
