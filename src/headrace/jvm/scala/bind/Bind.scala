@@ -69,7 +69,8 @@ object Bind {
       case e: org.apache.spark.SparkThrowable =>
         val parameters = e.getMessageParameters
         val names = parameters.keySet.toArray(Array.empty[String])
-        Left(Refusal(Option(e.getCondition).getOrElse("INVALID_EXPRESSION"), e.asInstanceOf[Throwable].getMessage, names.toSeq.map(n => n -> parameters.get(n)): _*))
+        val message = e.asInstanceOf[Throwable].getMessage
+        Left(Refusal(Option(e.getCondition).getOrElse("INVALID_EXPRESSION"), message, names.toSeq.map(n => n -> parameters.get(n)): _*))
       case NonFatal(e) => Left(Refusal("INVALID_EXPRESSION", Option(e.getMessage).getOrElse(e.toString)))
     }
 }
@@ -106,7 +107,8 @@ private final class Scope(session: SparkSession, schema: StructType) {
         val inputs = made.children.zipWithIndex.map { case (e, i) => Alias(e, s"__headrace_$i")() }
         val bound = if (inputs.isEmpty) made else made.withNewChildren(finish(Project(inputs, child))).asInstanceOf[Generator]
         Bind.Unnested(bound, outer || g.outer, StructType(output.map(a => StructField(a.name, Bind.loosen(a.dataType)))))
-      case _: Project => throw Refusal("NOT_A_GENERATOR", s"$text does not give rows; a generator such as explode(…) does", "expression" -> text)
+      case _: Project =>
+        throw Refusal("NOT_A_GENERATOR", s"$text does not give rows; a generator such as explode(…) does", "expression" -> text)
       case other => throw Scope.refused(other)
     }
   }
@@ -114,7 +116,8 @@ private final class Scope(session: SparkSession, schema: StructType) {
   private def analyse(plan: LogicalPlan): LogicalPlan = {
     val analysed = state.analyzer.executeAndCheck(plan, new QueryPlanningTracker)
     analysed.foreach(_.expressions.foreach(_.foreach {
-      case e: PythonFuncExpression => throw Refusal("PYTHON_FUNCTION", s"the Python function ${e.name} in a row expression", "function" -> e.name)
+      case e: PythonFuncExpression =>
+        throw Refusal("PYTHON_FUNCTION", s"the Python function ${e.name} in a row expression", "function" -> e.name)
       case e @ (_: InputFileName | _: InputFileBlockStart | _: InputFileBlockLength) =>
         throw Refusal("INPUT_FILE", s"${e.prettyName}() is not known here; a source gives the column _file", "function" -> e.prettyName)
       case _ =>
@@ -141,7 +144,8 @@ private final class Scope(session: SparkSession, schema: StructType) {
     finished.map { e =>
       val bound = BindReferences.bindReference[Expression](e, AttributeSeq(attributes))
       bound.foreach {
-        case u: Unevaluable => throw Refusal("NOT_A_ROW_EXPRESSION", s"${u.prettyName} cannot be evaluated row by row", "function" -> u.prettyName)
+        case u: Unevaluable =>
+          throw Refusal("NOT_A_ROW_EXPRESSION", s"${u.prettyName} cannot be evaluated row by row", "function" -> u.prettyName)
         case _ =>
       }
       bound

@@ -39,7 +39,7 @@ final class Finish(names: ReplaceCurrentLike, fold: Boolean) extends RuleExecuto
   }
 }
 
-/** Puts common expressions (`BETWEEN`, `NULLIF`, …) back where they are used: Spark would add a projection below, and here there is none. */
+/** Puts common expressions (`BETWEEN`, `NULLIF`, …) back where they are used: Spark would add a projection below, here there is none. */
 private object InlineWith extends Rule[LogicalPlan] {
   override def apply(plan: LogicalPlan): LogicalPlan = plan.mapExpressions(_.transformUp { case w: With => inline(w) })
 
@@ -60,7 +60,8 @@ private object ReadClock extends Rule[LogicalPlan] {
     case d: CurrentDate => Cast(Clock(), DateType, d.timeZoneId.orElse(zone))
     case t: LocalTimestamp => Cast(Clock(), TimestampNTZType, t.timeZoneId.orElse(zone))
     case CurrentTimeZone() => Literal.create(conf.sessionLocalTimeZone, StringType)
-    case t: CurrentTime => throw Refusal("CURRENT_TIME", s"${t.sql} is not supported in a row expression; use current_timestamp()", "expression" -> t.sql)
+    case t: CurrentTime =>
+      throw Refusal("CURRENT_TIME", s"${t.sql} is not supported in a row expression; use current_timestamp()", "expression" -> t.sql)
   })
 
   private def zone: Option[String] = Some(conf.sessionLocalTimeZone)

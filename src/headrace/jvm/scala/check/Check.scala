@@ -35,7 +35,8 @@ object Check {
         }
       } catch {
         case NonFatal(e) =>
-          JObject("schemas" -> JObject(), "keys" -> JObject(), "warnings" -> JArray(Nil), "errors" -> JArray(List(Fault("", "", "", "", Fault.of(e)).json)))
+          val fault = Fault("", "", "", "", Fault.of(e)).json
+          JObject("schemas" -> JObject(), "keys" -> JObject(), "warnings" -> JArray(Nil), "errors" -> JArray(List(fault)))
       }
     JsonMethods.compact(answer)
   }
@@ -68,7 +69,8 @@ private final class Check(val session: SparkSession) {
   private val warnings = mutable.ArrayBuffer.empty[Fault]
 
   def answer: JValue = {
-    def ddl(all: Iterable[(String, StructType)]) = JObject(all.map { case (name, schema) => name -> (JString(schema.toDDL): JValue) }.toList)
+    def ddl(all: Iterable[(String, StructType)]) =
+      JObject(all.map { case (name, schema) => name -> (JString(schema.toDDL): JValue) }.toList)
     JObject(
       "schemas" -> ddl(schemas),
       "keys" -> ddl(keys),
@@ -100,7 +102,7 @@ private final class Check(val session: SparkSession) {
     Bind.outcomes(session, scope, texts.map(_.sql)).zip(texts).map {
       case (Right(e), t) =>
         if (!e.deterministic)
-          warnings += Fault(node, t.site, t.at, t.sql, Fault.What("NON_DETERMINISTIC", "the text gives another result when it is evaluated again"))
+          warnings += Fault(node, t.site, t.at, t.sql, Fault.notRepeatable)
         Some(e)
       case (Left(e), t) =>
         fault(node, t.site, t.at, t.sql, Fault.of(e))
@@ -178,7 +180,9 @@ private final class Check(val session: SparkSession) {
         name -> Program.Text(sql, s"$at/project/$n", site)
       }
       distinct(node, site, at, items.map(_._1))
-      StructType(items.map(_._1).zip(bind(node, from, items.map(_._2))).collect { case (name, Some(e)) => StructField(name, Bind.loosen(e.dataType)) })
+      StructType(items.map(_._1).zip(bind(node, from, items.map(_._2))).collect { case (name, Some(e)) =>
+        StructField(name, Bind.loosen(e.dataType))
+      })
     } else {
       val sql = text(step \ "generate").getOrElse("")
       try {
@@ -195,7 +199,7 @@ private final class Check(val session: SparkSession) {
 
   def condition(node: String, text: Program.Text, e: Expression): Unit =
     if (e.dataType != BooleanType && e.dataType != NullType)
-      fault(node, text.site, text.at, text.sql, Fault.What("NOT_BOOLEAN", s"a condition is true or false, this is ${e.dataType.sql}", "type" -> e.dataType.sql))
+      fault(node, text.site, text.at, text.sql, Fault.notBoolean(e.dataType))
 
   private def operator(id: String, nodeSite: String, document: JValue): Unit = {
     val site = text(document \ "site").getOrElse(nodeSite)
@@ -220,14 +224,14 @@ private final class Check(val session: SparkSession) {
       items.zip(bind(id, schema, items.map(_._2))).collect { case ((name, t), Some(e)) =>
         val dataType = Bind.loosen(e.dataType)
         if (!RowOrdering.isOrderable(dataType))
-          fault(id, t.site, t.at, t.sql, Fault.What("KEY_TYPE", s"a key cannot be of type ${dataType.sql}", "column" -> name, "type" -> dataType.sql))
+          fault(id, t.site, t.at, t.sql, Fault.keyType(name, dataType))
         StructField(name, dataType)
       }
     }
     if (faults.size > before || found.isEmpty) return if (faults.size > before) None else Some(new StructType())
     found.zipWithIndex.foreach { case (columns, n) =>
       if (columns.size != found.head.size)
-        fault(id, site, s"inputs/$n/key", "", Fault.What("KEYS_DIFFER", s"one input has ${found.head.size} key columns, another ${columns.size}"))
+        fault(id, site, s"inputs/$n/key", "", Fault.keyCounts(found.head.size, columns.size))
     }
     if (faults.size > before) return None
     val widened = found.head.indices.map { k =>
@@ -235,7 +239,7 @@ private final class Check(val session: SparkSession) {
       val all = found.map(_(k).dataType)
       val wide = all.tail.foldLeft(Option(all.head))((w, t) => w.flatMap(widest(_, t)))
       if (wide.isEmpty)
-        fault(id, site, s"inputs/0/key/$k", "", Fault.What("KEYS_DIFFER", s"key column ${first.name} is ${all.map(_.sql).mkString(" and ")}", "column" -> first.name, "types" -> all.map(_.sql).mkString(", ")))
+        fault(id, site, s"inputs/0/key/$k", "", Fault.keyTypes(first.name, all))
       StructField(first.name, wide.getOrElse(first.dataType))
     }
     if (faults.size > before) None else Some(StructType(widened))

@@ -28,7 +28,35 @@ private[check] object Fault {
   }
 
   def missing(kind: String, column: String, schema: StructType): What =
-    What(s"${kind}_MISSING", s"there is no column $column; there are ${schema.fieldNames.mkString(", ")}", "column" -> column, "columns" -> schema.fieldNames.mkString(", "))
+    What(
+      s"${kind}_MISSING",
+      s"there is no column $column; there are ${schema.fieldNames.mkString(", ")}",
+      "column" -> column,
+      "columns" -> schema.fieldNames.mkString(", "))
+
+  val notRepeatable: What = What("NON_DETERMINISTIC", "the text gives another result when it is evaluated again")
+
+  def notBoolean(dataType: DataType): What =
+    What("NOT_BOOLEAN", s"a condition is true or false, this is ${dataType.sql}", "type" -> dataType.sql)
+
+  def keyType(column: String, dataType: DataType): What =
+    What("KEY_TYPE", s"a key cannot be of type ${dataType.sql}", "column" -> column, "type" -> dataType.sql)
+
+  def keyCounts(one: Int, another: Int): What =
+    What("KEYS_DIFFER", s"one input has $one key columns, another $another")
+
+  def keyTypes(column: String, types: Seq[DataType]): What = {
+    val names = types.map(_.sql)
+    What("KEYS_DIFFER", s"key column $column is ${names.mkString(" and ")}", "column" -> column, "types" -> names.mkString(", "))
+  }
+
+  def cellType(cell: String, holds: DataType, found: DataType): What =
+    What(
+      "CELL_TYPE",
+      s"$cell holds ${holds.sql}, this is ${found.sql}",
+      "cell" -> cell,
+      "type" -> holds.sql,
+      "found" -> found.sql)
 
   def notTime(column: String, dataType: DataType): What =
     What("NOT_A_TIMESTAMP", s"$column is ${dataType.sql}, not a timestamp", "column" -> column, "type" -> dataType.sql)

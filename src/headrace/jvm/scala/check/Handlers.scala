@@ -49,8 +49,7 @@ private final class Handlers(check: Check, id: String, site: String, key: Struct
     val cell = program.cell(s.cell)
     val found = Bind.loosen(e.dataType)
     if (found != NullType && !Cast.canANSIStoreAssign(found, cell.dataType))
-      check.fault(id, value.site, value.at, value.sql, Fault.What("CELL_TYPE", s"${cell.name} holds ${cell.dataType.sql}, this is ${found.sql}",
-        "cell" -> cell.name, "type" -> cell.dataType.sql, "found" -> found.sql))
+      check.fault(id, value.site, value.at, value.sql, Fault.cellType(cell.name, cell.dataType, found))
   }
 
   private def emit(s: Program.Emit, bound: Map[String, Expression]): Unit = {
@@ -81,7 +80,8 @@ private final class Handlers(check: Check, id: String, site: String, key: Struct
     for (column <- output.time; schema <- rows.get(output.name))
       schema.fields.find(f => check.same(f.name, column)) match {
         case None => check.fault(id, site, s"outputs/${output.name}/time", column, Fault.missing("TIME_COLUMN", column, schema))
-        case Some(f) if !Check.isTime(f.dataType) => check.fault(id, site, s"outputs/${output.name}/time", column, Fault.notTime(column, f.dataType))
+        case Some(f) if !Check.isTime(f.dataType) =>
+          check.fault(id, site, s"outputs/${output.name}/time", column, Fault.notTime(column, f.dataType))
         case _ =>
       }
 }

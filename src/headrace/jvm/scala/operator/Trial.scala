@@ -20,12 +20,13 @@ import org.json4s.jackson.JsonMethods
 
 /** One operator over state in memory, epoch by epoch: how operators are tried without a streaming query.
   *
-  * Request: `{"settings": {}, "operator": {…}, "state": [] (of an earlier answer), "epochs": [{"watermark": micros, "now": micros, "flushing": bool,
-  * "last_event": micros, "rows": [{"input": "event", "key": {…}, "time": micros, "row": {…}}]}]}`. Answer: `{"epochs": [{"rows": [[output, row,
-  * time]], "counts": [[input, metric, n]]}], "state": [{"key": {…}, "parts": [base64 or null], "alarm": micros or null}]}`.
+  * Request: `{"settings": {}, "operator": {…}, "state": [] (of an earlier answer), "epochs": [{"watermark": micros, "now": micros,
+  * "flushing": bool, "last_event": micros, "rows": [{"input": "event", "key": {…}, "time": micros, "row": {…}}]}]}`. Answer:
+  * `{"epochs": [{"rows": [[output, row, time]], "counts": [[input, metric, n]]}], "state": [{"key": {…}, "parts": [base64 or null],
+  * "alarm": micros or null}]}`.
   *
-  * Rows of a key come in the order of their `ord` (order "time"), or as given. A key is woken as Spark does it: when its alarm, rounded up to a
-  * millisecond, has been reached, after the keys with rows.
+  * Rows of a key come in the order of their `ord` (order "time"), or as given. A key is woken as Spark does it: when its alarm, rounded up
+  * to a millisecond, has been reached, after the keys with rows.
   */
 object Trial {
   def run(session: SparkSession, request: String): String = {
@@ -56,7 +57,8 @@ object Trial {
 
   /** Rows of a schema from JSON. */
   private final class FromJson(schema: StructType) {
-    private val parse = JsonToStructs(schema, Map("mode" -> "FAILFAST"), BoundReference(0, StringType, nullable = true), Some(SQLConf.get.sessionLocalTimeZone))
+    private val text = BoundReference(0, StringType, nullable = true)
+    private val parse = JsonToStructs(schema, Map("mode" -> "FAILFAST"), text, Some(SQLConf.get.sessionLocalTimeZone))
     private val pack = UnsafeProjection.create(schema)
     def apply(value: JValue): UnsafeRow =
       if (schema.isEmpty) pack(InternalRow.empty).copy()
@@ -150,9 +152,8 @@ private final class Trial(program: Program, spec: ProgramOperator) {
       handle(key, sorted.iterator, out)
     }
     val time = if (program.clock == "processing") epoch.now else epoch.watermark
-    held.toSeq.filter { case (_, s) => s.alarm != State.Never && -Math.floorDiv(-s.alarm, 1000L) <= time / 1000 && time > 0 }.foreach { case (key, s) =>
-      handle(key, Iterator.empty, out)
-    }
+    def rings(s: Held) = time > 0 && s.alarm != State.Never && -Math.floorDiv(-s.alarm, 1000L) <= time / 1000
+    held.toSeq.collect { case (key, s) if rings(s) => key }.foreach(handle(_, Iterator.empty, out))
     out.answer
   }
 
@@ -191,8 +192,11 @@ private final class Trial(program: Program, spec: ProgramOperator) {
       val place = (program.inputs.find(_.side == side).get.name, Counts.names(metric))
       counts(place) = counts.getOrElse(place, 0L) + n
     }
-    def answer: JValue = JObject(
-      "rows" -> JArray(rows.toList),
-      "counts" -> JArray(counts.toList.sortBy(_._1).collect { case ((input, metric), n) if n != 0 => JArray(List(JString(input), JString(metric), JInt(n))) }))
+    def answer: JValue = {
+      val told = counts.toList.sortBy(_._1).collect { case ((input, metric), n) if n != 0 =>
+        JArray(List(JString(input), JString(metric), JInt(n)))
+      }
+      JObject("rows" -> JArray(rows.toList), "counts" -> JArray(told))
+    }
   }
 }

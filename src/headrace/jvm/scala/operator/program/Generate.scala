@@ -9,8 +9,8 @@ import org.apache.spark.sql.types._
 
 /** A program's Java class (`Machine`): source text and the objects it refers to. Made on the driver, compiled where it runs.
   *
-  * Cells and locals are fields, statements are Java, expressions are Catalyst's own generated code over them. Whatever grows beyond a method
-  * that the JIT compiles is moved into methods of its own, which need no arguments since all places are fields.
+  * Cells and locals are fields, statements are Java, expressions are Catalyst's own generated code over them. Whatever grows beyond a
+  * method that the JIT compiles is moved into methods of its own, which need no arguments since all places are fields.
   */
 final class Generate(program: Program, expressions: Map[Program.Text, Expression]) {
   private val ctx = new CodegenContext
@@ -92,7 +92,7 @@ final class Generate(program: Program, expressions: Map[Program.Text, Expression
             case ${Slot.Row}: return e;
             case ${Slot.Key}: return key;
             case ${Slot.At}: return Long.valueOf(at);
-            ${places.zipWithIndex.map { case (f, i) => s"case ${Slot.Locals + i}: return ${f.missing} ? null : ${f.boxed};" }.mkString("\n")}
+            ${places.zipWithIndex.map { case (f, i) => s"case ${Slot.Locals + i}: return ${f.boxed};" }.mkString("\n")}
             default: throw new IllegalArgumentException("no place " + ordinal);
           }
         }
@@ -243,7 +243,8 @@ final class Generate(program: Program, expressions: Map[Program.Text, Expression
       val number = program.outputs.indexWhere(_.name == e.output)
       if (number < 0) throw Program.broken(program.name, s"no output ${e.output}")
       val schema = program.outputs(number).schema
-      if (schema.fieldNames.toSeq != e.row.map(_._1)) throw Program.broken(program.name, s"output ${e.output} has ${schema.fieldNames.mkString(", ")}")
+      if (schema.fieldNames.toSeq != e.row.map(_._1))
+        throw Program.broken(program.name, s"output ${e.output} has ${schema.fieldNames.mkString(", ")}")
       val values = e.row.zip(schema.fields).map { case ((_, t), f) => Generate.widened(expression(t), f.dataType) }
       val row = GenerateUnsafeProjection.createCode(ctx, values)
       val code = s"${place(e.site)}${row.code}\nsend($number, ${row.value});\n"
@@ -291,7 +292,10 @@ object Generate {
     val javaType: String = CodeGenerator.javaType(dataType)
     val default: String = CodeGenerator.defaultValue(dataType)
     def declaration: String = s"private $javaType $name = $default; private boolean $missing = true;"
-    def boxed: String = if (CodeGenerator.isPrimitiveType(javaType)) s"${CodeGenerator.boxedType(javaType)}.valueOf($name)" else s"(Object) $name"
+    def boxed: String = {
+      val value = if (CodeGenerator.isPrimitiveType(javaType)) s"${CodeGenerator.boxedType(javaType)}.valueOf($name)" else name
+      s"$missing ? null : (Object) $value"
+    }
   }
 
   private def zone = Some(SQLConf.get.sessionLocalTimeZone)
@@ -304,7 +308,7 @@ object Generate {
 
   private def same(e: Expression, target: DataType): Boolean = headrace.bind.Bind.loosen(e.dataType) == target
 
-  /** Java for a value that outlives the row: what may point into a buffer is copied. A local is a cell's own value, a literal never changes. */
+  /** Java for a value that outlives the row: what may point into a buffer is copied. Locals are cells' values, literals constants. */
   def owned(e: Expression, value: String): String = {
     val kept = e match {
       case _: Literal => true

@@ -6,10 +6,10 @@ import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.types.DataType
 import org.apache.spark.unsafe.Platform
 
-/** The bytes of a program's cells: int layout number, int count of chained timers, their cell ids (filled up to 8 bytes), the cells as a row.
+/** The bytes of a program's cells: int layout number, int count of chained timers, their cell ids (filled up to 8 bytes), the cells as row.
   *
-  * A value of an older layout is read through a projection: cells are found by id, so a renamed one stays, an added one is null, a removed one
-  * goes, and a widened one is cast. It is written in the present layout when the key changes next.
+  * A value of an older layout is read through a projection: cells are found by id, so a renamed one stays, an added one is null, a removed
+  * one goes, and a widened one is cast. It is written back in the present layout when its key is next worked on.
   */
 final case class Layouts(node: String, number: Int, fields: Int, timerIds: Array[Int], older: Map[Int, (Int, Seq[Expression])]) {
   @transient private lazy val row = new UnsafeRow(fields)
@@ -65,6 +65,8 @@ final case class Layouts(node: String, number: Int, fields: Int, timerIds: Array
     }
   }
 
+  private def known: String = (older.keySet + number).toSeq.sorted.mkString(", ")
+
   private def project(found: Int, bytes: Array[Byte], start: Int): UnsafeRow = {
     val (old, projection) = readers.getOrElseUpdate(
       found, {
@@ -72,7 +74,7 @@ final case class Layouts(node: String, number: Int, fields: Int, timerIds: Array
           found,
           throw new HeadraceKernelException(
             "STATE_LAYOUT",
-            s"the state of $node was written in layout $found; this version of the job knows ${(older.keySet + number).toSeq.sorted.mkString(", ")}",
+            s"the state of $node was written in layout $found; this version of the job knows $known",
             node))
         (new UnsafeRow(width), UnsafeProjection.create(expressions))
       }

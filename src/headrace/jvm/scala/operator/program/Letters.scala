@@ -13,7 +13,8 @@ private final class Letters(spec: ProgramOperator) {
   private val values = new GenericInternalRow(Wire.deadSchema.length)
   private lazy val encode = UnsafeProjection.create(Wire.deadSchema)
   private lazy val rows = spec.inputs.map(i => i.side -> new RowJson(i.schema)).toMap
-  private lazy val timers = new RowJson(StructType(Seq(StructField("timer", StringType), StructField("at", TimestampType), StructField("key", spec.key))))
+  private lazy val timers =
+    new RowJson(StructType(Seq(StructField("timer", StringType), StructField("at", TimestampType), StructField("key", spec.key))))
 
   def row(e: Throwable, side: Byte, row: UnsafeRow, time: Long, machine: Machine, out: Out): Unit =
     if (output >= 0) put(e, rows(side)(row), time, machine, out)

@@ -11,8 +11,8 @@ import org.apache.spark.sql.catalyst.expressions.codegen.{CodeAndComment, CodeGe
 import org.apache.spark.sql.types.StructType
 import org.json4s.jackson.JsonMethods
 
-/** A state program bound and turned into Java: what travels to the executors. One copy of it makes one instance: expressions without generated
-  * code keep their working values in themselves.
+/** A state program bound and turned into Java: what travels to the executors. One copy of it makes one instance: expressions without
+  * generated code keep their working values in themselves.
   */
 final case class ProgramOperator(
     name: String,
@@ -68,7 +68,7 @@ object ProgramOperator {
     )
   }
 
-  /** Compiled classes of this JVM by their source. Spark's own cache holds a hundred classes for all queries; losing one there costs each epoch. */
+  /** Compiled classes of this JVM by their source. Spark's own cache holds a hundred for all queries; one lost there costs each epoch. */
   private val compiled = new ConcurrentHashMap[String, SoftReference[GeneratedClass]]
 
   private def machine(source: Generate.Source): Machine = {

@@ -8,9 +8,9 @@ import org.apache.spark.sql.catalyst.expressions.UnsafeRow
 
 /** A program at work: one key after another, in the order of DESIGN 7 and 9.
   *
-  * `order = "time"`: first the late rows; then all that is due (held rows, rows of unjudged inputs, timers) in the order of time, rows before
-  * timers, including what is added on the way; what is not due yet is held in the queue. `order = "arrival"`: rows as they come, then the
-  * timers that are due.
+  * `order = "time"`: first the late rows; then all that is due (held rows, rows of unjudged inputs, timers) in the order of time, rows
+  * before timers, including what is added on the way; what is not due yet is held in the queue. `order = "arrival"`: rows as they
+  * come, then the timers that are due.
   */
 final class ProgramRun(spec: ProgramOperator, machine: Machine) extends Operator {
   private val sides = Array.fill[ProgramOperator.Side](spec.inputs.map(_.side).max + 1)(null)
@@ -159,7 +159,10 @@ final class ProgramRun(spec: ProgramOperator, machine: Machine) extends Operator
     } else {
       standstill += 1
       if (standstill > ProgramRun.Standstill)
-        throw new HeadraceKernelException("TIMER_LOOP", s"timers of ${spec.name} have set each other ${ProgramRun.Standstill} times without time going on", spec.name)
+        throw new HeadraceKernelException(
+          "TIMER_LOOP",
+          s"timers of ${spec.name} have set each other ${ProgramRun.Standstill} times without time going on",
+          spec.name)
     }
     machine.clear(timer)
     val handler = timerHandlers(timer)

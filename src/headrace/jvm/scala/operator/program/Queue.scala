@@ -7,8 +7,8 @@ import org.apache.spark.unsafe.Platform
 
 /** Rows packed one after another in the order of their `ord` bytes: int length of ord, int length of row, ord filled up to 8 bytes, row.
   *
-  * Reading decodes one row at a time, in place. Time and side are not stored apart: `ord` begins with them (8 bytes big endian with the sign
-  * turned, then one byte likewise).
+  * Reading decodes one row at a time, in place. Time and side are not stored apart: `ord` begins with them (8 bytes big endian with the
+  * sign turned, then one byte likewise).
   */
 final class Queue {
   private var bytes: Array[Byte] = Queue.Empty
@@ -65,7 +65,12 @@ final class Queue {
 object Queue {
   private val Empty = new Array[Byte](0)
 
-  def time(ord: Array[Byte], at: Int): Long = java.lang.Long.reverseBytes(Platform.getLong(ord, Platform.BYTE_ARRAY_OFFSET + at)) ^ Long.MinValue
+  def time(ord: Array[Byte], at: Int): Long = {
+    val bytes = Platform.getLong(ord, Platform.BYTE_ARRAY_OFFSET + at)
+    (if (bigEndian) bytes else java.lang.Long.reverseBytes(bytes)) ^ Long.MinValue
+  }
+
+  private val bigEndian = java.nio.ByteOrder.nativeOrder == java.nio.ByteOrder.BIG_ENDIAN
 
   private def filled(n: Int): Int = (n + 7) & ~7
 
