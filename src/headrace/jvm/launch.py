@@ -70,6 +70,8 @@ def environment(java: Java, master: str) -> Iterator[None]:
     # Workers must find what this interpreter finds.
     wanted["PYSPARK_PYTHON"] = os.environ.get("PYSPARK_PYTHON") or sys.executable
     wanted["SPARK_HOME"] = str(spark_home())
+    # Spark's launcher is a JVM of its own that only puts a command line together.
+    wanted["SPARK_LAUNCHER_OPTS"] = f"-XX:TieredStopAtLevel=1 -XX:+UseSerialGC {os.environ.get('SPARK_LAUNCHER_OPTS', '')}".strip()
     if is_local(master):
         wanted["SPARK_LOCAL_IP"] = os.environ.get("SPARK_LOCAL_IP") or "127.0.0.1"
         wanted["SPARK_LOCAL_HOSTNAME"] = os.environ.get("SPARK_LOCAL_HOSTNAME") or "localhost"
