@@ -34,11 +34,12 @@ def words() -> dict[str, list[str]]:
 
 
 def run(asked: argparse.Namespace) -> int:
-    print({"bash": _bash, "zsh": _zsh, "fish": _fish}[asked.shell]())
+    print({"bash": bash, "zsh": _zsh, "fish": _fish}[asked.shell]())
     return 0
 
 
-def _bash() -> str:
+def bash() -> str:
+    """The script for bash."""
     found = words()
     cases = "\n".join(f"    {name}) words='{' '.join(options)}' ;;" for name, options in found.items() if name)
     first = " ".join([*(name for name in found if name), *found[""]])
@@ -56,7 +57,7 @@ complete -o default -F _headrace headrace"""
 
 
 def _zsh() -> str:
-    return "autoload -U +X compinit && compinit -C\nautoload -U +X bashcompinit && bashcompinit\n" + _bash()
+    return "autoload -U +X compinit && compinit -C\nautoload -U +X bashcompinit && bashcompinit\n" + bash()
 
 
 def _fish() -> str:

@@ -18,6 +18,14 @@ _KNOWN: Mapping[str, tuple[str, str | None]] = {
     "MALFORMED_ROW": ("MALFORMED_ROW", 'mend the input, or let such rows go to the dead letters: malformed="dead_letter".'),
     "DEAD_LETTER_FAILED": ("DEAD_LETTER_FAILED", "steps behind a dead_letter output must not fail: use try_cast and the like there."),
     "MEMORY_SOURCE_LOST": ("ROWS_GONE", "rows in memory end with their process: start over with fresh=True, or put them into files."),
+    "KEY_COLLATION": ("WRONG_TYPE", "key by something that is compared byte by byte: lower(name), or the column collated as UTF8_BINARY."),
+    "ORDER_TYPE": ("WRONG_TYPE", 'leave the column out or make it a string: select("...", d="to_json(column)").'),
+    "SINK_COMMIT": ("SINK_FAILED", "the next start writes the epoch again."),
+    "SINK_SCHEMA": ("WRONG_TYPE", 'give the column a type that the format has: with_columns(d="to_json(column)").'),
+    "SINK_WRITE": ("SINK_FAILED", "the next start writes the epoch again."),
+    "SOURCE_SCHEMA": ("WRONG_TYPE", "give the schema that the files have; a cast behind the source changes a type."),
+    "STATE_LAYOUT": ("STATE_MISMATCH", "start the newer version of the job, or start over with fresh=True."),
+    "TIMER_LOOP": ("TIMER_LOOP", "a timer that sets a timer sets it later than its own time: self.again.set(at + hr.seconds(1))."),
     "STATE_OF_ANOTHER_LEVEL": ("STATE_MISMATCH", "restore the checkpoint from a copy, or start over with fresh=True."),
 }
 _FULL = re.compile(r"No space left on device|File too large|Disk quota exceeded|Not enough space")

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from headrace.errors import HeadraceError
+from headrace.jvm.session import log_file
 from headrace.ops import Source
 from headrace.spark.checkpoint import Checkpoint
 from headrace.spark.document import DEAD_LETTERS
@@ -319,8 +320,16 @@ class Run:
 
 
 def _internal(problem: Exception) -> HeadraceError:
+    """What ended the run outside of its queries: the JVM's end, or a fault of ours."""
     if isinstance(problem, HeadraceError):
         return problem
+    if type(problem).__name__.startswith("Py4J") or isinstance(problem, ConnectionError | EOFError):
+        log = log_file()
+        return HeadraceError(
+            "RUN_FAILED",
+            "Spark's JVM has ended",
+            hint="the next start goes on from the last epoch." + (f" The JVM's log is in {log}" if log else ""),
+        )
     return HeadraceError(
         "INTERNAL", f"{type(problem).__name__}: {problem}", hint="this is a fault of headrace; please report it.", cause=problem
     )

@@ -1,0 +1,141 @@
+"""Another version of a job on the checkpoint of the last one: kept right or refused, never wrong."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import headrace as hr
+from headrace.errors import HeadraceError
+from tests.spark.engine.jobs import charges, lines, minute, put
+
+pytestmark = pytest.mark.usefixtures("spark")
+
+
+def files(folder: Path) -> dict[str, bytes]:
+    """Everything in a folder but the lock, to see that nothing was touched."""
+    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file() and path.name != "lock"}
+
+
+class Sums(hr.Program):
+    """A running count and sum per card."""
+
+    n = hr.Value("int")
+    spare = hr.Value("string")
+
+    def on_event(self, e: Any) -> None:
+        self.n.set(hr.f.coalesce(self.n.get(), 0) + 1)
+        self.spare.set("x")
+        hr.emit(card=self.key.card, n=self.n.get())
+
+
+class SumsLater(hr.Program):
+    """The same, a version later: `n` is wider and has another name, `spare` is gone, `total` is new."""
+
+    total = hr.Value("decimal(20,2)")
+    count = hr.Value("bigint", was="n")
+
+    def on_event(self, e: Any) -> None:
+        self.count.set(hr.f.coalesce(self.count.get(), 0) + 1)
+        self.total.set(hr.f.coalesce(self.total.get(), 0) + e.amount)
+        hr.emit(card=self.key.card, n=self.count.get(), total=self.total.get())
+
+
+class SumsWrong(hr.Program):
+    n = hr.Value("string")
+
+    def on_event(self, e: Any) -> None:
+        self.n.set("x")
+        hr.emit(card=self.key.card, n=1)
+
+
+class Other(hr.Program):
+    def on_event(self, e: Any) -> None:
+        hr.emit(card=self.key.card)
+
+
+def job(
+    folder: Path, program: Any = Sums, *, key: Any = "card", order: str = "arrival", more: tuple[str, ...] = (), name: str = "sums"
+) -> hr.Job:
+    """A job over `folder`/in: the program, and other operators beside it."""
+    read = charges(folder / "in")
+    sums = read.key_by(key).process(program, order=order).named("sums")
+    sinks = [sums.write.files(folder / "out", format="json", name="out")]
+    for other in more:
+        sinks.append(read.key_by("card").process(Other, order="arrival").named(other).write.memory(name=f"{other}_kept"))
+    return hr.job(name, *sinks)
+
+
+def results(folder: Path) -> list[tuple[Any, ...]]:
+    return sorted((row["card"], row["n"], row.get("total")) for row in lines(folder / "out"))
+
+
+def rows(*amounts: str) -> list[tuple[str, str, str]]:
+    return [("a", amount, minute(number)) for number, amount in enumerate(amounts)]
+
+
+def test_cells_and_operators_come_and_go(tmp_path: Path) -> None:
+    state = tmp_path / "state"
+    put(tmp_path / "in", "1.json", rows("1.00", "2.00"))
+    job(tmp_path, more=("beside",)).run(checkpoint=state, flush=False)
+    put(tmp_path / "in", "2.json", rows("3.00"))
+    later = job(tmp_path, SumsLater).run(checkpoint=state, flush=False)
+    assert results(tmp_path) == [("a", 1, None), ("a", 2, None), ("a", 3, 3.0)]
+    assert [(one.program, one.rows_in) for one in later.inputs] == [("sums", 3)]
+    # a removed operator that comes back starts anew, with a number of its own
+    put(tmp_path / "in", "3.json", rows("4.00"))
+    back = job(tmp_path, SumsLater, more=("beside",)).run(checkpoint=state, flush=False)
+    assert {one.program: one.rows_in for one in back.inputs} == {"beside": 1, "sums": 4}
+    assert results(tmp_path)[-1] == ("a", 4, 7.0)
+    stored = json.loads((state / "job.json").read_text())["identity"]["queries"][0]["entries"]
+    assert sorted((entry["name"], entry["retired"]) for entry in stored if entry["kind"] == "program") == [
+        ("beside", False),
+        ("beside", True),
+        ("sums", False),
+    ]
+    assert len({entry["op"] for entry in stored}) == len(stored)
+
+
+def test_what_state_cannot_follow_touches_nothing(tmp_path: Path) -> None:
+    state = tmp_path / "state"
+    put(tmp_path / "in", "1.json", rows("1.00"))
+    job(tmp_path).run(checkpoint=state, flush=False)
+    put(tmp_path / "in", "2.json", rows("2.00"))
+    before = files(tmp_path)
+    read = charges(tmp_path / "in")
+    first = read.key_by("card").process(Other, order="arrival").named("first")
+    moved = first.key_by("card").process(Other, order="arrival").named("sums")
+    wrong = {
+        "the key of sums is computed in another way": job(tmp_path, key=hr.expr("upper(card)").alias("card")),
+        'has order="time" instead of "arrival"': job(tmp_path, order="time"),
+        "the cell n was int and is now string": job(tmp_path, SumsWrong),
+        "had 1 levels of operators and now has 2": hr.job("sums", moved.write.files(tmp_path / "out", format="json", name="out")),
+        "had 1 levels of operators and now has 0": hr.job("sums", read.write.files(tmp_path / "out", format="json", name="out")),
+        "is the checkpoint of job sums": job(tmp_path, name="renamed"),
+    }
+    for said, changed in wrong.items():
+        with pytest.raises(HeadraceError, match=said):
+            changed.run(checkpoint=state, flush=False)
+        assert files(tmp_path) == before, said
+    with pytest.raises(HeadraceError, match="PARTITIONS_CHANGED"):
+        job(tmp_path).run(checkpoint=state, partitions=7)
+    assert files(tmp_path) == before
+    job(tmp_path).run(checkpoint=state, flush=False)
+    assert results(tmp_path) == [("a", 1, None), ("a", 2, None)]
+
+
+def test_state_that_is_not_what_job_json_says(tmp_path: Path) -> None:
+    state = tmp_path / "state"
+    put(tmp_path / "in", "1.json", rows("1.00"))
+    first = charges(tmp_path / "in").key_by("card").process(Other, order="arrival").named("first")
+    second = first.key_by("card").process(Other, order="arrival").named("second")
+    hr.job("sums", second.write.memory(name="kept")).run(checkpoint=state, flush=False)
+    # somebody copied the job.json of a job with one level here
+    stored = json.loads((state / "job.json").read_text())
+    stored["identity"]["queries"][0]["levels"] = 1
+    (state / "job.json").write_text(json.dumps(stored))
+    with pytest.raises(HeadraceError, match=r"STATE_MISMATCH: the checkpoint .* holds the state of level 2 where this query has level 1"):
+        hr.job("sums", first.write.memory(name="kept")).run(checkpoint=state, flush=False)

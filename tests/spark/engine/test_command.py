@@ -1,0 +1,57 @@
+"""The commands that need Spark: run, explain and plan, over a file as a user writes it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from headrace import cli
+from tests.spark.engine.jobs import FIRST, put
+
+pytestmark = pytest.mark.usefixtures("spark")
+
+JOB = """
+import headrace as hr
+
+charges = hr.read.files("nowhere", format="json", schema="card string, amount decimal(10,2), ts timestamp", name="charges")
+job = hr.job("large", charges.filter("amount > 500").write.files("out", format="json", name="out"))
+
+if __name__ == "__main__":
+    raise SystemExit("a loaded file is not run")
+"""
+
+
+@pytest.fixture
+def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    put(tmp_path / "in", "1.json", FIRST)
+    path = tmp_path / "job.py"
+    path.write_text(JOB)
+    return path
+
+
+def test_run_with_other_paths(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["run", str(file), "--path", "charges=in", "--path", "out=there", "--partitions", "1"]) == 0
+    assert capsys.readouterr().out.startswith("large: 4 rows in 1 epoch")
+    assert (file.parent / "there" / "_headrace").is_dir()
+    assert (file.parent / ".headrace" / "large" / "sealed").exists()
+    assert cli.main(["run", str(file), "--path", "charges=in", "--path", "out=there", "--partitions", "3"]) == 1
+    assert capsys.readouterr().err.startswith("PARTITIONS_CHANGED: 3 partitions were asked for, and the checkpoint has 1")
+    # the input is missing: not the job's fault
+    assert cli.main(["run", str(file), "--checkpoint", "other"]) == 3
+    assert capsys.readouterr().err.startswith("PATH_MISSING")
+    assert not (file.parent / "other").exists()
+
+
+def test_explain_and_plan(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["explain", str(file)]) == 0
+    assert "guarantee: exactly once" in capsys.readouterr().out
+    assert cli.main(["explain", str(file), "--json"]) == 0
+    assert {node["name"] for node in json.loads(capsys.readouterr().out)["nodes"]} == {"charges", "charges.filter", "out"}
+    assert cli.main(["plan", str(file)]) == 0
+    plan = file.parent / "plan.json"
+    plan.write_text(capsys.readouterr().out)
+    assert cli.main(["run", str(plan), "--path", "charges=in"]) == 0
+    assert capsys.readouterr().out.startswith("large: 4 rows")

@@ -1,0 +1,69 @@
+"""The command line, as far as it needs no Spark."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from importlib import metadata
+
+import pytest
+
+from headrace import cli
+from headrace.cli import completion
+
+
+def test_version(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        cli.main(["--version"])
+    assert (ended.value.code, capsys.readouterr().out) == (0, f"headrace {metadata.version('headrace')}\n")
+
+
+def test_help_names_every_command_and_exit_code(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        cli.main(["--help"])
+    text = capsys.readouterr().out
+    for word in ("run", "explain", "plan", "demo", "doctor", "completion", "exit code", "130"):
+        assert word in text
+
+
+def test_a_wrong_command_is_not_understood(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        cli.main(["runn"])
+    assert ended.value.code == 2
+    assert "invalid choice: 'runn'" in capsys.readouterr().err
+
+
+def test_an_error_ends_with_the_code_of_its_fault(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["run", "nothing.py"]) == 1
+    out, err = capsys.readouterr()
+    assert (out, err.split(":")[0]) == ("", "FILE_MISSING")
+    assert "Traceback" not in err
+
+
+def test_doctor_as_json(capsys: pytest.CaptureFixture[str]) -> None:
+    code = cli.main(["doctor", "--json"])
+    checks = json.loads(capsys.readouterr().out)
+    assert checks[0]["name"] == "Python"
+    assert code == (4 if any(check["required"] and not check["ok"] for check in checks) else 0)
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_completion_names_what_there_is(shell: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["completion", shell]) == 0
+    text = capsys.readouterr().out
+    for word in ("doctor", "checkpoint", "fresh", "explain"):
+        assert word in text
+
+
+def test_the_completion_of_bash_completes() -> None:
+    script = f"""{completion.bash()}
+COMP_WORDS=(headrace run --fr); COMP_CWORD=2; _headrace; echo "${{COMPREPLY[*]}}"
+COMP_WORDS=(headrace do); COMP_CWORD=1; _headrace; echo "${{COMPREPLY[*]}}" """
+    found = subprocess.run(["bash", "-c", script], capture_output=True, text=True, check=True)
+    assert found.stdout.split() == ["--fresh", "doctor"]
+
+
+def test_the_module_is_the_command() -> None:
+    found = subprocess.run([sys.executable, "-m", "headrace", "--version"], capture_output=True, text=True, check=True)
+    assert found.stdout.startswith("headrace ")
