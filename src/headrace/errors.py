@@ -288,6 +288,7 @@ CODES: dict[str, Code] = {
     "KEYS_DIFFER": Code("PlanError", "user", "inputs of a program whose keys do not fit each other"),
     "NOT_PER_ROW": Code("PlanError", "user", "an expression that does not give one value for each row"),
     "UNKNOWN_FUNCTION": Code("PlanError", "user", "a function that Spark does not have"),
+    "TIMER_LOOP": Code("ProgramError", "user", "timers that set each other without end"),
     "WRONG_TYPE": Code("PlanError", "user", "a value of a type that does not fit"),
     # spark
     "CHECKPOINT_FORMAT": Code("CheckpointError", "user", "a checkpoint written by another version"),

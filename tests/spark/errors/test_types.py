@@ -54,6 +54,23 @@ class Adding(hr.Program):
         hr.emit(v=hr.f.sum(e.amount))
 
 
+def test_text_with_a_word_too_many() -> None:
+    check_error(
+        """
+        BAD_SYNTAX: charges.filter: Spark cannot read `amount > 500 and` at 'and'
+          at test_types.py:*: cut = charges.filter("amount > 500 and")
+          hint: a text is one Spark SQL expression
+          page: docs/errors/BAD_SYNTAX.md
+        """,
+        word_too_many,
+    )
+
+
+def word_too_many() -> None:
+    cut = charges.filter("amount > 500 and")
+    _ = cut.schema
+
+
 def test_text_that_cannot_be_read() -> None:
     check_error(
         """

@@ -184,6 +184,17 @@ def test_step_behind_dead_letters() -> None:
     )
 
 
+def test_timers_without_end() -> None:
+    check_error(
+        """
+        TIMER_LOOP: timers of charges.Ring have set each other 1000000 times without time going on
+          hint: a timer that sets a timer sets it later than its own time: self.again.set(at + hr.seconds(1)).
+          page: docs/errors/TIMER_LOOP.md
+        """,
+        failure(ended("TIMER_LOOP", "timers of charges.Ring have set each other 1000000 times without time going on"), None),
+    )
+
+
 def test_state_of_another_level() -> None:
     check_error(
         """

@@ -83,6 +83,11 @@ private final class Scope(session: SparkSession, schema: StructType) {
 
   def parse(text: String): Expression = {
     val expression = state.sqlParser.parseExpression(text)
+    // "amount > 500 and" is, to Spark's parser, a condition that is given the name `and`.
+    expression match {
+      case Alias(_, name) => throw Refusal("PARSE_SYNTAX_ERROR", s"`$name` at the end is not part of an expression", "error" -> s"'$name'")
+      case _ =>
+    }
     expression.foreach {
       case _: SubqueryExpression => throw Refusal("SUBQUERY_IN_ROW_EXPRESSION", "a query inside a row expression", "expression" -> text)
       case _ =>
