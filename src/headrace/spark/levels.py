@@ -66,7 +66,10 @@ def _refuse_mixed(sink: Node, event: Node, processing: Node) -> None:
     elif processing in order([event]):
         why = f"{event.name} works in event time and stands behind {processing.name}, which has timers of processing time"
     else:
-        why = f"{sink.name} gets rows of {event.name}, which works in event time, and of {processing.name}, whose timers go by processing time"
+        why = (
+            f"{sink.name} gets rows of {event.name}, which works in event time, "
+            f"and of {processing.name}, whose timers go by processing time"
+        )
     raise HeadraceError(
         "CLOCKS_MIXED",
         f"{why}; one Spark query has one clock",
