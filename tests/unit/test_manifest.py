@@ -36,7 +36,10 @@ def test_staged_files_are_invisible_until_committed(tmp_path: Path) -> None:
     staged = stage(tmp_path, 0, "day=1/a.parquet", "day=2/b.snappy.parquet")
     assert visible(tmp_path) == {} and committed_files(tmp_path) == []
     manifest.commit(0, staged)
-    expected = {"day=1/part-00000000000000000000-00000.parquet": "0:day=1/a.parquet", "day=2/part-00000000000000000000-00001.parquet": "0:day=2/b.snappy.parquet"}
+    expected = {
+        "day=1/part-00000000000000000000-00000.parquet": "0:day=1/a.parquet",
+        "day=2/part-00000000000000000000-00001.parquet": "0:day=2/b.snappy.parquet",
+    }
     assert visible(tmp_path) == expected
     assert [str(path.relative_to(tmp_path)) for path in committed_files(tmp_path)] == sorted(expected)
 
