@@ -27,7 +27,6 @@ def main() -> int:
     parser.add_argument("--json", type=Path, default=Path("bench/results/state.json"), help="where the numbers go (default: %(default)s)")
     asked = parser.parse_args()
 
-    os.environ["HEADRACE_PARTITIONS"] = "2"
     # Spark's Python operator finds the interpreter that has its dependencies.
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     provider = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"

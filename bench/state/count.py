@@ -75,12 +75,12 @@ def with_headrace(events: Path) -> float:
 
     read = hr.read.files(str(events), format="parquet", schema=SCHEMA, name="events")
     job = hr.job("count", write_nothing(read.key_by("k").process(Running, order="arrival").named("running")))
-    return timed(lambda checkpoint: job.run(checkpoint=checkpoint, progress=False))
+    return timed(lambda checkpoint: job.run(checkpoint=checkpoint, progress=False, partitions=2))
 
 
 def with_pyspark(spark: SparkSession, events: Path) -> float:
     from pyspark.sql import Row
-    from pyspark.sql.streaming import StatefulProcessor
+    from pyspark.sql.streaming.stateful_processor import StatefulProcessor
 
     class Processor(StatefulProcessor):
         def init(self, handle: Any) -> None:

@@ -25,7 +25,10 @@ def measure(spark: SparkSession, folder: Path, rounds: int, told: Callable[[str]
     with setting(spark, MANAGER, SPARKS):
         sparks = start(folder / "sparks")
     numbers = iter(range(10**9))
-    row = lambda: {"k": next(numbers) % 10, "v": 1}  # noqa: E731
+
+    def row() -> dict[str, int]:
+        return {"k": next(numbers) % 10, "v": 1}
+
     try:
         samples = in_turns(
             {"headrace's file manager": lambda: ours.feed(row()), "Spark's file manager": lambda: sparks.feed(row())},

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import time
 from collections.abc import Mapping
 from pathlib import Path
@@ -15,27 +14,41 @@ PATIENCE = 120
 
 
 class Followed:
-    """A running job over a folder; `feed` puts one row there and gives the milliseconds of the epoch that took it in."""
+    """A running job over a folder; `feed` puts one row there and gives the milliseconds of the epoch that took it in.
+
+    It looks for rows once a second only, so that the job which waits does not take the processor from the one that works.
+    """
 
     def __init__(self, job: hr.Job, events: Path, checkpoint: Path) -> None:
         self._events = events
         self._files = 0
-        self._run = job.start(checkpoint=str(checkpoint), progress=False)
+        self._batch = -1
+        self._run = job.start(checkpoint=str(checkpoint), partitions=2, every="1 second")
 
     def feed(self, row: Mapping[str, Any]) -> float:
-        before = self._run.progress.epochs
         self._files += 1
+        # written under a name that readers skip, so that nobody sees half a row
         hidden = self._events / f".{self._files:06}.json"
         hidden.write_text(json.dumps(row) + "\n")
-        os.rename(hidden, self._events / f"{self._files:06}.json")
+        hidden.rename(self._events / f"{self._files:06}.json")
         end = time.monotonic() + PATIENCE
-        while self._run.progress.epochs == before:
+        while True:
+            report = self._last()
+            # an idle query reports, too, and under the number of the batch to come
+            if report.get("numInputRows") and report["batchId"] > self._batch:
+                self._batch = report["batchId"]
+                return float(report["durationMs"]["triggerExecution"])
             if self._run.error is not None:
                 raise self._run.error
             if time.monotonic() > end:
                 raise TimeoutError(f"no epoch within {PATIENCE} s")
             time.sleep(0.005)
-        return float(self._run.progress.epoch_ms)
+
+    def _last(self) -> dict[str, Any]:
+        """Spark's report of the last epoch, which has more than the run's own progress."""
+        (query,) = self._run._queries
+        report: dict[str, Any] = json.loads(query.handle.lastProgress() or "{}")
+        return report
 
     def stop(self) -> None:
         self._run.stop()

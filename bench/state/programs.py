@@ -37,7 +37,10 @@ class Above(hr.Program):
 def measure(spark: SparkSession, folder: Path, rounds: int, told: Callable[[str], object]) -> Result:
     one, many = start(folder / "one", 1), start(folder / "many", MANY)
     numbers = iter(range(10**9))
-    row = lambda: {"k": next(numbers) % 10, "v": 1000}  # noqa: E731
+
+    def row() -> dict[str, int]:
+        return {"k": next(numbers) % 10, "v": 1000}
+
     try:
         samples = in_turns(
             {"one program": lambda: one.feed(row()), f"{MANY} programs": lambda: many.feed(row())},

@@ -89,7 +89,7 @@ DAY = [
 
 @pytest.mark.parametrize("cut", [1, 3, len(DAY)])
 def test_a_delay_is_handed_on_until_a_flight_leaves_on_time(harness: Harness, cut: int) -> None:
-    flights = harness.source("flights", FLIGHT, watermark=("at", "0 seconds"))
+    flights = harness.source("flights", FLIGHT, watermark=("at", "1 minute"))
     turns = flights.key_by("tailnum").process(DelayChain(pipeline.END), time="at")
     handed = harness.collect(turns.select("at", "tailnum", "arrived_late", "dep_delay", "inherited", "recovered"))
     chains = harness.collect(turns.output(DelayChain.chains))
@@ -110,7 +110,7 @@ def test_a_delay_is_handed_on_until_a_flight_leaves_on_time(harness: Harness, cu
 
 
 def test_an_aircraft_is_missed_after_thirty_days_of_the_year(harness: Harness) -> None:
-    flights = harness.source("flights", FLIGHT, watermark=("at", "0 seconds"))
+    flights = harness.source("flights", FLIGHT, watermark=("at", "1 minute"))
     turns = flights.key_by("tailnum").process(DelayChain(pipeline.END), time="at")
     vanished = harness.collect(turns.output(DelayChain.vanished))
     harness.collect(turns)

@@ -77,7 +77,7 @@ MANY_ROWS = {
         FROM {turns} WHERE arrived_late >= 15 GROUP BY carrier HAVING count(*) >= 400 ORDER BY share DESC""",
     "by_visibility": """
         SELECT CASE WHEN visib < 0.5 THEN 'under ½' WHEN visib < 1 THEN '½ to 1' WHEN visib < 3 THEN '1 to 3' WHEN visib < 6 THEN '3 to 6'
-                    WHEN visib < 10 THEN '6 to 10' ELSE '10, clear' END AS miles, count(*) AS flights,
+                    WHEN visib < 10 THEN '6 to 10' ELSE '10 or more' END AS miles, count(*) AS flights,
                avg(int(dep_delay >= 15)) AS late, avg(int(dep_delay IS NULL)) AS cancelled
         FROM {flights} WHERE visib IS NOT NULL GROUP BY miles ORDER BY min(visib)""",
     "regulars": """

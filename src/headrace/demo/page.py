@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from collections import Counter
 from collections.abc import Sequence
 from datetime import date, datetime
 from html import escape
@@ -21,7 +22,7 @@ def write(page: Path, found: Findings, summary: Summary, plan: str, tables: Path
     """Write the page for what was found in a run."""
     names, kinds = events.carriers(tables), events.aircraft(tables)
     text = Template(files("headrace.demo").joinpath("page.html").read_text(encoding="utf-8")).substitute(
-        **headlines(found),
+        **headlines(found, names),
         **plots(found, names),
         **account(summary),
         largest=largest(found, kinds),
@@ -33,7 +34,7 @@ def write(page: Path, found: Findings, summary: Summary, plan: str, tables: Path
     page.write_text(text, encoding="utf-8")
 
 
-def headlines(found: Findings) -> dict[str, str]:
+def headlines(found: Findings, names: dict[str, str]) -> dict[str, str]:
     """The numbers in the text, and the tiles on top."""
     year, handed, away = found.year, found.handed, found.away
     tiles = (
@@ -42,8 +43,8 @@ def headlines(found: Findings) -> dict[str, str]:
             f"of departures are late after a late arrival of the aircraft, {percent(handed['late_after_punctual'])} otherwise",
         ),
         (
-            f"{handed['inherited'] / 60:,.0f} hours",
-            f"of delay handed from one flight to the next: {handed['inherited'] / year['late_minutes']:.0%} of all late minutes",
+            f"{handed['inherited'] / 60:,.0f} h",
+            f"of delay handed from one flight to the next: {percent(handed['inherited'] / year['late_minutes'])} of all late minutes",
         ),
         (f"{handed['chains']:,}", f"chains of late flights, the longest of {handed['longest']}"),
         (f"{len(found.regulars):,}", "regular aircraft that left New York and did not come back in 2013"),
@@ -65,6 +66,7 @@ def headlines(found: Findings) -> dict[str, str]:
         "longest": str(handed["longest"]),
         "alarms": f"{away['alarms']:,}",
         "regulars": f"{len(found.regulars):,}",
+        "together": together(found, names),
         "worst_days": f"The worst days were {worst}. On {day_of(storm)} there was little to hand on: "
         f"{cancelled:,} of {planned:,} flights were cancelled.",
     }
@@ -111,12 +113,13 @@ def plots(found: Findings, names: dict[str, str]) -> dict[str, str]:
             "--inherited",
         ),
         "by_visibility": columns(
-            [f"{row[0]} mi" for row in found.by_visibility],
+            [str(row[0]) for row in found.by_visibility],
             [
                 Series("leave late", "--inherited", [row[2] * 100 for row in found.by_visibility]),
                 Series("are cancelled", "--neutral", [row[3] * 100 for row in found.by_visibility]),
             ],
             "% of flights",
+            suffix=" %",
         ),
     }
 
@@ -144,6 +147,13 @@ def largest(found: Findings, kinds: dict[str, str]) -> str:
 def vanished(found: Findings, names: dict[str, str]) -> str:
     rows = [(tail, airline(carrier, names), day_of(seen), dest, flights) for tail, carrier, seen, dest, flights in found.regulars[:12]]
     return table(("aircraft", "airline", "last departure", "to", "flights before"), rows)
+
+
+def together(found: Findings, names: dict[str, str]) -> str:
+    """The day on which most regulars were last seen, if there is one to speak of."""
+    days = Counter((seen.date(), carrier) for _, carrier, seen, _, _ in found.regulars)
+    (day, carrier), count = days.most_common(1)[0] if days else ((None, ""), 0)
+    return f"{count} of them, all of {airline(carrier, names)}, were last seen on one day, {day_of(day)}." if day and count > 2 else ""
 
 
 def table(head: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:

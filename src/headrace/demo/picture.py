@@ -10,6 +10,8 @@ from headrace.demo.findings import REGULAR, Findings
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
 
+    from headrace.spark.summary import Summary
+
 INHERITED, RECOVERED = "#e0703a", "#3f9a94"
 EIGHTHS = " ▏▎▍▌▋▊▉█"
 
@@ -94,6 +96,14 @@ def said(found: Findings) -> list[str]:
         f"{year['with_weather'] / year['flights']:.1%} of the flights found the weather of their hour. "
         f"{year['cancelled']:,} were cancelled, among them all {year['without_tail']:,} without a tail number; those hand nothing on.",
     ]
+
+
+def accounted(summary: Summary) -> str:
+    """That no row went missing, as the summary has proved it."""
+    rows_in, handled, late, dead, held = (
+        sum(getattr(one, count) for one in summary.inputs) for count in ("rows_in", "handled", "late", "dead", "held")
+    )
+    return f"The programs got {rows_in:,} rows: {handled:,} were handled, {late:,} late, {dead:,} dead, and {held:,} are held."
 
 
 def next_files(page: Path, results: Path) -> list[tuple[str, Path]]:

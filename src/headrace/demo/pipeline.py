@@ -10,13 +10,15 @@ from headrace.demo.events import FLIGHTS, WEATHER
 from headrace.demo.programs import DelayChain, HourOfWeather
 
 END = datetime(2014, 1, 1, 5, tzinfo=UTC)  # midnight of New Year's Eve in New York
-WEEK = 7  # event files, a day each
+FORTNIGHT = 14  # event files, a day each
 
 
 def delays(events: Path, results: Path) -> hr.Job:
     """Each flight of `events` with its weather, and what became of its delay, as Parquet folders in `results`."""
-    flights = hr.read.files(str(events / "flights"), format="json", schema=FLIGHTS, files_per_epoch=WEEK).watermark("at", "10 minutes")
-    weather = hr.read.files(str(events / "weather"), format="json", schema=WEATHER, files_per_epoch=WEEK).watermark("hour", "10 minutes")
+    flights = hr.read.files(str(events / "flights"), format="json", schema=FLIGHTS, files_per_epoch=FORTNIGHT).watermark("at", "10 minutes")
+    weather = hr.read.files(str(events / "weather"), format="json", schema=WEATHER, files_per_epoch=FORTNIGHT).watermark(
+        "hour", "10 minutes"
+    )
 
     seen = weather.key_by("origin").process(HourOfWeather, flight=flights.key_by("origin"), time="at").named("flights_in_weather")
     flown = seen.filter("dep_delay IS NOT NULL")  # a cancelled flight hands nothing on

@@ -21,7 +21,9 @@ class Series:
     values: Sequence[float]
 
 
-def columns(labels: Sequence[str], series: Sequence[Series], unit: str, *, mirrored: bool = False, height: int = 260) -> str:
+def columns(
+    labels: Sequence[str], series: Sequence[Series], unit: str, *, mirrored: bool = False, height: int = 260, suffix: str = ""
+) -> str:
     """Columns side by side; `mirrored`: the second series hangs below the axis, to be compared with the first."""
     top = ceiling(max(max(s.values) for s in series))
     parts, step = [], (WIDTH - LEFT - RIGHT) / len(labels)
@@ -30,7 +32,7 @@ def columns(labels: Sequence[str], series: Sequence[Series], unit: str, *, mirro
     reach = inner / 2 if mirrored else inner
     for value in ticks(top, 2 if mirrored else 4):
         for sign in (1, -1) if mirrored and value else (1,):
-            parts.append(grid(zero - sign * value / top * reach, short(value)))
+            parts.append(grid(zero - sign * value / top * reach, short(value) + suffix))
     across = 1 if mirrored else len(series)
     wide = step * (0.72 if across == 1 else 0.8) / across
     for number, s in enumerate(series):

@@ -183,6 +183,10 @@ def test_sentences() -> None:
     ]
 
 
+def test_no_row_is_missing() -> None:
+    assert picture.accounted(SUMMARY) == "The programs got 988 rows: 988 were handled, 0 late, 0 dead, and 0 are held."
+
+
 def test_files_to_open(tmp_path: Path) -> None:
     assert [path.name for _, path in picture.next_files(tmp_path / "delays.html", tmp_path)] == [
         "delays.html",
