@@ -61,7 +61,8 @@ object Kernel {
     try {
       val frame = this.frame(own, doc, query, scans, control)
       Chain.verify(own, frame, doc.levels.size)
-      val time = if (manualClock) Some(new ManualTime(Chain.lastTime(own, checkpoint).getOrElse(0L).max(System.currentTimeMillis))) else None
+      val now = Chain.lastTime(own, checkpoint).getOrElse(0L).max(System.currentTimeMillis)
+      val time = if (manualClock) Some(new ManualTime(now)) else None
       val sink = Sink.table(own, doc.sinks.toString, own.conf.get("spark.sql.session.timeZone"), committer)
       val running = Inside.start(own, checkpoint, frame, sink, Trigger.ProcessingTime(trigger.toLong), time)
       val ticks = if (doc.clock == "processing") Some(new Ticks(control, time)) else None
@@ -76,7 +77,8 @@ object Kernel {
   private def frame(own: classic.SparkSession, doc: Document, query: String, scans: Map[String, DataFrame], control: String): DataFrame = {
     val binding = new Binding(own)
     val plans = doc.sources.map { s =>
-      val scan = scans.getOrElse(s.name, throw new HeadraceKernelException("INTERNAL", s"no scan was given for the source ${s.name}", s.name))
+      def missing = new HeadraceKernelException("INTERNAL", s"no scan was given for the source ${s.name}", s.name)
+      val scan = scans.getOrElse(s.name, throw missing)
       s.name -> Inside.named(scan, s.name)
     }.toMap
     val sources = doc.sources.map(s => binding.source(s, plans(s.name).schema))

@@ -8,7 +8,12 @@ import org.apache.spark.sql.headrace.ManualTime
 import org.apache.spark.sql.streaming.StreamingQuery
 
 /** A started query, as Python sees it. Every answer is text or a plain value. */
-final class Run private[headrace] (query: StreamingQuery, control: String, time: Option[ManualTime], ticks: Option[Ticks], done: () => Unit) {
+final class Run private[headrace] (
+    query: StreamingQuery,
+    control: String,
+    time: Option[ManualTime],
+    ticks: Option[Ticks],
+    done: () => Unit) {
   private val stopping = new AtomicBoolean
   private val ended = new AtomicBoolean
 
@@ -77,7 +82,9 @@ final class Run private[headrace] (query: StreamingQuery, control: String, time:
   }
 }
 
-/** Makes an epoch when processing time has moved, so that alarms ring without input: each second, or whenever a clock of our own is moved. */
+/** Makes an epoch when processing time has moved, so that alarms ring without input: each second, or whenever a clock of our own is
+  * moved.
+  */
 private[headrace] final class Ticks(control: String, time: Option[ManualTime]) {
   @volatile private var running = true
 

@@ -10,10 +10,12 @@ import org.apache.spark.sql.streaming._
 
 /** One stateful operator of Spark that hosts every operator of one depth, keyed by (operator, key).
   *
-  * Rows for operators of other levels, for sinks, and counts pass through untouched. Output is pulled: an operator is stepped until it has sent
+  * Rows for operators of other levels, for sinks, and counts pass through untouched. Output is pulled: an operator is stepped until it
+  * has sent
   * something, that is handed on, and so forth, so a key's output is never held as a whole.
   */
-final class Level(carried: Carried, number: Int, ops: Set[Int], clock: String) extends StatefulProcessor[Array[Byte], InternalRow, InternalRow] {
+final class Level(carried: Carried, number: Int, ops: Set[Int], clock: String)
+    extends StatefulProcessor[Array[Byte], InternalRow, InternalRow] {
   @transient private var state: SparkState = _
   @transient private var task: LevelTask = _
   @transient private var epoch: Epoch = _

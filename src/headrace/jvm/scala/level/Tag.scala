@@ -7,7 +7,9 @@ import headrace.wire.WireBuffer
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.unsafe.types.UTF8String
 
-/** From a source's scan to wire rows: parsing, the stateless steps in front of the first level, and the counts of this partition at its end. */
+/** From a source's scan to wire rows: parsing, the stateless steps in front of the first level, and the counts of this partition at its
+  * end.
+  */
 final class Tag(carried: Carried, source: String) extends Work {
   override def name: String = s"tag $source"
 

@@ -24,7 +24,8 @@ final class Binding(session: SparkSession) {
       if (!found.exists(s => Bind.loosen(s.dataType) == Bind.loosen(f.dataType)))
         throw new HeadraceKernelException(
           "SOURCE_SCHEMA",
-          s"${text.name}: the column ${f.name} ${f.dataType.sql} is ${found.fold("not in the scan")(s => s"${s.dataType.sql} in the scan")}",
+          s"${text.name}: the column ${f.name} ${f.dataType.sql} is " +
+            found.fold("not in the scan")(s => s"${s.dataType.sql} in the scan"),
           text.name)
     }
     SourceSpec(
@@ -77,15 +78,15 @@ final class Binding(session: SparkSession) {
   private def step(text: StepText, in: StructType, owner: String): (Option[Step], StructType) = {
     val node = Option(text.node).getOrElse(owner)
     text match {
-      case WhereText(_, site, condition) => Some(Where(node, site, in, bind(in, Seq(condition)).head)) -> in
-      case ProjectText(_, site, items) =>
+      case WhereText(_, site, quiet, condition) => Some(Where(node, site, quiet, in, bind(in, Seq(condition)).head)) -> in
+      case ProjectText(_, site, quiet, items) =>
         val columns = bind(in, items.map(_._2))
         val out = StructType(items.zip(columns).map { case ((name, _), e) => StructField(name, Bind.loosen(e.dataType)) })
         val same = columns.size == in.length && columns.zipWithIndex.forall { case (BoundReference(i, _, _), j) => i == j; case _ => false }
-        (if (same) None else Some(Project(node, site, in, columns))) -> out
-      case GenerateText(_, site, generator, names, outer) =>
+        (if (same) None else Some(Project(node, site, quiet, in, columns))) -> out
+      case GenerateText(_, site, quiet, generator, names, outer) =>
         val made = Bind.generator(session, in, generator, names, outer)
-        Some(Generate(node, site, in, made.generator, made.outer, made.appended)) -> StructType(in.fields ++ made.appended.fields)
+        Some(Generate(node, site, quiet, in, made.generator, made.outer, made.appended)) -> StructType(in.fields ++ made.appended.fields)
     }
   }
 
@@ -96,7 +97,7 @@ final class Binding(session: SparkSession) {
       throw new HeadraceKernelException("INTERNAL", s"steps give ${from.length} columns and their consumer takes ${to.length}", node)
     else if (plain(from) == plain(to)) None
     else
-      Some(Project(node, null, from, from.fields.zip(to.fields).zipWithIndex.map { case ((f, t), i) =>
+      Some(Project(node, null, quiet = false, from, from.fields.zip(to.fields).zipWithIndex.map { case ((f, t), i) =>
         casted(BoundReference(i, f.dataType, nullable = true), t.dataType)
       }.toSeq))
   }
@@ -108,7 +109,10 @@ final class Binding(session: SparkSession) {
       bind(text.schema, text.key.map(_._2)).zipWithIndex.map { case (e, i) =>
         val wanted = if (text.keySchema.isEmpty) Bind.loosen(e.dataType) else text.keySchema(i).dataType
         if (collated(wanted))
-          throw new HeadraceKernelException("KEY_COLLATION", s"the key column ${text.key(i)._1} has a collation, under which equal keys differ in bytes", owner)
+          throw new HeadraceKernelException(
+            "KEY_COLLATION",
+            s"the key column ${text.key(i)._1} has a collation, under which equal keys differ in bytes",
+            owner)
         Inside.normalized(casted(e, wanted))
       }
 

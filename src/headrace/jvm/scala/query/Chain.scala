@@ -22,7 +22,8 @@ private[headrace] object Chain {
     found.foreach { level =>
       val between = untilNext(level.child)
       if (between.count(_.isInstanceOf[Exchange]) != 1) broken("not one exchange in front of a level")
-      if (between.count(_.isInstanceOf[KeySortExec]) != 1 || between.exists(_.isInstanceOf[SortExec])) broken("not one sort in front of a level")
+      val ours = between.count(_.isInstanceOf[KeySortExec])
+      if (ours != 1 || between.exists(_.isInstanceOf[SortExec])) broken("not one sort in front of a level")
     }
     if (levels == 0 && plan.exists(_.isInstanceOf[Exchange])) broken("an exchange without a level")
   }
@@ -32,7 +33,8 @@ private[headrace] object Chain {
     case other => other +: other.children.flatMap(untilNext)
   }
 
-  /** Spark numbers stateful operators from the sink backwards, so in a chain of another length each level would stand on another's state. The names
+  /** Spark numbers stateful operators from the sink backwards, so in a chain of another length each level would stand on another's state.
+    * The names
     * of the state tell whose it is.
     */
   def check(session: classic.SparkSession, checkpoint: String, levels: Int): Unit = {
@@ -51,7 +53,8 @@ private[headrace] object Chain {
               val whose = written.fold("another kind of query")(level => s"level $level")
               throw new HeadraceKernelException(
                 "STATE_OF_ANOTHER_LEVEL",
-                s"the checkpoint $checkpoint holds the state of $whose where this query has ${if (here > 0) s"level $here" else "no level"}")
+                s"the checkpoint $checkpoint holds the state of $whose where this query has " +
+                  (if (here > 0) s"level $here" else "no level"))
             }
           }
         }

@@ -31,7 +31,9 @@ private[headrace] object Confs {
     "spark.sql.streaming.offsetLog.formatVersion" -> "2"
   ) ++ files(session, checkpoint) ++ clock(document)
 
-  /** Under processing time Spark would run empty epochs without a pause; here a tick on the control source makes an epoch when time has moved. */
+  /** Under processing time Spark would run empty epochs without a pause; here a tick on the control source makes an epoch when time has
+    * moved.
+    */
   private def clock(document: Document): Map[String, String] =
     if (document.clock == "processing") Map("spark.sql.streaming.noDataMicroBatches.enabled" -> "false") else Map.empty
 

@@ -29,7 +29,15 @@ final case class SourceText(
     dead: Seq[RouteText])
 
 /** `json` is what the operator's own kind reads; the kernel knows only where its outputs go. */
-final case class OperatorText(op: Int, name: String, site: String, kind: String, key: StructType, inputs: Seq[(Int, StructType)], json: String, outputs: Seq[OutputText])
+final case class OperatorText(
+    op: Int,
+    name: String,
+    site: String,
+    kind: String,
+    key: StructType,
+    inputs: Seq[(Int, StructType)],
+    json: String,
+    outputs: Seq[OutputText])
 
 final case class OutputText(name: String, schema: StructType, routes: Seq[RouteText])
 
@@ -44,10 +52,11 @@ final case class RouteText(
     schema: StructType,
     consumer: String)
 
-sealed trait StepText { def node: String; def site: String }
-final case class WhereText(node: String, site: String, text: String) extends StepText
-final case class ProjectText(node: String, site: String, items: Seq[(String, String)]) extends StepText
-final case class GenerateText(node: String, site: String, text: String, names: Seq[String], outer: Boolean) extends StepText
+/** `quiet`: another route of the same output has this very step and tells its failures. */
+sealed trait StepText { def node: String; def site: String; def quiet: Boolean }
+final case class WhereText(node: String, site: String, quiet: Boolean, text: String) extends StepText
+final case class ProjectText(node: String, site: String, quiet: Boolean, items: Seq[(String, String)]) extends StepText
+final case class GenerateText(node: String, site: String, quiet: Boolean, text: String, names: Seq[String], outer: Boolean) extends StepText
 
 object Document {
   val Format = 1
@@ -103,9 +112,11 @@ object Document {
   private def step(s: JsonNode): StepText = {
     val node = maybe(s, "node").orNull
     val site = maybe(s, "site").orNull
-    if (s.has("where")) WhereText(node, site, text(s, "where"))
-    else if (s.has("project")) ProjectText(node, site, pairs(s.get("project")))
-    else if (s.has("generate")) GenerateText(node, site, text(s, "generate"), list(s, "names").map(_.asText), s.path("outer").asBoolean(false))
+    val quiet = s.path("quiet").asBoolean(false)
+    if (s.has("where")) WhereText(node, site, quiet, text(s, "where"))
+    else if (s.has("project")) ProjectText(node, site, quiet, pairs(s.get("project")))
+    else if (s.has("generate"))
+      GenerateText(node, site, quiet, text(s, "generate"), list(s, "names").map(_.asText), s.path("outer").asBoolean(false))
     else throw new HeadraceKernelException("INTERNAL", s"unknown step $s", node, site)
   }
 

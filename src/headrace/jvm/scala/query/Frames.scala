@@ -5,7 +5,7 @@ import headrace.wire.{Wire, WireBuffer}
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.analysis.UnresolvedDeserializer
 import org.apache.spark.sql.catalyst.encoders.{encoderFor, ExpressionEncoder}
-import org.apache.spark.sql.catalyst.expressions.{Attribute, AttributeReference, UnsafeRow}
+import org.apache.spark.sql.catalyst.expressions.{AttributeReference, UnsafeRow}
 import org.apache.spark.sql.catalyst.plans.logical.{LocalRelation, LogicalPlan, TransformWithState, Union}
 import org.apache.spark.sql.catalyst.types.DataTypeUtils.toAttributes
 import org.apache.spark.sql.{classic, Column, Encoders}
@@ -28,7 +28,8 @@ final class Frames(session: classic.SparkSession, carried: Carried) {
 
   def union(plans: Seq[LogicalPlan]): LogicalPlan = if (plans.size == 1) plans.head else Union(plans)
 
-  /** One exchange, one sort, one stateful operator. The number of partitions is the session's, which a restart takes from the checkpoint. */
+  /** One exchange, one sort, one stateful operator. The number of partitions is the session's, which a restart takes from the checkpoint.
+    */
   def level(number: Int, ops: Set[Int], clock: String, from: LogicalPlan): LogicalPlan = {
     val sorted = KeySort(analysed(frame(from).repartition(new Column(Frames.key))))
     val key = sorted.output(Wire.Key)

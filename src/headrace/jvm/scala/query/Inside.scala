@@ -26,7 +26,9 @@ object Inside {
 
   def plan(frame: DataFrame): LogicalPlan = frame.asInstanceOf[classic.DataFrame].queryExecution.analyzed
 
-  /** A scan's plan under the source's own name, by which its offsets are kept. Letters, digits and underscores stay, the rest becomes its code. */
+  /** A scan's plan under the source's own name, by which its offsets are kept. Letters, digits and underscores stay, the rest becomes its
+    * code.
+    */
   def named(scan: DataFrame, source: String): LogicalPlan = {
     val name = source.flatMap(c => if (c < 128 && c.isLetterOrDigit) c.toString else if (c == '_') "_" else f"_${c.toInt}%x_")
     plan(scan).transform { case relation: HasStreamingSourceIdentifyingName =>
@@ -58,7 +60,8 @@ object Inside {
   /** The watermark of the epoch in flight, asked on its query's own thread; 0 if there is none. */
   def watermark(session: SparkSession): Long = {
     val id = session.sparkContext.getLocalProperty(StreamExecution.QUERY_ID_KEY)
-    val query = if (id == null) null else session.asInstanceOf[classic.SparkSession].sharedState.activeStreamingQueries.get(UUID.fromString(id))
+    val all = session.asInstanceOf[classic.SparkSession].sharedState.activeStreamingQueries
+    val query = if (id == null) null else all.get(UUID.fromString(id))
     if (query == null || query.lastExecution == null) 0L else query.lastExecution.offsetSeqMetadata.batchWatermarkMs
   }
 

@@ -16,7 +16,8 @@ import org.apache.spark.util.collection.unsafe.sort.{PrefixComparators, RecordCo
 
 /** Wire rows of a partition by key, then by order, by Spark's spilling sort.
   *
-  * Spark's own sort node would copy both keys out of their rows for every comparison, and rows of one key all begin alike: that was a quarter of a
+  * Spark's own sort node would copy both keys out of their rows for every comparison, and rows of one key all begin alike: that was a
+  * quarter of a
   * level's time. This one compares the bytes where they are.
   */
 final case class KeySort(child: LogicalPlan) extends UnaryNode {

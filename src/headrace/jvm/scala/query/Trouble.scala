@@ -10,7 +10,8 @@ import org.apache.spark.SparkThrowable
 object Trouble {
   private val mapper = new ObjectMapper
 
-  /** `{"class", "condition", "message", "trace", "node", "site"}` of what lies at the bottom: our own exception, else the deepest one of Spark that has a
+  /** `{"class", "condition", "message", "trace", "node", "site"}` of what lies at the bottom: our own exception, else the deepest one of
+    * Spark that has a
     * condition, else the deepest of all.
     */
   def json(e: Throwable): String = {

@@ -21,7 +21,8 @@ object Failure {
     val cut = Seq("== SQL", "== DataFrame").map(message.indexOf).filter(_ >= 0).minOption.getOrElse(message.length)
     val line = message.substring(0, cut).trim.replaceAll("\\s*\\R\\s*", " ")
     inner match {
-      case s: SparkThrowable if s.getCondition != null && !line.startsWith("[" + s.getCondition.takeWhile(_ != '.')) => s"[${s.getCondition}] $line"
+      case s: SparkThrowable if s.getCondition != null && !line.startsWith("[" + s.getCondition.takeWhile(_ != '.')) =>
+        s"[${s.getCondition}] $line"
       case _: SparkThrowable => line
       case other => if (line.isEmpty) other.getClass.getSimpleName else s"${other.getClass.getSimpleName}: $line"
     }

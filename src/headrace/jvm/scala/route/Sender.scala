@@ -56,8 +56,13 @@ final class Sender(route: Route, counter: Counter, buffer: WireBuffer, dead: () 
     protected def lose(e: Throwable, row: InternalRow): Unit = {
       if (!Failure.ofRow(e)) throw e
       if (dead == null)
-        throw new HeadraceKernelException("DEAD_LETTER_FAILED", s"a step behind dead letters fails: ${Failure.reason(e)}", step.node, step.site, e)
-      dead().put(step.node, Failure.reason(e), origin, json(row), moment)
+        throw new HeadraceKernelException(
+          "DEAD_LETTER_FAILED",
+          s"a step behind dead letters fails: ${Failure.reason(e)}",
+          step.node,
+          step.site,
+          e)
+      if (!step.quiet) dead().put(step.node, Failure.reason(e), origin, json(row), moment)
     }
   }
 

@@ -7,16 +7,25 @@ import org.apache.spark.sql.types.StructType
 
 /** Steps and routes with their expressions bound: what travels to the executors, data only.
   *
-  * `in` is what a step's expressions read, `node` and `site` are where a failure of it is reported.
+  * `in` is what a step's expressions read, `node` and `site` are where a failure of it is reported; `quiet`: another route reports it.
   */
 sealed trait Step extends Serializable {
   def node: String
   def site: String
+  def quiet: Boolean
   def in: StructType
 }
-final case class Where(node: String, site: String, in: StructType, condition: Expression) extends Step
-final case class Project(node: String, site: String, in: StructType, columns: Seq[Expression]) extends Step
-final case class Generate(node: String, site: String, in: StructType, generator: Generator, outer: Boolean, appended: StructType) extends Step
+final case class Where(node: String, site: String, quiet: Boolean, in: StructType, condition: Expression) extends Step
+final case class Project(node: String, site: String, quiet: Boolean, in: StructType, columns: Seq[Expression]) extends Step
+final case class Generate(
+    node: String,
+    site: String,
+    quiet: Boolean,
+    in: StructType,
+    generator: Generator,
+    outer: Boolean,
+    appended: StructType)
+    extends Step
 
 /** The order in which a consumer wants the rows of a key. */
 object Order {

@@ -7,7 +7,8 @@ import org.apache.spark.sql.catalyst.expressions.XXH64
 
 /** The one shape of all rows between the stages of a query.
   *
-  * `key` names the group: 8 bytes of hash (so that the sort has a useful prefix), 4 bytes of consumer, then the key's UnsafeRow. Nothing in it is
+  * `key` names the group: 8 bytes of hash (so that the sort has a useful prefix), 4 bytes of consumer, then the key's UnsafeRow. Nothing
+  * in it is
   * aligned, so a key row is copied before it is read.
   */
 object Wire {
@@ -48,12 +49,6 @@ object Wire {
   /** The consumer that a group key was made for. */
   def opOf(key: Array[Byte]): Int =
     ((key(8) & 0xff) << 24) | ((key(9) & 0xff) << 16) | ((key(10) & 0xff) << 8) | (key(11) & 0xff)
-
-  /** Points `row` to the key row inside a group key. */
-  def keyRow(key: Array[Byte], row: UnsafeRow): UnsafeRow = {
-    row.pointTo(key, Platform.BYTE_ARRAY_OFFSET + KeyStart, key.length - KeyStart)
-    row
-  }
 
   /** Points `to` to the binary field `ordinal` of a wire row, in place: it is valid as long as the wire row is. */
   def inside(wire: UnsafeRow, ordinal: Int, to: UnsafeRow): UnsafeRow = {
