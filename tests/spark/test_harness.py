@@ -190,3 +190,15 @@ def test_a_failing_sink_is_reported_and_the_folder_goes(monkeypatch: pytest.Monk
         with pytest.raises(HeadraceError, match="SINK_FAILED: collected 1 could not be written: ZeroDivisionError: division by zero"):
             h.commit({"t": [("+", ("a",))]})
     assert not folder.exists()
+
+
+def test_a_row_that_fails_in_a_shared_step_is_one_dead_letter() -> None:
+    with Harness() as h:
+        t = h.source("t", "k string, v int, ts timestamp")
+        shared = t.filter("1 / v > 0")
+        streams = [shared, shared.select("k"), shared.key_by("k").process(Copy, order="arrival").select("k")]
+        outs = [h.collect(stream) for stream in streams]
+        dead = h.collect(t.output("dead_letter"))
+        h.commit({"t": [("+", ("a", 0, None)), ("+", ("b", 1, None))]})
+        assert [len(out.rows()) for out in outs] == [1, 1, 1]
+        assert [(row[0], row[4]) for row in dead.rows()] == [("t.filter", '{"k":"a","v":0,"ts":null}')]

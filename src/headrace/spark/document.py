@@ -137,7 +137,11 @@ class _Routes:
                 self._add(feed, route)
 
     def _add(self, feed: Feed, route: Json) -> None:
-        self._made.setdefault((feed.producer, feed.output), []).append({**route, "steps": list(feed.steps)})
+        routes = self._made.setdefault((feed.producer, feed.output), [])
+        # Of routes that begin with the same steps the first one tells of rows that fail there, so that each is one dead letter.
+        told = max((_alike(list(feed.steps), other["steps"]) for other in routes), default=0)
+        steps = [{**step, "quiet": True} if place < told else step for place, step in enumerate(feed.steps)]
+        routes.append({**route, "steps": steps})
 
     def of(self, producer: str, output: str) -> list[Json]:
         return self._made.get((producer, output), [])
@@ -145,3 +149,13 @@ class _Routes:
     def dead(self, producer: str) -> list[Json]:
         """Where dead letters go: to those who read them, else beside the checkpoint."""
         return self.of(producer, "dead_letter") or [self._dead]
+
+
+def _alike(steps: list[Json], others: list[Json]) -> int:
+    """How many steps two routes have in common from their beginning on."""
+    count = 0
+    for step, other in zip(steps, others, strict=False):
+        if step != {name: value for name, value in other.items() if name != "quiet"}:
+            break
+        count += 1
+    return count
