@@ -9,7 +9,7 @@ from datetime import timedelta
 from pathlib import Path
 
 from headrace.analysis.guarantee import EXACTLY
-from headrace.analysis.schemas import MEANING, check
+from headrace.analysis.schemas import MEANING
 from headrace.engine.loading import refuse_while_loading
 from headrace.errors import HeadraceError, here
 from headrace.jvm.session import session
@@ -149,7 +149,7 @@ def job(name: str, *sinks: Sink) -> Job:
                 site=here(),
             )
     plan = Plan.of(valid_name(name), [sink._use() for sink in sinks], meaning())
-    check(plan)
+    compile(plan)
     return Job(plan)
 
 

@@ -16,12 +16,13 @@ from headrace.spark.record import TIME, Record
 
 @dataclass(frozen=True)
 class OpenSink:
-    """A sink that is open for a run; `op` is its number in the query."""
+    """A sink that is open for a run; `op` is its number in the query. A quiet one is not told of epochs without rows for it."""
 
     op: int
     name: str
     sink: Sink
     schema: str
+    quiet: bool = False
 
 
 class Committer:
@@ -55,9 +56,11 @@ class Committer:
         rows: dict[str, int] = {}
         for text, part in found["sinks"].items():
             one = self.sinks[int(text)]
+            rows[one.name] = part["rows"]
+            if one.quiet and not part["rows"]:
+                continue
             self.failed_sink = one.name
             one.sink.commit(epoch, Staged(part["rows"], tuple(part["files"]), _rows(staged, one.op)))
-            rows[one.name] = part["rows"]
         self.failed_sink = None
         now = time.monotonic()
         for source, _, _, metric, n in found["counts"]:

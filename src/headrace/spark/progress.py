@@ -21,7 +21,7 @@ END_MILLIS = 3093527980800000
 class Progress:
     """Where a run stands. `rows` counts what was read in this run; `lag` is in seconds, None where it is not known.
 
-    `outstanding` counts the files or rows that sources know of and have not given yet, None where no source can tell.
+    `outstanding` counts the files that sources know of and have not given yet, None where no source can tell.
     """
 
     rows: int = 0
@@ -37,7 +37,7 @@ class Progress:
     def __str__(self) -> str:
         parts = [f"{self.rows:,} rows in", f"{self.rows_per_second:,.0f} rows/s"]
         if self.outstanding is not None:
-            parts.append(f"{self.outstanding:,} behind")
+            parts.append(f"{self.outstanding:,} files to go")
         elif self.lag is not None:
             parts.append(f"lag {shown(int(self.lag) * 1000)}")
         if self.watermark is not None:
@@ -101,6 +101,7 @@ class Display:
 
             self._live = Live(console=Console(stderr=True), refresh_per_second=4, transient=True)
             self._live.start()
+            self._live.update(f"{self.job} starting")
         return self
 
     def show(self, progress: Callable[[], Progress], what: str = "") -> None:

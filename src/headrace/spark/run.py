@@ -38,7 +38,7 @@ class RunningQuery:
     identity: QueryIdentity
     handle: Any
     committer: Committer
-    before: int
+    before: dict[str, int]
     epoch_before: int
 
     @property
@@ -49,9 +49,9 @@ class RunningQuery:
     def timed(self) -> tuple[Source, ...]:
         return tuple(source for source in self.query.sources if isinstance(source, Source) and source.watermark is not None)
 
-    @property
-    def read(self) -> int:
-        return sum(self.totals.of_source(str(source.name), "read") for source in self.query.sources)
+    def read(self) -> dict[str, int]:
+        """Rows read so far, by source."""
+        return {str(source.name): self.totals.of_source(str(source.name), "read") for source in self.query.sources}
 
     def programs(self) -> dict[int, tuple[str, dict[int, str]]]:
         """Number -> name and inputs by side, of each operator."""
@@ -148,7 +148,7 @@ class Run:
         """Where the run stands now."""
         return progress_of(
             [query.handle.lastProgress() for query in self._queries] if self._seconds is None else [],
-            rows=sum(query.read - query.before for query in self._queries),
+            rows=self._rows(),
             epochs=sum(query.totals.epoch - query.epoch_before for query in self._queries),
             seconds=self._elapsed(),
             live=not self._bounded,
@@ -171,6 +171,7 @@ class Run:
         """`wait`, looking in ten times a second."""
         until = None if timeout is None else time.monotonic() + timeout
         asked = 0
+        signals.watched = True
         while not self._over.wait(_PAUSE):
             look()
             if signals.asked > asked:
@@ -285,6 +286,14 @@ class Run:
             except Exception as problem:
                 self.error = self.error or _internal(problem)
             self._over.set()
+
+    def _rows(self) -> int:
+        """Rows read in this run; a source that two queries read is one source."""
+        read: dict[str, int] = {}
+        for query in self._queries:
+            for name, n in query.read().items():
+                read[name] = max(read.get(name, 0), n - query.before.get(name, 0))
+        return sum(read.values())
 
     def _elapsed(self) -> float:
         return time.monotonic() - self._started if self._seconds is None else self._seconds

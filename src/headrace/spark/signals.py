@@ -16,10 +16,14 @@ class Signals:
 
     def __init__(self) -> None:
         self.asked = 0
+        self.watched = False
         self._before: dict[signal.Signals, Any] = {}
 
     def _ask(self, number: int, frame: FrameType | None) -> None:
         self.asked += 1
+        # While a run watches, it stops itself for the first two; before that, or if it hangs, the next one is an interrupt as usual.
+        if self.asked > (2 if self.watched else 1):
+            raise KeyboardInterrupt
 
     def __enter__(self) -> Signals:
         if threading.current_thread() is threading.main_thread():

@@ -171,7 +171,7 @@ def _open(job: SparkJob, query: Query, identity: QueryIdentity, checkpoint: Chec
         )
         opened.append(sink)
         sink.recover()
-        found[live[name].op] = OpenSink(live[name].op, name, sink, schema.ddl)
+        found[live[name].op] = OpenSink(live[name].op, name, sink, schema.ddl, quiet=name == DEAD_LETTERS)
     return found
 
 
@@ -206,6 +206,6 @@ def _started(
         manual_clock=manual_clock,
         log=checkpoint.errors,
     )
-    running = RunningQuery(query, identity, handle, committer, 0, totals.epoch)
-    running.before = running.read
+    running = RunningQuery(query, identity, handle, committer, {}, totals.epoch)
+    running.before = running.read()
     return running

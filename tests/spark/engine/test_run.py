@@ -101,6 +101,28 @@ def test_an_endless_job_runs_until_it_is_stopped(tmp_path: Path) -> None:
     assert alerts(tmp_path) == [("a", "00:00:30"), ("b", "00:20:10"), ("c", "00:40:01")]
 
 
+def test_a_source_that_is_silent_for_long_holds_nobody_back(tmp_path: Path) -> None:
+    class Both(hr.Program):
+        def on_event(self, e: Any) -> None:
+            hr.emit(card=self.key.card, amount=e.amount)
+
+        def on_other(self, r: Any) -> None:
+            hr.emit(card=self.key.card, amount=r.amount)
+
+    put(tmp_path / "busy", "1.json", [("a", "1.00", minute(1))])
+    put(tmp_path / "silent", "1.json", [("a", "2.00", minute(1))])
+    busy = hr.read.files(tmp_path / "busy", format="json", schema=jobs.SCHEMA, follow=True).watermark("ts", "1 second")
+    silent = hr.read.files(tmp_path / "silent", format="json", schema=jobs.SCHEMA, follow=True)
+    silent = silent.watermark("ts", "1 minute", idle="1 second")
+    both = busy.key_by("card").process(Both, other=silent.key_by("card")).write.memory(name="both")
+    run = hr.job("both", both).start(checkpoint=tmp_path / "state")
+    wait_for(lambda: run.progress.rows == 2)
+    put(tmp_path / "busy", "2.json", [("a", "3.00", minute(9)), ("a", "4.00", minute(10))])
+    wait_for(lambda: len(both.rows()) == 3)
+    run.stop()
+    assert sorted(str(row[1]) for row in both.rows()) == ["1.00", "2.00", "3.00"]
+
+
 def test_views_that_share_nothing_run_as_two_queries(tmp_path: Path) -> None:
     put(tmp_path / "in", "1.json", FIRST)
     other = hr.read.memory([("x", 1), ("y", 2)], "k string, v int", name="other")

@@ -17,6 +17,7 @@ def _(node: Program, level: int, at: Lowering) -> Shape:
     inputs: dict[str, InputShape] = {}
     for name, stream, key in zip(node.names, node.streams, node.keys, strict=True):
         feeds = at.feeds.into(stream)
+        judged(at.plan, node, name, feeds)  # refuses inputs of which it cannot be told
         columns = tuple(path[0] for _, text in key for path in references(text) or ())
         time = event_time(stream) if node.order == "time" else None
         inputs[name] = InputShape(
