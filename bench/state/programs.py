@@ -68,4 +68,5 @@ def start(folder: Path, count: int) -> Followed:
     read = hr.read.files(str(events), format="json", schema="k int, v bigint", follow=True, name="events")
     keyed = read.key_by("k")
     outputs = [keyed.process(Above(limit), order="arrival").named(f"above {limit}") for limit in range(count)]
-    return Followed(hr.job("programs", write_nothing(outputs[0].union(*outputs[1:]))), events, folder / "checkpoint")
+    together = outputs[0].union(*outputs[1:]) if count > 1 else outputs[0]
+    return Followed(hr.job("programs", write_nothing(together)), events, folder / "checkpoint")
