@@ -16,7 +16,6 @@ from headrace.jvm.session import session
 from headrace.ops.source import valid_name
 from headrace.ops.write import Sink
 from headrace.plan import Explanation, Node, Plan, explain, facts
-from headrace.plan.naming import with_inputs
 from headrace.settings import settings
 from headrace.spark.job import compile
 from headrace.spark.progress import Display, Progress
@@ -161,9 +160,10 @@ def meaning() -> dict[str, str]:
 
 def _alive(made: Plan, old: Plan, moved: set[str]) -> Plan:
     """The plan with the connectors' own objects of the one it came from, where nothing was moved."""
-    kept: dict[Node, Node] = {}
-    for name, node in made.nodes.items():
-        live = getattr(old.nodes[name], "live", None)
-        changed = replace(node, live=live) if live is not None and name not in moved else node  # type: ignore[call-arg]  # sources and sinks have it
-        kept[node] = with_inputs(changed, kept)
-    return Plan(made.job, {str(node.name): node for node in kept.values()}, made.sinks, made.settings)
+
+    def alive(node: Node) -> Node:
+        live = getattr(old.nodes[str(node.name)], "live", None)
+        kept = live is not None and node.name not in moved
+        return replace(node, live=live) if kept else node  # type: ignore[call-arg]  # sources and sinks have it
+
+    return made.changed(alive)

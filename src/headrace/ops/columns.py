@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from difflib import get_close_matches
@@ -104,10 +105,12 @@ def name_of(expression: Expression) -> str:
     paths = references(expression.text) or ()
     if len(paths) == 1 and expression.text.replace("`", "") == ".".join(paths[0]):
         return paths[0][-1]
+    named = re.search(r"(?is)^(.*\S)\s+as\s+(\w+)\s*$", expression.text)
+    text, name = named.groups() if named else (expression.text, "name")
     raise PlanError(
         "UNNAMED_COLUMN",
-        f"`{expression.text}` has no name",
-        hint=f'name it: name="{expression.text}" as a keyword, or hr.expr(...).alias("name")',
+        f"`{expression.text}` " + ("is not understood as an expression and its name" if named else "has no name"),
+        hint=f'name it: {name}="{text}" as a keyword, or hr.expr(...).alias("{name}")',
         site=here(),
     )
 

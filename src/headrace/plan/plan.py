@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
 from headrace.errors import PlanError
 from headrace.plan.codec import FORMAT, broken, decode, encode, without_sites
-from headrace.plan.naming import named
+from headrace.plan.naming import named, with_inputs
 from headrace.plan.node import Node
 from headrace.plan.walk import order
 
@@ -78,6 +78,13 @@ class Plan:
         """A hash of what the plan means: the same for the same job, however and where it was written."""
         text = json.dumps(without_sites(self.to_json()), sort_keys=True, separators=(",", ":"), ensure_ascii=True)
         return hashlib.sha256(text.encode()).hexdigest()
+
+    def changed(self, change: Callable[[Node], Node]) -> Plan:
+        """The plan with each node as `change` gives it back; its inputs follow by themselves."""
+        kept: dict[Node, Node] = {}
+        for node in self.nodes.values():
+            kept[node] = with_inputs(change(node), kept)
+        return Plan(self.job, {str(node.name): node for node in kept.values()}, self.sinks, self.settings)
 
     def consumers(self, name: str) -> tuple[Node, ...]:
         """The nodes that read one."""

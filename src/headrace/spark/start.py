@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from headrace import ports
@@ -12,12 +12,13 @@ from headrace.analysis.schemas import DEAD
 from headrace.errors import HeadraceError
 from headrace.jvm.session import session
 from headrace.ops import Sink, Source
+from headrace.plan import Node
 from headrace.schema import parse_schema
 from headrace.spark.checkpoint import Checkpoint, Stored
 from headrace.spark.document import DEAD_LETTERS, build
 from headrace.spark.epochs import Committer, OpenSink
 from headrace.spark.identity import Identity, QueryIdentity, identify
-from headrace.spark.job import SparkJob
+from headrace.spark.job import SparkJob, compile
 from headrace.spark.kernel import start_query
 from headrace.spark.levels import Query
 from headrace.spark.run import Run, RunningQuery
@@ -47,13 +48,14 @@ def begin(
 ) -> Started:
     """Start the queries of a job. What is refused is refused before anything is touched."""
     for source in job.sources:
-        source.connect().check()
+        _check(source)
     checkpoint = Checkpoint(folder, fresh=fresh)
     opened: list[ports.Sink] = []
     close = _closing(opened, checkpoint)
     running: list[RunningQuery] = []
     try:
         stored = checkpoint.stored
+        job = _with_frozen_schemas(job, stored)
         identity, names = _identify(job, stored, checkpoint)
         number = _partitions(stored, partitions)
         if stored is not None and (checkpoint.sealed or checkpoint.sealing):
@@ -76,9 +78,31 @@ def begin(
         raise
 
 
+def _check(source: Source) -> None:
+    try:
+        source.connect().check()
+    except HeadraceError as error:
+        error.site = source.site or error.site
+        raise
+
+
 def _with(job: SparkJob, names: Mapping[str, str]) -> list[tuple[Query, str]]:
     """Each query with the name that the checkpoint knows it by."""
     return [(query, names[query.name]) for query in job.queries]
+
+
+def _with_frozen_schemas(job: SparkJob, stored: Stored | None) -> SparkJob:
+    """Schemas that were found by looking are those of the first start: files that came since may look otherwise."""
+    found = {node["name"]: node for node in (stored.plan["nodes"] if stored is not None else ()) if node.get("inferred")}
+
+    def frozen(node: Node) -> Node:
+        known = found.get(str(node.name))
+        if not isinstance(node, Source) or not node.inferred or known is None or known["connector"] != node.connector:
+            return node
+        return node if known["schema"] == node.schema else replace(node, schema=known["schema"], live=None)
+
+    plan = job.plan.changed(frozen)
+    return job if plan.fingerprint == job.plan.fingerprint else compile(plan)
 
 
 def _closing(opened: Sequence[ports.Sink], checkpoint: Checkpoint) -> Callable[[], None]:

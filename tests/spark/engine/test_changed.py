@@ -139,3 +139,28 @@ def test_state_that_is_not_what_job_json_says(tmp_path: Path) -> None:
     (state / "job.json").write_text(json.dumps(stored))
     with pytest.raises(HeadraceError, match=r"STATE_MISMATCH: the checkpoint .* holds the state of level 2 where this query has level 1"):
         hr.job("sums", first.write.memory(name="kept")).run(checkpoint=state, flush=False)
+
+
+def test_a_schema_found_by_looking_stays_that_of_the_first_start(tmp_path: Path) -> None:
+    def inferred() -> hr.Job:
+        read = hr.read.files(tmp_path / "in", format="json", name="charges")
+        last = read.watermark("ts", "5 minutes").key_by("card").process(Last).named("last")
+        return hr.job("last", last.write.files(tmp_path / "out", format="json", name="out"))
+
+    put(tmp_path / "in", "1.json", ['{"card": "a", "amount": 1, "ts": "2026-01-01 00:00:00"}'])
+    inferred().run(checkpoint=tmp_path / "state", flush=False)
+    # the new file alone would make another schema: one more column, another type of amount
+    put(tmp_path / "in", "2.json", ['{"card": "a", "amount": 2, "note": "x", "ts": "2026-01-01 00:10:00"}'])
+    put(tmp_path / "in", "3.json", ['{"card": "a", "amount": 2.5, "ts": "2026-01-01 00:11:00"}'])
+    later = inferred()
+    assert "note" in later.plan.nodes["charges"].columns
+    summary = later.run(checkpoint=tmp_path / "state")
+    assert sorted((row["amount"], row["at"][11:16]) for row in lines(tmp_path / "out")) == [(1, "00:00"), (2, "00:10")]
+    assert sum(summary.dead_letters.values()) == 1
+
+
+class Last(hr.Program):
+    """Each charge again, in the order of time."""
+
+    def on_event(self, e: Any) -> None:
+        hr.emit(card=self.key.card, amount=e.amount, at=e.ts)

@@ -139,6 +139,15 @@ def test_unnamed_column() -> None:
         """,
         lambda: charges.select("amount * 100"),
     )
+    check_error(
+        """
+        UNNAMED_COLUMN: `upper(card, 1) AS d` is not understood as an expression and its name
+          at test_ops.py:*: lambda: charges.select("upper(card, 1) AS d"),
+          hint: name it: d="upper(card, 1)" as a keyword, or hr.expr(...).alias("d")
+          page: docs/errors/UNNAMED_COLUMN.md
+        """,
+        lambda: charges.select("upper(card, 1) AS d"),
+    )
 
 
 def test_duplicate_column() -> None:

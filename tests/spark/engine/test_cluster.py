@@ -1,0 +1,107 @@
+"""A job whose tasks run in other processes: with executors of its own, and on a standalone cluster's."""
+
+from __future__ import annotations
+
+import os
+import re
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+import pytest
+
+from headrace.jvm import java
+from tests.spark.engine.jobs import FIRST, SECOND, alerts, put
+
+pytestmark = pytest.mark.full
+
+PROGRAM = """
+import sys
+from pathlib import Path
+import headrace as hr
+from tests.spark.engine.jobs import fraud
+
+spark = hr.session(master=sys.argv[1], conf={"spark.executor.memory": "700m", "spark.driver.memory": "1g"})
+summary = fraud(Path(sys.argv[2])).run(checkpoint=Path(sys.argv[2]) / "state", flush=len(sys.argv) > 3, progress=False, partitions=3)
+executors = spark._jsc.sc().getExecutorMemoryStatus().size() - 1
+print("read", summary.rows, "by", executors, "executors")
+spark.stop()
+"""
+
+
+def run(master: str, folder: Path, *flush: str) -> str:
+    command = [sys.executable, "-c", PROGRAM, master, str(folder), *flush]
+    done = subprocess.run(command, cwd=Path(__file__).parents[3], capture_output=True, text=True, timeout=600, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout.strip()
+
+
+@contextmanager
+def standalone(folder: Path) -> Iterator[str]:
+    """Spark's own master and one worker on loopback; gives the master's address."""
+    import pyspark
+
+    found, home = java.find(), Path(pyspark.__file__).parent
+    ports = [free_port() for _ in range(4)]
+    surroundings = {**os.environ, "SPARK_LOCAL_IP": "127.0.0.1", "SPARK_HOME": str(home)}
+    environment = {**surroundings, "JAVA_HOME": str(found.home or found.executable.resolve().parents[1])}
+    master = f"spark://127.0.0.1:{ports[0]}"
+    commands = {
+        "Master": ["org.apache.spark.deploy.master.Master", "--host", "127.0.0.1", "--port", ports[0], "--webui-port", ports[1]],
+        "Worker": [
+            *("org.apache.spark.deploy.worker.Worker", "--host", "127.0.0.1", "--port", ports[2], "--webui-port", ports[3]),
+            *("--cores", 2, "--memory", "1g", "--work-dir", folder / "work", master),
+        ],
+    }
+    with ExitStack() as processes:
+        for name, command in commands.items():
+            log = folder / f"{name}.log"
+            process = processes.enter_context(started([home / "bin" / "spark-class", *command], log, environment))
+            await_line(process, log, r"New state: ALIVE" if name == "Master" else r"Successfully registered with master")
+        yield master
+
+
+def free_port() -> int:
+    with socket.socket() as one:
+        one.bind(("127.0.0.1", 0))
+        return int(one.getsockname()[1])
+
+
+@contextmanager
+def started(command: list[object], log: Path, environment: dict[str, str]) -> Iterator[subprocess.Popen[bytes]]:
+    with log.open("wb") as out:
+        process = subprocess.Popen([str(word) for word in command], stdout=out, stderr=out, env=environment)
+        try:
+            yield process
+        finally:
+            process.terminate()
+            process.wait(60)
+
+
+def await_line(process: subprocess.Popen[bytes], log: Path, wanted: str) -> None:
+    until = time.monotonic() + 120
+    while not re.search(wanted, log.read_text(errors="replace")):
+        assert process.poll() is None and time.monotonic() < until, log.read_text(errors="replace")
+        time.sleep(0.1)
+
+
+def start_and_go_on(master: str, folder: Path) -> str:
+    put(folder / "in", "1.json", FIRST)
+    run(master, folder)
+    put(folder / "in", "2.json", SECOND)
+    return run(master, folder, "flush")
+
+
+def test_executors_in_other_processes(tmp_path: Path) -> None:
+    assert start_and_go_on("local-cluster[2,1,700]", tmp_path) == "read 3 by 2 executors"
+    assert alerts(tmp_path) == [("a", "00:00:30"), ("b", "00:20:10")]
+
+
+def test_a_standalone_cluster(tmp_path: Path) -> None:
+    with standalone(tmp_path) as master:
+        assert start_and_go_on(master, tmp_path) == "read 3 by 1 executors"
+    assert alerts(tmp_path) == [("a", "00:00:30"), ("b", "00:20:10")]
