@@ -90,5 +90,7 @@ if [ "$no_java" = 1 ]; then
   fi
   touch .venv/.headrace-java
 fi
+# Not needed, so a failure is only told.
+.venv/bin/python -m headrace prepare || echo "setup: going on without; starts of Spark will take longer" >&2
 echo "$wanted $PWD" >"$stamp"
 echo "setup: done"

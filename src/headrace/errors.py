@@ -264,6 +264,7 @@ CODES: dict[str, Code] = {
     "CONNECT_SESSION": Code("ConfigError", "user", "a Spark Connect session where a classic one is needed"),
     "JAVA_MISSING": Code("ConfigError", "environment", "no Java runtime was found"),
     "JAVA_VERSION": Code("ConfigError", "environment", "the Java runtime is too old for Spark"),
+    "ARCHIVE_FAILED": Code("ConfigError", "environment", "the archive that makes starts faster could not be made"),
     "KERNEL_BUILD": Code("ConfigError", "environment", "the kernel's jar could not be built"),
     "KERNEL_OTHER": Code("ConfigError", "environment", "the session carries the kernel of another headrace"),
     "SESSION_RUNNING": Code("ConfigError", "user", "settings for a new session while another one runs"),

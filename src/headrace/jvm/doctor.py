@@ -13,7 +13,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from headrace.errors import HeadraceError
-from headrace.jvm import cache, compile, java, launch
+from headrace.jvm import archive, cache, compile, java, launch
 from headrace.jvm.locale import utf8_environment
 
 _MEGABYTE = 1 << 20
@@ -87,6 +87,15 @@ def _kernel() -> Check:
     return Check("kernel", True, "not built yet: the first start builds it, in about half a minute", required=False)
 
 
+def _archive() -> Check:
+    try:
+        place = archive.place(java.find())
+    except (HeadraceError, ImportError):
+        return Check("starts", False, "not known", "cure Java and pyspark first.", required=False)
+    found = f"from the archive {place}" if place.is_file() else "not prepared: each takes about twice as long"
+    return Check("starts", place.is_file(), found, "headrace prepare", required=False)
+
+
 def _memory() -> Check:
     found = launch.machine_memory() // _MEGABYTE
     return Check("memory", found >= 3500, f"{found:,} MB", "4 GB are needed; Spark's part of it is spark.driver.memory.")
@@ -153,6 +162,7 @@ CHECKS: tuple[Callable[[], Check], ...] = (
     _java,
     _bash,
     _kernel,
+    _archive,
     _memory,
     _disk,
     _cache,

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import sys
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from headrace.jvm.cache import folder, jvm_home
@@ -20,16 +21,20 @@ LOG4J = Path(__file__).parent / "log4j2.properties"
 _KEPT_LOGS = 20
 
 
-def configuration(given: Mapping[str, str], log: Path, defaults: Mapping[str, str]) -> dict[str, str]:
-    """Spark's configuration: what was given wins over the user's spark-defaults.conf, that over ours."""
+def configuration(given: Mapping[str, str], log: Path, defaults: Mapping[str, str], options: Sequence[str] = ()) -> dict[str, str]:
+    """Spark's configuration: what was given wins over HEADRACE_MASTER, that over the user's `defaults`, those over ours.
+
+    `options` are more options for the driver's JVM.
+    """
     ours = {
         "spark.app.name": "headrace",
-        "spark.master": os.environ.get("HEADRACE_MASTER") or os.environ.get("MASTER") or "local[*]",
+        "spark.master": os.environ.get("MASTER") or "local[*]",
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
         "spark.sql.session.timeZone": "UTC",
     }
-    conf = {**ours, **defaults, **given}
+    asked = {"spark.master": os.environ["HEADRACE_MASTER"]} if os.environ.get("HEADRACE_MASTER") else {}
+    conf = {**ours, **defaults, **asked, **given}
     if "spark.driver.memory" not in conf and "SPARK_DRIVER_MEMORY" not in os.environ:
         conf["spark.driver.memory"] = f"{driver_megabytes(machine_memory())}m"
     if is_local(conf["spark.master"]):
@@ -39,7 +44,7 @@ def configuration(given: Mapping[str, str], log: Path, defaults: Mapping[str, st
     common = ["-Dfile.encoding=UTF-8"]
     if home := jvm_home():
         common.append(quoted(f"-Duser.home={home}"))
-    driver = [*common, quoted(f"-Dheadrace.log={log}")]
+    driver = [*common, *map(quoted, options), quoted(f"-Dheadrace.log={log}")]
     theirs = conf.get("spark.driver.extraJavaOptions", "")
     if "log4j2.configurationFile" not in theirs and "log4j.configurationFile" not in theirs:
         driver.append(quoted(f"-Dlog4j2.configurationFile={LOG4J.as_uri()}"))
@@ -100,9 +105,9 @@ def defaults() -> dict[str, str]:
     found: dict[str, str] = {}
     with contextlib.suppress(OSError):
         for line in place.read_text(encoding="utf-8", errors="replace").splitlines():
-            name, *value = line.replace("=", " ", 1).split(None, 1) if line.strip() else ("#",)
-            if name.startswith("spark.") and value:
-                found[name] = value[0].strip()
+            # as Java reads properties: the first blank, `=` or `:` ends the name
+            if setting := re.match(r"\s*(spark\.[^\s=:]+)\s*[=:\s]\s*(\S.*)", line):
+                found[setting[1]] = setting[2].strip()
     return found
 
 

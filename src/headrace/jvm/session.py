@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from headrace.errors import HeadraceError
-from headrace.jvm import launch
+from headrace.jvm import archive, launch
 from headrace.jvm.cache import has_user_name
 from headrace.jvm.compile import KEY_ENTRY, kernel, kernel_jar, spark_version
 from headrace.jvm.java import find
@@ -48,6 +48,21 @@ def session(spark: SparkSession | None = None, *, master: str | None = None, con
                 _same_settings(found, wanted, given=spark is not None)
         _attach(found)
         return found
+
+
+def end() -> None:
+    """Stop Spark and the JVM that this process started, and wait until it is gone."""
+    from pyspark import SparkContext
+
+    found, gateway = _active(), SparkContext._gateway
+    if found is not None:
+        found.stop()
+    if gateway is not None:
+        process: Any = gateway.proc
+        gateway.shutdown()
+        process.stdin.close()
+        process.wait()
+        SparkContext._gateway = SparkContext._jvm = None
 
 
 def jvm(spark: SparkSession) -> Any:
@@ -114,7 +129,8 @@ def _start(wanted: Mapping[str, str]) -> SparkSession:
     java = find()
     kernel_jar()  # built, if need be, before the JVM takes its share of the machine
     log = launch.log_file()
-    settings = launch.configuration(wanted, log, launch.defaults())
+    defaults = _submitted() if "PYSPARK_GATEWAY_PORT" in os.environ else launch.defaults()
+    settings = launch.configuration(wanted, log, defaults, archive.reading(java))
 
     from pyspark import SparkConf, SparkContext, java_gateway
     from pyspark.sql import SparkSession
@@ -140,6 +156,14 @@ def _start(wanted: Mapping[str, str]) -> SparkSession:
                 hint=f"the log is in {log}; `headrace doctor` checks Java, memory, disk and the rest.",
                 cause=problem,
             ) from problem
+
+
+def _submitted() -> dict[str, str]:
+    """What spark-submit was told: its JVM runs already and has the settings."""
+    from pyspark import SparkConf, SparkContext
+
+    SparkContext._ensure_initialized()
+    return dict(SparkConf(_jvm=SparkContext._jvm).getAll())
 
 
 def _log_in(java: Any) -> None:

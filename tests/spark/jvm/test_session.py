@@ -186,3 +186,24 @@ def test_spark_does_not_start() -> None:
         done.stdout,
         hide={log: "<log>"},
     )
+
+
+def test_what_spark_submit_was_told_wins(tmp_path: Path) -> None:
+    script = tmp_path / "submitted.py"
+    script.write_text(
+        "import headrace as hr\n"
+        "spark = hr.session()\n"
+        "print('HERE', spark.sparkContext.master, spark.conf.get('spark.sql.session.timeZone'), spark.conf.get('spark.ui.enabled'))\n"
+        "print(hr.collect(hr.read.memory([('a', 1)], 'card string, n int')).rows())\n",
+        encoding="utf-8",
+    )
+    import pyspark
+
+    submit = Path(pyspark.__file__).parent / "bin" / "spark-submit"
+    found = java.find()
+    environment = {**os.environ, **({"JAVA_HOME": str(found.home)} if found.home else {}), "PYSPARK_PYTHON": sys.executable}
+    environment["PYTHONPATH"] = str(Path(__file__).parents[3] / "src")
+    told = ["--master", "local[1]", "--conf", "spark.sql.session.timeZone=Europe/Berlin"]
+    done = subprocess.run([submit, *told, script], env=environment, cwd=tmp_path, capture_output=True, encoding="utf-8", check=False)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines() == ["HERE local[1] Europe/Berlin false", "[('a', 1)]"]

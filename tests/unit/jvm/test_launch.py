@@ -61,9 +61,20 @@ def test_the_environment_is_put_back(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_the_users_defaults_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "spark-defaults.conf").write_text("# x\nspark.master  spark://a:1\n\nspark.app.name=two words\nother 3\n", encoding="utf-8")
+    lines = ("# x", "spark.master  spark://a:1", "", "spark.app.name=two words", "other 3", "spark.driver.extraJavaOptions -Da=1 -Db=2")
+    (tmp_path / "spark-defaults.conf").write_text("\n".join(lines), encoding="utf-8")
     monkeypatch.setenv("SPARK_CONF_DIR", str(tmp_path))
-    assert launch.defaults() == {"spark.master": "spark://a:1", "spark.app.name": "two words"}
+    assert launch.defaults() == {
+        "spark.master": "spark://a:1",
+        "spark.app.name": "two words",
+        "spark.driver.extraJavaOptions": "-Da=1 -Db=2",
+    }
+
+
+def test_headrace_master_wins_over_the_users_file(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HEADRACE_MASTER", "local[3]")
+    assert launch.configuration({}, LOG, {"spark.master": "yarn"})["spark.master"] == "local[3]"
+    assert launch.configuration({"spark.master": "local[1]"}, LOG, {})["spark.master"] == "local[1]"
 
 
 def test_old_logs_are_taken_away(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,0 +1,62 @@
+"""Spark's classes as an archive that the JVM maps into memory instead of reading and checking them anew: a start takes half the time.
+
+Made by `headrace prepare`, once per Java and Spark. A JVM that finds that it does not fit leaves it alone and starts as ever.
+Source: JEP 350, Dynamic CDS Archives.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import subprocess
+from pathlib import Path
+
+from headrace.errors import HeadraceError
+from headrace.jvm import cache
+from headrace.jvm.compile import spark_jars, spark_version
+from headrace.jvm.java import Java
+
+
+def place(java: Java) -> Path:
+    """Where the archive for this Java and this Spark lies, if there is one."""
+    what = "\0".join((str(java.executable.resolve()), java.version, str(spark_jars()), spark_version()))
+    return cache.root() / "classes" / f"{hashlib.sha256(what.encode()).hexdigest()[:16]}.jsa"
+
+
+def reading(java: Java) -> list[str]:
+    """Options with which a JVM starts from the archive; none if there is no archive."""
+    archive = place(java)
+    return [f"-XX:SharedArchiveFile={archive}"] if archive.is_file() else []
+
+
+def writing(java: Java, made: Path) -> list[str]:
+    """Options with which a JVM writes an archive of the classes it has used to `made` when it ends.
+
+    It stands on an archive of Java's own classes that is kept beside `place`, since not every Java has one.
+    """
+    own = place(java).with_suffix(".java.jsa")
+    if not own.is_file():
+        _dump(java, made)
+        made.replace(own)
+    return [f"-XX:SharedArchiveFile={own}", f"-XX:ArchiveClassesAtExit={made}"]
+
+
+def keep(java: Java, made: Path) -> Path:
+    """Put the archive that a JVM has written into its place."""
+    if not made.is_file():
+        raise _failed(java, "no archive of Spark's classes was written")
+    return made.replace(place(java))
+
+
+def _dump(java: Java, made: Path) -> None:
+    command = [str(java.executable), "-Xshare:dump", f"-XX:SharedArchiveFile={made}"]
+    done = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False)
+    if done.returncode != 0 or not made.is_file():
+        raise _failed(java, ((done.stderr + done.stdout).strip().splitlines() or ["it gave no reason"])[-1])
+
+
+def _failed(java: Java, reason: str) -> HeadraceError:
+    return HeadraceError(
+        "ARCHIVE_FAILED",
+        f"{java.executable} (Java {java.version}) makes no archive of classes: {reason}",
+        hint="everything works without it, but each start of Spark takes longer; `headrace doctor` checks disk and memory.",
+    )

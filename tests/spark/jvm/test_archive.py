@@ -1,0 +1,58 @@
+"""The archive of classes that makes starts faster."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+from headrace.jvm import archive
+from headrace.jvm.compile import kernel_jar
+from headrace.jvm.java import Java
+from tests.unit.errors import check_error
+
+# Java's -Xshare:on ends with an error where the archive does not fit.
+PROGRAM = """
+import sys
+import headrace as hr
+spark = hr.session(master="local[1]", conf={"spark.driver.extraJavaOptions": f"-Xshare:on -Xlog:class+load:file={sys.argv[1]}"})
+print(spark.range(3).count())
+"""
+
+
+def test_a_start_from_the_archive(tmp_path: Path) -> None:
+    cache = tmp_path / "a cäche"
+    (cache / "kernel").mkdir(parents=True)
+    (cache / "kernel" / kernel_jar().name).symlink_to(kernel_jar())
+
+    def call(*command: object) -> str:
+        environment = {**os.environ, "HEADRACE_CACHE": str(cache)}
+        done = subprocess.run(
+            [sys.executable, *map(str, command)], env=environment, cwd=tmp_path, capture_output=True, encoding="utf-8", check=False
+        )
+        assert done.returncode == 0, done.stdout + done.stderr
+        return done.stdout
+
+    assert "headrace: made " in call("-m", "headrace", "prepare")
+    assert call("-m", "headrace", "prepare") == "headrace: prepared already\n"
+    assert [path.suffix for path in sorted((cache / "classes").iterdir())] == [".jsa", ".jsa"]
+    loaded = tmp_path / "loaded"
+    assert call("-c", PROGRAM, loaded) == "3\n"
+    sparks = [line for line in loaded.read_text(encoding="utf-8").splitlines() if " org.apache.spark." in line and "$$Lambda" not in line]
+    assert sum("shared objects file (top)" in line for line in sparks) > 0.9 * len(sparks)
+
+
+def test_a_java_that_makes_none(tmp_path: Path) -> None:
+    script = tmp_path / "java"
+    script.write_text("#!/bin/sh\necho 'Error: -Xshare:dump is not supported' >&2\nexit 1\n", encoding="utf-8")
+    script.chmod(0o755)
+    check_error(
+        """
+        ARCHIVE_FAILED: <java> (Java 99) makes no archive of classes: Error: -Xshare:dump is not supported
+          hint: everything works without it, but each start of Spark takes longer; `headrace doctor` checks disk and memory.
+          page: docs/errors/ARCHIVE_FAILED.md
+        """,
+        lambda: archive.writing(Java(script, "99", "PATH", None), tmp_path / "made"),
+        hide={str(script): "<java>"},
+    )
