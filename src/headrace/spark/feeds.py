@@ -5,15 +5,14 @@ Stateless nodes exist only as steps of feeds. A union is several feeds into one 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from headrace.expr import of
 from headrace.plan import Node, Plan, Role, steps
 from headrace.schema import Struct
-from headrace.syntax import plain_name, quote
+from headrace.syntax import plain_name, quote, references
 
 Json = dict[str, Any]
 
@@ -69,34 +68,42 @@ class Feeds:
         return tuple(feed.then(step) for feed in self.of(branch))
 
 
-def origin(feed: Feed, columns: tuple[str, ...]) -> tuple[str, ...]:
-    """How these columns at the end of a feed come about: all texts back to the producer, in one order.
+def origin(feed: Feed, columns: tuple[str, ...] | None) -> tuple[str, ...]:
+    """How these columns (None: all of them) at the end of a feed come about: all texts back to the producer, in one order.
 
-    Two versions of a job with equal origins compute the same values from the same rows.
+    Two versions of a job with equal origins compute the same values from the same rows. A text that sqlglot cannot read counts as using
+    every column before it.
 
     >>> project = {"project": [["card", "upper(c)"], ["amount", "amount"]], "node": "charges.select", "site": None}
     >>> origin(Feed("charges", "main", (project,)), ("card",))
     ('card = upper(c)', 'c of charges')
     """
     found: list[str] = []
-    wanted = [name.lower() for name in dict.fromkeys(columns)]
+    wanted = None if columns is None else _lower(columns)
     for step in reversed(feed.steps):
         if "project" in step:
             texts = {name.lower(): text for name, text in step["project"]}
-            before: list[str] = []
-            for name in wanted:
+            used: list[str] | None = []
+            for name in texts if wanted is None else wanted:
                 text = texts.get(name, name)
                 if (plain_name(text) or "").lower() != name:
                     found.append(f"{name} = {text}")
-                # no names: sqlglot could not read the text, which then counts as using every column
-                before.extend(other.lower() for other in of(text).names)
-            wanted = list(dict.fromkeys(before))
+                used = _with(used, text)
+            wanted = None if wanted is None else used
         elif "generate" in step:
-            made = {name.lower() for name in step["names"]}
-            if made & set(wanted):
+            made = _lower(step["names"])
+            if wanted is None or set(made) & set(wanted):
                 found.append(f"{', '.join(step['names'])} = {step['generate']}")
-                wanted = list(
-                    dict.fromkeys([name for name in wanted if name not in made] + [name.lower() for name in of(step["generate"]).names])
-                )
+                wanted = _with(None if wanted is None else [name for name in wanted if name not in made], step["generate"])
     place = feed.producer if feed.output == "main" else f"{feed.producer}.{feed.output}"
-    return (*found, *(f"{name} of {place}" for name in wanted))
+    return (*found, *(f"{name} of {place}" for name in (["*"] if wanted is None else wanted)))
+
+
+def _lower(names: Iterable[str]) -> list[str]:
+    return list(dict.fromkeys(name.lower() for name in names))
+
+
+def _with(names: list[str] | None, text: str) -> list[str] | None:
+    """These columns and those that a text uses; None stands for all."""
+    used = references(text)
+    return None if names is None or used is None else _lower([*names, *(path[0] for path in used)])

@@ -5,11 +5,19 @@ from __future__ import annotations
 from typing import Any
 
 import headrace as hr
+from headrace.analysis.schemas import Schemas
 from headrace.plan import Plan
 from headrace.schema import parse_schema
 from headrace.spark.feeds import Feed, Feeds, origin
+from headrace.spark.identity import Shape
+from headrace.spark.lower import Lowering, shape
 
 SCHEMA = "card string, amount int"
+
+
+class Seen(hr.Program):
+    def on_event(self, e: hr.Row) -> None:
+        hr.emit(k=self.key.k)
 
 
 def feeds(stream: hr.Stream, **schemas: str) -> tuple[Feed, ...]:
@@ -70,6 +78,27 @@ def test_origins_see_through_renames_and_not_through_filters() -> None:
     assert origin(plain, ("card",)) == origin(filtered, ("card",)) == ("card of t",)
     assert origin(renamed, ("card",)) != origin(other, ("card",))
     assert origin(other, ("card",)) == ("card = upper(card)", "card of t")
+
+
+def test_a_text_that_sqlglot_cannot_read_uses_every_column() -> None:
+    t = read("t")
+    (shifted,) = feeds(t.with_columns(card="upper(card)").with_columns(b="amount >>> 3").select("b"))
+    (other,) = feeds(t.with_columns(card="lower(card)").with_columns(b="amount >>> 3").select("b"))
+    assert origin(shifted, ("b",)) == ("b = amount >>> 3", "card = upper(card)", "* of t")
+    assert origin(shifted, ("b",)) != origin(other, ("b",))
+    assert origin(shifted, None) == ("b = amount >>> 3", "card = upper(card)", "* of t")
+
+
+def test_a_key_that_sqlglot_cannot_read_uses_every_column() -> None:
+    def keyed(card: str) -> Shape:
+        stream = read("t").with_columns(card=card).key_by(hr.expr("amount >>> 3").alias("k")).process(Seen)
+        plan = Plan.of("", [stream._node])
+        of = {name: parse_schema(SCHEMA) for name in plan.nodes}
+        keys = {name: parse_schema("k int") for name in plan.nodes}
+        return shape(plan.nodes[plan.sinks[0]], 1, Lowering(plan, Schemas(of, {}, keys), Feeds(plan, of)))
+
+    assert keyed("upper(card)").inputs["event"].key == ("amount >>> 3", "* of t", "card = upper(card)")
+    assert keyed("upper(card)").inputs != keyed("lower(card)").inputs
 
 
 def test_origins_see_generated_columns() -> None:

@@ -18,7 +18,8 @@ def _(node: Program, level: int, at: Lowering) -> Shape:
     for name, stream, key in zip(node.names, node.streams, node.keys, strict=True):
         feeds = at.feeds.into(stream)
         judged(at.plan, node, name, feeds)  # refuses inputs of which it cannot be told
-        columns = tuple(path[0] for _, text in key for path in references(text) or ())
+        used = [references(text) for _, text in key]
+        columns = None if None in used else tuple(path[0] for paths in used for path in paths or ())
         time = event_time(stream) if node.order == "time" else None
         inputs[name] = InputShape(
             at.schemas.of[str(stream.name)].ddl,
