@@ -12,15 +12,12 @@ from headrace.ops import Program, Sink, Source, event_time
 from headrace.plan import Node
 from headrace.plan.codec import without_sites
 from headrace.spark.feeds import Feed
-from headrace.spark.identity import QueryIdentity, QueryShape, Shape
+from headrace.spark.identity import DEAD_LETTERS, QueryIdentity, QueryShape, Shape
 from headrace.spark.levels import Query
 from headrace.spark.lower import Lowering, lower, shape
 
 Json = dict[str, Any]
 FORMAT = 1
-
-# The sink for dead letters that nobody reads; no node of a plan can have this name.
-DEAD_LETTERS = "#dead_letters"
 
 
 def shape_of(query: Query, at: Lowering) -> QueryShape:

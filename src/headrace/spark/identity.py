@@ -15,6 +15,9 @@ from headrace.errors import HeadraceError, Site
 from headrace.spark import layout
 from headrace.spark.layout import Cell, Layout
 
+# The sink for dead letters that nobody reads; no node of a plan can have this name.
+DEAD_LETTERS = "#dead_letters"
+
 
 @dataclass(frozen=True)
 class InputShape:
@@ -169,6 +172,7 @@ def identify(stored: Identity, queries: Sequence[QueryShape]) -> tuple[Identity,
             name = old.name if old is not None else _free(query.name, kept)
             taken[name] = query.name
             kept[name] = _follow(old, query, name, numbers) if old is not None else _fresh(query, name, numbers)
+            _stay(stored, query, name)
             names[query.name] = name
         except HeadraceError as error:
             errors.extend([error, *error.also])
@@ -191,16 +195,33 @@ def _free(name: str, kept: dict[str, QueryIdentity]) -> str:
 
 
 def _counterpart(stored: Identity, query: QueryShape) -> QueryIdentity | None:
-    """The stored query that this one goes on with: the one with the same operators, else the one that reads the same sources."""
+    """The stored query that this one goes on with: the one with the same operators, else the same sources, else the same sinks."""
     programs = {shape.name for shape in query.shapes if shape.kind != "sink"}
     same = [old for old in stored.queries if programs & {n for n, entry in old.live().items() if entry.shape.kind != "sink"}]
     if len(same) > 1:
         raise refuse(f"the queries {' and '.join(old.name for old in same)} have become one")
     if same:
         return same[0]
-    sinks = {shape.name for shape in query.shapes if shape.kind == "sink"}
+    sinks = {shape.name for shape in _sinks(query)}
     alike = [old for old in stored.queries if set(old.sources) == set(query.sources)]
-    return next((old for old in alike if sinks & set(old.live())), alike[0] if len(alike) == 1 else None)
+    # The last ones share sinks alone: they are found so that the refusal can say what has become of their sources.
+    return next((old for old in (*alike, *stored.queries) if sinks & set(old.live())), alike[0] if len(alike) == 1 else None)
+
+
+def _sinks(query: QueryShape) -> list[Shape]:
+    """The sinks of the plan; every query has one more, for dead letters."""
+    return [shape for shape in query.shapes if shape.kind == "sink" and shape.name != DEAD_LETTERS]
+
+
+def _stay(stored: Identity, query: QueryShape, name: str) -> None:
+    """A sink knows epochs by their numbers, and each query has its own: another one's epochs would be taken for written already."""
+    for shape in _sinks(query):
+        for other in stored.queries:
+            known = {entry.shape.name for entry in other.entries if entry.shape.kind == "sink"}
+            if other.name != name and shape.name in known:
+                raise refuse(
+                    f"the sink {shape.name} was written by query {other.name} and would now be written by query {name}", shape.site
+                )
 
 
 def _fresh(query: QueryShape, name: str, numbers: _Numbers) -> QueryIdentity:

@@ -14,10 +14,9 @@ from headrace.errors import HeadraceError
 from headrace.jvm.session import log_file
 from headrace.ops import Source
 from headrace.spark.checkpoint import Checkpoint
-from headrace.spark.document import DEAD_LETTERS
 from headrace.spark.epochs import Committer
 from headrace.spark.failures import failure
-from headrace.spark.identity import QueryIdentity
+from headrace.spark.identity import DEAD_LETTERS, QueryIdentity
 from headrace.spark.levels import Query
 from headrace.spark.progress import END_MILLIS, Progress, progress_of
 from headrace.spark.record import Totals

@@ -15,9 +15,9 @@ from headrace.ops import Sink, Source
 from headrace.plan import Node
 from headrace.schema import parse_schema
 from headrace.spark.checkpoint import Checkpoint, Stored
-from headrace.spark.document import DEAD_LETTERS, build
+from headrace.spark.document import build
 from headrace.spark.epochs import Committer, OpenSink
-from headrace.spark.identity import Identity, QueryIdentity, identify
+from headrace.spark.identity import DEAD_LETTERS, Identity, QueryIdentity, identify
 from headrace.spark.job import SparkJob, compile
 from headrace.spark.kernel import start_query
 from headrace.spark.levels import Query

@@ -152,6 +152,49 @@ def test_queries_that_meet_or_part_are_refused() -> None:
         again(first(both), query(ALERTS), other)
 
 
+DEAD = Shape("#dead_letters", "sink")
+KEPT = Shape("kept", "sink")
+
+
+def test_a_stateless_query_whose_source_was_renamed_is_refused() -> None:
+    stored = first(query(OUT, DEAD))
+    check_error(
+        """
+        STATE_CHANGED: the source charges is gone and the source payments is new in query main, and the checkpoint holds state of the earlier version
+          hint: fresh=True starts over with an empty checkpoint; to keep what was computed, keep the earlier version of this part.
+          page: docs/errors/STATE_CHANGED.md
+        """,
+        lambda: again(stored, query(OUT, DEAD, sources=("payments",))),
+    )
+
+
+def test_a_sink_that_another_query_wrote_is_refused() -> None:
+    prices = query(Shape("p", "sink"), DEAD, name="p", sources=("prices",))
+    stored = first(query(OUT, KEPT, DEAD), prices)
+    moved = query(Shape("p", "sink"), OUT, DEAD, name="p", sources=("prices",))
+    check_error(
+        """
+        STATE_CHANGED: the sink out was written by query main and would now be written by query p, and the checkpoint holds state of the earlier version
+          hint: fresh=True starts over with an empty checkpoint; to keep what was computed, keep the earlier version of this part.
+          page: docs/errors/STATE_CHANGED.md
+        """,
+        lambda: again(stored, query(KEPT, DEAD), moved),
+    )
+    # what it wrote then is there still, however long it was away
+    without = again(stored, query(KEPT, DEAD), prices)
+    with pytest.raises(HeadraceError, match="the sink out was written by query main"):
+        again(without, query(KEPT, DEAD), moved)
+    assert numbers(again(without, query(OUT, KEPT, DEAD), prices))["out"] == 6
+
+
+def test_dead_letters_are_no_sink_that_two_queries_share() -> None:
+    # by two clocks, the same source is read by two queries
+    timers = replace(ALERTS, name="timers", clock="processing", order="arrival")
+    stored = first(query(ALERTS, OUT, DEAD), query(timers, KEPT, DEAD, name="kept"))
+    _, names = identify(stored, [query(replace(timers, name="others"), KEPT, DEAD)])
+    assert names == {"main": "kept"}
+
+
 def test_all_reasons_are_given_at_once() -> None:
     stored = first(query(ALERTS, COUNTS, OUT))
     check_error(
