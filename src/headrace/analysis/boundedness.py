@@ -23,11 +23,7 @@ def rows(plan: Plan) -> Mapping[str, Fact]:
 
 def bounded(plan: Plan) -> bool:
     """Whether a job that runs this plan comes to an end of its own."""
-    return all(_bounded(node) for node in plan.nodes.values() if isinstance(node, Source))
-
-
-def _bounded(source: Source) -> bool:
-    return source.connect().traits.bounded
+    return all(node.connect().traits.bounded for node in plan.nodes.values() if isinstance(node, Source))
 
 
 def sources(node: Node) -> tuple[Source, ...]:

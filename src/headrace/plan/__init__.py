@@ -5,7 +5,7 @@ from headrace.plan.facts import Fact, fact, facts
 from headrace.plan.node import Node, Role, node
 from headrace.plan.plan import Plan
 from headrace.plan.step import Generate, Project, Step, Where, steps
-from headrace.plan.walk import order, upstream
+from headrace.plan.walk import order
 
 __all__ = [
     "Explanation",
@@ -23,5 +23,4 @@ __all__ = [
     "node",
     "order",
     "steps",
-    "upstream",
 ]

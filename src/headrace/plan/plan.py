@@ -86,10 +86,5 @@ class Plan:
             kept[node] = with_inputs(change(node), kept)
         return Plan(self.job, {str(node.name): node for node in kept.values()}, self.sinks, self.settings)
 
-    def consumers(self, name: str) -> tuple[Node, ...]:
-        """The nodes that read one."""
-        node = self.nodes[name]
-        return tuple(other for other in self.nodes.values() if node in other.inputs)
-
     def __repr__(self) -> str:
         return f"<Plan {self.job}: {len(self.nodes)} nodes, {self.fingerprint[:12]}>"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 
 from headrace.plan.node import Node
 
@@ -21,11 +21,6 @@ def order(ends: Iterable[Node]) -> tuple[Node, ...]:
             stack.append((node, True))
             stack.extend((before, False) for before in reversed(node.inputs))
     return tuple(found)
-
-
-def upstream(node: Node) -> Iterator[Node]:
-    """The nodes before one, itself excluded."""
-    return (before for before in order([node]) if before is not node)
 
 
 def depths(nodes: Iterable[Node]) -> dict[Node, int]:

@@ -31,13 +31,12 @@ class Committer:
     Sinks come first and the record last: an epoch that a crash cut off is done again by the sinks, which all know how, and counted once.
     """
 
-    def __init__(self, sinks: Mapping[int, OpenSink], record: Record, committed: Callable[[int], None] = lambda epoch: None) -> None:
+    def __init__(self, sinks: Mapping[int, OpenSink], record: Record) -> None:
         self.sinks = sinks
         self.record = record
         self.failed: BaseException | None = None
         self.failed_sink: str | None = None
         self.last_rows: dict[str, float] = {}
-        self._committed = committed
         self._lock = threading.Lock()
 
     def commit(self, epoch: int, staged: Any) -> str | None:
@@ -67,7 +66,6 @@ class Committer:
             if source and metric != TIME and n:
                 self.last_rows[source] = now
         self.record.add(epoch, found["counts"], rows)
-        self._committed(epoch)
 
     class Java:
         # the interface by which py4j lets the JVM call this object

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from headrace.analysis.boundedness import bounded
 from headrace.analysis.schemas import MEANING, Schemas, check
 from headrace.ops import Program, Source
 from headrace.plan import Plan
@@ -47,7 +48,7 @@ class SparkJob:
     @property
     def bounded(self) -> bool:
         """Whether all input has an end."""
-        return all(source.connect().traits.bounded for source in self.sources)
+        return bounded(self.plan)
 
 
 def compile(plan: Plan) -> SparkJob:

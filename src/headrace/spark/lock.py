@@ -27,7 +27,7 @@ class Lock:
             holder = self._holder()
             if holder is not None and holder.get("host") != socket.gethostname():
                 raise self._refuse(holder, f"if that process is gone, remove {path} and start again.")
-            self._write(json.dumps({"host": socket.gethostname(), "pid": os.getpid(), "boot": boot()}))
+            self._write(json.dumps({"host": socket.gethostname(), "pid": os.getpid()}))
         except BlockingIOError:
             error = self._refuse(self._holder() or {}, "stop that run first, or give this one another checkpoint.")
             os.close(self._file)
@@ -59,11 +59,3 @@ class Lock:
             self._write("")
             os.close(self._file)
             self._file = -1
-
-
-def boot() -> str:
-    """Names this start of the machine, where it can be told."""
-    try:
-        return Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
-    except OSError:
-        return ""

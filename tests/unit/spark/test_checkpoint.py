@@ -57,7 +57,7 @@ def test_the_lock_of_a_killed_process_is_taken_over(tmp_path: Path) -> None:
 
 
 def test_the_lock_of_another_machine_is_believed(tmp_path: Path) -> None:
-    (tmp_path / "lock").write_text(json.dumps({"host": "elsewhere", "pid": 7, "boot": ""}))
+    (tmp_path / "lock").write_text(json.dumps({"host": "elsewhere", "pid": 7}))
     check_error(
         """
         CHECKPOINT_IN_USE: the checkpoint <tmp> is in use by process 7 on elsewhere
