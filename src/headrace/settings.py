@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
+from urllib.request import url2pathname
 
 from headrace.errors import HeadraceError
 from headrace.schema import milliseconds
@@ -32,10 +34,12 @@ class Settings:
 
 def _folder(value: Any) -> Path:
     text = os.fspath(value)
-    scheme, colon, rest = text.partition("://")
-    if colon and scheme != "file":
+    parts = urlsplit(text)
+    if parts.scheme == "file":
+        return Path(url2pathname(parts.path))
+    if "://" in text:
         raise ValueError("a checkpoint lies on a file system of this machine for now, so it is a path and no URI")
-    return Path(rest if colon else text).expanduser()
+    return Path(text).expanduser()
 
 
 def _every(value: Any) -> int:

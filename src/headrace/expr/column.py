@@ -11,6 +11,7 @@ from typing import Any, NoReturn
 from headrace.errors import PlanError, here
 from headrace.expr.expression import Expression, of
 from headrace.expr.literal import literal
+from headrace.schema.ddl import type_text
 from headrace.syntax import quote
 
 # How tightly an operator binds; an operand that binds less gets parentheses.
@@ -143,9 +144,9 @@ class Column:
 
     # methods
 
-    def cast(self, to: str) -> Column:
-        """As another type, given in Spark's DDL: `col("n").cast("decimal(10,2)")`."""
-        return made(f"CAST({self._expression.text} AS {to})", ATOM, self)
+    def cast(self, to: Any) -> Column:
+        """As another type, given in Spark's DDL or as a pyspark type: `col("n").cast("decimal(10,2)")`."""
+        return made(f"CAST({self._expression.text} AS {to if isinstance(to, str) else type_text(to)})", ATOM, self)
 
     def alias(self, name: str) -> Column:
         """The same under a name: `(col("a") + col("b")).alias("total")`."""

@@ -28,7 +28,7 @@ class Sink:
     def __init__(self, node: Node, connected: Any) -> None:
         self._node = node
         self._connected = connected
-        self._unused = weakref.finalize(self, _warn, label(node.inputs[0]), node.op and node.verb, node.site)
+        self._unused = weakref.finalize(self, _warn, label(node.inputs[0]), node.verb, node.site)
 
     def __repr__(self) -> str:
         return f"<Sink {label(self._node.inputs[0])} to {self._node.describe()}>"

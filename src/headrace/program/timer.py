@@ -31,7 +31,7 @@ class Timer(Cell):
     fires = True
     read_with = ".at()"
 
-    def __init__(self, clock: str = "event", was: str | None = None) -> None:
+    def __init__(self, *, clock: str = "event", was: str | None = None) -> None:
         super().__init__("timestamp", clock=clock, was=was)
         if clock not in ("event", "processing"):
             raise ProgramError(

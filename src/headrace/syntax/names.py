@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
+from typing import Any
 
 _PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 _SELECT = "SELECT "
@@ -66,7 +67,7 @@ def references(text: str) -> tuple[tuple[str, ...], ...] | None:
 
     found: dict[tuple[str, ...], int] = {}
     for column in tree.find_all(exp.Column):
-        if isinstance(column.this, exp.Star):
+        if isinstance(column.this, exp.Star) or _names_collation(column):
             continue
         path = tuple(part.name for part in column.parts)
         bare = len(path) == 1 and not column.this.args.get("quoted")
@@ -121,6 +122,14 @@ def unqualified(text: str, alias: str) -> str:
     for start, end in sorted(cuts, reverse=True):
         text = text[:start] + text[end:]
     return text
+
+
+def _names_collation(column: Any) -> bool:
+    """`utf8_lcase` in `card COLLATE utf8_lcase` and `CAST(card AS STRING COLLATE utf8_lcase)` looks like a column to sqlglot."""
+    from sqlglot import exp
+
+    above = column.parent
+    return isinstance(above, exp.DataType) or (isinstance(above, exp.Collate) and column.arg_key == "expression")
 
 
 @lru_cache(maxsize=8192)

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from decimal import Decimal
 
 import pytest
+from pyspark.sql.types import LongType
 
 import headrace as hr
 from headrace.expr import Expression, literal, of
@@ -39,6 +40,7 @@ x, y = hr.col("x"), hr.col("y")
         ((x + y).city, "(x + y).city"),
         (x["two words"][0], "x['two words'][0]"),
         (x.cast("decimal(10,2)"), "CAST(x AS decimal(10,2))"),
+        (x.cast(LongType()), "CAST(x AS bigint)"),
         ((x + 1).is_null(), "x + 1 IS NULL"),
         ((x > 1).is_not_null(), "(x > 1) IS NOT NULL"),
         (x.is_in("SE", "NO"), "x IN ('SE', 'NO')"),

@@ -23,6 +23,7 @@ from headrace.syntax import plain_name, quote, references, split_alias, unqualif
         ("ts + INTERVAL '1' day", [("ts",)]),
         ("count(*)", []),
         ("a <=> b", [("a",), ("b",)]),
+        ("cast(a as string collate utf8_lcase) = b collate unicode", [("a",), ("b",)]),
     ],
 )
 def test_references(text: str, paths: list[tuple[str, ...]]) -> None:
