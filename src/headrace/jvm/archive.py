@@ -33,6 +33,8 @@ def writing(java: Java, made: Path) -> list[str]:
 
     It stands on an archive of Java's own classes that is kept beside `place`, since not every Java has one.
     """
+    if not str(spark_jars()).isascii():
+        raise _failed(java, f"it leaves out what lies in a folder whose name is not plain ASCII, as {spark_jars()} is")
     own = place(java).with_suffix(".java.jsa")
     if not own.is_file():
         _dump(java, made)

@@ -7,6 +7,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from headrace.jvm import archive
 from headrace.jvm.compile import kernel_jar
 from headrace.jvm.java import Java
@@ -55,4 +57,18 @@ def test_a_java_that_makes_none(tmp_path: Path) -> None:
         """,
         lambda: archive.writing(Java(script, "99", "PATH", None), tmp_path / "made"),
         hide={str(script): "<java>"},
+    )
+
+
+def test_a_folder_that_java_leaves_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    jars = tmp_path / "jäva" / "jars"
+    monkeypatch.setattr(archive, "spark_jars", lambda: jars)
+    check_error(
+        """
+        ARCHIVE_FAILED: /opt/java (Java 99) makes no archive of classes: it leaves out what lies in a folder whose name is not plain ASCII, as <jars> is
+          hint: everything works without it, but each start of Spark takes longer; `headrace doctor` checks disk and memory.
+          page: docs/errors/ARCHIVE_FAILED.md
+        """,
+        lambda: archive.writing(Java(Path("/opt/java"), "99", "PATH", None), tmp_path / "made"),
+        hide={str(jars): "<jars>"},
     )
