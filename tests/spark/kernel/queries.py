@@ -34,18 +34,20 @@ def second(n: int) -> int:
     return micros("2026-01-01 00:00:00") + n * 1_000_000
 
 
-def route(to: int, schema: str, *steps: dict[str, Any], key: str = "", key_schema: str = "", side: int = 0, **more: Any) -> dict[str, Any]:
-    """A route to a sink, or by `key` to an operator."""
+def route(
+    to: int, schema: str, *steps: dict[str, Any], key: str | None = None, key_schema: str = "", side: int = 0, **more: Any
+) -> dict[str, Any]:
+    """A route to a sink, or by `key` to an operator; an empty key is that of an operator without keys."""
     return {
         "to": to,
         "side": side,
         "steps": [{"node": "x", "site": "job.py:1", **step} for step in steps],
-        "key": [[k, k] for k in key.split()],
+        "key": [[k, k] for k in (key or "").split()],
         "key_schema": key_schema,
         "time": more.get("time"),
         "order": more.get("order"),
         "schema": schema,
-        "consumer": "operator" if key else "sink",
+        "consumer": "sink" if key is None else "operator",
     }
 
 

@@ -46,7 +46,7 @@ final class Binding(session: SparkSession) {
     }
     val sides = new Array[Int](text.inputs.map(_._1).maxOption.getOrElse(0) + 1)
     text.inputs.foreach { case (side, schema) => sides(side) = schema.length }
-    HostedSpec(text.op, text.name, text.site, text.key.length, sides, operator, outputs, operator.outputs.indexOf("dead_letter"))
+    HostedSpec(text.op, text.name, text.key.length, sides, operator, outputs, operator.outputs.indexOf("dead_letter"))
   }
 
   /** `from` is what flows in, `owner` the node to name for a step that names none. */
@@ -64,15 +64,14 @@ final class Binding(session: SparkSession) {
       text.side,
       steps2,
       key,
-      key.nonEmpty,
+      text.consumer != "sink",
       text.time.fold(-1)(text.schema.fieldIndex),
       text.order match {
         case Some("time") => Order.Time
         case Some("columns") => Order.Columns
         case _ => Order.Arrival
       },
-      text.schema,
-      text.consumer == "sink")
+      text.schema)
   }
 
   private def step(text: StepText, in: StructType, owner: String): (Option[Step], StructType) = {

@@ -14,14 +14,14 @@ final class Sender(route: Route, counter: Counter, buffer: WireBuffer, dead: () 
   private val keyOf: UnsafeProjection = if (route.keyed) UnsafeProjection.create(route.key) else null
   private val order: OrderKey = if (route.order == Order.Arrival) null else new OrderKey(route.schema)
   private val ord = new OrderBytes
-  private val counts: Array[Long] = if (route.toSink) null else counter.slot(route.to, route.side)
+  private val counts: Array[Long] = if (route.keyed) counter.slot(route.to, route.side) else null
   private lazy val finalJson = new RowJson(route.schema)
   private var moment = Input.NoTime
   private var origin: Origin = _
   private var partition = 0
 
   private val width = route.schema.length
-  private val toUnsafe: UnsafeProjection =
+  private lazy val toUnsafe: UnsafeProjection =
     UnsafeProjection.create(route.schema.fields.zipWithIndex.map { case (f, i) => BoundReference(i, f.dataType, nullable = true) }.toSeq)
 
   private val first: Stage = route.steps.foldRight[Stage](new Last)((step, next) =>
@@ -35,7 +35,6 @@ final class Sender(route: Route, counter: Counter, buffer: WireBuffer, dead: () 
   def open(partition: Int): Unit = {
     this.partition = partition
     if (keyOf != null) keyOf.initialize(partition)
-    toUnsafe.initialize(partition)
     first.open()
   }
 
@@ -94,7 +93,7 @@ final class Sender(route: Route, counter: Counter, buffer: WireBuffer, dead: () 
     private val both: UnsafeProjection = UnsafeProjection.create(
       (step.in.fields ++ step.appended.fields).zipWithIndex.map { case (f, i) => BoundReference(i, f.dataType, nullable = true) }.toSeq)
     // A JoinedRow finds a column by the width of its left side, and the scan's row may be wider than what the step reads.
-    private val left: UnsafeProjection = UnsafeProjection.create(
+    private lazy val left: UnsafeProjection = UnsafeProjection.create(
       step.in.fields.zipWithIndex.map { case (f, i) => BoundReference(i, f.dataType, nullable = true) }.toSeq)
     def open(): Unit = {
       step.generator.foreach { case n: Nondeterministic => n.initialize(partition); case _ => }

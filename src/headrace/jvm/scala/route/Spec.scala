@@ -36,7 +36,8 @@ object Order {
 
 /** Where rows go: steps, then the consumer with its side, its key, the column that is event time (−1: none), and the wanted order.
   *
-  * `key` is empty for a sink. `schema` is the row after the steps.
+  * `keyed` is false for a sink: its rows have no key. An operator without keys has one group, the one with the empty key. `schema` is the
+  * row after the steps.
   */
 final case class Route(
     to: Int,
@@ -46,8 +47,7 @@ final case class Route(
     keyed: Boolean,
     time: Int,
     order: Int,
-    schema: StructType,
-    toSink: Boolean)
+    schema: StructType)
     extends Serializable
 
 /** How a source's scan becomes rows of `schema`. */
@@ -69,7 +69,6 @@ final case class SourceSpec(
 final case class HostedSpec(
     op: Int,
     name: String,
-    site: String,
     keyFields: Int,
     sides: Array[Int],
     operator: OperatorSpec,

@@ -12,8 +12,7 @@ import org.apache.spark.unsafe.types.UTF8String
   *
   * Types that Spark does not order (map, variant, calendar interval) are encoded by their normalised content, which gives some fixed order.
   * Values that Spark holds for equal and whose bytes differ (−0.0 and 0.0, strings under a collation) would leave the order of two rows
-  * open:
-  * `row` ends with the row's own bytes where the schema has such columns, so that a replay is equal.
+  * open: `row` ends with the row's own bytes where the schema has such columns, so that a replay is equal.
   */
 final class OrderKey(schema: StructType) {
   private val columns: Array[OrderKey.Column] = schema.fields.map(f => OrderKey.column(f.dataType))

@@ -8,8 +8,7 @@ import org.apache.spark.sql.catalyst.expressions.XXH64
 /** The one shape of all rows between the stages of a query.
   *
   * `key` names the group: 8 bytes of hash (so that the sort has a useful prefix), 4 bytes of consumer, then the key's UnsafeRow. Nothing
-  * in it is
-  * aligned, so a key row is copied before it is read.
+  * in it is aligned, so a key row is copied before it is read.
   */
 object Wire {
   val schema: StructType = StructType(

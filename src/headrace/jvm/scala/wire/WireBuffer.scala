@@ -26,9 +26,8 @@ final class WireBuffer {
     if (bytes.length > (1 << 22)) bytes = new Array[Byte](1 << 14)
   }
 
-  /** Writes one wire row. `key` may be null: the group is then given by the hash of the row's own bytes. `ord` may be null; `time` is
-    * null if
-    * `hasTime` is false.
+  /** Writes one wire row. `key` is null where there is no group: the hash of the row's own bytes stands in its place, and rows spread.
+    * `ord` may be null; `time` is null if `hasTime` is false.
     */
   def put(op: Int, key: UnsafeRow, side: Byte, hasTime: Boolean, time: Long, ord: OrderBytes, weight: Long, value: UnsafeRow): Unit = {
     val keySize = if (key == null) Wire.keySize(0) else Wire.keySize(key.getSizeInBytes)
