@@ -52,6 +52,7 @@ def build(
         "settings": {**MEANING, **at.plan.settings},
         "sources": [_source(source, routes, readers[str(source.name)]) for source in query.sources if isinstance(source, Source)],
         "levels": [[_operator(node, identity, at, routes) for node in level] for level in query.levels],
+        "retired": [identity.retired(level) for level, _ in enumerate(query.levels, 1)],
         "sinks": [*(_sink(sink, identity, at, stages) for sink in query.sinks), _dead_sink(identity, stages)],
     }
     text = json.dumps(without_sites(document), sort_keys=True)

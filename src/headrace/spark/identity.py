@@ -105,6 +105,10 @@ class QueryIdentity:
     def live(self) -> dict[str, Entry]:
         return {entry.shape.name: entry for entry in self.entries if not entry.retired}
 
+    def retired(self, level: int) -> list[int]:
+        """The ids of the operators that earlier versions of the job had at a level; rows they held may lie there still."""
+        return [entry.op for entry in self.entries if entry.retired and entry.shape.kind != "sink" and entry.shape.level == level]
+
     def to_json(self) -> dict[str, Any]:
         return {
             "name": self.name,

@@ -82,7 +82,7 @@ object Kernel {
       s.name -> Inside.named(scan, s.name)
     }.toMap
     val sources = doc.sources.map(s => binding.source(s, plans(s.name).schema))
-    val operators = doc.levels.flatten.map(binding.hosted)
+    val operators = doc.levels.flatMap(_.operators).map(binding.hosted)
     val frames = new Frames(own, Carried(query, own.sparkContext.broadcast(Specs(sources, operators))))
     def controlOf(source: String): LogicalPlan = Inside.plan(Control.frame(own, control, source))
     val timed = doc.sources.exists(_.watermark.nonEmpty)
@@ -90,8 +90,8 @@ object Kernel {
       frames.source(s.name, plans(s.name), s.watermark.map(_ => controlOf(s.name)), s.watermark.map(_._2))
     }
     val all = frames.union(if (timed && doc.clock != "processing") tagged else tagged :+ frames.gate(controlOf(null)))
-    frames.frame(doc.levels.zipWithIndex.foldLeft(all) { case (plan, (operators, i)) =>
-      frames.level(i + 1, operators.map(_.op).toSet, doc.clock, plan)
+    frames.frame(doc.levels.zipWithIndex.foldLeft(all) { case (plan, (level, i)) =>
+      frames.level(i + 1, level.operators.map(_.op).toSet, level.retired, doc.clock, plan)
     })
   }
 

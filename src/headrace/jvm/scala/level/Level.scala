@@ -11,10 +11,11 @@ import org.apache.spark.sql.streaming._
 /** One stateful operator of Spark that hosts every operator of one depth, keyed by (operator, key).
   *
   * Rows for operators of other levels, for sinks, and counts pass through untouched. Output is pulled: an operator is stepped until it
-  * has sent
-  * something, that is handed on, and so forth, so a key's output is never held as a whole.
+  * has sent something, that is handed on, and so forth, so a key's output is never held as a whole.
+  *
+  * `retired` are operators that an earlier version of the job had here: what they kept goes when its alarm rings.
   */
-final class Level(carried: Carried, number: Int, ops: Set[Int], clock: String)
+final class Level(carried: Carried, number: Int, ops: Set[Int], retired: Set[Int], clock: String)
     extends StatefulProcessor[Array[Byte], InternalRow, InternalRow] {
   @transient private var state: SparkState = _
   @transient private var task: LevelTask = _
@@ -39,13 +40,17 @@ final class Level(carried: Carried, number: Int, ops: Set[Int], clock: String)
 
   override def handleExpiredTimer(key: Array[Byte], timers: TimerValues, expired: ExpiredTimerInfo): Iterator[InternalRow] = {
     val op = Wire.opOf(key)
-    if (!ops.contains(op)) {
+    if (retired.contains(op)) {
+      state.removeAll()
+      Iterator.empty
+    } else if (ops.contains(op)) {
+      val hosted = host(op, timers)
+      state.at(epochMillis, expired.getExpiryTimeInMs())
+      new Steps(hosted, key, Iterator.empty)
+    } else {
       val place = s"level $number has an alarm for operator $op, which is not one of its own"
       throw new HeadraceKernelException("STATE_OF_ANOTHER_LEVEL", s"$place: the checkpoint was written by another chain of levels")
     }
-    val hosted = host(op, timers)
-    state.at(epochMillis, expired.getExpiryTimeInMs())
-    new Steps(hosted, key, Iterator.empty)
   }
 
   /** The time that alarms are compared with. */

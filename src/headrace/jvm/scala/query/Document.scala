@@ -8,14 +8,11 @@ import org.apache.spark.sql.types.StructType
 
 /** The query document as Python wrote it: what a query reads, how its rows travel, which operators stand where. Texts are not bound yet. */
 final case class Document(
-    job: String,
-    query: String,
     fingerprint: String,
     partitions: Int,
     clock: String,
-    settings: Map[String, String],
     sources: Seq[SourceText],
-    levels: Seq[Seq[OperatorText]],
+    levels: Seq[LevelText],
     sinks: JsonNode)
 
 final case class SourceText(
@@ -27,6 +24,9 @@ final case class SourceText(
     watermark: Option[(String, Long)],
     routes: Seq[RouteText],
     dead: Seq[RouteText])
+
+/** `retired`: the operators that an earlier version of the job had at this level. */
+final case class LevelText(operators: Seq[OperatorText], retired: Set[Int])
 
 /** `json` is what the operator's own kind reads; the kernel knows only where its outputs go. */
 final case class OperatorText(
@@ -67,14 +67,13 @@ object Document {
     if (d.path("format").asInt(0) != Format)
       throw new HeadraceKernelException("INTERNAL", s"this kernel reads query documents of format $Format, not ${d.path("format")}")
     Document(
-      text(d, "job"),
-      text(d, "query"),
       text(d, "fingerprint"),
       d.get("partitions").asInt,
       text(d, "clock"),
-      strings(d.path("settings")),
       list(d, "sources").map(source),
-      list(d, "levels").map(_.elements.asScala.toSeq.map(operator)),
+      list(d, "levels").zipWithIndex.map { case (level, i) =>
+        LevelText(level.elements.asScala.toSeq.map(operator), d.path("retired").path(i).elements.asScala.map(_.asInt).toSet)
+      },
       d.path("sinks"))
   }
 

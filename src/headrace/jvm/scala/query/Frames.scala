@@ -30,7 +30,7 @@ final class Frames(session: classic.SparkSession, carried: Carried) {
 
   /** One exchange, one sort, one stateful operator. The number of partitions is the session's, which a restart takes from the checkpoint.
     */
-  def level(number: Int, ops: Set[Int], clock: String, from: LogicalPlan): LogicalPlan = {
+  def level(number: Int, ops: Set[Int], retired: Set[Int], clock: String, from: LogicalPlan): LogicalPlan = {
     val sorted = KeySort(analysed(frame(from).repartition(new Column(Frames.key))))
     val key = sorted.output(Wire.Key)
     val keys = encoderFor(Encoders.BINARY)
@@ -44,7 +44,7 @@ final class Frames(session: classic.SparkSession, carried: Carried) {
       valueDeserializer = InputRow(sorted.output),
       groupingAttributes = Seq(key),
       dataAttributes = sorted.output,
-      statefulProcessor = new Level(carried, number, ops, clock).asInstanceOf[StatefulProcessor[Any, Any, Any]],
+      statefulProcessor = new Level(carried, number, ops, retired, clock).asInstanceOf[StatefulProcessor[Any, Any, Any]],
       timeMode = mode,
       outputMode = OutputMode.Append(),
       keyEncoder = keys.asInstanceOf[ExpressionEncoder[Any]],

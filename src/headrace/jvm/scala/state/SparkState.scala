@@ -23,6 +23,9 @@ final class SparkState(handle: StatefulProcessorHandle, level: Int, hasClock: Bo
   override def put(part: Int, value: Array[Byte]): Unit = parts(part).update(value)
   override def remove(part: Int): Unit = parts(part).clear()
 
+  /** Removes all that the key has. */
+  def removeAll(): Unit = parts.foreach(_.clear())
+
   override def alarm(was: Long, next: Long): Unit =
     if (hasClock) {
       val before = millis(was)
