@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from tests.spark.kernel.queries import Query, route, second, source
+from tests.spark.kernel.queries import program as tell
 from tests.spark.kernel.trial import SECOND, Json, emit, epoch, on, program, put, read, row, timer, trial, when
 
 if TYPE_CHECKING:
@@ -250,6 +254,65 @@ def test_timers_that_never_let_time_go_on(spark: SparkSession) -> None:
     p = program(on("event", put("t", "e.ts")), timer("t", put("t", "at")), timers=("t",), order="arrival")
     with pytest.raises(Exception, match="without time going on"):
         trial(spark, p, epoch(row(s(1), v=1), watermark=s(0.5)), epoch(watermark=s(5)))
+
+
+def test_a_timer_for_the_past_emits_at_the_moment_it_fires(spark: SparkSession) -> None:
+    p = logging(
+        on("event", log("concat('row ', e.v)"), put("t", "e.ts - INTERVAL '50' SECOND"), put("u", "e.ts + INTERVAL '10' SECOND")),
+        timer("t", log("concat('timer ', date_format(at, 'mm:ss'))"), put("b", "at - INTERVAL '1' SECOND")),
+        timer("u", log("concat('later ', date_format(at, 'mm:ss'))")),
+        timer("b", log("concat('before ', date_format(at, 'mm:ss'))")),
+        timers=("t", "u", "b"),
+    )
+    tried = trial(spark, p, epoch(row(s(100), v=1)), epoch(row(s(120), v=2), watermark=s(105)), epoch(watermark=s(125)))
+    assert tried.values() == [
+        [],
+        ["row 1", "timer 00:50", "before 00:49"],
+        ["later 01:50", "row 2", "timer 01:10", "before 01:09"],
+    ]
+    assert tried.times() == [[], [s(100)] * 3, [s(110), s(120), s(120), s(120)]]
+
+
+def test_a_timer_that_a_late_row_sets_comes_as_late(spark: SparkSession) -> None:
+    p = logging(
+        on("event", log("'row'")),
+        on("late", log("'late'"), put("t", "e.ts + INTERVAL '1' SECOND"), kind="late"),
+        timer("t", log("'timer'")),
+        timers=("t",),
+    )
+    tried = trial(spark, p, epoch(row(s(9), v=1)), epoch(row(s(5), v=2), watermark=s(20)))
+    assert (tried.values(), tried.times()) == ([[], ["late", "timer", "row"]], [[], [s(5), s(6), s(9)]])
+
+
+def test_a_dead_timer_for_the_past_is_dead_at_the_moment_it_fires(spark: SparkSession) -> None:
+    p = program(on("event", put("t", "e.ts - INTERVAL '5' SECOND")), timer("t", emit(v="CAST(1 div 0 AS int)")), timers=("t",))
+    tried = trial(spark, p, epoch(row(s(9), v=1)), epoch(watermark=s(20)))
+    assert tried.times() == [[], [s(9)]]
+    assert json.loads(tried.dead()[0][1])["at"] == "1970-01-01T00:00:04.000000Z"
+
+
+def test_rows_that_each_set_a_timer_for_one_time_are_no_loop(spark: SparkSession, tmp_path: Path) -> None:
+    """More rows than timers may fire at one time without one: time goes on for the rows in between."""
+    schema = "k string, n int, ts timestamp"
+    p = tell(
+        1, 1, "k string", {"event": schema}, {"event": [{"do": "set", "cell": "hour", "value": "date_trunc('hour', e.ts)"}], "hour": []},
+        cells={"hour": "timer"}, outputs={"main": ("k string", None, [])}, judged=False,
+    )  # fmt: skip
+    many = {"generate": "explode(sequence(1, n))", "names": ["m"], "outer": False}
+    back = {"project": [["k", "k"], ["n", "m"], ["ts", "ts"]]}
+    r = route(1, schema, many, back, key="k", key_schema="k string", time="ts")
+    q = Query(spark, tmp_path, [source("t", schema, {**r, "order": "time"})], [[p]], {2: "k string"})
+    q.commit(t=[("b", 1, second(100))])
+    q.commit(t=[("a", 1_000_010, second(99))])
+    assert q.out.counts["", 1, 0, "handled"] == 1_000_011
+    q.stop()
+
+
+def test_numbers_drawn_start_anew_in_each_task(spark: SparkSession) -> None:
+    """An instance serves one partition in one epoch and another in the next: a replayed epoch draws what it drew."""
+    p = program(on("event", emit(v="CAST(rand(7) * 1000000 AS int)")), order="arrival")
+    (first,), (second,) = trial(spark, p, epoch(row(s(1), v=1)), epoch(row(s(2), v=1))).values()
+    assert first == second
 
 
 def test_nothing_to_do_changes_nothing(spark: SparkSession) -> None:

@@ -46,6 +46,13 @@ private[level] final class Hosted(spec: HostedSpec) extends Out {
     operator.step()
   }
 
+  /** Ends the task: its rows and its state are let go. */
+  def release(): Unit = {
+    operator.close()
+    rows.release()
+    buffer.clear()
+  }
+
   override def emit(output: Int, row: UnsafeRow, time: Long): Unit = {
     val to = senders(output)
     var i = 0
@@ -73,13 +80,21 @@ private[level] final class Hosted(spec: HostedSpec) extends Out {
   }
 }
 
-/** Wire rows as inputs, in place: nothing is copied but the bytes of the order. `fields` gives the width of each side's rows. */
+/** Wire rows as inputs, in place: nothing is copied but the bytes of the order, if they are asked for. `fields` gives the width of each
+  * side's rows.
+  */
 private final class InputRows(fields: Array[Int]) extends Iterator[Input] {
   private var wires: Iterator[InternalRow] = Iterator.empty
-  private val input = new Input
+  private val input = new WireInput
   private val pointers = fields.map(new UnsafeRow(_))
 
   def of(rows: Iterator[InternalRow]): Unit = wires = rows
+
+  def release(): Unit = {
+    wires = Iterator.empty
+    input.of(null)
+    pointers.foreach(_.pointTo(null, 0L, 0))
+  }
 
   override def hasNext: Boolean = wires.hasNext
 
@@ -87,9 +102,23 @@ private final class InputRows(fields: Array[Int]) extends Iterator[Input] {
     val wire = wires.next().asInstanceOf[UnsafeRow]
     input.side = wire.getByte(Wire.Side)
     input.time = if (wire.isNullAt(Wire.Time)) Input.NoTime else wire.getLong(Wire.Time)
-    input.ord = if (wire.isNullAt(Wire.Ord)) null else wire.getBinary(Wire.Ord)
-    input.weight = wire.getLong(Wire.Weight)
+    input.of(wire)
     input.row = Wire.inside(wire, Wire.Row, pointers(input.side & 0xff))
     input
+  }
+}
+
+private final class WireInput extends Input {
+  private var wire: UnsafeRow = _
+  private var bytes: Array[Byte] = _
+
+  def of(wire: UnsafeRow): Unit = {
+    this.wire = wire
+    bytes = null
+  }
+
+  override def ord: Array[Byte] = {
+    if (bytes == null && !wire.isNullAt(Wire.Ord)) bytes = wire.getBinary(Wire.Ord)
+    bytes
   }
 }

@@ -7,8 +7,7 @@ import headrace.wire.WireBuffer
 import org.apache.spark.TaskContext
 import org.apache.spark.sql.catalyst.InternalRow
 
-/** The operators one task of a level has borrowed. They are given back when the counts behind the level have been read, which is when all
-  * of
+/** The operators one task of a level has borrowed. They are given back when the counts behind the level have been read, which is when all of
   * the task's rows have been: a failed task gives nothing back.
   */
 private[level] final class LevelTask(carried: Carried, number: Int, partition: Int) {
@@ -31,6 +30,7 @@ private[level] final class LevelTask(carried: Carried, number: Int, partition: I
   def finish(counts: WireBuffer): Unit = {
     borrowed.forEach { (op, hosted) =>
       hosted.counter.drain(counts)
+      hosted.release()
       Pool.giveBack(carried.query, part(op), hosted)
     }
     borrowed.clear()

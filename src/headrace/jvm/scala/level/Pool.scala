@@ -7,9 +7,8 @@ import scala.jdk.CollectionConverters._
 /** Compiled instances of a query's sources and operators, one pool per JVM.
   *
   * Tasks borrow and give back, so what was compiled for the first epoch serves all later ones: Spark's own cache of generated classes has
-  * 100
-  * entries, which a job of many programs overflows in each epoch. An instance is used by one task at a time; what a failed task held is not
-  * given back. Pools of queries that ended are dropped; on executors, which do not hear of that, the least used go.
+  * 100 entries, which a job of many programs overflows in each epoch. An instance is used by one task at a time; what a failed task held is
+  * not given back. Pools of queries that ended are dropped; on executors, which do not hear of that, the least used go.
   */
 object Pool {
   private val Kept = 24

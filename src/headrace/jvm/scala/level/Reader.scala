@@ -15,8 +15,8 @@ trait Reader {
   def raw: UTF8String
 }
 
-/** A scan that has the source's columns. Its row is passed on as it is where the columns come first and in order; others are put in
-  * order.
+/** A scan that has the source's columns. Its row is passed on as it is where the columns come first and in order; others are put
+  * into that order.
   */
 final class ColumnReader(schema: StructType, scan: StructType) extends Reader {
   import org.apache.spark.sql.catalyst.expressions.{BoundReference, UnsafeProjection}

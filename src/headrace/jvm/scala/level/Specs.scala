@@ -5,8 +5,8 @@ import java.io.{ByteArrayInputStream, ByteArrayOutputStream, ObjectInputStream, 
 import headrace.route.{HostedSpec, SourceSpec}
 import org.apache.spark.broadcast.Broadcast
 
-/** All bound specs of a query, broadcast once. Each is kept as bytes: an instance reads its own copy, so no two tasks share an
-  * expression.
+/** All bound specs of a query, broadcast once. Each is kept as bytes: an instance reads a copy of its own, so no two tasks
+  * share an expression.
   */
 final class Specs(sources: Map[String, Array[Byte]], operators: Map[Int, Array[Byte]]) extends Serializable {
   def source(name: String): SourceSpec = Specs.read(sources(name))

@@ -7,9 +7,7 @@ import headrace.wire.WireBuffer
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.unsafe.types.UTF8String
 
-/** From a source's scan to wire rows: parsing, the stateless steps in front of the first level, and the counts of this partition at its
-  * end.
-  */
+/** From a source's scan to wire rows: parsing, the stateless steps in front of the first level, and at the end this partition's counts. */
 final class Tag(carried: Carried, source: String) extends Work {
   override def name: String = s"tag $source"
 
@@ -19,20 +17,21 @@ final class Tag(carried: Carried, source: String) extends Work {
     tagging.open(partition)
     new Iterator[InternalRow] {
       private var ended = false
-      override def hasNext: Boolean = {
-        while (!tagging.buffer.nonEmpty && !ended)
-          if (rows.hasNext) tagging.take(rows.next())
-          else {
-            tagging.finish()
-            ended = true
-          }
-        if (tagging.buffer.nonEmpty) true
-        else {
-          if (!returned) { returned = true; Pool.giveBack(carried.query, part, tagging) }
-          false
-        }
-      }
       private var returned = false
+      override def hasNext: Boolean =
+        // Once it was given back it may be another task's.
+        if (returned) false
+        else {
+          while (!tagging.buffer.nonEmpty && !ended)
+            if (rows.hasNext) tagging.take(rows.next())
+            else {
+              tagging.finish()
+              ended = true
+            }
+          returned = !tagging.buffer.nonEmpty
+          if (returned) Pool.giveBack(carried.query, part, tagging)
+          !returned
+        }
       override def next(): InternalRow = tagging.buffer.next()
     }
   }
@@ -79,7 +78,6 @@ private[level] final class Tagging(spec: SourceSpec) {
         senders(i).send(row, Input.NoTime, origin)
         i += 1
       }
-      counter.settle()
     } else if (reader.reason != null) {
       read += 1
       malformed += 1
@@ -89,6 +87,7 @@ private[level] final class Tagging(spec: SourceSpec) {
       }
       dead.put(spec.name, reader.reason, origin, reader.raw, Input.NoTime)
     }
+    counter.settle()
   }
 
   def finish(): Unit = {

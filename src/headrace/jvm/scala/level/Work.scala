@@ -2,8 +2,8 @@ package headrace.level
 
 import org.apache.spark.sql.catalyst.InternalRow
 
-/** What a stage of a query does with the rows of one partition: rows in, rows out, both streamed. A row is valid until the next is asked
-  * for.
+/** What a stage of a query does with the rows of one partition: rows in, rows out, both streamed. A row is valid until the next one is
+  * asked for.
   */
 trait Work extends Serializable {
   def name: String

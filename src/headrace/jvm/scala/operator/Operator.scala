@@ -3,17 +3,17 @@ package headrace.operator
 import headrace.state.State
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow
 
-/** One input row. The instance is reused: `row` is valid until the iterator is asked again, be it by `hasNext`. `ord` may be kept. */
-final class Input {
+/** One input row. The instance is reused: `row` is valid until the iterator is asked again, be it by `hasNext`. */
+abstract class Input {
   var side: Byte = 0
 
   /** Event time in micros; `Input.NoTime` where the row has none. */
   var time: Long = Input.NoTime
 
-  /** Order-preserving bytes of time, side and columns; null where no order was asked for. */
-  var ord: Array[Byte] = _
-  var weight: Long = 1L
   var row: UnsafeRow = _
+
+  /** Order-preserving bytes of time, side and columns; null where no order was asked for. Read when asked, while `row` is valid. */
+  def ord: Array[Byte]
 }
 
 object Input {
@@ -51,7 +51,8 @@ object Counts {
 
 /** Rows of one key and due items in, rows out. It knows nothing of Spark's streaming.
   *
-  * An instance serves one task at a time and is pooled: `open` begins a task, then for each key `start` and `step` until it says false.
+  * An instance serves one task at a time and is pooled: `open` begins a task, then for each key `start` and `step` until it says false;
+  * `close` ends the task.
   */
 trait Operator {
   def open(epoch: Epoch): Unit
@@ -61,6 +62,9 @@ trait Operator {
 
   /** Handles at most one row or due item; false when the key is finished and its state written. */
   def step(): Boolean
+
+  /** Lets go of all that belongs to the task. */
+  def close(): Unit = ()
 }
 
 /** A bound operator as it travels to the executors: data only. Each task runs an instance made there. */

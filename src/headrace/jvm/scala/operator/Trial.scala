@@ -66,8 +66,8 @@ object Trial {
   }
 
   /** Rows as a level hands them over: one input for all, whose bytes are gone when the next is asked for. */
-  private final class Reused(rows: Iterator[Input]) extends Iterator[Input] {
-    private val input = new Input
+  private final class Reused(rows: Iterator[Tried]) extends Iterator[Input] {
+    private val input = new Tried
     private var bytes = new Array[Byte](0)
 
     override def hasNext: Boolean = {
@@ -92,6 +92,10 @@ object Trial {
       java.util.Arrays.fill(bytes, '?'.toByte)
       if (input.ord != null) java.util.Arrays.fill(input.ord, '?'.toByte)
     }
+  }
+
+  private final class Tried extends Input {
+    var ord: Array[Byte] = _
   }
 
   /** The state of one key. */
@@ -145,7 +149,7 @@ private final class Trial(program: Program, spec: ProgramOperator) {
       micros(value \ "last_event", Long.MaxValue))
     val out = new Gathered
     operator.open(epoch)
-    val groups = mutable.LinkedHashMap.empty[UnsafeRow, mutable.ArrayBuffer[Input]]
+    val groups = mutable.LinkedHashMap.empty[UnsafeRow, mutable.ArrayBuffer[Tried]]
     list(value \ "rows").foreach(r => groups.getOrElseUpdate(keys(r \ "key"), mutable.ArrayBuffer.empty) += input(r))
     groups.foreach { case (key, rows) =>
       val sorted = if (program.order == "time") rows.sortWith((a, b) => java.util.Arrays.compareUnsigned(a.ord, b.ord) < 0) else rows
@@ -157,17 +161,17 @@ private final class Trial(program: Program, spec: ProgramOperator) {
     out.answer
   }
 
-  private def handle(key: UnsafeRow, rows: Iterator[Input], out: Gathered): Unit = {
+  private def handle(key: UnsafeRow, rows: Iterator[Tried], out: Gathered): Unit = {
     val state = held.getOrElseUpdate(key, new Held)
     operator.start(key, new Reused(rows), state, out)
     while (operator.step()) {}
     if (state.isEmpty) held.remove(key)
   }
 
-  private def input(value: JValue): Input = {
+  private def input(value: JValue): Tried = {
     val JString(name) = value \ "input": @unchecked
     val (side, read, order) = inputs(name)
-    val made = new Input
+    val made = new Tried
     made.side = side.side.toByte
     made.time = micros(value \ "time", Input.NoTime)
     made.row = read(value \ "row")

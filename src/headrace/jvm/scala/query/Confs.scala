@@ -18,6 +18,11 @@ private[headrace] object Confs {
   def ours(session: classic.SparkSession, document: Document, checkpoint: String): Map[String, String] = Map(
     // Spark refuses plans like ours by their shape: two stateful operators, rows that go on after being late.
     "spark.sql.streaming.unsupportedOperationCheck" -> "false",
+    // What the session may have set otherwise would change when rows are due: an epoch follows for what an epoch made due; the slowest
+    // source decides; each level has the watermark of its own epoch.
+    "spark.sql.streaming.noDataMicroBatches.enabled" -> "true",
+    "spark.sql.streaming.multipleWatermarkPolicy" -> "min",
+    "spark.sql.streaming.statefulOperator.allowMultiple" -> "true",
     // A replayed epoch must send the same rows to the same partitions.
     "spark.sql.adaptive.enabled" -> "false",
     "spark.sql.shuffle.partitions" -> document.partitions.toString,
@@ -31,9 +36,7 @@ private[headrace] object Confs {
     "spark.sql.streaming.offsetLog.formatVersion" -> "2"
   ) ++ files(session, checkpoint) ++ clock(document)
 
-  /** Under processing time Spark would run empty epochs without a pause; here a tick on the control source makes an epoch when time has
-    * moved.
-    */
+  /** Under processing time Spark would run empty epochs without a pause; here a tick on the control source makes one when time moves. */
   private def clock(document: Document): Map[String, String] =
     if (document.clock == "processing") Map("spark.sql.streaming.noDataMicroBatches.enabled" -> "false") else Map.empty
 

@@ -16,7 +16,7 @@ object Kinds {
   private val builds = new ConcurrentHashMap[String, Build]
   register("program", ProgramOperator.build)
 
-  def register(kind: String, build: Build): Unit = builds.put(kind, build)
+  private def register(kind: String, build: Build): Unit = builds.put(kind, build)
 
   private[query] def build(session: SparkSession, operator: OperatorText): OperatorSpec = {
     val build = builds.get(operator.kind)

@@ -45,7 +45,10 @@ final class Counter {
   private var journalMetric = new Array[Int](16)
   private var done = 0
 
-  def clear(): Unit = slots.values.forEach(java.util.Arrays.fill(_, 0L))
+  def clear(): Unit = {
+    slots.values.forEach(java.util.Arrays.fill(_, 0L))
+    settle()
+  }
 
   /** Writes what is not zero, and starts again from zero. */
   def drain(to: WireBuffer): Unit = {

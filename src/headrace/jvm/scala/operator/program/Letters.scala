@@ -19,8 +19,8 @@ private final class Letters(spec: ProgramOperator) {
   def row(e: Throwable, side: Byte, row: UnsafeRow, time: Long, machine: Machine, out: Out): Unit =
     if (output >= 0) put(e, rows(side)(row), time, machine, out)
 
-  def timer(e: Throwable, name: String, at: Long, key: UnsafeRow, machine: Machine, out: Out): Unit =
-    if (output >= 0) put(e, timers(new GenericInternalRow(Array[Any](UTF8String.fromString(name), at, key))), at, machine, out)
+  def timer(e: Throwable, name: String, at: Long, key: UnsafeRow, moment: Long, machine: Machine, out: Out): Unit =
+    if (output >= 0) put(e, timers(new GenericInternalRow(Array[Any](UTF8String.fromString(name), at, key))), moment, machine, out)
 
   private def put(e: Throwable, raw: UTF8String, time: Long, machine: Machine, out: Out): Unit = {
     val site = spec.source.sites.lift(machine.statement).filter(_.nonEmpty).map(s => s" at $s").getOrElse("")

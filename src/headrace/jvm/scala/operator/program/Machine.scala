@@ -31,7 +31,7 @@ abstract class Machine(timerCount: Int) {
     this.key(key)
   }
 
-  /** The time of the row or timer being handled: no row it emits is older. */
+  /** The moment of the row or timer being handled: no row it emits is older. */
   final def at(moment: Long): Unit = this.moment = moment
 
   /** True if what was thrown came from the other side of `Out.emit`: then it is no row's own fault. */

@@ -76,6 +76,7 @@ object ProgramOperator {
     var made = if (known == null) null else known.get
     if (made == null) {
       made = CodeGenerator.compile(new CodeAndComment(source.code, Map.empty))._1
+      compiled.values.removeIf(_.get == null)
       compiled.put(source.code, new SoftReference(made))
     }
     made.generate(source.references).asInstanceOf[Machine]

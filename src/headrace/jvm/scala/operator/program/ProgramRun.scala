@@ -11,6 +11,10 @@ import org.apache.spark.sql.catalyst.expressions.UnsafeRow
   * `order = "time"`: first the late rows; then all that is due (held rows, rows of unjudged inputs, timers) in the order of time, rows
   * before timers, including what is added on the way; what is not due yet is held in the queue. `order = "arrival"`: rows as they
   * come, then the timers that are due.
+  *
+  * In time order the rows a key emits go on in time as well: one that a timer for the past emits has the moment at which it fires, not the
+  * timer's time. Each epoch begins behind the one before: what is due now was not due at the watermark of then, but for late rows, whose
+  * own rows come as late as they did.
   */
 final class ProgramRun(spec: ProgramOperator, machine: Machine) extends Operator {
   private val sides = Array.fill[ProgramOperator.Side](spec.inputs.map(_.side).max + 1)(null)
@@ -32,6 +36,7 @@ final class ProgramRun(spec: ProgramOperator, machine: Machine) extends Operator
   private var alarmBefore = State.Never
   private var lastFired = Long.MinValue
   private var standstill = 0
+  private var reached = Long.MinValue
 
   private var next: Input = _
   private var lateDone = false
@@ -42,10 +47,10 @@ final class ProgramRun(spec: ProgramOperator, machine: Machine) extends Operator
   private val pointers = sides.map(s => if (s == null) null else new UnsafeRow(s.schema.length))
 
   machine.outputs(spec.timeColumns)
-  machine.initialize(TaskContext.getPartitionId())
 
   override def open(epoch: Epoch): Unit = {
     this.epoch = epoch
+    machine.initialize(TaskContext.getPartitionId())
     // Watermark 0 means none yet: nothing is late and nothing is due.
     rowLimit = if (epoch.watermark > 0) epoch.watermark else Never.Past
     timerLimit = spec.clock match {
@@ -72,6 +77,7 @@ final class ProgramRun(spec: ProgramOperator, machine: Machine) extends Operator
     }
     lastFired = Long.MinValue
     standstill = 0
+    reached = Long.MinValue
     next = null
     lateDone = false
     waitingRows.clear()
@@ -168,13 +174,14 @@ final class ProgramRun(spec: ProgramOperator, machine: Machine) extends Operator
     val handler = timerHandlers(timer)
     if (handler >= 0) {
       val mark = out.mark()
-      machine.at(if (spec.clock == "event") time else Input.NoTime)
+      val moment = if (spec.clock == "event") reach(time) else Input.NoTime
+      machine.at(moment)
       machine.fired(time)
       try machine.run(handler)
       catch {
         case e: Throwable if ofRow(e) =>
           out.reset(mark)
-          letters.timer(e, spec.timers(timer).name, time, key, machine, out)
+          letters.timer(e, spec.timers(timer).name, time, key, moment, machine, out)
       }
     }
     true
@@ -195,7 +202,16 @@ final class ProgramRun(spec: ProgramOperator, machine: Machine) extends Operator
   /** When bounded input has ended, a timer set by a timer does not go on behind the last event. */
   private def ended(timer: Int): Boolean = epoch.flushing && machine.chained(timer) && machine.timers(timer) > epoch.lastEvent
 
+  /** The moment of what is handled now. Rows in the order of their arrival say nothing of how far time is. */
+  private def reach(time: Long): Long = {
+    if (!spec.ordered) return time
+    if (time > reached) reached = time
+    reached
+  }
+
   private def handle(side: Byte, time: Long, row: UnsafeRow): Unit = {
+    standstill = 0
+    reach(time)
     val handler = sides(side).handler
     if (handler < 0) out.count(side, Counts.Handled, 1)
     else {
@@ -231,6 +247,22 @@ final class ProgramRun(spec: ProgramOperator, machine: Machine) extends Operator
   }
 
   private def ofRow(e: Throwable): Boolean = !machine.failedSending && headrace.route.Failure.ofRow(e)
+
+  /** Lets go of the task's rows and state. */
+  override def close(): Unit = {
+    key = null
+    rows = null
+    state = null
+    cellsBefore = null
+    next = null
+    queue.point(null)
+    waiting.point(null)
+    pointers.foreach(p => if (p != null) p.pointTo(null, 0L, 0))
+    machine.start(null, null)
+    machine.row(null)
+    machine.read(null)
+    out = null
+  }
 
   /** Puts what has come and is not due into the queue. */
   private def hold(): Unit = {

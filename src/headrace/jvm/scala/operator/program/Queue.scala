@@ -27,7 +27,6 @@ final class Queue {
 
   /** Bytes that were taken since `point`. */
   def taken: Int = at
-  def left: Int = end - at
 
   /** Of the first row. */
   def time: Long = Queue.time(bytes, at + 8)
@@ -80,7 +79,6 @@ object Queue {
     private var length = 0
 
     def clear(): Unit = length = 0
-    def isEmpty: Boolean = length == 0
     def toArray: Array[Byte] = Arrays.copyOf(bytes, length)
 
     /** Lets `queue` read what is written so far; valid until the next write. */
