@@ -67,6 +67,7 @@ def test_a_number_is_never_used_again() -> None:
     assert numbers(both)["counts"] == 2
     assert numbers(back)["counts"] == 4
     assert [entry.op for entry in back.query("main").entries if entry.retired] == [2]
+    assert (back.query("main").retired(1), back.query("main").retired(2)) == ([2], [])
 
 
 def test_what_happens_behind_and_beside_programs_does_not_matter() -> None:
