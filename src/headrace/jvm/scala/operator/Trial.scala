@@ -158,6 +158,7 @@ private final class Trial(program: Program, spec: ProgramOperator) {
     val time = if (program.clock == "processing") epoch.now else epoch.watermark
     def rings(s: Held) = time > 0 && s.alarm != State.Never && -Math.floorDiv(-s.alarm, 1000L) <= time / 1000
     held.toSeq.collect { case (key, s) if rings(s) => key }.foreach(handle(_, Iterator.empty, out))
+    operator.close()
     out.answer
   }
 

@@ -34,8 +34,7 @@ private[headrace] object Chain {
   }
 
   /** Spark numbers stateful operators from the sink backwards, so in a chain of another length each level would stand on another's state.
-    * The names
-    * of the state tell whose it is.
+    * The names of the state tell whose it is.
     */
   def check(session: classic.SparkSession, checkpoint: String, levels: Int): Unit = {
     val state = new Path(checkpoint, "state")

@@ -11,8 +11,7 @@ object Trouble {
   private val mapper = new ObjectMapper
 
   /** `{"class", "condition", "message", "trace", "node", "site"}` of what lies at the bottom: our own exception, else the deepest one of
-    * Spark that has a
-    * condition, else the deepest of all.
+    * Spark that has a condition, else the deepest of all.
     */
   def json(e: Throwable): String = {
     val chain = Iterator.iterate(e)(_.getCause).takeWhile(_ != null).take(50).toSeq
