@@ -272,7 +272,7 @@ CODES: dict[str, Code] = {
     "SPARK_VERSION": Code("ConfigError", "environment", "a Spark of another version"),
     # connectors
     "FOLDER_NOT_WRITABLE": Code("ConnectorError", "environment", "a folder that cannot be written"),
-    "FOLDER_OWNED": Code("CheckpointError", "user", "an output folder that another checkpoint writes"),
+    "FOLDER_OWNED": Code("CheckpointError", "user", "an output folder that another sink or checkpoint writes"),
     "FUNCTION_FAILED": Code("RunError", "user", "a function of foreach_batch that raised"),
     "FUNCTION_GONE": Code("ConnectorError", "user", "a function of foreach_batch that cannot be found again"),
     "MANIFEST_FORMAT": Code("CheckpointError", "user", "a manifest written by a later version"),
@@ -297,7 +297,7 @@ CODES: dict[str, Code] = {
     "CHECKPOINT_OTHER_JOB": Code("CheckpointError", "user", "the checkpoint of another job"),
     "CHECKPOINT_SEALED": Code("CheckpointError", "user", "new input for a job that was run to its end"),
     "CHECKPOINT_UNREADABLE": Code("CheckpointError", "environment", "a checkpoint whose job.json cannot be read"),
-    "CHECKPOINT_UNUSABLE": Code("CheckpointError", "environment", "a checkpoint folder that cannot be made"),
+    "CHECKPOINT_UNUSABLE": Code("CheckpointError", "environment", "a checkpoint folder that cannot be used"),
     "CLOCKS_MIXED": Code("PlanError", "user", "event time and processing time in one query"),
     "DEAD_LETTER_FAILED": Code("RunError", "user", "a step behind dead letters that fails"),
     "DISK_FULL": Code("RunError", "environment", "a disk without room"),

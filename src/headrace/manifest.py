@@ -2,7 +2,7 @@
 
     out/
       part-00000000000000000003-00000.parquet     a committed file
-      _headrace/owner.json                        which checkpoint writes here
+      _headrace/owner.json                        who writes here
       _headrace/00000000000000000003.json         the manifest of epoch 3
       _headrace/staging/3-0-17/...                files of an epoch that is not committed yet
 
@@ -17,10 +17,11 @@ import json
 import os
 import shutil
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any
 
+from headrace.atomic import replace
 from headrace.errors import CheckpointError, ConnectorError
 
 FORMAT = 1
@@ -29,11 +30,12 @@ CONTROL = "_headrace"
 
 @dataclass(frozen=True)
 class Owner:
-    """Who writes a folder: the job, its sink and the identity of its checkpoint."""
+    """Who writes a folder: the job, its sink, the identity of its checkpoint, and the query whose epochs the manifests count."""
 
     job: str
     sink: str
     checkpoint: str
+    query: str = "main"
 
 
 @dataclass(frozen=True)
@@ -65,24 +67,25 @@ class Manifest:
         self.staging = self.control / "staging"
 
     def claim(self, owner: Owner) -> None:
-        """Marks the folder as written by `owner`. Raises FOLDER_OWNED if another checkpoint writes it."""
+        """Marks the folder as written by `owner`. A sink of another name takes over where the epochs are numbered on: in the same query of
+        the same checkpoint. Else it raises FOLDER_OWNED.
+        """
         found = self.owner()
-        if found is None:
-            self.control.mkdir(parents=True, exist_ok=True)
-            write_atomically(
-                self.control / "owner.json", {"format": FORMAT, "job": owner.job, "sink": owner.sink, "checkpoint": owner.checkpoint}
-            )
-        elif found != owner:
+        if found is not None and (found.checkpoint, found.query) != (owner.checkpoint, owner.query):
+            other = "checkpoint" if found.checkpoint != owner.checkpoint else "query of this job"
             raise CheckpointError(
                 "FOLDER_OWNED",
-                f"{self.folder} holds the output of sink {found.sink} of job {found.job}, written from another checkpoint",
+                f"{self.folder} holds the output of sink {found.sink} of job {found.job}, written from another {other}",
                 hint="write to another folder, go on from the checkpoint that wrote it, or start with fresh=True, "
                 "which removes the files it wrote.",
             )
+        if found != owner:
+            self.control.mkdir(parents=True, exist_ok=True)
+            replace(self.control / "owner.json", json.dumps({"format": FORMAT, **asdict(owner)}, indent=1))
 
     def owner(self) -> Owner | None:
         text = read(self.control / "owner.json")
-        return None if text is None else Owner(text["job"], text["sink"], text["checkpoint"])
+        return None if text is None else Owner(text["job"], text["sink"], text["checkpoint"], text.get("query", "main"))
 
     def epochs(self) -> list[int]:
         """The committed epochs, in order."""
@@ -97,7 +100,7 @@ class Manifest:
         if entry is None:
             files = sorted(staged, key=lambda file: file.path)
             entry = {"format": FORMAT, "epoch": epoch, "files": [self.entry(epoch, number, file) for number, file in enumerate(files)]}
-            write_atomically(path, entry)
+            replace(path, json.dumps(entry, indent=1))
         self.reveal(entry)
 
     def recover(self) -> None:
@@ -176,21 +179,6 @@ def read(path: Path) -> dict[str, Any] | None:
             hint="use the version of headrace that wrote it.",
         )
     return text
-
-
-def write_atomically(path: Path, content: dict[str, Any]) -> None:
-    """All of the file or none of it, also after a power cut."""
-    temporary = path.with_name(f".{path.name}.{os.getpid()}")
-    with temporary.open("w", encoding="utf-8") as file:
-        json.dump(content, file, indent=1)
-        file.flush()
-        os.fsync(file.fileno())
-    os.replace(temporary, path)
-    folder = os.open(path.parent, os.O_RDONLY)
-    try:
-        os.fsync(folder)
-    finally:
-        os.close(folder)
 
 
 def remove_empty(folder: Path, root: Path) -> None:

@@ -180,6 +180,18 @@ def test_restarts_at_random_epochs_change_nothing(seed: int) -> None:
     assert result(True) == result(False)
 
 
+def test_a_commit_that_is_refused_adds_nothing() -> None:
+    with Harness() as h:
+        t, u = h.source("t", "v int"), h.source("u", "v int")
+        a, b = h.collect(t), h.collect(u)
+        with pytest.raises(HeadraceError, match="BAD_VALUE"):
+            h.commit({"t": [("+", (1,))], "u": [("+", ("one",))]})
+        with pytest.raises(HeadraceError, match="HARNESS_USE"):
+            h.commit({"t": [("+", (2,))], "v": [("+", (1,))]})
+        assert h.commit({"t": [("+", (3,))], "u": [("+", (4,))]}) == 1
+        assert (a.changes(), b.changes()) == ([(1, "+", (3,))], [(1, "+", (4,))])
+
+
 def test_a_failing_sink_is_reported_and_the_folder_goes(monkeypatch: pytest.MonkeyPatch) -> None:
     from headrace.testing.collected import CollectingSink
 

@@ -14,7 +14,7 @@ SOURCE = Path(__file__).resolve().parents[2] / "src"
 # Lowest first. Packages of one row never import each other.
 ROWS: tuple[tuple[str, ...], ...] = (
     ("errors", "samples"),
-    ("manifest",),
+    ("atomic",),
     ("manifest",),
     ("syntax",),
     ("schema",),

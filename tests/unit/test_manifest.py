@@ -77,6 +77,12 @@ def test_a_crash_while_files_are_moved_is_finished(tmp_path: Path, moved: int) -
     assert visible(tmp_path) == expected and len(committed_files(tmp_path)) == 2
 
 
+def test_a_renamed_sink_takes_over(tmp_path: Path) -> None:
+    Manifest(tmp_path).claim(OWNER)
+    Manifest(tmp_path).claim(Owner("job", "warnings", "c1"))
+    assert Manifest(tmp_path).owner() == Owner("job", "warnings", "c1")
+
+
 def test_another_checkpoint_is_refused(tmp_path: Path) -> None:
     Manifest(tmp_path).claim(OWNER)
     Manifest(tmp_path).claim(OWNER)
@@ -87,6 +93,19 @@ def test_another_checkpoint_is_refused(tmp_path: Path) -> None:
           page: docs/errors/FOLDER_OWNED.md
         """,
         lambda: Manifest(tmp_path).claim(Owner("job", "alerts", "c2")),
+        hide={str(tmp_path): "<folder>"},
+    )
+
+
+def test_another_query_is_refused_as_its_epochs_have_the_same_numbers(tmp_path: Path) -> None:
+    Manifest(tmp_path).claim(OWNER)
+    check_error(
+        """
+        FOLDER_OWNED: <folder> holds the output of sink alerts of job job, written from another query of this job
+          hint: write to another folder, go on from the checkpoint that wrote it, or start with fresh=True, which removes the files it wrote.
+          page: docs/errors/FOLDER_OWNED.md
+        """,
+        lambda: Manifest(tmp_path).claim(Owner("job", "alerts", "c1", "other")),
         hide={str(tmp_path): "<folder>"},
     )
 

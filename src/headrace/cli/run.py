@@ -24,7 +24,9 @@ def add(commands: Any) -> None:
         "--partitions", metavar="N", type=int, help="tasks per level, fixed with the first run of a checkpoint (default: cores)"
     )
     parser.add_argument("--fresh", action="store_true", help="remove the checkpoint and what the sinks wrote, and start over")
-    parser.add_argument("--no-flush", dest="flush", action="store_false", help="bounded input: catch up and keep windows and timers open")
+    parser.add_argument(
+        "--no-flush", dest="flush", action="store_false", help="bounded input: read what is there and keep held rows and timers for later"
+    )
     parser.add_argument("--quiet", action="store_true", help="no progress while it runs")
     parser.set_defaults(run=run)
 

@@ -9,12 +9,11 @@ import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
-from urllib.parse import urlsplit
-from urllib.request import url2pathname
 
 import headrace.ports as ports
 from headrace.errors import ConnectorError, here
 from headrace.manifest import CONTROL, Manifest, Owner, StagedFile, committed_files
+from headrace.ports import paths
 from headrace.ports.options import choice, flag, number, texts, wrong
 from headrace.schema import Struct, schema_of
 
@@ -22,7 +21,6 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 FORMATS = ("json", "csv", "parquet")
-_GLOB = re.compile(r"[*?\[\]{}]")
 
 
 class Source(ports.Source):
@@ -72,7 +70,7 @@ class Source(ports.Source):
 
     @property
     def default_name(self) -> str:
-        parts = [part for part in re.split(r"[/\\]", self.path) if part and not _GLOB.search(part) and not part.startswith(".")]
+        parts = [part for part in re.split(r"[/\\]", self.path) if part and not paths.SIGNS.search(part) and not part.startswith(".")]
         return parts[-1].split(".")[0] if parts else "files"
 
     def options(self) -> dict[str, Any]:
@@ -94,19 +92,19 @@ class Source(ports.Source):
         return f"files {self.path} ({self.format}{', follow' if self.follow else ''})"
 
     def check(self) -> None:
-        local = _local(self.path)
+        local = paths.local(self.path)
         if local is None:
             return
-        if _GLOB.search(str(local)):
-            if not self.follow and not _listed(self.path):
+        if paths.split(local)[1] is not None:
+            if not self.follow and not paths.listed(self.path):
                 raise _nothing(self.path, "no file fits the pattern")
             return
         if not local.exists():
             near = sorted(other.name for other in local.parent.iterdir() if other.is_dir())[:5] if local.parent.is_dir() else []
             beside = f"; beside it are: {', '.join(near)}" if near else ""
-            hint = f"it was looked for at {local.absolute()}{beside}"
+            hint = f"it was looked for at {local}{beside}"
             raise ConnectorError("PATH_MISSING", f"there is no file or folder {self.path}", hint=hint, site=here())
-        if local.is_dir() and not self.follow and not _listed(self.path):
+        if local.is_dir() and not self.follow and not paths.listed(self.path):
             raise _nothing(self.path, "the folder has no files")
         if self.format != "parquet" and self.schema is not None:
             _no_partition_folders(local, self.schema)
@@ -115,8 +113,10 @@ class Source(ports.Source):
         self.check()
         looks = {"csv": {"inferSchema": "true"}, "json": {"inferTimestamp": "true"}, "parquet": {}}
         reader = session.read.format(self.format).options(**looks[self.format], **self.reader_options)
-        paths = [str(path) for path in self._committed() or []] or _absolute(self.path)
-        found = schema_of(reader.load(paths).schema)
+        committed = [paths.escaped(file) for file in self._committed() or ()]
+        if committed:
+            reader = reader.option("basePath", paths.for_hadoop(self.path)[0])
+        found = schema_of(reader.load(committed or paths.for_reader(self.path)).schema)
         fields = tuple(field for field in found.fields if field.name != "_corrupt_record")
         if not fields:
             raise ConnectorError(
@@ -132,8 +132,10 @@ class Source(ports.Source):
         self.check()
         schema = self._schema()
         lines = self.format != "parquet"
+        path, pattern = paths.for_hadoop(self.path)
         options = {
-            "path": _absolute(self.path),
+            "path": path,
+            "pattern": str(pattern).lower(),
             "reader": "lines" if lines else "parquet",
             "ddl": schema.ddl,
             "by": self.by,
@@ -144,18 +146,18 @@ class Source(ports.Source):
             options["limit"] = str(self.files_per_epoch)
         committed = self._committed()
         if committed is not None and not self.follow:
-            options["files"] = json.dumps([path.absolute().as_uri() for path in committed])
+            options["files"] = json.dumps([paths.literal(file) for file in committed])
         # The kernel gives the frame its name in Spark's logs.
         frame = session.readStream.format("headrace.source.Files").options(**options).load()
         return frame, {"kind": self.format, "options": self.reader_options} if lines else {"kind": "columns"}
 
     def unread(self, session: SparkSession, context: ports.SourceContext) -> int | None:
         committed = self._committed()
-        found = committed if committed is not None else _listed(self.path)
+        found = committed if committed is not None else paths.listed(self.path)
         if found is None:
             return None
         read = _read_before(context.checkpoint)
-        return sum(1 for path in found if str(path.absolute()) not in read)
+        return sum(1 for file in found if file not in read)
 
     def _schema(self) -> Struct:
         if self.schema is None:
@@ -164,7 +166,7 @@ class Source(ports.Source):
 
     def _committed(self) -> list[Path] | None:
         """The files of complete epochs where a files sink wrote the folder, else None."""
-        local = _local(self.path)
+        local = paths.local(self.path)
         return committed_files(local) if local is not None and (local / CONTROL).is_dir() else None
 
 
@@ -197,21 +199,29 @@ class Sink(ports.Sink):
         self.writer_options = texts(verb, "options", options or {})
         if self.format == "csv":
             self.writer_options.setdefault("header", "true")
-        local = _local(self.path)
+        local = paths.local(self.path)
         if local is None:
             hint = "write to a local or mounted folder, or use foreach_batch for other stores"
             raise wrong(f"{verb} writes to folders of this file system, not to {self.path}", hint)
-        if _GLOB.search(str(local)):
+        if paths.split(local)[1] is not None:
             raise wrong(f"{verb}: the path {self.path} is a pattern", "name one folder")
         if local.exists() and not local.is_dir():
             raise ConnectorError(
                 "NOT_A_FOLDER", f"{self.path} is a file, and a files sink writes into a folder", hint="name a folder", site=here()
             )
-        self.folder = local
 
     @property
     def traits(self) -> ports.SinkTraits:
         return ports.SinkTraits(True, "a manifest per epoch decides which files belong to the result")
+
+    @property
+    def folder(self) -> Path:
+        """Absolute: a relative path begins in the folder in which the job runs."""
+        return paths.local(self.path) or Path(self.path)
+
+    @property
+    def owns(self) -> str:
+        return str(self.folder.resolve())
 
     def options(self) -> dict[str, Any]:
         return {
@@ -238,20 +248,23 @@ class Sink(ports.Sink):
             )
 
     def open(self, context: ports.SinkContext) -> None:
-        self._manifest = Manifest(self.folder.absolute())
+        self._manifest = Manifest(self.folder)
         if self.folder.exists() and not self.folder.is_dir():
             raise ConnectorError(
                 "NOT_A_FOLDER", f"{self.path} is a file, and a files sink writes into a folder", hint="name a folder", site=here()
             )
-        if context.fresh:
+        owner = Owner(context.job, context.name, context.checkpoint_id, context.query)
+        found = self._manifest.owner()
+        # What carries this checkpoint's own id came after the fresh start, not before it.
+        if context.fresh and (found is None or found.checkpoint != owner.checkpoint):
             self._manifest.clear()
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
-            self._manifest.claim(Owner(context.job, context.name, context.checkpoint_id))
+            self._manifest.claim(owner)
         except OSError as cause:
             raise ConnectorError(
                 "FOLDER_NOT_WRITABLE",
-                f"{self.folder.absolute()} cannot be written: {cause.strerror or cause}",
+                f"{self.folder} cannot be written: {cause.strerror or cause}",
                 hint="choose a folder that this user may write, or make room on its disk",
                 cause=cause,
             ) from cause
@@ -265,7 +278,7 @@ class Sink(ports.Sink):
             "format": self.format,
             "options": self.writer_options,
             "partition_by": list(self.partition_by),
-            "folder": self.folder.absolute().as_uri(),
+            "folder": paths.literal(self.folder),
         }
 
     def commit(self, epoch: int, staged: ports.Staged) -> None:
@@ -278,53 +291,13 @@ def _path(verb: str, path: Any) -> str:
     return os.fspath(path) if isinstance(os.fspath(path), str) else os.fsdecode(path)
 
 
-def _local(path: str) -> Path | None:
-    """The place on this file system, or None for a store that is reached by a URI."""
-    parts = urlsplit(path)
-    if parts.scheme == "file":
-        return Path(url2pathname(parts.path))
-    if parts.scheme and "://" in path:
-        return None
-    return Path(path).expanduser()
-
-
-def _absolute(path: str) -> str:
-    local = _local(path)
-    return path if local is None else str(local.absolute())
-
-
-def _listed(path: str) -> list[Path] | None:
-    """The files that a path or pattern stands for, as Spark would list them; None for a store that is reached by a URI."""
-    local = _local(path)
-    if local is None:
-        return None
-    found: list[Path] = []
-    for place in _alternatives(str(local)):
-        for root in sorted(map(Path, glob.iglob(place))) if _GLOB.search(place) else [Path(place)]:
-            if root.is_file():
-                found.append(root)
-            else:
-                inside = (file for file in sorted(root.rglob("*")) if file.is_file())
-                found.extend(file for file in inside if not any(part.startswith((".", "_")) for part in file.relative_to(root).parts))
-    return found
-
-
-def _alternatives(pattern: str) -> list[str]:
-    """A pattern with Hadoop's alternatives in braces as patterns without."""
-    braces = re.search(r"\{([^{}]*)\}", pattern)
-    if braces is None:
-        return [pattern]
-    start, end = braces.span()
-    return [one for part in braces[1].split(",") for one in _alternatives(pattern[:start] + part + pattern[end:])]
-
-
-def _read_before(query: Path) -> set[str]:
+def _read_before(query: Path) -> set[Path | None]:
     """The files in Spark's logs of the sources of a query: a version, then a JSON object per file."""
-    found = set()
+    found: set[Path | None] = set()
     for log in query.glob("sources/*/*"):
         if re.fullmatch(r"\d+(\.compact)?", log.name):
             for line in log.read_text(encoding="utf-8").splitlines()[1:]:
-                found.add(url2pathname(urlsplit(json.loads(line)["path"]).path))
+                found.add(paths.local(json.loads(line)["path"]))
     return found
 
 

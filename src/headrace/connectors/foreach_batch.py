@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import headrace.ports as ports
 from headrace.errors import ConnectorError, RunError
+from headrace.ports import paths
 from headrace.ports.options import wrong
 
 if TYPE_CHECKING:
@@ -67,7 +68,7 @@ class Sink(ports.Sink):
 
     def stage(self) -> dict[str, Any]:
         context = self._opened()
-        folder = self._folder(context).absolute().as_uri()
+        folder = paths.literal(self._folder(context))
         return {"kind": "files", "format": "parquet", "options": {}, "partition_by": [], "folder": folder}
 
     def recover(self) -> None:
@@ -78,9 +79,9 @@ class Sink(ports.Sink):
         context = self._opened()
         folder = self._folder(context)
         if staged.count:
-            paths = [(folder / file["path"]).absolute().as_uri() for file in staged.files]
             # Names that begin with _ are hidden to Spark's listing, but not where each file is named.
-            frame = context.session.read.schema(context.schema.ddl).parquet(*paths)
+            files = [paths.escaped(folder / file["path"]) for file in staged.files]
+            frame = context.session.read.schema(context.schema.ddl).parquet(*files)
             try:
                 if self.function is not None:
                     self.function(frame, epoch)
@@ -104,7 +105,7 @@ class Sink(ports.Sink):
 
     @staticmethod
     def _folder(context: ports.SinkContext) -> Path:
-        return context.checkpoint / "foreach_batch" / context.name.replace(" ", "_")
+        return context.checkpoint / "foreach_batch" / context.name
 
 
 def _imported(place: str) -> Function:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import pickle
+import threading
 from collections.abc import Iterable, Mapping
 from datetime import UTC
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 _SLICE = 20_000
-_published: set[tuple[str, str]] = set()
+_filling = threading.Lock()
 
 
 class Source(ports.Source):
@@ -73,19 +74,21 @@ class Source(ports.Source):
         from pyspark.sql import DataFrame
 
         self.check()
-        jvm: Any = session._jvm
+        kernel: Any = session._jvm.headrace.source  # type: ignore[union-attr]  # a classic session has a JVM
         name = context.name
         # The same rows under the same name are the same board, so a job that starts again in this process goes on where it was.
         board = f"{name}-{self._digest[:16]}-{hashlib.sha256(context.time_zone.encode()).hexdigest()[:4]}"
-        if (session.sparkContext.applicationId, board) not in _published:
-            jvm.headrace.source.Board.create(board)
-            rows = rows_to_internal(self._given or (), self.schema, zone(context.time_zone), name)
-            for at in range(0, len(rows), _SLICE):
-                # Protocol 2 is the one that the unpickler in Spark reads fastest and without surprises.
-                jvm.headrace.source.Board.append(board, name, bytearray(pickle.dumps(rows[at : at + _SLICE], 2)), self.schema.ddl)
-            jvm.headrace.source.Board.publish(board)
-            _published.add((session.sparkContext.applicationId, board))
-        frame = jvm.headrace.source.Memory.frame(session._jsparkSession, board, name, self.schema.ddl)
+        with _filling:
+            # Boards live as long as the JVM, which outlives a session. One that is not filled was left by an attempt that failed.
+            if not kernel.Board.filled(board):
+                kernel.Board.drop(board)
+                kernel.Board.create(board)
+                rows = rows_to_internal(self._given or (), self.schema, zone(context.time_zone), name)
+                for at in range(0, len(rows), _SLICE):
+                    # Protocol 2 is the one that the unpickler in Spark reads fastest and without surprises.
+                    kernel.Board.append(board, name, bytearray(pickle.dumps(rows[at : at + _SLICE], 2)), self.schema.ddl)
+                kernel.Board.publish(board)
+        frame = kernel.Memory.frame(session._jsparkSession, board, name, self.schema.ddl)
         return DataFrame(frame, session), {"kind": "columns"}
 
 

@@ -6,7 +6,6 @@ import os
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from datetime import timedelta
-from pathlib import Path
 
 from headrace.analysis.guarantee import EXACTLY
 from headrace.analysis.schemas import MEANING
@@ -16,7 +15,7 @@ from headrace.jvm.session import session
 from headrace.ops.source import valid_name
 from headrace.ops.write import Sink
 from headrace.plan import Explanation, Node, Plan, explain, facts
-from headrace.settings import settings
+from headrace.settings import Settings, settings
 from headrace.spark.job import compile
 from headrace.spark.progress import Display, Progress
 from headrace.spark.run import Run
@@ -78,18 +77,17 @@ class Job:
         progress: Show = None,
         partitions: int | None = None,
     ) -> Summary:
-        """Run to the end of bounded input, closing all windows and timers there; without an end, until it is stopped.
+        """Run to the end of bounded input, where held rows are handled and all timers fire; without an end, until it is stopped.
 
         The job goes on from its `checkpoint` (default `.headrace/NAME`); `fresh=True` removes that and what the sinks wrote.
-        `flush=False` reads what is there and keeps windows and timers open for a later run. `every` is how often an epoch begins.
+        `flush=False` reads what is there and keeps held rows and timers for a later run. `every` is how often an epoch begins.
         `progress` is shown on a terminal, by default; a function gets every `Progress`. Ctrl-C finishes the epoch and stops.
         """
-        asked = settings(
-            self.name, checkpoint=checkpoint, every=every, partitions=partitions, progress=progress if isinstance(progress, bool) else None
-        )
-        wanted = progress if callable(progress) else asked.progress
-        with Signals() as signals, Display(self.name, wanted) as display:
-            run = self._start(asked.checkpoint, asked.every, asked.partitions, fresh, flush)
+        asked, display = self._asked(checkpoint, every, partitions, progress)
+        # PySpark sets a handler of its own for Ctrl-C when it starts, so it starts before ours are set.
+        session()
+        with Signals() as signals, display:
+            run = self._start(asked, fresh, flush)
             summary = run.watch(lambda: display.show(lambda: run.progress, run.status), signals)
         assert summary is not None  # without a timeout `watch` ends with the run
         return summary
@@ -101,15 +99,25 @@ class Job:
         every: str | timedelta | None = None,
         fresh: bool = False,
         flush: bool = True,
+        progress: Show = None,
         partitions: int | None = None,
     ) -> Run:
-        """Start the job and return at once; the arguments are those of `run`."""
-        asked = settings(self.name, checkpoint=checkpoint, every=every, partitions=partitions)
-        return self._start(asked.checkpoint, asked.every, asked.partitions, fresh, flush)
+        """Start the job and return at once; the arguments are those of `run`. `progress` is shown while somebody waits for the `Run`."""
+        asked, display = self._asked(checkpoint, every, partitions, progress)
+        run = self._start(asked, fresh, flush)
+        run.display = display
+        return run
 
-    def _start(self, checkpoint: Path, every: int, partitions: int | None, fresh: bool, flush: bool) -> Run:
+    def _asked(
+        self, checkpoint: str | os.PathLike[str] | None, every: str | timedelta | None, partitions: int | None, progress: Show
+    ) -> tuple[Settings, Display]:
         refuse_while_loading(f"the job {self.name}")
-        return start(compile(self.plan), checkpoint, every=every, partitions=partitions, fresh=fresh, flush=flush)
+        shown = progress if isinstance(progress, bool) else None
+        asked = settings(self.name, checkpoint=checkpoint, every=every, partitions=partitions, progress=shown)
+        return asked, Display(self.name, progress if callable(progress) else asked.progress)
+
+    def _start(self, asked: Settings, fresh: bool, flush: bool) -> Run:
+        return start(compile(self.plan), asked.checkpoint, every=asked.every, partitions=asked.partitions, fresh=fresh, flush=flush)
 
     def with_paths(self, paths: Mapping[str, str]) -> Job:
         """The same job with other paths for some sources and sinks, by their names."""

@@ -24,7 +24,7 @@ def source_class(name: str) -> type[Source]:
     """The class that reads from a connector."""
     found = getattr(_module(name), "Source", None)
     if found is None:
-        readable = ", ".join(other for other in connectors() if hasattr(_module(other), "Source"))
+        readable = ", ".join(names_with("Source"))
         raise ConnectorError("UNKNOWN_CONNECTOR", f"{name} can only be written", hint=f"hr.read has: {readable}", site=here())
     return found  # type: ignore[no-any-return]
 
@@ -33,7 +33,7 @@ def sink_class(name: str) -> type[Sink]:
     """The class that writes to a connector."""
     found = getattr(_module(name), "Sink", None)
     if found is None:
-        writable = ", ".join(other for other in connectors() if hasattr(_module(other), "Sink"))
+        writable = ", ".join(names_with("Sink"))
         raise ConnectorError("UNKNOWN_CONNECTOR", f"{name} can only be read", hint=f".write has: {writable}", site=here())
     return found  # type: ignore[no-any-return]
 

@@ -28,7 +28,9 @@ class SinkTraits:
 
 @dataclass(frozen=True)
 class SinkContext:
-    """What a sink may know when it opens. `checkpoint_id` stays the same over restarts; `fresh` asks to forget what was written before."""
+    """What a sink may know when it opens. `checkpoint_id` stays the same over restarts; `fresh` asks to forget what was written before it.
+    `query` is the query that feeds the sink, whose epochs are counted from 0 on each checkpoint.
+    """
 
     job: str
     name: str
@@ -38,6 +40,7 @@ class SinkContext:
     checkpoint_id: str
     time_zone: str = "UTC"
     fresh: bool = False
+    query: str = "main"
 
 
 @dataclass(frozen=True)
@@ -61,6 +64,11 @@ class Sink(ABC):
     @property
     @abstractmethod
     def traits(self) -> SinkTraits: ...
+
+    @property
+    def owns(self) -> str | None:
+        """What it writes to, if no other sink of a job can write to it."""
+        return None
 
     @abstractmethod
     def options(self) -> dict[str, Any]:

@@ -104,7 +104,7 @@ def from_internal(kind: Type, time_zone: dt.tzinfo) -> Convert:
             first, second = from_internal(key, time_zone), from_internal(value, time_zone)
             return _nullable(lambda values: {first(name): second(item) for name, item in values.items()})
         case Atomic("timestamp" | "timestamp_ltz"):
-            return _nullable(lambda micros: (_EPOCH + micros * _MICRO).astimezone(time_zone))
+            return _nullable(lambda micros: _aware(micros, time_zone))
         case Atomic("timestamp_ntz"):
             return _nullable(lambda micros: _EPOCH_NTZ + micros * _MICRO)
         case Atomic("date"):
@@ -312,6 +312,21 @@ def _timestamp(value: Any, time_zone: dt.tzinfo) -> int:
     if moment.tzinfo is None:
         moment = moment.replace(tzinfo=time_zone)
     return (moment - _EPOCH) // _MICRO
+
+
+def _aware(micros: int, time_zone: dt.tzinfo) -> dt.datetime:
+    """A timestamp in a time zone, or in UTC where it lies beyond the years 1 to 9999 in that zone."""
+    try:
+        return (_EPOCH + micros * _MICRO).astimezone(time_zone)
+    except OverflowError:
+        pass
+    try:
+        return _EPOCH + micros * _MICRO
+    except OverflowError:
+        # The other way round: in the zone, but not in UTC, there still is a date.
+        edge = dt.datetime.min if micros < 0 else dt.datetime.max
+        offset = time_zone.utcoffset(edge) or dt.timedelta()
+        return (_EPOCH_NTZ + (micros * _MICRO + offset)).replace(tzinfo=time_zone)
 
 
 def _timestamp_ntz(value: Any) -> int:

@@ -2,9 +2,11 @@
 
 job.json       the plan, settings, partitions and identity that this checkpoint was written under
 queries/NAME   Spark's checkpoint of a query
-record/NAME.json   what the query's epochs counted
-dead_letters/NAME  rows that failed and that nobody reads, as JSON
+record/NAME.json    what the query's epochs counted
+dead_letters/NAME   rows that failed and that nobody reads, as JSON
+foreach_batch/NAME  rows of an epoch on their way to a function
 errors.log     the Java traces of failures
+clearing       the folder is being emptied, and the outputs with it, to start over
 sealing        the flush at the end of bounded input has begun, so the watermark may stand at the end of time
 sealed         that flush is done
 lock           who works here now
@@ -20,10 +22,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from headrace.atomic import replace
 from headrace.errors import HeadraceError
 from headrace.spark.identity import Identity
 from headrace.spark.lock import Lock
-from headrace.spark.record import Record, replace
+from headrace.spark.record import Record
 
 FORMAT = 1
 _CLEARING = "clearing"
@@ -60,9 +63,13 @@ class Checkpoint:
 
     def __init__(self, folder: Path, *, fresh: bool = False) -> None:
         self.folder = folder.absolute()
-        self._made = _make(self.folder)
-        _must_be_ours(self.folder)
-        self._lock = Lock(self.folder / "lock")
+        try:
+            self._made = not self.folder.exists()
+            self.folder.mkdir(parents=True, exist_ok=True)
+            _must_be_ours(self.folder)
+            self._lock = Lock(self.folder / "lock")
+        except OSError as problem:
+            raise _unusable(self.folder, problem) from None
         try:
             self.stored = None if fresh or self.clearing else self._read()
             # the sinks know the checkpoint by this name
@@ -161,22 +168,18 @@ class Checkpoint:
             shutil.rmtree(self.folder, ignore_errors=True)
 
 
-def _make(folder: Path) -> bool:
-    try:
-        made = not folder.exists()
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as problem:
-        raise HeadraceError(
-            "CHECKPOINT_UNUSABLE",
-            f"the checkpoint folder {folder} cannot be made: {problem.strerror}",
-            hint="checkpoint= names a folder on a disk of this machine that this user may write to.",
-        ) from None
-    return made
+def _unusable(folder: Path, problem: OSError) -> HeadraceError:
+    return HeadraceError(
+        "CHECKPOINT_UNUSABLE",
+        f"the checkpoint folder {folder} cannot be used: {problem.strerror}",
+        hint="checkpoint= names a folder on a disk of this machine that this user may write to.",
+    )
 
 
 def _must_be_ours(folder: Path) -> None:
     """A folder with other things in it is never taken for a checkpoint: fresh=True would remove them."""
-    names = {path.name for path in folder.iterdir()}
+    # a first start may have been killed while it wrote its job.json
+    names = {path.name for path in folder.iterdir() if not path.name.startswith(".job.json.")}
     if names - {"lock", _CLEARING} and not names & {"job.json", _CLEARING}:
         raise HeadraceError(
             "NOT_A_CHECKPOINT",

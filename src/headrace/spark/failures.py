@@ -67,8 +67,15 @@ def full(message: str, site: Site | None = None) -> HeadraceError:
     )
 
 
-def of_start(problem: Exception, log: Path | None) -> HeadraceError | None:
-    """The error for an exception of the JVM while a query was being started; None if it did not come from there."""
+def gone(problem: BaseException) -> bool:
+    """Whether a call failed because the JVM has ended: py4j's own error, which has no trace of Java's."""
+    name, text = type(problem).__name__, str(problem)
+    broken = name == "Py4JError" and text.startswith("An error occurred while calling") and "Trace:" not in text
+    return broken or name == "Py4JNetworkError" or isinstance(problem, ConnectionError | EOFError)
+
+
+def of_java(problem: Exception, log: Path | None) -> HeadraceError | None:
+    """The error for an exception of the JVM outside of a running query; None if it did not come from there."""
     java = getattr(problem, "java_exception", None) or getattr(problem, "_origin", None)
     if java is None:
         return None

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 
 from headrace.analysis.boundedness import bounded
 from headrace.analysis.schemas import MEANING, Schemas, check
-from headrace.ops import Program, Source
-from headrace.plan import Plan
+from headrace.errors import HeadraceError
+from headrace.ops import Program, Sink, Source
+from headrace.plan import Node, Plan
 from headrace.spark.document import shape_of
 from headrace.spark.feeds import Feeds
 from headrace.spark.identity import QueryShape
@@ -52,8 +53,23 @@ class SparkJob:
 
 
 def compile(plan: Plan) -> SparkJob:
-    """A plan as it will run; raises what is wrong with its texts, types and clocks. Starts the session."""
+    """A plan as it will run; raises what is wrong with its texts, types, clocks and folders. Starts the session."""
+    _one_sink_a_folder(plan)
     schemas = check(plan)
     at = Lowering(plan, schemas, Feeds(plan, schemas.of))
     queries = cut(plan, {name: node.clock for name, node in plan.nodes.items() if isinstance(node, Program)})
     return SparkJob(at, queries, tuple(shape_of(query, at) for query in queries))
+
+
+def _one_sink_a_folder(plan: Plan) -> None:
+    """Of two sinks in one folder each would take the other's epochs for its own."""
+    taken: dict[str, Node] = {}
+    for sink in plan.nodes.values():
+        owned = sink.connect().owns if isinstance(sink, Sink) else None
+        if owned is not None and taken.setdefault(owned, sink) is not sink:
+            raise HeadraceError(
+                "FOLDER_OWNED",
+                f"the sinks {taken[owned].name} and {sink.name} both write to {owned}",
+                hint="give each sink a folder of its own; streams of the same columns go into one by union.",
+                site=sink.site,
+            )

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from headrace.jvm.session import jvm
 from headrace.spark.epochs import Committer
-from headrace.spark.failures import of_start
+from headrace.spark.failures import of_java
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -39,7 +39,7 @@ def start_query(
             spark._jsparkSession, json.dumps(document), frames, committer, str(checkpoint), str(every), manual_clock
         )
     except Exception as problem:
-        error = of_start(problem, log)
+        error = of_java(problem, log)
         if error is None:
             raise
         raise error from None

@@ -6,11 +6,12 @@ Spark replays an epoch whose end it did not see. The record knows the last epoch
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+
+from headrace.atomic import replace
 
 FORMAT = 1
 TIME = "max_time"
@@ -19,36 +20,33 @@ TIME = "max_time"
 Key = tuple[str, int, int, str]
 
 
-@dataclass
+@dataclass(frozen=True)
 class Totals:
-    """Counts of a query up to and with `epoch`.
+    """Counts of a query up to and with `epoch`. A run reads them in other threads than the one that adds to them, so they never change.
 
-    >>> totals = Totals()
-    >>> totals.add(0, [["charges", 0, 0, "read", 3], ["charges", 0, 0, "max_time", 70]], {"alerts": 1})
+    >>> totals = Totals().with_epoch(0, [["charges", 0, 0, "read", 3], ["charges", 0, 0, "max_time", 70]], {"alerts": 1})
+    >>> totals.with_epoch(0, [["charges", 0, 0, "read", 3]], {"alerts": 1}) is totals      # the same epoch again
     True
-    >>> totals.add(0, [["charges", 0, 0, "read", 3]], {"alerts": 1})      # the same epoch again
-    False
     >>> totals.of_source("charges", "read"), totals.times(), totals.rows
     (3, {'charges': 70}, {'alerts': 1})
     """
 
     epoch: int = -1
-    counts: dict[Key, int] = field(default_factory=dict)
-    rows: dict[str, int] = field(default_factory=dict)
+    counts: Mapping[Key, int] = field(default_factory=dict)
+    rows: Mapping[str, int] = field(default_factory=dict)
 
-    def add(self, epoch: int, counts: Iterable[list[Any]], rows: Mapping[str, int]) -> bool:
+    def with_epoch(self, epoch: int, counts: Iterable[list[Any]], rows: Mapping[str, int]) -> Totals:
+        """The totals with one epoch more; these very ones if they have it already."""
         if epoch <= self.epoch:
-            return False
-        self.epoch = epoch
+            return self
+        sums = dict(self.counts)
         for source, op, side, metric, n in counts:
             key = (str(source or ""), int(op), int(side), str(metric))
             if metric == TIME:
-                self.counts[key] = max(self.counts.get(key, int(n)), int(n))
+                sums[key] = max(sums.get(key, int(n)), int(n))
             else:
-                self.counts[key] = self.counts.get(key, 0) + int(n)
-        for sink, n in rows.items():
-            self.rows[sink] = self.rows.get(sink, 0) + n
-        return True
+                sums[key] = sums.get(key, 0) + int(n)
+        return Totals(epoch, sums, {**self.rows, **{sink: self.rows.get(sink, 0) + n for sink, n in rows.items()}})
 
     def of_source(self, source: str, metric: str) -> int:
         return sum(n for (name, _, _, kind), n in self.counts.items() if name == source and kind == metric)
@@ -61,22 +59,17 @@ class Totals:
         return {name: n for (name, _, _, metric), n in self.counts.items() if metric == TIME}
 
     def to_json(self) -> dict[str, Any]:
-        return {"format": FORMAT, "epoch": self.epoch, "counts": [[*key, n] for key, n in sorted(self.counts.items())], "rows": self.rows}
+        return {
+            "format": FORMAT,
+            "epoch": self.epoch,
+            "counts": [[*key, n] for key, n in sorted(self.counts.items())],
+            "rows": dict(self.rows),
+        }
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> Totals:
         counts = {(source, op, side, metric): n for source, op, side, metric, n in value["counts"]}
         return cls(value["epoch"], counts, dict(value["rows"]))
-
-
-def replace(path: Path, text: str) -> None:
-    """Write a small file so that a reader, or a crash, sees the old text or the new one and nothing between."""
-    fresh = path.with_name(f".{path.name}.{os.getpid()}")
-    with fresh.open("w", encoding="utf-8") as file:
-        file.write(text)
-        file.flush()
-        os.fsync(file.fileno())
-    fresh.replace(path)
 
 
 class Record:
@@ -90,8 +83,10 @@ class Record:
 
     def add(self, epoch: int, counts: Iterable[list[Any]], rows: Mapping[str, int]) -> bool:
         """Add an epoch and store the sum; False if it was there already."""
-        if not self.totals.add(epoch, counts, rows):
+        totals = self.totals.with_epoch(epoch, counts, rows)
+        if totals is self.totals:
             return False
         self.path.parent.mkdir(parents=True, exist_ok=True)
-        replace(self.path, json.dumps(self.totals.to_json(), separators=(",", ":")))
+        replace(self.path, json.dumps(totals.to_json(), separators=(",", ":")))
+        self.totals = totals
         return True

@@ -15,10 +15,10 @@ from headrace.jvm.session import log_file
 from headrace.ops import Source
 from headrace.spark.checkpoint import Checkpoint
 from headrace.spark.epochs import Committer
-from headrace.spark.failures import failure
+from headrace.spark.failures import failure, gone, of_java
 from headrace.spark.identity import DEAD_LETTERS, QueryIdentity
 from headrace.spark.levels import Query
-from headrace.spark.progress import END_MILLIS, Progress, progress_of
+from headrace.spark.progress import END_MILLIS, Display, Progress, progress_of
 from headrace.spark.record import Totals
 from headrace.spark.signals import Signals
 from headrace.spark.summary import InputCounts, SourceCounts, Summary, counts_of, prove
@@ -70,8 +70,7 @@ class RunningQuery:
         known = self.totals.times()
         times = {str(source.name): known[str(source.name)] for source in self.timed if str(source.name) in known}
         if times:
-            # the query has logged these times and would see no news in them
-            self.publish({**times, AGAIN: time.time_ns() // 1000})
+            self.publish(_again(times))
 
     def end_of_time(self) -> dict[str, int]:
         """The control times that end a bounded input: they bring every watermark of the query to the same place beyond the calendar.
@@ -102,6 +101,11 @@ class RunningQuery:
             self.publish({name: min(active) + mark.delay_ms * 1000 for name, mark in silent.items()})
 
 
+def _again(times: Mapping[str, int]) -> dict[str, int]:
+    """Times that the query may have logged before this start, told so that they are news to it."""
+    return {**times, AGAIN: time.time_ns() // 1000}
+
+
 class Run:
     """A job that was started: `.status .progress .metrics .error .wait(timeout) .stop()`.
 
@@ -121,6 +125,7 @@ class Run:
         self.job = job
         self.status = "running"
         self.error: HeadraceError | None = None
+        self.display = Display(job, False)
         self._checkpoint = checkpoint
         self._queries = queries
         self._bounded = bounded
@@ -129,7 +134,11 @@ class Run:
         self._closed = closed
         self._started = time.monotonic()
         self._seconds: float | None = None
+        # Who asks for a stop and who ends the run are two threads: what `status` is between them is settled under the lock.
+        self._lock = threading.Lock()
         self._ask = threading.Event()
+        self._now = threading.Event()
+        self._ending = False
         self._over = threading.Event()
         self._thread = threading.Thread(target=self._drive, name=f"headrace {job}", daemon=True)
         self._thread.start()
@@ -146,7 +155,7 @@ class Run:
     def progress(self) -> Progress:
         """Where the run stands now."""
         return progress_of(
-            [query.handle.lastProgress() for query in self._queries] if self._seconds is None else [],
+            self._reports(),
             rows=self._rows(),
             epochs=sum(query.totals.epoch - query.epoch_before for query in self._queries),
             seconds=self._elapsed(),
@@ -163,21 +172,27 @@ class Run:
 
         Ctrl-C or SIGTERM finishes the epoch and stops; a second one stops at once.
         """
-        with Signals() as signals:
-            return self.watch(lambda: None, signals, timeout)
+        with Signals() as signals, self.display as display:
+            return self.watch(lambda: display.show(lambda: self.progress, self.status), signals, timeout)
 
     def watch(self, look: Callable[[], None], signals: Signals, timeout: float | None = None) -> Summary | None:
-        """`wait`, looking in ten times a second."""
+        """`wait`, looking in ten times a second. If `look` fails, or somebody has no more patience, the run ends at once."""
         until = None if timeout is None else time.monotonic() + timeout
         asked = 0
         signals.watched = True
-        while not self._over.wait(_PAUSE):
-            look()
-            if signals.asked > asked:
-                asked = signals.asked
-                self._request(now=asked > 1)
-            if until is not None and time.monotonic() > until:
-                return None
+        try:
+            while not self._over.wait(_PAUSE):
+                look()
+                if signals.asked > asked:
+                    asked = signals.asked
+                    self._request(now=asked > 1)
+                if until is not None and time.monotonic() > until:
+                    return None
+        except BaseException:
+            # Whoever is told of this knows of no run that goes on, and of no checkpoint that is locked.
+            self._request(now=True)
+            self._over.wait()
+            raise
         self._thread.join()
         if self.error is not None:
             raise self.error
@@ -195,15 +210,39 @@ class Run:
         return found
 
     def _request(self, *, now: bool) -> None:
-        if self._over.is_set():
-            return
-        self.status = "stopping"
-        self._ask.set()
+        with self._lock:
+            if self._ending:
+                return
+            self.status = "stopping"
+            self._ask.set()
+        if now:
+            self._now.set()
         for query in self._queries:
-            if now:
-                query.handle.stop()
-            else:
-                query.handle.requestStop()
+            try:
+                if now:
+                    query.handle.stop()
+                else:
+                    query.handle.requestStop()
+            except Exception as problem:
+                # Where there is no JVM there is nothing to stop, and the run's own thread will say so.
+                if not gone(problem):
+                    raise
+
+    def _becomes(self, status: str) -> bool:
+        """Take on a status, unless somebody has asked for a stop."""
+        with self._lock:
+            if not self._ask.is_set():
+                self.status = status
+            return not self._ask.is_set()
+
+    def _reports(self) -> list[str | None]:
+        """What Spark says of the last epoch of each query; nothing where the JVM has ended, which is not for a look at progress to tell."""
+        try:
+            return [query.handle.lastProgress() for query in self._queries] if self._seconds is None else []
+        except Exception as problem:
+            if not gone(problem):
+                raise
+            return []
 
     def _drive(self) -> None:
         """The run's own thread, from the start to the end of all queries."""
@@ -214,9 +253,13 @@ class Run:
                 self._to_the_end()
             else:
                 self._on_and_on()
+            for query in self._queries if self._ask.is_set() else ():
+                # An epoch takes as long as it takes, unless it is not to be waited for.
+                while not query.handle.awaitTermination(1000) and not self._now.is_set():
+                    pass
         except Exception as problem:
             # A fault in this thread would otherwise be seen by nobody.
-            self.error = self.error or _internal(problem)
+            self.error = self.error or self._problem(problem)
         finally:
             self._finish()
 
@@ -235,25 +278,23 @@ class Run:
         """Read all there is; then, to flush, let time come to its end."""
         try:
             query.handle.processAllAvailable()
-            if self._flush and not self._ask.is_set() and query.handle.isActive() and query.query.clock == "event":
-                self.status = "flushing"
+            if self._flush and query.query.clock == "event" and query.handle.isActive() and self._becomes("flushing"):
                 self._checkpoint.begin_seal()
-                query.publish(query.end_of_time())
+                # A flush that was cut short may have logged them, and Spark does by itself no epoch that a start finds due.
+                query.publish(_again(query.end_of_time()))
                 query.handle.processAllAvailable()
         except Exception as problem:
             # A stop from another thread ends the wait with an exception that means nothing more.
             if not self._ask.is_set():
-                self.error = self.error or _internal(problem)
+                self.error = self.error or self._problem(problem)
 
     def _on_and_on(self) -> None:
-        while all(query.handle.isActive() for query in self._queries):
+        while not self._ask.is_set() and all(query.handle.isActive() for query in self._queries):
             self._idle()
             time.sleep(_PAUSE)
         if not self._ask.is_set():
             # One query ended by itself, so it failed; the others go with it.
             self._request(now=False)
-        for query in self._queries:
-            query.handle.awaitTermination(60_000)
 
     def _idle(self) -> None:
         for query in self._queries:
@@ -263,11 +304,11 @@ class Run:
         return next((query for query in self._queries if not query.handle.isActive() and query.handle.exception()), None)
 
     def _finish(self) -> None:
-        stopped = self._ask.is_set()
+        with self._lock:
+            self._ending = True
+            stopped = self._ask.is_set()
         try:
             for query in self._queries:
-                if stopped and self.error is None:
-                    query.handle.awaitTermination(60_000)
                 query.handle.stop()
             failed = self._failed()
             if failed is not None:
@@ -276,15 +317,30 @@ class Run:
             if self.error is None and not stopped and self._bounded and self._flush:
                 self._checkpoint.seal()
         except Exception as problem:
-            self.error = self.error or _internal(problem)
+            self.error = self.error or self._problem(problem)
         finally:
             self._seconds = time.monotonic() - self._started
-            self.status = "failed" if self.error is not None else "stopped" if stopped else "finished"
             try:
                 self._closed()
             except Exception as problem:
-                self.error = self.error or _internal(problem)
+                self.error = self.error or self._problem(problem)
+            self.status = "failed" if self.error is not None else "stopped" if stopped else "finished"
             self._over.set()
+
+    def _problem(self, problem: Exception) -> HeadraceError:
+        """What ended the run outside of its queries: the JVM's end, something in it, or a fault of ours."""
+        if isinstance(problem, HeadraceError):
+            return problem
+        if gone(problem):
+            log = log_file()
+            return HeadraceError(
+                "RUN_FAILED",
+                "Spark's JVM has ended",
+                hint="the next start goes on from the last epoch." + (f" The JVM's log is in {log}" if log else ""),
+            )
+        return of_java(problem, self._checkpoint.errors) or HeadraceError(
+            "INTERNAL", f"{type(problem).__name__}: {problem}", hint="this is a fault of headrace; please report it.", cause=problem
+        )
 
     def _rows(self) -> int:
         """Rows read in this run; a source that two queries read is one source."""
@@ -325,19 +381,3 @@ class Run:
             sealed=self._checkpoint.sealed,
             stopped=self.status in ("stopping", "stopped"),
         )
-
-
-def _internal(problem: Exception) -> HeadraceError:
-    """What ended the run outside of its queries: the JVM's end, or a fault of ours."""
-    if isinstance(problem, HeadraceError):
-        return problem
-    if type(problem).__name__.startswith("Py4J") or isinstance(problem, ConnectionError | EOFError):
-        log = log_file()
-        return HeadraceError(
-            "RUN_FAILED",
-            "Spark's JVM has ended",
-            hint="the next start goes on from the last epoch." + (f" The JVM's log is in {log}" if log else ""),
-        )
-    return HeadraceError(
-        "INTERNAL", f"{type(problem).__name__}: {problem}", hint="this is a fault of headrace; please report it.", cause=problem
-    )

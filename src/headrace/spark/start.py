@@ -1,9 +1,10 @@
-"""Starting a job: everything that can be refused is refused first, then sinks open, then queries start."""
+"""Starting a job: what can be refused first is, then the checkpoint is told of the job, then sinks open, then queries start."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -46,35 +47,44 @@ def start(job: SparkJob, folder: Path, *, every: int = 0, partitions: int | None
 def begin(
     job: SparkJob, folder: Path, *, every: int = 0, partitions: int | None = None, fresh: bool = False, manual_clock: bool = False
 ) -> Started:
-    """Start the queries of a job. What is refused is refused before anything is touched."""
+    """Start the queries of a job.
+
+    What its plan, its sources and the checkpoint refuse is refused before anything is touched. Sinks and the kernel are asked last: with
+    `fresh` the checkpoint is empty by then, and a clearing that they cut off is finished by the next start.
+    """
     for source in job.sources:
         _check(source)
     checkpoint = Checkpoint(folder, fresh=fresh)
-    opened: list[ports.Sink] = []
-    close = _closing(opened, checkpoint)
+    # what is to be given back, last things first; one that fails does not keep the others
+    opened = ExitStack()
+    opened.callback(checkpoint.close)
     running: list[RunningQuery] = []
     try:
-        stored = checkpoint.stored
+        # Nothing depends on what a start stored that never got to its queries.
+        stored = checkpoint.stored if checkpoint.begun else None
         job = _with_frozen_schemas(job, stored)
         identity, names = _identify(job, stored, checkpoint)
         number = _partitions(stored, partitions)
         if stored is not None and (checkpoint.sealed or checkpoint.sealing):
+            _refuse_endless(job)
             _refuse_new_input(job, checkpoint, stored, names)
             if checkpoint.sealed:
-                return Started(checkpoint, [], close, sealed=True)
+                return Started(checkpoint, [], opened.close, sealed=True)
         if fresh:
             checkpoint.begin_clearing()
         checkpoint.empty()
-        sinks = {name: _open(job, query, identity.query(name), checkpoint, opened) for query, name in _with(job, names)}
+        # Before sinks make anything here: a folder with something in it is a checkpoint by its job.json, and sinks know it by its id.
         checkpoint.store(job.plan.job, job.plan.to_json(), job.settings, number, identity)
+        sinks = {name: _open(job, query, identity.query(name), checkpoint, opened) for query, name in _with(job, names)}
         checkpoint.end_clearing()
         for query, name in _with(job, names):
             running.append(_started(job, query, identity.query(name), checkpoint, sinks[name], number, every, manual_clock))
-        return Started(checkpoint, running, close)
+        return Started(checkpoint, running, opened.close)
     except BaseException:
         for one in running:
-            one.handle.stop()
-        close()
+            opened.callback(one.handle.stop)
+        with suppress(Exception):  # why the start was refused matters more
+            opened.close()
         raise
 
 
@@ -105,20 +115,9 @@ def _with_frozen_schemas(job: SparkJob, stored: Stored | None) -> SparkJob:
     return job if plan.fingerprint == job.plan.fingerprint else compile(plan)
 
 
-def _closing(opened: Sequence[ports.Sink], checkpoint: Checkpoint) -> Callable[[], None]:
-    def close() -> None:
-        try:
-            for sink in opened:
-                sink.close()
-        finally:
-            checkpoint.close()
-
-    return close
-
-
 def _identify(job: SparkJob, stored: Stored | None, checkpoint: Checkpoint) -> tuple[Identity, dict[str, str]]:
     """Numbers for all operators and sinks; refuses a checkpoint that this job cannot go on from."""
-    if stored is None or not checkpoint.begun:
+    if stored is None:
         return identify(Identity(), job.shapes)
     if stored.job != job.plan.job:
         raise HeadraceError(
@@ -153,6 +152,14 @@ def _partitions(stored: Stored | None, asked: int | None) -> int:
     return stored.partitions
 
 
+def _refuse_endless(job: SparkJob) -> None:
+    """What is read without an end needs a watermark that goes on, and that of a sealed checkpoint stands at the end of time."""
+    endless = [str(source.name) for source in job.sources if not source.connect().traits.bounded]
+    if endless:
+        has = "has" if len(endless) == 1 else "have"
+        raise _sealed(f"{', '.join(endless)} {has} no end now")
+
+
 def _refuse_new_input(job: SparkJob, checkpoint: Checkpoint, stored: Stored, names: Mapping[str, str]) -> None:
     """A sealed checkpoint stands at the end of time: whatever came now would be late."""
     before = {node["name"]: node for node in stored.plan["nodes"]}
@@ -166,14 +173,18 @@ def _refuse_new_input(job: SparkJob, checkpoint: Checkpoint, stored: Stored, nam
                 if unread or (unread is None and known.get("options") != json.loads(json.dumps(dict(source.options)))):
                     found.append(f"{source.name} ({unread} new)" if unread else str(source.name))
     if found:
-        raise HeadraceError(
-            "CHECKPOINT_SEALED",
-            f"{', '.join(dict.fromkeys(found))} has new input, and the job has read its bounded input to the end and fired all its timers",
-            hint="start over with fresh=True; flush=False keeps a job open for input that comes later.",
-        )
+        raise _sealed(f"{', '.join(dict.fromkeys(found))} has new input")
 
 
-def _open(job: SparkJob, query: Query, identity: QueryIdentity, checkpoint: Checkpoint, opened: list[ports.Sink]) -> dict[int, OpenSink]:
+def _sealed(what: str) -> HeadraceError:
+    return HeadraceError(
+        "CHECKPOINT_SEALED",
+        f"{what}, and the job has read its bounded input to the end and fired all its timers",
+        hint="start over with fresh=True; flush=False keeps a job open for input that comes later.",
+    )
+
+
+def _open(job: SparkJob, query: Query, identity: QueryIdentity, checkpoint: Checkpoint, opened: ExitStack) -> dict[int, OpenSink]:
     """Open the sinks of a query, the one for dead letters among them, and let each mend what a killed run left."""
     found: dict[int, OpenSink] = {}
     made = [(str(node.name), node.connect(), job.schemas.of[str(node.name)]) for node in query.sinks if isinstance(node, Sink)]
@@ -191,9 +202,10 @@ def _open(job: SparkJob, query: Query, identity: QueryIdentity, checkpoint: Chec
                 checkpoint_id=checkpoint.id,
                 time_zone=job.time_zone,
                 fresh=checkpoint.clearing,
+                query=identity.name,
             )
         )
-        opened.append(sink)
+        opened.callback(sink.close)
         sink.recover()
         found[live[name].op] = OpenSink(live[name].op, name, sink, schema.ddl, quiet=name == DEAD_LETTERS)
     return found

@@ -44,11 +44,14 @@ class BoardSource(ports.Source):
     def describe(self) -> str:
         return "harness"
 
-    def pin(self, spark: SparkSession, rows: list[Any], time_zone: str) -> None:
+    def converted(self, rows: list[Any], time_zone: str) -> list[tuple[Any, ...]]:
+        """Rows as `pin` takes them; complains of what does not fit."""
+        return rows_to_internal(rows, self.schema, zone(time_zone), self.name)
+
+    def pin(self, spark: SparkSession, rows: list[tuple[Any, ...]]) -> None:
         """Add rows to the next epoch."""
-        internal = rows_to_internal(rows, self.schema, zone(time_zone), self.name)
         # protocol 2 is what the JVM's unpickler reads best
-        jvm(spark).headrace.source.Board.append(self.board, self.name, bytearray(pickle.dumps(internal, 2)), self.schema.ddl)
+        jvm(spark).headrace.source.Board.append(self.board, self.name, bytearray(pickle.dumps(rows, 2)), self.schema.ddl)
 
     def scan(self, session: SparkSession, context: ports.SourceContext) -> tuple[DataFrame, dict[str, Any]]:
         from pyspark.sql import DataFrame

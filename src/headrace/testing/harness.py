@@ -105,12 +105,13 @@ class Harness:
             raise HeadraceError(
                 "HARNESS_USE", "the harness was finished, so time has ended for it", hint="commit before finish()", site=here()
             )
+        # all are looked at before any is added: a commit that is refused leaves nothing behind
         given = {name: self._added(name, changes) for name, changes in (rows or {}).items()}
         self._begin()
         spark = session()
         for name, added in given.items():
             if added:
-                self._sources[name].pin(spark, added, self._time_zone)
+                self._sources[name].pin(spark, added)
         self._commits += 1
         jvm(spark).headrace.source.Board.publish(self._board)
         self._settle()
@@ -173,7 +174,7 @@ class Harness:
     def _queries(self) -> list[RunningQuery]:
         return self._started.queries if self._started is not None else []
 
-    def _added(self, name: str, changes: Iterable[Change]) -> list[Any]:
+    def _added(self, name: str, changes: Iterable[Change]) -> list[tuple[Any, ...]]:
         if name not in self._sources:
             has = ", ".join(self._sources) or "none"
             raise HeadraceError("HARNESS_USE", f"the harness has no source `{name}`", hint=f"it has: {has}", site=here())
@@ -184,7 +185,7 @@ class Harness:
             if change[0] == "-":
                 raise _not_yet('a row that is taken away, ("-", row),')
             added.append(change[1])
-        return added
+        return self._sources[name].converted(added, self._time_zone)
 
     def _begin(self) -> None:
         if self._started is not None:

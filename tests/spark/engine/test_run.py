@@ -168,6 +168,20 @@ def test_progress_is_told(tmp_path: Path) -> None:
     assert told and all(one.seconds >= 0 for one in told)
 
 
+def test_progress_of_a_started_job_is_told_to_who_waits(tmp_path: Path) -> None:
+    put(tmp_path / "in", "1.json", FIRST)
+    told: list[Any] = []
+    fraud(tmp_path).start(checkpoint=tmp_path / "state", progress=told.append).wait()
+    assert told
+
+
+def test_a_function_for_progress_that_fails_ends_the_run(tmp_path: Path) -> None:
+    put(tmp_path / "in", "1.json", FIRST)
+    with pytest.raises(ZeroDivisionError):
+        fraud(tmp_path, follow=True).run(checkpoint=tmp_path / "state", progress=lambda progress: 1 / 0)
+    assert fraud(tmp_path).run(checkpoint=tmp_path / "state").sealed
+
+
 def test_run_from_another_thread(tmp_path: Path) -> None:
     put(tmp_path / "in", "1.json", FIRST)
     found: list[Any] = []

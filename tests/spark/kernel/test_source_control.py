@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from pyspark.sql import DataFrame
 
+from headrace.testing import Harness
+
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
     from pyspark.sql.streaming.query import StreamingQuery
@@ -95,6 +97,22 @@ def test_a_scan_per_source(control: Control, tmp_path: Path) -> None:
     query.processAllAvailable()
     query.stop()
     assert [row for _, rows in seen for row in rows] == [("a", 1), ("of b", 2)]
+
+
+def test_sources_of_the_same_names_do_no_harm() -> None:
+    with Harness() as h:
+        schema = "k string, ts timestamp"
+        control = h.source("control", schema, watermark=("ts", "1 second"))
+        other = h.source("control_control", schema, watermark=("ts", "1 second"))
+        out = h.collect(control.union(other))
+        plain = h.collect(h.source("control_", "k string"))
+        rows = [("+", ("a", "2026-01-01 00:00:00"))]
+        h.commit({"control": rows, "control_control": rows, "control_": [("+", ("b",))]})
+        assert (len(out.rows()), plain.rows()) == (2, [("b",)])
+    with Harness() as h:
+        out = h.collect(h.source("control", "k string"))
+        h.commit({"control": [("+", ("a",))]})
+        assert out.rows() == [("a",)]
 
 
 def test_held_query_waits_between_two_epochs_and_stops_there(control: Control, tmp_path: Path) -> None:

@@ -72,10 +72,18 @@ def test_a_later_file_is_read_after_a_restart_also_if_its_name_comes_before(read
 
 
 def test_a_pattern_and_a_list_of_files(read: Read, folder: Path) -> None:
-    assert names(read(folder / "[bc].txt")) == [["b.txt", "c.txt"]]
+    assert names(read(folder / "[bc].txt", pattern="true")) == [["b.txt", "c.txt"]]
     (folder / "d.txt").write_text("d\n")
-    listed = json.dumps([(folder / name).as_uri() for name in ("d.txt", "a b.txt")])
+    listed = json.dumps([f"file://{folder / name}" for name in ("d.txt", "a b.txt")])
     assert names(read(folder, files=listed, limit="1")) == [["d.txt"], ["a%20b.txt"]]
+
+
+def test_names_that_look_like_patterns(read: Read, folder: Path) -> None:
+    for name in ("b [1].txt", "{a,b}*.txt"):
+        (folder / name).write_text("x\n")
+    found = read(folder)
+    assert [len(epoch) for epoch in found] == [8]
+    assert names(found) == [["%7Ba,b%7D*.txt", "a%20b.txt", "b%20%5B1%5D.txt", "b.txt", "c.txt"]]
 
 
 def test_parquet_rows_carry_their_index(spark: SparkSession, read: Read, tmp_path: Path) -> None:

@@ -4,15 +4,21 @@ from __future__ import annotations
 
 import itertools
 import pickle
+import subprocess
+import sys
 import threading
 from collections.abc import Iterator
 from decimal import Decimal
 from pathlib import Path
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from pyspark.errors import StreamingQueryException
 from pyspark.sql import DataFrame
+
+from headrace import ports
+from headrace.connectors import memory
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -174,14 +180,84 @@ def test_every_type_comes_through(board: Board, tmp_path: Path) -> None:
     assert seen[1] == (*(None,) * 6, False, *(None,) * 10)
 
 
-def test_a_checkpoint_of_another_process_is_told_why_it_cannot_go_on(spark: SparkSession, tmp_path: Path) -> None:
-    first, second = Board(spark), Board(spark)
-    first.append("a", [("x", 1)])
-    first.publish()
+def test_a_checkpoint_of_another_process_is_told_why_it_cannot_go_on(spark: SparkSession, board: Board, tmp_path: Path) -> None:
+    board.append("a", [("x", 1)])
+    board.publish()
     seen: list[Any] = []
-    query = start(first.frame("a"), tmp_path, seen, fail_at=0)
+    query = start(board.frame("a"), tmp_path, seen, fail_at=0)
     with pytest.raises(StreamingQueryException):
         query.processAllAvailable()
-    query = start(second.frame("a"), tmp_path, seen)
+    board.object.drop(board.id)
+    board.object.create(board.id)
+    query = start(board.frame("a"), tmp_path, seen)
     with pytest.raises(StreamingQueryException, match="rows in memory do not outlive their process"):
         query.processAllAvailable()
+
+
+def test_other_rows_than_those_that_were_read_are_refused(spark: SparkSession, board: Board, tmp_path: Path) -> None:
+    board.append("a", [("x", 1)])
+    board.publish()
+    seen: list[Any] = []
+    query = start(board.frame("a"), tmp_path, seen)
+    query.processAllAvailable()
+    query.stop()
+    other = Board(spark)
+    other.append("a", [("x", 1), ("y", 2)])
+    other.publish()
+    query = start(other.frame("a"), tmp_path, seen)
+    with pytest.raises(StreamingQueryException, match="has read other rows of memory source a than those it is given now"):
+        query.processAllAvailable()
+    assert seen == [(0, [("x", 1)])]
+
+
+def collected(source: memory.Source, spark: SparkSession, checkpoint: Path) -> list[Any]:
+    frame, _ = source.scan(spark, ports.SourceContext("a", checkpoint))
+    seen: list[Any] = []
+    query = start(frame, checkpoint, seen)
+    query.processAllAvailable()
+    query.stop()
+    return [row for _, rows in seen for row in rows]
+
+
+def test_an_attempt_that_failed_halfway_leaves_no_rows(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    source = memory.Source([("half", n) for n in range(5)], DDL)
+    monkeypatch.setattr(memory, "_SLICE", 2)
+    slices = itertools.count()
+
+    def fail(*given: Any) -> bytes:
+        if next(slices) == 1:
+            raise MemoryError("asked to fail")
+        return pickle.dumps(*given)
+
+    monkeypatch.setattr(memory, "pickle", SimpleNamespace(dumps=fail))
+    with pytest.raises(MemoryError):
+        source.scan(spark, ports.SourceContext("a", tmp_path))
+    assert collected(source, spark, tmp_path) == [("half", n) for n in range(5)]
+
+
+def test_threads_that_begin_at_once_fill_one_board(spark: SparkSession, tmp_path: Path) -> None:
+    source = memory.Source([("threads", n) for n in range(5)], DDL)
+    found: dict[int, list[Any]] = {}
+
+    def run(number: int) -> None:
+        found[number] = collected(source, spark, tmp_path / str(number))
+
+    threads = [threading.Thread(target=run, args=(number,)) for number in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert list(found.values()) == [[("threads", n) for n in range(5)]] * 3
+
+
+def test_a_session_after_another_one_reads_each_row_once() -> None:
+    script = """
+import headrace as hr
+rows = [("a", 1), ("b", 2)]
+for _ in range(2):
+    spark = hr.session(master="local[1]", conf={"spark.driver.memory": "1g"})
+    print(sorted(hr.collect(hr.read.memory(rows, "k string, v int", name="rows")).rows()))
+    spark.stop()
+"""
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=240, check=False)
+    assert done.stdout == "[('a', 1), ('b', 2)]\n" * 2, done.stderr

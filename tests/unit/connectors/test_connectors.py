@@ -11,6 +11,7 @@ import pytest
 import headrace as hr
 from headrace import ports
 from headrace.connectors import console, files, foreach_batch, memory, rate
+from headrace.ports import paths
 from headrace.schema import parse_schema
 
 SCHEMA = parse_schema("card string, at timestamp")
@@ -84,12 +85,39 @@ def test_what_is_listed(tmp_path: Path) -> None:
         (tmp_path / name).write_text("{}")
 
     def listed(path: object) -> list[str]:
-        return [str(found.relative_to(tmp_path)) for found in files._listed(str(path)) or []]
+        return [str(found.relative_to(tmp_path)) for found in paths.listed(str(path)) or []]
 
     assert listed(tmp_path) == ["a.json", "b.json", "day=1/d.json"]
-    assert listed(tmp_path / "*.json") == ["_hidden.json", "a.json", "b.json"] or listed(tmp_path / "*.json") == ["a.json", "b.json"]
+    assert listed(tmp_path / "*.json") == ["a.json", "b.json"]
+    assert listed(tmp_path / "_hidden.json") == []
     assert listed(f"{tmp_path}/{{a,b}}.json") == ["a.json", "b.json"]
-    assert files._listed("s3://bucket/in") is None
+    assert paths.listed("s3://bucket/in") is None
+
+
+def test_signs_of_patterns_in_the_names_of_folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "a [1]" / "in").mkdir(parents=True)
+    (tmp_path / "a 1" / "in").mkdir(parents=True)
+    for folder in ("a [1]", "a 1"):
+        (tmp_path / folder / "in" / "x.json").write_text("{}")
+    monkeypatch.chdir(tmp_path / "a [1]")
+    for text in ("in", "in/*.json", f"{tmp_path}/a [1]/in", f"{tmp_path}/a [1]/in/{{x,y}}.json"):
+        assert paths.listed(text) == [tmp_path / "a [1]" / "in" / "x.json"], text
+    assert paths.for_hadoop("in") == (f"file://{tmp_path}/a [1]/in", False)
+    assert paths.for_hadoop("in/*.json") == (f"file://{tmp_path}/a \\[1\\]/in/*.json", True)
+    assert paths.for_reader("in") == f"file://{tmp_path}/a \\[1\\]/in"
+    assert len(paths.listed(f"{tmp_path}/a ?1?/in") or []) == 1
+    assert files.Sink("out", format="json").folder == tmp_path / "a [1]" / "out"
+
+
+@pytest.mark.parametrize("written", ["../data", "./../data/", "../data/*.json", "{tmp}/query/../data"])
+def test_files_are_the_same_however_their_path_is_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, written: str) -> None:
+    for folder in ("data", "query/sources/data", "here"):
+        (tmp_path / folder).mkdir(parents=True)
+    (tmp_path / "data" / "a.json").write_text("{}")
+    (tmp_path / "query" / "sources" / "data" / "0").write_text(f'v1\n{{"path":"file:{tmp_path}/data/a.json","timestamp":1,"batchId":0}}')
+    monkeypatch.chdir(tmp_path / "here")
+    source = files.Source(written.format(tmp=tmp_path), format="json", schema="a int")
+    assert source.unread(cast(Any, None), ports.SourceContext("data", tmp_path / "query")) == 0
 
 
 def test_files_that_a_query_has_not_read(tmp_path: Path) -> None:
@@ -123,7 +151,7 @@ def test_a_files_sink_commits_each_epoch_once(tmp_path: Path) -> None:
     sink = files.Sink(tmp_path / "out", format="json")
     sink.open(context(tmp_path))
     sink.recover()
-    assert sink.stage()["folder"] == (tmp_path / "out").as_uri()
+    assert sink.stage()["folder"] == f"file://{tmp_path}/out"
     sink.commit(0, stage(0))
     sink.commit(0, stage(0))
     sink.commit(1, stage(1))
@@ -135,6 +163,23 @@ def test_a_folder_of_another_checkpoint(tmp_path: Path) -> None:
     with pytest.raises(hr.CheckpointError):
         files.Sink(tmp_path / "out", format="json").open(context(tmp_path, checkpoint_id="c2"))
     files.Sink(tmp_path / "out", format="json").open(context(tmp_path, checkpoint_id="c2", fresh=True))
+
+
+def test_a_fresh_start_clears_what_was_there_before_it_only(tmp_path: Path) -> None:
+    def files_sink() -> files.Sink:
+        sink = files.Sink(tmp_path / "out", format="json")
+        sink.open(context(tmp_path, checkpoint_id="c2", fresh=True))
+        return sink
+
+    (tmp_path / "out").mkdir()
+    old = files.Sink(tmp_path / "out", format="json")
+    old.open(context(tmp_path))
+    old.commit(0, ports.Staged(0))
+    first = files_sink()
+    assert not (tmp_path / "out" / "_headrace" / f"{0:020}.json").exists()
+    first.commit(0, ports.Staged(0))
+    files_sink()
+    assert (tmp_path / "out" / "_headrace" / f"{0:020}.json").exists()
 
 
 def test_memory_keeps_rows_by_epoch(tmp_path: Path) -> None:
@@ -194,6 +239,15 @@ def test_foreach_batch_calls_with_rows_and_cleans_up(tmp_path: Path) -> None:
     (folder / place).write_text("")
     sink.commit(0, ports.Staged(0))
     sink.commit(1, ports.Staged(1, ({"path": place, "rows": 1, "bytes": 0},)))
-    assert calls == [((SCHEMA.ddl, (folder / place).as_uri()), 1)]
+    assert calls == [((SCHEMA.ddl, f"file://{folder}/{place}"), 1)]
     assert not (folder / "_headrace" / "staging").exists()
     sink.close()
+
+
+def test_sinks_of_foreach_batch_have_folders_of_their_own(tmp_path: Path) -> None:
+    folders = set()
+    for name in ("a b", "a_b", "a.b", "ä-b"):
+        sink = foreach_batch.Sink(print)
+        sink.open(context(tmp_path, name=name))
+        folders.add(sink.stage()["folder"])
+    assert len(folders) == 4

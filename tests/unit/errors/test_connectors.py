@@ -60,6 +60,13 @@ def test_connector_that_only_reads() -> None:
     )
 
 
+def test_a_broken_connector_does_not_hide_what_is_wrong_with_another(monkeypatch: pytest.MonkeyPatch) -> None:
+    installed = {"lake": EntryPoint("lake", "no_such_package_of_lakes", registry.GROUP), **registry.connectors()}
+    monkeypatch.setattr(registry, "connectors", lambda: installed)
+    test_connector_that_only_writes()
+    test_connector_that_only_reads()
+
+
 def test_broken_connector(monkeypatch: pytest.MonkeyPatch) -> None:
     broken = {"lake": EntryPoint("lake", "no_such_package_of_lakes", registry.GROUP)}
     monkeypatch.setattr(registry, "connectors", lambda: broken)
@@ -167,6 +174,19 @@ def test_mode() -> None:
           page: docs/errors/BAD_OPTION.md
         """,
         lambda: charges.write.memory(mode="overwrite"),
+    )
+
+
+def test_sink_to_a_pattern(tmp_path: Path) -> None:
+    check_error(
+        """
+        BAD_OPTION: write.files: the path <folder>/out/* is a pattern
+          at test_connectors.py:*: lambda: charges.write.files(tmp_path / "out" / "*", format="json"),
+          hint: name one folder
+          page: docs/errors/BAD_OPTION.md
+        """,
+        lambda: charges.write.files(tmp_path / "out" / "*", format="json"),
+        hide={str(tmp_path): "<folder>"},
     )
 
 

@@ -124,6 +124,21 @@ def test_the_place_of_a_wrong_value_inside() -> None:
         rows_to_internal([{"a": {"b": "x"}}], parse_schema("a struct<b: int>"), dt.UTC, "rows")
 
 
+@pytest.mark.parametrize("name", ["Europe/Stockholm", "America/New_York", "+14:00", "-12:00", "UTC"])
+def test_times_at_the_ends_of_the_calendar(name: str) -> None:
+    schema = parse_schema("ts timestamp")
+    for text in ("9999-12-31 23:59:59.999999", "9999-12-31 23:00:00", "0001-01-01 00:00:00", "0001-01-01 01:00:00"):
+        for given_in in (zone(name), dt.UTC):
+            internal = rows_to_internal([(text,)], schema, given_in, "rows")
+            [(back,)] = rows_from_internal(internal, schema, zone(name))
+            assert (back - dt.datetime.fromisoformat(text).replace(tzinfo=given_in)) == dt.timedelta(), (text, given_in)
+    # in UTC where the zone has no such year, and the other way round
+    [(back,)] = rows_from_internal(rows_to_internal([("9999-12-31 23:30:00+00:00",)], schema, dt.UTC, "rows"), schema, STOCKHOLM)
+    assert str(back) == "9999-12-31 23:30:00+00:00"
+    [(back,)] = rows_from_internal(rows_to_internal([("0001-01-01 00:00:00",)], schema, STOCKHOLM, "rows"), schema, STOCKHOLM)
+    assert back.tzinfo is STOCKHOLM and back.year == 1
+
+
 def test_large_decimals_are_exact() -> None:
     schema = parse_schema("a decimal(38,18)")
     [(value,)] = rows_to_internal([("12345678901234567890.123456789012345678",)], schema, dt.UTC, "rows")

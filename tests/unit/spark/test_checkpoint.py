@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import subprocess
@@ -87,13 +88,35 @@ def test_a_folder_that_cannot_be_made(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     check_error(
         """
-        CHECKPOINT_UNUSABLE: the checkpoint folder <tmp>/file/c cannot be made: Not a directory
+        CHECKPOINT_UNUSABLE: the checkpoint folder <tmp>/file/c cannot be used: Not a directory
           hint: checkpoint= names a folder on a disk of this machine that this user may write to.
           page: docs/errors/CHECKPOINT_UNUSABLE.md
         """,
         lambda: Checkpoint(tmp_path / "file" / "c"),
         hide={str(tmp_path): "<tmp>"},
     )
+
+
+def test_a_folder_that_cannot_be_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refused(*given: object) -> int:
+        raise PermissionError(errno.EACCES, "Permission denied", "lock")
+
+    # a test may run as root, who may write everywhere
+    monkeypatch.setattr(os, "open", refused)
+    check_error(
+        """
+        CHECKPOINT_UNUSABLE: the checkpoint folder <tmp> cannot be used: Permission denied
+          hint: checkpoint= names a folder on a disk of this machine that this user may write to.
+          page: docs/errors/CHECKPOINT_UNUSABLE.md
+        """,
+        lambda: Checkpoint(tmp_path),
+        hide={str(tmp_path): "<tmp>"},
+    )
+
+
+def test_a_first_start_cut_off_while_it_stored_is_no_obstacle(tmp_path: Path) -> None:
+    (tmp_path / ".job.json.123").write_text("{")
+    Checkpoint(tmp_path).close()
 
 
 def test_another_format_is_refused(tmp_path: Path) -> None:

@@ -33,6 +33,16 @@ def test_times_before_1970_are_times(tmp_path: Path) -> None:
     assert record.totals.times() == {"charges": -5}
 
 
+def test_who_reads_while_an_epoch_is_added_sees_all_of_it_or_nothing(tmp_path: Path) -> None:
+    record = Record(tmp_path / "main.json")
+    record.add(0, COUNTS, {"out": 2})
+    before = record.totals
+    kept = before.to_json()
+    record.add(1, [[None, 2, 0, "in", 1], *COUNTS], {"more": 1})
+    assert before.to_json() == kept
+    assert record.totals is not before and record.totals.of_input(2, 0, "in") == 1
+
+
 def test_nothing_but_the_record_is_left_behind(tmp_path: Path) -> None:
     Record(tmp_path / "main.json").add(0, COUNTS, {})
     assert [path.name for path in tmp_path.iterdir()] == ["main.json"]

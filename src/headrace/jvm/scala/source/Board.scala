@@ -74,6 +74,12 @@ object Board {
 
   def drop(id: String): Unit = boards.remove(id)
 
+  /** Whether a board is there with at least one epoch published. */
+  def filled(id: String): Boolean = {
+    val board = boards.get(id)
+    board != null && board.synchronized(board.epochs.nonEmpty)
+  }
+
   def get(id: String): Board = {
     val board = boards.get(id)
     if (board == null) throw new HeadraceKernelException("MEMORY_SOURCE_LOST", s"there is no board $id in this process: $Lost")
@@ -106,7 +112,6 @@ object Board {
 }
 
 /** Up to some thousand rows in one array: eight bytes of length, then the row's own bytes, again and again. It travels to a task as it is.
-  * 
   */
 final class Chunk(val rows: Int, private val bytes: Array[Byte], fields: Int) extends Serializable {
 

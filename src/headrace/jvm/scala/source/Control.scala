@@ -53,21 +53,25 @@ object Control {
 
   def drop(id: String): Unit = boards.remove(id)
 
+  /** The board of a query that runs. One that has ended has none: there is nothing more to tell it, and no epoch of it in flight. */
+  private def running(id: String): Option[ControlBoard] = Option(boards.get(id))
+
   /** Moves sources forward: `{"charges": 1767225600000000}`. An earlier time than the one already published changes nothing. */
-  def publish(id: String, json: String): Unit = get(id).publish(ControlOffset.read(json))
+  def publish(id: String, json: String): Unit = running(id).foreach(_.publish(ControlOffset.read(json)))
 
   /** From now on the query waits before its next epoch. */
-  def hold(id: String): Unit = get(id).hold()
+  def hold(id: String): Unit = running(id).foreach(_.hold())
 
   /** Whether the query waits now, with no epoch in flight; waits for that up to `timeoutMs`. */
-  def held(id: String, timeoutMs: Long): Boolean = get(id).held(timeoutMs)
+  def held(id: String, timeoutMs: Long): Boolean = running(id).forall(_.held(timeoutMs))
 
   /** Takes `hold` back. */
-  def release(id: String): Unit = get(id).release()
+  def release(id: String): Unit = running(id).foreach(_.release())
 
   /** Rows (source, ts) of one source, or of all where `source` is null. Each call is a scan of its own, with its own offsets. */
   def frame(session: SparkSession, id: String, source: String): DataFrame = {
-    val name = if (source == null) "control" else s"control_$source"
+    // No source of a user's has such a name: they begin with a letter or digit, or with the code of one between underscores.
+    val name = if (source == null) "_control" else s"_control_$source"
     val reader = SourceFrame.named(session, name).format(classOf[Control].getName).option("id", id)
     (if (source == null) reader else reader.option("source", source)).load()
   }

@@ -19,9 +19,9 @@ import org.json4s.jackson.JsonMethods.parse
 /** Files in the order of their names or times. Spark's own file stream knows only times, which a copy of a folder does not keep; the log of the
   * files of each epoch is Spark's.
   *
-  * Options: `path` (file, folder or pattern), `reader` (`lines` or `parquet`), `ddl` (the columns of a Parquet file), `by` (`name` or `time`),
-  * `follow` (look again in every round; else what is there at the start is all), `limit` (files per epoch), `files` (a JSON list that stands for
-  * the listing), `reader.*` (options of the format). The frame has the columns of the reader, then `_file` and `_position`: the byte offset of a
+  * Options: `path` (a file or a folder by its very name, or with `pattern` a pattern of Hadoop's), `reader` (`lines` or `parquet`), `ddl` (the columns of a Parquet file), `by` (`name` or `time`),
+  * `follow` (look again in every round; else what is there at the start is all), `limit` (files per epoch), `files` (a JSON list of names that
+  * stands for the listing), `reader.*` (options of the format). The frame has the columns of the reader, then `_file` and `_position`: the byte offset of a
   * line, the index of a Parquet row.
   */
 class Files extends StreamSourceProvider {
@@ -57,10 +57,13 @@ private final class FileSource(session: classic.SparkSession, place: String, opt
   private val path = new Path(options("path"))
   private val fs = path.getFileSystem(session.sessionState.newHadoopConf())
   private val base = fs.makeQualified(path)
+  private val pattern = options.get("pattern").exists(_.toBoolean)
   private val follow = options.get("follow").exists(_.toBoolean)
   private val byName = options.get("by").forall(_ == "name")
   private val limit = options.get("limit").map(_.toInt)
-  private val named = options.get("files").map(parse(_).asInstanceOf[JArray].arr.map(_.asInstanceOf[JString].s))
+  private val named = options.get("files").map { files =>
+    parse(files).asInstanceOf[JArray].arr.map(file => fs.makeQualified(new Path(file.asInstanceOf[JString].s)))
+  }
   private val format = options.originalMap.collect { case (key, value) if key.startsWith("reader.") => key.stripPrefix("reader.") -> value }
 
   private val log = new FileStreamSourceLog(FileStreamSourceLog.VERSION, session, place)
@@ -101,10 +104,10 @@ private final class FileSource(session: classic.SparkSession, place: String, opt
     val files = log.get(Some(from + 1), Some(FileStreamSourceOffset(end).logOffset)).flatMap(_._2)
     val relation = DataSource(
       session,
-      paths = files.map(_.sparkPath.toPath.toString).toSeq,
+      paths = files.map(file => escaped(file.sparkPath.toPath)).toSeq,
       userSpecifiedSchema = Some(shape.read),
       className = shape.format,
-      options = format ++ partitionRoot + (DataSource.GLOB_PATHS_KEY -> "false"))
+      options = format ++ partitionRoot)
       .resolveRelation(checkFilesExist = false, readOnly = true)
     val read = Inside.frame(session, LogicalRelation(relation, isStreaming = true))
     val values = shape.values.map(name => col(s"`${name.replace("`", "``")}`"))
@@ -119,23 +122,25 @@ private final class FileSource(session: classic.SparkSession, place: String, opt
 
   override def toString: String = s"files $base"
 
-  /** Where the names of partition folders begin. */
+  /** Where the names of partition folders begin, whose columns a Parquet file is read with. */
   private def partitionRoot: Map[String, String] =
-    if (named.isEmpty && fs.exists(base) && fs.getFileStatus(base).isDirectory) Map("basePath" -> base.toString) else Map.empty
+    if (options("reader") != "lines" && !pattern && fs.exists(base) && fs.getFileStatus(base).isDirectory) Map("basePath" -> base.toString)
+    else Map.empty
+
+  /** The pattern that stands for this path alone. Spark's option to take no path for a pattern makes it read all files of an epoch again for each
+    * that looks like one.
+    */
+  private def escaped(path: Path): String = path.toString.replaceAll("([\\\\*?{}\\[\\]])", "\\\\$1")
 
   /** All files there are, in order. Names that begin with `_` or `.` are hidden, as everywhere in Spark. */
   private def list(): Vector[FileEntry] = {
-    val roots = named.map(_.map(plain)).getOrElse(Inside.glob(fs, base))
+    val roots = named.getOrElse(if (pattern) Inside.glob(fs, base) else Seq(base))
     val index = new InMemoryFileIndex(session, roots, format, Some(new StructType))
     val files = index.allFiles().map(status => FileEntry(status.getPath.toUri.toString, status.getModificationTime, 0L)).toVector
-    if (named.nonEmpty) files.sortBy(entry => roots.indexWhere(_.toUri.toString == entry.path))
-    else if (byName) files.sortBy(_.path)
+    if (named.nonEmpty) {
+      val place = roots.map(_.toUri.toString).zipWithIndex.toMap
+      files.sortBy(entry => place(entry.path))
+    } else if (byName) files.sortBy(_.path)
     else files.sortBy(entry => (entry.timestamp, entry.path))
-  }
-
-  /** The path of a URI as Hadoop would spell it: other programs escape more characters than it does, and it compares spellings. */
-  private def plain(text: String): Path = {
-    val uri = new java.net.URI(text)
-    fs.makeQualified(new Path(uri.getScheme, uri.getAuthority, uri.getPath))
   }
 }

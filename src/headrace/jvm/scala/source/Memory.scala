@@ -2,6 +2,7 @@ package headrace.source
 
 import java.util
 
+import headrace.HeadraceKernelException
 import org.apache.spark.sql.{DataFrame, SparkSession}
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.connector.catalog.{SupportsRead, Table, TableCapability, TableProvider}
@@ -10,6 +11,8 @@ import org.apache.spark.sql.connector.read.{InputPartition, PartitionReader, Par
 import org.apache.spark.sql.connector.read.streaming.{MicroBatchStream, Offset}
 import org.apache.spark.sql.types.StructType
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
+import org.json4s.{JInt, JLong, JObject, JString}
+import org.json4s.jackson.JsonMethods.{compact, parse}
 
 /** The source that reads a [[Board]]. */
 class Memory extends TableProvider {
@@ -37,14 +40,23 @@ private final class MemoryStream(boardId: String, source: String, query: String)
   private val board = Board.get(boardId)
   board.join(query)
 
-  override def initialOffset(): Offset = EpochOffset(0L)
+  override def initialOffset(): Offset = EpochOffset(0L, boardId)
 
   /** null, which is no offset, as long as there is nothing to read: an offset would make Spark run an epoch over nothing. */
   override def latestOffset(): Offset = {
     val epoch = board.latest(query, source)
-    if (epoch == 0) null else EpochOffset(epoch)
+    if (epoch == 0) null else EpochOffset(epoch, boardId)
   }
-  override def deserializeOffset(json: String): Offset = EpochOffset(json.toLong)
+
+  /** A checkpoint that has read another board knows nothing of the rows of this one. */
+  override def deserializeOffset(json: String): Offset = EpochOffset.read(json) match {
+    case offset if offset.board == boardId => offset
+    case _ =>
+      throw new HeadraceKernelException(
+        "MEMORY_SOURCE_LOST",
+        s"the checkpoint has read other rows of memory source $source than those it is given now",
+        source)
+  }
 
   /** Chunks in order, spread over as many partitions as there are cores; the same offsets always give the same partitions of the same
     * chunks.
@@ -65,8 +77,18 @@ private final class MemoryStream(boardId: String, source: String, query: String)
   override def toString: String = s"memory $source"
 }
 
-private final case class EpochOffset(epoch: Long) extends Offset {
-  override def json: String = epoch.toString
+private final case class EpochOffset(epoch: Long, board: String) extends Offset {
+  override def json: String = compact(JObject("epoch" -> JLong(epoch), "board" -> JString(board)))
+}
+
+private object EpochOffset {
+  def read(json: String): EpochOffset = {
+    val offset = parse(json)
+    (offset \ "epoch", offset \ "board") match {
+      case (JInt(epoch), JString(board)) => EpochOffset(epoch.toLong, board)
+      case _ => throw new IllegalArgumentException(s"an offset of a memory source has an epoch and a board, not $json")
+    }
+  }
 }
 
 private final case class ChunkPartition(chunks: Array[Chunk]) extends InputPartition

@@ -1,0 +1,110 @@
+"""Paths and patterns as a user writes them, on this file system, and as Hadoop takes them.
+
+A part with `* ? [ ] { }` begins a pattern, unless there is a file or folder of that very name: then it is that name.
+"""
+
+from __future__ import annotations
+
+import glob
+import os
+import re
+from pathlib import Path
+from urllib.parse import urlsplit
+from urllib.request import url2pathname
+
+SIGNS = re.compile(r"[*?\[\]{}]")
+
+
+def local(path: str) -> Path | None:
+    """The place on this file system, absolute; None for a store that is reached by a URI.
+
+    >>> local("file:///data/a%20b"), local("s3://bucket/in")
+    (PosixPath('/data/a b'), None)
+    """
+    parts = urlsplit(path)
+    if parts.scheme == "file":
+        return Path(os.path.abspath(url2pathname(parts.path)))
+    if parts.scheme and "://" in path:
+        return None
+    return Path(os.path.abspath(Path(path).expanduser()))
+
+
+def literal(path: str | os.PathLike[str]) -> str:
+    """The text of which Hadoop's `Path` makes this very path: unlike a URI's, its characters stand for themselves.
+
+    >>> literal("/data/a b%20")
+    'file:///data/a b%20'
+    """
+    return "file://" + os.path.abspath(path)
+
+
+def escaped(path: str | os.PathLike[str]) -> str:
+    """The same for Spark's readers, which take every text for a pattern; to tell them not to makes them read such files several times.
+
+    >>> print(escaped("/data/[1]"))
+    file:///data/\\[1\\]
+    """
+    return re.sub(r"([*?\[\]{}\\])", r"\\\1", literal(path))
+
+
+def split(path: Path) -> tuple[Path, str | None]:
+    """The part of an absolute path that is a name, and the pattern that follows, if one does.
+
+    >>> split(Path("/tmp/*.json")), split(Path("/tmp/a/b"))
+    ((PosixPath('/tmp'), '*.json'), (PosixPath('/tmp/a/b'), None))
+    """
+    name = Path(path.anchor)
+    parts = path.parts[1:]
+    for number, part in enumerate(parts):
+        if SIGNS.search(part) and not (name / part).exists():
+            return name, "/".join(parts[number:])
+        name /= part
+    return name, None
+
+
+def for_hadoop(path: str) -> tuple[str, bool]:
+    """The path as Hadoop takes it, and whether it is a pattern.
+
+    >>> for_hadoop("/tmp/*.json"), for_hadoop("s3://bucket/*.json"), for_hadoop("/tmp")
+    (('file:///tmp/*.json', True), ('s3://bucket/*.json', True), ('file:///tmp', False))
+    """
+    place = local(path)
+    if place is None:
+        return path, bool(SIGNS.search(path))
+    return (literal(place), False) if split(place)[1] is None else (for_reader(path), True)
+
+
+def for_reader(path: str) -> str:
+    """The path or pattern as Spark's readers take it: what is a name in it is escaped."""
+    place = local(path)
+    if place is None:
+        return path
+    name, pattern = split(place)
+    return escaped(name) if pattern is None else f"{escaped(name)}/{pattern}"
+
+
+def listed(path: str) -> list[Path] | None:
+    """The files that a path or pattern stands for, as Spark would list them; None for a store that is reached by a URI."""
+    place = local(path)
+    if place is None:
+        return None
+    name, pattern = split(place)
+    fitting = [] if pattern is None else [one for each in _alternatives(pattern) for one in sorted(glob.iglob(each, root_dir=name))]
+    found: list[Path] = []
+    for root in [name] if pattern is None else [name / one for one in fitting]:
+        inside = [root] if root.is_file() else [file for file in sorted(root.rglob("*")) if file.is_file()]
+        found.extend(file for file in inside if not any(_hidden(part) for part in (*file.relative_to(root).parts, file.name)))
+    return found
+
+
+def _hidden(name: str) -> bool:
+    return name.startswith(".") or (name.startswith("_") and "=" not in name)
+
+
+def _alternatives(pattern: str) -> list[str]:
+    """A pattern with Hadoop's alternatives in braces as patterns without."""
+    braces = re.search(r"\{([^{}]*)\}", pattern)
+    if braces is None:
+        return [pattern]
+    start, end = braces.span()
+    return [one for part in braces[1].split(",") for one in _alternatives(pattern[:start] + part + pattern[end:])]

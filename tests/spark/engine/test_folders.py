@@ -1,0 +1,165 @@
+"""Folders: any name, one owner, read back as they were written."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import headrace as hr
+from tests.spark.engine import jobs
+from tests.spark.engine.jobs import FIRST, SECOND, charges, fraud, put
+from tests.unit.errors import check_error
+
+pytestmark = pytest.mark.usefixtures("spark")
+
+AWKWARD = "ein ü (1) +[x] {y,z} 100% #?*"
+ROWS = "card string, amount int, day date"
+
+
+def table(name: str = "rows") -> hr.Stream:
+    """Rows with a day, in memory."""
+    rows = [("a", 1, "2026-01-01"), ("b", 2, "2026-01-01"), ("c", 3, "2026-01-02")]
+    return hr.read.memory(rows, ROWS, name=name)
+
+
+def cards(folder: Path) -> list[str]:
+    return sorted(row["card"] for row in jobs.lines(folder))
+
+
+@pytest.mark.parametrize("relative", [False, True])
+def test_a_folder_of_any_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, relative: bool) -> None:
+    real = tmp_path / AWKWARD
+    real.mkdir()
+    monkeypatch.chdir(real if relative else tmp_path)
+    folder = Path() if relative else real
+    kept: list[tuple[int, str]] = []
+
+    def job() -> hr.Job:
+        read = charges(folder / "in")
+        alerts = read.key_by("card").process(jobs.SmallThenLarge).named("alerts")
+
+        def keep(frame: Any, epoch: int) -> None:
+            kept.extend((epoch, row.card) for row in frame.collect())
+
+        sinks = [alerts.write.foreach_batch(keep, name=name) for name in ("a b", "a_b")]
+        return hr.job("any", alerts.write.files(folder / "out", format="json", partition_by="card", name="out"), *sinks)
+
+    put(real / "in", "1 ä+[1].json", [*FIRST, "no json"])
+    job().run(checkpoint=folder / "state", flush=False)
+    assert kept == []
+    put(real / "in", "2%20.json", [*SECOND, "no json either"])
+    summary = job().run(checkpoint=folder / "state")
+    assert (summary.rows, summary.sealed) == (4, True)
+    assert sorted(path.parent.name for path in hr.committed_files(real / "out")) == ["card=a", "card=b"]
+    assert sorted(card for _, card in kept) == ["a", "a", "b", "b"]
+    letters = [letter["raw"] for letters in summary.dead_letters for letter in jobs.lines(Path(letters))]
+    assert sorted(letters) == ["no json", "no json either"]
+    assert "nothing new" in str(job().run(checkpoint=folder / "state"))
+
+
+def test_a_pattern_below_a_folder_of_any_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    put(tmp_path / AWKWARD / "in", "1.json", FIRST)
+    put(tmp_path / AWKWARD / "in", "2.json", SECOND)
+    put(tmp_path / AWKWARD / "in", "_3.json", SECOND)
+    monkeypatch.chdir(tmp_path / AWKWARD)
+    for path in ("in/[12].json", "i{n,m}/*.json", f"{tmp_path}/*/in/{{1,2,3}}.json"):
+        found = hr.read.files(path, format="json", name="charges")
+        assert sorted(found.columns) == ["amount", "card", "ts"]
+        out = found.write.memory(name="out")
+        job = hr.job("pattern", out)
+        job.run(checkpoint=tmp_path / "state", fresh=True)
+        assert len(out.rows()) == len(FIRST) + len(SECOND), path
+        assert "nothing new" in str(job.run(checkpoint=tmp_path / "state")), path
+
+
+def test_a_path_with_dots_is_the_same_at_the_next_start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    put(tmp_path / "in", "1.json", FIRST)
+    (tmp_path / "here").mkdir()
+    monkeypatch.chdir(tmp_path / "here")
+    for said in ("fraud: 4 rows", "fraud: nothing new"):
+        assert str(fraud(Path("..")).run(checkpoint="state")).startswith(said)
+
+
+@pytest.mark.parametrize("format", ["parquet", "json", "csv"])
+def test_a_partitioned_output_is_read_back(tmp_path: Path, format: str) -> None:
+    out = tmp_path / "out"
+    written = table().write.files(out, format=format, partition_by="day", name="written")
+    hr.job("write", written).run(checkpoint=tmp_path / "state")
+    if format != "parquet":
+        schema: Any = "card string, amount int"
+        back = hr.collect(hr.read.files(out, format=format, schema=schema, name="back"))
+        assert sorted(back.rows()) == [("a", 1), ("b", 2), ("c", 3)]
+        with pytest.raises(hr.ConnectorError, match="PARTITION_FOLDERS"):
+            hr.collect(hr.read.files(out, format=format, name="back"))
+        return
+    for schema in (ROWS, None):
+        back = hr.collect(hr.read.files(out, format=format, schema=schema, name="back"))
+        assert sorted((row[0], row[1], str(row[2])) for row in back.rows()) == [
+            ("a", 1, "2026-01-01"),
+            ("b", 2, "2026-01-01"),
+            ("c", 3, "2026-01-02"),
+        ]
+
+
+def test_lines_know_nothing_of_the_names_of_their_folders(tmp_path: Path) -> None:
+    put(tmp_path / "in" / "value=1", "1.json", FIRST)
+    put(tmp_path / "in" / "value=2", "2.json", SECOND)
+    read = hr.read.files(tmp_path / "in", format="json", schema=jobs.SCHEMA, name="charges")
+    assert len(hr.collect(read)) == len(FIRST) + len(SECOND)
+
+
+def test_files_whose_names_look_like_patterns(tmp_path: Path) -> None:
+    put(tmp_path / "in", "1 [a].json", FIRST)
+    put(tmp_path / "in", "2 {b,c}.json", SECOND)
+    put(tmp_path / "in", "3.json", SECOND)
+    for path in ("in", "in/*.json"):
+        read = hr.read.files(tmp_path / path, format="json", schema=jobs.SCHEMA, name="charges")
+        assert len(hr.collect(read)) == len(FIRST) + 2 * len(SECOND)
+    assert len(hr.collect(hr.read.files(tmp_path / "in" / "1 [a].json", format="json", name="charges"))) == len(FIRST)
+
+
+def test_two_sinks_of_a_job_in_one_folder(tmp_path: Path) -> None:
+    (tmp_path / "link").symlink_to(tmp_path / "out")
+    rows = table()
+    first = rows.write.files(tmp_path / "out", format="json", name="first")
+    second = rows.filter("amount > 1").write.files(tmp_path / "link", format="json", name="second")
+    check_error(
+        """
+        FOLDER_OWNED: the sinks first and second both write to <folder>/out
+          at test_folders.py:*: second = rows.filter("amount > 1").write.files(tmp_path / "link", format="json", name="second")
+          hint: give each sink a folder of its own; streams of the same columns go into one by union.
+          page: docs/errors/FOLDER_OWNED.md
+        """,
+        lambda: hr.job("twice", first, second),
+        hide={str(tmp_path): "<folder>"},
+    )
+
+
+def test_a_sink_gets_another_name(tmp_path: Path) -> None:
+    def job(name: str) -> hr.Job:
+        read = charges(tmp_path / "in")
+        return hr.job("renamed", read.write.files(tmp_path / "out", format="json", name=name))
+
+    put(tmp_path / "in", "1.json", FIRST)
+    job("old").run(checkpoint=tmp_path / "state", flush=False)
+    put(tmp_path / "in", "2.json", SECOND)
+    job("new").run(checkpoint=tmp_path / "state", flush=False)
+    assert cards(tmp_path / "out") == ["a", "a", "b", "b", "b", "b", "c"]
+    with pytest.raises(
+        hr.CheckpointError, match=r"FOLDER_OWNED: .* holds the output of sink new of job renamed, written from another checkpoint"
+    ):
+        job("new").run(checkpoint=tmp_path / "other", flush=False)
+
+
+def test_a_folder_that_another_query_would_write(tmp_path: Path) -> None:
+    def job(query: str, name: str) -> hr.Job:
+        streams = {"one": table("one"), "two": table("two")}
+        kept = [stream.write.memory(name=f"kept {of}") for of, stream in streams.items()]
+        return hr.job("moving", *kept, streams[query].write.files(tmp_path / "out", format="json", name=name))
+
+    job("one", "out").run(checkpoint=tmp_path / "state", flush=False)
+    said = r"FOLDER_OWNED: .* holds the output of sink out of job moving, written from another query of this job"
+    with pytest.raises(hr.CheckpointError, match=said):
+        job("two", "moved").run(checkpoint=tmp_path / "state", flush=False)

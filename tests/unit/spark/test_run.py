@@ -1,0 +1,201 @@
+"""A run's own thread, over queries that only pretend: how it stops, how it fails, what it leaves behind."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from headrace.errors import HeadraceError
+from headrace.spark.checkpoint import Checkpoint
+from headrace.spark.epochs import Committer
+from headrace.spark.identity import Identity, QueryIdentity
+from headrace.spark.levels import Query
+from headrace.spark.progress import Progress
+from headrace.spark.run import Run, RunningQuery
+from headrace.spark.signals import Signals
+from tests.unit.errors import check_error
+
+
+class Py4JNetworkError(Exception):
+    """As py4j calls it: no answer came."""
+
+
+class Py4JError(Exception):
+    """As py4j calls it: the connection broke during a call, or there is no such method."""
+
+
+class Py4JJavaError(Exception):
+    """As py4j calls it: the method raised."""
+
+
+class Handle:
+    """A query in the JVM: after a stop was asked for it ends with its epoch, which takes these seconds or has no end (None)."""
+
+    def __init__(self, epoch: float | None = 0.05) -> None:
+        self.epoch = epoch
+        self.over = threading.Event()
+        self.read = threading.Event()
+        self.problem: Exception | None = None
+        self.cut = False
+
+    def _answer(self) -> None:
+        if self.problem is not None:
+            raise self.problem
+
+    def isActive(self) -> bool:
+        self._answer()
+        return not self.over.is_set()
+
+    def exception(self) -> None:
+        self._answer()
+
+    def lastProgress(self) -> None:
+        self._answer()
+
+    def processAllAvailable(self) -> None:
+        while not (self.over.is_set() or self.read.is_set()):
+            self._answer()
+            self.over.wait(0.01)
+
+    def publish(self, times: str) -> None:
+        self._answer()
+
+    def requestStop(self) -> None:
+        self._answer()
+        if self.epoch is not None:
+            threading.Timer(self.epoch, self.over.set).start()
+
+    def awaitTermination(self, ms: int) -> bool:
+        """Time flies here: what is said to be a minute is none."""
+        self._answer()
+        return self.over.wait(min(ms, 10) / 1000)
+
+    def stop(self) -> None:
+        self._answer()
+        self.cut = self.cut or not self.over.is_set()
+        self.over.set()
+
+
+EMPTY = Identity()
+Start = Callable[..., Run]
+
+
+@pytest.fixture
+def start(tmp_path: Path) -> Start:
+    """Starts a run over these handles, on a checkpoint of its own."""
+
+    def run(*handles: Handle, bounded: bool = False, closed: Callable[[], None] | None = None) -> Run:
+        checkpoint = Checkpoint(tmp_path / "state")
+        checkpoint.store("fraud", {"nodes": []}, {}, 1, EMPTY)
+        queries = [
+            RunningQuery(
+                Query(f"q{number}", "none", (), (), ()),
+                QueryIdentity(f"q{number}", (), 0, ()),
+                handle,
+                Committer({}, checkpoint.record(f"q{number}")),
+                {},
+                -1,
+            )
+            for number, handle in enumerate(handles)
+        ]
+
+        def close() -> None:
+            if closed is not None:
+                closed()
+            checkpoint.close()
+
+        return Run("fraud", checkpoint, queries, bounded=bounded, flush=True, closed=close)
+
+    return run
+
+
+def test_a_clean_stop_waits_for_the_epoch_however_long_it_takes(start: Start) -> None:
+    slow = Handle(epoch=1.0)
+    run = start(slow)
+    summary = run.stop()
+    assert summary is not None and summary.stopped
+    assert run.status == "stopped" and not slow.cut
+
+
+def test_a_second_ask_cuts_the_epoch(start: Start) -> None:
+    slow = Handle(epoch=None)
+    run = start(slow)
+    signals = Signals()
+    signals.asked = 1
+
+    def look() -> None:
+        if run.status == "stopping":
+            signals.asked = 2
+
+    summary = run.watch(look, signals)
+    assert summary is not None and summary.stopped and slow.cut
+
+
+def test_a_run_without_queries_can_be_stopped(start: Start) -> None:
+    run = start()
+    assert run.wait(0.3) is None
+    summary = run.stop(10)
+    assert summary is not None and summary.stopped
+
+
+def test_a_stop_at_the_very_end_changes_nothing(start: Start) -> None:
+    handle = Handle()
+    found: list[Run] = []
+    run = start(handle, bounded=True, closed=lambda: found[0]._request(now=False))
+    found.append(run)
+    handle.read.set()
+    summary = run.wait(30)
+    assert summary is not None
+    assert (run.status, summary.stopped, summary.sealed) == ("finished", False, True)
+
+
+def test_who_watches_and_fails_ends_the_run(start: Start, tmp_path: Path) -> None:
+    handle = Handle(epoch=None)
+    run = start(handle)
+
+    def look() -> None:
+        raise ZeroDivisionError("in a function of the user's")
+
+    with pytest.raises(ZeroDivisionError):
+        run.watch(look, Signals())
+    assert (run.status, handle.cut) == ("stopped", True)
+    # nothing is locked
+    Checkpoint(tmp_path / "state").close()
+
+
+@pytest.mark.parametrize("problem", [Py4JNetworkError("no answer"), Py4JError("An error occurred while calling o12.isActive"), EOFError()])
+@pytest.mark.parametrize("bounded", [False, True])
+def test_the_jvms_end_is_told_by_the_run_alone(start: Start, problem: Exception, bounded: bool) -> None:
+    handle = Handle()
+    run = start(handle, bounded=bounded)
+    assert run.wait(0.2) is None
+    handle.problem = problem
+    # whoever looks or stops in this moment sees no error of py4j
+    assert run.progress.rows == 0
+    run._request(now=False)
+    looked: list[Progress] = []
+    check_error(
+        """
+        RUN_FAILED: Spark's JVM has ended
+          hint: the next start goes on from the last epoch.
+          page: docs/errors/RUN_FAILED.md
+        """,
+        lambda: run.watch(lambda: looked.append(run.progress), Signals()),
+    )
+    assert run.status == "failed"
+
+
+@pytest.mark.parametrize(
+    "problem",
+    [Py4JJavaError("An error occurred while calling o1.isActive.\n"), Py4JError("An error occurred while calling o1.x. Trace:\n")],
+)
+def test_what_java_raised_is_not_its_end(start: Start, problem: Exception) -> None:
+    handle = Handle()
+    run = start(handle)
+    handle.problem = problem
+    with pytest.raises(HeadraceError, match="INTERNAL: Py4J") as raised:
+        run.wait(30)
+    assert raised.value.__cause__ is problem
