@@ -52,7 +52,9 @@ def test_the_first_example() -> None:
         assert out.rows() == [("a", Decimal("600.00"), at(minute(0, 30)))]
         assert out.changes() == [(3, "+", ("a", Decimal("600.00"), at(minute(0, 30))))]
         counts = h.metrics()
-        assert counts["inputs"] == {"charges.SmallThenLarge": {"event": {"in": 4, "handled": 3, "late": 0, "dead": 0, "held": 1}}}
+        assert counts["inputs"] == {
+            "charges.SmallThenLarge": {"event": {"filtered": 0, "in": 4, "handled": 3, "late": 0, "dead": 0, "held": 1}}
+        }
         assert counts["sources"] == {"charges": {"read": 4, "malformed": 0}}
         h.restart()
         assert h.finish() == 4
@@ -72,8 +74,20 @@ def test_rows_are_sorted_and_changes_counted_by_commit() -> None:
         assert out.rows() == [("a", None), ("a", 1), ("a", 2), ("a", 2), ("b", 1)]
         assert out.changes() == [(1, "+", row) for row in [("a", None), ("a", 2), ("a", 2), ("b", 1)]] + [(3, "+", ("a", 1))]
         assert len(everything.rows()) == 6
-        assert h.metrics()["inputs"]["t.Copy"]["event"] == {"in": 6, "handled": 5, "late": 0, "dead": 1, "held": 0}
+        assert h.metrics()["inputs"]["t.Copy"]["event"] == {"filtered": 0, "in": 6, "handled": 5, "late": 0, "dead": 1, "held": 0}
         assert h.metrics()["dead_letters"] == 1
+
+
+def test_rows_that_filters_leave_out_are_shown() -> None:
+    with Harness() as h:
+        t = h.source("t", "k string, v int, ts timestamp")
+        first = t.filter("v > 1").key_by("k").process(Copy, order="arrival").named("first")
+        second = first.filter("v < 4").filter("v <> 2").key_by("k").process(Copy, order="arrival").named("second")
+        out = h.collect(second.select("v"))
+        h.commit({"t": [("+", ("a", v, None)) for v in (1, 2, 3, 4, 5)]})
+        inputs = h.metrics()["inputs"]
+        assert [(inputs[name]["event"]["filtered"], inputs[name]["event"]["in"]) for name in ("first", "second")] == [(1, 4), (3, 1)]
+        assert out.rows() == [(3,)]
 
 
 def test_the_time_zone_is_that_of_texts_and_results() -> None:
@@ -104,7 +118,7 @@ def test_late_rows_go_to_their_output() -> None:
         assert late.rows() == [(2,)]
         h.finish()
         assert out.rows() == [(1,), (3,)]
-        assert h.metrics()["inputs"]["copied"]["event"] == {"in": 3, "handled": 2, "late": 1, "dead": 0, "held": 0}
+        assert h.metrics()["inputs"]["copied"]["event"] == {"filtered": 0, "in": 3, "handled": 2, "late": 1, "dead": 0, "held": 0}
 
 
 def test_two_sources_keep_their_watermarks_over_a_restart() -> None:

@@ -27,11 +27,15 @@ MEANING: Mapping[str, str] = {
 
 @dataclass(frozen=True)
 class Schemas:
-    """What the check found: the schema of each node, of each further output of an operator, and the key of each operator."""
+    """What the check found: the schema of each node, of each further output of an operator, and the key of each operator.
+
+    `unsteady` are the texts of a node that give something else when they are evaluated again, such as `rand()`.
+    """
 
     of: Mapping[str, Struct]
     outputs: Mapping[tuple[str, str], Struct]
     keys: Mapping[str, Struct]
+    unsteady: Mapping[str, tuple[str, ...]]
 
     def output(self, node: str, output: str) -> Struct:
         return self.of[node] if output == "main" else self.outputs[node, output]
@@ -134,7 +138,10 @@ def _schemas(plan: Plan, answer: Mapping[str, Any]) -> Schemas:
         (node, output): schema for (node, mark, output), schema in ((name.partition("#"), schema) for name, schema in read.items()) if mark
     }
     keys = {name: parse_schema(ddl) if ddl else Struct(()) for name, ddl in answer["keys"].items()}
-    return Schemas(found, outputs, keys)
+    unsteady: dict[str, tuple[str, ...]] = {}
+    for warning in answer["warnings"]:
+        unsteady[warning["node"]] = (*unsteady.get(warning["node"], ()), warning["text"])
+    return Schemas(found, outputs, keys, unsteady)
 
 
 def _error(plan: Plan, error: Mapping[str, Any], schemas: Mapping[str, str]) -> HeadraceError:

@@ -25,9 +25,8 @@ def shape_of(query: Query, at: Lowering) -> QueryShape:
     operators = [shape(node, query.level(str(node.name)), at) for node in query.operators]
     sinks = [Shape(str(sink.name), "sink", site=sink.site) for sink in query.sinks]
     dead = Shape(DEAD_LETTERS, "sink")
-    return QueryShape(
-        query.name, tuple(sorted(str(source.name) for source in query.sources)), len(query.levels), (*operators, *sinks, dead)
-    )
+    sources = tuple(sorted(str(source.name) for source in query.sources))
+    return QueryShape(query.name, sources, len(query.levels), query.clock, (*operators, *sinks, dead))
 
 
 def build(

@@ -52,11 +52,12 @@ class Shape:
 
 @dataclass(frozen=True)
 class QueryShape:
-    """One query of the job: what it reads, how many levels it has, its operators and sinks."""
+    """One query of the job: what it reads, how many levels it has and by which clock, its operators and sinks."""
 
     name: str
     sources: tuple[str, ...]
     levels: int
+    clock: str
     shapes: tuple[Shape, ...]
 
 
@@ -95,11 +96,12 @@ class Entry:
 
 @dataclass(frozen=True)
 class QueryIdentity:
-    """A query as the checkpoint knows it: its folder's name, sources, levels and entries."""
+    """A query as the checkpoint knows it: its folder's name, sources, levels, clock and entries."""
 
     name: str
     sources: tuple[str, ...]
     levels: int
+    clock: str
     entries: tuple[Entry, ...]
 
     def live(self) -> dict[str, Entry]:
@@ -114,12 +116,14 @@ class QueryIdentity:
             "name": self.name,
             "sources": list(self.sources),
             "levels": self.levels,
+            "clock": self.clock,
             "entries": [entry.to_json() for entry in self.entries],
         }
 
     @classmethod
     def from_json(cls, value: dict[str, Any]) -> QueryIdentity:
-        return cls(value["name"], tuple(value["sources"]), value["levels"], tuple(Entry.from_json(one) for one in value["entries"]))
+        entries = tuple(Entry.from_json(one) for one in value["entries"])
+        return cls(value["name"], tuple(value["sources"]), value["levels"], value["clock"], entries)
 
 
 @dataclass(frozen=True)
@@ -230,7 +234,7 @@ def _stay(stored: Identity, query: QueryShape, name: str) -> None:
 
 def _fresh(query: QueryShape, name: str, numbers: _Numbers) -> QueryIdentity:
     entries = tuple(_enter(shape, numbers) for shape in query.shapes)
-    return QueryIdentity(name, query.sources, query.levels, entries)
+    return QueryIdentity(name, query.sources, query.levels, query.clock, entries)
 
 
 def _enter(shape: Shape, numbers: _Numbers) -> Entry:
@@ -248,6 +252,9 @@ def _follow(old: QueryIdentity, query: QueryShape, name: str, numbers: _Numbers)
         errors.append(
             refuse(f"query {name} had {old.levels} levels of operators and now has {query.levels} (a {longer} chain renumbers them all)")
         )
+    elif old.levels and old.clock != query.clock:
+        was, now = _TIMES[old.clock], _TIMES[query.clock]
+        errors.append(refuse(f"query {name} had {was} and now has {now}"))
     live = old.live()
     entries: list[Entry] = []
     for shape in query.shapes:
@@ -264,8 +271,11 @@ def _follow(old: QueryIdentity, query: QueryShape, name: str, numbers: _Numbers)
         raise HeadraceError(first.code, first.message, hint=first.hint, site=first.site, also=rest)
     here = {entry.op for entry in entries}
     past = [replace(entry, retired=True) for entry in old.entries if entry.op not in here]
-    return QueryIdentity(name, query.sources, query.levels, (*past, *entries))
+    return QueryIdentity(name, query.sources, query.levels, query.clock, (*past, *entries))
 
+
+# The clocks of a query, in the words of the refusal.
+_TIMES = {"none": "neither a watermark nor timers", "event": "a watermark", "processing": "timers of processing time"}
 
 # What must not change while there is state, in the words of the refusal; each says what is new, or nothing.
 _RULES: tuple[Callable[[Shape, Shape], str | None], ...] = (

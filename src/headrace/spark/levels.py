@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from headrace.errors import HeadraceError
+from headrace.ops import Source
 from headrace.plan import Node, Plan, Role
 from headrace.plan.walk import order
 
@@ -115,9 +116,11 @@ def _query(name: str, clock: str, nodes: Sequence[Node], sinks: Sequence[Node], 
     stateful = [node for node in nodes if node.role is Role.STATEFUL]
     depth = max((at[node] for node in stateful), default=0)
     levels = tuple(tuple(node for node in stateful if at[node] == number) for number in range(1, depth + 1))
-    kept = {clocks[str(node.name)] for node in stateful} - {"none"}
     sources = tuple(node for node in nodes if node.role is Role.SOURCE)
-    return Query(name, clock if kept else "none", sources, levels, tuple(sinks))
+    kept = {clocks[str(node.name)] for node in stateful} - {"none"}
+    # Spark fixes a level's clock with its first epoch. Where there is a watermark, a program without timers can get some later.
+    waits = kept or (stateful and any(isinstance(source, Source) and source.watermark is not None for source in sources))
+    return Query(name, clock if waits else "none", sources, levels, tuple(sinks))
 
 
 def _share_no_state(queries: Sequence[Query]) -> None:

@@ -12,7 +12,10 @@ from headrace.spark.record import Totals
 
 @dataclass(frozen=True)
 class InputCounts:
-    """Rows of one input of a program, over the life of the checkpoint: each was handled, late, dead or is held."""
+    """Rows of one input of a program, over the life of the checkpoint: each was handled, late, dead or is held.
+
+    `filtered` rows were left out by a filter on their way to the input; they are none of its rows.
+    """
 
     program: str
     input: str
@@ -21,10 +24,21 @@ class InputCounts:
     late: int
     dead: int
     held: int
+    filtered: int = 0
 
     @property
     def lost(self) -> int:
         return self.rows_in - self.handled - self.late - self.dead - self.held
+
+    def to_json(self) -> dict[str, int]:
+        return {
+            "filtered": self.filtered,
+            "in": self.rows_in,
+            "handled": self.handled,
+            "late": self.late,
+            "dead": self.dead,
+            "held": self.held,
+        }
 
 
 @dataclass(frozen=True)
@@ -64,18 +78,7 @@ class Summary:
             "epochs": self.epochs,
             "seconds": round(self.seconds, 3),
             "sources": [{"name": one.name, "read": one.read, "malformed": one.malformed} for one in self.sources],
-            "inputs": [
-                {
-                    "program": one.program,
-                    "input": one.input,
-                    "in": one.rows_in,
-                    "handled": one.handled,
-                    "late": one.late,
-                    "dead": one.dead,
-                    "held": one.held,
-                }
-                for one in self.inputs
-            ],
+            "inputs": [{"program": one.program, "input": one.input, **one.to_json()} for one in self.inputs],
             "sinks": dict(self.sinks),
             "dead_letters": dict(self.dead_letters),
             "sealed": self.sealed,
@@ -89,7 +92,9 @@ class Summary:
 def counts_of(totals: Totals, programs: Mapping[int, tuple[str, Mapping[int, str]]]) -> tuple[InputCounts, ...]:
     """The inputs' counts; `programs` maps an op id to its name and to the names of its sides."""
     return tuple(
-        InputCounts(name, side_name, *(totals.of_input(op, side, metric) for metric in ("in", "handled", "late", "dead", "held")))
+        InputCounts(
+            name, side_name, *(totals.of_input(op, side, metric) for metric in ("in", "handled", "late", "dead", "held", "filtered"))
+        )
         for op, (name, sides) in sorted(programs.items(), key=lambda item: item[1][0])
         for side, side_name in sorted(sides.items())
     )
@@ -117,13 +122,13 @@ def _text(summary: Summary) -> list[str]:
             f"{summary.seconds:.1f} s ({summary.rows_per_second:,.0f} rows/s){end}"
         ]
     lines += _table(("source", "read", "malformed"), [(one.name, f"{one.read:,}", f"{one.malformed:,}") for one in summary.sources])
+    shown = ["in", "handled", "late", "dead", "held"]
+    if any(one.filtered for one in summary.inputs):
+        shown.insert(0, "filtered")
     lines += _table(
-        ("program input", "in", "handled", "late", "dead", "held"),
+        ("program input", *shown),
         [
-            (
-                one.program if one.input == "event" else f"{one.program}.{one.input}",
-                *(f"{n:,}" for n in (one.rows_in, one.handled, one.late, one.dead, one.held)),
-            )
+            (one.program if one.input == "event" else f"{one.program}.{one.input}", *(f"{one.to_json()[name]:,}" for name in shown))
             for one in summary.inputs
         ],
     )

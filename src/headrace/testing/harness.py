@@ -152,7 +152,7 @@ class Harness:
         self._settle()
 
     def metrics(self) -> dict[str, Any]:
-        """Counts so far: `sources` (read, malformed), `inputs` of programs (in, handled, late, dead, held), `dead_letters`, `epochs`."""
+        """Counts so far: `sources` (read, malformed), `inputs` (filtered, in, handled, late, dead, held), `dead_letters`, `epochs`."""
         self._must_be_open()
         sources: dict[str, dict[str, int]] = {}
         inputs: dict[str, dict[str, dict[str, int]]] = {}
@@ -167,8 +167,7 @@ class Harness:
             found = counts_of(totals, query.programs())
             prove(found)
             for one in found:
-                counts = {"in": one.rows_in, "handled": one.handled, "late": one.late, "dead": one.dead, "held": one.held}
-                inputs.setdefault(one.program, {})[one.input] = counts
+                inputs.setdefault(one.program, {})[one.input] = one.to_json()
         return {"sources": sources, "inputs": inputs, "dead_letters": dead, "epochs": epochs}
 
     def _queries(self) -> list[RunningQuery]:

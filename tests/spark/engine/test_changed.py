@@ -44,6 +44,19 @@ class SumsLater(hr.Program):
         hr.emit(card=self.key.card, n=self.count.get(), total=self.total.get())
 
 
+class SumsInTime(Sums):
+    """The same, with a timer."""
+
+    again = hr.Timer()
+
+    def on_event(self, e: Any) -> None:
+        super().on_event(e)
+        self.again.set(e.ts + hr.hours(1))
+
+    def on_again(self, at: Any) -> None:
+        hr.emit(card=self.key.card, n=-self.n.get())
+
+
 class SumsWrong(hr.Program):
     n = hr.Value("string")
 
@@ -97,6 +110,13 @@ def test_cells_and_operators_come_and_go(tmp_path: Path) -> None:
         ("sums", False),
     ]
     assert len({entry["op"] for entry in stored}) == len(stored)
+
+
+def test_timers_come_and_go(tmp_path: Path) -> None:
+    for number, program in enumerate((Sums, SumsInTime, Sums), 1):
+        put(tmp_path / "in", f"{number}.json", rows("1.00"))
+        job(tmp_path, program).run(checkpoint=tmp_path / "state", flush=number == 3)
+    assert results(tmp_path) == [("a", number, None) for number in (1, 2, 3)]
 
 
 def test_what_state_cannot_follow_touches_nothing(tmp_path: Path) -> None:

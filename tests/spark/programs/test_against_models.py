@@ -107,7 +107,7 @@ def test_all_rows_are_accounted_for() -> None:
         for name in subject.makers:
             late = len(found["late" if name == "event" else f"late_{name}"].rows())
             assert late > 0
-            assert last[name] == {"in": ROWS, "handled": ROWS - late, "late": late, "dead": 0, "held": 0}
+            assert last[name] == {"filtered": 0, "in": ROWS, "handled": ROWS - late, "late": late, "dead": 0, "held": 0}
 
 
 def accounts(h: Harness) -> dict[str, dict[str, int]]:

@@ -1,4 +1,4 @@
-"""Guarantees, boundedness, state and delay."""
+"""Boundedness, state and delay."""
 
 from __future__ import annotations
 
@@ -45,29 +45,6 @@ class Clocked(hr.Program):
 
 def plan(*sinks: hr.Sink) -> Plan:
     return Plan.of("job", [sink._use() for sink in sinks])
-
-
-def test_guarantees(tmp_path: Path) -> None:
-    found = facts(
-        plan(
-            timed.key_by("card").process(Kept).write.files(tmp_path / "out", format="json", name="a"),
-            timed.write.console(name="b"),
-            timed.write.foreach_batch(print, name="c"),
-            timed.key_by("card").process(Kept, order="arrival").named("arrival").write.memory(name="d"),
-            timed.filter("rand() > 0.5", "card != 'uuid()'").write.memory(name="e"),
-        ),
-        "guarantee",
-    )
-    assert {name: one.value for name, one in found.items()} == {
-        "a": "exactly once",
-        "b": "at least once",
-        "c": "at least once",
-        "d": "exactly once",
-        "e": "at least once",
-    }
-    assert found["a"].text == "exactly once: a manifest per epoch decides which files belong to the result; the rows stay in this process"
-    assert found["d"].text.endswith("; arrival takes rows as they arrive; those of an epoch are sorted, so that a replay is equal")
-    assert found["e"].text == "at least once: rand in charges.filter may give other values when an epoch is run again"
 
 
 def test_a_job_is_bounded_if_all_its_sources_are(tmp_path: Path) -> None:

@@ -61,19 +61,6 @@ def test_sink_with_a_weaker_guarantee() -> None:
     )
 
 
-def test_expression_that_weakens_a_guarantee() -> None:
-    job = made(charges.with_columns("uuid() AS id").write.memory(name="a"), charges.write.console(name="b"))
-    check_error(
-        """
-        GUARANTEE: a is not written exactly once, but at least once: uuid in charges.with_columns may give other values when an epoch is run again (1 more of its sinks are not, either)
-          at test_engine.py:*: job = made(charges.with_columns("uuid() AS id").write.memory(name="a"), charges.write.console(name="b"))
-          hint: explain() gives the reasons for each sink; files sinks are exactly once.
-          page: docs/errors/GUARANTEE.md
-        """,
-        lambda: job.require("exactly once"),
-    )
-
-
 def test_guarantee_that_does_not_exist() -> None:
     job = made(charges.write.memory())
     check_error(

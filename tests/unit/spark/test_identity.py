@@ -27,9 +27,11 @@ SECOND = replace(ALERTS, name="second", level=2)
 OUT = Shape("out", "sink")
 
 
-def query(*shapes: Shape, name: str = "main", sources: tuple[str, ...] = ("charges",), levels: int | None = None) -> QueryShape:
+def query(
+    *shapes: Shape, name: str = "main", sources: tuple[str, ...] = ("charges",), levels: int | None = None, clock: str = "event"
+) -> QueryShape:
     depth = max((shape.level for shape in shapes), default=0)
-    return QueryShape(name, sources, depth if levels is None else levels, shapes)
+    return QueryShape(name, sources, depth if levels is None else levels, clock, shapes)
 
 
 def first(*queries: QueryShape) -> Identity:
@@ -128,6 +130,8 @@ CURE = "fresh=True starts over with an empty checkpoint; to keep what was comput
         (query(ALERTS, OUT, sources=()), "the source charges is gone in query main"),
         (query(ALERTS, SECOND, OUT), "query main had 1 levels of operators and now has 2 (a longer chain renumbers them all)"),
         (query(OUT), "query main had 1 levels of operators and now has 0 (a shorter chain renumbers them all)"),
+        (query(ALERTS, OUT, clock="none"), "query main had a watermark and now has neither a watermark nor timers"),
+        (query(ALERTS, OUT, clock="processing"), "query main had a watermark and now has timers of processing time"),
     ],
 )  # fmt: skip
 def test_what_state_cannot_follow_is_refused(now: QueryShape, said: str) -> None:
@@ -136,6 +140,11 @@ def test_what_state_cannot_follow_is_refused(now: QueryShape, said: str) -> None
         again(stored, now)
     assert (raised.value.code, raised.value.hint, raised.value.also) == ("STATE_CHANGED", CURE, ())
     assert raised.value.message == f"{said}, and the checkpoint holds state of the earlier version"
+
+
+def test_a_query_without_state_may_change_its_clock() -> None:
+    stored = first(query(OUT, clock="none"))
+    assert again(stored, query(OUT)).query("main").clock == "event"
 
 
 def test_an_operator_that_moved_is_refused() -> None:

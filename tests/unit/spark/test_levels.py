@@ -109,6 +109,12 @@ def test_an_operator_without_a_clock_goes_with_the_others() -> None:
     assert [shown(query) for query in queries(after)] == [("main", "processing", ["t"], [["wait"], ["after"]], ["s1"])]
 
 
+def test_a_watermark_is_a_clock_for_timers_to_come() -> None:
+    (timed,) = queries(source("t").key_by("k").process(Count, order="arrival"))
+    (never,) = queries(plain("t").key_by("k").process(Count, order="arrival"))
+    assert (timed.clock, never.clock) == ("event", "none")
+
+
 def test_clocks_behind_each_other_are_refused() -> None:
     t = source("t")
     wait = count(t, "a").key_by("k").process(Wait, order="arrival").named("wait")

@@ -93,7 +93,7 @@ def start(tmp_path: Path) -> Start:
         queries = [
             RunningQuery(
                 Query(f"q{number}", "none", (), (), ()),
-                QueryIdentity(f"q{number}", (), 0, ()),
+                QueryIdentity(f"q{number}", (), 0, "none", ()),
                 handle,
                 Committer({}, checkpoint.record(f"q{number}")),
                 {},

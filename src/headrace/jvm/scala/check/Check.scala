@@ -101,13 +101,15 @@ private final class Check(val session: SparkSession) {
   def bind(node: String, scope: StructType, texts: Seq[Program.Text]): Seq[Option[Expression]] =
     Bind.outcomes(session, scope, texts.map(_.sql)).zip(texts).map {
       case (Right(e), t) =>
-        if (!e.deterministic)
-          warnings += Fault(node, t.site, t.at, t.sql, Fault.notRepeatable)
+        if (!e.deterministic) notRepeatable(node, t)
         Some(e)
       case (Left(e), t) =>
         fault(node, t.site, t.at, t.sql, Fault.of(e))
         None
     }
+
+  private def notRepeatable(node: String, text: Program.Text): Unit =
+    warnings += Fault(node, text.site, text.at, text.sql, Fault.notRepeatable)
 
   def widest(a: DataType, b: DataType): Option[DataType] = {
     import org.apache.spark.sql.catalyst.analysis.{AnsiTypeCoercion, TypeCoercion}
@@ -187,6 +189,7 @@ private final class Check(val session: SparkSession) {
       val sql = text(step \ "generate").getOrElse("")
       try {
         val made = Bind.generator(session, from, sql, list(step \ "names").flatMap(text(_)), step \ "outer" == JBool(true))
+        if (!made.generator.deterministic) notRepeatable(node, Program.Text(sql, at, site))
         val schema = StructType(from.fields ++ made.appended.fields)
         distinct(node, site, at, schema.fieldNames.toSeq)
         schema

@@ -39,14 +39,15 @@ trait Out {
   def count(side: Int, metric: Int, n: Long): Unit
 }
 
-/** The metrics an operator counts per input. Over a run, in = handled + late + dead + held. */
+/** The metrics of an operator's input. Over a run, in = handled + late + dead + held; `filtered` rows were left out on the way to it. */
 object Counts {
   val Handled = 0
   val Late = 1
   val Dead = 2
   val Held = 3
   val In = 4
-  val names: Array[String] = Array("handled", "late", "dead", "held", "in")
+  val Filtered = 5
+  val names: Array[String] = Array("handled", "late", "dead", "held", "in", "filtered")
 }
 
 /** Rows of one key and due items in, rows out. It knows nothing of Spark's streaming.

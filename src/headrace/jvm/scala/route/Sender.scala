@@ -68,12 +68,15 @@ final class Sender(route: Route, counter: Counter, buffer: WireBuffer, dead: () 
   private final class WhereStage(step: Where, next: Stage) extends StepStage(step) {
     private val condition = Predicate.create(step.condition)
     def open(): Unit = { condition.initialize(partition); next.open() }
-    def take(row: InternalRow): Unit = {
-      val passes =
-        try condition.eval(row)
-        catch { case e: Throwable => lose(e, row); false }
-      if (passes) next.take(row)
-    }
+    def take(row: InternalRow): Unit =
+      if (passes(row)) next.take(row)
+
+    private def passes(row: InternalRow): Boolean =
+      try {
+        val found = condition.eval(row)
+        if (!found && counts != null) counter.add(counts, Counts.Filtered)
+        found
+      } catch { case e: Throwable => lose(e, row); false }
   }
 
   private final class ProjectStage(step: Project, next: Stage) extends StepStage(step) {
