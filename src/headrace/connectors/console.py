@@ -15,8 +15,8 @@ class Sink(ports.Sink):
 
     >>> import headrace as hr
     >>> charges = hr.read.memory([("a", 1)], "card string, amount int", name="charges")
-    >>> charges.write.console(rows=5)
-    <Sink charges to console (5 rows)>
+    >>> hr.job("copy", charges.write.console(rows=5))
+    <Job copy: charges.console>
     """
 
     connector: ClassVar[str] = "console"

@@ -178,8 +178,8 @@ class Sink(ports.Sink):
 
     >>> import headrace as hr
     >>> charges = hr.read.memory([("a", 1)], "card string, amount int", name="charges")
-    >>> charges.write.files("out/charges", format="parquet", partition_by="card")
-    <Sink charges to files out/charges (parquet by card)>
+    >>> hr.job("copy", charges.write.files("out/charges", format="parquet", partition_by="card"))
+    <Job copy: charges.files>
     """
 
     connector: ClassVar[str] = "files"

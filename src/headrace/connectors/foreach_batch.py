@@ -28,8 +28,8 @@ class Sink(ports.Sink):
     >>> def send(frame, epoch):
     ...     frame.write.mode("overwrite").parquet(f"out/epoch={epoch}")
     >>> charges = hr.read.memory([("a", 1)], "card string, amount int", name="charges")
-    >>> charges.write.foreach_batch(send)
-    <Sink charges to foreach_batch send>
+    >>> hr.job("copy", charges.write.foreach_batch(send))
+    <Job copy: charges.foreach_batch>
     """
 
     connector: ClassVar[str] = "foreach_batch"

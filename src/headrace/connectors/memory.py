@@ -98,8 +98,9 @@ class Sink(ports.Sink):
     >>> import headrace as hr
     >>> charges = hr.read.memory([("a", 1)], "card string, amount int", name="charges")
     >>> kept = charges.write.memory()
-    >>> kept.rows()                                # nothing has run yet
-    []
+    >>> summary = hr.job("copy", kept).run(progress=False)
+    >>> kept.rows()
+    [('a', 1)]
     """
 
     connector: ClassVar[str] = "memory"

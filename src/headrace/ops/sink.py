@@ -22,8 +22,8 @@ class Sink(Node):
 
     >>> import headrace as hr
     >>> charges = hr.read.memory([("a", 1)], "card string, amount int", name="charges")
-    >>> charges.write.files("out/charges", format="json")
-    <Sink charges to files out/charges (json)>
+    >>> hr.job("copy", charges.write.files("out/charges", format="json")).plan.sinks
+    ('charges.files',)
     """
 
     input: Node

@@ -21,8 +21,11 @@ class Sink:
 
     >>> import headrace as hr
     >>> charges = hr.read.memory([("a", 1)], "card string, amount int", name="charges")
-    >>> charges.write.console(rows=5)
+    >>> sink = charges.write.console(rows=5)
+    >>> sink
     <Sink charges to console (5 rows)>
+    >>> hr.job("copy", sink)
+    <Job copy: charges.console>
     """
 
     def __init__(self, node: Node, connected: Any) -> None:
