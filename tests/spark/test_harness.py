@@ -13,7 +13,8 @@ import pytest
 import headrace as hr
 from headrace.errors import HeadraceError
 from headrace.testing import Harness
-from tests.spark.engine.jobs import SCHEMA, Count, SmallThenLarge, minute
+from tests.models.fraud import SCHEMA, SmallThenLarge
+from tests.spark.engine.jobs import Count, minute
 
 pytestmark = pytest.mark.usefixtures("spark")
 

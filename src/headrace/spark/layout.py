@@ -11,6 +11,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from headrace.schema import parse_type
+
 
 @dataclass(frozen=True)
 class Cell:
@@ -82,20 +84,6 @@ def follow(layouts: Sequence[Layout], cells: Sequence[Cell]) -> tuple[Layout, ..
 
 _WHOLE = ("tinyint", "smallint", "int", "bigint")
 _DIGITS = {"tinyint": 3, "smallint": 5, "int": 10, "bigint": 19}
-_ALIASES = {
-    "byte": "tinyint",
-    "short": "smallint",
-    "integer": "int",
-    "long": "bigint",
-    "real": "float",
-    "dec": "decimal",
-    "numeric": "decimal",
-}
-
-
-def _type(text: str) -> str:
-    plain = re.sub(r"\s+", "", text.lower())
-    return _ALIASES.get(plain, plain)
 
 
 def _decimal(text: str) -> tuple[int, int] | None:
@@ -109,7 +97,7 @@ def widens(old: str, new: str) -> bool:
     >>> widens("int", "bigint"), widens("bigint", "int"), widens("date", "timestamp"), widens("decimal(8,2)", "decimal(10,3)")
     (True, False, True, True)
     """
-    old, new = _type(old), _type(new)
+    old, new = str(parse_type(old)), str(parse_type(new))
     if old == new:
         return True
     if old in _WHOLE and new in _WHOLE:

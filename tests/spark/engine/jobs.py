@@ -8,26 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import headrace as hr
-
-SCHEMA = "card string, amount decimal(10,2), ts timestamp"
-
-
-class SmallThenLarge(hr.Program):
-    """A charge under 1.00 followed within a minute by one over 500.00, per card."""
-
-    small_at = hr.Value("timestamp")
-    forget = hr.Timer()
-
-    def on_event(self, e: Any) -> None:
-        with hr.when(self.small_at.exists() & (e.amount > 500)):
-            hr.emit(card=self.key.card, amount=e.amount, at=e.ts)
-            self.small_at.clear()
-        with hr.when(e.amount < 1):
-            self.small_at.set(e.ts)
-            self.forget.set(e.ts + hr.minutes(1))
-
-    def on_forget(self, at: Any) -> None:
-        self.small_at.clear()
+from tests.models.fraud import SCHEMA, SmallThenLarge
 
 
 class Count(hr.Program):

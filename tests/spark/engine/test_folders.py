@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 import headrace as hr
+from tests.models.fraud import SCHEMA, SmallThenLarge
 from tests.spark.engine import jobs
 from tests.spark.engine.jobs import FIRST, SECOND, charges, fraud, put
 from tests.unit.errors import check_error
@@ -38,7 +39,7 @@ def test_a_folder_of_any_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, r
 
     def job() -> hr.Job:
         read = charges(folder / "in")
-        alerts = read.key_by("card").process(jobs.SmallThenLarge).named("alerts")
+        alerts = read.key_by("card").process(SmallThenLarge).named("alerts")
 
         def keep(frame: Any, epoch: int) -> None:
             kept.extend((epoch, row.card) for row in frame.collect())
@@ -106,7 +107,7 @@ def test_a_partitioned_output_is_read_back(tmp_path: Path, format: str) -> None:
 def test_lines_know_nothing_of_the_names_of_their_folders(tmp_path: Path) -> None:
     put(tmp_path / "in" / "value=1", "1.json", FIRST)
     put(tmp_path / "in" / "value=2", "2.json", SECOND)
-    read = hr.read.files(tmp_path / "in", format="json", schema=jobs.SCHEMA, name="charges")
+    read = hr.read.files(tmp_path / "in", format="json", schema=SCHEMA, name="charges")
     assert len(hr.collect(read)) == len(FIRST) + len(SECOND)
 
 
@@ -115,7 +116,7 @@ def test_files_whose_names_look_like_patterns(tmp_path: Path) -> None:
     put(tmp_path / "in", "2 {b,c}.json", SECOND)
     put(tmp_path / "in", "3.json", SECOND)
     for path in ("in", "in/*.json"):
-        read = hr.read.files(tmp_path / path, format="json", schema=jobs.SCHEMA, name="charges")
+        read = hr.read.files(tmp_path / path, format="json", schema=SCHEMA, name="charges")
         assert len(hr.collect(read)) == len(FIRST) + 2 * len(SECOND)
     assert len(hr.collect(hr.read.files(tmp_path / "in" / "1 [a].json", format="json", name="charges"))) == len(FIRST)
 

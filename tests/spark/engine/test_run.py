@@ -12,6 +12,7 @@ import pytest
 
 import headrace as hr
 from headrace.errors import HeadraceError
+from tests.models.fraud import SCHEMA, SmallThenLarge
 from tests.spark.engine import jobs
 from tests.spark.engine.jobs import FIRST, SECOND, alerts, fraud, minute, put
 from tests.unit.errors import check_error
@@ -111,8 +112,8 @@ def test_a_source_that_is_silent_for_long_holds_nobody_back(tmp_path: Path) -> N
 
     put(tmp_path / "busy", "1.json", [("a", "1.00", minute(1))])
     put(tmp_path / "silent", "1.json", [("a", "2.00", minute(1))])
-    busy = hr.read.files(tmp_path / "busy", format="json", schema=jobs.SCHEMA, follow=True).watermark("ts", "1 second")
-    silent = hr.read.files(tmp_path / "silent", format="json", schema=jobs.SCHEMA, follow=True)
+    busy = hr.read.files(tmp_path / "busy", format="json", schema=SCHEMA, follow=True).watermark("ts", "1 second")
+    silent = hr.read.files(tmp_path / "silent", format="json", schema=SCHEMA, follow=True)
     silent = silent.watermark("ts", "1 minute", idle="1 second")
     both = busy.key_by("card").process(Both, other=silent.key_by("card")).write.memory(name="both")
     run = hr.job("both", both).start(checkpoint=tmp_path / "state")
@@ -126,7 +127,7 @@ def test_a_source_that_is_silent_for_long_holds_nobody_back(tmp_path: Path) -> N
 def test_views_that_share_nothing_run_as_two_queries(tmp_path: Path) -> None:
     put(tmp_path / "in", "1.json", FIRST)
     other = hr.read.memory([("x", 1), ("y", 2)], "k string, v int", name="other")
-    alerted = jobs.charges(tmp_path / "in").key_by("card").process(jobs.SmallThenLarge).named("alerts")
+    alerted = jobs.charges(tmp_path / "in").key_by("card").process(SmallThenLarge).named("alerts")
     kept = other.filter("v > 1").write.memory(name="kept")
     job = hr.job("two", alerted.write.files(tmp_path / "out", format="json", name="out"), kept)
     summary = job.run(checkpoint=tmp_path / "state")
@@ -136,7 +137,7 @@ def test_views_that_share_nothing_run_as_two_queries(tmp_path: Path) -> None:
 
 def test_a_level_behind_a_level(tmp_path: Path) -> None:
     put(tmp_path / "in", "1.json", FIRST)
-    alerted = jobs.charges(tmp_path / "in").key_by("card").process(jobs.SmallThenLarge, time="at").named("alerts")
+    alerted = jobs.charges(tmp_path / "in").key_by("card").process(SmallThenLarge, time="at").named("alerts")
     counted = alerted.key_by("card").process(jobs.Count).named("counts")
     kept = counted.write.memory(name="counted")
     both = hr.job("both", kept, alerted.write.memory(name="alerted"))

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 import headrace as hr
-from tests.spark.engine.jobs import Count, SmallThenLarge, charges, lines, minute, put
+from tests.models.fraud import SmallThenLarge
+from tests.spark.engine.jobs import Count, charges, lines, minute, put
 
 pytestmark = pytest.mark.usefixtures("spark")
 

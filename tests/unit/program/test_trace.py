@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import datetime as dt
+import inspect
 import json
 from decimal import Decimal
 from typing import Any
 
 import headrace as hr
 from headrace.program import Clear, Emit, Read, Set, Statement, Traced, TracedCell, TracedOutput, When, trace
+from tests.models.fraud import SmallThenLarge
 
 CHARGES = {"event": ("card", "amount", "ts")}
 
@@ -22,24 +24,6 @@ def traced(program: Any, key: tuple[str, ...] = ("card",), inputs: dict[str, tup
 
 def body(program: Any, on: str = "event", kind: str = "input", **options: Any) -> tuple[Statement, ...]:
     return next(handler.body for handler in traced(program, **options).handlers if handler.on == on and handler.kind == kind)
-
-
-class SmallThenLarge(hr.Program):
-    """A charge under 1.00 followed within a minute by one over 500.00, per card."""
-
-    small_at = hr.Value("timestamp")
-    forget = hr.Timer()
-
-    def on_event(self, e):
-        with hr.when(self.small_at.exists() & (e.amount > 500)):
-            hr.emit(card=self.key.card, amount=e.amount, at=e.ts)
-            self.small_at.clear()
-        with hr.when(e.amount < 1):
-            self.small_at.set(e.ts)
-            self.forget.set(e.ts + hr.minutes(1))
-
-    def on_forget(self, at):
-        self.small_at.clear()
 
 
 def test_the_first_example() -> None:
@@ -67,7 +51,7 @@ def test_every_statement_has_its_line() -> None:
     def sites(statements: tuple[Statement, ...]) -> list[str]:
         found = []
         for statement in statements:
-            assert statement.site is not None and statement.site.file == __file__
+            assert statement.site is not None and statement.site.file == inspect.getsourcefile(SmallThenLarge)
             found.append(statement.site.text)
             if isinstance(statement, When):
                 for _, inner in statement.branches:
