@@ -168,7 +168,8 @@ def test_who_watches_and_fails_ends_the_run(start: Start, tmp_path: Path) -> Non
 
 @pytest.mark.parametrize("problem", [Py4JNetworkError("no answer"), Py4JError("An error occurred while calling o12.isActive"), EOFError()])
 @pytest.mark.parametrize("bounded", [False, True])
-def test_the_jvms_end_is_told_by_the_run_alone(start: Start, problem: Exception, bounded: bool) -> None:
+def test_the_jvms_end_is_told_by_the_run_alone(start: Start, problem: Exception, bounded: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("headrace.spark.run.log_file", lambda: Path("spark.log"))
     handle = Handle()
     run = start(handle, bounded=bounded)
     assert run.wait(0.2) is None
@@ -180,7 +181,7 @@ def test_the_jvms_end_is_told_by_the_run_alone(start: Start, problem: Exception,
     check_error(
         """
         RUN_FAILED: Spark's JVM has ended
-          hint: the next start goes on from the last epoch.
+          hint: the next start goes on from the last epoch. The JVM's log is in spark.log
           page: docs/errors/RUN_FAILED.md
         """,
         lambda: run.watch(lambda: looked.append(run.progress), Signals()),
