@@ -76,7 +76,8 @@ if ! .venv/bin/python -m pip download --quiet --disable-pip-version-check --no-d
   exit 1
 fi
 
-pip() { .venv/bin/python -m pip "$@" --quiet --disable-pip-version-check --no-input; }
+# Twice quiet: of warnings about how a package is made there is nothing that a user could do; errors are still said.
+pip() { .venv/bin/python -m pip "$@" --quiet --quiet --disable-pip-version-check --no-input; }
 echo "setup: installing what requirements.lock names (Spark is about 450 MB; minutes the first time)"
 pip install --require-hashes -r requirements.lock
 pip install --no-deps --no-build-isolation --editable .

@@ -35,10 +35,11 @@ def run(asked: argparse.Namespace) -> int:
     with tempfile.TemporaryDirectory(dir=cache.folder("classes"), prefix="making-") as folder:
         made = Path(folder) / "classes.jsa"
         options = " ".join(map(launch.quoted, archive.writing(found, made)))
-        session.session(master="local[2]", conf={"spark.driver.extraJavaOptions": options})
+        spark = session.session(master="local[2]", conf={"spark.driver.extraJavaOptions": options})
+        class_path = session.jvm(spark).java.lang.System.getProperty("java.class.path")
         rehearse(Path(folder))
         session.end()
-        print(f"headrace: made {archive.keep(found, made)} in {time.monotonic() - began:.0f} s")
+        print(f"headrace: made {archive.keep(found, made, class_path)} in {time.monotonic() - began:.0f} s")
     return 0
 
 

@@ -37,23 +37,24 @@ def writing(java: Java, made: Path) -> list[str]:
         raise _failed(java, f"it leaves out what lies in a folder whose name is not plain ASCII, as {spark_jars()} is")
     own = place(java).with_suffix(".java.jsa")
     if not own.is_file():
-        _dump(java, made)
+        _run(java, "-Xshare:dump", f"-XX:SharedArchiveFile={made}")
         made.replace(own)
     return [f"-XX:SharedArchiveFile={own}", f"-XX:ArchiveClassesAtExit={made}"]
 
 
-def keep(java: Java, made: Path) -> Path:
-    """Put the archive that a JVM has written into its place."""
+def keep(java: Java, made: Path, class_path: str) -> Path:
+    """Put the archive that a JVM with this class path has written into its place, if Java takes it back."""
     if not made.is_file():
         raise _failed(java, "no archive of Spark's classes was written")
+    _run(java, f"-XX:SharedArchiveFile={made}", "-Xshare:on", "-cp", class_path, "-version")
     return made.replace(place(java))
 
 
-def _dump(java: Java, made: Path) -> None:
-    command = [str(java.executable), "-Xshare:dump", f"-XX:SharedArchiveFile={made}"]
-    done = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False)
-    if done.returncode != 0 or not made.is_file():
-        raise _failed(java, ((done.stderr + done.stdout).strip().splitlines() or ["it gave no reason"])[-1])
+def _run(java: Java, *options: str) -> None:
+    done = subprocess.run([str(java.executable), *options], capture_output=True, text=True, errors="replace", check=False)
+    if done.returncode != 0:
+        said = [line for line in (done.stdout + done.stderr).splitlines() if line.strip()]
+        raise _failed(java, said[-1] if said else "it gave no reason")
 
 
 def _failed(java: Java, reason: str) -> HeadraceError:

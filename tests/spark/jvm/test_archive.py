@@ -60,6 +60,23 @@ def test_a_java_that_makes_none(tmp_path: Path) -> None:
     )
 
 
+def test_an_archive_that_java_does_not_take_back(tmp_path: Path) -> None:
+    script = tmp_path / "java"
+    script.write_text("#!/bin/sh\necho '[error][cds] shared class paths mismatch'\nexit 1\n", encoding="utf-8")
+    script.chmod(0o755)
+    made = tmp_path / "made"
+    made.touch()
+    check_error(
+        """
+        ARCHIVE_FAILED: <java> (Java 99) makes no archive of classes: [error][cds] shared class paths mismatch
+          hint: everything works without it, but each start of Spark takes longer; `headrace doctor` checks disk and memory.
+          page: docs/errors/ARCHIVE_FAILED.md
+        """,
+        lambda: archive.keep(Java(script, "99", "PATH", None), made, "/conf:/jars/a.jar"),
+        hide={str(script): "<java>"},
+    )
+
+
 def test_a_folder_that_java_leaves_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     jars = tmp_path / "jäva" / "jars"
     monkeypatch.setattr(archive, "spark_jars", lambda: jars)

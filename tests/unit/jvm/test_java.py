@@ -70,6 +70,22 @@ def test_java_of_the_package_leaves_out_the_module_it_lacks(bare: Path, monkeypa
     assert java.find().executable.stat().st_mtime_ns == written
 
 
+@pytest.mark.parametrize(
+    ("given", "taken"),
+    [
+        ("/a b/conf:/a b/jars/slf4j-api-2.0.jar:/a b/jars/*", "/a b/conf:/a b/jars/*"),
+        ("/more.jar:/conf:/jars/slf4j-api-2.0.jar:/jars/*", "/more.jar:/conf:/jars/*"),
+        ("/conf:/jars/slf4j-api-2.0.jar:/jars/*:/etc/hadoop", "/conf:/jars/slf4j-api-2.0.jar:/jars/*:/etc/hadoop"),
+        ("/conf:/jars/*", "/conf:/jars/*"),
+    ],
+)
+def test_java_of_the_package_is_given_each_jar_once(bare: Path, monkeypatch: pytest.MonkeyPatch, given: str, taken: str) -> None:
+    packaged = fake(bare / "package", "21.0.8")
+    monkeypatch.setattr(java, "_packaged", lambda: packaged)
+    said = subprocess.run([str(java.find().executable), "-cp", given], capture_output=True, text=True, check=True)
+    assert said.stdout.split("\n")[:-1] == ["[-cp]", f"[{taken}]"]
+
+
 def test_no_java(bare: Path) -> None:
     check_error(
         """
