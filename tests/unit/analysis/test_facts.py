@@ -71,6 +71,8 @@ def test_order() -> None:
 
     late = hr.read.memory([], "card string, ts timestamp", name="late").watermark("ts", "1 hour", idle="1 minute")
 
+    others = hr.read.memory([], "card string, amount int, ts timestamp", name="others").watermark("ts", "2 hours")
+
     class Both(hr.Program):
         def on_event(self, e: hr.Row) -> None:
             hr.emit(card=e.card)
@@ -83,6 +85,14 @@ def test_order() -> None:
         order(timed.key_by("card").process(Both, other=late.key_by("card")))
         == "in the order of their time, held until 1 hour of event time later; a silent source holds them back: charges"
     )
+    # what else its query reads holds it back too
+    beside = timed.key_by("card").process(Kept).named("kept").write.memory(name="a"), timed.union(others).write.memory(name="b")
+    assert (
+        facts(plan(*beside), "order")["kept"].text
+        == "in the order of their time, held until 2 hours of event time later; a silent source holds them back: charges, others"
+    )
+    clocked = timed.key_by("card").process(Clocked).write.memory(name="b")
+    assert facts(plan(beside[0], clocked), "order")["kept"].text == "in the order of their time, held until 5 minutes of event time later"
     assert order(timed.key_by("card").process(Kept, order="arrival")) == "as they come; its results depend on how rows arrive"
     assert order(timed.key_by("card").process(Given, order="arrival")).startswith("as they come, its timers at the end of an epoch")
     assert order(timed.key_by("card").process(Clocked)).startswith("as they come, its timers by the wall clock")
