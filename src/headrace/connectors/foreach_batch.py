@@ -122,7 +122,7 @@ def _imported(place: str) -> Function:
             hint="run the Python file that has it, or put the function into a module that can be imported",
             cause=cause,
         ) from cause
-    return found  # type: ignore[no-any-return]
+    return found  # type: ignore[no-any-return]  # what a name stands for is known when it is called
 
 
 def _remove(folder: Path) -> None:

@@ -98,10 +98,10 @@ class Column:
     def __neg__(self) -> Column:
         return made(f"-{inside(self, ATOM)}", SIGN, self)
 
-    def __eq__(self, other: object) -> Column:  # type: ignore[override]
+    def __eq__(self, other: object) -> Column:  # type: ignore[override]  # == builds an expression
         return compare(self, "=", other)
 
-    def __ne__(self, other: object) -> Column:  # type: ignore[override]
+    def __ne__(self, other: object) -> Column:  # type: ignore[override]  # and so does !=
         return compare(self, "!=", other)
 
     def __lt__(self, other: Any) -> Column:

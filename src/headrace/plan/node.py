@@ -48,7 +48,7 @@ class Node:
 
     @cached_property
     def columns(self) -> tuple[str, ...]:
-        """The names of the columns it gives."""
+        """The names of the columns it gives; every kind of node says its own."""
         raise NotImplementedError
 
     @property
@@ -87,6 +87,6 @@ def node(op: str, role: Role = Role.STATELESS) -> Callable[[type[N]], type[N]]:
         made.op = op
         made.role = role
         REGISTRY[op] = made
-        return made  # type: ignore[no-any-return]
+        return made  # type: ignore[no-any-return]  # as Any it takes the attributes; it is the class that came
 
     return register

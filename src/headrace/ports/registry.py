@@ -26,7 +26,7 @@ def source_class(name: str) -> type[Source]:
     if found is None:
         readable = ", ".join(names_with("Source"))
         raise ConnectorError("UNKNOWN_CONNECTOR", f"{name} can only be written", hint=f"hr.read has: {readable}", site=here())
-    return found  # type: ignore[no-any-return]
+    return found  # type: ignore[no-any-return]  # an entry point says what it is by its name alone
 
 
 def sink_class(name: str) -> type[Sink]:
@@ -35,7 +35,7 @@ def sink_class(name: str) -> type[Sink]:
     if found is None:
         writable = ", ".join(names_with("Sink"))
         raise ConnectorError("UNKNOWN_CONNECTOR", f"{name} can only be read", hint=f".write has: {writable}", site=here())
-    return found  # type: ignore[no-any-return]
+    return found  # type: ignore[no-any-return]  # an entry point says what it is by its name alone
 
 
 @cache

@@ -79,14 +79,14 @@ class Sink(ABC):
     def from_options(cls, options: Mapping[str, Any]) -> Self:
         """The sink that a plan stored."""
 
-    def check(self, columns: tuple[str, ...]) -> None:  # noqa: B027
+    def check(self, columns: tuple[str, ...]) -> None:  # noqa: B027  # most sinks take any columns
         """Complain when built if a stream of these columns cannot be written."""
 
     @abstractmethod
     def open(self, context: SinkContext) -> None:
         """Take what is needed and refuse what cannot work, before the query starts."""
 
-    def recover(self) -> None:  # noqa: B027
+    def recover(self) -> None:  # noqa: B027  # nothing to mend is the rule
         """Finish or forget what a killed run left half done."""
 
     @abstractmethod

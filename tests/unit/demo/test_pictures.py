@@ -41,7 +41,7 @@ FOUND = Findings(
     away={"alarms": 9, "aircraft": 8, "gone": 4},
     by_gap=[(3, 10, 0.5, 0.1), (4, 20, 0.6, 0.2)],
     by_hour=[(0, 30, 4), (5, 0, 100), (17, 1200, 800), (22, 1170, 696)],
-    by_day=[(date(2013, 1, 1), 400, 0, 100), (date(2013, 2, 8), 100, 12, 90), (date(2013, 2, 9), 1900, 0, 95)],
+    by_day=[(date(2013, 1, 1), 400, 0, 100), (date(2013, 2, 8), 100, 12, 90), (date(2013, 2, 9), 1900, 0, 95), (date(2014, 1, 1), 0, 0, 3)],
     by_length=[(2, 18, 2000), (5, 3, 400)],
     largest=[("N1<&>", datetime(2013, 2, 8, 9, 5), datetime(2013, 2, 9, 23, 0), 5, 300, 20)],
     by_carrier=[("B6", 40, 0.61, 1900), ("ZZ", 20, 0.5, 500)],
@@ -121,6 +121,7 @@ def test_the_page_says_the_numbers(written: str) -> None:
         assert said in text, said
     assert "N1&lt;&amp;&gt;" in written
     assert [cell for cell in reader.texts if cell in ("JetBlue Airways", "26 August", "480")] != []
+    assert written.count('class="day"') == 3, "the calendar has the days of its year alone"
 
 
 def test_columns_stand_on_the_axis_or_hang_from_it() -> None:
