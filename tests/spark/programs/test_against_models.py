@@ -6,31 +6,21 @@ random case too, since a case is made from a seed.
 
 from __future__ import annotations
 
-import os
 import random
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from headrace.testing import Collected, Harness
 from tests.models.cases import DELAY, SUBJECTS, Epochs, Subject, epochs
 from tests.models.machine import run
+from tests.scale import FULL, runs
 
-FULL = os.environ.get("HEADRACE_TEST_SCALE") == "full"
 KEYS, ROWS = 40, 1200
-
-by_scale = settings(
-    max_examples=10 if FULL else 1,
-    deadline=None,
-    suppress_health_check=list(HealthCheck),
-    # A case costs seconds, and a smaller one is found by hand with the seed that is printed.
-    phases=[Phase.explicit, Phase.reuse, Phase.generate],
-    print_blob=True,
-)
 
 
 def outputs_of(h: Harness, subject: Subject) -> dict[str, Collected]:
@@ -73,7 +63,7 @@ def check(subjects: Sequence[Subject], partitions: int, rng: random.Random, *, c
 
 
 @pytest.mark.parametrize("partitions", [1, 2, 7])
-@by_scale
+@runs(1, 10)
 @given(seed=st.integers(0, 2**32))
 def test_on_time(partitions: int, seed: int) -> None:
     """The result is the model's for all cuts, numbers of partitions, and restarts."""
@@ -83,7 +73,7 @@ def test_on_time(partitions: int, seed: int) -> None:
 
 
 @pytest.mark.parametrize("subject", SUBJECTS, ids=lambda subject: subject.name)
-@by_scale
+@runs(1, 10)
 @given(seed=st.integers(0, 2**32))
 def test_with_late_rows(subject: Subject, seed: int) -> None:
     """Rows behind the watermark go to `late`, as in a model that is given the same cuts."""

@@ -2,30 +2,20 @@
 
 from __future__ import annotations
 
-import os
 import random
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import headrace as hr
 from headrace.testing import Harness
+from tests.scale import runs
 
 pytestmark = pytest.mark.usefixtures("spark")
 
-FULL = os.environ.get("HEADRACE_TEST_SCALE") == "full"
 KEYS, ROWS = 6, 80
-
-by_scale = settings(
-    max_examples=10 if FULL else 2,
-    deadline=None,
-    suppress_health_check=list(HealthCheck),
-    # A case costs seconds, and a smaller one is found by hand with the seed that is printed.
-    phases=[Phase.explicit, Phase.reuse, Phase.generate],
-    print_blob=True,
-)
 
 
 class Past(hr.Program):
@@ -77,7 +67,7 @@ def at(second: int) -> str:
     return f"2026-01-01 00:{second // 60:02}:{second % 60:02}"
 
 
-@by_scale
+@runs(2, 10)
 @given(seed=st.integers(0, 2**32))
 def test_the_cuts_of_epochs_make_no_difference(seed: int) -> None:
     rng = random.Random(seed)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime as dt
-import os
 import random
 from collections import Counter
 from decimal import Decimal
@@ -17,13 +16,13 @@ from headrace.program import trace
 from headrace.schema import parse_schema
 from tests.models.cases import DELAY, SUBJECTS, Epochs, Subject, epochs
 from tests.models.machine import ZERO, Machine, Row, floor, run
+from tests.scale import FULL
 from tests.spark.kernel.trial import DEAD, FLUSH, Json, trial
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 MICRO = dt.timedelta(microseconds=1)
-EXAMPLES = 60 if os.environ.get("HEADRACE_TEST_SCALE") == "full" else 5
 
 
 def micros(time: dt.datetime | None) -> int:
@@ -102,7 +101,7 @@ def in_the_kernel(spark: SparkSession, subject: Subject, cut: Epochs) -> dict[st
 
 @pytest.mark.parametrize("late", [0.0, 0.2], ids=["on time", "late"])
 @pytest.mark.parametrize("subject", SUBJECTS, ids=lambda subject: subject.name)
-@settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=60 if FULL else 5, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(seed=st.integers(0, 2**32), cuts=st.integers(0, 5))
 def test_the_kernel_does_what_the_model_does(spark: SparkSession, subject: Subject, late: float, seed: int, cuts: int) -> None:
     cut = epochs(subject, random.Random(seed), keys=10, rows=200, cuts=cuts, late=late)
