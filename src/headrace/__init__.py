@@ -37,7 +37,24 @@ if TYPE_CHECKING:
     from headrace.ops.stream import Keyed, Stream
     from headrace.ops.write import Sink
     from headrace.plan import Plan
-    from headrace.program import Output, Program, Timer, Value, elsewhen, emit, otherwise, when
+    from headrace.program import (
+        List,
+        Local,
+        Map,
+        Output,
+        Program,
+        Timer,
+        Value,
+        each,
+        elsewhen,
+        emit,
+        let,
+        now,
+        otherwise,
+        reject,
+        watermark,
+        when,
+    )
     from headrace.program.row import Row
     from headrace.schema import days, hours, minutes, seconds
     from headrace.spark.run import Run
@@ -61,7 +78,7 @@ _PUBLIC = {
         "headrace.ops.stream": "Keyed Stream",
         "headrace.ops.write": "Sink",
         "headrace.plan": "Plan",
-        "headrace.program": "Output Program Timer Value elsewhen emit otherwise when",
+        "headrace.program": "List Local Map Output Program Timer Value each elsewhen emit let now otherwise reject watermark when",
         "headrace.program.row": "Row",
         "headrace.schema": "days hours minutes seconds",
         "headrace.spark.run": "Run",
@@ -78,6 +95,9 @@ __all__ = [
     "HeadraceError",
     "Job",
     "Keyed",
+    "List",
+    "Local",
+    "Map",
     "Output",
     "Plan",
     "PlanError",
@@ -98,21 +118,26 @@ __all__ = [
     "collect",
     "committed_files",
     "days",
+    "each",
     "elsewhen",
     "emit",
     "expr",
     "f",
     "hours",
     "job",
+    "let",
     "lit",
     "load",
     "minutes",
+    "now",
     "otherwise",
     "read",
+    "reject",
     "seconds",
     "session",
     "show",
     "struct",
+    "watermark",
     "when",
 ]
 

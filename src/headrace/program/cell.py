@@ -21,8 +21,9 @@ class Cell(Opaque):
     read_with: ClassVar[str] = ".get()"
     write_with: ClassVar[str] = ".set(...)"
 
-    def __init__(self, type: str, *, clock: str | None = None, was: str | None = None) -> None:
+    def __init__(self, type: str, *, key: str | None = None, clock: str | None = None, was: str | None = None) -> None:
         self.type = type
+        self.key = key
         self.clock = clock
         self.was = was
         self._site: Site | None = here()
@@ -30,7 +31,7 @@ class Cell(Opaque):
 
     def traced(self, name: str) -> TracedCell:
         """The cell as data."""
-        return TracedCell(name, self.kind, self.type, self.clock, self.was, self._site)
+        return TracedCell(name, self.kind, self.type, self.key, self.clock, self.was, self._site)
 
     def __set_name__(self, owner: type, name: str) -> None:
         self._name = name

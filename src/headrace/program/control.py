@@ -8,6 +8,7 @@ import linecache
 import sys
 import textwrap
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import lru_cache
 from types import CodeType, TracebackType
 from typing import NoReturn
@@ -125,7 +126,7 @@ class Branch:
         for read in statements[end:]:
             assert isinstance(read, Read)
             rest.statements.append(read)
-            self._recording.locals[read.local] = rest
+            self._recording.locals[read.local] = replace(self._recording.locals[read.local], block=rest)
         del statements[end:]
         inner = Chain(rest, self._site)
         rest.statements.append(inner)

@@ -44,6 +44,12 @@ class Fields:
     def optional_text(self, name: str) -> str | None:
         return None if self.fields.get(name) is None else self.text(name)
 
+    def flag(self, name: str) -> bool:
+        value = self._get(name)
+        if not isinstance(value, bool):
+            raise self.wrong(f"{name!r} must be true or false, not {value!r}")
+        return value
+
     def list(self, name: str) -> list[Any]:
         value = self._get(name)
         if not isinstance(value, list):

@@ -13,24 +13,33 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from difflib import get_close_matches
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from headrace.errors import PlanError, ProgramError, Site, here
 from headrace.expr import Column, Expression, of_value
-from headrace.program.statement import Read, Statement, When
+from headrace.program.statement import Append, Clear, Read, Set, Statement, When
 from headrace.syntax import quote, references
 
 if TYPE_CHECKING:
     from headrace.program.cell import Cell
-    from headrace.program.control import Branch
 
 # How tightly a name binds: never in parentheses (see expr/column.py).
 _ATOM = 8
+# What the time of the epoch and its watermark are called in texts.
+NOW = "__now"
+WATERMARK = "__watermark"
 # Between a name and the number of its recording; no name in a text looks like this.
 _OF = " of "
 
 _numbers = itertools.count(1)
 _current: ContextVar[Recording | None] = ContextVar("headrace_recording", default=None)
+
+
+class Unentered(Protocol):
+    """What only a `with` statement opens."""
+
+    def without_with(self) -> ProgramError:
+        """What is said if none did."""
 
 
 class Block:
@@ -73,6 +82,15 @@ class Chain:
 
 
 @dataclass(frozen=True)
+class Origin:
+    """Where a local came from: the block it lives in, what is said when it is used outside of it, and the cure."""
+
+    block: Block
+    said: str
+    hint: str
+
+
+@dataclass(frozen=True)
 class Emitted:
     """The columns of an output, as its first emit has them."""
 
@@ -100,27 +118,36 @@ class Recording:
         self.columns = columns
         self.number = next(_numbers)
         self.block = Block()
-        self.locals: dict[str, Block] = {}
-        self.reads: dict[str, int] = {}
-        self.unentered: dict[int, Branch] = {}  # `hr.when(...)` that no `with` has entered yet
+        self.locals: dict[str, Origin] = {}
+        self.numbers: dict[str, int] = {}  # of locals, by what they are named after
+        self.loops: list[tuple[str, str]] = []  # the open loops: the cell and the name of the entry
+        self.unentered: dict[int, Unentered] = {}  # `hr.when(...)` and `hr.each(...)` that no `with` has entered yet
 
     @property
     def program(self) -> str:
         return self.frame.program
 
     def record(self, statement: Statement) -> None:
+        if isinstance(statement, Set | Clear | Append) and any(cell == statement.cell for cell, _ in self.loops):
+            raise changed_in_loop(statement.cell)
         self.block.statements.append(statement)
 
     def value(self, text: str, name: str) -> Column:
         """A column that lives as long as this handler."""
         return Column(Expression(text, (f"{name}{_OF}{self.handler}#{self.number}",), here()), _ATOM)
 
-    def read(self, cell: str) -> Column:
-        """Records a read of a cell; its value is a column that lives as long as the block it was read in."""
-        count = self.reads[cell] = self.reads.get(cell, 0) + 1
-        local = f"{cell}__{count}"
-        self.locals[local] = self.block
-        self.record(Read(local, cell, site=here()))
+    def numbered(self, name: str) -> str:
+        """A name for a local that no other has."""
+        count = self.numbers[name] = self.numbers.get(name, 0) + 1
+        return f"{name}__{count}"
+
+    def read(self, cell: str, what: str = "value", key: Any = None) -> Column:
+        """Records a read of a cell; what it gives is a column that lives as long as the block it was read in."""
+        text = None if key is None else self.text(key)
+        local = self.numbered(cell)
+        said = f"`{cell}` was read inside a `with hr.when(...)`, and its value is used outside of it"
+        self.locals[local] = Origin(self.block, said, f"read it where it is always done, before the `with`: value = self.{cell}.get()")
+        self.record(Read(local, cell, what, text, site=here()))
         return self.value(quote(local), local)
 
     def text(self, value: Any) -> str:
@@ -144,15 +171,9 @@ class Recording:
                 hint="each handler sees its own row and key only; keep what must last in a cell: seen = hr.Value(...)",
                 site=here(),
             )
-        block = self.locals.get(origin)
-        if block is not None and not self.block.inside(block):
-            cell = origin.rpartition("__")[0]
-            raise ProgramError(
-                "OUT_OF_SCOPE",
-                f"`{cell}` was read inside a `with hr.when(...)`, and its value is used outside of it",
-                hint=f"read it where it is always done, before the `with`: value = self.{cell}.get()",
-                site=here(),
-            )
+        found = self.locals.get(origin)
+        if found is not None and not self.block.inside(found.block):
+            raise ProgramError("OUT_OF_SCOPE", found.said, hint=found.hint, site=here())
 
     def _admit_text(self, column: Column) -> None:
         """Checks the names in SQL text that the user wrote, as far as it can be parsed."""
@@ -162,7 +183,7 @@ class Recording:
                 find(path[1], self.columns, f"input `{self.input}` of {self.program}")
             elif first == "key" and len(path) > 1:
                 find(path[1], self.frame.key, f"the key of {self.program}")
-            elif first not in ("e" if self.input is not None else "at", "key") and path[0] not in self.locals:
+            elif first not in ("e" if self.input is not None else "at", "key", NOW, WATERMARK) and path[0] not in self.locals:
                 row = [f"e.{column}" for column in self.columns] if self.input is not None else ["at"]
                 known = [*row, *(f"key.{column}" for column in self.frame.key)]
                 near = [f"e.{path[0]}"] if f"e.{path[0]}" in known else get_close_matches(".".join(path), known, 1, 0.5)
@@ -182,6 +203,16 @@ def find(name: str, columns: tuple[str, ...], owner: str) -> str:
     has = f"it has: {', '.join(columns)}" if columns else "it has none"
     hint = f"did you mean `{near[0]}`? {has[0].upper()}{has[1:]}" if near else has
     raise PlanError("UNKNOWN_COLUMN", f"no column `{name}` in {owner}", hint=hint, site=here())
+
+
+def changed_in_loop(cell: str) -> ProgramError:
+    """What is said of a change to a cell that a loop goes over."""
+    return ProgramError(
+        "LOOP_CHANGES",
+        f"`{cell}` is changed while a `with hr.each(...)` goes over its entries",
+        hint="change the entry the loop stands at, it.set(...) or it.remove(), in one loop over this cell; or change the cell after it",
+        site=here(),
+    )
 
 
 def recording(what: str) -> Recording:

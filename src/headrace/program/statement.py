@@ -1,88 +1,103 @@
 """Statements: what a handler does, as data.
 
-A handler's body is a tuple of statements; their texts are Spark SQL over `e` (the row), `key`, `at` (the time of a timer) and the
-locals that reads have made so far.
+A handler's body is a tuple of statements; their texts are Spark SQL over `e` (the row), `key`, `at` (the time of a timer), `__now`,
+`__watermark` and the locals that reads, lets and loops have made so far.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, fields
 from typing import Any, ClassVar, TypeAlias
 
 from headrace.errors import Site
 from headrace.program.document import Fields, place, text_of
 
 Json: TypeAlias = dict[str, Any]
+Body: TypeAlias = tuple["Statement", ...]
+Branches: TypeAlias = tuple[tuple[str | None, Body], ...]
+Texts: TypeAlias = tuple[tuple[str, str], ...]
+"""Columns with their texts."""
+
+_KINDS: dict[str, type[Statement]] = {}
 
 
 @dataclass(frozen=True)
 class Statement:
-    """One step of a handler and the user's line it came from."""
+    """One step of a handler and the user's line it came from. A kind of statement is its name in JSON and its fields."""
 
     do: ClassVar[str]
     site: Site | None = field(default=None, compare=False, kw_only=True)
 
+    def __init_subclass__(cls) -> None:
+        _KINDS[cls.do] = cls
+
     def to_json(self) -> Json:
-        raise NotImplementedError
+        told = {name: _written(value) for name in _fields(type(self)) if (value := getattr(self, name)) is not None}
+        return {"do": self.do, **told, "site": text_of(self.site)}
 
     @staticmethod
     def from_json(value: object) -> Statement:
         """The statement that `to_json` wrote; unknown kinds and fields are refused."""
-        fields = Fields(value, "a statement")
-        read = _READERS.get(fields.text("do"))
-        if read is None:
-            raise fields.wrong(f"unknown statement {fields.text('do')!r}")
-        return read(fields)
+        told = Fields(value, "a statement")
+        kind = _KINDS.get(told.text("do"))
+        if kind is None:
+            raise told.wrong(f"unknown statement {told.text('do')!r}")
+        types = _fields(kind)
+        told.only("do", *types, "site")
+        return kind(**{name: _READERS[type_](told, name) for name, type_ in types.items()}, site=place(told))
 
 
 @dataclass(frozen=True)
 class Read(Statement):
-    """Keeps the value that a cell has now under the name of a local."""
+    """Keeps what a cell tells now under the name of a local: its `value`, its `size`, or what an entry of it has.
+
+    `what` is one of value, size, exists, get, has, first, last; `key` is the text of the entry's key where one is asked for.
+    """
 
     do: ClassVar[str] = "read"
     local: str
     cell: str
-
-    def to_json(self) -> Json:
-        return {"do": self.do, "local": self.local, "cell": self.cell, "site": text_of(self.site)}
-
-    @staticmethod
-    def read(fields: Fields) -> Read:
-        fields.only("do", "local", "cell", "site")
-        return Read(fields.text("local"), fields.text("cell"), site=place(fields))
+    what: str = "value"
+    key: str | None = None
 
 
 @dataclass(frozen=True)
 class Set(Statement):
-    """Gives a cell a value, or a timer a time; null clears it."""
+    """Gives a cell, an entry of a map or a timer a value; null clears it."""
 
     do: ClassVar[str] = "set"
     cell: str
     value: str
-
-    def to_json(self) -> Json:
-        return {"do": self.do, "cell": self.cell, "value": self.value, "site": text_of(self.site)}
-
-    @staticmethod
-    def read(fields: Fields) -> Set:
-        fields.only("do", "cell", "value", "site")
-        return Set(fields.text("cell"), fields.text("value"), site=place(fields))
+    key: str | None = None
 
 
 @dataclass(frozen=True)
 class Clear(Statement):
-    """Takes a cell's value, or a pending timer, away."""
+    """Takes a cell's value, an entry of a map or a pending timer away; without a key all of them."""
 
     do: ClassVar[str] = "clear"
     cell: str
+    key: str | None = None
 
-    def to_json(self) -> Json:
-        return {"do": self.do, "cell": self.cell, "site": text_of(self.site)}
 
-    @staticmethod
-    def read(fields: Fields) -> Clear:
-        fields.only("do", "cell", "site")
-        return Clear(fields.text("cell"), site=place(fields))
+@dataclass(frozen=True)
+class Append(Statement):
+    """Puts a value at the end of a list."""
+
+    do: ClassVar[str] = "append"
+    cell: str
+    value: str
+
+
+@dataclass(frozen=True)
+class Let(Statement):
+    """Makes a local, or gives one another value. `type` where it is declared or known from the first value."""
+
+    do: ClassVar[str] = "let"
+    local: str
+    value: str
+    type: str | None = None
 
 
 @dataclass(frozen=True)
@@ -90,23 +105,32 @@ class When(Statement):
     """Does the statements of the first branch whose condition is true; no condition is `otherwise`."""
 
     do: ClassVar[str] = "when"
-    branches: tuple[tuple[str | None, tuple[Statement, ...]], ...]
+    branches: Branches
 
-    def to_json(self) -> Json:
-        branches = [[condition, [step.to_json() for step in body]] for condition, body in self.branches]
-        return {"do": self.do, "branches": branches, "site": text_of(self.site)}
 
-    @staticmethod
-    def read(fields: Fields) -> When:
-        fields.only("do", "branches", "site")
-        branches = []
-        for branch in fields.list("branches"):
-            match branch:
-                case [str() | None as condition, list(body)]:
-                    branches.append((condition, tuple(Statement.from_json(step) for step in body)))
-                case _:
-                    raise fields.wrong("a branch is [condition or null, [statements]]")
-        return When(tuple(branches), site=place(fields))
+@dataclass(frozen=True)
+class Each(Statement):
+    """Does its body for each entry of a list or map in order, from `low` on and before `high`.
+
+    The entry is in the locals `<it>.key`, `<it>.value` and `<it>.index`.
+    """
+
+    do: ClassVar[str] = "each"
+    cell: str
+    it: str
+    body: Body
+    low: str | None = None
+    high: str | None = None
+    reverse: bool = False
+
+
+@dataclass(frozen=True)
+class Replace(Statement):
+    """Gives the entry that a loop stands at another value; without a value it is removed."""
+
+    do: ClassVar[str] = "replace"
+    it: str
+    value: str | None = None
 
 
 @dataclass(frozen=True)
@@ -115,22 +139,71 @@ class Emit(Statement):
 
     do: ClassVar[str] = "emit"
     output: str
-    row: tuple[tuple[str, str], ...]
-
-    def to_json(self) -> Json:
-        return {"do": self.do, "output": self.output, "row": [list(item) for item in self.row], "site": text_of(self.site)}
-
-    @staticmethod
-    def read(fields: Fields) -> Emit:
-        fields.only("do", "output", "row", "site")
-        row = []
-        for item in fields.list("row"):
-            match item:
-                case [str(name), str(value)]:
-                    row.append((name, value))
-                case _:
-                    raise fields.wrong("a row is [[column, text], ...]")
-        return Emit(fields.text("output"), tuple(row), site=place(fields))
+    row: Texts
 
 
-_READERS = {kind.do: kind.read for kind in (Read, Set, Clear, When, Emit)}
+@dataclass(frozen=True)
+class Reject(Statement):
+    """Ends the handler, undoes what it did, and sends its row to the dead letters."""
+
+    do: ClassVar[str] = "reject"
+    reason: str
+
+
+def inner(statement: Statement) -> tuple[Body, ...]:
+    """The bodies inside a statement."""
+    if isinstance(statement, When):
+        return tuple(body for _, body in statement.branches)
+    return (statement.body,) if isinstance(statement, Each) else ()
+
+
+def every(body: Body) -> Body:
+    """All statements of a body, those inside others after them."""
+    return tuple(found for statement in body for found in (statement, *(deep for part in inner(statement) for deep in every(part))))
+
+
+def _fields(kind: type[Statement]) -> Mapping[str, str]:
+    """The names of a kind's own fields with the texts of their types."""
+    return {found.name: str(found.type) for found in fields(kind) if found.name != "site"}
+
+
+def _written(value: Any) -> Any:
+    if isinstance(value, Statement):
+        return value.to_json()
+    return [_written(part) for part in value] if isinstance(value, tuple) else value
+
+
+def _body(told: Fields, values: list[Any]) -> Body:
+    return tuple(Statement.from_json(value) for value in values)
+
+
+def _branches(told: Fields, name: str) -> Branches:
+    found: list[tuple[str | None, Body]] = []
+    for branch in told.list(name):
+        match branch:
+            case [str() | None as condition, list(body)]:
+                found.append((condition, _body(told, body)))
+            case _:
+                raise told.wrong("a branch is [condition or null, [statements]]")
+    return tuple(found)
+
+
+def _texts(told: Fields, name: str) -> Texts:
+    found: list[tuple[str, str]] = []
+    for item in told.list(name):
+        match item:
+            case [str(column), str(text)]:
+                found.append((column, text))
+            case _:
+                raise told.wrong("a row is [[column, text], ...]")
+    return tuple(found)
+
+
+_READERS: Mapping[str, Callable[[Fields, str], Any]] = {
+    "str": Fields.text,
+    "str | None": Fields.optional_text,
+    "bool": Fields.flag,
+    "Body": lambda told, name: _body(told, told.list(name)),
+    "Branches": _branches,
+    "Texts": _texts,
+}

@@ -12,17 +12,24 @@ from headrace.program.statement import Statement
 
 @dataclass(frozen=True)
 class TracedCell:
-    """One declared piece of keyed state. `clock` is set for timers only; `was` is the cell's name in an older version of the job."""
+    """One declared piece of keyed state.
+
+    `type` is that of its value or of each of its values, `key` that of a map's keys; `clock` is set for timers only; `was` is the cell's
+    name in an older version of the job.
+    """
 
     name: str
     kind: str
     type: str
+    key: str | None = None
     clock: str | None = None
     was: str | None = None
     site: Site | None = field(default=None, compare=False)
 
     def to_json(self) -> dict[str, Any]:
         value: dict[str, Any] = {"name": self.name, "kind": self.kind, "type": self.type}
+        if self.key is not None:
+            value["key"] = self.key
         if self.clock is not None:
             value["clock"] = self.clock
         if self.was is not None:
@@ -33,9 +40,9 @@ class TracedCell:
     @staticmethod
     def from_json(value: object) -> TracedCell:
         fields = Fields(value, "a cell")
-        fields.only("name", "kind", "type", "clock", "was", "site")
-        clock, was = fields.optional_text("clock"), fields.optional_text("was")
-        return TracedCell(fields.text("name"), fields.text("kind"), fields.text("type"), clock, was, place(fields))
+        fields.only("name", "kind", "type", "key", "clock", "was", "site")
+        key, clock, was = (fields.optional_text(name) for name in ("key", "clock", "was"))
+        return TracedCell(fields.text("name"), fields.text("kind"), fields.text("type"), key, clock, was, place(fields))
 
 
 @dataclass(frozen=True)

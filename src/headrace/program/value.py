@@ -5,36 +5,39 @@ from __future__ import annotations
 from typing import Any
 
 from headrace.errors import here
-from headrace.expr import Column
+from headrace.expr import Column, f, of_value
 from headrace.program.cell import Cell
 from headrace.program.statement import Clear, Set
 from headrace.schema.ddl import type_text
 
 
 class Value(Cell):
-    """One value of a Spark type per key; it starts as null.
+    """One value of a Spark type per key; it starts as null, or is `default` as long as there is none.
 
     >>> import headrace as hr
     >>> class Count(hr.Program):
-    ...     n = hr.Value("bigint")
+    ...     n = hr.Value("bigint", default=0)
     ...
     ...     def on_event(self, e):
-    ...         n = hr.f.coalesce(self.n.get(), 0) + 1
+    ...         n = self.n.get() + 1
     ...         self.n.set(n)
     ...         hr.emit(card=self.key.card, n=n)
 
+    `default` is a Python value or a constant column; it is not stored, so `exists` is about values that were set.
     `was` is the name the cell had in an older version of the job: its state is taken over.
     """
 
     kind = "value"
 
-    def __init__(self, type: Any, *, was: str | None = None) -> None:
+    def __init__(self, type: Any, *, default: Any = None, was: str | None = None) -> None:
         super().__init__(type_text(type), was=was)
+        self._default = None if default is None else of_value(default).cast(self.type)
 
     def get(self) -> Column:
-        """The value at this place of the handler, null if there is none. A later `set` does not change what was read."""
+        """The value at this place of the handler; `default`, or null, if there is none. A later `set` does not change what was read."""
         recording, name = self._recording()
-        return recording.read(name)
+        found = recording.read(name)
+        return found if self._default is None else f.coalesce(found, self._default)
 
     def exists(self) -> Column:
         """True if the cell has a value at this place of the handler."""

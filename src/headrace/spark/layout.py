@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from headrace.schema import parse_type
@@ -16,16 +16,18 @@ from headrace.schema import parse_type
 
 @dataclass(frozen=True)
 class Cell:
-    """A cell as the program declares it; `id` is 0 until a layout gives one."""
+    """A cell as the program declares it; `id` is 0 until a layout gives one. `key` is the type of a map's keys."""
 
     name: str
     kind: str
     type: str
     was: str | None = None
     id: int = 0
+    key: str | None = None
 
     def to_json(self) -> dict[str, Any]:
-        return {"id": self.id, "name": self.name, "kind": self.kind, "type": self.type}
+        told = {"id": self.id, "name": self.name, "kind": self.kind, "type": self.type}
+        return told if self.key is None else {**told, "key": self.key}
 
 
 @dataclass(frozen=True)
@@ -38,7 +40,11 @@ class Layout:
 
     @classmethod
     def from_json(cls, value: dict[str, Any]) -> Layout:
-        return cls(value["number"], tuple(Cell(c["name"], c["kind"], c["type"], id=c["id"]) for c in value["cells"]))
+        return cls(value["number"], tuple(Cell(c["name"], c["kind"], c["type"], id=c["id"], key=c.get("key")) for c in value["cells"]))
+
+
+PAGED = ("list", "map")
+"""The kinds of cells whose values lie in pages: these are not projected when they are read."""
 
 
 class Unreadable(Exception):
@@ -46,7 +52,12 @@ class Unreadable(Exception):
 
 
 def first(cells: Sequence[Cell]) -> Layout:
-    return Layout(1, tuple(Cell(c.name, c.kind, c.type, id=i) for i, c in enumerate(cells, 1)))
+    return Layout(1, tuple(numbered(cell, i) for i, cell in enumerate(cells, 1)))
+
+
+def numbered(cell: Cell, number: int) -> Cell:
+    """A cell with its id, as a layout keeps it."""
+    return replace(cell, was=None, id=number)
 
 
 def follow(layouts: Sequence[Layout], cells: Sequence[Cell]) -> tuple[Layout, ...]:
@@ -66,13 +77,16 @@ def follow(layouts: Sequence[Layout], cells: Sequence[Cell]) -> tuple[Layout, ..
         old = stored.get(cell.name) or (stored.get(cell.was) if cell.was else None)
         if old is None:
             used += 1
-            now.append(Cell(cell.name, cell.kind, cell.type, id=used))
+            now.append(numbered(cell, used))
             continue
         if old.kind != cell.kind:
             raise Unreadable(f"the cell {cell.name} was a {old.kind} and is now a {cell.kind}")
-        if not widens(old.type, cell.type):
-            raise Unreadable(f"the cell {cell.name} was {old.type} and is now {cell.type}")
-        now.append(Cell(cell.name, cell.kind, cell.type, id=old.id))
+        if not (old.type == cell.type if cell.kind in PAGED else widens(old.type, cell.type)):
+            values = f"values of {cell.name} were" if cell.kind in PAGED else f"cell {cell.name} was"
+            raise Unreadable(f"the {values} {old.type} and {'are' if cell.kind in PAGED else 'is'} now {cell.type}")
+        if old.key != cell.key:
+            raise Unreadable(f"the keys of {cell.name} were {old.key} and are now {cell.key}")
+        now.append(numbered(cell, old.id))
     taken = [cell.id for cell in now]
     if len(set(taken)) < len(taken):
         twice = next(cell for cell in now if taken.count(cell.id) > 1)

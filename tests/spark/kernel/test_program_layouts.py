@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.spark.kernel.trial import SECOND, Json, emit, epoch, on, program, put, read, row, timer, trial
+import headrace as hr
+from tests.spark.kernel.trial import SECOND, Json, emit, epoch, on, program, put, read, row, timer, traced, trial
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -23,7 +24,7 @@ def first() -> Json:
 
 OLD = {
     "number": 1,
-    "cells": [{"id": 1, "type": "int"}, {"id": 2, "type": "string"}, {"id": 3, "type": "double"}, {"id": 4, "type": "timestamp"}],
+    "cells": [{"id": 1, "kind": "value", "type": "int"}, {"id": 2, "kind": "value", "type": "string"}, {"id": 3, "kind": "value", "type": "double"}, {"id": 4, "kind": "timer", "type": "timestamp"}],
 }
 
 
@@ -68,7 +69,7 @@ def test_a_removed_timer_leaves_the_others_their_alarm(spark: SparkSession) -> N
             on("event", *sets), *fires, timers=tuple(timers), ids=timers, layout=layout, outputs={"main": "what string"}, order="arrival"
         )
 
-    old = {"number": 1, "cells": [{"id": 1, "type": "timestamp"}, {"id": 2, "type": "timestamp"}]}
+    old = {"number": 1, "cells": [{"id": 1, "kind": "timer", "type": "timestamp"}, {"id": 2, "kind": "timer", "type": "timestamp"}]}
     state = trial(spark, version({"early": 1, "late": 2}, {"number": 1, "old": []}), epoch(row(SECOND, v=1))).state
     new = version({"late": 2}, {"number": 2, "old": [old]})
     tried = trial(spark, new, epoch(watermark=3 * SECOND), epoch(watermark=6 * SECOND), state=state)
@@ -82,10 +83,42 @@ def test_only_removed_cells_leave_nothing(spark: SparkSession) -> None:
         on("event"),
         cells={"m": "int"},
         ids={"m": 2},
-        layout={"number": 2, "old": [{"number": 1, "cells": [{"id": 1, "type": "int"}]}]},
+        layout={"number": 2, "old": [{"number": 1, "cells": [{"id": 1, "kind": "value", "type": "int"}]}]},
         order="arrival",
     )
     assert trial(spark, new, epoch(row(2, v=1)), state=old).state == []
+
+
+class Both(hr.Program):
+    """Two lists, and later only one of them, by another name."""
+
+    xs = hr.List("int")
+    ys = hr.List("int")
+
+    def on_event(self, e):
+        self.xs.append(e.v)
+        self.ys.append(-e.v)
+        hr.emit(kept=self.ys.get())
+
+
+class One(hr.Program):
+    zs = hr.List("int", was="ys")
+
+    def on_event(self, e):
+        self.zs.append(e.v)
+        hr.emit(kept=self.zs.get())
+
+
+def test_a_removed_list_goes_with_its_pages(spark: SparkSession) -> None:
+    outputs = {"main": "kept array<int>"}
+    state = trial(spark, traced(Both, outputs=outputs, order="arrival"), epoch(row(1, v=1), row(2, v=2))).state
+    assert {cell for cell, _, _ in state[0]["pages"]} == {1, 2}
+    now = traced(One, outputs=outputs, order="arrival")
+    cells = [{"id": 1, "kind": "list", "type": "int"}, {"id": 2, "kind": "list", "type": "int"}]
+    now = now | {"layout": {"number": 2, "old": [{"number": 1, "cells": cells}]}, "cells": [now["cells"][0] | {"id": 2}]}
+    tried = trial(spark, now, epoch(row(3, v=3)), state=state)
+    assert tried.values() == [[[-1, -2, 3]]]
+    assert {cell for cell, _, _ in tried.state[0]["pages"]} == {2}
 
 
 def test_a_newer_layout_is_refused(spark: SparkSession) -> None:
@@ -108,7 +141,7 @@ def test_the_mark_of_a_timer_set_by_a_timer_is_kept(spark: SparkSession) -> None
         )
 
     before = version({}, {"number": 1, "old": []})
-    after = version({"x": "int"}, {"number": 2, "old": [{"number": 1, "cells": [{"id": 7, "type": "timestamp"}]}]})
+    after = version({"x": "int"}, {"number": 2, "old": [{"number": 1, "cells": [{"id": 7, "kind": "timer", "type": "timestamp"}]}]})
     held = trial(spark, before, epoch(row(SECOND, v=1)), epoch(watermark=SECOND)).state
     for p in (before, after):
         assert trial(spark, p, epoch(flush=5 * SECOND), state=held).values() == [[]]

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from headrace.jvm.session import jvm
+from headrace.program import trace
+from headrace.schema import parse_schema
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -81,6 +83,19 @@ def program(
         "handlers": list(handlers),
         "outputs": [{"name": n, "schema": s, "time": (times or {}).get(n), "routes": []} for n, s in schemas.items()],
     }
+
+
+def traced(
+    written: Any, *, key: str = "k string", inputs: dict[str, str] | None = None, outputs: dict[str, str], order: str = "time", **more: Any
+) -> Json:
+    """A program in Python as an operator of the query document."""
+    inputs = inputs or {"event": "v int, ts timestamp"}
+    names = {name: parse_schema(schema).names for name, schema in inputs.items()}
+    found = trace(written, name="p", key=parse_schema(key).names, inputs=names)
+    made = program(inputs=inputs, outputs=outputs, key=key, order=order, clock=found.clock, **more)
+    told = found.to_json()
+    cells = [{**cell, "id": number} for number, cell in enumerate(told["cells"], 1)]
+    return {**made, "handlers": told["handlers"], "cells": cells}
 
 
 def row(time: int | None, key: Any = "a", source: str = "event", /, **columns: Any) -> Json:

@@ -26,7 +26,7 @@ def _(node: Program, level: int, at: Lowering) -> Shape:
             (*(text for _, text in key), *sorted(line for feed in feeds for line in origin(feed, columns))),
             tuple(sorted(line for feed in feeds for line in origin(feed, (time,)))) if time else (),
         )
-    cells = tuple(Cell(cell.name, cell.kind, cell.type, cell.was) for cell in node.traced.cells)
+    cells = tuple(Cell(cell.name, cell.kind, cell.type, cell.was, key=cell.key) for cell in node.traced.cells)
     return Shape(str(node.name), "program", level, at.schemas.keys[str(node.name)].ddl, node.order, node.clock, inputs, cells, node.site)
 
 
@@ -46,7 +46,6 @@ def _(node: Program, entry: Entry, at: Lowering) -> Json:
             }
         )
     now, *_ = reversed(entry.layouts)
-    ids = {cell.name: cell.id for cell in now.cells}
     outputs: list[Json] = [
         {"name": output, "schema": at.schemas.output(name, output).ddl, "time": node.output_time(output), "routes": []}
         for output in node.outputs
@@ -58,12 +57,10 @@ def _(node: Program, entry: Entry, at: Lowering) -> Json:
         "level": entry.shape.level,
         "key": entry.shape.key,
         "inputs": sides,
-        "cells": [{"id": ids[cell["name"]], "name": cell["name"], "kind": cell["kind"], "type": cell["type"]} for cell in made["cells"]],
+        "cells": [cell.to_json() for cell in now.cells],
         "layout": {
             "number": now.number,
-            "old": [
-                {"number": old.number, "cells": [{"id": cell.id, "type": cell.type} for cell in old.cells]} for old in entry.layouts[:-1]
-            ],
+            "old": [{"number": old.number, "cells": [cell.to_json() for cell in old.cells]} for old in entry.layouts[:-1]],
         },
         "outputs": outputs,
     }

@@ -3,7 +3,7 @@ package headrace.check
 import scala.collection.mutable
 
 import headrace.bind.Bind
-import headrace.operator.program.Program
+import headrace.operator.program.{Program, Scopes}
 import headrace.wire.Wire
 import org.apache.spark.sql.catalyst.expressions.{Cast, Expression}
 import org.apache.spark.sql.types._
@@ -35,21 +35,38 @@ private final class Handlers(check: Check, id: String, site: String, key: Struct
   }
 
   private def handler(h: Program.Handler): Unit = {
-    val texts = Program.texts(h.body)
-    val bound = texts.zip(check.bind(id, program.scope(h), texts)).collect { case (t, Some(e)) => t.at -> e }.toMap
-    Program.all(h.body).foreach {
-      case s: Program.Assign => s.value.foreach(v => bound.get(v.at).foreach(assign(s, v, _)))
+    val scopes = Scopes.of(program, h)((scope, texts) => check.bind(id, scope, texts))
+    val bound = scopes.expressions.map { case (t, e) => t.at -> e }
+    val statements = Program.all(h.body)
+    val loops = statements.collect { case e: Program.Each => e.it -> program.cell(e.cell) }.toMap
+    def stores(cell: Program.Cell, to: DataType, text: Option[Program.Text]): Unit =
+      for (t <- text; e <- bound.get(t.at)) fits(cell.name, to, t, e)
+    def keyed(cell: Program.Cell, text: Option[Program.Text]): Unit = cell.key.foreach(stores(cell, _, text))
+    statements.foreach {
+      case r: Program.Read => keyed(program.cell(r.cell), r.key)
+      case s: Program.Assign =>
+        val cell = program.cell(s.cell)
+        keyed(cell, s.key)
+        stores(cell, if (cell.kind == "list") ArrayType(cell.dataType) else cell.dataType, s.value)
+      case s: Program.Append => stores(program.cell(s.cell), program.cell(s.cell).dataType, Some(s.value))
+      case l: Program.Let => scopes.scope.fields.find(_.name == l.local).foreach(f => let(l, f.dataType, bound))
       case s: Program.When => s.branches.foreach(_._1.foreach(c => bound.get(c.at).foreach(check.condition(id, c, _))))
+      case e: Program.Each => Seq(e.low, e.high).foreach(keyed(program.cell(e.cell), _))
+      case r: Program.Replace => loops.get(r.it).foreach(cell => stores(cell, cell.dataType, r.value))
       case s: Program.Emit => emit(s, bound)
-      case _: Program.Read =>
+      case _: Program.Reject =>
     }
   }
 
-  private def assign(s: Program.Assign, value: Program.Text, e: Expression): Unit = {
-    val cell = program.cell(s.cell)
+  private def let(l: Program.Let, to: DataType, bound: Map[String, Expression]): Unit = bound.get(l.value.at).foreach { e =>
+    if (to == NullType) check.fault(id, l.value.site, l.value.at, l.value.sql, Fault.What("LET_TYPE", "a local that begins as null has no type"))
+    else fits("a local", to, l.value, e)
+  }
+
+  private def fits(name: String, to: DataType, value: Program.Text, e: Expression): Unit = {
     val found = Bind.loosen(e.dataType)
-    if (found != NullType && !Cast.canANSIStoreAssign(found, cell.dataType))
-      check.fault(id, value.site, value.at, value.sql, Fault.cellType(cell.name, cell.dataType, found))
+    if (found != NullType && !Cast.canANSIStoreAssign(found, to))
+      check.fault(id, value.site, value.at, value.sql, Fault.cellType(name, to, found))
   }
 
   private def emit(s: Program.Emit, bound: Map[String, Expression]): Unit = {

@@ -77,13 +77,14 @@ final class Level(carried: Carried, number: Int, ops: Set[Int], retired: Set[Int
 }
 
 object Level {
-  private def epoch(clock: String, timers: TimerValues): Epoch = clock match {
-    case "event" =>
+  private def epoch(clock: String, timers: TimerValues): Epoch = {
+    // The time at which Spark began the batch: a repeated one has the same.
+    val now = timers.getCurrentProcessingTimeInMs() * 1000
+    if (clock == "event") {
       val millis = timers.getCurrentWatermarkInMs()
       val flushing = millis >= Wire.EndMillis
       // lastEvent: with END the driver sent the latest event time of the whole query, so each level knows where the flush ends.
-      Epoch(millis * 1000, System.currentTimeMillis() * 1000, flushing, if (flushing) (millis - Wire.EndMillis) * 1000 else Long.MaxValue)
-    case "processing" => Epoch(0L, timers.getCurrentProcessingTimeInMs() * 1000, flushing = false, Long.MaxValue)
-    case _ => Epoch(0L, System.currentTimeMillis() * 1000, flushing = false, Long.MaxValue)
+      Epoch(millis * 1000, now, flushing, if (flushing) (millis - Wire.EndMillis) * 1000 else Long.MaxValue)
+    } else Epoch(0L, now, flushing = false, Long.MaxValue)
   }
 }

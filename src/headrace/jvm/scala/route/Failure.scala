@@ -3,6 +3,7 @@ package headrace.route
 import scala.util.control.NonFatal
 
 import headrace.HeadraceKernelException
+import headrace.operator.program.Rejected
 import org.apache.spark.{SparkThrowable, TaskKilledException}
 
 /** Which failures are a row's own, and what is said of them. */
@@ -21,6 +22,7 @@ object Failure {
     val cut = Seq("== SQL", "== DataFrame").map(message.indexOf).filter(_ >= 0).minOption.getOrElse(message.length)
     val line = message.substring(0, cut).trim.replaceAll("\\s*\\R\\s*", " ")
     inner match {
+      case r: Rejected => r.getMessage
       case s: SparkThrowable if s.getCondition != null && !line.startsWith("[" + s.getCondition.takeWhile(_ != '.')) =>
         s"[${s.getCondition}] $line"
       case _: SparkThrowable => line

@@ -1,15 +1,18 @@
 package headrace.state
 
 import org.apache.spark.sql.Encoders
-import org.apache.spark.sql.streaming.{StatefulProcessorHandle, TTLConfig, ValueState}
+import org.apache.spark.sql.streaming.{MapState, StatefulProcessorHandle, TTLConfig, ValueState}
 
-/** State on Spark's store, under the key that the level is being asked about: one column family per part, alarms on Spark's timers.
+/** State on Spark's store, under the key that the level is being asked about: one column family per part and one for pages, alarms on
+  * Spark's timers.
   *
   * The names hold the level's number, so that a level put on another level's state is found out by its names.
   */
 final class SparkState(handle: StatefulProcessorHandle, level: Int, hasClock: Boolean) extends State {
   private val parts: Array[ValueState[Array[Byte]]] =
     Array.tabulate(State.Parts)(part => handle.getValueState[Array[Byte]](SparkState.name(level, part), Encoders.BINARY, TTLConfig.NONE))
+  private val pages: MapState[java.lang.Long, Array[Byte]] =
+    handle.getMapState[java.lang.Long, Array[Byte]](SparkState.pages(level), Encoders.LONG, Encoders.BINARY, TTLConfig.NONE)
   private var now = 0L
   private var ringing = SparkState.NotRinging
 
@@ -23,8 +26,15 @@ final class SparkState(handle: StatefulProcessorHandle, level: Int, hasClock: Bo
   override def put(part: Int, value: Array[Byte]): Unit = parts(part).update(value)
   override def remove(part: Int): Unit = parts(part).clear()
 
+  override def page(cell: Int, number: Long): Array[Byte] = pages.getValue(SparkState.place(cell, number))
+  override def putPage(cell: Int, number: Long, value: Array[Byte]): Unit = pages.updateValue(SparkState.place(cell, number), value)
+  override def removePage(cell: Int, number: Long): Unit = pages.removeKey(SparkState.place(cell, number))
+
   /** Removes all that the key has. */
-  def removeAll(): Unit = parts.foreach(_.clear())
+  def removeAll(): Unit = {
+    parts.foreach(_.clear())
+    pages.clear()
+  }
 
   override def alarm(was: Long, next: Long): Unit =
     if (hasClock) {
@@ -45,6 +55,16 @@ object SparkState {
   val NotRinging: Long = Long.MinValue
 
   private val families = Array("cells", "queue")
+
+  def pages(level: Int): String = s"level${level}_pages"
+
+  /** Cell and page in one number: cells are few, and a page is some four thousand bytes. */
+  private def place(cell: Int, number: Long): Long = {
+    require(number >= 0 && number < (1L << PageBits), s"page $number")
+    (cell.toLong << PageBits) | number
+  }
+
+  private val PageBits = 40
 
   def name(level: Int, part: Int): String = s"level${level}_${families(part)}"
 }

@@ -13,6 +13,13 @@ trait State {
 
   def remove(part: Int): Unit
 
+  /** The bytes of a page of a cell with pages of its own, or null if there are none. */
+  def page(cell: Int, number: Long): Array[Byte]
+
+  def putPage(cell: Int, number: Long, value: Array[Byte]): Unit
+
+  def removePage(cell: Int, number: Long): Unit
+
   /** Wakes this key when time has reached `next` (micros; `State.Never` for no alarm). `was` is what the last call for this key asked for:
     * an alarm whose millisecond stays the same is left alone.
     */

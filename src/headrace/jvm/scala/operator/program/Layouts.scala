@@ -1,23 +1,35 @@
 package headrace.operator.program
 
 import headrace.HeadraceKernelException
+import headrace.operator.program.cell.Entries
+import headrace.state.State
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.types.DataType
 import org.apache.spark.unsafe.Platform
 
-/** The bytes of a program's cells: int layout number, int count of chained timers, their cell ids (filled up to 8 bytes), the cells as row.
+/** The bytes of a program's cells: int layout number, int count of marks, the cell ids of what is marked (filled up to 8 bytes), the cells
+  * as row. Marked are the chained timers, and the lists and maps that have entries: their pages lie apart.
   *
   * A value of an older layout is read through a projection: cells are found by id, so a renamed one stays, an added one is null, a removed
   * one goes, and a widened one is cast. It is written back in the present layout when its key is next worked on.
   */
-final case class Layouts(node: String, number: Int, fields: Int, timerIds: Array[Int], older: Map[Int, (Int, Seq[Expression])]) {
+final case class Layouts(
+    node: String,
+    number: Int,
+    fields: Int,
+    timerIds: Array[Int],
+    pagedIds: Array[Int],
+    timers: Set[Int],
+    older: Map[Int, (Int, Seq[Expression])]) {
   @transient private lazy val row = new UnsafeRow(fields)
   @transient private lazy val readers = scala.collection.mutable.Map.empty[Int, (UnsafeRow, UnsafeProjection)]
 
-  /** Reads a state value into the machine; null: there is none. False if the value has a former layout. */
-  def read(bytes: Array[Byte], to: Machine): Boolean = {
+  /** Reads a state value into the machine, and opens its lists and maps; null: there is none. False if the value has a former layout. */
+  def read(bytes: Array[Byte], to: Machine, state: State): Boolean = {
     java.util.Arrays.fill(to.chained, false)
+    var i = 0
+    while (i < pagedIds.length) { to.entries(i).open(state, pagedIds(i), hasAny = marked(bytes, pagedIds(i))); i += 1 }
     if (bytes == null) {
       to.read(null)
       true
@@ -28,19 +40,25 @@ final case class Layouts(node: String, number: Int, fields: Int, timerIds: Array
       if (found == number) {
         row.pointTo(bytes, Platform.BYTE_ARRAY_OFFSET + start, bytes.length - start)
         to.read(row)
-      } else to.read(project(found, bytes, start))
-      if (marks > 0) mark(bytes, marks, to)
+      } else {
+        to.read(project(found, bytes, start))
+        drop(bytes, state)
+      }
+      i = 0
+      while (marks > 0 && i < timerIds.length) { to.chained(i) = marked(bytes, timerIds(i)); i += 1 }
       found == number
     }
   }
 
-  /** The machine's cells as a state value; null if all of them are null. */
-  def write(from: Machine): Array[Byte] =
-    if (from.isEmpty) null
+  /** The machine's cells as a state value; null if nothing is kept. */
+  def write(from: Machine): Array[Byte] = {
+    var marks = 0
+    var i = 0
+    while (i < from.chained.length) { if (from.chained(i)) marks += 1; i += 1 }
+    i = 0
+    while (i < from.entries.length) { if (!from.entries(i).isEmpty) marks += 1; i += 1 }
+    if (marks == 0 && from.isEmpty) null
     else {
-      var marks = 0
-      var i = 0
-      while (i < from.chained.length) { if (from.chained(i)) marks += 1; i += 1 }
       val start = 8 + ((marks + 1) & ~1) * 4
       val cells = from.write()
       val bytes = new Array[Byte](start + cells.getSizeInBytes)
@@ -52,16 +70,33 @@ final case class Layouts(node: String, number: Int, fields: Int, timerIds: Array
         if (from.chained(i)) { Platform.putInt(bytes, Platform.BYTE_ARRAY_OFFSET + at, timerIds(i)); at += 4 }
         i += 1
       }
+      i = 0
+      while (i < from.entries.length) {
+        if (!from.entries(i).isEmpty) { Platform.putInt(bytes, Platform.BYTE_ARRAY_OFFSET + at, pagedIds(i)); at += 4 }
+        i += 1
+      }
       Platform.copyMemory(cells.getBaseObject, cells.getBaseOffset, bytes, Platform.BYTE_ARRAY_OFFSET + start, cells.getSizeInBytes)
       bytes
     }
+  }
 
-  private def mark(bytes: Array[Byte], marks: Int, to: Machine): Unit = {
+  private def marked(bytes: Array[Byte], id: Int): Boolean = bytes != null && {
+    val marks = Platform.getInt(bytes, Platform.BYTE_ARRAY_OFFSET + 4)
     var i = 0
-    while (i < marks) {
-      val timer = timerIds.indexOf(Platform.getInt(bytes, Platform.BYTE_ARRAY_OFFSET + 8 + 4 * i))
-      if (timer >= 0) to.chained(timer) = true
-      i += 1
+    while (i < marks && mark(bytes, i) != id) i += 1
+    i < marks
+  }
+
+  private def mark(bytes: Array[Byte], i: Int): Int = Platform.getInt(bytes, Platform.BYTE_ARRAY_OFFSET + 8 + 4 * i)
+
+  /** Removes the pages of lists and maps that this version of the program no longer has. */
+  private def drop(bytes: Array[Byte], state: State): Unit = {
+    val marks = (0 until Platform.getInt(bytes, Platform.BYTE_ARRAY_OFFSET + 4)).map(mark(bytes, _))
+    marks.filterNot(id => pagedIds.contains(id) || timers.contains(id)).foreach { id =>
+      val entries = new Entries
+      entries.open(state, id, hasAny = true)
+      entries.clear()
+      entries.close()
     }
   }
 
@@ -89,7 +124,7 @@ object Layouts {
   def of(program: Program): Layouts = {
     val zone = Some(SQLConf.get.sessionLocalTimeZone)
     val older = program.layout.old.map { old =>
-      val expressions = program.cells.map { cell =>
+      val expressions = program.stored.map { cell =>
         old.cells.indexWhere(_._1 == cell.id) match {
           case -1 => Literal(null, cell.dataType)
           case i =>
@@ -100,6 +135,13 @@ object Layouts {
       }
       old.number -> (old.cells.size, expressions)
     }.toMap
-    Layouts(program.name, program.layout.number, program.cells.size, program.timers.map(_.id).toArray, older)
+    Layouts(
+      program.name,
+      program.layout.number,
+      program.stored.size,
+      program.timers.map(_.id).toArray,
+      program.paged.map(_.id).toArray,
+      program.layout.old.flatMap(_.timers).toSet ++ program.timers.map(_.id),
+      older)
   }
 }

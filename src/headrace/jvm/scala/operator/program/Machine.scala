@@ -1,6 +1,7 @@
 package headrace.operator.program
 
-import headrace.operator.{Input, Out}
+import headrace.operator.program.cell.Entries
+import headrace.operator.{Epoch, Input, Out}
 import headrace.state.State
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.{BaseGenericInternalRow, UnsafeRow}
@@ -8,9 +9,9 @@ import org.apache.spark.sql.catalyst.expressions.{BaseGenericInternalRow, Unsafe
 /** What a program's generated class extends: the cells of one key at a time, and the handlers over them.
   *
   * The generated class holds each value cell and each local in a typed field of its own. Timers are kept here, where the operator looks for
-  * the next one that is due.
+  * the next one that is due, and so are the entries of lists and maps, which it opens for each key.
   */
-abstract class Machine(timerCount: Int) {
+abstract class Machine(timerCount: Int, pagedCount: Int) {
 
   /** Pending timers by declaration, in micros; `State.Never` where none is set. */
   final val timers: Array[Long] = Array.fill(timerCount)(State.Never)
@@ -18,6 +19,10 @@ abstract class Machine(timerCount: Int) {
   /** Was this timer set in a timer's handler? Such a timer does not fire behind the last event when bounded input ends. */
   final val chained: Array[Boolean] = new Array[Boolean](timerCount)
 
+  /** Lists and maps by declaration. */
+  final val entries: Array[Entries] = Array.fill(pagedCount)(new Entries)
+
+  private var epoch: Epoch = _
   private var out: Out = _
   private var timeColumns: Array[Int] = _
   private var moment: Long = Input.NoTime
@@ -25,6 +30,13 @@ abstract class Machine(timerCount: Int) {
 
   /** Once per instance: `timeColumns` is the event-time column of each output, −1 for none. */
   final def outputs(timeColumns: Array[Int]): Unit = this.timeColumns = timeColumns
+
+  /** Once per task. */
+  final def begin(epoch: Epoch): Unit = this.epoch = epoch
+
+  final def now: Long = epoch.now
+  final def hasWatermark: Boolean = epoch.watermark > 0
+  final def watermark: Long = epoch.watermark
 
   final def start(key: UnsafeRow, out: Out): Unit = {
     this.out = out
@@ -34,11 +46,11 @@ abstract class Machine(timerCount: Int) {
   /** The moment of the row or timer being handled: no row it emits is older. */
   final def at(moment: Long): Unit = this.moment = moment
 
-  /** True if what was thrown came from the other side of `Out.emit`: then it is no row's own fault. */
-  final def failedSending: Boolean = {
+  /** True if what was thrown came from the other side of `Out.emit` or out of the state: then it is no row's own fault. */
+  final def failedOutside: Boolean = {
     val was = sending
     sending = false
-    was
+    was || entries.exists(_.failed)
   }
 
   final def send(output: Int, row: UnsafeRow): Unit = {

@@ -25,8 +25,10 @@ final case class Program(
   def cell(name: String): Program.Cell =
     cells.find(_.name == name).getOrElse(throw Program.broken(this.name, s"no cell $name"))
 
-  def values: Seq[Program.Cell] = cells.filterNot(_.timer)
-  def timers: Seq[Program.Cell] = cells.filter(_.timer)
+  /** The cells that are columns of the stored row; the others have pages of their own. */
+  def stored: Seq[Program.Cell] = cells.filterNot(_.paged)
+  def timers: Seq[Program.Cell] = cells.filter(_.kind == "timer")
+  def paged: Seq[Program.Cell] = cells.filter(_.paged)
 
   /** The input whose rows a handler gets; none for a timer's. */
   def inputOf(handler: Program.Handler): Option[Program.Input] = handler.kind match {
@@ -35,21 +37,43 @@ final case class Program(
     case _ => None
   }
 
-  /** What the texts of a handler may name: the row `e`, the `key`, a timer's time `at`, and the locals by name. */
+  /** What the texts of a handler may name, the locals that its reads and loops make among them; what `let` makes is found by `Scopes`. */
   def scope(handler: Program.Handler): StructType = {
     val row = inputOf(handler).map(i => StructField("e", i.schema))
     val time = if (handler.kind == "timer") Some(StructField("at", cell(handler.on).dataType)) else None
-    val locals = Program.reads(handler.body).map(r => StructField(r.local, cell(r.cell).dataType)).distinctBy(_.name)
-    StructType(row.toSeq ++ Seq(StructField("key", key)) ++ time ++ locals)
+    val locals = Program.all(handler.body).flatMap {
+      case r: Program.Read => Seq(StructField(r.local, cell(r.cell).gives(r.what)))
+      case e: Program.Each =>
+        val c = cell(e.cell)
+        val parts = Seq("value" -> c.dataType, "index" -> LongType) ++ c.key.map("key" -> _)
+        parts.map { case (part, t) => StructField(s"${e.it}.$part", t) }
+      case _ => Nil
+    }
+    val clock = Seq(StructField(Program.Now, TimestampType), StructField(Program.Watermark, TimestampType))
+    StructType(row.toSeq ++ Seq(StructField("key", key)) ++ time ++ clock ++ locals.distinctBy(_.name))
   }
 }
 
 object Program {
   final case class Input(name: String, side: Int, schema: StructType, judged: Boolean)
-  final case class Cell(id: Int, name: String, timer: Boolean, dataType: DataType)
 
-  /** A former shape of the state: the cells it had, in their order. */
-  final case class Old(number: Int, cells: Seq[(Int, DataType)])
+  /** `dataType` is that of the value, or of each value of a list or map; `key` that of a map's keys. */
+  final case class Cell(id: Int, name: String, kind: String, dataType: DataType, key: Option[DataType] = None) {
+    def timer: Boolean = kind == "timer"
+    def paged: Boolean = kind == "list" || kind == "map"
+
+    /** The type of what a read of it gives. */
+    def gives(what: String): DataType = what match {
+      case "size" => LongType
+      case "exists" | "has" => BooleanType
+      case "first" | "last" => StructType(Seq(StructField("key", key.get), StructField("value", dataType)))
+      case "value" if kind == "list" => ArrayType(dataType, containsNull = true)
+      case _ => dataType
+    }
+  }
+
+  /** A former shape of the state: the stored row's columns, in their order, by the ids of their cells, and the ids of its timers. */
+  final case class Old(number: Int, cells: Seq[(Int, DataType)], timers: Seq[Int])
   final case class Layout(number: Int, old: Seq[Old])
   final case class Handler(on: String, kind: String, body: Seq[Statement])
   final case class Output(name: String, schema: StructType, time: Option[String])
@@ -57,29 +81,55 @@ object Program {
   final case class Text(sql: String, at: String, site: String)
 
   sealed trait Statement { def at: String; def site: String }
-  final case class Read(local: String, cell: String, at: String, site: String) extends Statement
+  final case class Read(local: String, cell: String, what: String, key: Option[Text], at: String, site: String) extends Statement
 
-  /** No value: the cell is cleared. */
-  final case class Assign(cell: String, value: Option[Text], at: String, site: String) extends Statement
+  /** No value: the cell, or its entry of this key, is cleared. */
+  final case class Assign(cell: String, key: Option[Text], value: Option[Text], at: String, site: String) extends Statement
+  final case class Append(cell: String, value: Text, at: String, site: String) extends Statement
+
+  /** Makes a local, or gives one another value. */
+  final case class Let(local: String, declared: Option[DataType], value: Text, at: String, site: String) extends Statement
+  final case class Each(
+      cell: String,
+      it: String,
+      low: Option[Text],
+      high: Option[Text],
+      reverse: Boolean,
+      body: Seq[Statement],
+      at: String,
+      site: String)
+      extends Statement
+
+  /** No value: the entry at which the loop stands is removed. */
+  final case class Replace(it: String, value: Option[Text], at: String, site: String) extends Statement
+  final case class Reject(reason: Text, at: String, site: String) extends Statement
   final case class When(branches: Seq[(Option[Text], Seq[Statement])], at: String, site: String) extends Statement
   final case class Emit(output: String, row: Seq[(String, Text)], at: String, site: String) extends Statement
 
   /** The output for late rows of an input, and the name of the handler that gets them. */
   def lateOutput(input: Input): String = if (input.side == 0) "late" else s"late_${input.name}"
 
-  /** All statements, those inside branches too. */
+  /** The names under which texts know the time of the epoch and its watermark. */
+  val Now = "__now"
+  val Watermark = "__watermark"
+
+  /** All statements, those inside branches and loops too, in the order of the text. */
   def all(body: Seq[Statement]): Seq[Statement] = body.flatMap {
     case w: When => w +: w.branches.flatMap(b => all(b._2))
+    case e: Each => e +: all(e.body)
     case s => Seq(s)
   }
 
-  def reads(body: Seq[Statement]): Seq[Read] = all(body).collect { case r: Read => r }
-
-  def texts(body: Seq[Statement]): Seq[Text] = all(body).flatMap {
-    case _: Read => Nil
-    case s: Assign => s.value.toSeq
+  def texts(statement: Statement): Seq[Text] = statement match {
+    case r: Read => r.key.toSeq
+    case s: Assign => s.key.toSeq ++ s.value
+    case s: Append => Seq(s.value)
+    case l: Let => Seq(l.value)
     case w: When => w.branches.flatMap(_._1)
+    case e: Each => e.low.toSeq ++ e.high
+    case r: Replace => r.value.toSeq
     case e: Emit => e.row.map(_._2)
+    case r: Reject => Seq(r.reason)
   }
 
   /** Must run under the plan's settings: they say what `timestamp` means. */
@@ -96,12 +146,13 @@ object Program {
         Input(text(i, "name"), number(i \ "side").getOrElse(n), schemaOf(i \ "schema"), i \ "judged" == JBool(true))
       },
       list(document \ "cells").zipWithIndex.map { case (c, n) =>
-        Cell(number(c \ "id").getOrElse(n + 1), text(c, "name"), text(c, "kind") == "timer", typeOf(text(c, "type")))
+        Cell(number(c \ "id").getOrElse(n + 1), text(c, "name"), text(c, "kind"), typeOf(text(c, "type")), (c \ "key").asText.map(typeOf))
       },
       Layout(
         number(document \ "layout" \ "number").getOrElse(1),
         list(document \ "layout" \ "old").map { o =>
-          Old(number(o \ "number").get, list(o \ "cells").map(c => number(c \ "id").get -> typeOf(text(c, "type"))))
+          val had = list(o \ "cells").map(c => Cell(number(c \ "id").get, "", text(c, "kind"), typeOf(text(c, "type"))))
+          Old(number(o \ "number").get, had.filterNot(_.paged).map(c => c.id -> c.dataType), had.filter(_.timer).map(_.id))
         }),
       list(document \ "handlers").zipWithIndex.map { case (h, n) =>
         Handler(text(h, "on"), text(h, "kind"), body(h \ "body", s"handlers/$n/body", name, site))
@@ -123,24 +174,35 @@ object Program {
   private def body(value: JValue, at: String, node: String, site: String): Seq[Statement] =
     list(value).zipWithIndex.map { case (s, n) => statement(s, s"$at/$n", node, (s \ "site").asText.getOrElse(site)) }
 
-  private def statement(value: JValue, at: String, node: String, site: String): Statement = text(value, "do") match {
-    case "read" => Read(text(value, "local"), text(value, "cell"), at, site)
-    case "set" => Assign(text(value, "cell"), (value \ "value").asText.map(Text(_, s"$at/value", site)), at, site)
-    case "clear" => Assign(text(value, "cell"), None, at, site)
-    case "when" =>
-      val branches = list(value \ "branches").zipWithIndex.map {
-        case (JArray(List(condition, inner)), n) =>
-          condition.asText.map(Text(_, s"$at/branches/$n/0", site)) -> body(inner, s"$at/branches/$n/1", node, site)
-        case (other, _) => throw broken(node, s"a branch is [condition, statements], not $other")
-      }
-      When(branches, at, site)
-    case "emit" =>
-      val row = list(value \ "row").zipWithIndex.map {
-        case (JArray(List(JString(column), JString(sql))), n) => column -> Text(sql, s"$at/row/$n", site)
-        case (other, _) => throw broken(node, s"an emitted column is [name, text], not $other")
-      }
-      Emit((value \ "output").asText.getOrElse("main"), row, at, site)
-    case other => throw broken(node, s"no statement $other")
+  private def statement(value: JValue, at: String, node: String, site: String): Statement = {
+    def maybe(field: String): Option[Text] = (value \ field).asText.map(Text(_, s"$at/$field", site))
+    def given(field: String): Text = maybe(field).getOrElse(throw broken(node, s"$field is missing"))
+    text(value, "do") match {
+      case "read" => Read(text(value, "local"), text(value, "cell"), (value \ "what").asText.getOrElse("value"), maybe("key"), at, site)
+      case "set" => Assign(text(value, "cell"), maybe("key"), maybe("value"), at, site)
+      case "clear" => Assign(text(value, "cell"), maybe("key"), None, at, site)
+      case "append" => Append(text(value, "cell"), given("value"), at, site)
+      case "let" => Let(text(value, "local"), (value \ "type").asText.map(typeOf), given("value"), at, site)
+      case "when" =>
+        val branches = list(value \ "branches").zipWithIndex.map {
+          case (JArray(List(condition, inner)), n) =>
+            condition.asText.map(Text(_, s"$at/branches/$n/0", site)) -> body(inner, s"$at/branches/$n/1", node, site)
+          case (other, _) => throw broken(node, s"a branch is [condition, statements], not $other")
+        }
+        When(branches, at, site)
+      case "each" =>
+        val inner = body(value \ "body", s"$at/body", node, site)
+        Each(text(value, "cell"), text(value, "it"), maybe("low"), maybe("high"), value \ "reverse" == JBool(true), inner, at, site)
+      case "replace" => Replace(text(value, "it"), maybe("value"), at, site)
+      case "emit" =>
+        val row = list(value \ "row").zipWithIndex.map {
+          case (JArray(List(JString(column), JString(sql))), n) => column -> Text(sql, s"$at/row/$n", site)
+          case (other, _) => throw broken(node, s"an emitted column is [name, text], not $other")
+        }
+        Emit((value \ "output").asText.getOrElse("main"), row, at, site)
+      case "reject" => Reject(given("reason"), at, site)
+      case other => throw broken(node, s"no statement $other")
+    }
   }
 
   private def list(value: JValue): Seq[JValue] = value match {

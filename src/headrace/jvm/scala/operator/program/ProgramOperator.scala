@@ -6,7 +6,6 @@ import java.util.concurrent.ConcurrentHashMap
 import headrace.bind.Bind
 import headrace.operator.{Operator, OperatorSpec}
 import org.apache.spark.sql.SparkSession
-import org.apache.spark.sql.catalyst.expressions.Expression
 import org.apache.spark.sql.catalyst.expressions.codegen.{CodeAndComment, CodeGenerator, GeneratedClass}
 import org.apache.spark.sql.types.StructType
 import org.json4s.jackson.JsonMethods
@@ -21,6 +20,7 @@ final case class ProgramOperator(
     clock: String,
     inputs: Seq[ProgramOperator.Side],
     timers: Seq[ProgramOperator.Fires],
+    paged: Seq[Program.Cell],
     outputSchemas: Seq[(String, StructType)],
     timeColumns: Array[Int],
     layouts: Layouts,
@@ -45,10 +45,8 @@ object ProgramOperator {
     headrace.bind.Settings.inForce(session)(build(session, Program.parse(JsonMethods.parse(operator))))
 
   private def build(session: SparkSession, program: Program): ProgramOperator = {
-    val expressions: Map[Program.Text, Expression] = program.handlers.flatMap { h =>
-      val texts = Program.texts(h.body)
-      texts.zip(Bind.expressions(session, program.scope(h), texts.map(_.sql)))
-    }.toMap
+    def bound(h: Program.Handler) =
+      Scopes.of(program, h)((scope, texts) => Bind.expressions(session, scope, texts.map(_.sql)).map(Some(_)))
     def handler(kind: String, on: String) = program.handlers.indexWhere(h => h.kind == kind && h.on == on)
     def output(name: String) = program.outputs.indexWhere(_.name == name)
     ProgramOperator(
@@ -61,10 +59,11 @@ object ProgramOperator {
         Side(i.name, i.side, i.schema, i.judged, handler("input", i.name), handler("late", late), output(late))
       },
       program.timers.map(t => Fires(t.name, handler("timer", t.name))),
+      program.paged,
       program.outputs.map(o => o.name -> o.schema),
       program.outputs.map(o => o.time.map(o.schema.fieldIndex).getOrElse(-1)).toArray,
       Layouts.of(program),
-      new Generate(program, expressions).source
+      new Generate(program, bound).source
     )
   }
 

@@ -47,9 +47,11 @@ final class ProgramRun(spec: ProgramOperator, machine: Machine) extends Operator
   private val pointers = sides.map(s => if (s == null) null else new UnsafeRow(s.schema.length))
 
   machine.outputs(spec.timeColumns)
+  spec.paged.zip(machine.entries).foreach { case (cell, entries) => entries.of(cell) }
 
   override def open(epoch: Epoch): Unit = {
     this.epoch = epoch
+    machine.begin(epoch)
     machine.initialize(TaskContext.getPartitionId())
     // Watermark 0 means none yet: nothing is late and nothing is due.
     rowLimit = if (epoch.watermark > 0) epoch.watermark else Never.Past
@@ -67,7 +69,7 @@ final class ProgramRun(spec: ProgramOperator, machine: Machine) extends Operator
     this.out = out
     machine.start(key, out)
     cellsBefore = state.get(State.Cells)
-    val current = spec.layouts.read(cellsBefore, machine)
+    val current = spec.layouts.read(cellsBefore, machine, state)
     queue.point(if (spec.ordered) state.get(State.Queue) else null)
     if (current) alarmBefore = earliest(orEnded = true)
     else {
@@ -246,7 +248,7 @@ final class ProgramRun(spec: ProgramOperator, machine: Machine) extends Operator
     out.count(side, Counts.Dead, 1)
   }
 
-  private def ofRow(e: Throwable): Boolean = !machine.failedSending && headrace.route.Failure.ofRow(e)
+  private def ofRow(e: Throwable): Boolean = !machine.failedOutside && headrace.route.Failure.ofRow(e)
 
   /** Lets go of the task's rows and state. */
   override def close(): Unit = {
@@ -261,6 +263,7 @@ final class ProgramRun(spec: ProgramOperator, machine: Machine) extends Operator
     machine.start(null, null)
     machine.row(null)
     machine.read(null)
+    machine.entries.foreach(_.release())
     out = null
   }
 
@@ -287,6 +290,8 @@ final class ProgramRun(spec: ProgramOperator, machine: Machine) extends Operator
       val cells = spec.layouts.write(machine)
       if (cells == null) { if (cellsBefore != null) state.remove(State.Cells) }
       else if (cellsBefore == null || !java.util.Arrays.equals(cells, cellsBefore)) state.put(State.Cells, cells)
+      var i = 0
+      while (i < machine.entries.length) { machine.entries(i).close(); i += 1 }
     }
     // A timer that bounded input leaves unfired rings no more.
     val next = earliest(orEnded = false)

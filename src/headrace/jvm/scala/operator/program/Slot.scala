@@ -50,5 +50,7 @@ object Slot {
   val Row = 0
   val Key = 1
   val At = 2
-  val Locals = 3
+  val Now = 3
+  val Watermark = 4
+  val Locals = 5
 }

@@ -1,0 +1,49 @@
+package headrace.operator.program.cell
+
+import headrace.operator.program.{Field, Program}
+import org.apache.spark.sql.catalyst.expressions.Expression
+import org.apache.spark.sql.catalyst.expressions.codegen.CodegenContext
+
+/** How the cells of one kind live in a program's generated class: where they are kept, and the Java of each statement about them.
+  *
+  * One object per cell. Values come as expressions over the class's places, results go to the fields of locals. Every change is followed
+  * by the class's `dirty = true`, which the caller writes.
+  */
+private[program] trait CellCode {
+  def cell: Program.Cell
+
+  /** The fields it declares. */
+  def declaration: String
+
+  /** What it is as a column of the stored row; none for a cell with pages of its own. */
+  def column: Option[Expression] = None
+
+  /** Java that takes it from column `i` of the row `stored`, which may be null. */
+  def load(i: Int): String = ""
+
+  /** Java for "it keeps nothing". */
+  def missing: String
+
+  /** Java that puts what a read gives into a local. */
+  def read(what: String, key: Option[Expression], to: Field): String
+
+  def set(key: Option[Expression], value: Expression): String
+
+  /** Clears the entry of a key, or all of it. */
+  def clear(key: Option[Expression]): String
+
+  def append(value: Expression): String = throw new IllegalStateException(s"${cell.kind} ${cell.name} takes no append")
+
+  /** Java before a handler that changes it, and Java that puts it back as it was then. */
+  def undo: (String, String)
+}
+
+private[program] object CellCode {
+  def of(ctx: CodegenContext, program: Program, cell: Program.Cell): CellCode = cell.kind match {
+    case "value" => new ValueCode(ctx, cell)
+    case "timer" => new TimerCode(ctx, program, cell)
+    case "list" => new ListCode(ctx, program, cell)
+    case "map" => new MapCode(ctx, program, cell)
+    case other => throw Program.broken(program.name, s"no kind of cell $other")
+  }
+}

@@ -1,0 +1,213 @@
+package headrace.operator.program.cell
+
+import headrace.bag.{Bag, Cursor, Pages}
+import headrace.operator.program.Program
+import headrace.state.State
+import headrace.wire.{OrderBytes, OrderKey}
+import org.apache.spark.sql.catalyst.expressions.UnsafeRow
+import org.apache.spark.sql.catalyst.util.{ArrayData, GenericArrayData}
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.types._
+
+/** The entries of one list or map of one key at a time, in a bag: what generated code calls.
+  *
+  * A map's entry is the row (key, value) under the order-preserving bytes of the key; a list's is the row (value) under its number. Rows
+  * handed out point into the bag and are valid until it is next asked for anything.
+  */
+final class Entries {
+  private val bag = new Bag
+  private var order: OrderKey = _
+  private var dataType: DataType = _
+  private var entryRow: UnsafeRow = _
+  private val key = new OrderBytes
+  private var state: State = _
+  private var id = 0
+  // Whether the store has pages of it, and whether they have been looked at: most keys never ask.
+  private var hasAny = false
+  private var isOpen = false
+  private var nextNumber = Entries.Unknown
+  private var inside = false
+
+  private val pages = new Pages {
+    override def get(number: Long): Array[Byte] = if (hasAny) state.page(id, number) else null
+    override def put(number: Long, bytes: Array[Byte]): Unit = {
+      hasAny = true
+      state.putPage(id, number, bytes)
+    }
+    override def remove(number: Long): Unit = state.removePage(id, number)
+  }
+
+  /** Once per instance. */
+  def of(cell: Program.Cell): Unit = {
+    order = cell.key.map(k => new OrderKey(StructType(Seq(StructField("key", k))))).orNull
+    dataType = cell.dataType
+    entryRow = new UnsafeRow(if (order == null) 1 else 2)
+  }
+
+  /** Begins with a key; `hasAny`: it has entries. Nothing is read before it is needed. */
+  def open(state: State, id: Int, hasAny: Boolean): Unit = {
+    this.state = state
+    this.id = id
+    this.hasAny = hasAny
+    nextNumber = Entries.Unknown
+  }
+
+  /** Writes what has changed. */
+  def close(): Unit = if (isOpen) {
+    isOpen = false
+    bag.close()
+  }
+
+  /** Lets go of everything, also in the middle of a key that failed. */
+  def release(): Unit = {
+    if (isOpen) {
+      isOpen = false
+      bag.abandon()
+    }
+    state = null
+    inside = false
+  }
+
+  /** Did what was thrown come out of here, and not out of an expression? */
+  def failed: Boolean = inside
+
+  def isEmpty: Boolean = if (isOpen) bag.isEmpty else !hasAny
+
+  def size: Long =
+    if (isEmpty) 0L
+    else {
+      enter()
+      val n = bag.size
+      leave()
+      n
+    }
+
+  /** The entry of a key, given as a row with the key first; null if there is none. */
+  def find(row: UnsafeRow): UnsafeRow =
+    if (row.isNullAt(0) || isEmpty) null
+    else {
+      enter()
+      encode(row)
+      val isThere = bag.find(key.array, key.length)
+      if (isThere) bag.value(entryRow)
+      leave()
+      if (isThere) entryRow else null
+    }
+
+  def first(): InternalRow = end(isFirst = true)
+  def last(): InternalRow = end(isFirst = false)
+
+  private def end(isFirst: Boolean): InternalRow =
+    if (isEmpty) null
+    else {
+      enter()
+      if (isFirst) bag.first() else bag.last()
+      bag.value(entryRow)
+      leave()
+      entryRow.copy()
+    }
+
+  /** Sets the entry of a row (key, value); a null value removes it. */
+  def put(row: UnsafeRow): Unit =
+    if (row.isNullAt(0)) throw new IllegalArgumentException("a value is set under the key null of a map")
+    else if (row.isNullAt(1)) remove(row)
+    else {
+      enter()
+      encode(row)
+      bag.put(key.array, key.length, row)
+      leave()
+    }
+
+  def remove(row: UnsafeRow): Unit = if (!row.isNullAt(0) && !isEmpty) {
+    enter()
+    encode(row)
+    bag.remove(key.array, key.length)
+    leave()
+  }
+
+  /** Puts a row (value) at the end of a list. */
+  def append(row: UnsafeRow): Unit = {
+    enter()
+    if (nextNumber == Entries.Unknown) nextNumber = if (bag.last()) Entries.number(bag.keyBytes, bag.keyAt) + 1 else 0L
+    key.clear()
+    key.long(nextNumber)
+    nextNumber += 1
+    bag.put(key.array, key.length, row)
+    leave()
+  }
+
+  /** All values of a list. */
+  def values(): ArrayData = {
+    val n = size
+    if (n > Entries.MostInArray) throw new IllegalArgumentException(s"a list of $n values does not fit into an array")
+    val found = new Array[Any](n.toInt)
+    val loop = this.loop(null, null, isReverse = false)
+    var i = 0
+    while (loop.next()) {
+      found(i) = InternalRow.copyValue(loop.entry.get(0, dataType))
+      i += 1
+    }
+    new GenericArrayData(found)
+  }
+
+  def clear(): Unit = if (!isEmpty) {
+    enter()
+    nextNumber = Entries.Unknown
+    bag.clear()
+    leave()
+  }
+
+  /** Before a handler that may change it; `rollback` undoes what it did. */
+  def begin(): Unit = if (isOpen) bag.begin()
+
+  def rollback(): Unit = {
+    nextNumber = Entries.Unknown
+    if (isOpen) bag.rollback()
+  }
+
+  /** A loop over the entries from `low` on and before `high`, rows with the key first; null: no limit. */
+  def loop(low: UnsafeRow, high: UnsafeRow, isReverse: Boolean): Loop = {
+    enter()
+    val cursor = new Cursor(bag)
+    val from = if (low == null || low.isNullAt(0)) null else { encode(low); key.toArray }
+    val to = if (high == null || high.isNullAt(0)) null else { encode(high); key.toArray }
+    val (fromSize, toSize) = (if (from == null) 0 else from.length, if (to == null) 0 else to.length)
+    if (isReverse) cursor.backward(from, fromSize, to, toSize) else cursor.forward(from, fromSize, to, toSize)
+    // A limit that is null is met by no key, as in SQL.
+    val none = (low != null && low.isNullAt(0)) || (high != null && high.isNullAt(0)) || bag.isEmpty
+    leave()
+    new Loop(this, if (none) null else cursor, new UnsafeRow(entryRow.numFields))
+  }
+
+  private[cell] def change(row: UnsafeRow, cursor: Cursor): Unit = {
+    enter()
+    if (row == null || (order != null && row.isNullAt(1))) bag.remove(cursor.keyBytes, cursor.keySize)
+    else bag.put(cursor.keyBytes, cursor.keySize, row)
+    leave()
+  }
+
+  private[cell] def enter(): Unit = {
+    inside = true
+    if (!isOpen) {
+      bag.open(pages)
+      isOpen = true
+      // What the handler has not touched yet is as it was when it began.
+      bag.begin()
+    }
+  }
+
+  private[cell] def leave(): Unit = inside = false
+
+  private def encode(row: UnsafeRow): Unit = {
+    key.clear()
+    order.columnsOf(row, key)
+  }
+}
+
+object Entries {
+  private val Unknown = -1L
+  private val MostInArray = Int.MaxValue - 16
+
+  private def number(bytes: Array[Byte], at: Int): Long =
+    java.nio.ByteBuffer.wrap(bytes, at, 8).getLong // big endian
+}

@@ -1,0 +1,33 @@
+package headrace.operator.program.cell
+
+import headrace.operator.program.{Field, Program}
+import org.apache.spark.sql.catalyst.expressions.Expression
+import org.apache.spark.sql.catalyst.expressions.codegen.CodegenContext
+
+/** A cell with entries: a field that holds its `Entries`, which the operator opens for each key. */
+private[program] abstract class EntriesCode(ctx: CodegenContext, program: Program) extends CellCode {
+
+  /** The field. */
+  lazy val entries: String = ctx.freshName("entries")
+  private lazy val number = program.paged.indexWhere(_.name == cell.name)
+
+  override def declaration: String = s"private final ${classOf[Entries].getName} $entries = entries()[$number];\n"
+
+  override def missing: String = s"$entries.isEmpty()"
+
+  override def read(what: String, key: Option[Expression], to: Field): String = what match {
+    case "size" => s"${to.missing} = false;\n${to.name} = $entries.size();\n"
+    case "exists" => s"${to.missing} = false;\n${to.name} = !$entries.isEmpty();\n"
+    case other => throw Program.broken(program.name, s"a ${cell.kind} cannot be read for its $other")
+  }
+
+  override def clear(key: Option[Expression]): String = s"$entries.clear();\n"
+
+  override def undo: (String, String) = (s"$entries.begin();", s"$entries.rollback();")
+
+  /** Java that gives the entry of a loop another value. */
+  def replace(loop: String, key: Expression, value: Expression): String
+
+  /** The limit of a loop, as a row of the key. */
+  def limit(key: Expression): Projected = throw Program.broken(program.name, s"${cell.name} has no keys to go by")
+}

@@ -1,0 +1,14 @@
+package headrace.operator.program.cell
+
+import org.apache.spark.sql.catalyst.expressions.Expression
+import org.apache.spark.sql.catalyst.expressions.codegen.{CodegenContext, GenerateUnsafeProjection}
+
+/** Java that packs expressions into a row, and the name of that row: its buffer is used again when the code is next run. */
+private[program] final case class Projected(code: String, row: String)
+
+private[program] object Projected {
+  def apply(ctx: CodegenContext, columns: Expression*): Projected = {
+    val made = GenerateUnsafeProjection.createCode(ctx, columns)
+    Projected(made.code.toString, made.value.toString)
+  }
+}

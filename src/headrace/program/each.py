@@ -1,0 +1,160 @@
+"""each: a loop over the entries of a list or a map."""
+
+from __future__ import annotations
+
+from types import TracebackType
+from typing import Any, NoReturn
+
+from headrace.errors import ProgramError, here
+from headrace.expr import Column
+from headrace.program.list import List
+from headrace.program.map import Map, Range
+from headrace.program.opaque import Opaque
+from headrace.program.recording import Block, Origin, Recording, changed_in_loop, recording
+from headrace.program.statement import Each, Replace
+from headrace.syntax import quote
+
+
+def each(entries: List | Map | Range, *, reverse: bool = False) -> Loop:
+    """What follows happens for each entry of a list or a map, or of a range of a map, in order.
+
+    >>> import headrace as hr
+    >>> class Open(hr.Program):
+    ...     orders = hr.Map("bigint", "timestamp")
+    ...
+    ...     def on_event(self, e):
+    ...         with hr.each(self.orders) as it:
+    ...             with hr.when(it.value < e.ts - hr.hours(1)):
+    ...                 hr.emit(shop=self.key.shop, order=it.key, since=it.value)
+    ...                 it.remove()
+    ...         self.orders.set(e.order, e.ts)
+
+    `it.value` is the entry's value, `it.key` its key (of a map), `it.index` its number in the loop, from 0; `it.set(value)` and
+    `it.remove()` change it. Entries are read in pages, as the loop comes to them. Inside the loop the cell is changed through `it` only.
+    """
+    return Loop(entries, reverse)
+
+
+class Loop:
+    """A loop, which only a `with` statement opens."""
+
+    def __init__(self, entries: List | Map | Range, reverse: bool) -> None:
+        self._site = here()
+        current = self._recording = recording("hr.each")
+        cell = entries.map if isinstance(entries, Range) else entries
+        if not isinstance(cell, List | Map):
+            raise ProgramError(
+                "EACH_OVER",
+                f"hr.each goes over the entries of a hr.List or a hr.Map, not over {_said(cell)}",
+                hint="with hr.each(self.orders) as it: ...; an array column: stream.explode(...) before the program, or hr.f.transform",
+                site=self._site,
+            )
+        _, self._cell = cell._recording()
+        low, high = (entries.low, entries.high) if isinstance(entries, Range) else (None, None)
+        self._low = None if low is None else current.text(low)
+        self._high = None if high is None else current.text(high)
+        self._reverse = reverse
+        self._keyed = isinstance(cell, Map)
+        current.unentered[id(self)] = self
+
+    def __bool__(self) -> NoReturn:
+        raise self.without_with()
+
+    def __iter__(self) -> NoReturn:
+        raise self.without_with()
+
+    def __enter__(self) -> Entry:
+        current = self._recording
+        if current.unentered.pop(id(self), None) is None:
+            raise self.without_with()
+        self._it = current.numbered("it")
+        self._outer = current.block
+        current.block = Block(self._outer)
+        current.loops.append((self._cell, self._it))
+        said = "`it` stands for the entries of a `with hr.each(...)`, and is used outside of it"
+        hint = "keep what is needed later in a local: found = hr.let(None, type) before the loop, found.set(it.value) inside"
+        for part in ("key", "value", "index") if self._keyed else ("value", "index"):
+            current.locals[f"{self._it}.{part}"] = Origin(current.block, said, hint)
+        return Entry(current, self._cell, self._it, self._keyed)
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        current = self._recording
+        body, current.block = current.block, self._outer
+        current.loops.pop()
+        if error is None:
+            made = Each(self._cell, self._it, body.frozen(), self._low, self._high, self._reverse, site=self._site)
+            self._outer.statements.append(made)
+
+    def without_with(self) -> ProgramError:
+        return ProgramError(
+            "WHEN_WITHOUT_WITH",
+            "hr.each is written without `with`, or used twice, so it would do nothing",
+            hint="with hr.each(...) as it: and what it does indented below",
+            site=self._site,
+        )
+
+
+class Entry(Opaque):
+    """The entry that a loop stands at."""
+
+    __slots__ = ("__cell", "__it", "__keyed", "__recording")
+
+    def __init__(self, recording: Recording, cell: str, it: str, keyed: bool) -> None:
+        self.__recording = recording
+        self.__cell = cell
+        self.__it = it
+        self.__keyed = keyed
+
+    @property
+    def value(self) -> Column:
+        """The entry's value as the loop found it; a later `set` does not change it."""
+        return self.__part("value")
+
+    @property
+    def key(self) -> Column:
+        """The entry's key in a map."""
+        if not self.__keyed:
+            raise ProgramError("EACH_OVER", f"`{self.__cell}` is a list, whose entries have no key", hint="it.index, it.value", site=here())
+        return self.__part("key")
+
+    @property
+    def index(self) -> Column:
+        """The entry's number in the loop, from 0, as bigint."""
+        return self.__part("index")
+
+    def set(self, value: Any) -> None:
+        """Gives the entry another value; in a map null removes it."""
+        self.__change(self.__recording.text(value))
+
+    def remove(self) -> None:
+        """Takes the entry away; the loop goes on with the next one."""
+        self.__change(None)
+
+    def __part(self, part: str) -> Column:
+        name = f"{self.__it}.{part}"
+        return self.__recording.value(quote(name), name)
+
+    def __change(self, value: str | None) -> None:
+        current = recording("it")
+        current.text(self.value)  # refuses it behind its loop
+        if [cell for cell, _ in current.loops].count(self.__cell) > 1:
+            raise changed_in_loop(self.__cell)
+        current.record(Replace(self.__it, value, site=here()))
+
+    def __repr__(self) -> str:
+        return f"<Entry of {self.__cell}>"
+
+    def _refusal(self, done: str) -> ProgramError:
+        parts = "it.key, it.value, it.index" if self.__keyed else "it.value, it.index"
+        return ProgramError(
+            "CELL_OPERATOR",
+            f"`it` is an entry of `{self.__cell}`, not a value, so Python cannot {done}",
+            hint=f"read it: {parts}; change it: it.set(...), it.remove()",
+            site=here(),
+        )
+
+
+def _said(given: object) -> str:
+    if isinstance(given, Column):
+        return "a column"
+    return f"the {type(given).__name__} {given!r}"

@@ -1,0 +1,65 @@
+"""List: a cell that keeps values in the order in which they came."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from headrace.errors import here
+from headrace.expr import Column
+from headrace.program.cell import Cell
+from headrace.program.statement import Append, Clear, Set
+from headrace.schema.ddl import type_text
+
+
+class List(Cell):
+    """Any number of values of a Spark type per key, in the order of `append`.
+
+    >>> import headrace as hr
+    >>> class LastTen(hr.Program):
+    ...     amounts = hr.List("decimal(10,2)")
+    ...
+    ...     def on_event(self, e):
+    ...         self.amounts.append(e.amount)
+    ...         with hr.when(self.amounts.size() == 10):
+    ...             hr.emit(card=self.key.card, amounts=self.amounts.get())
+    ...             self.amounts.clear()
+
+    It is read in pages: `append`, `size` and a loop (`with hr.each(self.amounts) as it`) do not read a long list as a whole; `get` does.
+    `was` is the name the cell had in an older version of the job: its state is taken over.
+    """
+
+    kind = "list"
+    write_with = ".append(...)"
+
+    def __init__(self, type: Any, *, was: str | None = None) -> None:
+        super().__init__(type_text(type), was=was)
+
+    def get(self) -> Column:
+        """All values as one array, empty if there are none."""
+        recording, name = self._recording()
+        return recording.read(name)
+
+    def set(self, values: Any) -> None:
+        """Replaces all values by those of an array; null clears the list."""
+        recording, name = self._recording()
+        recording.record(Set(name, recording.text(values), site=here()))
+
+    def append(self, value: Any) -> None:
+        """Puts a value at the end. A Python value is a literal; null is kept as null."""
+        recording, name = self._recording()
+        recording.record(Append(name, recording.text(value), site=here()))
+
+    def clear(self) -> None:
+        """Takes all values away."""
+        recording, name = self._recording()
+        recording.record(Clear(name, site=here()))
+
+    def size(self) -> Column:
+        """How many values there are, as bigint."""
+        recording, name = self._recording()
+        return recording.read(name, "size")
+
+    def exists(self) -> Column:
+        """True if there is any value."""
+        recording, name = self._recording()
+        return recording.read(name, "exists")
