@@ -1,0 +1,139 @@
+package headrace.bag
+
+import org.apache.spark.sql.catalyst.expressions.UnsafeRow
+import org.apache.spark.unsafe.Platform
+
+/** Entries of a bag one after the other, in either direction, between two keys; pages are read as it reaches them.
+  *
+  * The bag may be changed meanwhile in any way: `next` goes to the entry that then follows the last key it stood on. What it stands on
+  * can be read in place until the bag or the cursor is asked for anything else. After a change the entry is looked for again: `isThere`
+  * tells if the bag still has it. An instance can be used again and again.
+  */
+final class Cursor(bag: Bag) {
+  private val low = new Cursor.Key
+  private val high = new Cursor.Key
+  private val key = new Cursor.Key
+  private var isForward = true
+  private var started = false
+  private var ended = true
+  private var page: Page = _
+  private var index = 0
+  private var changes = 0L
+
+  /** From the first entry on. Bounds: `low` itself belongs to it, `high` does not; null: no bound. */
+  def forward(low: Array[Byte], lowSize: Int, high: Array[Byte], highSize: Int): Unit = begin(low, lowSize, high, highSize, forward = true)
+
+  /** From the last entry back, within the same bounds. */
+  def backward(low: Array[Byte], lowSize: Int, high: Array[Byte], highSize: Int): Unit = begin(low, lowSize, high, highSize, forward = false)
+
+  def forward(): Unit = begin(null, 0, null, 0, forward = true)
+  def backward(): Unit = begin(null, 0, null, 0, forward = false)
+
+  private def begin(low: Array[Byte], lowSize: Int, high: Array[Byte], highSize: Int, forward: Boolean): Unit = {
+    this.low.set(low, 0, lowSize)
+    this.high.set(high, 0, highSize)
+    isForward = forward
+    started = false
+    ended = false
+    page = null
+  }
+
+  /** Goes to the next entry; false: there is none, now or later. */
+  def next(): Boolean = {
+    if (ended) return false
+    val inPage = started && changes == bag.changes && (if (isForward) index + 1 < page.n else index > 0)
+    if (inPage) index += (if (isForward) 1 else -1)
+    else {
+      bag.ready()
+      val path = bag.path
+      val there = if (bag.isEmpty) false else if (started) leave(path) else arrive(path)
+      if (!there) return end()
+      page = path.leaf
+      index = path.index
+      changes = bag.changes
+      started = true
+    }
+    if (isBehind) end()
+    else {
+      key.set(page.bytes, page.keyAt(index), page.keySize(index))
+      true
+    }
+  }
+
+  private def end(): Boolean = {
+    ended = true
+    started = false
+    page = null
+    false
+  }
+
+  private def arrive(path: Path): Boolean =
+    if (isForward) {
+      if (low.isNone) path.toFirst() else path.to(low.bytes, low.size)
+      path.settle()
+    } else if (high.isNone) {
+      path.toLast()
+      true
+    } else {
+      path.to(high.bytes, high.size)
+      path.back()
+    }
+
+  private def leave(path: Path): Boolean = {
+    val found = path.to(key.bytes, key.size)
+    if (!isForward) path.back() else if (found) path.forward() else path.settle()
+  }
+
+  private def isBehind: Boolean =
+    if (isForward) !high.isNone && page.compare(index, high.prefix, high.bytes, high.size) >= 0
+    else !low.isNone && page.compare(index, low.prefix, low.bytes, low.size) < 0
+
+  /** Is there still an entry with the key it stands on? */
+  def isThere: Boolean =
+    started && (changes == bag.changes || {
+      bag.ready()
+      val found = bag.path.to(key.bytes, key.size)
+      if (found) {
+        page = bag.path.leaf
+        index = bag.path.index
+        changes = bag.changes
+      }
+      found
+    })
+
+  /** The first `keySize` bytes of an array of the cursor's own: valid until `next`, whatever becomes of the bag. */
+  def keyBytes: Array[Byte] = key.bytes
+  def keySize: Int = key.size
+
+  def count: Long = { there(); page.count(index) }
+  def valueBytes: Array[Byte] = { there(); page.bytes }
+  def valueOffset: Long = { there(); Platform.BYTE_ARRAY_OFFSET + page.valueAt(index) }
+  def valueSize: Int = { there(); page.valueSize(index) }
+  def value(row: UnsafeRow): Unit = {
+    there()
+    row.pointTo(page.bytes, Platform.BYTE_ARRAY_OFFSET + page.valueAt(index), page.valueSize(index))
+  }
+
+  private def there(): Unit = if (!isThere) throw new IllegalStateException("the cursor stands on no entry")
+}
+
+private object Cursor {
+
+  /** A copy of a key, in an array that is used again. */
+  private final class Key {
+    var bytes = new Array[Byte](64)
+    var size = 0
+    var prefix = 0L
+    var isNone = true
+
+    def set(from: Array[Byte], at: Int, size: Int): Unit = {
+      isNone = from == null
+      if (!isNone) {
+        if (size > bytes.length) bytes = new Array[Byte](math.max(size, 2 * bytes.length))
+        System.arraycopy(from, at, bytes, 0, size)
+        this.size = size
+        prefix = Page.prefix(bytes, size)
+      }
+    }
+  }
+}

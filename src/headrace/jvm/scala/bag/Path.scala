@@ -1,0 +1,168 @@
+package headrace.bag
+
+/** The way from the root to a place in a leaf. It stays where it is from one call to the next: keys near the last one are found at once.
+  *
+  * `pages(0)` is the root, `pages(depth)` the leaf; `indexes` are the places in them. In the leaf the place may be behind the last entry.
+  */
+private[bag] final class Path(shelf: Shelf) {
+  val pages = new Array[Page](Path.Height)
+  val indexes = new Array[Int](Path.Height)
+  var depth = 0
+  private var placed = false
+
+  /** Nothing may be told of the way any more: pages were let go of, split or merged. */
+  def lose(): Unit = placed = false
+
+  def leaf: Page = pages(depth)
+  def index: Int = indexes(depth)
+  def isAtEntry: Boolean = index < leaf.n
+
+  /** Goes to a key; false: it is not there, and the place is where it would stand in this leaf. */
+  def to(key: Array[Byte], size: Int): Boolean = {
+    val prefix = Page.prefix(key, size)
+    if (placed && depth > 0 && !covers(prefix, key, size)) placed = false
+    if (!placed) descend(prefix, key, size)
+    else if (index >= leaf.n - 1 && leaf.n > 0 && leaf.compare(leaf.n - 1, prefix, key, size) < 0) {
+      // One more behind the last, as a moment ago.
+      indexes(depth) = leaf.n
+      return false
+    }
+    val found = leaf.find(0, prefix, key, size)
+    indexes(depth) = if (found >= 0) found else -found - 1
+    found >= 0
+  }
+
+  private def covers(prefix: Long, key: Array[Byte], size: Int): Boolean =
+    leaf.compare(0, prefix, key, size) <= 0 && (isLast(depth) || leaf.compare(leaf.n - 1, prefix, key, size) >= 0)
+
+  private def descend(prefix: Long, key: Array[Byte], size: Int): Unit = {
+    pages(0) = shelf.root
+    depth = 0
+    while (leaf.level > 0) down(leaf.childOf(prefix, key, size))
+    placed = true
+  }
+
+  /** Goes to the first entry; the bag is not empty. */
+  def toFirst(): Unit = fall(first = true)
+
+  /** Goes to the last entry; the bag is not empty. */
+  def toLast(): Unit = fall(first = false)
+
+  private def fall(first: Boolean): Unit = {
+    if (!placed || !(if (first) isFirst(depth) else isLast(depth))) {
+      pages(0) = shelf.root
+      depth = 0
+      while (leaf.level > 0) down(if (first) 0 else leaf.n - 1)
+      placed = true
+    }
+    indexes(depth) = if (first) 0 else leaf.n - 1
+  }
+
+  /** Goes to the entry with this row, counted from 0, of all rows; the bag has it. */
+  def toRow(row: Long): Unit = {
+    pages(0) = shelf.root
+    depth = 0
+    var left = row
+    while (leaf.level > 0) {
+      var i = 0
+      while (left >= leaf.rowsBelow(i)) { left -= leaf.rowsBelow(i); i += 1 }
+      down(i)
+    }
+    placed = true
+    if (leaf.rows == leaf.n) indexes(depth) = left.toInt
+    else {
+      var i = 0
+      while (left >= leaf.count(i)) { left -= leaf.count(i); i += 1 }
+      indexes(depth) = i
+    }
+  }
+
+  /** The rows in front of the place. */
+  def rowsBefore: Long = {
+    var sum = 0L
+    var d = 0
+    while (d < depth) {
+      var i = 0
+      while (i < indexes(d)) { sum += pages(d).rowsBelow(i); i += 1 }
+      d += 1
+    }
+    if (leaf.rows == leaf.n) sum + index
+    else {
+      var i = 0
+      while (i < index) { sum += leaf.count(i); i += 1 }
+      sum
+    }
+  }
+
+  /** From behind a leaf's last entry to the next leaf; false: there is none. */
+  def settle(): Boolean = isAtEntry || leave(1)
+
+  def forward(): Boolean = {
+    indexes(depth) += 1
+    settle()
+  }
+
+  def back(): Boolean =
+    if (index > 0) {
+      indexes(depth) -= 1
+      true
+    } else leave(-1)
+
+  private def leave(step: Int): Boolean = {
+    var d = depth - 1
+    while (d >= 0 && (if (step > 0) indexes(d) == pages(d).n - 1 else indexes(d) == 0)) d -= 1
+    if (d < 0) false
+    else {
+      depth = d
+      down(indexes(d) + step)
+      while (leaf.level > 0) down(if (step > 0) 0 else leaf.n - 1)
+      indexes(depth) = if (step > 0) 0 else leaf.n - 1
+      true
+    }
+  }
+
+  /** More, or fewer, entries and rows below all inner pages of the way. */
+  def grow(entries: Long, rows: Long): Unit = {
+    var d = 0
+    while (d < depth) {
+      pages(d).grow(indexes(d), entries, rows)
+      d += 1
+    }
+  }
+
+  /** Is the page at depth `d` the last of all at its depth? */
+  def isLast(d: Int): Boolean = {
+    var i = d - 1
+    while (i >= 0 && indexes(i) == pages(i).n - 1) i -= 1
+    i < 0
+  }
+
+  def isFirst(d: Int): Boolean = {
+    var i = d - 1
+    while (i >= 0 && indexes(i) == 0) i -= 1
+    i < 0
+  }
+
+  private def down(child: Int): Unit = {
+    indexes(depth) = child
+    val page = shelf.page(pages(depth).child(child))
+    depth += 1
+    pages(depth) = page
+  }
+
+  /** The root's content has gone one page down. */
+  def deepen(child: Page): Unit = {
+    System.arraycopy(pages, 0, pages, 1, depth + 1)
+    System.arraycopy(indexes, 0, indexes, 1, depth + 1)
+    pages(0) = shelf.root
+    pages(1) = child
+    indexes(0) = 0
+    depth += 1
+  }
+}
+
+private[bag] object Path {
+
+  /** An inner page has at least two children when it is split. */
+  private val Height = 64
+}
