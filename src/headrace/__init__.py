@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from headrace.ops.write import Sink
     from headrace.plan import Plan
     from headrace.program import (
+        Aggregate,
         List,
         Local,
         Map,
@@ -78,7 +79,8 @@ _PUBLIC = {
         "headrace.ops.stream": "Keyed Stream",
         "headrace.ops.write": "Sink",
         "headrace.plan": "Plan",
-        "headrace.program": "List Local Map Output Program Timer Value each elsewhen emit let now otherwise reject watermark when",
+        "headrace.program": "Aggregate List Local Map Output Program Timer Value"
+        " each elsewhen emit let now otherwise reject watermark when",
         "headrace.program.row": "Row",
         "headrace.schema": "days hours minutes seconds",
         "headrace.spark.run": "Run",
@@ -88,6 +90,7 @@ _PUBLIC = {
 }
 
 __all__ = [
+    "Aggregate",
     "CheckpointError",
     "Column",
     "ConfigError",

@@ -214,6 +214,8 @@ CODES: dict[str, Code] = {
     "TRACED_VALUE": Code("PlanError", "user", "Python asked a column for its value"),
     "UNKNOWN_METHOD": Code("PlanError", "user", "a method that columns do not have"),
     # program
+    "AGGREGATE_COLUMNS": Code("ProgramError", "user", "a row for an aggregate with other columns"),
+    "BAD_AGGREGATE": Code("ProgramError", "user", "an hr.Aggregate whose text is no aggregate over rows"),
     "BAD_CLOCK": Code("ProgramError", "user", "a clock that does not exist"),
     "CELL_OPERATOR": Code("ProgramError", "user", "a cell used where its value is meant"),
     "EACH_OVER": Code("ProgramError", "user", "a loop over something without entries"),
@@ -228,6 +230,7 @@ CODES: dict[str, Code] = {
     "HANDLER_RETURNS": Code("ProgramError", "user", "a handler that returns a value"),
     "HANDLER_UNKNOWN": Code("ProgramError", "user", "a handler without an input or timer"),
     "LEAVES_WHEN": Code("ProgramError", "user", "return, break or continue inside a when"),
+    "LET_TYPE": Code("ProgramError", "user", "a local without a type"),
     "LOOP_CHANGES": Code("ProgramError", "user", "a cell changed inside a loop over it"),
     "MIXED_CLOCKS": Code("ProgramError", "user", "timers of both clocks in one program"),
     "NAME_RESERVED": Code("ProgramError", "user", "a name that programs use themselves"),

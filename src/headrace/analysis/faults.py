@@ -105,6 +105,10 @@ def _says(code: str, hint: str | None = None) -> Callable[[Fault], Words]:
 
 _PER_ROW = "an expression gives one value for each row; explode makes rows of an array, a program adds up over rows"
 
+_OF_ROWS = (
+    "an hr.Aggregate is an expression of aggregate functions over the columns it declares: sum(x), max_by(name, x), sum(x) / count(*)"
+)
+
 # Spark's conditions and those of the kernel's check; what is not listed keeps Spark's own sentence.
 _WORDS: Mapping[str, Callable[[Fault], Words]] = {
     "UNRESOLVED_COLUMN": _unknown_column,
@@ -125,6 +129,7 @@ _WORDS: Mapping[str, Callable[[Fault], Words]] = {
     "CELL_TYPE": _says("WRONG_TYPE", "cast it, or give the cell this type"),
     "EMIT_TYPES_DIFFER": _says("WRONG_TYPE", "cast one of them, so that the column has one type"),
     "EMIT_NAMES_DIFFER": _says("EMIT_DIFFERS", "all rows of one output have the same columns in the same order"),
+    "LET_TYPE": _says("LET_TYPE", 'give it one: hr.let(..., "timestamp")'),
     "KEYS_DIFFER": _says("KEYS_DIFFER", "cast one of them in key_by, so that all inputs are keyed by one type"),
     "COLUMN_ALREADY_EXISTS": _says("DUPLICATE_COLUMN", "give one of them another name"),
     "WATERMARK_COLUMN_MISSING": _says("UNKNOWN_COLUMN"),
@@ -135,5 +140,10 @@ _WORDS: Mapping[str, Callable[[Fault], Words]] = {
     "SUBQUERY_IN_ROW_EXPRESSION": _says("NOT_PER_ROW", _PER_ROW),
     "NOT_A_ROW_EXPRESSION": _says("NOT_PER_ROW", _PER_ROW),
     "INTERNAL": _says("INTERNAL", "this is a fault of headrace; please report it."),
+    "MISSING_GROUP_BY": _says("BAD_AGGREGATE", _OF_ROWS),
+    "NOT_AN_AGGREGATE": _says("BAD_AGGREGATE", _OF_ROWS),
+    "DISTINCT_AGGREGATE": _says("BAD_AGGREGATE", "keep what was seen in a map: seen = hr.Map(type, 'boolean'), and ask seen.has(...)"),
+    "AGGREGATE_KIND": _says("BAD_AGGREGATE", _OF_ROWS),
+    "AGGREGATE_FUNCTION_WITH_NONDETERMINISTIC_EXPRESSION": _says("BAD_AGGREGATE", _OF_ROWS),
     "NOT_A_GENERATOR": _says("WRONG_TYPE", "explode takes an array or a map"),
 }

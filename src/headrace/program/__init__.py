@@ -1,5 +1,6 @@
 """State programs: written in Python, run once to be traced, and from then on data."""
 
+from headrace.program.aggregate import Aggregate
 from headrace.program.cell import Cell
 from headrace.program.control import elsewhen, otherwise, when
 from headrace.program.each import each
@@ -10,13 +11,15 @@ from headrace.program.moment import now, watermark
 from headrace.program.output import Output, emit
 from headrace.program.program import Program
 from headrace.program.reject import reject
-from headrace.program.statement import Append, Clear, Each, Emit, Let, Read, Reject, Replace, Set, Statement, When, every, inner
+from headrace.program.statement import Add, Append, Clear, Each, Emit, Let, Read, Reject, Replace, Set, Statement, When, every, inner
 from headrace.program.timer import Timer
 from headrace.program.traced import Traced, TracedCell, TracedHandler, TracedOutput
 from headrace.program.tracing import trace
 from headrace.program.value import Value
 
 __all__ = [
+    "Add",
+    "Aggregate",
     "Append",
     "Cell",
     "Clear",

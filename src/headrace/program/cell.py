@@ -21,9 +21,12 @@ class Cell(Opaque):
     read_with: ClassVar[str] = ".get()"
     write_with: ClassVar[str] = ".set(...)"
 
-    def __init__(self, type: str, *, key: str | None = None, clock: str | None = None, was: str | None = None) -> None:
+    def __init__(
+        self, type: str, *, key: str | None = None, sql: str | None = None, clock: str | None = None, was: str | None = None
+    ) -> None:
         self.type = type
         self.key = key
+        self.sql = sql
         self.clock = clock
         self.was = was
         self._site: Site | None = here()
@@ -31,7 +34,7 @@ class Cell(Opaque):
 
     def traced(self, name: str) -> TracedCell:
         """The cell as data."""
-        return TracedCell(name, self.kind, self.type, self.key, self.clock, self.was, self._site)
+        return TracedCell(name, self.kind, self.type, self.key, self.sql, self.clock, self.was, self._site)
 
     def __set_name__(self, owner: type, name: str) -> None:
         self._name = name

@@ -28,6 +28,9 @@ def let(value: Any, type: Any = None) -> Local:
     is cast to it, and one that does not fit sends the row to the dead letters.
     """
     current = recording("hr.let")
+    if value is None and type is None:
+        hint = 'give it one: hr.let(None, "timestamp")'
+        raise ProgramError("LET_TYPE", "hr.let(None) makes a local without a type", hint=hint, site=here())
     text = current.text(value)
     name = current.numbered("let")
     said = "a local was made with hr.let inside a `with hr.when(...)` or `with hr.each(...)`, and is used outside of it"

@@ -91,6 +91,15 @@ class Append(Statement):
 
 
 @dataclass(frozen=True)
+class Add(Statement):
+    """Takes a row into an aggregate."""
+
+    do: ClassVar[str] = "add"
+    cell: str
+    row: Texts
+
+
+@dataclass(frozen=True)
 class Let(Statement):
     """Makes a local, or gives one another value. `type` where it is declared or known from the first value."""
 

@@ -14,35 +14,33 @@ from headrace.program.statement import Statement
 class TracedCell:
     """One declared piece of keyed state.
 
-    `type` is that of its value or of each of its values, `key` that of a map's keys; `clock` is set for timers only; `was` is the cell's
-    name in an older version of the job.
+    `type` is that of its value or of each of its values, `key` that of a map's keys; an aggregate has the columns that are added as its
+    type, and `sql`. `clock` is set for timers only; `was` is the cell's name in an older version of the job.
     """
 
     name: str
     kind: str
     type: str
     key: str | None = None
+    sql: str | None = None
     clock: str | None = None
     was: str | None = None
     site: Site | None = field(default=None, compare=False)
 
     def to_json(self) -> dict[str, Any]:
         value: dict[str, Any] = {"name": self.name, "kind": self.kind, "type": self.type}
-        if self.key is not None:
-            value["key"] = self.key
-        if self.clock is not None:
-            value["clock"] = self.clock
-        if self.was is not None:
-            value["was"] = self.was
+        optional = {"key": self.key, "sql": self.sql, "clock": self.clock, "was": self.was}
+        value |= {field: text for field, text in optional.items() if text is not None}
         value["site"] = text_of(self.site)
         return value
 
     @staticmethod
     def from_json(value: object) -> TracedCell:
         fields = Fields(value, "a cell")
-        fields.only("name", "kind", "type", "key", "clock", "was", "site")
-        key, clock, was = (fields.optional_text(name) for name in ("key", "clock", "was"))
-        return TracedCell(fields.text("name"), fields.text("kind"), fields.text("type"), key, clock, was, place(fields))
+        optional = ("key", "sql", "clock", "was")
+        fields.only("name", "kind", "type", *optional, "site")
+        texts = {name: fields.optional_text(name) for name in optional}
+        return TracedCell(fields.text("name"), fields.text("kind"), fields.text("type"), **texts, site=place(fields))
 
 
 @dataclass(frozen=True)

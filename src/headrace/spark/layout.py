@@ -16,7 +16,7 @@ from headrace.schema import parse_type
 
 @dataclass(frozen=True)
 class Cell:
-    """A cell as the program declares it; `id` is 0 until a layout gives one. `key` is the type of a map's keys."""
+    """A cell as the program declares it; `id` is 0 until a layout gives one. `key` is the type of a map's keys, `sql` an aggregate's."""
 
     name: str
     kind: str
@@ -24,10 +24,21 @@ class Cell:
     was: str | None = None
     id: int = 0
     key: str | None = None
+    sql: str | None = None
+
+    @property
+    def said(self) -> str:
+        """What it keeps, in words."""
+        values = {
+            "list": f"a list of {self.type}",
+            "map": f"a map of {self.type} by {self.key}",
+            "aggregate": f"{self.sql} over {self.type}",
+        }
+        return values.get(self.kind, self.type)
 
     def to_json(self) -> dict[str, Any]:
         told = {"id": self.id, "name": self.name, "kind": self.kind, "type": self.type}
-        return told if self.key is None else {**told, "key": self.key}
+        return told | {field: text for field, text in (("key", self.key), ("sql", self.sql)) if text is not None}
 
 
 @dataclass(frozen=True)
@@ -40,11 +51,14 @@ class Layout:
 
     @classmethod
     def from_json(cls, value: dict[str, Any]) -> Layout:
-        return cls(value["number"], tuple(Cell(c["name"], c["kind"], c["type"], id=c["id"], key=c.get("key")) for c in value["cells"]))
+        return cls(
+            value["number"],
+            tuple(Cell(c["name"], c["kind"], c["type"], id=c["id"], key=c.get("key"), sql=c.get("sql")) for c in value["cells"]),
+        )
 
 
-PAGED = ("list", "map")
-"""The kinds of cells whose values lie in pages: these are not projected when they are read."""
+FIXED = ("list", "map", "aggregate")
+"""The kinds of cells whose values are not projected when they are read: they lie in pages, or are a buffer of Spark's own."""
 
 
 class Unreadable(Exception):
@@ -81,11 +95,9 @@ def follow(layouts: Sequence[Layout], cells: Sequence[Cell]) -> tuple[Layout, ..
             continue
         if old.kind != cell.kind:
             raise Unreadable(f"the cell {cell.name} was a {old.kind} and is now a {cell.kind}")
-        if not (old.type == cell.type if cell.kind in PAGED else widens(old.type, cell.type)):
-            values = f"values of {cell.name} were" if cell.kind in PAGED else f"cell {cell.name} was"
-            raise Unreadable(f"the {values} {old.type} and {'are' if cell.kind in PAGED else 'is'} now {cell.type}")
-        if old.key != cell.key:
-            raise Unreadable(f"the keys of {cell.name} were {old.key} and are now {cell.key}")
+        same = (old.type, old.key, old.sql) == (cell.type, cell.key, cell.sql)
+        if not (same if cell.kind in FIXED else widens(old.type, cell.type)):
+            raise Unreadable(f"the cell {cell.name} was {old.said} and is now {cell.said}")
         now.append(numbered(cell, old.id))
     taken = [cell.id for cell in now]
     if len(set(taken)) < len(taken):

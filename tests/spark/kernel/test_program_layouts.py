@@ -24,7 +24,12 @@ def first() -> Json:
 
 OLD = {
     "number": 1,
-    "cells": [{"id": 1, "kind": "value", "type": "int"}, {"id": 2, "kind": "value", "type": "string"}, {"id": 3, "kind": "value", "type": "double"}, {"id": 4, "kind": "timer", "type": "timestamp"}],
+    "cells": [
+        {"id": 1, "kind": "value", "type": "int"},
+        {"id": 2, "kind": "value", "type": "string"},
+        {"id": 3, "kind": "value", "type": "double"},
+        {"id": 4, "kind": "timer", "type": "timestamp"},
+    ],
 }
 
 

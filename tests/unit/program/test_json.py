@@ -44,11 +44,11 @@ def test_an_unknown_field() -> None:
 def test_an_unknown_statement() -> None:
     check_error(
         """
-        PLAN_BROKEN: a statement of a state program cannot be read: unknown statement 'each'
+        PLAN_BROKEN: a statement of a state program cannot be read: unknown statement 'loop'
           hint: plans are written by `headrace plan FILE` and Job.plan.to_json()
           page: docs/errors/PLAN_BROKEN.md
         """,
-        lambda: Traced.from_json({**STORED, "handlers": [{"on": "event", "kind": "input", "body": [{"do": "each"}]}]}),
+        lambda: Traced.from_json({**STORED, "handlers": [{"on": "event", "kind": "input", "body": [{"do": "loop"}]}]}),
     )
 
 

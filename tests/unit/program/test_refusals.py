@@ -362,11 +362,6 @@ def test_an_unknown_clock() -> None:
     )
 
 
-def test_arguments_of_a_later_version_are_pythons_own_error() -> None:
-    with pytest.raises(TypeError, match="unexpected keyword argument 'default'"):
-        hr.Value("int", default=0)  # type: ignore[call-arg]
-
-
 # where values live
 
 

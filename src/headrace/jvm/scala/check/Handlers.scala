@@ -1,8 +1,9 @@
 package headrace.check
 
 import scala.collection.mutable
+import scala.util.control.NonFatal
 
-import headrace.bind.Bind
+import headrace.bind.{Aggregation, Bind}
 import headrace.operator.program.{Program, Scopes}
 import headrace.wire.Wire
 import org.apache.spark.sql.catalyst.expressions.{Cast, Expression}
@@ -13,7 +14,14 @@ import org.json4s.JValue
 private final class Handlers(check: Check, id: String, site: String, key: StructType, from: Seq[StructType], document: JValue) {
   private val program: Program = {
     val read = Program.parse(document)
-    read.copy(key = key, inputs = read.inputs.zip(from).map { case (i, s) => i.copy(schema = s) })
+    read.copy(key = key, inputs = read.inputs.zip(from).map { case (i, s) => i.copy(schema = s) }).bound { (columns, t) =>
+      try Aggregation.bind(check.session, columns, t.sql)
+      catch {
+        case NonFatal(e) =>
+          check.fault(id, t.site, t.at, t.sql, Fault.of(e))
+          Aggregation.unknown(columns)
+      }
+    }
   }
 
   /** Emitted columns by output: names of the first emit, types of all. */
@@ -48,6 +56,9 @@ private final class Handlers(check: Check, id: String, site: String, key: Struct
         val cell = program.cell(s.cell)
         keyed(cell, s.key)
         stores(cell, if (cell.kind == "list") ArrayType(cell.dataType) else cell.dataType, s.value)
+      case a: Program.Add =>
+        val columns = program.cell(a.cell).aggregation.get.columns
+        a.row.zip(columns).foreach { case ((name, t), c) => bound.get(t.at).foreach(fits(s"${a.cell}.$name", c.dataType, t, _)) }
       case s: Program.Append => stores(program.cell(s.cell), program.cell(s.cell).dataType, Some(s.value))
       case l: Program.Let => scopes.scope.fields.find(_.name == l.local).foreach(f => let(l, f.dataType, bound))
       case s: Program.When => s.branches.foreach(_._1.foreach(c => bound.get(c.at).foreach(check.condition(id, c, _))))

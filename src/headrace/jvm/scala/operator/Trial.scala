@@ -36,8 +36,9 @@ object Trial {
       case _ => Nil
     }
     Settings.under(session, settings) {
-      val program = Program.parse(document \ "operator")
-      val spec = ProgramOperator.build(session, JsonMethods.compact(document \ "operator"))
+      val operator = JsonMethods.compact(document \ "operator")
+      val program = ProgramOperator.parse(session, operator)
+      val spec = ProgramOperator.build(session, operator)
       val trial = new Trial(program, spec)
       list(document \ "state").foreach(trial.restore)
       val epochs = list(document \ "epochs").map(trial.epoch)

@@ -18,8 +18,8 @@ private[program] final class Body(generate: Generate, program: Program, handler:
   private val locals: Map[String, (Int, Field)] = {
     val given = Set("e", "key", "at", Program.Now, Program.Watermark)
     bound.scope.fields.filterNot(f => given.contains(f.name)).map { f =>
-      places += Field(ctx.freshName("local"), f.dataType)
-      f.name -> (Slot.Locals + places.size - 1, places.last)
+      val field = Field(ctx.freshName("local"), f.dataType)
+      f.name -> (places.add(field), field)
     }.toMap
   }
 
@@ -53,6 +53,7 @@ private[program] final class Body(generate: Generate, program: Program, handler:
     statements.collect {
       case a: Program.Assign => a.cell
       case a: Program.Append => a.cell
+      case a: Program.Add => a.cell
       case r: Program.Replace => cellOf(r.it)
     }.distinct
   }
@@ -63,6 +64,7 @@ private[program] final class Body(generate: Generate, program: Program, handler:
     case Program.Assign(cell, key, Some(value), _, site) =>
       place(site) + cells(cell).set(key.map(expression), expression(value)) + "dirty = true;\n"
     case Program.Append(cell, value, _, site) => place(site) + cells(cell).append(expression(value)) + "dirty = true;\n"
+    case Program.Add(cell, row, _, site) => place(site) + cells(cell).add(row.map(c => expression(c._2))) + "dirty = true;\n"
     case l: Program.Let => place(l.site) + locals(l.local)._2.take(ctx, expression(l.value))
     case w: Program.When => choose(w.branches, w.site)
     case e: Program.Each => each(e)
@@ -114,7 +116,7 @@ private[program] final class Body(generate: Generate, program: Program, handler:
     val change = r.value match {
       case None => s"$loop.remove();\n"
       case Some(value) =>
-        val key = locals.get(s"${r.it}.key").map { case (ordinal, f) => slot(f, ordinal) }.orNull
+        val key = locals.get(s"${r.it}.key").map { case (ordinal, f) => f.slot(ordinal) }.orNull
         cell.replace(loop, key, expression(value))
     }
     place(r.site) + change + "dirty = true;\n"
@@ -143,7 +145,7 @@ private[program] final class Body(generate: Generate, program: Program, handler:
     case GetStructField(BoundReference(i, _, _), f, _) if name(i) == "key" => column(program.key, f, "key", Slot.Key)
     case b @ BoundReference(i, dataType, _) =>
       name(i) match {
-        case local if locals.contains(local) => slot(locals(local)._2, locals(local)._1)
+        case local if locals.contains(local) => locals(local)._2.slot(locals(local)._1)
         case "e" => Slot(dataType, nullable = false, Slot.Variable("e", "false"), Slot.Row, -1)
         case "key" => Slot(dataType, nullable = false, Slot.Variable("key", "false"), Slot.Key, -1)
         case "at" => Slot(dataType, nullable = false, Slot.Variable("at", "false"), Slot.At, -1)
@@ -154,8 +156,6 @@ private[program] final class Body(generate: Generate, program: Program, handler:
   }
 
   private def name(i: Int): String = bound.scope(i).name
-
-  private def slot(f: Field, ordinal: Int): Slot = Slot(f.dataType, nullable = true, Slot.Variable(f.name, f.missing), ordinal, -1)
 
   private def column(schema: StructType, i: Int, row: String, ordinal: Int): Slot =
     Slot(schema(i).dataType, nullable = true, Slot.Column(row), ordinal, i)

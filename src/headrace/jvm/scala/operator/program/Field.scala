@@ -18,6 +18,9 @@ private[program] final case class Field(name: String, dataType: DataType) {
     s"$missing ? null : (Object) $value"
   }
 
+  /** It as an expression; `ordinal` is its place for what has no generated code. */
+  def slot(ordinal: Int): Slot = Slot(dataType, nullable = true, Slot.Variable(name, missing), ordinal, -1)
+
   def clear: String = s"$missing = true; $name = $default;\n"
 
   /** Java that gives it the value of an expression. */
@@ -31,6 +34,17 @@ private[program] final case class Field(name: String, dataType: DataType) {
   def takeColumn(row: String, i: Int): String = {
     val value = CodeGenerator.getValue(row, dataType, i.toString)
     s"$missing = $row.isNullAt($i);\n$name = $missing ? $default : ${Field.copied(dataType, value)};\n"
+  }
+}
+
+/** The fields that expressions without generated code reach by their ordinals. */
+private[program] final class Places {
+  val fields = scala.collection.mutable.ArrayBuffer.empty[Field]
+
+  /** Its ordinal. */
+  def add(field: Field): Int = {
+    fields += field
+    Slot.Locals + fields.size - 1
   }
 }
 

@@ -15,10 +15,9 @@ final class Generate(program: Program, bound: Program.Handler => Scopes) {
   // Fallback expressions are evaluated over this row, and split expressions take it as their argument.
   ctx.INPUT_ROW = "view"
 
-  private[program] val cells: Map[String, CellCode] = program.cells.map(c => c.name -> CellCode.of(ctx, program, c)).toMap
-
   /** Fields that the fallback reaches by ordinal, and fields that nothing but generated code needs. */
-  private[program] val places = mutable.ArrayBuffer.empty[Field]
+  private[program] val places = new Places
+  private[program] val cells: Map[String, CellCode] = program.cells.map(c => c.name -> CellCode.of(ctx, places, program, c)).toMap
   private[program] val declarations = mutable.ArrayBuffer.empty[String]
   private val sites = mutable.ArrayBuffer.empty[String]
 
@@ -44,14 +43,14 @@ final class Generate(program: Program, bound: Program.Handler => Scopes) {
         private final long[] pending = timers();
         private final boolean[] marks = chained();
         ${program.cells.map(c => cells(c.name).declaration).mkString("\n")}
-        ${places.map(_.declaration).mkString("\n")}
+        ${places.fields.map(_.declaration).mkString("\n")}
         ${declarations.mkString("\n")}
         ${ctx.declareMutableStates()}
 
         public Program(Object[] references) {
           super(${program.timers.size}, ${program.paged.size});
           this.references = references;
-          this.view = ${classOf[Machine].getName}.view(this, ${Slot.Locals + places.size});
+          this.view = ${classOf[Machine].getName}.view(this, ${Slot.Locals + places.fields.size});
           ${ctx.initMutableStates()}
         }
 
@@ -71,6 +70,7 @@ final class Generate(program: Program, bound: Program.Handler => Scopes) {
         }
 
         public UnsafeRow write() {
+          ${program.stored.map(c => cells(c.name).save).mkString}
           ${write.code}
           return ${write.value};
         }
@@ -94,7 +94,7 @@ final class Generate(program: Program, bound: Program.Handler => Scopes) {
             case ${Slot.At}: return Long.valueOf(at);
             case ${Slot.Now}: return Long.valueOf(now());
             case ${Slot.Watermark}: return hasWatermark() ? (Object) Long.valueOf(watermark()) : null;
-            ${places.zipWithIndex.map { case (f, i) => s"case ${Slot.Locals + i}: return ${f.boxed};" }.mkString("\n")}
+            ${places.fields.zipWithIndex.map { case (f, i) => s"case ${Slot.Locals + i}: return ${f.boxed};" }.mkString("\n")}
             default: throw new IllegalArgumentException("no place " + ordinal);
           }
         }

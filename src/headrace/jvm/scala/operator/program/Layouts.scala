@@ -125,15 +125,15 @@ object Layouts {
     val zone = Some(SQLConf.get.sessionLocalTimeZone)
     val older = program.layout.old.map { old =>
       val expressions = program.stored.map { cell =>
-        old.cells.indexWhere(_._1 == cell.id) match {
-          case -1 => Literal(null, cell.dataType)
+        old.stored.indexWhere(_.id == cell.id) match {
+          case -1 => Literal(null, cell.storedType)
           case i =>
-            val stored: DataType = old.cells(i)._2
+            val stored: DataType = old.stored(i).storedType
             val was = BoundReference(i, stored, nullable = true)
-            if (stored == cell.dataType) was else Cast(was, cell.dataType, zone)
+            if (stored == cell.storedType) was else Cast(was, cell.storedType, zone)
         }
       }
-      old.number -> (old.cells.size, expressions)
+      old.number -> (old.stored.size, expressions)
     }.toMap
     Layouts(
       program.name,
@@ -141,7 +141,7 @@ object Layouts {
       program.stored.size,
       program.timers.map(_.id).toArray,
       program.paged.map(_.id).toArray,
-      program.layout.old.flatMap(_.timers).toSet ++ program.timers.map(_.id),
+      (program.layout.old.flatMap(_.cells) ++ program.cells).filter(_.timer).map(_.id).toSet,
       older)
   }
 }

@@ -1,7 +1,7 @@
 package headrace.operator.program
 
 import headrace.HeadraceKernelException
-import headrace.bind.Bind
+import headrace.bind.{Aggregation, Bind}
 import org.apache.spark.sql.catalyst.util.CharVarcharUtils
 import org.apache.spark.sql.types._
 import org.json4s._
@@ -21,6 +21,17 @@ final case class Program(
     layout: Program.Layout,
     handlers: Seq[Program.Handler],
     outputs: Seq[Program.Output]) {
+
+  /** With its aggregates bound, those of former layouts too. */
+  def bound(bind: (StructType, Program.Text) => Aggregation): Program = {
+    def all(cells: Seq[Program.Cell]) = cells.map { c =>
+      c.aggregate.fold(c) { case (columns, text) =>
+        val made = bind(columns, text)
+        c.copy(dataType = made.dataType, aggregation = Some(made))
+      }
+    }
+    copy(cells = all(cells), layout = layout.copy(old = layout.old.map(o => o.copy(cells = all(o.cells)))))
+  }
 
   def cell(name: String): Program.Cell =
     cells.find(_.name == name).getOrElse(throw Program.broken(this.name, s"no cell $name"))
@@ -57,10 +68,22 @@ final case class Program(
 object Program {
   final case class Input(name: String, side: Int, schema: StructType, judged: Boolean)
 
-  /** `dataType` is that of the value, or of each value of a list or map; `key` that of a map's keys. */
-  final case class Cell(id: Int, name: String, kind: String, dataType: DataType, key: Option[DataType] = None) {
+  /** `dataType` is that of the value, or of each value of a list or map; `key` that of a map's keys. `aggregate` is what is added and its
+    * text, `aggregation` the same bound.
+    */
+  final case class Cell(
+      id: Int,
+      name: String,
+      kind: String,
+      dataType: DataType,
+      key: Option[DataType] = None,
+      aggregate: Option[(StructType, Text)] = None,
+      aggregation: Option[Aggregation] = None) {
     def timer: Boolean = kind == "timer"
     def paged: Boolean = kind == "list" || kind == "map"
+
+    /** The type of its column in the stored row. */
+    def storedType: DataType = aggregation.fold(dataType)(_.buffer)
 
     /** The type of what a read of it gives. */
     def gives(what: String): DataType = what match {
@@ -72,8 +95,13 @@ object Program {
     }
   }
 
-  /** A former shape of the state: the stored row's columns, in their order, by the ids of their cells, and the ids of its timers. */
-  final case class Old(number: Int, cells: Seq[(Int, DataType)], timers: Seq[Int])
+
+  /** A former shape of the state. */
+  final case class Old(number: Int, cells: Seq[Cell]) {
+
+    /** The stored row's columns, in their order. */
+    def stored: Seq[Cell] = cells.filterNot(_.paged)
+  }
   final case class Layout(number: Int, old: Seq[Old])
   final case class Handler(on: String, kind: String, body: Seq[Statement])
   final case class Output(name: String, schema: StructType, time: Option[String])
@@ -88,6 +116,7 @@ object Program {
   final case class Append(cell: String, value: Text, at: String, site: String) extends Statement
 
   /** Makes a local, or gives one another value. */
+  final case class Add(cell: String, row: Seq[(String, Text)], at: String, site: String) extends Statement
   final case class Let(local: String, declared: Option[DataType], value: Text, at: String, site: String) extends Statement
   final case class Each(
       cell: String,
@@ -124,6 +153,7 @@ object Program {
     case r: Read => r.key.toSeq
     case s: Assign => s.key.toSeq ++ s.value
     case s: Append => Seq(s.value)
+    case a: Add => a.row.map(_._2)
     case l: Let => Seq(l.value)
     case w: When => w.branches.flatMap(_._1)
     case e: Each => e.low.toSeq ++ e.high
@@ -132,7 +162,7 @@ object Program {
     case r: Reject => Seq(r.reason)
   }
 
-  /** Must run under the plan's settings: they say what `timestamp` means. */
+  /** Must run under the plan's settings: they say what `timestamp` means. Aggregates are not bound yet. */
   def parse(document: JValue): Program = {
     val name = text(document, "name")
     val site = (document \ "site").asText.getOrElse("")
@@ -146,19 +176,26 @@ object Program {
         Input(text(i, "name"), number(i \ "side").getOrElse(n), schemaOf(i \ "schema"), i \ "judged" == JBool(true))
       },
       list(document \ "cells").zipWithIndex.map { case (c, n) =>
-        Cell(number(c \ "id").getOrElse(n + 1), text(c, "name"), text(c, "kind"), typeOf(text(c, "type")), (c \ "key").asText.map(typeOf))
+        cell(c, number(c \ "id").getOrElse(n + 1), s"cells/$n")
       },
       Layout(
         number(document \ "layout" \ "number").getOrElse(1),
         list(document \ "layout" \ "old").map { o =>
-          val had = list(o \ "cells").map(c => Cell(number(c \ "id").get, "", text(c, "kind"), typeOf(text(c, "type"))))
-          Old(number(o \ "number").get, had.filterNot(_.paged).map(c => c.id -> c.dataType), had.filter(_.timer).map(_.id))
+          Old(number(o \ "number").get, list(o \ "cells").map(c => cell(c, number(c \ "id").get, "")))
         }),
       list(document \ "handlers").zipWithIndex.map { case (h, n) =>
         Handler(text(h, "on"), text(h, "kind"), body(h \ "body", s"handlers/$n/body", name, site))
       },
       list(document \ "outputs").map(o => Output(text(o, "name"), schemaOf(o \ "schema"), (o \ "time").asText))
     )
+  }
+
+  private def cell(c: JValue, id: Int, at: String): Cell = {
+    val (kind, name) = (text(c, "kind"), (c \ "name").asText.getOrElse(""))
+    if (kind == "aggregate") {
+      val sql = Text(text(c, "sql"), s"$at/sql", (c \ "site").asText.getOrElse(""))
+      Cell(id, name, kind, NullType, aggregate = Some(schemaOf(text(c, "type")) -> sql))
+    } else Cell(id, name, kind, typeOf(text(c, "type")), (c \ "key").asText.map(typeOf))
   }
 
   def typeOf(ddl: String): DataType = Bind.loosen(CharVarcharUtils.replaceCharVarcharWithString(DataType.fromDDL(ddl)))
@@ -195,15 +232,18 @@ object Program {
         Each(text(value, "cell"), text(value, "it"), maybe("low"), maybe("high"), value \ "reverse" == JBool(true), inner, at, site)
       case "replace" => Replace(text(value, "it"), maybe("value"), at, site)
       case "emit" =>
-        val row = list(value \ "row").zipWithIndex.map {
-          case (JArray(List(JString(column), JString(sql))), n) => column -> Text(sql, s"$at/row/$n", site)
-          case (other, _) => throw broken(node, s"an emitted column is [name, text], not $other")
-        }
-        Emit((value \ "output").asText.getOrElse("main"), row, at, site)
+        Emit((value \ "output").asText.getOrElse("main"), row(value, at, node, site), at, site)
+      case "add" => Add(text(value, "cell"), row(value, at, node, site), at, site)
       case "reject" => Reject(given("reason"), at, site)
       case other => throw broken(node, s"no statement $other")
     }
   }
+
+  private def row(value: JValue, at: String, node: String, site: String): Seq[(String, Text)] =
+    list(value \ "row").zipWithIndex.map {
+      case (JArray(List(JString(column), JString(sql))), n) => column -> Text(sql, s"$at/row/$n", site)
+      case (other, _) => throw broken(node, s"a column of a row is [name, text], not $other")
+    }
 
   private def list(value: JValue): Seq[JValue] = value match {
     case JArray(values) => values

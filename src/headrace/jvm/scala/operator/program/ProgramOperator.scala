@@ -3,7 +3,7 @@ package headrace.operator.program
 import java.lang.ref.SoftReference
 import java.util.concurrent.ConcurrentHashMap
 
-import headrace.bind.Bind
+import headrace.bind.{Aggregation, Bind}
 import headrace.operator.{Operator, OperatorSpec}
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.expressions.codegen.{CodeAndComment, CodeGenerator, GeneratedClass}
@@ -42,7 +42,11 @@ object ProgramOperator {
 
   /** Binds an operator of the query document. Runs under the plan's settings (`Settings.under`), on the driver. */
   def build(session: SparkSession, operator: String): ProgramOperator =
-    headrace.bind.Settings.inForce(session)(build(session, Program.parse(JsonMethods.parse(operator))))
+    headrace.bind.Settings.inForce(session)(build(session, parse(session, operator)))
+
+  /** The program of an operator of the query document, its aggregates bound. */
+  def parse(session: SparkSession, operator: String): Program =
+    Program.parse(JsonMethods.parse(operator)).bound((columns, text) => Aggregation.bind(session, columns, text.sql))
 
   private def build(session: SparkSession, program: Program): ProgramOperator = {
     def bound(h: Program.Handler) =

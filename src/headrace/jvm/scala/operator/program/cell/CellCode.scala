@@ -1,6 +1,6 @@
 package headrace.operator.program.cell
 
-import headrace.operator.program.{Field, Program}
+import headrace.operator.program.{Field, Places, Program}
 import org.apache.spark.sql.catalyst.expressions.Expression
 import org.apache.spark.sql.catalyst.expressions.codegen.CodegenContext
 
@@ -21,6 +21,9 @@ private[program] trait CellCode {
   /** Java that takes it from column `i` of the row `stored`, which may be null. */
   def load(i: Int): String = ""
 
+  /** Java before its column is stored. */
+  def save: String = ""
+
   /** Java for "it keeps nothing". */
   def missing: String
 
@@ -34,16 +37,20 @@ private[program] trait CellCode {
 
   def append(value: Expression): String = throw new IllegalStateException(s"${cell.kind} ${cell.name} takes no append")
 
+  /** Java that takes a row into an aggregate. */
+  def add(row: Seq[Expression]): String = throw new IllegalStateException(s"${cell.kind} ${cell.name} takes no rows")
+
   /** Java before a handler that changes it, and Java that puts it back as it was then. */
   def undo: (String, String)
 }
 
 private[program] object CellCode {
-  def of(ctx: CodegenContext, program: Program, cell: Program.Cell): CellCode = cell.kind match {
+  def of(ctx: CodegenContext, places: Places, program: Program, cell: Program.Cell): CellCode = cell.kind match {
     case "value" => new ValueCode(ctx, cell)
     case "timer" => new TimerCode(ctx, program, cell)
     case "list" => new ListCode(ctx, program, cell)
     case "map" => new MapCode(ctx, program, cell)
+    case "aggregate" => new AggregateCode(ctx, places, cell)
     case other => throw Program.broken(program.name, s"no kind of cell $other")
   }
 }

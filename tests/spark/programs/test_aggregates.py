@@ -1,0 +1,166 @@
+"""Aggregates of Spark as cells: what they give after each row, over epochs, and after rows that fail."""
+
+from __future__ import annotations
+
+import statistics
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+import headrace as hr
+from tests.spark.kernel.trial import epoch, row, traced, trial
+from tests.unit.errors import check_error
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+class Everything(hr.Program):
+    """Functions of every make: told by expressions, by a row of numbers, by an object; with filters and several in one."""
+
+    total = hr.Aggregate("sum(x)", "x int")
+    mean = hr.Aggregate("round(sum(x) / count(*), 3)", "x int")
+    large = hr.Aggregate("count(*) FILTER (WHERE x > 10)", "x int")
+    some = hr.Aggregate("bool_or(x > 10)", "x int")
+    latest = hr.Aggregate("max_by(w, n)", "w string, n int")
+    all = hr.Aggregate("collect_list(x)", "x int")
+    middle = hr.Aggregate("percentile(x, 0.5)", "x int")
+    different = hr.Aggregate("approx_count_distinct(x)", "x int")
+    doubled = hr.Aggregate("sum(aggregate(array(x, x), 0, (a, v) -> a + v))", "x int")
+
+    def on_event(self, e):
+        with hr.when(e.v == -1):
+            for cell in (self.total, self.all, self.middle, self.different):
+                cell.clear()
+        with hr.otherwise():
+            for cell in (self.total, self.mean, self.large, self.some, self.all, self.middle, self.different, self.doubled):
+                cell.add(x=e.v)
+            self.latest.add(w=hr.f.concat(hr.lit("w"), e.v), n=e.v % 7)
+        with hr.when(e.v == 13):
+            self.all.clear()
+            self.total.clear()
+            self.middle.add({"x": 1000})
+            hr.reject("thirteen")
+        hr.emit(
+            total=self.total.get(),
+            mean=self.mean.get(),
+            large=self.large.get(),
+            some=self.some.get(),
+            latest=self.latest.get(),
+            all=self.all.get(),
+            middle=self.middle.get(),
+            different=self.different.get(),
+            doubled=self.doubled.get(),
+            any=self.total.exists(),
+        )
+
+
+OUT = (
+    "total bigint, mean double, large bigint, some boolean, latest string, all array<int>, middle double, different bigint,"
+    " doubled bigint, any boolean"
+)
+
+
+def wanted(values: list[int]) -> list[Any]:
+    since: list[int] = []
+    taken: list[int] = []
+    found = []
+    for v in values:
+        if v == 13:
+            continue
+        if v == -1:
+            since = []
+        else:
+            since.append(v)
+            taken.append(v)
+        best = max(n % 7 for n in taken)
+        found.append(
+            (
+                sum(since) if since else None,
+                round(sum(taken) / len(taken), 3),
+                len([n for n in taken if n > 10]),
+                any(n > 10 for n in taken),
+                f"w{[n for n in taken if n % 7 == best][-1]}",
+                since.copy(),
+                statistics.median(since) if since else None,
+                len(set(since)),
+                2 * sum(taken),
+                bool(since),
+            )
+        )
+    return found
+
+
+def test_every_make_of_aggregate(spark: SparkSession) -> None:
+    values = [5, 12, 13, 3, 12, -1, 13, 20, 7, 13, 8, 1]
+    p = traced(Everything, outputs={"main": OUT}, order="arrival")
+    for cuts in (1, 5, 12):
+        found = trial(spark, p, *(epoch(*(row(1, v=v) for v in values[i : i + cuts])) for i in range(0, len(values), cuts)))
+        assert [one for part in found.values() for one in part] == wanted(values)
+        assert [reason.partition(" at ")[0] for reason, _ in found.dead()] == ["thirteen"] * 3
+
+
+class Long(hr.Program):
+    """More rows than are kept for undoing, with a failure now and then."""
+
+    all = hr.Aggregate("collect_list(x)", "x int")
+
+    def on_event(self, e):
+        self.all.add(x=e.v)
+        with hr.when(e.v % 700 == 699):
+            hr.reject("no")
+        with hr.when(e.v == 2999):
+            hr.emit(n=hr.f.size(self.all.get()), total=hr.f.aggregate(self.all.get(), hr.expr("0L"), hr.expr("(a, x) -> a + x")))
+
+
+def test_a_long_buffer_is_undone(spark: SparkSession) -> None:
+    p = traced(Long, outputs={"main": "n int, total bigint"}, order="arrival")
+    found = trial(spark, p, epoch(*(row(1, v=v) for v in range(2500))), epoch(*(row(1, v=v) for v in range(2500, 3000))))
+    kept = [v for v in range(3000) if v % 700 != 699]
+    assert found.values() == [[], [(len(kept), sum(kept))]]
+
+
+def built(sql: str) -> str:
+    """The schema of a program with one aggregate."""
+
+    class P(hr.Program):
+        cell = hr.Aggregate(sql, "x int")
+
+        def on_event(self, e):
+            self.cell.add(e)
+            hr.emit(x=self.cell.get())
+
+    rows = hr.read.memory([(1, 2)], "k int, x int", name="rows")
+    return rows.key_by("k").process(P).schema.ddl
+
+
+def test_its_type_is_known_when_the_plan_is_built(spark: SparkSession) -> None:
+    assert built("sum(x) / 2") == "x double"
+    assert built("collect_set(x)") == "x array<int>"
+
+
+REFUSALS = {
+    "x + 1": """
+        BAD_AGGREGATE: rows.P: The query does not include a GROUP BY clause. Add GROUP BY or turn it into the window functions using OVER clauses, in `x + 1`
+          at test_aggregates.py:*: cell = hr.Aggregate(sql, "x int")
+          hint: an hr.Aggregate is an expression of aggregate functions over the columns it declares: sum(x), max_by(name, x), sum(x) / count(*)
+          page: docs/errors/BAD_AGGREGATE.md
+        """,
+    "1 + 1": """
+        BAD_AGGREGATE: rows.P: there is no aggregate function in 1 + 1, in `1 + 1`
+          at test_aggregates.py:*: cell = hr.Aggregate(sql, "x int")
+          hint: an hr.Aggregate is an expression of aggregate functions over the columns it declares: sum(x), max_by(name, x), sum(x) / count(*)
+          page: docs/errors/BAD_AGGREGATE.md
+        """,
+    "sum(DISTINCT x)": """
+        BAD_AGGREGATE: rows.P: DISTINCT in sum(DISTINCT x), in `sum(DISTINCT x)`
+          at test_aggregates.py:*: cell = hr.Aggregate(sql, "x int")
+          hint: keep what was seen in a map: seen = hr.Map(type, 'boolean'), and ask seen.has(...)
+          page: docs/errors/BAD_AGGREGATE.md
+        """,
+}
+
+
+@pytest.mark.parametrize("sql", REFUSALS)
+def test_what_is_no_aggregate_of_rows(spark: SparkSession, sql: str) -> None:
+    check_error(REFUSALS[sql], lambda: built(sql))

@@ -1,0 +1,404 @@
+"""Lists, maps, loops and locals while a program is traced: what is recorded and what is refused."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import headrace as hr
+from headrace.program import Traced, trace
+from tests.unit.errors import check_error
+
+INPUTS = {"event": ("card", "shop", "amount", "ts")}
+
+
+class Shops(hr.Program):
+    """What the programs below are cut out of."""
+
+    spent = hr.Map("string", "decimal(10,2)")
+    last = hr.List("decimal(10,2)")
+    n = hr.Value("int", default=3)
+
+
+def traced(handler: Any) -> Traced:
+    return trace(type("P", (Shops,), {"on_event": handler}), name="p", key=("card",), inputs=INPUTS)
+
+
+def bare(value: Any) -> Any:
+    """Statements without their places."""
+    if isinstance(value, dict):
+        return {name: bare(part) for name, part in value.items() if name != "site"}
+    return [bare(part) for part in value] if isinstance(value, list) else value
+
+
+def statements(handler: Any) -> Any:
+    return bare(traced(handler).to_json()["handlers"][0]["body"])
+
+
+def test_cells_as_data() -> None:
+    def on_event(self, e):
+        hr.emit(n=1)
+
+    assert bare(traced(on_event).to_json()["cells"]) == [
+        {"name": "spent", "kind": "map", "type": "decimal(10,2)", "key": "string"},
+        {"name": "last", "kind": "list", "type": "decimal(10,2)"},
+        {"name": "n", "kind": "value", "type": "int"},
+    ]
+
+
+def test_what_is_recorded() -> None:
+    def on_event(self, e):
+        self.last.append(e.amount)
+        self.spent.set(e.shop, self.spent.get("a") + 1)
+        self.spent.remove(e.shop)
+        self.n.set(self.n.get() + self.last.size())
+        total = hr.let(0, "decimal(12,2)")
+        with hr.each(self.spent.range("a", e.shop), reverse=True) as it:
+            total.set(total.get() + it.value)
+            it.set(it.index)
+            it.remove()
+        with hr.when(e.amount < 0):
+            hr.reject("negative")
+        hr.emit(total=total.get(), now=hr.now(), mark=hr.watermark())
+
+    assert statements(on_event) == [
+        {"do": "append", "cell": "last", "value": "e.amount"},
+        {"do": "read", "local": "spent__1", "cell": "spent", "what": "get", "key": "'a'"},
+        {"do": "set", "cell": "spent", "value": "spent__1 + 1", "key": "e.shop"},
+        {"do": "clear", "cell": "spent", "key": "e.shop"},
+        {"do": "read", "local": "n__1", "cell": "n", "what": "value"},
+        {"do": "read", "local": "last__1", "cell": "last", "what": "size"},
+        {"do": "set", "cell": "n", "value": "coalesce(n__1, CAST(3 AS int)) + last__1"},
+        {"do": "let", "local": "let__1", "value": "0", "type": "decimal(12,2)"},
+        {
+            "do": "each",
+            "cell": "spent",
+            "it": "it__1",
+            "low": "'a'",
+            "high": "e.shop",
+            "reverse": True,
+            "body": [
+                {"do": "let", "local": "let__2", "value": "let__1"},
+                {"do": "let", "local": "let__1", "value": "let__2 + `it__1.value`"},
+                {"do": "replace", "it": "it__1", "value": "`it__1.index`"},
+                {"do": "replace", "it": "it__1"},
+            ],
+        },
+        {"do": "when", "branches": [["e.amount < 0", [{"do": "reject", "reason": "'negative'"}]]]},
+        {"do": "let", "local": "let__3", "value": "let__1"},
+        {"do": "emit", "output": "main", "row": [["total", "let__3"], ["now", "__now"], ["mark", "__watermark"]]},
+    ]
+    assert Traced.from_json(traced(on_event).to_json()) == traced(on_event)
+
+
+def test_a_null_key() -> None:
+    def on_event(self, e):
+        self.spent.set(None, e.amount)
+
+    check_error(
+        """
+        NULL_KEY: None is given as the key of a map, which has no value under null
+          at test_entries.py:*: self.spent.set(None, e.amount)
+          hint: give a value or a column
+          page: docs/errors/NULL_KEY.md
+        """,
+        lambda: traced(on_event),
+    )
+
+
+def test_a_loop_over_a_column() -> None:
+    def on_event(self, e):
+        with hr.each(e.shop) as it:
+            hr.emit(v=it.value)
+
+    check_error(
+        """
+        EACH_OVER: hr.each goes over the entries of a hr.List or a hr.Map, not over a column
+          at test_entries.py:*: with hr.each(e.shop) as it:
+          hint: with hr.each(self.orders) as it: ...; an array column: stream.explode(...) before the program, or hr.f.transform
+          page: docs/errors/EACH_OVER.md
+        """,
+        lambda: traced(on_event),
+    )
+
+
+def test_a_loop_over_a_value() -> None:
+    def on_event(self, e):
+        with hr.each(self.n):
+            hr.emit(v=1)
+
+    check_error(
+        """
+        EACH_OVER: hr.each goes over the entries of a hr.List or a hr.Map, not over the Value <Value n>
+          at test_entries.py:*: with hr.each(self.n):
+          hint: with hr.each(self.orders) as it: ...; an array column: stream.explode(...) before the program, or hr.f.transform
+          page: docs/errors/EACH_OVER.md
+        """,
+        lambda: traced(on_event),
+    )
+
+
+def test_the_key_of_a_list() -> None:
+    def on_event(self, e):
+        with hr.each(self.last) as it:
+            hr.emit(v=it.key)
+
+    check_error(
+        """
+        EACH_OVER: `last` is a list, whose entries have no key
+          at test_entries.py:*: hr.emit(v=it.key)
+          hint: it.index, it.value
+          page: docs/errors/EACH_OVER.md
+        """,
+        lambda: traced(on_event),
+    )
+
+
+def test_a_change_behind_a_loop() -> None:
+    def on_event(self, e):
+        with hr.each(self.last) as it:
+            self.last.append(it.value)
+
+    check_error(
+        """
+        LOOP_CHANGES: `last` is changed while a `with hr.each(...)` goes over its entries
+          at test_entries.py:*: self.last.append(it.value)
+          hint: change the entry the loop stands at, it.set(...) or it.remove(), in one loop over this cell; or change the cell after it
+          page: docs/errors/LOOP_CHANGES.md
+        """,
+        lambda: traced(on_event),
+    )
+
+
+def test_a_change_in_two_loops_over_one_cell() -> None:
+    def on_event(self, e):
+        with hr.each(self.spent) as one:
+            with hr.each(self.spent) as two:
+                with hr.when(one.key < two.key):
+                    two.remove()
+
+    check_error(
+        """
+        LOOP_CHANGES: `spent` is changed while a `with hr.each(...)` goes over its entries
+          at test_entries.py:*: two.remove()
+          hint: change the entry the loop stands at, it.set(...) or it.remove(), in one loop over this cell; or change the cell after it
+          page: docs/errors/LOOP_CHANGES.md
+        """,
+        lambda: traced(on_event),
+    )
+
+
+def test_an_entry_behind_its_loop() -> None:
+    def on_event(self, e):
+        with hr.each(self.last) as it:
+            hr.emit(v=it.value)
+        hr.emit(v=it.value)
+
+    check_error(
+        """
+        OUT_OF_SCOPE: `it` stands for the entries of a `with hr.each(...)`, and is used outside of it
+          at test_entries.py:*: hr.emit(v=it.value)
+          hint: keep what is needed later in a local: found = hr.let(None, type) before the loop, found.set(it.value) inside
+          page: docs/errors/OUT_OF_SCOPE.md
+        """,
+        lambda: traced(on_event),
+    )
+
+
+def test_a_change_of_an_entry_behind_its_loop() -> None:
+    def on_event(self, e):
+        with hr.each(self.last) as it:
+            hr.emit(v=it.value)
+        it.remove()
+
+    check_error(
+        """
+        OUT_OF_SCOPE: `it` stands for the entries of a `with hr.each(...)`, and is used outside of it
+          at test_entries.py:*: it.remove()
+          hint: keep what is needed later in a local: found = hr.let(None, type) before the loop, found.set(it.value) inside
+          page: docs/errors/OUT_OF_SCOPE.md
+        """,
+        lambda: traced(on_event),
+    )
+
+
+def test_a_local_outside_of_its_branch() -> None:
+    def on_event(self, e):
+        with hr.when(e.amount > 5):
+            fee = hr.let(1)
+        fee.set(2)
+
+    check_error(
+        """
+        OUT_OF_SCOPE: a local was made with hr.let inside a `with hr.when(...)` or `with hr.each(...)`, and is used outside of it
+          at test_entries.py:*: fee.set(2)
+          hint: make it before the `with`, and give it its value inside: total.set(...)
+          page: docs/errors/OUT_OF_SCOPE.md
+        """,
+        lambda: traced(on_event),
+    )
+
+
+def test_a_read_of_a_local_outside_of_its_branch() -> None:
+    def on_event(self, e):
+        fee = hr.let(1)
+        with hr.when(e.amount > 5):
+            now = fee.get()
+        hr.emit(v=now)
+
+    check_error(
+        """
+        OUT_OF_SCOPE: the value of a local was read inside a `with hr.when(...)` or `with hr.each(...)`, and is used outside of it
+          at test_entries.py:*: hr.emit(v=now)
+          hint: read it where it is used
+          page: docs/errors/OUT_OF_SCOPE.md
+        """,
+        lambda: traced(on_event),
+    )
+
+
+def test_a_local_without_a_type() -> None:
+    def on_event(self, e):
+        hr.let(None)
+
+    check_error(
+        """
+        LET_TYPE: hr.let(None) makes a local without a type
+          at test_entries.py:*: hr.let(None)
+          hint: give it one: hr.let(None, "timestamp")
+          page: docs/errors/LET_TYPE.md
+        """,
+        lambda: traced(on_event),
+    )
+
+
+def test_operators_on_a_local_an_entry_and_a_range() -> None:
+    def on_local(self, e):
+        hr.emit(v=hr.let(1) + 1)
+
+    def on_entry(self, e):
+        with hr.each(self.last) as it:
+            hr.emit(v=it * 2)
+
+    def on_range(self, e):
+        hr.emit(v=len(self.spent.range("a", "b")))
+
+    check_error(
+        """
+        CELL_OPERATOR: what hr.let made is a local, not its value, so Python cannot compute with it
+          at test_entries.py:*: hr.emit(v=hr.let(1) + 1)
+          hint: read it: total.get(); write it: total.set(...)
+          page: docs/errors/CELL_OPERATOR.md
+        """,
+        lambda: traced(on_local),
+    )
+    check_error(
+        """
+        CELL_OPERATOR: `it` is an entry of `last`, not a value, so Python cannot compute with it
+          at test_entries.py:*: hr.emit(v=it * 2)
+          hint: read it: it.value, it.index; change it: it.set(...), it.remove()
+          page: docs/errors/CELL_OPERATOR.md
+        """,
+        lambda: traced(on_entry),
+    )
+    check_error(
+        """
+        CELL_OPERATOR: a range of a map is not its entries, so Python cannot take its length
+          at test_entries.py:*: hr.emit(v=len(self.spent.range("a", "b")))
+          hint: loop over it: with hr.each(self.spent.range(low, high)) as it: ...
+          page: docs/errors/CELL_OPERATOR.md
+        """,
+        lambda: traced(on_range),
+    )
+
+
+def test_each_without_with() -> None:
+    def on_event(self, e):
+        hr.each(self.last)
+        hr.emit(v=1)
+
+    check_error(
+        """
+        WHEN_WITHOUT_WITH: hr.each is written without `with`, or used twice, so it would do nothing
+          at test_entries.py:*: hr.each(self.last)
+          hint: with hr.each(...) as it: and what it does indented below
+          page: docs/errors/WHEN_WITHOUT_WITH.md
+        """,
+        lambda: traced(on_event),
+    )
+
+
+def test_for_over_a_loop() -> None:
+    def on_event(self, e):
+        for it in hr.each(self.last):
+            hr.emit(v=it.value)
+
+    check_error(
+        """
+        WHEN_WITHOUT_WITH: hr.each is written without `with`, or used twice, so it would do nothing
+          at test_entries.py:*: for it in hr.each(self.last):
+          hint: with hr.each(...) as it: and what it does indented below
+          page: docs/errors/WHEN_WITHOUT_WITH.md
+        """,
+        lambda: traced(on_event),
+    )
+
+
+def test_a_row_for_an_aggregate() -> None:
+    class P(Shops):
+        best = hr.Aggregate("max_by(shop, amount)", "shop string, amount decimal(10,2)")
+
+        def on_event(self, e):
+            self.best.add(e)
+            self.best.add(e, amount=1)
+            self.best.add({"SHOP": "a", "amount": None})
+            with hr.when(self.best.exists()):
+                self.best.clear()
+            hr.emit(best=self.best.get())
+
+    found = bare(trace(P, name="p", key=("card",), inputs=INPUTS).to_json())
+    assert found["cells"][-1] == {
+        "name": "best",
+        "kind": "aggregate",
+        "type": "shop string, amount decimal(10,2)",
+        "sql": "max_by(shop, amount)",
+    }
+    assert found["handlers"][0]["body"] == [
+        {"do": "add", "cell": "best", "row": [["shop", "e.shop"], ["amount", "e.amount"]]},
+        {"do": "add", "cell": "best", "row": [["shop", "e.shop"], ["amount", "1"]]},
+        {"do": "add", "cell": "best", "row": [["shop", "'a'"], ["amount", "NULL"]]},
+        {"do": "read", "local": "best__1", "cell": "best", "what": "exists"},
+        {"do": "when", "branches": [["best__1", [{"do": "clear", "cell": "best"}]]]},
+        {"do": "read", "local": "best__2", "cell": "best", "what": "value"},
+        {"do": "emit", "output": "main", "row": [["best", "best__2"]]},
+    ]
+
+
+def test_wrong_columns_for_an_aggregate() -> None:
+    class P(Shops):
+        best = hr.Aggregate("max_by(shop, amount)", "shop string, amount decimal(10,2)")
+
+        def on_event(self, e):
+            self.best.add(shop=e.shop)
+
+    class Q(P):
+        def on_event(self, e):
+            self.best.add(shop=e.shop, amount=1, tip=2)
+
+    check_error(
+        """
+        AGGREGATE_COLUMNS: `best` takes the columns shop, amount, and `amount` is missing
+          at test_entries.py:*: self.best.add(shop=e.shop)
+          hint: self.best.add(shop=..., amount=...)
+          page: docs/errors/AGGREGATE_COLUMNS.md
+        """,
+        lambda: trace(P, name="p", key=("card",), inputs=INPUTS),
+    )
+    check_error(
+        """
+        AGGREGATE_COLUMNS: `best` takes the columns shop, amount, and `tip` is none of them
+          at test_entries.py:*: self.best.add(shop=e.shop, amount=1, tip=2)
+          hint: self.best.add(shop=..., amount=...)
+          page: docs/errors/AGGREGATE_COLUMNS.md
+        """,
+        lambda: trace(Q, name="p", key=("card",), inputs=INPUTS),
+    )
