@@ -16,7 +16,7 @@ from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
 from headrace.errors import PlanError, ProgramError, Site, here
-from headrace.expr import Column, Expression, of_value
+from headrace.expr import Column, Expression, in_handler, of_value
 from headrace.program.statement import Read, Statement, When
 from headrace.syntax import quote, references
 
@@ -219,7 +219,9 @@ def cell_name(cell: Cell, what: str) -> tuple[Recording, str]:
 def recorded(recording: Recording) -> Iterator[None]:
     """Makes a recording the current one; whatever happens, the one before is restored."""
     token = _current.set(recording)
+    traced = in_handler.set(True)
     try:
         yield
     finally:
+        in_handler.reset(traced)
         _current.reset(token)
