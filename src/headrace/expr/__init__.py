@@ -1,5 +1,6 @@
 """Columns: handles whose operators build Spark SQL text."""
 
+from headrace.expr.asked import Parsed, parsed
 from headrace.expr.build import case, col, columns_of, expr, lit, of_text, of_value, struct
 from headrace.expr.column import Call, Column, in_handler
 from headrace.expr.expression import Expression, of
@@ -11,6 +12,7 @@ __all__ = [
     "Column",
     "Expression",
     "Functions",
+    "Parsed",
     "case",
     "col",
     "columns_of",
@@ -22,5 +24,6 @@ __all__ = [
     "of",
     "of_text",
     "of_value",
+    "parsed",
     "struct",
 ]

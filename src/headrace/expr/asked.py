@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import linecache
 import sys
-from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -22,13 +21,13 @@ class Parsed(NamedTuple):
     tree: ast.Module
 
 
-def parsed(file: str, names: Mapping[str, Any]) -> Parsed | None:
+def parsed(file: str, names: dict[str, Any]) -> Parsed | None:
     """The source of a file, of a notebook's cell or of what a REPL keeps; None where there is none. `names` are the module's globals.
 
     It is parsed once for as long as the text is the same.
     """
     linecache.checkcache(file)
-    return _parse("".join(linecache.getlines(file, dict(names))))
+    return _parse("".join(linecache.getlines(file, names)))
 
 
 @lru_cache(maxsize=16)
@@ -109,7 +108,8 @@ def _cure_of(node: ast.AST, text: str) -> str | None:
         case ast.Call(func=ast.Name(id="sorted")):
             return "instead of `sorted` use hr.f.array_sort(hr.f.array(...)), whose items are taken by [0], [1]"
         case ast.Call(func=ast.Name(id="any" | "all" as name)):
-            return f"instead of `{name}` join the conditions with {'|' if name == 'any' else '&'}: (x > 1) {'|' if name == 'any' else '&'} (y == 2)"
+            sign = "|" if name == "any" else "&"
+            return f"instead of `{name}` join the conditions with {sign}: (x > 1) {sign} (y == 2)"
     return None
 
 

@@ -266,7 +266,7 @@ class Column:
         if in_handler.get():
             raise self._no_value(
                 "make a text of it",
-                "use hr.f.concat(...) or hr.f.format_string(...), for one value .cast(\"string\"); repr(...) shows the expression",
+                'use hr.f.concat(...) or hr.f.format_string(...), for one value .cast("string"); repr(...) shows the expression',
             )
         return repr(self)
 

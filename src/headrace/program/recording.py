@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from difflib import get_close_matches
+from types import CodeType
 from typing import TYPE_CHECKING, Any
 
 from headrace.errors import PlanError, ProgramError, Site, here
@@ -102,6 +103,7 @@ class Recording:
         self.block = Block()
         self.locals: dict[str, Block] = {}
         self.reads: dict[str, int] = {}
+        self.read_sources: dict[CodeType, frozenset[int]] = {}  # functions that were looked through, and the lines where they open a branch
         self.unentered: dict[int, Branch] = {}  # `hr.when(...)` that no `with` has entered yet
 
     @property
