@@ -231,13 +231,13 @@ def _run(handler: Callable[[Any], object], recording: Recording) -> tuple[Any, .
         argument = Row(recording, "e", recording.columns, f"input `{recording.input}` of {recording.program}")
     place = f"{recording.handler} of {recording.program}"
     check_handler(handler, recording)
-    with recorded(recording):
-        try:
+    try:
+        with recorded(recording):
             result = handler(argument)
-        except HeadraceError:
-            raise
-        except Exception as error:
-            raise _failed(place, error) from error
+    except HeadraceError:
+        raise
+    except Exception as error:
+        raise _failed(place, error) from error
     if result is not None:
         raise ProgramError(
             "HANDLER_RETURNS",
@@ -259,7 +259,7 @@ def _failed(place: str, error: Exception) -> ProgramError:
         near = get_close_matches(error.name or "", [name for name in dir(error.obj) if not name.startswith("_")], 1)
         hint = f"did you mean `{near[0]}`?" if near else "cells and parameters are class attributes or set in __init__"
     elif isinstance(error, TypeError) and "Column" in str(error):
-        hint = "a column has a value only when rows flow: compute with functions of Spark, hr.f.round(...), and instead of `in` use .is_in(...)"
+        hint = "a column has a value only when rows flow: use functions of Spark, hr.f.round(...), and instead of `in` use .is_in(...)"
     return ProgramError("HANDLER_FAILED", f"{place} raised {type(error).__name__}: {error}", hint=hint, site=site, cause=error)
 
 
