@@ -21,11 +21,6 @@ class Finding(NamedTuple):
     hint: str
 
 
-def word_of(part: str) -> str:
-    """How a branch is called in a message."""
-    return "each" if part.startswith("each") else "when"
-
-
 def leaves(word: str, branch: str, node: ast.AST) -> Finding:
     """`return`, `raise` and the like under a branch."""
     inside = f"`{word}` inside a `with hr.{branch}(...)`"

@@ -12,10 +12,9 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 
 from headrace.program import finding
-from headrace.program.finding import Finding, word_of
+from headrace.program.finding import Finding
 from headrace.program.names import (
     CELL,
     FUNCTIONS,
@@ -27,25 +26,20 @@ from headrace.program.names import (
     TRACED,
     Binding,
     Function,
+    Loop,
     Name,
     Names,
     Path,
+    branch_word,
     copy,
     declared,
     free,
     joined,
     merged,
+    word_of,
 )
 
-BRANCHES = ("when", "elsewhen", "otherwise", "each")
 _READS = ("get", "at", "exists", "has", "size", "first", "last")
-
-
-@dataclass
-class _Loop:
-    depth: int  # of branches, where it began
-    breaks: list[Names]
-    continues: list[Names]
 
 
 class Flow:
@@ -61,7 +55,7 @@ class Flow:
         self.conditions: dict[str, ast.withitem] = {}
         self.path: Path = ()
         self.names: Names | None = {}  # None after a `return`
-        self.loops: list[_Loop] = []
+        self.loops: list[Loop] = []
         self.tries: list[int] = []
         self.running: set[Function] = set()
         self.outer = declared(function)
@@ -147,7 +141,7 @@ class Flow:
         known = any(line in self.opened for line in lines)
         for number, item in enumerate(node.items):
             self.ask(item.context_expr)
-            word = _branch(item.context_expr)
+            word = branch_word(item.context_expr)
             if word or known:
                 self.branches.update(lines)
                 here = f"{word or 'when'} {node.lineno}:{node.col_offset}:{number}"
@@ -214,7 +208,7 @@ class Flow:
 
     def loop(self, body: list[ast.stmt], orelse: list[ast.stmt], turn: Callable[[], object], sure: bool) -> None:
         """Two rounds show what one leaves to the next. `sure`: there is at least one."""
-        this = _Loop(len(self.path), [], [])
+        this = Loop(len(self.path), [], [])
         self.loops.append(this)
         ends = [] if sure else [copy(self.names)]
         for _ in range(2):
@@ -284,7 +278,7 @@ class Flow:
             return self.kinds.get(name)
         for binding in sorted(held.bindings, key=lambda binding: getattr(binding.by, "lineno", 0)):
             if self.path[: len(binding.path)] != binding.path:
-                inner = next(part for part, here in zip(binding.path, (*self.path, *binding.path), strict=False) if part != here)
+                inner = next(part for at, part in enumerate(binding.path) if self.path[at : at + 1] != (part,))
                 condition = self.conditions[inner] if binding.path[-1] == inner else None
                 self.found.append(finding.from_branch(name, binding.by, binding.before, word_of(inner), condition, node, self.written))
                 break
@@ -400,11 +394,3 @@ class Flow:
 
     def written(self, node: ast.AST) -> str:
         return ast.get_source_segment(self.text, node) or ast.unparse(node)
-
-
-def _branch(node: ast.expr) -> str | None:
-    """The word of a call that opens a branch."""
-    if not isinstance(node, ast.Call):
-        return None
-    name = node.func.attr if isinstance(node.func, ast.Attribute) else node.func.id if isinstance(node.func, ast.Name) else ""
-    return name if name in BRANCHES else None

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import ast
+from dataclasses import dataclass
 from typing import NamedTuple
 
 # What is known of a value. A cell's kind is followed by the method that reads it: "cell.get()".
 TRACED, ROW, CELL, READER = "traced", "row", "cell", "reader"
 # Those that make traced values: hr.f, functions as hr.case, hr.let; and what holds such things as attributes, a program or hr itself.
 FUNCTIONS, MAKER, LOCAL, HOLDER = "functions", "maker", "local", "holder"
+
+BRANCHES = ("when", "elsewhen", "otherwise", "each")
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 Path = tuple[str, ...]  # the branches around a place, outermost first
@@ -31,6 +34,28 @@ class Name(NamedTuple):
 
 
 Names = dict[str, Name]
+
+
+@dataclass
+class Loop:
+    """A loop of Python's, and what names held where it was left or begun anew."""
+
+    depth: int  # of branches, where it began
+    breaks: list[Names]
+    continues: list[Names]
+
+
+def branch_word(node: ast.expr) -> str | None:
+    """The word of a call that opens a branch."""
+    if not isinstance(node, ast.Call):
+        return None
+    name = node.func.attr if isinstance(node.func, ast.Attribute) else node.func.id if isinstance(node.func, ast.Name) else ""
+    return name if name in BRANCHES else None
+
+
+def word_of(branch: str) -> str:
+    """How a branch of a path is called in a message."""
+    return "each" if branch.startswith("each") else "when"
 
 
 def declared(function: ast.AST) -> dict[str, str]:
