@@ -87,6 +87,8 @@ def _extent(node: ast.AST) -> tuple[int | None, ...]:
 
 def _cure_of(node: ast.AST, text: str) -> str | None:
     match node:
+        case ast.If(test=test) | ast.While(test=test) | ast.IfExp(test=test):
+            return _cure_of(test, text)
         case ast.BoolOp() | ast.UnaryOp(op=ast.Not()):
             example = _short(_rewritten(node, text), "(x > 1) & ~(y == 2)")
             return f"instead of `and`, `or`, `not` use &, |, ~ with parentheses around comparisons: {example}"

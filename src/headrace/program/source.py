@@ -252,7 +252,7 @@ def _kind(value: object) -> str | None:
         return FUNCTIONS
     if issubclass(kind, Program) or _is_headrace(value):
         return HOLDER
-    if inspect.isfunction(value) and value.__module__.startswith("headrace."):
+    if inspect.isfunction(value) and (value.__module__ or "").startswith("headrace."):
         return _MAKERS.get(value.__name__)
     return None
 

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import functools
+import importlib
 import linecache
+import sys
 import textwrap
+import zipfile
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 import headrace as hr
-from headrace.program import trace
+from headrace.program import Traced, trace
 from headrace.program.recording import is_recording
 from tests.unit.errors import check_error
 
@@ -400,3 +405,600 @@ def test_a_value_of_a_cell_is_left_to_tracing() -> None:
         """,
         tracing(on_event),
     )
+
+
+# decisions that Python makes without asking
+
+
+def test_is_none_on_a_column() -> None:
+    def on_event(self, e):
+        hr.emit(n=0 if e.amount is None else e.amount)
+
+    check_error(
+        """
+        NULL_COMPARISON: `e.amount is None` is decided once, when the program is traced: it is false for every row
+          at test_source.py:*: hr.emit(n=0 if e.amount is None else e.amount)
+          hint: use e.amount.is_null()
+          page: docs/errors/NULL_COMPARISON.md
+        """,
+        tracing(on_event),
+    )
+
+
+def test_is_not_none_on_what_was_computed() -> None:
+    def on_event(self, e):
+        total = self.n.get()
+        if total + e.amount is not None:
+            hr.emit(n=total)
+
+    check_error(
+        """
+        NULL_COMPARISON: `total + e.amount is not None` is decided once, when the program is traced: it is true for every row
+          at test_source.py:*: if total + e.amount is not None:
+          hint: use (total + e.amount).is_not_null()
+          page: docs/errors/NULL_COMPARISON.md
+        """,
+        tracing(on_event),
+    )
+
+
+def test_is_none_on_a_cell() -> None:
+    def on_event(self, e):
+        if self.wake is not None:
+            hr.emit(n=1)
+
+    check_error(
+        """
+        NULL_COMPARISON: `self.wake is not None` is decided once, when the program is traced: it is true for every row
+          at test_source.py:*: if self.wake is not None:
+          hint: use self.wake.at().is_not_null()
+          page: docs/errors/NULL_COMPARISON.md
+        """,
+        tracing(on_event),
+    )
+
+
+def test_is_none_on_a_row() -> None:
+    def on_event(self, e):
+        if e is not None:
+            hr.emit(n=1)
+
+    check_error(
+        """
+        NULL_COMPARISON: `e is not None` is decided once, when the program is traced: it is true for every row
+          at test_source.py:*: if e is not None:
+          hint: a row is always there; ask one of its columns: e.<column>.is_not_null()
+          page: docs/errors/NULL_COMPARISON.md
+        """,
+        tracing(on_event),
+    )
+
+
+def test_is_true_on_a_column() -> None:
+    def on_event(self, e):
+        with hr.when((e.amount > 5) is True):
+            hr.emit(n=1)
+
+    check_error(
+        """
+        TRACED_BOOL: `(e.amount > 5) is True` is decided once, when the program is traced: it is false for every row
+          at test_source.py:*: with hr.when((e.amount > 5) is True):
+          hint: a condition is used as it is: (e.amount > 5)
+          page: docs/errors/TRACED_BOOL.md
+        """,
+        tracing(on_event),
+    )
+
+
+@pytest.mark.parametrize(
+    ("asked", "cure"),
+    [
+        ("e.won is False", "~e.won"),
+        ("e.won is not True", "~e.won"),
+        ("e.won is not False", "e.won"),
+        ('e["won"] is ...', 'e["won"] == Ellipsis'),
+    ],
+)
+def test_the_cure_of_other_constants(asked: str, cure: str) -> None:
+    with pytest.raises(hr.PlanError) as caught:
+        tracing(written(f"x = {asked}\nhr.emit(n=1)"))()
+    assert caught.value.code == "TRACED_BOOL" and caught.value.hint is not None and caught.value.hint.endswith(f" {cure}")
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        *(
+            "self.key.card",
+            "self.n.get()",
+            "self.n.exists()",
+            "self.wake.at()",
+            "hr.f.upper(e.card)",
+            'hr.expr("e.card")',
+            'hr.col("card")',
+        ),
+        *(
+            "hr.lit(1)",
+            "hr.case((True, 1))",
+            "hr.struct(a=hr.lit(1))",
+            "-e.amount",
+            "2 * e.amount",
+            "e.amount[0]",
+            "e.amount.cents",
+            "(x := e.card)",
+        ),
+        *(
+            "e.amount.cast('int')",
+            "(e.amount > 3)",
+            "(e.card if self.every else e.amount)",
+            "e['card']",
+            "hr.let(1)",
+            "hr.let(1).get()",
+            "hr.now()",
+        ),
+    ],
+)
+def test_what_counts_as_traced(value: str) -> None:
+    assert refused(f"if self.every < 0 and {value} is None:\n    hr.emit(n=2)\nhr.emit(n=1)") == ("NULL_COMPARISON", 1)
+
+
+def test_the_time_of_a_timer_is_traced() -> None:
+    def on_wake(self, at):
+        if at is None:
+            self.n.clear()
+
+    with pytest.raises(hr.PlanError, match="NULL_COMPARISON: `at is None`"):
+        tracing(on_wake, "on_wake")()
+
+
+def test_match_on_a_column() -> None:
+    def on_event(self, e):
+        match e.card:
+            case None:
+                hr.emit(n=0)
+            case _:
+                hr.emit(n=1)
+
+    check_error(
+        """
+        TRACED_BOOL: `match e.card` is decided once, when the program is traced, and `e.card` has a value only when rows flow
+          at test_source.py:*: match e.card:
+          hint: write the cases as branches: `with hr.when(e.card == 1):`, `with hr.elsewhen(...):`, `with hr.otherwise():`; for a value use hr.case
+          page: docs/errors/TRACED_BOOL.md
+        """,
+        tracing(on_event),
+    )
+
+
+# what columns refuse themselves, with the cure for what stands there
+
+
+TEXT = 'use hr.f.concat(...) or hr.f.format_string(...), for one value .cast("string"); repr(...) shows the expression'
+ASKED = {
+    'f"{e.card}!"': ("TRACED_VALUE", TEXT),
+    "str(e.card)": ("TRACED_VALUE", TEXT),
+    '"%s" % e.card': ("TRACED_VALUE", TEXT),
+    '"{}".format(e.card)': ("TRACED_VALUE", TEXT),
+    "format(e.card)": ("TRACED_VALUE", TEXT),
+    'str(hr.expr("e.card"))': ("TRACED_VALUE", TEXT),
+    'f"{e}"': ("ROW_OPERATOR", "use its columns: e.card; all of them: hr.emit(e, ...)"),
+    'f"{self.n}"': ("CELL_OPERATOR", "read it: self.n.get(); write it: self.n.set(...)"),
+    "int(e.amount)": ("TRACED_VALUE", 'use .cast("int")'),
+    "float(e.amount)": ("TRACED_VALUE", 'use .cast("double")'),
+    "len(e.card)": ("TRACED_VALUE", "use hr.f.size(...) for arrays and maps, hr.f.length(...) for text"),
+    "min(e.amount, 3)": ("TRACED_BOOL", "instead of `min` use hr.f.least(e.amount, 3)"),
+    "max([e.amount, 3])": ("TRACED_BOOL", "instead of `max` use hr.f.greatest(e.amount, 3)"),
+    "min(e.card)": ("TRACED_VALUE", "use hr.f.array_min(e.card)"),
+    "sorted(e.card)": ("TRACED_VALUE", "use hr.f.array_sort(e.card)"),
+    "sum(e.card)": ("TRACED_VALUE", 'use hr.expr("aggregate(e.card, 0, (total, x) -> total + x)"), or keep a total in a cell'),
+    "list(e.card)": ("TRACED_VALUE", 'take items by col("xs")[0], or make rows of an array with .explode("xs")'),
+    "sorted([e.card, e.amount])": (
+        "TRACED_BOOL",
+        "instead of `sorted` use hr.f.array_sort(hr.f.array(...)), whose items are taken by [0], [1]",
+    ),
+    "any([e.amount > 1])": ("TRACED_BOOL", "instead of `any` join the conditions with |: (x > 1) | (y == 2)"),
+    "all([e.amount > 1])": ("TRACED_BOOL", "instead of `all` join the conditions with &: (x > 1) & (y == 2)"),
+    '"a" in e.card': ("TRACED_VALUE", "use hr.f.array_contains(...) for arrays, .like(...) for text"),
+    'e.card in ("a", "b")': ("TRACED_BOOL", 'instead of `in` use e.card.is_in("a", "b")'),
+    "e.amount + 1 not in [1, 2]": ("TRACED_BOOL", "instead of `in` use ~(e.amount + 1).is_in(1, 2)"),
+    "e.amount in range(3)": ("TRACED_BOOL", "instead of `in` use e.amount.is_in(range(3))"),
+    'e.card in {"a"}': (
+        "HANDLER_FAILED",
+        "a column has a value only when rows flow: use functions of Spark, hr.f.round(...), and instead of `in` use .is_in(...)",
+    ),
+    "round(e.amount)": (
+        "HANDLER_FAILED",
+        "a column has a value only when rows flow: use functions of Spark, hr.f.round(...), and instead of `in` use .is_in(...)",
+    ),
+    "0 < e.amount < 5": ("TRACED_BOOL", "a chain of comparisons asks for a truth value: use (0 < e.amount) & (e.amount < 5)"),
+    "0 <= e.amount <= 5": (
+        "TRACED_BOOL",
+        "a chain of comparisons asks for a truth value: use e.amount.between(0, 5), or (0 <= e.amount) & (e.amount <= 5)",
+    ),
+    "e.a and e.b > 2 or e.c": (
+        "TRACED_BOOL",
+        "instead of `and`, `or`, `not` use &, |, ~ with parentheses around comparisons: e.a & (e.b > 2)",
+    ),
+    "not e.amount > 2": (
+        "TRACED_BOOL",
+        "instead of `and`, `or`, `not` use &, |, ~ with parentheses around comparisons: ~(e.amount > 2)",
+    ),
+    "1 if not e.amount else 2": (
+        "TRACED_BOOL",
+        "instead of `and`, `or`, `not` use &, |, ~ with parentheses around comparisons: ~e.amount",
+    ),
+}
+DECIDES = "in a program use `with hr.when(...)` instead of `if` and `while`; for a value use hr.case((condition, value), otherwise=value)"
+ASKED |= dict.fromkeys(("1 if e.amount > 1 else 2", "[1 for _ in (1,) if e.amount > 1]", "bool(e.amount)"), ("TRACED_BOOL", DECIDES))
+
+
+@pytest.mark.parametrize("asked", ASKED)
+def test_what_python_asks_and_the_cure(asked: str) -> None:
+    with pytest.raises(hr.HeadraceError) as caught:
+        trace(
+            type("P", (Plain,), {"on_event": written(f"hr.emit(n=1)\nx = {asked}")}),
+            name="p",
+            key=("card",),
+            inputs={"event": ("card", "amount", "a", "b", "c")},
+        )
+    assert (caught.value.code, caught.value.hint) == ASKED[asked]
+    assert str(caught.value.site) == "<made>:3"
+
+
+@pytest.mark.parametrize("statement", ["if e.amount > 1:\n    pass", "while e.amount > 1:\n    pass", "assert e.amount > 1"])
+def test_statements_that_ask(statement: str) -> None:
+    with pytest.raises(hr.PlanError) as caught:
+        tracing(written(f"hr.emit(n=1)\n{statement}"))()
+    assert (caught.value.code, caught.value.hint) == ("TRACED_BOOL", DECIDES)
+
+
+def test_a_text_made_of_a_column() -> None:
+    def on_event(self, e):
+        hr.emit(n=f"{e.card} was charged")
+
+    check_error(
+        """
+        TRACED_VALUE: `e.card` has a value only when rows flow, so Python cannot make a text of it
+          at test_source.py:*: hr.emit(n=f"{e.card} was charged")
+          hint: use hr.f.concat(...) or hr.f.format_string(...), for one value .cast("string"); repr(...) shows the expression
+          page: docs/errors/TRACED_VALUE.md
+        """,
+        tracing(on_event),
+    )
+
+
+def test_looking_at_things_stays_possible() -> None:
+    seen: list[str] = []
+
+    def on_event(self, e):
+        seen.extend([repr(e.card), f"{e!r}", f"{self.n!r}", repr(self)[:1]])
+        hr.emit(n=1)
+
+    tracing(on_event)()
+    assert seen == ["<Column e.card>", "<Row e: card, amount, ts>", "<Value n>", "<"]
+    assert f"{hr.col('x')}" == str(hr.col("x")) == "<Column x>"
+    assert str(Plain.n) == "<Value n>"
+
+
+def test_an_exception_that_holds_a_column_is_shown() -> None:
+    def on_event(self, e):
+        raise ValueError(e.card)
+
+    check_error(
+        """
+        HANDLER_FAILED: on_event of P raised ValueError: <Column e.card>
+          at test_source.py:*: raise ValueError(e.card)
+          hint: a handler runs once, when the program is built, and not for each row: what depends on a row is written with hr.when and columns
+          page: docs/errors/HANDLER_FAILED.md
+        """,
+        tracing(on_event),
+    )
+
+
+# what must not be refused
+
+
+FINE = {
+    "a parameter decides": "if self.every > 1 and self.every is not None:\n    hr.emit(n=self.every)\nelse:\n    return",
+    "a loop over names": 'for name in ("card", "amount"):\n    with hr.when(e[name] > 1):\n        hr.emit(n=name)',
+    "texts of parameters": 'hr.emit(n=f"{self.every:03}" + str(self.every) + "%s" % len("abc"))',
+    "is on plain values": "x = None\nif x is None:\n    x = e.amount\nhr.emit(n=x)",
+    "is None on a list": "rows = [e.amount]\nif rows[0:1] is not None and rows is not None:\n    hr.emit(n=rows[0])",
+    "is None on what a function gives": "def f(x): return None\nif f(e.amount) is None:\n    hr.emit(n=1)",
+    "is None that one way makes plain": "x = e.amount\nif self.every:\n    x = None\nif x is None:\n    hr.emit(n=1)",
+    "is None in a loop": "last = None\nfor x in (e.amount, e.card):\n    if last is None:\n        hr.emit(n=x)\n    last = x",
+    "is between values": "x = y = e.amount\nhr.emit(n=1 if x is y else 2)",
+    "sum of columns": "hr.emit(n=sum([e.amount, 3]))",
+    "a row of a name that is no row": "e = {'a': None}\nif e is None or e['a'] is None:\n    hr.emit(n=1)",
+    "bound and used in a branch": "with hr.when(e.amount > 1):\n    x = 2\n    hr.emit(n=x)\n    with hr.when(e.amount > 2):\n        hr.emit(n=x)",
+    "bound again after it": "with hr.when(e.amount > 1):\n    x = 2\nx = 3\nhr.emit(n=x)",
+    "bound again in each branch": "for w in (1, 2):\n    with hr.when(e.amount > w):\n        x = w\n        hr.emit(n=x)",
+    "bound again by a loop": "with hr.when(e.amount > 1):\n    x = 2\n    hr.emit(n=x)\nfor x in (1, 2):\n    hr.emit(n=x)\nhr.emit(n=x)",
+    "bound again by both ways": "with hr.when(e.amount > 1):\n    x = 2\nif self.every:\n    x = 3\nelse:\n    x = 4\nhr.emit(n=x)",
+    "a way that ends": "x = 1\nif not self.every:\n    with hr.when(e.amount > 1):\n        x = 2\n    return\nhr.emit(n=x)",
+    "after a loop that ends": "x = 1\nfor y in (1, 2):\n    if not self.every:\n        with hr.when(e.amount > 1):\n            x = 2\n        return\nhr.emit(n=x)",
+    "the variable of a comprehension": "x = 1\nwith hr.when(e.amount > 1):\n    hr.emit(n=[x for x in (1, 2)][0])\nhr.emit(n=x)",
+    "a function's own name": "x = 1\nwith hr.when(e.amount > 1):\n    def f(x):\n        y = x\n        return y\n    hr.emit(n=f(2))\ny = 5\nhr.emit(n=x + y)",
+    "what is changed, not bound": "seen = []\nwith hr.when(e.amount > 1):\n    seen.append(1)\nhr.emit(n=len(seen))",
+    "a loop's own end": "with hr.when(e.amount > 1):\n    for x in range(5):\n        if x == 2:\n            break\n        if x == 0:\n            continue\n        hr.emit(n=x)",
+    "a function's own return": "with hr.when(e.amount > 1):\n    def f(x):\n        return x\n    hr.emit(n=f(1))\n    hr.emit(n=(lambda: 1)())",
+    "try over plain Python": "try:\n    x = {}['a']\nexcept KeyError as error:\n    x = 1\nhr.emit(n=x)",
+    "finally around a when": "try:\n    with hr.when(e.amount > 1):\n        hr.emit(n=2)\nfinally:\n    x = 1\nhr.emit(n=x)",
+    "raise over parameters": "if self.every is None:\n    raise ValueError(self.every)\nhr.emit(n=1)",
+    "match over parameters": "match self.every:\n    case 3 | 4 as x:\n        hr.emit(n=x)\n    case {'a': 1, **rest}:\n        hr.emit(n=2)",
+    "a condition with a walrus": "with hr.when((x := e.amount) > 1):\n    hr.emit(n=x)\nhr.emit(n=x)",
+    "del": "x = 1\nwith hr.when(e.amount > 1):\n    x = 2\n    del x\nhr.emit(n=1)",
+    "global read": "global tau\nwith hr.when(e.amount > 1):\n    hr.emit(n=hr.lit(1))",
+}
+
+
+@pytest.mark.parametrize("body", FINE.values(), ids=FINE)
+def test_what_is_fine(body: str) -> None:
+    assert isinstance(tracing(written(body))(), Traced)
+
+
+def test_a_parameter_that_may_be_a_column() -> None:
+    class P(Plain):
+        def __init__(self, limit=None):
+            self.limit = limit
+
+        def on_event(self, e):
+            limit = e.amount if self.limit is None else self.limit
+            self.large(e.amount > limit)
+            self.large(e.amount > 2, 1)
+            self.large(e.amount > 2, e.amount)
+
+        def large(self, condition, n=None):
+            if n is None:
+                n = 0
+            with hr.when(condition):
+                hr.emit(n=n)
+
+    for limit in (None, 3, hr.expr("e.amount")):
+        assert trace(P(limit), name="p", key=("card",), inputs=CHARGES)
+
+
+# functions that a handler calls
+
+
+def test_a_function_is_looked_through_when_it_opens_a_branch() -> None:
+    def fee(row, amount):
+        rate = 1
+        with hr.when(amount > 500):
+            rate = 2
+        return amount * rate
+
+    def on_event(self, e):
+        hr.emit(n=fee(e, e.amount))
+
+    with pytest.raises(hr.ProgramError, match="NAME_FROM_WHEN") as caught:
+        tracing(on_event)()
+    assert caught.value.site is not None and caught.value.site.text == "return amount * rate"
+
+
+@pytest.mark.parametrize("asked", ["row.amount is None", "row is None", "amount is None", "cell is None", "cell.get() is None"])
+def test_what_a_function_was_called_with_is_traced(asked: str) -> None:
+    names: dict[str, Any] = {"hr": hr}
+    text = f"def helper(row, amount, cell):\n    with hr.when(amount > 1):\n        hr.emit(n=1 if {asked} else 2)\n"
+    linecache.cache["<made>"] = (len(text), None, text.splitlines(keepends=True), "<made>")
+    exec(compile(text, "<made>", "exec"), names)
+    helper = names["helper"]
+
+    def on_event(self, e):
+        helper(e, e.amount, self.n)
+
+    with pytest.raises(hr.PlanError, match="NULL_COMPARISON") as caught:
+        tracing(on_event)()
+    assert str(caught.value.site) == "<made>:3"
+
+
+def test_a_branch_by_another_name() -> None:
+    def on_event(self, e):
+        large = hr.when(e.amount > 500)
+        with large:
+            return
+
+    check_error(
+        """
+        LEAVES_WHEN: `return` inside a `with hr.when(...)` would end the handler for every row, not only where the condition is met
+          at test_source.py:*: return
+          hint: put what follows into `with hr.otherwise():`
+          page: docs/errors/LEAVES_WHEN.md
+        """,
+        tracing(on_event),
+    )
+
+
+def test_several_branches_of_one_with() -> None:
+    body = "over = hr.when\nwith (\n    over(e.amount > 1),\n    over(e.amount > 2),\n):\n    hr.emit(n=1)\n    x = 1\n"
+    assert isinstance(tracing(written(body))(), Traced)
+    assert refused(body + "hr.emit(n=x)") == ("NAME_FROM_WHEN", 8)
+
+
+@pytest.mark.parametrize(
+    "opened",
+    [
+        "hr.when(e.amount > 1).__enter__()\nhr.emit(n=1)",
+        "import contextlib\nwith contextlib.ExitStack() as stack:\n    stack.enter_context(hr.when(e.amount > 1))\n    hr.emit(n=1)",
+    ],
+)
+def test_a_branch_that_is_not_opened_by_a_with(opened: str) -> None:
+    with pytest.raises(hr.ProgramError, match="WHEN_WITHOUT_WITH"):
+        tracing(written(opened))()
+
+
+# where the source comes from
+
+
+def test_no_source() -> None:
+    names: dict[str, Any] = {"hr": hr}
+    exec("def on_event(self, e):\n    hr.emit(n=1)\n", names)
+    check_error(
+        """
+        NO_SOURCE: the source of on_event of P cannot be read, so it cannot be checked
+          at <string>:1
+          hint: a program is written in a file or a notebook, and loaded again when the file changes; as JSON (`headrace plan FILE`) a plan is loaded without any source
+          page: docs/errors/NO_SOURCE.md
+        """,
+        tracing(names["on_event"]),
+    )
+
+
+def test_no_source_of_a_function_that_opens_a_branch() -> None:
+    names: dict[str, Any] = {"hr": hr}
+    exec("def large(e):\n    with hr.when(e.amount > 1):\n        hr.emit(n=1)\n", names)
+
+    def on_event(self, e):
+        names["large"](e)
+
+    with pytest.raises(hr.ProgramError, match="NO_SOURCE: the source of the function large cannot be read"):
+        tracing(on_event)()
+
+
+def test_no_source_of_what_is_not_python() -> None:
+    with pytest.raises(hr.ProgramError, match="NO_SOURCE: the source of on_event of P, a builtin_function_or_method, cannot be read"):
+        tracing(print)()
+
+
+def load(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str, name: str) -> Any:
+    (tmp_path / f"{name}.py").write_text(text)
+    monkeypatch.syspath_prepend(tmp_path)
+    importlib.invalidate_caches()
+    monkeypatch.delitem(sys.modules, name, raising=False)
+    return importlib.import_module(name)
+
+
+CHANGES = {
+    "moved": "\n\ndef on_event(self, e):\n    hr.emit(n=e.amount)\n",
+    "renamed": "import headrace as hr\ndef on_row(self, e):\n    hr.emit(n=e.amount)\n",
+    "other parameters": "import headrace as hr\ndef on_event(self, row):\n    hr.emit(n=row.amount)\n",
+    "other names": "import headrace as hr\ndef on_event(self, e):\n    hr.emit(n=e.card)\n",
+    "shorter": "import headrace as hr\ndef on_event(self, e): hr.emit(n=e.amount)\n",
+    "broken": "import headrace as hr\ndef on_event(self, e:\n",
+}
+
+
+@pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
+def test_a_file_that_changed_after_it_was_loaded(change: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    module = load(tmp_path, monkeypatch, "import headrace as hr\ndef on_event(self, e):\n    hr.emit(n=e.amount)\n", "changing_program")
+    assert tracing(module.on_event)()
+    (tmp_path / "changing_program.py").write_text(change)
+    with pytest.raises(hr.ProgramError, match="NO_SOURCE: the source of on_event of P has changed since it was loaded"):
+        tracing(module.on_event)()
+
+
+def test_a_module_in_an_archive(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with zipfile.ZipFile(tmp_path / "programs.zip", "w") as archive:
+        archive.writestr(
+            "zipped_program.py", "import headrace as hr\ndef on_event(self, e):\n    with hr.when(e.amount > 1):\n        return\n"
+        )
+    monkeypatch.syspath_prepend(tmp_path / "programs.zip")
+    with pytest.raises(hr.ProgramError, match="LEAVES_WHEN"):
+        tracing(importlib.import_module("zipped_program").on_event)()
+
+
+def logged(function: Any) -> Any:
+    @functools.wraps(function)
+    def wrapper(*arguments: Any) -> Any:
+        return function(*arguments)
+
+    return wrapper
+
+
+def test_a_decorated_handler() -> None:
+    @logged
+    def on_event(self, e):
+        hr.emit(n=1 if e.amount is None else 2)
+
+    with pytest.raises(hr.PlanError, match="NULL_COMPARISON"):
+        tracing(on_event)()
+
+
+def test_a_decorator_that_hides_its_function() -> None:
+    def hidden(function: Any) -> Any:
+        return lambda self, e: function(self, e)
+
+    @hidden
+    def on_event(self, e):
+        with hr.when(e.amount > 1):
+            return
+
+    with pytest.raises(hr.ProgramError, match="LEAVES_WHEN"):
+        tracing(on_event)()
+
+
+def test_lambdas_of_one_line() -> None:
+    one, two = (lambda self, e: hr.emit(n=e.amount), lambda self, e: hr.emit(n=e.amount if e.amount is not None else 0))
+    assert tracing(one)()
+    with pytest.raises(hr.PlanError, match="NULL_COMPARISON"):
+        tracing(two)()
+
+
+def test_partial_and_callable_objects() -> None:
+    def on_event(limit, e):
+        hr.emit(n=1 if self_n.get() is None else limit)
+
+    class Handler:
+        def __call__(self, e):
+            hr.emit(n=1 if e.amount is None else 2)
+
+    class P(Plain):
+        def __init__(self, handler: Any) -> None:
+            self.on_event = handler
+
+    self_n = Plain.n
+    for handler in (functools.partial(on_event, 3), Handler()):
+        with pytest.raises(hr.PlanError, match="NULL_COMPARISON"):
+            trace(P(handler), name="p", key=("card",), inputs=CHARGES)
+
+
+def test_a_handler_of_a_base_class_in_another_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    text = '''
+        import headrace as hr
+        class Base(hr.Program):
+            """Text that
+        stands at the margin."""
+            n = hr.Value("int")
+            def on_event(self, e):
+                """
+        at the margin
+                """
+                hr.emit(n=1 if self.n is None else 2)
+        '''
+    module = load(tmp_path, monkeypatch, textwrap.dedent(text), "base_program")
+
+    class P(module.Base):  # type: ignore[name-defined]
+        pass
+
+    with pytest.raises(hr.PlanError, match="NULL_COMPARISON") as caught:
+        trace(P, name="p", key=("card",), inputs=CHARGES)
+    assert caught.value.site is not None and caught.value.site.file.endswith("base_program.py") and caught.value.site.line == 11
+
+
+def test_names_from_elsewhere_are_known_for_what_they_are() -> None:
+    from headrace import case, f, when
+
+    def on_event(self, e):
+        with when(e.amount > 1):
+            hr.emit(n=1 if case((True, 1)) is None else 2)
+
+    def by_function(self, e):
+        hr.emit(n=1 if f.upper(e.card) is None else 2)
+
+    for handler in (on_event, by_function):
+        with pytest.raises(hr.PlanError, match="NULL_COMPARISON"):
+            tracing(handler)()
+
+
+def test_a_program_in_json_needs_no_source() -> None:
+    names: dict[str, Any] = {"hr": hr}
+    exec("class P(hr.Program):\n    def on_event(self, e):\n        hr.emit(n=e.amount)\n", names)
+    text = "class P(hr.Program):\n    def on_event(self, e):\n        hr.emit(n=e.amount)\n"
+    with pytest.raises(hr.ProgramError, match="NO_SOURCE"):
+        trace(names["P"], name="p", key=("card",), inputs=CHARGES)
+    made: dict[str, Any] = {"hr": hr}
+    linecache.cache["<made>"] = (len(text), None, text.splitlines(keepends=True), "<made>")
+    exec(compile(text, "<made>", "exec"), made)
+    found = trace(made["P"], name="p", key=("card",), inputs=CHARGES)
+    linecache.cache.pop("<made>")
+    assert Traced.from_json(found.to_json()) == found
