@@ -136,6 +136,7 @@ def _functions(file: Parsed) -> dict[tuple[int, str], list[ast.AST]]:
     return found
 
 
+@lru_cache(maxsize=1024)
 def _fits(node: ast.AST, code: CodeType) -> bool:
     """Whether a code object can have been made of a node: a file may have been changed after it was loaded."""
     if isinstance(node, ast.Module):
