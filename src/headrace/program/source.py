@@ -71,7 +71,7 @@ def check_branch(recording: Recording) -> bool:
     for name in _plain_parameters(source.node):
         if issubclass(type(frame.f_locals.get(name)), Column):
             kinds[name] = TRACED
-    for name in set(_parameters(source.node)) - set(_plain_parameters(source.node)):
+    for name in set(code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]) - set(_plain_parameters(source.node)):
         if kinds.get(name) != HOLDER:
             kinds.pop(name, None)
     recording.read_sources[code] = _check(source, code, kinds, known | {line})

@@ -375,6 +375,8 @@ WAYS = {
     "an if that may bind": "if self.every:\n    with hr.when(e.amount > 1):\n        x = 1\nelse:\n    x = 2\nhr.emit(n=x)",
     "a round before": "x = 0\nfor y in (1, 2):\n    with hr.when(e.amount > y):\n        hr.emit(n=x)\n        x = y",
     "a loop that may be left": "x = 0\nfor y in (1, 2):\n    with hr.when(e.amount > y):\n        x = y\n    if y: break\nhr.emit(n=x)",
+    "a loop left before it binds anew": "x = 0\nfor y in (1, 2):\n    with hr.when(e.amount > y):\n        x = y\n    if y: break\n    x = 3\nhr.emit(n=x)",
+    "a finally after a return": "x = 0\nwith hr.when(e.amount > 1):\n    x = 1\ntry:\n    return\nfinally:\n    hr.emit(n=x)",
     "a loop that goes on": "x = 0\nfor y in (1, 2):\n    with hr.when(e.amount > y):\n        x = y\n    if y: continue\n    x = 3\nhr.emit(n=x)",
     "while": "x = y = 0\nwhile y < 2:\n    y += 1\n    with hr.when(e.amount > y):\n        x = y\nhr.emit(n=x)",
     "an inner branch": "with hr.when(e.amount > 1):\n    with hr.when(e.amount > 2):\n        x = 1\n    hr.emit(n=x)",
@@ -645,6 +647,15 @@ def test_what_python_asks_and_the_cure(asked: str) -> None:
     assert str(caught.value.site) == "<made>:3"
 
 
+@pytest.mark.parametrize(
+    ("test", "instead"), [("e.amount > 1 and e.card", "(e.amount > 1) & e.card"), ("not e.amount > 1", "~(e.amount > 1)")]
+)
+def test_the_cure_of_a_part_of_a_condition(test: str, instead: str) -> None:
+    with pytest.raises(hr.PlanError) as caught:
+        tracing(written(f"hr.emit(n=1)\nif {test}:\n    pass"))()
+    assert caught.value.hint is not None and caught.value.hint.endswith(f"parentheses around comparisons: {instead}")
+
+
 @pytest.mark.parametrize("statement", ["if e.amount > 1:\n    pass", "while e.amount > 1:\n    pass", "assert e.amount > 1"])
 def test_statements_that_ask(statement: str) -> None:
     with pytest.raises(hr.PlanError) as caught:
@@ -719,6 +730,7 @@ FINE = {
     "after a loop that ends": "x = 1\nfor y in (1, 2):\n    if not self.every:\n        with hr.when(e.amount > 1):\n            x = 2\n        return\nhr.emit(n=x)",
     "the variable of a comprehension": "x = 1\nwith hr.when(e.amount > 1):\n    hr.emit(n=[x for x in (1, 2)][0])\nhr.emit(n=x)",
     "a function's own name": "x = 1\nwith hr.when(e.amount > 1):\n    def f(x):\n        y = x\n        return y\n    hr.emit(n=f(2))\ny = 5\nhr.emit(n=x + y)",
+    "a parameter of a function": "with hr.when(e.amount > 1):\n    x = 2\n    hr.emit(n=x)\ndef f(x): return x\nhr.emit(n=f(1))",
     "what is changed, not bound": "seen = []\nwith hr.when(e.amount > 1):\n    seen.append(1)\nhr.emit(n=len(seen))",
     "a loop's own end": "with hr.when(e.amount > 1):\n    for x in range(5):\n        if x == 2:\n            break\n        if x == 0:\n            continue\n        hr.emit(n=x)",
     "a function's own return": "with hr.when(e.amount > 1):\n    def f(x):\n        return x\n    hr.emit(n=f(1))\n    hr.emit(n=(lambda: 1)())",
@@ -737,25 +749,58 @@ def test_what_is_fine(body: str) -> None:
     assert isinstance(tracing(written(body))(), Traced)
 
 
-def test_a_parameter_that_may_be_a_column() -> None:
+def test_a_parameter_of_the_program_that_may_be_a_column() -> None:
     class P(Plain):
         def __init__(self, limit=None):
             self.limit = limit
 
         def on_event(self, e):
             limit = e.amount if self.limit is None else self.limit
-            self.large(e.amount > limit)
-            self.large(e.amount > 2, 1)
-            self.large(e.amount > 2, e.amount)
-
-        def large(self, condition, n=None):
-            if n is None:
-                n = 0
-            with hr.when(condition):
-                hr.emit(n=n)
+            with hr.when(e.amount > limit):
+                hr.emit(n=1)
 
     for limit in (None, 3, hr.expr("e.amount")):
         assert trace(P(limit), name="p", key=("card",), inputs=CHARGES)
+
+
+def with_default(e, n=None):
+    with hr.when(e.amount > 1):
+        hr.emit(n=0 if n is None else n)
+
+
+def with_a_row_by_default(e, row=None):
+    with hr.when(e.amount > 1):
+        hr.emit(n=0 if row is None else 1)
+
+
+def with_a_row_by_name(e, row=None, *, other=None):
+    with hr.when(e.amount > 1):
+        hr.emit(n=0 if other is None else 1)
+
+
+def bound_anew(e, n):
+    if n is None:
+        n = e.amount
+    with hr.when(n > 1):
+        hr.emit(n=n)
+
+
+def bound_in_one_way(e, n, deep=False):
+    if deep:
+        n = e.amount
+    with hr.when(e.amount > 1):
+        hr.emit(n=0 if n is None else n)
+
+
+@pytest.mark.parametrize(
+    "helper", [with_default, with_a_row_by_default, functools.partial(with_a_row_by_name, other=Plain.n), bound_anew, bound_in_one_way]
+)
+def test_a_parameter_of_a_function_that_may_be_a_column(helper: Any) -> None:
+    def on_event(self, e):
+        helper(e, e if helper is with_a_row_by_default else e.amount)
+        helper(e, None)
+
+    assert isinstance(tracing(on_event)(), Traced)
 
 
 # functions that a handler calls
@@ -936,7 +981,7 @@ def test_lambdas_of_one_line() -> None:
 
 def test_partial_and_callable_objects() -> None:
     def on_event(limit, e):
-        hr.emit(n=1 if self_n.get() is None else limit)
+        hr.emit(n=0 if limit is None else 1 if self_n.get() is None else limit)
 
     class Handler:
         def __call__(self, e):
@@ -948,7 +993,7 @@ def test_partial_and_callable_objects() -> None:
 
     self_n = Plain.n
     for handler in (functools.partial(on_event, 3), Handler()):
-        with pytest.raises(hr.PlanError, match="NULL_COMPARISON"):
+        with pytest.raises(hr.PlanError, match=r"NULL_COMPARISON: `(self_n.get|e.amount)"):
             trace(P(handler), name="p", key=("card",), inputs=CHARGES)
 
 
