@@ -82,7 +82,7 @@ def _check(source: Source, code: CodeType, kinds: Mapping[str, str], opened: fro
     """Refuses the first mistake in a function; gives the lines that open a branch."""
     found, branches = _followed(source, tuple(sorted(kinds.items())), opened)
     if found is not None:
-        text = source.text.splitlines()[found.line - 1].strip()
+        text = source.text.split("\n")[found.line - 1].strip()
         raise HeadraceError(found.code, found.message, hint=found.hint, site=Site(code.co_filename, found.line, text))
     return branches
 
