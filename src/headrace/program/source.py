@@ -15,10 +15,10 @@ import sys
 from collections import ChainMap
 from collections.abc import Callable, Iterator, Mapping
 from functools import lru_cache
-from types import CodeType, FrameType
+from types import CodeType
 from typing import Any, NamedTuple
 
-from headrace.errors import HeadraceError, ProgramError, Site, ours
+from headrace.errors import HeadraceError, ProgramError, Site
 from headrace.expr import Column, Functions, Parsed, parsed
 from headrace.program.cell import Cell
 from headrace.program.finding import Finding
@@ -58,10 +58,11 @@ def check_handler(handler: Callable[[Any], object], recording: Recording) -> Non
 
 
 def check_branch(recording: Recording) -> bool:
-    """Refuses what must not be written in the function that opens a branch just now; False if no `with` statement opens it."""
-    frame: FrameType = sys._getframe(1)
-    while frame.f_back is not None and ours(frame.f_code.co_filename):
-        frame = frame.f_back
+    """Refuses what must not be written in the function that opens a branch just now; False if no `with` statement opens it.
+
+    Called by the `__enter__` of a branch and by nothing else: its caller is the function.
+    """
+    frame = sys._getframe(2)
     code, line = frame.f_code, frame.f_lineno
     known = recording.read_sources.get(code, frozenset())
     if line in known:
