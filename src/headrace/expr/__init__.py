@@ -1,7 +1,8 @@
 """Columns: handles whose operators build Spark SQL text."""
 
+from headrace.expr.asked import Parsed, parsed
 from headrace.expr.build import case, col, columns_of, expr, lit, of_text, of_value, struct
-from headrace.expr.column import Call, Column
+from headrace.expr.column import Call, Column, in_handler
 from headrace.expr.expression import Expression, of
 from headrace.expr.functions import Functions, f
 from headrace.expr.literal import literal
@@ -11,15 +12,18 @@ __all__ = [
     "Column",
     "Expression",
     "Functions",
+    "Parsed",
     "case",
     "col",
     "columns_of",
     "expr",
     "f",
+    "in_handler",
     "lit",
     "literal",
     "of",
     "of_text",
     "of_value",
+    "parsed",
     "struct",
 ]

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from typing import Any, NoReturn
 
 from headrace.errors import PlanError, here
+from headrace.expr.asked import cure, loop_cure
 from headrace.expr.expression import Expression, of
 from headrace.expr.literal import literal
 from headrace.schema.ddl import type_text
@@ -16,6 +18,9 @@ from headrace.syntax import quote
 
 # How tightly an operator binds; an operand that binds less gets parentheses.
 ANY, OR, AND, NOT, COMPARE, SUM, PRODUCT, SIGN, ATOM = range(9)
+
+# True while a handler of a state program is traced: a text made of a column would then be made once, for all rows.
+in_handler: ContextVar[bool] = ContextVar("headrace_in_handler", default=False)
 
 
 @dataclass(frozen=True)
@@ -232,16 +237,15 @@ class Column:
     # what Python asks and a column cannot answer
 
     def __bool__(self) -> NoReturn:
-        site = here()
         raise PlanError(
             "TRACED_BOOL",
             f"`{self._expression.text}` is not known yet: it has a value only when rows flow, so Python cannot decide on it",
-            hint=_cure(site.text if site else ""),
-            site=site,
+            hint=cure(),
+            site=here(),
         )
 
     def __iter__(self) -> Iterator[Any]:
-        raise self._no_value("loop over it", 'take items by col("xs")[0], or make rows of an array with .explode("xs")')
+        raise self._no_value("loop over it", loop_cure())
 
     def __len__(self) -> int:
         raise self._no_value("take its length", "use hr.f.size(...) for arrays and maps, hr.f.length(...) for text")
@@ -257,6 +261,14 @@ class Column:
 
     def __index__(self) -> int:
         raise self._no_value("use it as an index", "index a column instead: col(...)[col(...)]")
+
+    def __str__(self) -> str:
+        if in_handler.get():
+            raise self._no_value(
+                "make a text of it",
+                'use hr.f.concat(...) or hr.f.format_string(...), for one value .cast("string"); repr(...) shows the expression',
+            )
+        return repr(self)
 
     def __call__(self, *arguments: Any, **keywords: Any) -> NoReturn:
         name = self._expression.text.rpartition(".")[2].strip("`")
@@ -324,14 +336,3 @@ def compare(left: Column, sign: str, right: Any) -> Column:
         )
     other = operand(right)
     return made(f"{inside(left, COMPARE + 1)} {sign} {inside(other, COMPARE + 1)}", COMPARE, left, other)
-
-
-def _cure(line: str) -> str:
-    """The cure for the Python construct that stands on a line."""
-    if re.search(r"\s(not\s+)?in\s", line) and not re.match(r"\s*for\b", line):
-        return "instead of `in` use .is_in(...)"
-    if re.search(r"\b(and|or|not)\b", line):
-        return "instead of `and`, `or`, `not` use &, |, ~ with parentheses around comparisons: (x > 1) & ~(y == 2)"
-    if re.search(r"[<>]=?[^<>=]+[<>]=?", line):
-        return "a chain like 1 < x < 5 asks for a truth value: use .between(1, 5), or (x > 1) & (x < 5)"
-    return "in a program use `with hr.when(...)` instead of `if` and `while`; for a value use hr.case((condition, value), otherwise=value)"

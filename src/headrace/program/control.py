@@ -2,25 +2,17 @@
 
 from __future__ import annotations
 
-import ast
-import inspect
-import linecache
-import sys
-import textwrap
-from collections.abc import Iterator
 from dataclasses import replace
-from functools import lru_cache
-from types import CodeType, TracebackType
+from types import TracebackType
 from typing import NoReturn
 
-from headrace.errors import ProgramError, Site, here, ours
+from headrace.errors import ProgramError, here
 from headrace.expr import Column, of_text, of_value
 from headrace.program.cell import Cell
 from headrace.program.recording import Block, Chain, Recording, recording
 from headrace.program.row import Row
+from headrace.program.source import check_branch
 from headrace.program.statement import Read
-
-_WORDS = ("when", "elsewhen", "otherwise")
 
 
 def when(condition: Column | str | bool) -> Branch:
@@ -70,7 +62,8 @@ class Branch:
         current = self._recording
         if current.unentered.pop(id(self), None) is None:
             raise self.without_with()
-        _refuse_leaving()
+        if not check_branch(current):
+            raise self.without_with()
         self._outer = current.block
         self._chain = Chain(self._outer, self._site) if self._word == "when" else self._followed()
         current.block = self._chain.block
@@ -133,52 +126,3 @@ class Branch:
         chain.branches.append((None, rest))
         chain.inner = inner
         return inner
-
-
-def _refuse_leaving() -> None:
-    """Refuses `return`, `break` and `continue` in the branch about to be opened: Python would do them while tracing, for every row."""
-    frame = sys._getframe(1)
-    while frame.f_back is not None and ours(frame.f_code.co_filename):
-        frame = frame.f_back
-    for line, word in _leaving(frame.f_code):
-        file = frame.f_code.co_filename
-        raise ProgramError(
-            "LEAVES_WHEN",
-            f"`{word}` inside a `with hr.when(...)` would end the handler for every row, not only where the condition is met",
-            hint="put what follows into `with hr.otherwise():`",
-            site=Site(file, line, linecache.getline(file, line, frame.f_globals).strip()),
-        )
-
-
-@lru_cache(maxsize=1024)
-def _leaving(code: CodeType) -> tuple[tuple[int, str], ...]:
-    """Lines and words of the statements that leave a branch in the source of a function; nothing where there is no source."""
-    try:
-        tree = ast.parse(textwrap.dedent(inspect.getsource(code)))
-    except (OSError, TypeError, SyntaxError, IndentationError):
-        return ()
-    found = tuple(_leaves(tree, branch=False, loop=False))
-    return tuple((code.co_firstlineno + line - 1, word) for line, word in found)
-
-
-def _leaves(node: ast.AST, *, branch: bool, loop: bool) -> Iterator[tuple[int, str]]:
-    """`branch`: a when is open; `loop`: a loop was begun in it, whose `break` and `continue` are its own."""
-    for child in ast.iter_child_nodes(node):
-        if isinstance(child, ast.Return) and branch:
-            yield child.lineno, "return"
-        elif isinstance(child, ast.Break | ast.Continue) and branch and not loop:
-            yield child.lineno, type(child).__name__.lower()
-        elif isinstance(child, ast.With) and any(_is_branch(item.context_expr) for item in child.items):
-            yield from _leaves(child, branch=True, loop=False)
-        elif isinstance(child, ast.For | ast.While):
-            yield from _leaves(child, branch=branch, loop=True)
-        elif isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda | ast.ClassDef) and not isinstance(node, ast.Module):
-            continue  # a function of its own, which is looked at when it opens a branch
-        else:
-            yield from _leaves(child, branch=branch, loop=loop)
-
-
-def _is_branch(node: ast.expr) -> bool:
-    if not isinstance(node, ast.Call):
-        return False
-    return node.func.attr in _WORDS if isinstance(node.func, ast.Attribute) else isinstance(node.func, ast.Name) and node.func.id in _WORDS

@@ -11,6 +11,7 @@ from headrace.program.list import List
 from headrace.program.map import Map, Range
 from headrace.program.opaque import Opaque
 from headrace.program.recording import Block, Origin, Recording, changed_in_loop, recording
+from headrace.program.source import check_branch
 from headrace.program.statement import Each, Replace
 from headrace.syntax import quote
 
@@ -65,7 +66,7 @@ class Loop:
 
     def __enter__(self) -> Entry:
         current = self._recording
-        if current.unentered.pop(id(self), None) is None:
+        if current.unentered.pop(id(self), None) is None or not check_branch(current):
             raise self.without_with()
         self._it = current.numbered("it")
         self._outer = current.block

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any, NoReturn
 
 from headrace.errors import ProgramError
+from headrace.expr import in_handler
 
 
 class Opaque:
@@ -36,6 +37,11 @@ class Opaque:
 
     def __contains__(self, item: object) -> bool:
         raise self._refusal("look into it with `in`")
+
+    def __str__(self) -> str:
+        if in_handler.get():
+            raise self._refusal("make a text of it")
+        return repr(self)
 
     def __call__(self, *_: Any, **__: Any) -> NoReturn:
         raise self._refusal("call it")

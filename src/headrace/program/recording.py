@@ -13,10 +13,11 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from difflib import get_close_matches
+from types import CodeType
 from typing import TYPE_CHECKING, Any, Protocol
 
 from headrace.errors import PlanError, ProgramError, Site, here
-from headrace.expr import Column, Expression, of_value
+from headrace.expr import Column, Expression, in_handler, of_value
 from headrace.program.statement import Append, Clear, Read, Set, Statement, When
 from headrace.syntax import quote, references
 
@@ -122,6 +123,7 @@ class Recording:
         self.numbers: dict[str, int] = {}  # of locals, by what they are named after
         self.loops: list[tuple[str, str]] = []  # the open loops: the cell and the name of the entry
         self.unentered: dict[int, Unentered] = {}  # `hr.when(...)` and `hr.each(...)` that no `with` has entered yet
+        self.read_sources: dict[CodeType, frozenset[int]] = {}  # functions that were looked through, and the lines where they open a branch
 
     @property
     def program(self) -> str:
@@ -250,7 +252,9 @@ def cell_name(cell: Cell, what: str) -> tuple[Recording, str]:
 def recorded(recording: Recording) -> Iterator[None]:
     """Makes a recording the current one; whatever happens, the one before is restored."""
     token = _current.set(recording)
+    traced = in_handler.set(True)
     try:
         yield
     finally:
+        in_handler.reset(traced)
         _current.reset(token)

@@ -16,6 +16,7 @@ from headrace.program.output import MAIN, Output
 from headrace.program.program import Program
 from headrace.program.recording import Emitted, Frame, Recording, recorded
 from headrace.program.row import Row
+from headrace.program.source import check_handler
 from headrace.program.traced import Traced, TracedHandler, TracedOutput
 
 EVENT = "event"
@@ -229,13 +230,14 @@ def _run(handler: Callable[[Any], object], recording: Recording) -> tuple[Any, .
     else:
         argument = Row(recording, "e", recording.columns, f"input `{recording.input}` of {recording.program}")
     place = f"{recording.handler} of {recording.program}"
-    with recorded(recording):
-        try:
+    check_handler(handler, recording)
+    try:
+        with recorded(recording):
             result = handler(argument)
-        except HeadraceError:
-            raise
-        except Exception as error:
-            raise _failed(place, error) from error
+    except HeadraceError:
+        raise
+    except Exception as error:
+        raise _failed(place, error) from error
     if result is not None:
         raise ProgramError(
             "HANDLER_RETURNS",
@@ -256,6 +258,8 @@ def _failed(place: str, error: Exception) -> ProgramError:
     if isinstance(error, AttributeError) and isinstance(error.obj, Program | Cell | Output):
         near = get_close_matches(error.name or "", [name for name in dir(error.obj) if not name.startswith("_")], 1)
         hint = f"did you mean `{near[0]}`?" if near else "cells and parameters are class attributes or set in __init__"
+    elif isinstance(error, TypeError) and "Column" in str(error):
+        hint = "a column has a value only when rows flow: use functions of Spark, hr.f.round(...), and instead of `in` use .is_in(...)"
     return ProgramError("HANDLER_FAILED", f"{place} raised {type(error).__name__}: {error}", hint=hint, site=site, cause=error)
 
 

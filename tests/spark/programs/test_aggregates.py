@@ -5,8 +5,6 @@ from __future__ import annotations
 import statistics
 from typing import TYPE_CHECKING, Any
 
-import pytest
-
 import headrace as hr
 from tests.spark.kernel.trial import epoch, row, traced, trial
 from tests.unit.errors import check_error
@@ -139,28 +137,49 @@ def test_its_type_is_known_when_the_plan_is_built(spark: SparkSession) -> None:
     assert built("collect_set(x)") == "x array<int>"
 
 
-REFUSALS = {
-    "x + 1": """
+def test_a_column_outside_of_a_function(spark: SparkSession) -> None:
+    check_error(
+        """
         BAD_AGGREGATE: rows.P: The query does not include a GROUP BY clause. Add GROUP BY or turn it into the window functions using OVER clauses, in `x + 1`
           at test_aggregates.py:*: cell = hr.Aggregate(sql, "x int")
           hint: an hr.Aggregate is an expression of aggregate functions over the columns it declares: sum(x), max_by(name, x), sum(x) / count(*)
           page: docs/errors/BAD_AGGREGATE.md
         """,
-    "1 + 1": """
+        lambda: built("x + 1"),
+    )
+
+
+def test_no_function_at_all(spark: SparkSession) -> None:
+    check_error(
+        """
         BAD_AGGREGATE: rows.P: there is no aggregate function in 1 + 1, in `1 + 1`
           at test_aggregates.py:*: cell = hr.Aggregate(sql, "x int")
           hint: an hr.Aggregate is an expression of aggregate functions over the columns it declares: sum(x), max_by(name, x), sum(x) / count(*)
           page: docs/errors/BAD_AGGREGATE.md
         """,
-    "sum(DISTINCT x)": """
+        lambda: built("1 + 1"),
+    )
+
+
+def test_distinct(spark: SparkSession) -> None:
+    check_error(
+        """
         BAD_AGGREGATE: rows.P: DISTINCT in sum(DISTINCT x), in `sum(DISTINCT x)`
           at test_aggregates.py:*: cell = hr.Aggregate(sql, "x int")
           hint: keep what was seen in a map: seen = hr.Map(type, 'boolean'), and ask seen.has(...)
           page: docs/errors/BAD_AGGREGATE.md
         """,
-}
+        lambda: built("sum(DISTINCT x)"),
+    )
 
 
-@pytest.mark.parametrize("sql", REFUSALS)
-def test_what_is_no_aggregate_of_rows(spark: SparkSession, sql: str) -> None:
-    check_error(REFUSALS[sql], lambda: built(sql))
+def test_other_values_each_time(spark: SparkSession) -> None:
+    check_error(
+        """
+        BAD_AGGREGATE: rows.P: Non-deterministic expression "sum((x * rand()))" should not appear in the arguments of an aggregate function, in `sum(x * rand())`
+          at test_aggregates.py:*: cell = hr.Aggregate(sql, "x int")
+          hint: an hr.Aggregate is an expression of aggregate functions over the columns it declares: sum(x), max_by(name, x), sum(x) / count(*)
+          page: docs/errors/BAD_AGGREGATE.md
+        """,
+        lambda: built("sum(x * rand())"),
+    )

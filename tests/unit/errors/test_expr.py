@@ -74,7 +74,7 @@ def test_and() -> None:
         """
         TRACED_BOOL: `x > 1` is not known yet: it has a value only when rows flow, so Python cannot decide on it
           at test_expr.py:*: lambda: x > 1 and x < 5,
-          hint: instead of `and`, `or`, `not` use &, |, ~ with parentheses around comparisons: (x > 1) & ~(y == 2)
+          hint: instead of `and`, `or`, `not` use &, |, ~ with parentheses around comparisons: (x > 1) & (x < 5)
           page: docs/errors/TRACED_BOOL.md
         """,
         lambda: x > 1 and x < 5,
@@ -86,7 +86,7 @@ def test_in() -> None:
         """
         TRACED_BOOL: `x = 1` is not known yet: it has a value only when rows flow, so Python cannot decide on it
           at test_expr.py:*: lambda: x in [1, 2],
-          hint: instead of `in` use .is_in(...)
+          hint: instead of `in` use x.is_in(1, 2)
           page: docs/errors/TRACED_BOOL.md
         """,
         lambda: x in [1, 2],
@@ -98,7 +98,7 @@ def test_chain() -> None:
         """
         TRACED_BOOL: `x > 1` is not known yet: it has a value only when rows flow, so Python cannot decide on it
           at test_expr.py:*: lambda: 1 < x < 5,
-          hint: a chain like 1 < x < 5 asks for a truth value: use .between(1, 5), or (x > 1) & (x < 5)
+          hint: a chain of comparisons asks for a truth value: use (1 < x) & (x < 5)
           page: docs/errors/TRACED_BOOL.md
         """,
         lambda: 1 < x < 5,

@@ -69,7 +69,7 @@ def test_and_on_values() -> None:
         """
         TRACED_BOOL: `e.amount > 1` is not known yet: it has a value only when rows flow, so Python cannot decide on it
           at test_refusals.py:*: with hr.when(e.amount > 1 and e.amount < 5):
-          hint: instead of `and`, `or`, `not` use &, |, ~ with parentheses around comparisons: (x > 1) & ~(y == 2)
+          hint: instead of `and`, `or`, `not` use &, |, ~ with parentheses around comparisons: (e.amount > 1) & (e.amount < 5)
           page: docs/errors/TRACED_BOOL.md
         """,
         tracing(on_event),
@@ -85,7 +85,7 @@ def test_in_on_values() -> None:
         """
         TRACED_BOOL: `e.card = 'a'` is not known yet: it has a value only when rows flow, so Python cannot decide on it
           at test_refusals.py:*: with hr.when(e.card in ("a", "b")):
-          hint: instead of `in` use .is_in(...)
+          hint: instead of `in` use e.card.is_in("a", "b")
           page: docs/errors/TRACED_BOOL.md
         """,
         tracing(on_event),

@@ -1,0 +1,145 @@
+"""The cure for what Python asked of a column, written with what stands at the very place in the user's file."""
+
+from __future__ import annotations
+
+import ast
+import linecache
+import sys
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+from headrace.errors import ours
+
+_DECIDES = "in a program use `with hr.when(...)` instead of `if` and `while`; for a value use hr.case((condition, value), otherwise=value)"
+_SHORT = 100
+
+
+class Parsed(NamedTuple):
+    """A file of the user's as Python reads it."""
+
+    text: str
+    tree: ast.Module
+
+
+def parsed(file: str, names: dict[str, Any]) -> Parsed | None:
+    """The source of a file, of a notebook's cell or of what a REPL keeps; None where there is none. `names` are the module's globals.
+
+    It is parsed once for as long as the text is the same.
+    """
+    linecache.checkcache(file)
+    return _parse("".join(linecache.getlines(file, names)))
+
+
+@lru_cache(maxsize=16)
+def _parse(text: str) -> Parsed | None:
+    try:
+        return Parsed(text, ast.parse(text)) if text else None
+    except (SyntaxError, ValueError):
+        return None
+
+
+def cure() -> str:
+    """What to write instead of the expression that asks a column for a truth value right now."""
+    text, around = _place()
+    for node in around:
+        found = _cure_of(node, text)
+        if found is not None:
+            return found
+    return _DECIDES
+
+
+def loop_cure() -> str:
+    """What to write instead of the call or loop that asks a column for its items right now."""
+    text, around = _place()
+    if around and isinstance(around[0], ast.Call) and isinstance(around[0].func, ast.Name) and len(around[0].args) == 1:
+        of = _written(around[0].args[0], text)
+        match around[0].func.id:
+            case "sum":
+                return f'use hr.expr("aggregate({of}, 0, (total, x) -> total + x)"), or keep a total in a cell'
+            case "min" | "max" as name:
+                return f"use hr.f.array_{name}({of})"
+            case "sorted":
+                return f"use hr.f.array_sort({of})"
+    return 'take items by col("xs")[0], or make rows of an array with .explode("xs")'
+
+
+def _place() -> tuple[str, list[ast.AST]]:
+    """The source of the file that asks, and the node that asks with the one around it; nothing where Python cannot tell."""
+    frame = sys._getframe(1)
+    while frame.f_back is not None and ours(frame.f_code.co_filename):
+        frame = frame.f_back
+    source = parsed(frame.f_code.co_filename, frame.f_globals)
+    place = list(frame.f_code.co_positions())[frame.f_lasti // 2]
+    if source is None or None in place:
+        return "", []
+    line, end_line, column, end_column = place
+    extent = (line, column, end_line, end_column)
+    outside = {child: node for node in ast.walk(source.tree) for child in ast.iter_child_nodes(node)}
+    around: list[ast.AST] = [node for node in outside if _extent(node) == extent][-1:]
+    if around and around[0] in outside:
+        around.append(outside[around[0]])
+    return source.text, around
+
+
+def _extent(node: ast.AST) -> tuple[int | None, ...]:
+    return tuple(getattr(node, name, None) for name in ("lineno", "col_offset", "end_lineno", "end_col_offset"))
+
+
+def _cure_of(node: ast.AST, text: str) -> str | None:
+    match node:
+        case ast.If(test=test) | ast.While(test=test) | ast.IfExp(test=test):
+            return _cure_of(test, text)
+        case ast.BoolOp() | ast.UnaryOp(op=ast.Not()):
+            example = _short(_rewritten(node, text), "(x > 1) & ~(y == 2)")
+            return f"instead of `and`, `or`, `not` use &, |, ~ with parentheses around comparisons: {example}"
+        case ast.Compare(left=left, ops=[ast.In() | ast.NotIn() as op], comparators=[among]):
+            items = among.elts if isinstance(among, ast.Tuple | ast.List | ast.Set) else [among]
+            sign = "~" if isinstance(op, ast.NotIn) else ""
+            call = f"{sign}{_held(left, text)}.is_in({', '.join(_written(item, text) for item in items)})"
+            return f"instead of `in` use {_short(call, '.is_in(...)')}"
+        case ast.Compare(left=left, comparators=[middle, last], ops=ops):
+            terms = [_written(term, text) for term in (left, middle, last)]
+            pairs = f"({terms[0]} {_sign(ops[0])} {terms[1]}) & ({terms[1]} {_sign(ops[1])} {terms[2]})"
+            between = f"{_held(middle, text)}.between({terms[0]}, {terms[2]}), or " if all(isinstance(op, ast.LtE) for op in ops) else ""
+            return f"a chain of comparisons asks for a truth value: use {_short(between + pairs, '(1 < x) & (x < 5), or x.between(1, 5)')}"
+        case ast.Call(func=ast.Name(id="min" | "max" as name), args=given):
+            function = "least" if name == "min" else "greatest"
+            several = given[0].elts if len(given) == 1 and isinstance(given[0], ast.Tuple | ast.List) else given
+            call = f"hr.f.{function}({', '.join(_written(item, text) for item in several)})"
+            return f"instead of `{name}` use {_short(call, f'hr.f.{function}(...)')}"
+        case ast.Call(func=ast.Name(id="sorted")):
+            return "instead of `sorted` use hr.f.array_sort(hr.f.array(...)), whose items are taken by [0], [1]"
+        case ast.Call(func=ast.Name(id="any" | "all" as name)):
+            sign = "|" if name == "any" else "&"
+            return f"instead of `{name}` join the conditions with {sign}: (x > 1) {sign} (y == 2)"
+    return None
+
+
+def _rewritten(node: ast.AST, text: str) -> str:
+    """The same with &, | and ~."""
+    match node:
+        case ast.BoolOp(op=op, values=values):
+            return (" & " if isinstance(op, ast.And) else " | ").join(_rewritten(value, text) for value in values)
+        case ast.UnaryOp(op=ast.Not(), operand=operand):
+            return f"~{_rewritten(operand, text)}"
+    assert isinstance(node, ast.expr)
+    return _held(node, text)
+
+
+def _held(node: ast.expr, text: str) -> str:
+    """An operand, in parentheses where it needs them."""
+    written = _written(node, text)
+    return written if isinstance(node, ast.Name | ast.Attribute | ast.Call | ast.Subscript | ast.Constant) else f"({written})"
+
+
+def _written(node: ast.AST, text: str) -> str:
+    return ast.get_source_segment(text, node) or "..."
+
+
+def _sign(op: ast.cmpop) -> str:
+    signs = {ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=", ast.Eq: "==", ast.NotEq: "!="}
+    return signs.get(type(op), "==")
+
+
+def _short(written: str, otherwise: str) -> str:
+    return written if len(written) <= _SHORT and "\n" not in written else otherwise

@@ -1,0 +1,269 @@
+"""The source of handlers and of functions that open a branch, looked through for what tracing cannot see.
+
+A handler is read before it runs. A function that it calls is read when it opens its first branch: what it does before that cannot depend
+on a condition. Its parameters count as traced if a row, a cell or a column was given for them, but not where they have a default or are
+bound anew, because then `x is None` is a question about the call.
+"""
+
+from __future__ import annotations
+
+import ast
+import functools
+import inspect
+import linecache
+import sys
+from collections import ChainMap
+from collections.abc import Callable, Iterator, Mapping
+from functools import lru_cache
+from types import CodeType
+from typing import Any, NamedTuple
+
+from headrace.errors import HeadraceError, ProgramError, Site
+from headrace.expr import Column, Functions, Parsed, parsed
+from headrace.program.cell import Cell
+from headrace.program.finding import Finding
+from headrace.program.flow import Flow
+from headrace.program.names import CELL, FUNCTIONS, HOLDER, LOCAL, MAKER, ROW, TRACED
+from headrace.program.program import Program
+from headrace.program.recording import Recording
+from headrace.program.row import Row
+
+_MAKERS = dict.fromkeys(("case", "col", "expr", "lit", "now", "struct", "watermark"), MAKER) | {"let": LOCAL}
+
+
+class Source(NamedTuple):
+    """A function as it is written."""
+
+    node: ast.AST
+    text: str  # of the whole file
+
+
+def check_handler(handler: Callable[[Any], object], recording: Recording) -> None:
+    """Refuses what must not be written in a handler, before it runs."""
+    function, bound, given = _innermost(handler)
+    place = f"{recording.handler} of {recording.program}"
+    code = getattr(function, "__code__", None)
+    if code is None:
+        raise _no_source(f"the source of {place}, a {type(function).__name__}, cannot be read, so it cannot be checked", None)
+    source = _source(code, function.__globals__, place)
+    cells = zip(code.co_freevars, function.__closure__ or (), strict=True)
+    around = {name: cell.cell_contents for name, cell in cells if _filled(cell)}
+    parameters = _parameters(source.node)
+    if bound is not None and parameters:
+        around[parameters.pop(0)] = bound
+    kinds = _kinds(source.node, ChainMap(around, function.__globals__))
+    if given and parameters:
+        kinds[parameters[0]] = TRACED if recording.input is None else ROW
+    recording.read_sources[code] = _check(source, code, kinds, frozenset())
+
+
+def check_branch(recording: Recording) -> bool:
+    """Refuses what must not be written in the function that opens a branch just now; False if no `with` statement opens it.
+
+    Called by the `__enter__` of a branch and by nothing else: its caller is the function.
+    """
+    frame = sys._getframe(2)
+    code, line = frame.f_code, frame.f_lineno
+    known = recording.read_sources.get(code, frozenset())
+    if line in known:
+        return True
+    source = _source(code, frame.f_globals, f"the function {code.co_name}")
+    kinds = _kinds(source.node, ChainMap(frame.f_locals, frame.f_globals))
+    for name in _plain_parameters(source.node):
+        if issubclass(type(frame.f_locals.get(name)), Column):
+            kinds[name] = TRACED
+    for name in set(code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]) - set(_plain_parameters(source.node)):
+        if kinds.get(name) != HOLDER:
+            kinds.pop(name, None)
+    recording.read_sources[code] = _check(source, code, kinds, known | {line})
+    return line in recording.read_sources[code]
+
+
+def _check(source: Source, code: CodeType, kinds: Mapping[str, str], opened: frozenset[int]) -> frozenset[int]:
+    """Refuses the first mistake in a function; gives the lines that open a branch."""
+    found, branches = _followed(source, tuple(sorted(kinds.items())), opened)
+    if found is not None:
+        text = source.text.split("\n")[found.line - 1].strip()
+        raise HeadraceError(found.code, found.message, hint=found.hint, site=Site(code.co_filename, found.line, text))
+    return branches
+
+
+@lru_cache(maxsize=1024)
+def _followed(source: Source, kinds: tuple[tuple[str, str], ...], opened: frozenset[int]) -> tuple[Finding | None, frozenset[int]]:
+    flow = Flow(source.node, kinds, opened, source.text)
+    return min(flow.found, key=lambda finding: finding.line, default=None), frozenset(flow.branches)
+
+
+# finding the source of a code object
+
+
+def _source(code: CodeType, names: dict[str, Any], place: str) -> Source:
+    file = parsed(code.co_filename, names)
+    if file is None and not linecache.getlines(code.co_filename, names):
+        raise _no_source(f"the source of {place} cannot be read, so it cannot be checked", code)
+    candidates = (
+        [] if file is None else [node for node in _functions(file).get((code.co_firstlineno, code.co_name), []) if _fits(node, code)]
+    )
+    if len(candidates) > 1:  # lambdas of one line
+        candidates = [node for node in candidates if _spans(node, code)] or candidates
+    if file is None or not candidates:
+        raise _no_source(f"the source of {place} has changed since it was loaded, so it cannot be checked", code)
+    return Source(candidates[-1], file.text)
+
+
+def _no_source(message: str, code: CodeType | None) -> ProgramError:
+    return ProgramError(
+        "NO_SOURCE",
+        message,
+        hint="a program is written in a file or a notebook, and loaded again when the file changes; as JSON (`headrace plan FILE`) "
+        "a plan is loaded without any source",
+        site=None if code is None else Site(code.co_filename, code.co_firstlineno),
+    )
+
+
+@lru_cache(maxsize=16)
+def _functions(file: Parsed) -> dict[tuple[int, str], list[ast.AST]]:
+    """What has a code object of its own, by the line and the name that this has."""
+    found: dict[tuple[int, str], list[ast.AST]] = {}
+    for node in ast.walk(file.tree):
+        match node:
+            case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
+                found.setdefault((min([node.lineno, *(one.lineno for one in node.decorator_list)]), node.name), []).append(node)
+            case ast.Lambda():
+                found.setdefault((node.lineno, "<lambda>"), []).append(node)
+            case ast.Module():
+                for first in (0, 1):
+                    found[first, "<module>"] = [node]
+    return found
+
+
+@lru_cache(maxsize=1024)
+def _fits(node: ast.AST, code: CodeType) -> bool:
+    """Whether a code object can have been made of a node: a file may have been changed after it was loaded."""
+    if isinstance(node, ast.Module):
+        return True
+    count = code.co_argcount + code.co_kwonlyargcount
+    arguments = getattr(node, "args", None)
+    written = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs] if isinstance(arguments, ast.arguments) else []
+    if [name.arg for name in written if not name.arg.startswith("__")] != [n for n in code.co_varnames[:count] if not n.startswith("_")]:
+        return False
+    last = getattr(node, "end_lineno", 0)
+    if any(line is not None and not code.co_firstlineno <= line <= last for _, _, line in code.co_lines()):
+        return False
+    if any(name.startswith("@") for name in (*code.co_names, *code.co_varnames)):
+        return True  # pytest has written its asserts anew
+    return {name for name in code.co_names if not name.startswith("_")} <= _identifiers(node)
+
+
+def _identifiers(node: ast.AST) -> set[str]:
+    found = set()
+    for part in ast.walk(node):
+        for field in ("id", "attr", "name", "module", "arg"):
+            name = getattr(part, field, None)
+            if isinstance(name, str):
+                found.add(name)
+        found.update(getattr(part, "names", ()) if isinstance(part, ast.Global | ast.Nonlocal) else ())
+    return found
+
+
+def _spans(node: ast.AST, code: CodeType) -> bool:
+    """Whether the instructions of a code object stand inside a node."""
+    assert isinstance(node, ast.Lambda)
+    return all(
+        (node.lineno, node.col_offset) <= (line or 0, column or 0)
+        and (end_line or 0, end_column or 0) <= (node.end_lineno, node.end_col_offset)
+        for line, end_line, column, end_column in code.co_positions()
+        if column != end_column  # what Python adds has no place
+    )
+
+
+# what names are
+
+
+def _innermost(handler: Any) -> tuple[Any, object | None, bool]:
+    """The function that a handler is at last, what it is bound to, and whether its next parameter is what it is called with."""
+    bound, given = None, True
+    while True:
+        if inspect.ismethod(handler):
+            handler, bound = handler.__func__, handler.__self__
+        elif isinstance(handler, functools.partial):
+            handler, given = handler.func, False
+        elif hasattr(handler, "__wrapped__"):
+            handler = handler.__wrapped__
+        elif not hasattr(handler, "__code__") and inspect.ismethod(getattr(handler, "__call__", None)):  # noqa: B004  # an object
+            handler = handler.__call__
+        else:
+            return handler, bound, given
+
+
+def _filled(cell: Any) -> bool:
+    try:
+        cell.cell_contents  # noqa: B018  # raises where there is nothing
+    except ValueError:
+        return False
+    return True
+
+
+def _parameters(node: ast.AST) -> list[str]:
+    arguments = getattr(node, "args", None)
+    return [name.arg for name in (*arguments.posonlyargs, *arguments.args)] if isinstance(arguments, ast.arguments) else []
+
+
+def _plain_parameters(node: ast.AST) -> list[str]:
+    """Those without a default that keep what they were called with."""
+    names = _parameters(node)
+    arguments = getattr(node, "args", None)
+    if isinstance(arguments, ast.arguments) and arguments.defaults:
+        names = names[: -len(arguments.defaults)]
+    bound = {part.id for part in ast.walk(node) if isinstance(part, ast.Name) and not isinstance(part.ctx, ast.Load)}
+    return [name for name in names if name not in bound]
+
+
+def _kinds(node: ast.AST, values: Mapping[str, object]) -> dict[str, str]:
+    """What the names in a function are, as far as tracing cares, and the attributes of programs and of headrace itself."""
+    names, attributes = _used(node)
+    found = {name: kind for name in names if (kind := _kind(values.get(name))) is not None}
+    for name, attribute in attributes:
+        if found.get(name) == HOLDER:
+            kind = _kind_of_attribute(values[name], attribute)
+            if kind is not None:
+                found[f"{name}.{attribute}"] = kind
+    return found
+
+
+@lru_cache(maxsize=1024)
+def _used(node: ast.AST) -> tuple[frozenset[str], frozenset[tuple[str, str]]]:
+    names = frozenset(part.id for part in ast.walk(node) if isinstance(part, ast.Name))
+    attributes = frozenset(_attributes(node))
+    return names, attributes
+
+
+def _attributes(node: ast.AST) -> Iterator[tuple[str, str]]:
+    for part in ast.walk(node):
+        if isinstance(part, ast.Attribute) and isinstance(part.value, ast.Name):
+            yield part.value.id, part.attr
+
+
+def _kind(value: object) -> str | None:
+    kind = type(value)
+    if issubclass(kind, Cell):
+        return CELL + kind.read_with
+    if issubclass(kind, Row):
+        return ROW
+    if issubclass(kind, Functions):
+        return FUNCTIONS
+    if issubclass(kind, Program) or _is_headrace(value):
+        return HOLDER
+    if inspect.isfunction(value) and (value.__module__ or "").startswith("headrace."):
+        return _MAKERS.get(value.__name__)
+    return None
+
+
+def _kind_of_attribute(value: object, attribute: str) -> str | None:
+    if _is_headrace(value):
+        return FUNCTIONS if attribute == "f" else _MAKERS.get(attribute)
+    return ROW if attribute == "key" else _kind(inspect.getattr_static(value, attribute, None))
+
+
+def _is_headrace(value: object) -> bool:
+    return inspect.ismodule(value) and value.__name__ == "headrace"
