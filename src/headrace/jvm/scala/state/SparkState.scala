@@ -64,7 +64,7 @@ object SparkState {
 
   /** Cell and page number as one number, so that the store's key is as short as can be. */
   private def page(cell: Int, number: Long): java.lang.Long = {
-    if (cell < 0 || cell >= 1 << (63 - PageBits) || number < 0 || number >= 1L << PageBits)
+    if (cell < 0 || cell >= (1 << (63 - PageBits)) || number < 0 || number >= (1L << PageBits))
       throw new IllegalArgumentException(s"there can be no page $number of cell $cell")
     (cell.toLong << PageBits) | number
   }
