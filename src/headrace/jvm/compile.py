@@ -107,7 +107,7 @@ def build(kernel: Kernel, target: Path) -> None:
             file = Path(work) / "scala" / name
             file.parent.mkdir(parents=True, exist_ok=True)
             file.write_bytes(text)
-        output = _compile(java, Path(work) / "scala", fresh)
+        output = scalac(java, Path(work) / "scala", fresh)
         if output is not None:
             log = target.with_suffix(".log")
             log.write_text(output, encoding="utf-8")
@@ -118,8 +118,8 @@ def build(kernel: Kernel, target: Path) -> None:
     print(f"headrace: built {target} in {time.monotonic() - started:.0f} s", file=sys.stderr, flush=True)
 
 
-def _compile(java: Java, source: Path, target: Path) -> str | None:
-    """What the compiler said, if it failed."""
+def scalac(java: Java, source: Path, target: Path, *libraries: Path) -> str | None:
+    """Compile a folder's Scala against Spark and `libraries` into a jar. Answers what the compiler said, if it failed."""
     command = [
         str(java.executable),
         "-Xss8m",  # the compiler recurses deeply
@@ -129,7 +129,7 @@ def _compile(java: Java, source: Path, target: Path) -> str | None:
         "-XX:-UsePerfData",
         "-Dfile.encoding=UTF-8",
         "-cp",
-        str(spark_jars() / "*"),
+        os.pathsep.join(map(str, (*libraries, spark_jars() / "*"))),
         "scala.tools.nsc.Main",
         "-usejavacp",
         "-encoding",

@@ -44,6 +44,7 @@ private[bag] final class Shelf(limit: Int, buffers: Buffers) {
   def fresh(level: Int): Page = {
     val page = make(nextNumber)
     nextNumber += 1
+    root.dirty = true // it keeps the number, and a page may come into being far below it
     page.empty(level)
     clock += 1
     page.used = clock

@@ -102,11 +102,11 @@ object Trial {
   /** The state of one key. */
   private final class Held extends State {
     val parts = new Array[Array[Byte]](State.Parts)
+    val pages = mutable.TreeMap.empty[(Int, Long), Array[Byte]]
     var alarm: Long = State.Never
     override def get(part: Int): Array[Byte] = if (parts(part) == null) null else parts(part).clone()
     override def put(part: Int, value: Array[Byte]): Unit = parts(part) = value.clone()
     override def remove(part: Int): Unit = parts(part) = null
-    val pages = mutable.TreeMap.empty[(Int, Long), Array[Byte]]
     override def page(cell: Int, number: Long): Array[Byte] = pages.get((cell, number)).map(_.clone()).orNull
     override def putPage(cell: Int, number: Long, value: Array[Byte]): Unit = pages((cell, number)) = value.clone()
     override def removePage(cell: Int, number: Long): Unit = pages.remove((cell, number))
@@ -137,7 +137,7 @@ private final class Trial(program: Program, spec: ProgramOperator) {
     }
     list(value \ "pages").foreach {
       case JArray(List(JInt(cell), JInt(number), JString(text))) => state.pages((cell.toInt, number.toLong)) = Base64.getDecoder.decode(text)
-      case _ =>
+      case other => throw new IllegalArgumentException(JsonMethods.compact(other))
     }
     state.alarm = micros(value \ "alarm", State.Never)
     held(keys(value \ "key")) = state
@@ -146,10 +146,8 @@ private final class Trial(program: Program, spec: ProgramOperator) {
   def state: JValue = JArray(held.toList.collect { case (key, s) if !s.isEmpty =>
     JObject(
       "key" -> json(keyJson(key)),
-      "parts" -> JArray(s.parts.toList.map(p => if (p == null) JNull else JString(Base64.getEncoder.encodeToString(p)))),
-      "pages" -> JArray(s.pages.toList.map { case ((cell, number), p) =>
-        JArray(List(JInt(cell), JInt(number), JString(Base64.getEncoder.encodeToString(p))))
-      }),
+      "parts" -> JArray(s.parts.toList.map(p => if (p == null) JNull else base64(p))),
+      "pages" -> JArray(s.pages.toList.map { case ((cell, number), p) => JArray(List(JInt(cell), JInt(number), base64(p))) }),
       "alarm" -> (if (s.alarm == State.Never) JNull else JInt(s.alarm)))
   })
 
@@ -193,6 +191,8 @@ private final class Trial(program: Program, spec: ProgramOperator) {
     made.ord = bytes.toArray
     made
   }
+
+  private def base64(bytes: Array[Byte]): JValue = JString(Base64.getEncoder.encodeToString(bytes))
 
   private def json(text: UTF8String): JValue = JsonMethods.parse(text.toString, useBigDecimalForDouble = true)
 

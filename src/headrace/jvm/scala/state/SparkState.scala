@@ -3,8 +3,11 @@ package headrace.state
 import org.apache.spark.sql.Encoders
 import org.apache.spark.sql.streaming.{MapState, StatefulProcessorHandle, TTLConfig, ValueState}
 
-/** State on Spark's store, under the key that the level is being asked about: one column family per part and one for pages, alarms on
-  * Spark's timers.
+/** State on Spark's store, under the key that the level is being asked about: one column family per part and one for the pages of bags,
+  * alarms on Spark's timers.
+  *
+  * Pages are a map state of which only single entries are ever asked for: each is then one get, put or delete in the store. Its iterators
+  * come in no useful order, and each leaves a listener until the task ends.
   *
   * The names hold the level's number, so that a level put on another level's state is found out by its names.
   */
@@ -12,7 +15,7 @@ final class SparkState(handle: StatefulProcessorHandle, level: Int, hasClock: Bo
   private val parts: Array[ValueState[Array[Byte]]] =
     Array.tabulate(State.Parts)(part => handle.getValueState[Array[Byte]](SparkState.name(level, part), Encoders.BINARY, TTLConfig.NONE))
   private val pages: MapState[java.lang.Long, Array[Byte]] =
-    handle.getMapState[java.lang.Long, Array[Byte]](SparkState.pages(level), Encoders.LONG, Encoders.BINARY, TTLConfig.NONE)
+    handle.getMapState[java.lang.Long, Array[Byte]](SparkState.bags(level), Encoders.LONG, Encoders.BINARY, TTLConfig.NONE)
   private var now = 0L
   private var ringing = SparkState.NotRinging
 
@@ -26,11 +29,11 @@ final class SparkState(handle: StatefulProcessorHandle, level: Int, hasClock: Bo
   override def put(part: Int, value: Array[Byte]): Unit = parts(part).update(value)
   override def remove(part: Int): Unit = parts(part).clear()
 
-  override def page(cell: Int, number: Long): Array[Byte] = pages.getValue(SparkState.place(cell, number))
-  override def putPage(cell: Int, number: Long, value: Array[Byte]): Unit = pages.updateValue(SparkState.place(cell, number), value)
-  override def removePage(cell: Int, number: Long): Unit = pages.removeKey(SparkState.place(cell, number))
+  override def page(cell: Int, number: Long): Array[Byte] = pages.getValue(SparkState.page(cell, number))
+  override def putPage(cell: Int, number: Long, value: Array[Byte]): Unit = pages.updateValue(SparkState.page(cell, number), value)
+  override def removePage(cell: Int, number: Long): Unit = pages.removeKey(SparkState.page(cell, number))
 
-  /** Removes all that the key has. */
+  /** Removes all that the key has. What cells it had is not known any more, so this once its pages are looked for by a scan. */
   def removeAll(): Unit = {
     parts.foreach(_.clear())
     pages.clear()
@@ -56,15 +59,16 @@ object SparkState {
 
   private val families = Array("cells", "queue")
 
-  def pages(level: Int): String = s"level${level}_pages"
+  def name(level: Int, part: Int): String = s"level${level}_${families(part)}"
+  def bags(level: Int): String = s"level${level}_bags"
 
-  /** Cell and page in one number: cells are few, and a page is some four thousand bytes. */
-  private def place(cell: Int, number: Long): Long = {
-    require(number >= 0 && number < (1L << PageBits), s"page $number")
+  /** Cell and page number as one number, so that the store's key is as short as can be. */
+  private def page(cell: Int, number: Long): java.lang.Long = {
+    if (cell < 0 || cell >= (1 << (63 - PageBits)) || number < 0 || number >= (1L << PageBits))
+      throw new IllegalArgumentException(s"there can be no page $number of cell $cell")
     (cell.toLong << PageBits) | number
   }
 
+  /** 4 KB pages with numbers that are not used twice: 4 exabytes written to one bag while it is never small. */
   private val PageBits = 40
-
-  def name(level: Int, part: Int): String = s"level${level}_${families(part)}"
 }
