@@ -23,13 +23,16 @@ def _state(node: Program) -> Fact:
     if not cells:
         return Fact("bounded", f"bounded: nothing for {of} but pending timers{held}")
     cleared = {name for handler in node.traced.to_json()["handlers"] for name in _cleared(handler["body"])}
+    expiring = {cell.name for cell in cells if cell.expires_ms is not None}
+    given = "the program clears it" + (" or it expires" if expiring else "") if cleared else "it expires"
+    cleared |= expiring
     kept = ", ".join(cell.name for cell in cells if cell.name not in cleared)
     names = ", ".join(cell.name for cell in cells)
     if kept and keys:
         return Fact("grows with keys", f"grows with the number of keys: {kept} is kept for {of} and never cleared")
     if kept:
         return Fact("bounded", f"bounded: {names}, once{held}")
-    return Fact("given back", f"given back when the program clears it: {names} for {of}{held}")
+    return Fact("given back", f"given back when {given}: {names} for {of}{held}")
 
 
 def _cleared(body: Iterable[Mapping[str, Any]]) -> Iterable[str]:
@@ -40,3 +43,5 @@ def _cleared(body: Iterable[Mapping[str, Any]]) -> Iterable[str]:
         elif statement["do"] == "when":
             for _, inner in statement["branches"]:
                 yield from _cleared(inner)
+        elif statement["do"] == "each":
+            yield from _cleared(statement["body"])

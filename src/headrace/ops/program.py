@@ -123,8 +123,8 @@ def process(
     if traced.clock == "event" and len(timeless) == len(named):
         raise PlanError(
             "NO_WATERMARK",
-            f"{_title(program)} has timers of event time, and no input of it has event time",
-            hint=_cure(timeless[0]) + '; or make its timers hr.Timer(clock="processing")',
+            f"{_title(program)} has {_timed(traced)} event time, and no input of it has event time",
+            hint=_cure(timeless[0]) + '; or let it go by the wall clock: clock="processing"',
             site=here(),
         )
     clock = "event" if chosen == "time" else traced.clock
@@ -178,8 +178,8 @@ def _order(order: str | None, traced: Traced, timeless: list[Node], title: str) 
     if order == "time" and traced.clock == "processing":
         raise PlanError(
             "ORDER_CLOCK",
-            f'{title} has timers of processing time, and order="time" handles rows in event time',
-            hint='use order="arrival", or timers of event time: hr.Timer()',
+            f'{title} has {_timed(traced)} processing time, and order="time" handles rows in event time',
+            hint='use order="arrival", or clock="event"',
             site=here(),
         )
     if order == "time" and timeless:
@@ -190,6 +190,11 @@ def _order(order: str | None, traced: Traced, timeless: list[Node], title: str) 
             site=here(),
         )
     return order
+
+
+def _timed(traced: Traced) -> str:
+    """What of a program goes by a clock."""
+    return "timers of" if any(cell.kind == "timer" for cell in traced.cells) else "cells that expire in"
 
 
 def _cure(node: Node) -> str:

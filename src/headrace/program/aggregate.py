@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from collections.abc import Mapping
 from typing import Any
 
@@ -33,9 +34,11 @@ class Aggregate(Cell):
     kind = "aggregate"
     write_with = ".add(...)"
 
-    def __init__(self, sql: str, columns: Any, *, was: str | None = None) -> None:
+    def __init__(
+        self, sql: str, columns: Any, *, expires: str | dt.timedelta | None = None, clock: str = "event", was: str | None = None
+    ) -> None:
         declared = schema_of(columns)
-        super().__init__(declared.ddl, sql=sql, was=was)
+        super().__init__(declared.ddl, sql=sql, expires=expires, clock=clock, was=was)
         self._columns = declared.names
 
     def add(self, row: Row | Mapping[str, Any] | None = None, /, **columns: Any) -> None:

@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from typing import ClassVar
 
 from headrace.errors import ProgramError, Site, here
 from headrace.program.opaque import Opaque
 from headrace.program.recording import Recording, cell_name
 from headrace.program.traced import TracedCell
+from headrace.schema.duration import milliseconds
 
 
 class Cell(Opaque):
     """A declared attribute of a program. Inside a handler its methods record what the handler does; Python never sees a value.
 
     A cell type is one file: a class with a `kind`, the Spark type of what it keeps, and its methods.
+
+    `expires` is a duration after which what was set is gone: at a row or timer of a later time it is no longer there. It is counted from
+    the time of the row or timer that set it (`clock="event"`), or from the wall clock (`clock="processing"`). In a list or a map each entry
+    expires by itself.
     """
 
     kind: ClassVar[str]
@@ -22,19 +28,34 @@ class Cell(Opaque):
     write_with: ClassVar[str] = ".set(...)"
 
     def __init__(
-        self, type: str, *, key: str | None = None, sql: str | None = None, clock: str | None = None, was: str | None = None
+        self,
+        type: str,
+        *,
+        key: str | None = None,
+        sql: str | None = None,
+        expires: str | dt.timedelta | None = None,
+        clock: str = "event",
+        was: str | None = None,
     ) -> None:
+        if clock not in ("event", "processing"):
+            raise ProgramError(
+                "BAD_CLOCK",
+                f"there is no clock {clock!r}",
+                hint='clock="event" follows the time in the rows, clock="processing" the wall clock',
+                site=here(),
+            )
         self.type = type
         self.key = key
         self.sql = sql
-        self.clock = clock
+        self.expires_ms = None if expires is None else milliseconds(expires, "the expiry of a cell")
+        self.clock = clock if self.fires or expires is not None else None
         self.was = was
         self._site: Site | None = here()
         self._name: str | None = None
 
     def traced(self, name: str) -> TracedCell:
         """The cell as data."""
-        return TracedCell(name, self.kind, self.type, self.key, self.sql, self.clock, self.was, self._site)
+        return TracedCell(name, self.kind, self.type, self.key, self.sql, self.expires_ms, self.clock, self.was, self._site)
 
     def __set_name__(self, owner: type, name: str) -> None:
         self._name = name

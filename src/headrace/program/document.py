@@ -44,6 +44,12 @@ class Fields:
     def optional_text(self, name: str) -> str | None:
         return None if self.fields.get(name) is None else self.text(name)
 
+    def optional_number(self, name: str) -> int | None:
+        value = self.fields.get(name)
+        if value is not None and not (isinstance(value, int) and not isinstance(value, bool)):
+            raise self.wrong(f"{name!r} must be a whole number, not {value!r}")
+        return value
+
     def flag(self, name: str) -> bool:
         value = self._get(name)
         if not isinstance(value, bool):

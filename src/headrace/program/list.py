@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from typing import Any
 
 from headrace.errors import here
@@ -31,8 +32,8 @@ class List(Cell):
     kind = "list"
     write_with = ".append(...)"
 
-    def __init__(self, type: Any, *, was: str | None = None) -> None:
-        super().__init__(type_text(type), was=was)
+    def __init__(self, type: Any, *, expires: str | dt.timedelta | None = None, clock: str = "event", was: str | None = None) -> None:
+        super().__init__(type_text(type), expires=expires, clock=clock, was=was)
 
     def get(self) -> Column:
         """All values as one array, empty if there are none."""

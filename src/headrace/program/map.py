@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from dataclasses import dataclass
 from typing import Any
 
@@ -34,8 +35,10 @@ class Map(Cell):
     read_with = ".get(key)"
     write_with = ".set(key, ...)"
 
-    def __init__(self, key: Any, value: Any, *, was: str | None = None) -> None:
-        super().__init__(type_text(value), key=type_text(key), was=was)
+    def __init__(
+        self, key: Any, value: Any, *, expires: str | dt.timedelta | None = None, clock: str = "event", was: str | None = None
+    ) -> None:
+        super().__init__(type_text(value), key=type_text(key), expires=expires, clock=clock, was=was)
 
     def get(self, key: Any) -> Column:
         """The value of a key, null if there is none. A Python value is a literal."""

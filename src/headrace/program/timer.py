@@ -33,13 +33,6 @@ class Timer(Cell):
 
     def __init__(self, *, clock: str = "event", was: str | None = None) -> None:
         super().__init__("timestamp", clock=clock, was=was)
-        if clock not in ("event", "processing"):
-            raise ProgramError(
-                "BAD_CLOCK",
-                f"there is no clock {clock!r}",
-                hint='clock="event" follows the time in the rows, clock="processing" the wall clock',
-                site=here(),
-            )
 
     def set(self, at: Any) -> None:
         """Makes it fire at a time, a column or a datetime, instead of the time that is pending. None clears it."""

@@ -15,7 +15,8 @@ class TracedCell:
     """One declared piece of keyed state.
 
     `type` is that of its value or of each of its values, `key` that of a map's keys; an aggregate has the columns that are added as its
-    type, and `sql`. `clock` is set for timers only; `was` is the cell's name in an older version of the job.
+    type, and `sql`. `clock` is set for timers and for cells that expire, `expires_ms` after they were set; `was` is the cell's name in an
+    older version of the job.
     """
 
     name: str
@@ -23,14 +24,15 @@ class TracedCell:
     type: str
     key: str | None = None
     sql: str | None = None
+    expires_ms: int | None = None
     clock: str | None = None
     was: str | None = None
     site: Site | None = field(default=None, compare=False)
 
     def to_json(self) -> dict[str, Any]:
         value: dict[str, Any] = {"name": self.name, "kind": self.kind, "type": self.type}
-        optional = {"key": self.key, "sql": self.sql, "clock": self.clock, "was": self.was}
-        value |= {field: text for field, text in optional.items() if text is not None}
+        optional = {"key": self.key, "sql": self.sql, "expires_ms": self.expires_ms, "clock": self.clock, "was": self.was}
+        value |= {field: given for field, given in optional.items() if given is not None}
         value["site"] = text_of(self.site)
         return value
 
@@ -38,9 +40,16 @@ class TracedCell:
     def from_json(value: object) -> TracedCell:
         fields = Fields(value, "a cell")
         optional = ("key", "sql", "clock", "was")
-        fields.only("name", "kind", "type", *optional, "site")
+        fields.only("name", "kind", "type", *optional, "expires_ms", "site")
         texts = {name: fields.optional_text(name) for name in optional}
-        return TracedCell(fields.text("name"), fields.text("kind"), fields.text("type"), **texts, site=place(fields))
+        return TracedCell(
+            fields.text("name"),
+            fields.text("kind"),
+            fields.text("type"),
+            **texts,
+            expires_ms=fields.optional_number("expires_ms"),
+            site=place(fields),
+        )
 
 
 @dataclass(frozen=True)
@@ -93,7 +102,7 @@ class Traced:
 
     @property
     def clock(self) -> str:
-        """The clock of its timers: "event", "processing", or "none" without timers."""
+        """The clock of its timers and of what expires: "event", "processing", or "none" without such."""
         return next((cell.clock for cell in self.cells if cell.clock is not None), "none")
 
     def columns(self, output: str) -> tuple[str, ...]:

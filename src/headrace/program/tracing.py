@@ -117,7 +117,7 @@ def _check_names(title: str, cells: Mapping[str, Cell], outputs: Mapping[str, Ou
     if len(clocks) > 1:
         raise ProgramError(
             "MIXED_CLOCKS",
-            f"{title} has timers of both clocks: `{clocks['event']}` goes by event time, `{clocks['processing']}` by processing time",
+            f"{title} has both clocks: `{clocks['event']}` goes by event time, `{clocks['processing']}` by processing time",
             hint="split it into two programs, one for each clock, the second fed by the first",
             site=cells[clocks["processing"]]._site,
         )

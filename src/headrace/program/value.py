@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from typing import Any
 
 from headrace.errors import here
@@ -29,8 +30,10 @@ class Value(Cell):
 
     kind = "value"
 
-    def __init__(self, type: Any, *, default: Any = None, was: str | None = None) -> None:
-        super().__init__(type_text(type), was=was)
+    def __init__(
+        self, type: Any, *, default: Any = None, expires: str | dt.timedelta | None = None, clock: str = "event", was: str | None = None
+    ) -> None:
+        super().__init__(type_text(type), expires=expires, clock=clock, was=was)
         self._default = None if default is None else of_value(default).cast(self.type)
 
     def get(self) -> Column:

@@ -25,6 +25,7 @@ class Cell:
     id: int = 0
     key: str | None = None
     sql: str | None = None
+    expires_ms: int | None = None
 
     @property
     def said(self) -> str:
@@ -34,11 +35,13 @@ class Cell:
             "map": f"a map of {self.type} by {self.key}",
             "aggregate": f"{self.sql} over {self.type}",
         }
-        return values.get(self.kind, self.type)
+        expires = "" if self.expires_ms is None or self.kind not in ENTRIES else " that expire"
+        return values.get(self.kind, self.type) + expires
 
     def to_json(self) -> dict[str, Any]:
         told = {"id": self.id, "name": self.name, "kind": self.kind, "type": self.type}
-        return told | {field: text for field, text in (("key", self.key), ("sql", self.sql)) if text is not None}
+        optional = {"key": self.key, "sql": self.sql, "expires_ms": self.expires_ms}
+        return told | {field: given for field, given in optional.items() if given is not None}
 
 
 @dataclass(frozen=True)
@@ -53,9 +56,15 @@ class Layout:
     def from_json(cls, value: dict[str, Any]) -> Layout:
         return cls(
             value["number"],
-            tuple(Cell(c["name"], c["kind"], c["type"], id=c["id"], key=c.get("key"), sql=c.get("sql")) for c in value["cells"]),
+            tuple(
+                Cell(c["name"], c["kind"], c["type"], id=c["id"], key=c.get("key"), sql=c.get("sql"), expires_ms=c.get("expires_ms"))
+                for c in value["cells"]
+            ),
         )
 
+
+ENTRIES = ("list", "map")
+"""The kinds of cells with entries, each of which may expire."""
 
 FIXED = ("list", "map", "aggregate")
 """The kinds of cells whose values are not projected when they are read: they lie in pages, or are a buffer of Spark's own."""
@@ -95,8 +104,7 @@ def follow(layouts: Sequence[Layout], cells: Sequence[Cell]) -> tuple[Layout, ..
             continue
         if old.kind != cell.kind:
             raise Unreadable(f"the cell {cell.name} was a {old.kind} and is now a {cell.kind}")
-        same = (old.type, old.key, old.sql) == (cell.type, cell.key, cell.sql)
-        if not (same if cell.kind in FIXED else widens(old.type, cell.type)):
+        if not (old.said == cell.said if cell.kind in FIXED else widens(old.type, cell.type)):
             raise Unreadable(f"the cell {cell.name} was {old.said} and is now {cell.said}")
         now.append(numbered(cell, old.id))
     taken = [cell.id for cell in now]

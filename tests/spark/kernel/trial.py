@@ -92,7 +92,7 @@ def traced(
     inputs = inputs or {"event": "v int, ts timestamp"}
     names = {name: parse_schema(schema).names for name, schema in inputs.items()}
     found = trace(written, name="p", key=parse_schema(key).names, inputs=names)
-    made = program(inputs=inputs, outputs=outputs, key=key, order=order, clock=found.clock, **more)
+    made = program(inputs=inputs, outputs=outputs, key=key, order=order, **{"clock": "event" if order == "time" else found.clock, **more})
     told = found.to_json()
     cells = [{**cell, "id": number} for number, cell in enumerate(told["cells"], 1)]
     return {**made, "handlers": told["handlers"], "cells": cells}

@@ -335,7 +335,7 @@ def test_timers_without_time() -> None:
         """
         NO_WATERMARK: Silent has timers of event time, and no input of it has event time
           at test_ops.py:*: lambda: charges.key_by("card").process(Silent),
-          hint: give it a watermark where it is read: charges.watermark("ts", "5 minutes"); or make its timers hr.Timer(clock="processing")
+          hint: give it a watermark where it is read: charges.watermark("ts", "5 minutes"); or let it go by the wall clock: clock="processing"
           page: docs/errors/NO_WATERMARK.md
         """,
         lambda: charges.key_by("card").process(Silent),
@@ -347,7 +347,7 @@ def test_order_and_clock() -> None:
         """
         ORDER_CLOCK: Clocked has timers of processing time, and order="time" handles rows in event time
           at test_ops.py:*: lambda: timed.key_by("card").process(Clocked, order="time"),
-          hint: use order="arrival", or timers of event time: hr.Timer()
+          hint: use order="arrival", or clock="event"
           page: docs/errors/ORDER_CLOCK.md
         """,
         lambda: timed.key_by("card").process(Clocked, order="time"),

@@ -407,7 +407,7 @@ def test_both_clocks() -> None:
 
     check_error(
         """
-        MIXED_CLOCKS: P has timers of both clocks: `wake` goes by event time, `poll` by processing time
+        MIXED_CLOCKS: P has both clocks: `wake` goes by event time, `poll` by processing time
           at test_handlers.py:*: poll = hr.Timer(clock="processing")
           hint: split it into two programs, one for each clock, the second fed by the first
           page: docs/errors/MIXED_CLOCKS.md

@@ -26,7 +26,10 @@ def _(node: Program, level: int, at: Lowering) -> Shape:
             (*(text for _, text in key), *sorted(line for feed in feeds for line in origin(feed, columns))),
             tuple(sorted(line for feed in feeds for line in origin(feed, (time,)))) if time else (),
         )
-    cells = tuple(Cell(cell.name, cell.kind, cell.type, cell.was, key=cell.key, sql=cell.sql) for cell in node.traced.cells)
+    cells = tuple(
+        Cell(cell.name, cell.kind, cell.type, cell.was, key=cell.key, sql=cell.sql, expires_ms=cell.expires_ms)
+        for cell in node.traced.cells
+    )
     return Shape(str(node.name), "program", level, at.schemas.keys[str(node.name)].ddl, node.order, node.clock, inputs, cells, node.site)
 
 

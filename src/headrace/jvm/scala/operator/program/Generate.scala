@@ -3,7 +3,10 @@ package headrace.operator.program
 import scala.collection.mutable
 
 import headrace.operator.program.cell.CellCode
+import headrace.state.State
+import org.apache.spark.sql.catalyst.expressions.Expression
 import org.apache.spark.sql.catalyst.expressions.codegen._
+import org.apache.spark.sql.types.TimestampType
 
 /** A program's Java class (`Machine`): source text and the objects it refers to. Made on the driver, compiled where it runs.
   *
@@ -24,8 +27,8 @@ final class Generate(program: Program, bound: Program.Handler => Scopes) {
   /** The class, and the user's lines by statement number. */
   def source: Generate.Source = {
     val handlers = program.handlers.zipWithIndex.map { case (h, i) => new Body(this, program, h, i, bound(h)).method }
-    val read = program.stored.zipWithIndex.map { case (c, i) => cells(c.name).load(i) }
-    val write = GenerateUnsafeProjection.createCode(ctx, program.stored.flatMap(c => cells(c.name).column))
+    val read = program.columns.zipWithIndex.map { case (c, i) => if (c.isExpiry) loadExpiry(c.cell, i) else cells(c.cell.name).load(i) }
+    val write = GenerateUnsafeProjection.createCode(ctx, program.columns.map(c => if (c.isExpiry) expiry(c.cell) else cells(c.cell.name).column))
     val readAll = chunks(read, "read")
     val body = s"""
       public java.lang.Object generate(Object[] references) { return new Program(references); }
@@ -42,13 +45,14 @@ final class Generate(program: Program, bound: Program.Handler => Scopes) {
         private int statement;
         private final long[] pending = timers();
         private final boolean[] marks = chained();
+        private final long[] expiries = expiries();
         ${program.cells.map(c => cells(c.name).declaration).mkString("\n")}
         ${places.fields.map(_.declaration).mkString("\n")}
         ${declarations.mkString("\n")}
         ${ctx.declareMutableStates()}
 
         public Program(Object[] references) {
-          super(${program.timers.size}, ${program.paged.size});
+          super(${program.timers.size}, ${program.paged.size}, ${program.expiring.size});
           this.references = references;
           this.view = ${classOf[Machine].getName}.view(this, ${Slot.Locals + places.fields.size});
           ${ctx.initMutableStates()}
@@ -70,14 +74,21 @@ final class Generate(program: Program, bound: Program.Handler => Scopes) {
         }
 
         public UnsafeRow write() {
-          ${program.stored.map(c => cells(c.name).save).mkString}
+          ${program.cells.map(c => cells(c.name).save).mkString}
           ${write.code}
           return ${write.value};
         }
 
         public boolean isEmpty() {
-          ${program.stored.map(c => s"if (!(${cells(c.name).missing})) return false;").mkString("\n")}
+          ${program.cells.filterNot(_.paged).map(c => s"if (!(${cells(c.name).missing})) return false;").mkString("\n")}
           return true;
+        }
+
+        public void expired(int cell, long before) {
+          switch (cell) {
+            ${program.expiring.zipWithIndex.map { case (c, i) => s"case $i: ${cells(c.name).expire("before")} break;" }.mkString("\n")}
+            default: throw new IllegalArgumentException("no cell " + cell);
+          }
         }
 
         public void run(int handler) {
@@ -104,6 +115,16 @@ final class Generate(program: Program, bound: Program.Handler => Scopes) {
       }"""
     val code = CodeFormatter.stripOverlappingComments(new CodeAndComment(body, ctx.getPlaceHolderToComments()))
     Generate.Source(code.body, ctx.references.toArray, sites.toArray)
+  }
+
+  private def expiry(cell: Program.Cell): Expression = {
+    val place = s"expiries[${program.expiring.indexWhere(_.name == cell.name)}]"
+    Slot(TimestampType, nullable = true, Slot.Variable(place, s"($place == ${State.Never}L)"), -1, -1)
+  }
+
+  private def loadExpiry(cell: Program.Cell, i: Int): String = {
+    val place = s"expiries[${program.expiring.indexWhere(_.name == cell.name)}]"
+    s"$place = stored == null || stored.isNullAt($i) ? ${State.Never}L : stored.getLong($i);\n"
   }
 
   /** Statements one after another, in methods of bearable size. */

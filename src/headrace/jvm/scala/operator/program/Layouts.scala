@@ -92,12 +92,7 @@ final case class Layouts(
   /** Removes the pages of lists and maps that this version of the program no longer has. */
   private def drop(bytes: Array[Byte], state: State): Unit = {
     val marks = (0 until Platform.getInt(bytes, Platform.BYTE_ARRAY_OFFSET + 4)).map(mark(bytes, _))
-    marks.filterNot(id => pagedIds.contains(id) || timers.contains(id)).foreach { id =>
-      val entries = new Entries
-      entries.open(state, id, hasAny = true)
-      entries.clear()
-      entries.close()
-    }
+    marks.filterNot(id => pagedIds.contains(id) || timers.contains(id)).foreach(Entries.drop(state, _))
   }
 
   private def known: String = (older.keySet + number).toSeq.sorted.mkString(", ")
@@ -124,21 +119,21 @@ object Layouts {
   def of(program: Program): Layouts = {
     val zone = Some(SQLConf.get.sessionLocalTimeZone)
     val older = program.layout.old.map { old =>
-      val expressions = program.stored.map { cell =>
-        old.stored.indexWhere(_.id == cell.id) match {
-          case -1 => Literal(null, cell.storedType)
+      val expressions = program.columns.map { column =>
+        old.columns.indexWhere(_.id == column.id) match {
+          case -1 => Literal(null, column.dataType)
           case i =>
-            val stored: DataType = old.stored(i).storedType
+            val stored: DataType = old.columns(i).dataType
             val was = BoundReference(i, stored, nullable = true)
-            if (stored == cell.storedType) was else Cast(was, cell.storedType, zone)
+            if (stored == column.dataType) was else Cast(was, column.dataType, zone)
         }
       }
-      old.number -> (old.stored.size, expressions)
+      old.number -> (old.columns.size, expressions)
     }.toMap
     Layouts(
       program.name,
       program.layout.number,
-      program.stored.size,
+      program.columns.size,
       program.timers.map(_.id).toArray,
       program.paged.map(_.id).toArray,
       (program.layout.old.flatMap(_.cells) ++ program.cells).filter(_.timer).map(_.id).toSet,

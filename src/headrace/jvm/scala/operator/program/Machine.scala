@@ -11,7 +11,7 @@ import org.apache.spark.sql.catalyst.expressions.{BaseGenericInternalRow, Unsafe
   * The generated class holds each value cell and each local in a typed field of its own. Timers are kept here, where the operator looks for
   * the next one that is due, and so are the entries of lists and maps, which it opens for each key.
   */
-abstract class Machine(timerCount: Int, pagedCount: Int) {
+abstract class Machine(timerCount: Int, pagedCount: Int, expiringCount: Int) {
 
   /** Pending timers by declaration, in micros; `State.Never` where none is set. */
   final val timers: Array[Long] = Array.fill(timerCount)(State.Never)
@@ -22,14 +22,21 @@ abstract class Machine(timerCount: Int, pagedCount: Int) {
   /** Lists and maps by declaration. */
   final val entries: Array[Entries] = Array.fill(pagedCount)(new Entries)
 
+  /** When what each expiring cell keeps, or the first of its entries, goes; `State.Never` where there is nothing. By declaration. */
+  final val expiries: Array[Long] = Array.fill(expiringCount)(State.Never)
+
+  private var inEventTime = true
   private var epoch: Epoch = _
   private var out: Out = _
   private var timeColumns: Array[Int] = _
   private var moment: Long = Input.NoTime
   private var sending = false
 
-  /** Once per instance: `timeColumns` is the event-time column of each output, −1 for none. */
-  final def outputs(timeColumns: Array[Int]): Unit = this.timeColumns = timeColumns
+  /** Once per instance: `timeColumns` is the event-time column of each output, −1 for none; `clock` that of timers and expiry. */
+  final def outputs(timeColumns: Array[Int], clock: String): Unit = {
+    this.timeColumns = timeColumns
+    inEventTime = clock == "event"
+  }
 
   /** Once per task. */
   final def begin(epoch: Epoch): Unit = this.epoch = epoch
@@ -43,8 +50,32 @@ abstract class Machine(timerCount: Int, pagedCount: Int) {
     this.key(key)
   }
 
-  /** The moment of the row or timer being handled: no row it emits is older. */
-  final def at(moment: Long): Unit = this.moment = moment
+  /** The moment of the row or timer being handled: no row it emits is older. What has expired before it is gone. */
+  final def at(moment: Long): Unit = {
+    this.moment = moment
+    if (expiringCount > 0) expire(if (inEventTime) moment else epoch.now)
+  }
+
+  /** Takes away what expires before a time. */
+  final def expire(before: Long): Unit = {
+    var i = 0
+    while (i < expiringCount) {
+      if (expiries(i) < before) {
+        expired(i, before)
+        touch()
+      }
+      i += 1
+    }
+  }
+
+  /** The time at which what is set now expires. A row without event time counts from the watermark. */
+  final def after(micros: Long): Long = {
+    val from = if (!inEventTime) epoch.now else if (moment == Input.NoTime) epoch.watermark else moment
+    if (from > State.Never - 1 - micros) State.Never - 1 else from + micros
+  }
+
+  /** Takes away what cell number `i` of those that expire keeps from before a time. */
+  def expired(i: Int, before: Long): Unit
 
   /** True if what was thrown came from the other side of `Out.emit` or out of the state: then it is no row's own fault. */
   final def failedOutside: Boolean = {

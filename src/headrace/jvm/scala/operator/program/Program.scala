@@ -36,10 +36,10 @@ final case class Program(
   def cell(name: String): Program.Cell =
     cells.find(_.name == name).getOrElse(throw Program.broken(this.name, s"no cell $name"))
 
-  /** The cells that are columns of the stored row; the others have pages of their own. */
-  def stored: Seq[Program.Cell] = cells.filterNot(_.paged)
   def timers: Seq[Program.Cell] = cells.filter(_.kind == "timer")
   def paged: Seq[Program.Cell] = cells.filter(_.paged)
+  def expiring: Seq[Program.Cell] = cells.filter(_.expires.isDefined)
+  def columns: Seq[Program.Column] = Program.columns(cells)
 
   /** The input whose rows a handler gets; none for a timer's. */
   def inputOf(handler: Program.Handler): Option[Program.Input] = handler.kind match {
@@ -69,7 +69,7 @@ object Program {
   final case class Input(name: String, side: Int, schema: StructType, judged: Boolean)
 
   /** `dataType` is that of the value, or of each value of a list or map; `key` that of a map's keys. `aggregate` is what is added and its
-    * text, `aggregation` the same bound.
+    * text, `aggregation` the same bound. `expires` is a duration in micros.
     */
   final case class Cell(
       id: Int,
@@ -78,7 +78,8 @@ object Program {
       dataType: DataType,
       key: Option[DataType] = None,
       aggregate: Option[(StructType, Text)] = None,
-      aggregation: Option[Aggregation] = None) {
+      aggregation: Option[Aggregation] = None,
+      expires: Option[Long] = None) {
     def timer: Boolean = kind == "timer"
     def paged: Boolean = kind == "list" || kind == "map"
 
@@ -98,10 +99,20 @@ object Program {
 
   /** A former shape of the state. */
   final case class Old(number: Int, cells: Seq[Cell]) {
-
-    /** The stored row's columns, in their order. */
-    def stored: Seq[Cell] = cells.filterNot(_.paged)
+    def columns: Seq[Column] = Program.columns(cells)
   }
+
+  /** A column of the stored row: a cell's, by the cell's id, or the time at which a cell expires. */
+  final case class Column(id: Int, cell: Cell, isExpiry: Boolean) {
+    def dataType: DataType = if (isExpiry) TimestampType else cell.storedType
+  }
+
+  /** What is added to a cell's id for what is kept about its expiry. */
+  val Expiry: Int = 1 << 20
+
+  private def columns(cells: Seq[Cell]): Seq[Column] =
+    cells.filterNot(_.paged).map(c => Column(c.id, c, isExpiry = false)) ++
+      cells.filter(_.expires.isDefined).map(c => Column(c.id + Expiry, c, isExpiry = true))
   final case class Layout(number: Int, old: Seq[Old])
   final case class Handler(on: String, kind: String, body: Seq[Statement])
   final case class Output(name: String, schema: StructType, time: Option[String])
@@ -192,10 +203,14 @@ object Program {
 
   private def cell(c: JValue, id: Int, at: String): Cell = {
     val (kind, name) = (text(c, "kind"), (c \ "name").asText.getOrElse(""))
+    val expires = c \ "expires_ms" match {
+      case JInt(millis) => Some(millis.toLong * 1000)
+      case _ => None
+    }
     if (kind == "aggregate") {
       val sql = Text(text(c, "sql"), s"$at/sql", (c \ "site").asText.getOrElse(""))
-      Cell(id, name, kind, NullType, aggregate = Some(schemaOf(text(c, "type")) -> sql))
-    } else Cell(id, name, kind, typeOf(text(c, "type")), (c \ "key").asText.map(typeOf))
+      Cell(id, name, kind, NullType, aggregate = Some(schemaOf(text(c, "type")) -> sql), expires = expires)
+    } else Cell(id, name, kind, typeOf(text(c, "type")), (c \ "key").asText.map(typeOf), expires = expires)
   }
 
   def typeOf(ddl: String): DataType = Bind.loosen(CharVarcharUtils.replaceCharVarcharWithString(DataType.fromDDL(ddl)))

@@ -46,8 +46,8 @@ final class ProgramRun(spec: ProgramOperator, machine: Machine) extends Operator
   private val writer = new Queue.Writer
   private val pointers = sides.map(s => if (s == null) null else new UnsafeRow(s.schema.length))
 
-  machine.outputs(spec.timeColumns)
-  spec.paged.zip(machine.entries).foreach { case (cell, entries) => entries.of(cell) }
+  machine.outputs(spec.timeColumns, spec.clock)
+  spec.paged.zip(machine.entries).foreach { case (cell, entries) => entries.of(cell, machine, spec.expiring.indexOf(cell.name)) }
 
   override def open(epoch: Epoch): Unit = {
     this.epoch = epoch
@@ -286,6 +286,8 @@ final class ProgramRun(spec: ProgramOperator, machine: Machine) extends Operator
   }
 
   private def finish(): Unit = {
+    // What comes later is later than the limit.
+    if (timerLimit != Never.Past) machine.expire(timerLimit + 1)
     if (machine.isDirty) {
       val cells = spec.layouts.write(machine)
       if (cells == null) { if (cellsBefore != null) state.remove(State.Cells) }
@@ -301,7 +303,9 @@ final class ProgramRun(spec: ProgramOperator, machine: Machine) extends Operator
   /** When this key must be woken. */
   private def earliest(orEnded: Boolean): Long = {
     val timer = firstTimer(orEnded)
-    val time = if (timer < 0) State.Never else machine.timers(timer)
+    var time = if (timer < 0) State.Never else machine.timers(timer)
+    var i = 0
+    while (i < machine.expiries.length) { time = math.min(time, machine.expiries(i)); i += 1 }
     if (queue.isEmpty) time else math.min(time, queue.time)
   }
 }

@@ -11,7 +11,8 @@ import org.apache.spark.sql.types.{BooleanType, StructType}
   *
   * Stored as one struct column with the buffers of all functions; null where nothing was added.
   */
-private[cell] final class AggregateCode(ctx: CodegenContext, places: Places, val cell: Program.Cell) extends CellCode {
+private[cell] final class AggregateCode(ctx: CodegenContext, places: Places, program: Program, val cell: Program.Cell) extends CellCode {
+  private val expiry = Expiry(program, cell)
   private val aggregation = cell.aggregation.get
   private val any = ctx.freshName("any")
   private val columns = aggregation.columns.map(c => made("column", c))
@@ -40,10 +41,10 @@ private[cell] final class AggregateCode(ctx: CodegenContext, places: Places, val
 
   override def declaration: String = s"private boolean $any = false;\n"
 
-  override def column: Option[Expression] = {
+  override def column: Expression = {
     val named = buffer.fieldNames.toSeq.zip(parts.flatMap(_.stored)).flatMap { case (name, e) => Seq(Literal(name), e) }
     val struct = CreateNamedStruct(named)
-    Some(If(Slot(BooleanType, nullable = false, Slot.Variable(any, "false"), -1, -1), struct, Literal(null, struct.dataType)))
+    If(Slot(BooleanType, nullable = false, Slot.Variable(any, "false"), -1, -1), struct, Literal(null, struct.dataType))
   }
 
   override def load(i: Int): String = {
@@ -74,16 +75,19 @@ private[cell] final class AggregateCode(ctx: CodegenContext, places: Places, val
 
   override def add(row: Seq[Expression]): String = {
     val given = columns.zip(row).map { case ((_, f, _), e) => f.take(ctx, e) }
-    given.mkString + parts.map(_.update).mkString + s"$any = true;\n"
+    given.mkString + parts.map(_.update).mkString + s"$any = true;\n" + expiry.map(_.set("true")).mkString
   }
 
-  override def clear(key: Option[Expression]): String = s"$any = false;\n" + parts.map(_.begin).mkString
+  override def clear(key: Option[Expression]): String =
+    s"$any = false;\n" + parts.map(_.begin).mkString + expiry.map(_.clear).mkString
 
   override def set(key: Option[Expression], value: Expression): String = throw new IllegalStateException(s"${cell.name} is an aggregate")
 
   override def undo: (String, String) = {
     val (keep, back) = parts.map(_.undo).unzip
-    (s"final boolean was_$any = $any;\n" + keep.mkString("\n"), s"$any = was_$any;\n" + back.mkString("\n"))
+    (
+      s"final boolean was_$any = $any;\n" + keep.mkString("\n") + expiry.map(_.keep).mkString,
+      s"$any = was_$any;\n" + back.mkString("\n") + expiry.map(_.undo).mkString)
   }
 
   /** One function of the aggregate. */

@@ -15,8 +15,8 @@ private[program] trait CellCode {
   /** The fields it declares. */
   def declaration: String
 
-  /** What it is as a column of the stored row; none for a cell with pages of its own. */
-  def column: Option[Expression] = None
+  /** What it is as a column of the stored row; a cell with pages of its own is none. */
+  def column: Expression = throw new IllegalStateException(s"${cell.kind} ${cell.name} is no column")
 
   /** Java that takes it from column `i` of the row `stored`, which may be null. */
   def load(i: Int): String = ""
@@ -40,17 +40,20 @@ private[program] trait CellCode {
   /** Java that takes a row into an aggregate. */
   def add(row: Seq[Expression]): String = throw new IllegalStateException(s"${cell.kind} ${cell.name} takes no rows")
 
+  /** Java that takes away what expires before a time. */
+  def expire(before: String): String = clear(None)
+
   /** Java before a handler that changes it, and Java that puts it back as it was then. */
   def undo: (String, String)
 }
 
 private[program] object CellCode {
   def of(ctx: CodegenContext, places: Places, program: Program, cell: Program.Cell): CellCode = cell.kind match {
-    case "value" => new ValueCode(ctx, cell)
+    case "value" => new ValueCode(ctx, program, cell)
     case "timer" => new TimerCode(ctx, program, cell)
     case "list" => new ListCode(ctx, program, cell)
     case "map" => new MapCode(ctx, program, cell)
-    case "aggregate" => new AggregateCode(ctx, places, cell)
+    case "aggregate" => new AggregateCode(ctx, places, program, cell)
     case other => throw Program.broken(program.name, s"no kind of cell $other")
   }
 }

@@ -1,54 +1,48 @@
 package headrace.operator.program.cell
 
 import headrace.bag.{Bag, Cursor, Pages}
-import headrace.operator.program.Program
+import headrace.operator.program.{Machine, Program}
 import headrace.state.State
 import headrace.wire.{OrderBytes, OrderKey}
+import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow
 import org.apache.spark.sql.catalyst.util.{ArrayData, GenericArrayData}
-import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.types._
 
 /** The entries of one list or map of one key at a time, in a bag: what generated code calls.
   *
-  * A map's entry is the row (key, value) under the order-preserving bytes of the key; a list's is the row (value) under its number. Rows
-  * handed out point into the bag and are valid until it is next asked for anything.
+  * A map's entry is the row (key, value) under the order-preserving bytes of the key; a list's is the row (value) under its number. Where
+  * entries expire, the time is the row's last column. Rows handed out point into the bag and are valid until it is next asked for anything.
   */
 final class Entries {
   private val bag = new Bag
+  private var due: Due = _
+  private var machine: Machine = _
+  private var expiry = -1
   private var order: OrderKey = _
   private var dataType: DataType = _
   private var entryRow: UnsafeRow = _
   private val key = new OrderBytes
-  private var state: State = _
-  private var id = 0
-  // Whether the store has pages of it, and whether they have been looked at: most keys never ask.
-  private var hasAny = false
+  private var pages: Entries.Stored = _
   private var isOpen = false
   private var nextNumber = Entries.Unknown
   private var inside = false
 
-  private val pages = new Pages {
-    override def get(number: Long): Array[Byte] = if (hasAny) state.page(id, number) else null
-    override def put(number: Long, bytes: Array[Byte]): Unit = {
-      hasAny = true
-      state.putPage(id, number, bytes)
-    }
-    override def remove(number: Long): Unit = state.removePage(id, number)
-  }
-
-  /** Once per instance. */
-  def of(cell: Program.Cell): Unit = {
+  /** Once per instance; `expiry` is its number among the machine's cells that expire, −1 for none. */
+  def of(cell: Program.Cell, machine: Machine, expiry: Int): Unit = {
+    this.machine = machine
+    this.expiry = expiry
     order = cell.key.map(k => new OrderKey(StructType(Seq(StructField("key", k))))).orNull
     dataType = cell.dataType
-    entryRow = new UnsafeRow(if (order == null) 1 else 2)
+    entryRow = new UnsafeRow((if (order == null) 1 else 2) + (if (expiry < 0) 0 else 1))
+    if (expiry >= 0) due = new Due
   }
 
   /** Begins with a key; `hasAny`: it has entries. Nothing is read before it is needed. */
   def open(state: State, id: Int, hasAny: Boolean): Unit = {
-    this.state = state
-    this.id = id
-    this.hasAny = hasAny
+    if (pages == null) pages = new Entries.Stored(id)
+    pages.of(state, hasAny)
+    if (due != null) due.of(state, id, hasAny)
     nextNumber = Entries.Unknown
   }
 
@@ -56,6 +50,7 @@ final class Entries {
   def close(): Unit = if (isOpen) {
     isOpen = false
     bag.close()
+    if (due != null) due.close()
   }
 
   /** Lets go of everything, also in the middle of a key that failed. */
@@ -63,15 +58,16 @@ final class Entries {
     if (isOpen) {
       isOpen = false
       bag.abandon()
+      if (due != null) due.abandon()
     }
-    state = null
+    if (pages != null) pages.of(null, hasAny = false)
     inside = false
   }
 
   /** Did what was thrown come out of here, and not out of an expression? */
   def failed: Boolean = inside
 
-  def isEmpty: Boolean = if (isOpen) bag.isEmpty else !hasAny
+  def isEmpty: Boolean = if (isOpen) bag.isEmpty else !pages.hasAny
 
   def size: Long =
     if (isEmpty) 0L
@@ -114,14 +110,14 @@ final class Entries {
     else {
       enter()
       encode(row)
-      bag.put(key.array, key.length, row)
+      set(key.array, key.length, row)
       leave()
     }
 
   def remove(row: UnsafeRow): Unit = if (!row.isNullAt(0) && !isEmpty) {
     enter()
     encode(row)
-    bag.remove(key.array, key.length)
+    take(key.array, key.length)
     leave()
   }
 
@@ -132,7 +128,7 @@ final class Entries {
     key.clear()
     key.long(nextNumber)
     nextNumber += 1
-    bag.put(key.array, key.length, row)
+    set(key.array, key.length, row)
     leave()
   }
 
@@ -154,23 +150,40 @@ final class Entries {
     enter()
     nextNumber = Entries.Unknown
     bag.clear()
+    if (due != null) due.clear()
+    tell()
+    leave()
+  }
+
+  /** Takes away what expires before a time. */
+  def expire(before: Long): Unit = {
+    enter()
+    while (due.first() < before) bag.remove(due.removeFirst(), due.keySize)
+    tell()
     leave()
   }
 
   /** Before a handler that may change it; `rollback` undoes what it did. */
-  def begin(): Unit = if (isOpen) bag.begin()
+  def begin(): Unit = if (isOpen) {
+    bag.begin()
+    if (due != null) due.begin()
+  }
 
   def rollback(): Unit = {
     nextNumber = Entries.Unknown
-    if (isOpen) bag.rollback()
+    if (isOpen) {
+      bag.rollback()
+      if (due != null) due.rollback()
+      tell()
+    }
   }
 
   /** A loop over the entries from `low` on and before `high`, rows with the key first; null: no limit. */
   def loop(low: UnsafeRow, high: UnsafeRow, isReverse: Boolean): Loop = {
     enter()
     val cursor = new Cursor(bag)
-    val from = if (low == null || low.isNullAt(0)) null else { encode(low); key.toArray }
-    val to = if (high == null || high.isNullAt(0)) null else { encode(high); key.toArray }
+    val from = limit(low)
+    val to = limit(high)
     val (fromSize, toSize) = (if (from == null) 0 else from.length, if (to == null) 0 else to.length)
     if (isReverse) cursor.backward(from, fromSize, to, toSize) else cursor.forward(from, fromSize, to, toSize)
     // A limit that is null is met by no key, as in SQL.
@@ -181,8 +194,8 @@ final class Entries {
 
   private[cell] def change(row: UnsafeRow, cursor: Cursor): Unit = {
     enter()
-    if (row == null || (order != null && row.isNullAt(1))) bag.remove(cursor.keyBytes, cursor.keySize)
-    else bag.put(cursor.keyBytes, cursor.keySize, row)
+    if (row == null || (order != null && row.isNullAt(1))) take(cursor.keyBytes, cursor.keySize)
+    else set(cursor.keyBytes, cursor.keySize, row)
     leave()
   }
 
@@ -190,13 +203,45 @@ final class Entries {
     inside = true
     if (!isOpen) {
       bag.open(pages)
+      if (due != null) due.open()
       isOpen = true
       // What the handler has not touched yet is as it was when it began.
-      bag.begin()
+      begin()
     }
   }
 
   private[cell] def leave(): Unit = inside = false
+
+  private def set(bytes: Array[Byte], size: Int, row: UnsafeRow): Unit = {
+    if (due != null) {
+      if (bag.find(bytes, size)) due.remove(expiryHere, bytes, size)
+      due.add(row.getLong(row.numFields - 1), bytes, size)
+    }
+    bag.put(bytes, size, row)
+    if (due != null) tell()
+  }
+
+  private def take(bytes: Array[Byte], size: Int): Unit =
+    if (due == null) bag.remove(bytes, size)
+    else if (bag.find(bytes, size)) {
+      due.remove(expiryHere, bytes, size)
+      bag.removeHere()
+      tell()
+    }
+
+  private def expiryHere: Long = {
+    bag.value(entryRow)
+    entryRow.getLong(entryRow.numFields - 1)
+  }
+
+  private def tell(): Unit = if (due != null) machine.expiries(expiry) = due.first()
+
+  private def limit(row: UnsafeRow): Array[Byte] =
+    if (row == null || row.isNullAt(0)) null
+    else {
+      encode(row)
+      key.toArray
+    }
 
   private def encode(row: UnsafeRow): Unit = {
     key.clear()
@@ -208,6 +253,35 @@ object Entries {
   private val Unknown = -1L
   private val MostInArray = Int.MaxValue - 16
 
-  private def number(bytes: Array[Byte], at: Int): Long =
-    java.nio.ByteBuffer.wrap(bytes, at, 8).getLong // big endian
+  private def number(bytes: Array[Byte], at: Int): Long = java.nio.ByteBuffer.wrap(bytes, at, 8).getLong // big endian
+
+  /** Removes all pages of a cell that the program no longer has. */
+  def drop(state: State, id: Int): Unit = Seq(id, id + Program.Expiry).foreach { of =>
+    val pages = new Stored(of)
+    pages.of(state, hasAny = true)
+    val bag = new Bag
+    bag.open(pages)
+    bag.clear()
+    bag.close()
+  }
+
+  /** The pages of one cell, or of what is kept about its expiry, in the state of whichever key is being worked on. */
+  private[cell] final class Stored(id: Int) extends Pages {
+    private var state: State = _
+
+    /** Whether the store has any; most keys never ask. */
+    var hasAny = false
+
+    def of(state: State, hasAny: Boolean): Unit = {
+      this.state = state
+      this.hasAny = hasAny
+    }
+
+    override def get(number: Long): Array[Byte] = if (hasAny) state.page(id, number) else null
+    override def put(number: Long, bytes: Array[Byte]): Unit = {
+      hasAny = true
+      state.putPage(id, number, bytes)
+    }
+    override def remove(number: Long): Unit = state.removePage(id, number)
+  }
 }

@@ -1,8 +1,9 @@
 package headrace.operator.program.cell
 
-import headrace.operator.program.{Field, Program}
+import headrace.operator.program.{Field, Program, Slot}
 import org.apache.spark.sql.catalyst.expressions.Expression
 import org.apache.spark.sql.catalyst.expressions.codegen.CodegenContext
+import org.apache.spark.sql.types.TimestampType
 
 /** A cell with entries: a field that holds its `Entries`, which the operator opens for each key. */
 private[program] abstract class EntriesCode(ctx: CodegenContext, program: Program) extends CellCode {
@@ -22,6 +23,14 @@ private[program] abstract class EntriesCode(ctx: CodegenContext, program: Progra
   }
 
   override def clear(key: Option[Expression]): String = s"$entries.clear();\n"
+
+  override def expire(before: String): String = s"$entries.expire($before);\n"
+
+  /** The columns of an entry, the time at which it expires behind them. */
+  protected def row(columns: Expression*): Projected = {
+    val expiry = Expiry(program, cell).map(x => Slot(TimestampType, nullable = false, Slot.Variable(x.after, "false"), -1, -1))
+    Projected(ctx, columns ++ expiry: _*)
+  }
 
   override def undo: (String, String) = (s"$entries.begin();", s"$entries.rollback();")
 

@@ -33,12 +33,12 @@ private[cell] final class ListCode(ctx: CodegenContext, program: Program, val ce
   }
 
   override def append(value: Expression): String = {
-    val row = Projected(ctx, Field.stored(value, cell.dataType))
-    s"${row.code}\n$entries.append(${row.row});\n"
+    val made = row(Field.stored(value, cell.dataType))
+    s"${made.code}\n$entries.append(${made.row});\n"
   }
 
   override def replace(loop: String, key: Expression, value: Expression): String = {
-    val row = Projected(ctx, Field.stored(value, cell.dataType))
-    s"${row.code}\n$loop.replace(${row.row});\n"
+    val made = row(Field.stored(value, cell.dataType))
+    s"${made.code}\n$loop.replace(${made.row});\n"
   }
 }

@@ -27,8 +27,8 @@ private[cell] final class MapCode(ctx: CodegenContext, program: Program, val cel
   }
 
   override def set(key: Option[Expression], value: Expression): String = {
-    val row = Projected(ctx, Field.stored(key.get, keyType), Field.stored(value, cell.dataType))
-    s"${row.code}\n$entries.put(${row.row});\n"
+    val made = row(Field.stored(key.get, keyType), Field.stored(value, cell.dataType))
+    s"${made.code}\n$entries.put(${made.row});\n"
   }
 
   override def clear(key: Option[Expression]): String = key match {
@@ -39,8 +39,8 @@ private[cell] final class MapCode(ctx: CodegenContext, program: Program, val cel
   }
 
   override def replace(loop: String, key: Expression, value: Expression): String = {
-    val row = Projected(ctx, key, Field.stored(value, cell.dataType))
-    s"${row.code}\n$loop.replace(${row.row});\n"
+    val made = row(key, Field.stored(value, cell.dataType))
+    s"${made.code}\n$loop.replace(${made.row});\n"
   }
 
   override def limit(key: Expression): Projected = keyRow(key)

@@ -11,8 +11,8 @@ private[cell] final class TimerCode(ctx: CodegenContext, program: Program, val c
 
   override def declaration: String = ""
 
-  override def column: Option[Expression] =
-    Some(Slot(cell.dataType, nullable = true, Slot.Variable(s"pending[$i]", s"($missing)"), -1, -1))
+  override def column: Expression =
+    Slot(cell.dataType, nullable = true, Slot.Variable(s"pending[$i]", s"($missing)"), -1, -1)
 
   override def load(at: Int): String = {
     val value = CodeGenerator.getValue("stored", cell.dataType, at.toString)
