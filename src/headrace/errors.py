@@ -244,6 +244,7 @@ CODES: dict[str, Code] = {
     "OUT_OF_SCOPE": Code("ProgramError", "user", "a value read inside a when and used outside of it"),
     "ROW_OPERATOR": Code("ProgramError", "user", "a row used where a column is meant"),
     "STALE_VALUE": Code("ProgramError", "user", "a value of one handler used in another"),
+    "TIMER_KEY": Code("ProgramError", "user", "a timer with keys used without one, or the other way round"),
     "TIMER_TIME": Code("ProgramError", "user", "a timer set to something that is not a time"),
     "TRY_IN_HANDLER": Code("ProgramError", "user", "try and when inside each other"),
     "WHEN_EXPECTED": Code("ProgramError", "user", "elsewhen or otherwise without a when before it"),

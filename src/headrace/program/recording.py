@@ -26,9 +26,10 @@ if TYPE_CHECKING:
 
 # How tightly a name binds: never in parentheses (see expr/column.py).
 _ATOM = 8
-# What the time of the epoch and its watermark are called in texts.
+# What the time of the epoch, its watermark, and the key of the timer that fires are called in texts.
 NOW = "__now"
 WATERMARK = "__watermark"
+TIMER_KEY = "__timer_key"
 # Between a name and the number of its recording; no name in a text looks like this.
 _OF = " of "
 

@@ -53,7 +53,7 @@ def check_handler(handler: Callable[[Any], object], recording: Recording) -> Non
         around[parameters.pop(0)] = bound
     kinds = _kinds(source.node, ChainMap(around, function.__globals__))
     if given and parameters:
-        kinds[parameters[0]] = TRACED if recording.input is None else ROW
+        kinds |= dict.fromkeys(parameters[:2], TRACED) if recording.input is None else {parameters[0]: ROW}
     recording.read_sources[code] = _check(source, code, kinds, frozenset())
 
 

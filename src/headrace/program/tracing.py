@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import linecache
 import traceback
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from typing import Any
 
@@ -14,7 +14,7 @@ from headrace.expr import Column
 from headrace.program.cell import Cell
 from headrace.program.output import MAIN, Output
 from headrace.program.program import Program
-from headrace.program.recording import Emitted, Frame, Recording, recorded
+from headrace.program.recording import TIMER_KEY, Emitted, Frame, Recording, recorded
 from headrace.program.row import Row
 from headrace.program.source import check_handler
 from headrace.program.traced import Traced, TracedHandler, TracedOutput
@@ -34,7 +34,7 @@ def trace(program: type[Program] | Program, *, name: str, key: tuple[str, ...], 
     cells = {attribute: cell for attribute, cell in declared.items() if isinstance(cell, Cell)}
     outputs = {attribute: output for attribute, output in declared.items() if isinstance(output, Output)}
     _check_names(title, cells, outputs, inputs)
-    timers = [attribute for attribute, cell in cells.items() if cell.fires]
+    timers = {attribute: "at, key" if cell.key else "at" for attribute, cell in cells.items() if cell.fires}
     handlers = _handlers(instance, title, inputs, timers)
 
     frame = Frame(title, key, {id(cell): attribute for attribute, cell in declared.items()}, {})
@@ -44,7 +44,7 @@ def trace(program: type[Program] | Program, *, name: str, key: tuple[str, ...], 
         if on in handlers:
             kind = "timer" if on in timers else "late" if on == LATE else "input"
             of = None if kind == "timer" else EVENT if kind == "late" else on
-            body = _run(handlers[on], Recording(frame, f"on_{on}", of, inputs[of] if of is not None else ()))
+            body = _run(handlers[on], Recording(frame, f"on_{on}", of, inputs[of] if of is not None else ()), timers.get(on))
             traced.append(TracedHandler(on, kind, body))
     return Traced(
         tuple(cell.traced(attribute) for attribute, cell in cells.items()), tuple(traced), tuple(_outputs(title, outputs, frame, instance))
@@ -159,16 +159,17 @@ def _reserved(title: str, kind: str, attribute: str, why: str, site: Site | None
     return ProgramError("NAME_RESERVED", f"{title}: the {kind} `{attribute}` cannot have this name, {why}", hint=hint, site=site)
 
 
-def _handlers(program: Program, title: str, inputs: Mapping[str, tuple[str, ...]], timers: list[str]) -> dict[str, Callable[[Any], object]]:
-    """The handlers by what they are for; each is there, fits, and has something that calls it."""
+def _handlers(
+    program: Program, title: str, inputs: Mapping[str, tuple[str, ...]], timers: Mapping[str, str]
+) -> dict[str, Callable[..., object]]:
+    """The handlers by what they are for; each is there, fits, and has something that calls it. `timers` have their parameters."""
     found = {attribute[3:]: getattr(program, attribute) for attribute in dir(program) if attribute.startswith("on_")}
     wanted = {EVENT: "the main input", **{name: f"the input `{name}`" for name in inputs if name != EVENT}}
     wanted |= {name: f"the timer `{name}`" for name in timers}
     for on, what in wanted.items():
         if on not in found:
             near = get_close_matches(f"on_{on}", [f"on_{name}" for name in found if name not in wanted and name != LATE], 1)
-            parameter = "at" if on in timers else "e" if on == EVENT else "r"
-            cure = f"def on_{on}(self, {parameter}): ..."
+            cure = f"def on_{on}(self, {timers.get(on, 'e' if on == EVENT else 'r')}): ..."
             site = vars(type(program)).get(on, getattr(program, on, None))
             raise ProgramError(
                 "HANDLER_MISSING",
@@ -194,14 +195,15 @@ def _handlers(program: Program, title: str, inputs: Mapping[str, tuple[str, ...]
                 hint=hint,
                 site=site,
             )
-        _check_handler(title, on, handler, on in timers, site if callable(handler) else _class_site(program))
+        _check_handler(title, on, handler, timers.get(on), site if callable(handler) else _class_site(program))
     return found
 
 
-def _check_handler(title: str, on: str, handler: Any, timer: bool, site: Site | None) -> None:
+def _check_handler(title: str, on: str, handler: Any, timer: str | None, site: Site | None) -> None:
+    parameters = timer or "e"
     if not callable(handler):
         message = f"{title}: on_{on} is a {type(handler).__name__}, not a method"
-        raise ProgramError("HANDLER_KIND", message, hint=f"def on_{on}(self, {'at' if timer else 'e'}): ...", site=site)
+        raise ProgramError("HANDLER_KIND", message, hint=f"def on_{on}(self, {parameters}): ...", site=site)
     if inspect.iscoroutinefunction(handler) or inspect.isgeneratorfunction(handler) or inspect.isasyncgenfunction(handler):
         kind = "a generator" if inspect.isgeneratorfunction(handler) else "async"
         raise ProgramError(
@@ -211,29 +213,29 @@ def _check_handler(title: str, on: str, handler: Any, timer: bool, site: Site | 
             site=site,
         )
     try:
-        inspect.signature(handler).bind(None)
+        inspect.signature(handler).bind(*parameters.split(", "))
     except TypeError:
-        given = "the time it fires at" if timer else "the row"
+        given = {None: "the row", "at": "the time it fires at"}.get(timer, "the time it fires at and its key")
         raise ProgramError(
             "HANDLER_PARAMETERS",
             f"{title}: on_{on} is called with self and {given}, and does not take that",
-            hint=f"def on_{on}(self, {'at' if timer else 'e'}): the key is self.key, parameters of the program belong to __init__",
+            hint=f"def on_{on}(self, {parameters}): the key is self.key, parameters of the program belong to __init__",
             site=site,
         ) from None
 
 
-def _run(handler: Callable[[Any], object], recording: Recording) -> tuple[Any, ...]:
+def _run(handler: Callable[..., object], recording: Recording, timer: str | None) -> tuple[Any, ...]:
     """The statements that a handler records."""
-    argument: Row | Column
+    arguments: Sequence[Row | Column]
     if recording.input is None:
-        argument = recording.value("at", "at")
+        arguments = [recording.value("at", "at"), recording.value(TIMER_KEY, TIMER_KEY)][: 1 if timer == "at" else 2]
     else:
-        argument = Row(recording, "e", recording.columns, f"input `{recording.input}` of {recording.program}")
+        arguments = [Row(recording, "e", recording.columns, f"input `{recording.input}` of {recording.program}")]
     place = f"{recording.handler} of {recording.program}"
     check_handler(handler, recording)
     try:
         with recorded(recording):
-            result = handler(argument)
+            result = handler(*arguments)
     except HeadraceError:
         raise
     except Exception as error:

@@ -402,3 +402,88 @@ def test_wrong_columns_for_an_aggregate() -> None:
         """,
         lambda: trace(Q, name="p", key=("card",), inputs=INPUTS),
     )
+
+
+class Bills(hr.Program):
+    due = hr.Timer(key="bigint")
+
+    def on_event(self, e):
+        self.due.set(e.ts, e.amount)
+        self.due.clear(3)
+        self.due.clear()
+        hr.emit(at=self.due.at(e.amount))
+
+    def on_due(self, at, bill):
+        hr.emit(at=at)
+        self.due.set(at, bill + 1)
+
+
+def test_a_timer_with_keys() -> None:
+    found = bare(trace(Bills, name="p", key=("card",), inputs=INPUTS).to_json())
+    assert found["cells"] == [{"name": "due", "kind": "timer", "type": "timestamp", "key": "bigint", "clock": "event"}]
+    assert [handler["body"] for handler in found["handlers"]] == [
+        [
+            {"do": "set", "cell": "due", "value": "e.ts", "key": "e.amount"},
+            {"do": "clear", "cell": "due", "key": "3"},
+            {"do": "clear", "cell": "due"},
+            {"do": "read", "local": "due__1", "cell": "due", "what": "get", "key": "e.amount"},
+            {"do": "emit", "output": "main", "row": [["at", "due__1"]]},
+        ],
+        [
+            {"do": "emit", "output": "main", "row": [["at", "at"]]},
+            {"do": "set", "cell": "due", "value": "at", "key": "__timer_key + 1"},
+        ],
+    ]
+
+
+def test_a_timer_with_keys_used_without_one() -> None:
+    class P(Bills):
+        def on_event(self, e):
+            self.due.set(e.ts)
+
+    check_error(
+        """
+        TIMER_KEY: `due` has a key of type bigint and is given none
+          at test_entries.py:*: self.due.set(e.ts)
+          hint: self.due.set(at, key)
+          page: docs/errors/TIMER_KEY.md
+        """,
+        lambda: trace(P, name="p", key=("card",), inputs=INPUTS),
+    )
+
+
+def test_a_timer_without_keys_given_one() -> None:
+    class P(Bills):
+        due = hr.Timer()
+
+        def on_event(self, e):
+            hr.emit(at=self.due.at(e.amount))
+
+        def on_due(self, at):
+            hr.emit(at=at)
+
+    check_error(
+        """
+        TIMER_KEY: `due` has no keys and is given one
+          at test_entries.py:*: hr.emit(at=self.due.at(e.amount))
+          hint: self.due.at()
+          page: docs/errors/TIMER_KEY.md
+        """,
+        lambda: trace(P, name="p", key=("card",), inputs=INPUTS),
+    )
+
+
+def test_the_handler_of_a_timer_with_keys() -> None:
+    class P(Bills):
+        def on_due(self, at):
+            hr.emit(at=at)
+
+    check_error(
+        """
+        HANDLER_PARAMETERS: P: on_due is called with self and the time it fires at and its key, and does not take that
+          at test_entries.py:*: def on_due(self, at):
+          hint: def on_due(self, at, key): the key is self.key, parameters of the program belong to __init__
+          page: docs/errors/HANDLER_PARAMETERS.md
+        """,
+        lambda: trace(P, name="p", key=("card",), inputs=INPUTS),
+    )

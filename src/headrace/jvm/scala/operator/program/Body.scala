@@ -16,7 +16,7 @@ private[program] final class Body(generate: Generate, program: Program, handler:
 
   /** The locals, each with its place. */
   private val locals: Map[String, (Int, Field)] = {
-    val given = Set("e", "key", "at", Program.Now, Program.Watermark)
+    val given = Set("e", "key", "at", Program.TimerKey, Program.Now, Program.Watermark)
     bound.scope.fields.filterNot(f => given.contains(f.name)).map { f =>
       val field = Field(ctx.freshName("local"), f.dataType)
       f.name -> (places.add(field), field)
@@ -89,7 +89,7 @@ private[program] final class Body(generate: Generate, program: Program, handler:
     val cell = cells(e.cell).asInstanceOf[EntriesCode]
     val loop = ctx.freshName("loop")
     generate.declarations += s"private headrace.operator.program.cell.Loop $loop;"
-    val limits = Seq(e.low, e.high).map(_.map(t => cell.limit(expression(t))))
+    val limits = Seq(e.low, e.high).map(_.map(t => cell.keyRow(expression(t))))
     val Seq(low, high) = limits.map(_.fold("null")(_.row))
     loops += e.it -> (cell, loop)
     val sets = statements.exists { case r: Program.Replace => r.it == e.it; case _ => false }
@@ -149,6 +149,7 @@ private[program] final class Body(generate: Generate, program: Program, handler:
         case "e" => Slot(dataType, nullable = false, Slot.Variable("e", "false"), Slot.Row, -1)
         case "key" => Slot(dataType, nullable = false, Slot.Variable("key", "false"), Slot.Key, -1)
         case "at" => Slot(dataType, nullable = false, Slot.Variable("at", "false"), Slot.At, -1)
+        case Program.TimerKey => Slot(dataType, nullable = true, Slot.Column("timer"), Slot.Timer, 0)
         case Program.Now => Slot(dataType, nullable = false, Slot.Variable("now()", "false"), Slot.Now, -1)
         case Program.Watermark => Slot(dataType, nullable = true, Slot.Variable("watermark()", "(!hasWatermark())"), Slot.Watermark, -1)
         case other => throw Program.broken(program.name, s"no place for $other in $b")

@@ -40,6 +40,7 @@ final class Generate(program: Program, bound: Program.Handler => Scopes) {
         private UnsafeRow key;
         private UnsafeRow stored;
         private long at;
+        private UnsafeRow timer;
         private boolean firing;
         private boolean dirty;
         private int statement;
@@ -62,6 +63,7 @@ final class Generate(program: Program, bound: Program.Handler => Scopes) {
         public void key(UnsafeRow row) { key = row; }
         public void row(UnsafeRow row) { e = row; }
         public void fired(long time) { at = time; }
+        public void firedKey(UnsafeRow row) { timer = row; }
         public boolean isDirty() { return dirty; }
         public void touch() { dirty = true; }
         public int statement() { return statement; }
@@ -103,6 +105,7 @@ final class Generate(program: Program, bound: Program.Handler => Scopes) {
             case ${Slot.Row}: return e;
             case ${Slot.Key}: return key;
             case ${Slot.At}: return Long.valueOf(at);
+            case ${Slot.Timer}: return timer;
             case ${Slot.Now}: return Long.valueOf(now());
             case ${Slot.Watermark}: return hasWatermark() ? (Object) Long.valueOf(watermark()) : null;
             ${places.fields.zipWithIndex.map { case (f, i) => s"case ${Slot.Locals + i}: return ${f.boxed};" }.mkString("\n")}
@@ -117,13 +120,18 @@ final class Generate(program: Program, bound: Program.Handler => Scopes) {
     Generate.Source(code.body, ctx.references.toArray, sites.toArray)
   }
 
+  /** Where the time at which a cell expires, or the first of its entries is due, stands while the key is worked on. */
+  private def time(cell: Program.Cell): String =
+    if (cell.timer) s"pending[${program.timers.indexWhere(_.name == cell.name)}]"
+    else s"expiries[${program.expiring.indexWhere(_.name == cell.name)}]"
+
   private def expiry(cell: Program.Cell): Expression = {
-    val place = s"expiries[${program.expiring.indexWhere(_.name == cell.name)}]"
+    val place = time(cell)
     Slot(TimestampType, nullable = true, Slot.Variable(place, s"($place == ${State.Never}L)"), -1, -1)
   }
 
   private def loadExpiry(cell: Program.Cell, i: Int): String = {
-    val place = s"expiries[${program.expiring.indexWhere(_.name == cell.name)}]"
+    val place = time(cell)
     s"$place = stored == null || stored.isNullAt($i) ? ${State.Never}L : stored.getLong($i);\n"
   }
 

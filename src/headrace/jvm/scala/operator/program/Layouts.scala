@@ -116,6 +116,10 @@ final case class Layouts(
 }
 
 object Layouts {
+
+  /** In the place of the id of a timer with keys, which has pages instead of a mark. */
+  private val Keyed = -1
+
   def of(program: Program): Layouts = {
     val zone = Some(SQLConf.get.sessionLocalTimeZone)
     val older = program.layout.old.map { old =>
@@ -134,9 +138,9 @@ object Layouts {
       program.name,
       program.layout.number,
       program.columns.size,
-      program.timers.map(_.id).toArray,
+      program.timers.map(t => if (t.paged) Layouts.Keyed else t.id).toArray,
       program.paged.map(_.id).toArray,
-      (program.layout.old.flatMap(_.cells) ++ program.cells).filter(_.timer).map(_.id).toSet,
+      (program.layout.old.flatMap(_.cells) ++ program.cells).filter(c => c.timer && !c.paged).map(_.id).toSet,
       older)
   }
 }

@@ -94,10 +94,11 @@ abstract class Machine(timerCount: Int, pagedCount: Int, expiringCount: Int) {
 
   def initialize(partitionIndex: Int): Unit
 
-  /** Points to the key, the row, and the time that handlers see. */
+  /** Points to the key, the row, and the time and the key of the timer (its first column) that handlers see. */
   def key(key: UnsafeRow): Unit
   def row(row: UnsafeRow): Unit
   def fired(at: Long): Unit
+  def firedKey(row: UnsafeRow): Unit
 
   /** Takes all cells from a state row; null: all are null. Marks of timers are not in it. */
   def read(cells: UnsafeRow): Unit

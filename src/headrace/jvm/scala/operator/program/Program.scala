@@ -51,7 +51,10 @@ final case class Program(
   /** What the texts of a handler may name, the locals that its reads and loops make among them; what `let` makes is found by `Scopes`. */
   def scope(handler: Program.Handler): StructType = {
     val row = inputOf(handler).map(i => StructField("e", i.schema))
-    val time = if (handler.kind == "timer") Some(StructField("at", cell(handler.on).dataType)) else None
+    val time = if (handler.kind == "timer") {
+      val timer = cell(handler.on)
+      Seq(StructField("at", timer.dataType)) ++ timer.key.map(StructField(Program.TimerKey, _))
+    } else Nil
     val locals = Program.all(handler.body).flatMap {
       case r: Program.Read => Seq(StructField(r.local, cell(r.cell).gives(r.what)))
       case e: Program.Each =>
@@ -81,7 +84,12 @@ object Program {
       aggregation: Option[Aggregation] = None,
       expires: Option[Long] = None) {
     def timer: Boolean = kind == "timer"
-    def paged: Boolean = kind == "list" || kind == "map"
+
+    /** Has it entries, which lie in pages of their own? */
+    def paged: Boolean = kind == "list" || kind == "map" || (timer && key.isDefined)
+
+    /** Is the earliest time among what it keeps kept beside it? */
+    def timed: Boolean = expires.isDefined || (timer && paged)
 
     /** The type of its column in the stored row. */
     def storedType: DataType = aggregation.fold(dataType)(_.buffer)
@@ -102,17 +110,17 @@ object Program {
     def columns: Seq[Column] = Program.columns(cells)
   }
 
-  /** A column of the stored row: a cell's, by the cell's id, or the time at which a cell expires. */
+  /** A column of the stored row: a cell's, by the cell's id, or the time at which it expires or the first of its entries is due. */
   final case class Column(id: Int, cell: Cell, isExpiry: Boolean) {
     def dataType: DataType = if (isExpiry) TimestampType else cell.storedType
   }
 
-  /** What is added to a cell's id for what is kept about its expiry. */
+  /** What is added to a cell's id for what is kept about when it expires or is due. */
   val Expiry: Int = 1 << 20
 
   private def columns(cells: Seq[Cell]): Seq[Column] =
     cells.filterNot(_.paged).map(c => Column(c.id, c, isExpiry = false)) ++
-      cells.filter(_.expires.isDefined).map(c => Column(c.id + Expiry, c, isExpiry = true))
+      cells.filter(_.timed).map(c => Column(c.id + Expiry, c, isExpiry = true))
   final case class Layout(number: Int, old: Seq[Old])
   final case class Handler(on: String, kind: String, body: Seq[Statement])
   final case class Output(name: String, schema: StructType, time: Option[String])
@@ -152,6 +160,9 @@ object Program {
   /** The names under which texts know the time of the epoch and its watermark. */
   val Now = "__now"
   val Watermark = "__watermark"
+
+  /** The key of the timer that fires, where it has one. */
+  val TimerKey = "__timer_key"
 
   /** All statements, those inside branches and loops too, in the order of the text. */
   def all(body: Seq[Statement]): Seq[Statement] = body.flatMap {

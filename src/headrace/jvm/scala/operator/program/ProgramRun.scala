@@ -47,7 +47,11 @@ final class ProgramRun(spec: ProgramOperator, machine: Machine) extends Operator
   private val pointers = sides.map(s => if (s == null) null else new UnsafeRow(s.schema.length))
 
   machine.outputs(spec.timeColumns, spec.clock)
-  spec.paged.zip(machine.entries).foreach { case (cell, entries) => entries.of(cell, machine, spec.expiring.indexOf(cell.name)) }
+  spec.paged.zip(machine.entries).foreach { case (cell, entries) =>
+    entries.of(cell, machine, if (cell.timer) spec.timers.indexWhere(_.name == cell.name) else spec.expiring.indexOf(cell.name))
+  }
+  // Of each timer with keys; null for those without.
+  private val keyed = spec.timers.map(t => spec.paged.indexWhere(_.name == t.name)).map(i => if (i < 0) null else machine.entries(i)).toArray
 
   override def open(epoch: Epoch): Unit = {
     this.epoch = epoch
@@ -172,7 +176,9 @@ final class ProgramRun(spec: ProgramOperator, machine: Machine) extends Operator
           s"timers of ${spec.name} have set each other ${ProgramRun.Standstill} times without time going on",
           spec.name)
     }
-    machine.clear(timer)
+    val of = if (keyed(timer) == null) null else keyed(timer).pop()
+    if (of == null) machine.clear(timer) else machine.touch()
+    machine.firedKey(of)
     val handler = timerHandlers(timer)
     if (handler >= 0) {
       val mark = out.mark()
@@ -195,6 +201,11 @@ final class ProgramRun(spec: ProgramOperator, machine: Machine) extends Operator
     var first = -1
     var i = 0
     while (i < timers.length) {
+      // One that does not ring any more would hide those behind it.
+      while (!orEnded && keyed(i) != null && timers(i) != State.Never && ended(i)) {
+        keyed(i).pop()
+        machine.touch()
+      }
       if (timers(i) != State.Never && (first < 0 || timers(i) < timers(first)) && (orEnded || !ended(i))) first = i
       i += 1
     }
@@ -202,7 +213,9 @@ final class ProgramRun(spec: ProgramOperator, machine: Machine) extends Operator
   }
 
   /** When bounded input has ended, a timer set by a timer does not go on behind the last event. */
-  private def ended(timer: Int): Boolean = epoch.flushing && machine.chained(timer) && machine.timers(timer) > epoch.lastEvent
+  private def ended(timer: Int): Boolean = epoch.flushing && machine.timers(timer) > epoch.lastEvent && isChained(timer)
+
+  private def isChained(timer: Int): Boolean = if (keyed(timer) == null) machine.chained(timer) else keyed(timer).isFirstChained
 
   /** The moment of what is handled now. Rows in the order of their arrival say nothing of how far time is. */
   private def reach(time: Long): Long = {

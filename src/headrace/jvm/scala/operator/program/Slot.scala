@@ -50,7 +50,8 @@ object Slot {
   val Row = 0
   val Key = 1
   val At = 2
-  val Now = 3
-  val Watermark = 4
-  val Locals = 5
+  val Timer = 3
+  val Now = 4
+  val Watermark = 5
+  val Locals = 6
 }

@@ -50,6 +50,7 @@ private[program] trait CellCode {
 private[program] object CellCode {
   def of(ctx: CodegenContext, places: Places, program: Program, cell: Program.Cell): CellCode = cell.kind match {
     case "value" => new ValueCode(ctx, program, cell)
+    case "timer" if cell.paged => new KeyedTimerCode(ctx, program, cell)
     case "timer" => new TimerCode(ctx, program, cell)
     case "list" => new ListCode(ctx, program, cell)
     case "map" => new MapCode(ctx, program, cell)

@@ -5,14 +5,14 @@ import headrace.operator.program.Program
 import headrace.state.State
 import headrace.wire.OrderBytes
 
-/** The keys of a cell's entries in the order of the times at which they expire: a bag of its own, whose keys are time and key. */
+/** The keys of a cell's entries in the order of the times at which they expire or are due: a bag of its own, whose keys are time and key. */
 private[cell] final class Due {
   private val bag = new Bag
   private var pages: Entries.Stored = _
   private val key = new OrderBytes
   private var taken = new Array[Byte](64)
 
-  /** Of what `removeFirst` gave. */
+  /** Of the key that was given last. */
   var keySize = 0
 
   def of(state: State, id: Int, hasAny: Boolean): Unit = {
@@ -41,14 +41,20 @@ private[cell] final class Due {
   def first(): Long =
     if (!bag.first()) State.Never else java.nio.ByteBuffer.wrap(bag.keyBytes, bag.keyAt, 8).getLong ^ Long.MinValue // big endian
 
-  /** Removes the earliest and gives its key: the first `keySize` bytes of an array that is used again. */
-  def removeFirst(): Array[Byte] = {
+  /** The key of the earliest: the first `keySize` bytes of an array that is used again. */
+  def firstKey(): Array[Byte] = {
     bag.first()
     keySize = bag.keySize - 8
     if (keySize > taken.length) taken = new Array[Byte](2 * keySize)
     System.arraycopy(bag.keyBytes, bag.keyAt + 8, taken, 0, keySize)
-    bag.removeHere()
     taken
+  }
+
+  /** Removes the earliest and gives its key likewise. */
+  def removeFirst(): Array[Byte] = {
+    val key = firstKey()
+    bag.removeHere()
+    key
   }
 
   private def encode(time: Long, of: Array[Byte], size: Int): Unit = {

@@ -11,14 +11,17 @@ import org.apache.spark.sql.types._
 
 /** The entries of one list or map of one key at a time, in a bag: what generated code calls.
   *
-  * A map's entry is the row (key, value) under the order-preserving bytes of the key; a list's is the row (value) under its number. Where
-  * entries expire, the time is the row's last column. Rows handed out point into the bag and are valid until it is next asked for anything.
+  * A map's entry is the row (key, value) under the order-preserving bytes of the key, a keyed timer's the row (key, time, set by a timer?);
+  * a list's is the row (value) under its number. Where entries expire, the time is the row's last column. Rows handed out point into the
+  * bag and are valid until it is next asked for anything.
   */
 final class Entries {
   private val bag = new Bag
   private var due: Due = _
-  private var machine: Machine = _
-  private var expiry = -1
+  // The column of an entry's time, and where the earliest of them is told.
+  private var timeColumn = -1
+  private var told: Array[Long] = _
+  private var toldAt = -1
   private var order: OrderKey = _
   private var dataType: DataType = _
   private var entryRow: UnsafeRow = _
@@ -28,14 +31,18 @@ final class Entries {
   private var nextNumber = Entries.Unknown
   private var inside = false
 
-  /** Once per instance; `expiry` is its number among the machine's cells that expire, −1 for none. */
-  def of(cell: Program.Cell, machine: Machine, expiry: Int): Unit = {
-    this.machine = machine
-    this.expiry = expiry
+  /** Once per instance. Where it expires or fires, `toldAt` is its number among the machine's cells that do. */
+  def of(cell: Program.Cell, machine: Machine, toldAt: Int): Unit = {
     order = cell.key.map(k => new OrderKey(StructType(Seq(StructField("key", k))))).orNull
     dataType = cell.dataType
-    entryRow = new UnsafeRow((if (order == null) 1 else 2) + (if (expiry < 0) 0 else 1))
-    if (expiry >= 0) due = new Due
+    val columns = if (order == null) 1 else 2
+    entryRow = new UnsafeRow(if (cell.timed) columns + 1 else columns)
+    if (cell.timed) {
+      this.toldAt = toldAt
+      told = if (cell.timer) machine.timers else machine.expiries
+      timeColumn = if (cell.timer) 1 else columns
+      due = new Due
+    }
   }
 
   /** Begins with a key; `hasAny`: it has entries. Nothing is read before it is needed. */
@@ -105,7 +112,7 @@ final class Entries {
 
   /** Sets the entry of a row (key, value); a null value removes it. */
   def put(row: UnsafeRow): Unit =
-    if (row.isNullAt(0)) throw new IllegalArgumentException("a value is set under the key null of a map")
+    if (row.isNullAt(0)) throw new IllegalArgumentException("a value is set under the key null")
     else if (row.isNullAt(1)) remove(row)
     else {
       enter()
@@ -163,6 +170,30 @@ final class Entries {
     leave()
   }
 
+  /** Takes away the entry that is due first, of a keyed timer, and gives its row. */
+  def pop(): UnsafeRow = {
+    enter()
+    val of = due.removeFirst()
+    bag.find(of, due.keySize)
+    bag.value(entryRow)
+    val row = entryRow.copy()
+    bag.removeHere()
+    tell()
+    leave()
+    row
+  }
+
+  /** Was the timer that is due first set by a timer? */
+  def isFirstChained: Boolean = {
+    enter()
+    val isChained = bag.find(due.firstKey(), due.keySize) && {
+      bag.value(entryRow)
+      entryRow.getBoolean(2)
+    }
+    leave()
+    isChained
+  }
+
   /** Before a handler that may change it; `rollback` undoes what it did. */
   def begin(): Unit = if (isOpen) {
     bag.begin()
@@ -214,8 +245,8 @@ final class Entries {
 
   private def set(bytes: Array[Byte], size: Int, row: UnsafeRow): Unit = {
     if (due != null) {
-      if (bag.find(bytes, size)) due.remove(expiryHere, bytes, size)
-      due.add(row.getLong(row.numFields - 1), bytes, size)
+      if (bag.find(bytes, size)) due.remove(timeHere, bytes, size)
+      due.add(row.getLong(timeColumn), bytes, size)
     }
     bag.put(bytes, size, row)
     if (due != null) tell()
@@ -224,17 +255,17 @@ final class Entries {
   private def take(bytes: Array[Byte], size: Int): Unit =
     if (due == null) bag.remove(bytes, size)
     else if (bag.find(bytes, size)) {
-      due.remove(expiryHere, bytes, size)
+      due.remove(timeHere, bytes, size)
       bag.removeHere()
       tell()
     }
 
-  private def expiryHere: Long = {
+  private def timeHere: Long = {
     bag.value(entryRow)
-    entryRow.getLong(entryRow.numFields - 1)
+    entryRow.getLong(timeColumn)
   }
 
-  private def tell(): Unit = if (due != null) machine.expiries(expiry) = due.first()
+  private def tell(): Unit = if (due != null) told(toldAt) = due.first()
 
   private def limit(row: UnsafeRow): Array[Byte] =
     if (row == null || row.isNullAt(0)) null

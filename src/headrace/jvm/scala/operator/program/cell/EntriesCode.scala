@@ -17,12 +17,29 @@ private[program] abstract class EntriesCode(ctx: CodegenContext, program: Progra
   override def missing: String = s"$entries.isEmpty()"
 
   override def read(what: String, key: Option[Expression], to: Field): String = what match {
+    case "get" =>
+      val of = keyRow(key.get)
+      val entry = ctx.freshName("entry")
+      s"""${of.code}
+        UnsafeRow $entry = $entries.find(${of.row});
+        if ($entry == null) {
+          ${to.clear}} else {
+          ${to.takeColumn(entry, 1)}}
+        """
+    case "has" =>
+      val of = keyRow(key.get)
+      s"${of.code}\n${to.missing} = false;\n${to.name} = $entries.find(${of.row}) != null;\n"
     case "size" => s"${to.missing} = false;\n${to.name} = $entries.size();\n"
     case "exists" => s"${to.missing} = false;\n${to.name} = !$entries.isEmpty();\n"
     case other => throw Program.broken(program.name, s"a ${cell.kind} cannot be read for its $other")
   }
 
-  override def clear(key: Option[Expression]): String = s"$entries.clear();\n"
+  override def clear(key: Option[Expression]): String = key match {
+    case Some(k) =>
+      val of = keyRow(k)
+      s"${of.code}\n$entries.remove(${of.row});\n"
+    case None => s"$entries.clear();\n"
+  }
 
   override def expire(before: String): String = s"$entries.expire($before);\n"
 
@@ -37,6 +54,9 @@ private[program] abstract class EntriesCode(ctx: CodegenContext, program: Progra
   /** Java that gives the entry of a loop another value. */
   def replace(loop: String, key: Expression, value: Expression): String
 
-  /** The limit of a loop, as a row of the key. */
-  def limit(key: Expression): Projected = throw Program.broken(program.name, s"${cell.name} has no keys to go by")
+  /** A row of the key of an entry. */
+  def keyRow(key: Expression): Projected = {
+    val keyType = cell.key.getOrElse(throw Program.broken(program.name, s"${cell.name} has no keys to go by"))
+    Projected(ctx, Field.stored(key, keyType))
+  }
 }
