@@ -87,7 +87,16 @@ def report(done: dict[str, dict[str, str | float]]) -> Path:
     RESULTS.mkdir(parents=True, exist_ok=True)
     page = RESULTS / f"{day}-tests.md"
     page.write_text("\n".join(lines), encoding="utf-8")
+    index()
     return page
+
+
+def index() -> None:
+    """The page that lists all results, the newest first."""
+    pages = sorted(RESULTS.glob("*-tests.md"), reverse=True)
+    told = [f"* [{page.stem.removesuffix('-tests')}]({page.name}): {page.read_text(encoding='utf-8').splitlines()[2]}" for page in pages]
+    head = "# Test results\n\nWhat `make test-all` found: every test there is, property tests with many cases.\n\n"
+    (RESULTS / "index.md").write_text(head + "\n".join(told) + "\n", encoding="utf-8")
 
 
 def main() -> int:
