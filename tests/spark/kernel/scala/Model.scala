@@ -68,7 +68,7 @@ final class Sequence(seed: Long, calls: Int, most: Int) {
   // ---- calls
 
   private def put(): Unit = {
-    val (key, value) = (newKey(), newValue())
+    val (key, value) = (if (random.nextInt(3) == 0) oldKey() else newKey(), newValue())
     bag.put(key, key.length, value, Platform.BYTE_ARRAY_OFFSET, value.length)
     val had = model.entries.get(key)
     model.entries.put(key, (if (had == null) 1L else had._1, value))

@@ -23,7 +23,7 @@ import org.json4s.jackson.JsonMethods
   * Request: `{"settings": {}, "operator": {…}, "state": [] (of an earlier answer), "epochs": [{"watermark": micros, "now": micros,
   * "flushing": bool, "last_event": micros, "rows": [{"input": "event", "key": {…}, "time": micros, "row": {…}}]}]}`. Answer:
   * `{"epochs": [{"rows": [[output, row, time]], "counts": [[input, metric, n]]}], "state": [{"key": {…}, "parts": [base64 or null],
-  * "alarm": micros or null}]}`.
+  * "pages": [[cell, number, base64]], "alarm": micros or null}]}`.
   *
   * Rows of a key come in the order of their `ord` (order "time"), or as given. A key is woken as Spark does it: when its alarm, rounded up
   * to a millisecond, has been reached, after the keys with rows.
@@ -101,16 +101,20 @@ object Trial {
   /** The state of one key. */
   private final class Held extends State {
     val parts = new Array[Array[Byte]](State.Parts)
+    val pages = mutable.TreeMap.empty[(Int, Long), Array[Byte]]
     var alarm: Long = State.Never
     override def get(part: Int): Array[Byte] = if (parts(part) == null) null else parts(part).clone()
     override def put(part: Int, value: Array[Byte]): Unit = parts(part) = value.clone()
     override def remove(part: Int): Unit = parts(part) = null
+    override def page(cell: Int, number: Long): Array[Byte] = pages.get((cell, number)).map(_.clone()).orNull
+    override def putPage(cell: Int, number: Long, value: Array[Byte]): Unit = pages((cell, number)) = value.clone()
+    override def removePage(cell: Int, number: Long): Unit = pages.remove((cell, number))
     override def alarm(was: Long, next: Long): Unit = {
       // What a former layout asked for is not known; else an operator must know its own alarm.
       require(was == State.Never || was == alarm, s"the alarm is $alarm, not $was")
       alarm = next
     }
-    def isEmpty: Boolean = parts.forall(_ == null) && alarm == State.Never
+    def isEmpty: Boolean = parts.forall(_ == null) && pages.isEmpty && alarm == State.Never
   }
 }
 
@@ -130,6 +134,10 @@ private final class Trial(program: Program, spec: ProgramOperator) {
       case (JString(text), part) => state.parts(part) = Base64.getDecoder.decode(text)
       case _ =>
     }
+    list(value \ "pages").foreach {
+      case JArray(List(JInt(cell), JInt(number), JString(text))) => state.pages((cell.toInt, number.toLong)) = Base64.getDecoder.decode(text)
+      case other => throw new IllegalArgumentException(JsonMethods.compact(other))
+    }
     state.alarm = micros(value \ "alarm", State.Never)
     held(keys(value \ "key")) = state
   }
@@ -137,7 +145,8 @@ private final class Trial(program: Program, spec: ProgramOperator) {
   def state: JValue = JArray(held.toList.collect { case (key, s) if !s.isEmpty =>
     JObject(
       "key" -> json(keyJson(key)),
-      "parts" -> JArray(s.parts.toList.map(p => if (p == null) JNull else JString(Base64.getEncoder.encodeToString(p)))),
+      "parts" -> JArray(s.parts.toList.map(p => if (p == null) JNull else base64(p))),
+      "pages" -> JArray(s.pages.toList.map { case ((cell, number), p) => JArray(List(JInt(cell), JInt(number), base64(p))) }),
       "alarm" -> (if (s.alarm == State.Never) JNull else JInt(s.alarm)))
   })
 
@@ -181,6 +190,8 @@ private final class Trial(program: Program, spec: ProgramOperator) {
     made.ord = bytes.toArray
     made
   }
+
+  private def base64(bytes: Array[Byte]): JValue = JString(Base64.getEncoder.encodeToString(bytes))
 
   private def json(text: UTF8String): JValue = JsonMethods.parse(text.toString, useBigDecimalForDouble = true)
 

@@ -1,15 +1,21 @@
 package headrace.state
 
 import org.apache.spark.sql.Encoders
-import org.apache.spark.sql.streaming.{StatefulProcessorHandle, TTLConfig, ValueState}
+import org.apache.spark.sql.streaming.{MapState, StatefulProcessorHandle, TTLConfig, ValueState}
 
-/** State on Spark's store, under the key that the level is being asked about: one column family per part, alarms on Spark's timers.
+/** State on Spark's store, under the key that the level is being asked about: one column family per part and one for the pages of bags,
+  * alarms on Spark's timers.
+  *
+  * Pages are a map state of which only single entries are ever asked for: each is then one get, put or delete in the store. Its iterators
+  * come in no useful order, and each leaves a listener until the task ends.
   *
   * The names hold the level's number, so that a level put on another level's state is found out by its names.
   */
 final class SparkState(handle: StatefulProcessorHandle, level: Int, hasClock: Boolean) extends State {
   private val parts: Array[ValueState[Array[Byte]]] =
     Array.tabulate(State.Parts)(part => handle.getValueState[Array[Byte]](SparkState.name(level, part), Encoders.BINARY, TTLConfig.NONE))
+  private val pages: MapState[java.lang.Long, Array[Byte]] =
+    handle.getMapState[java.lang.Long, Array[Byte]](SparkState.bags(level), Encoders.LONG, Encoders.BINARY, TTLConfig.NONE)
   private var now = 0L
   private var ringing = SparkState.NotRinging
 
@@ -23,8 +29,15 @@ final class SparkState(handle: StatefulProcessorHandle, level: Int, hasClock: Bo
   override def put(part: Int, value: Array[Byte]): Unit = parts(part).update(value)
   override def remove(part: Int): Unit = parts(part).clear()
 
-  /** Removes all that the key has. */
-  def removeAll(): Unit = parts.foreach(_.clear())
+  override def page(cell: Int, number: Long): Array[Byte] = pages.getValue(SparkState.page(cell, number))
+  override def putPage(cell: Int, number: Long, value: Array[Byte]): Unit = pages.updateValue(SparkState.page(cell, number), value)
+  override def removePage(cell: Int, number: Long): Unit = pages.removeKey(SparkState.page(cell, number))
+
+  /** Removes all that the key has. What cells it had is not known any more, so this once its pages are looked for by a scan. */
+  def removeAll(): Unit = {
+    parts.foreach(_.clear())
+    pages.clear()
+  }
 
   override def alarm(was: Long, next: Long): Unit =
     if (hasClock) {
@@ -47,4 +60,15 @@ object SparkState {
   private val families = Array("cells", "queue")
 
   def name(level: Int, part: Int): String = s"level${level}_${families(part)}"
+  def bags(level: Int): String = s"level${level}_bags"
+
+  /** Cell and page number as one number, so that the store's key is as short as can be. */
+  private def page(cell: Int, number: Long): java.lang.Long = {
+    if (cell < 0 || cell >= (1 << (63 - PageBits)) || number < 0 || number >= (1L << PageBits))
+      throw new IllegalArgumentException(s"there can be no page $number of cell $cell")
+    (cell.toLong << PageBits) | number
+  }
+
+  /** 4 KB pages with numbers that are not used twice: 4 exabytes written to one bag while it is never small. */
+  private val PageBits = 40
 }

@@ -1,8 +1,10 @@
 package headrace.state
 
-/** Point access to the state of one (operator, key): get, put and remove of bytes by part. There is nothing else: no scan, no list, no map.
+/** Point access to the state of one (operator, key): get, put and remove of bytes by part, and by the pages of its bags. There is nothing
+  * else: no scan, no list, no map.
   *
-  * Part 0 holds an operator's cells, part 1 its queue of held rows. An array handed out or taken in belongs to the receiver.
+  * Part 0 holds an operator's cells, part 1 its queue of held rows. A bag belongs to a cell and has pages by number (`CellPages`). An array
+  * handed out or taken in belongs to the receiver.
   */
 trait State {
 
@@ -12,6 +14,13 @@ trait State {
   def put(part: Int, value: Array[Byte]): Unit
 
   def remove(part: Int): Unit
+
+  /** The bytes of a page of a cell's bag, or null if there are none. */
+  def page(cell: Int, number: Long): Array[Byte]
+
+  def putPage(cell: Int, number: Long, value: Array[Byte]): Unit
+
+  def removePage(cell: Int, number: Long): Unit
 
   /** Wakes this key when time has reached `next` (micros; `State.Never` for no alarm). `was` is what the last call for this key asked for:
     * an alarm whose millisecond stays the same is left alone.
