@@ -38,15 +38,15 @@ package headrace.bag {
       val models = Array.fill(4, 2)(new Model)
       val pages = Array.tabulate(2)(cell => new CellPages(if (cell == 0) 0 else 70000))
       val bag = new Bag(limit = 4, pageSize = 512)
-      (0 until 20).foreach { n =>
+      (0 until 8).foreach { n =>
         epoch { state =>
           pages.foreach(_.of(state))
           for (key <- 0 until 4; cell <- 0 until 2) {
             under(key)
             bag.open(pages(cell))
-            (0 until 60).foreach { _ =>
+            (0 until 150).foreach { _ =>
               val name = Array(random.nextInt(40).toByte, random.nextInt(20).toByte)
-              if (random.nextInt(20) < (if (n < 15) 16 else 4)) {
+              if (random.nextInt(20) < (if (n < 5) 16 else 4)) {
                 val value = Array.fill[Byte](random.nextInt(60))(random.nextInt().toByte)
                 bag.put(name, 2, value, Platform.BYTE_ARRAY_OFFSET, value.length)
                 models(key)(cell).entries.put(name, (1L, value))
@@ -55,7 +55,7 @@ package headrace.bag {
             bag.close()
           }
         }
-        if (n % 5 == 4) {
+        if (n % 3 == 2) {
           provider.close()
           provider = open(session, folder)
         }
