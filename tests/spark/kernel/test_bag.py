@@ -56,5 +56,14 @@ def test_taking_at_the_front_does_not_write_what_it_passes(trial: Trial) -> None
     trial("queue", 1_000_000 if FULL else 20_000)
 
 
+def test_pages_are_put_together_again(trial: Trial) -> None:
+    trial("shrinking", 1_000_000 if FULL else 20_000)
+
+
+def test_bags_in_sparks_state_store(trial: Trial, tmp_path: Path) -> None:
+    """Two bags for each of several keys through state variables, over many epochs and from the checkpoint; then all of a key is removed."""
+    trial("store", tmp_path / "state")
+
+
 def test_what_a_caller_does_wrong_is_told(trial: Trial) -> None:
     trial("misuse")

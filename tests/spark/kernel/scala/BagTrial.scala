@@ -8,6 +8,8 @@ object BagTrial {
     case List("sequences", first, number, calls, most) => sequences(first.toLong, number.toInt, calls.toInt, most.toInt)
     case List("large", entries) => large(entries.toInt)
     case List("queue", entries) => queue(entries.toInt)
+    case List("shrinking", entries) => shrinking(entries.toInt)
+    case List("store", folder) => StoreTrial.run(folder)
     case List("misuse") => misuse()
     case other => throw new IllegalArgumentException(other.mkString(" "))
   }
@@ -111,6 +113,57 @@ object BagTrial {
     require(Audit(store, Bag.PageSize).entries == entries / 2 + entries % 2)
     bag.open(store)
     while (bag.first()) bag.removeHere()
+    bag.close()
+    require(store.size == 0)
+  }
+
+  /** Removed at random, pages are put together again, down to one page, and then to none. */
+  private def shrinking(entries: Int): Unit = {
+    val store = new Store
+    val bag = new Bag
+    val random = new java.util.Random(2)
+    bag.open(store)
+    (0 until entries).foreach(i => put(bag, i))
+    val numbers = (0 until entries).toArray
+    (entries - 1 to 1 by -1).foreach { i =>
+      val j = random.nextInt(i + 1)
+      val number = numbers(i)
+      numbers(i) = numbers(j)
+      numbers(j) = number
+    }
+    var left = entries
+    def removeTo(most: Int): Audit.Found = {
+      while (left > most) {
+        left -= 1
+        bag.remove(key(numbers(left)), 8)
+      }
+      bag.close()
+      val found = Audit(store, Bag.PageSize)
+      println(found)
+      bag.open(store)
+      found
+    }
+    val few = removeTo(entries / 50)
+    require(few.leaves < 8 * few.bytes / Bag.PageSize, s"pages are left nearly empty: $few")
+    require(removeTo(20).height == 1, "a small bag is more than one page")
+    // Up and down around the size of one page, nothing is rebuilt each time.
+    val one = (Bag.PageSize - 8) / 60
+    (0 until 2 * one).foreach(i => put(bag, entries + i))
+    bag.close()
+    bag.open(store)
+    (0 until one).foreach { i => bag.last(); bag.removeHere() }
+    bag.close()
+    require(Audit(store, Bag.PageSize).height == 2, "a bag of more than half a page is put into one page at once")
+    // What is cleared stays until it can no longer come back, and no longer.
+    bag.open(store)
+    bag.begin()
+    bag.clear()
+    require(store.size > 0)
+    bag.rollback()
+    require(bag.entries == left + one)
+    bag.clear()
+    bag.begin()
+    require(store.size == 1, s"${store.size} pages are left of a cleared bag whose step is over")
     bag.close()
     require(store.size == 0)
   }

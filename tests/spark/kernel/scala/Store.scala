@@ -58,7 +58,9 @@ object Audit {
       val page = read(number)
       require(level < 0 || page.level == level, s"page $number has level ${page.level}, not $level")
       require(page.n > 0, s"page $number is empty")
-      require(page.size == page.bytes.length, s"page $number has holes")
+      val places = (0 until page.n).map(i => (page.keyAt(i), page.valueAt(i) + Page.filled(page.valueSize(i)))).sorted
+      val gaps = places.zip(places.drop(1)).map { case ((_, end), (key, _)) => key - end }
+      require(page.size == page.bytes.length && gaps.forall(gap => gap == 8 || gap == 16), s"page $number has holes")
       require(page.size <= pageSize || page.n < (if (page.level == 0) 2 else 4), s"page $number is too large: ${page.size} with ${page.n} entries")
       bytes += page.size
       (0 until page.n).foreach { i =>

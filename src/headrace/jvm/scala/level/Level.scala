@@ -22,7 +22,9 @@ final class Level(carried: Carried, number: Int, ops: Set[Int], retired: Set[Int
   @transient private var epoch: Epoch = _
 
   override def init(outputMode: OutputMode, timeMode: TimeMode): Unit = {
-    state = new SparkState(getHandle, number, clock != "none")
+    // What a retired operator kept is not known any more.
+    val hasBags = retired.nonEmpty || carried.specs.value.haveBags(ops)
+    state = new SparkState(getHandle, number, clock != "none", hasBags)
     task = null
     epoch = null
     val context = TaskContext.get()

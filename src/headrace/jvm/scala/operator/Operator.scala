@@ -74,5 +74,8 @@ trait OperatorSpec extends Serializable {
   /** The names of the outputs, in the order that `Out.emit` counts them. */
   def outputs: Seq[String]
 
+  /** Does it keep bags, or may it find some that an earlier version kept? Without them a level is spared the state variable for pages. */
+  def bags: Boolean = false
+
   def instance(): Operator
 }

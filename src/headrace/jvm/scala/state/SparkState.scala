@@ -7,15 +7,17 @@ import org.apache.spark.sql.streaming.{MapState, StatefulProcessorHandle, TTLCon
   * alarms on Spark's timers.
   *
   * Pages are a map state of which only single entries are ever asked for: each is then one get, put or delete in the store. Its iterators
-  * come in no useful order, and each leaves a listener until the task ends.
+  * come in no useful order, and each leaves a listener until the task ends. Without `hasBags` there is none: Spark makes the encoders of a
+  * state variable anew for each task, which takes some ms.
   *
   * The names hold the level's number, so that a level put on another level's state is found out by its names.
   */
-final class SparkState(handle: StatefulProcessorHandle, level: Int, hasClock: Boolean) extends State {
+final class SparkState(handle: StatefulProcessorHandle, level: Int, hasClock: Boolean, hasBags: Boolean) extends State {
   private val parts: Array[ValueState[Array[Byte]]] =
     Array.tabulate(State.Parts)(part => handle.getValueState[Array[Byte]](SparkState.name(level, part), Encoders.BINARY, TTLConfig.NONE))
   private val pages: MapState[java.lang.Long, Array[Byte]] =
-    handle.getMapState[java.lang.Long, Array[Byte]](SparkState.bags(level), Encoders.LONG, Encoders.BINARY, TTLConfig.NONE)
+    if (hasBags) handle.getMapState(SparkState.bags(level), Encoders.LONG, Encoders.BINARY, TTLConfig.NONE) else null
+  private def bags = if (hasBags) pages else throw new IllegalStateException(s"no operator of level $level was said to keep bags")
   private var now = 0L
   private var ringing = SparkState.NotRinging
 
@@ -29,14 +31,14 @@ final class SparkState(handle: StatefulProcessorHandle, level: Int, hasClock: Bo
   override def put(part: Int, value: Array[Byte]): Unit = parts(part).update(value)
   override def remove(part: Int): Unit = parts(part).clear()
 
-  override def page(cell: Int, number: Long): Array[Byte] = pages.getValue(SparkState.page(cell, number))
-  override def putPage(cell: Int, number: Long, value: Array[Byte]): Unit = pages.updateValue(SparkState.page(cell, number), value)
-  override def removePage(cell: Int, number: Long): Unit = pages.removeKey(SparkState.page(cell, number))
+  override def page(cell: Int, number: Long): Array[Byte] = bags.getValue(SparkState.page(cell, number))
+  override def putPage(cell: Int, number: Long, value: Array[Byte]): Unit = bags.updateValue(SparkState.page(cell, number), value)
+  override def removePage(cell: Int, number: Long): Unit = bags.removeKey(SparkState.page(cell, number))
 
   /** Removes all that the key has. What cells it had is not known any more, so this once its pages are looked for by a scan. */
   def removeAll(): Unit = {
     parts.foreach(_.clear())
-    pages.clear()
+    if (hasBags) pages.clear()
   }
 
   override def alarm(was: Long, next: Long): Unit =

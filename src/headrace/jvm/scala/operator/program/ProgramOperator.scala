@@ -21,6 +21,7 @@ final case class ProgramOperator(
     inputs: Seq[ProgramOperator.Side],
     timers: Seq[ProgramOperator.Fires],
     paged: Seq[Program.Cell],
+    hadPages: Boolean,
     expiring: Seq[String],
     outputSchemas: Seq[(String, StructType)],
     timeColumns: Array[Int],
@@ -29,6 +30,8 @@ final case class ProgramOperator(
     extends OperatorSpec {
 
   override def outputs: Seq[String] = outputSchemas.map(_._1)
+
+  override def bags: Boolean = hadPages
 
   override def instance(): Operator = new ProgramRun(this, ProgramOperator.machine(source))
 }
@@ -65,6 +68,7 @@ object ProgramOperator {
       },
       program.timers.map(t => Fires(t.name, handler("timer", t.name))),
       program.paged,
+      (program.cells ++ program.layout.old.flatMap(_.cells)).exists(_.paged),
       program.expiring.map(_.name),
       program.outputs.map(o => o.name -> o.schema),
       program.outputs.map(o => o.time.map(o.schema.fieldIndex).getOrElse(-1)).toArray,
