@@ -6,10 +6,19 @@ import headrace.bag.Pages
 final class CellPages(cell: Int) extends Pages {
   private var state: State = _
 
-  /** Before each key; null lets go of the last one. */
-  def of(state: State): Unit = this.state = state
+  /** Whether the store has any of this key: where it has none it is not asked. */
+  var hasAny = false
 
-  override def get(number: Long): Array[Byte] = state.page(cell, number)
-  override def put(number: Long, bytes: Array[Byte]): Unit = state.putPage(cell, number, bytes)
+  /** Before each key; null lets go of the last one. */
+  def of(state: State, hasAny: Boolean = true): Unit = {
+    this.state = state
+    this.hasAny = hasAny
+  }
+
+  override def get(number: Long): Array[Byte] = if (hasAny) state.page(cell, number) else null
+  override def put(number: Long, bytes: Array[Byte]): Unit = {
+    hasAny = true
+    state.putPage(cell, number, bytes)
+  }
   override def remove(number: Long): Unit = state.removePage(cell, number)
 }

@@ -2,13 +2,13 @@ package headrace.operator.program.cell
 
 import headrace.bag.Bag
 import headrace.operator.program.Program
-import headrace.state.State
+import headrace.state.{CellPages, State}
 import headrace.wire.OrderBytes
 
 /** The keys of a cell's entries in the order of the times at which they expire or are due: a bag of its own, whose keys are time and key. */
 private[cell] final class Due {
   private val bag = new Bag
-  private var pages: Entries.Stored = _
+  private var pages: CellPages = _
   private val key = new OrderBytes
   private var taken = new Array[Byte](64)
 
@@ -16,7 +16,7 @@ private[cell] final class Due {
   var keySize = 0
 
   def of(state: State, id: Int, hasAny: Boolean): Unit = {
-    if (pages == null) pages = new Entries.Stored(id + Program.Expiry)
+    if (pages == null) pages = new CellPages(id + Program.Expiry)
     pages.of(state, hasAny)
   }
 

@@ -1,8 +1,8 @@
 package headrace.operator.program.cell
 
-import headrace.bag.{Bag, Cursor, Pages}
+import headrace.bag.{Bag, Cursor}
 import headrace.operator.program.{Machine, Program}
-import headrace.state.State
+import headrace.state.{CellPages, State}
 import headrace.wire.{OrderBytes, OrderKey}
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow
@@ -26,7 +26,7 @@ final class Entries {
   private var dataType: DataType = _
   private var entryRow: UnsafeRow = _
   private val key = new OrderBytes
-  private var pages: Entries.Stored = _
+  private var pages: CellPages = _
   private var isOpen = false
   private var nextNumber = Entries.Unknown
   private var inside = false
@@ -47,7 +47,7 @@ final class Entries {
 
   /** Begins with a key; `hasAny`: it has entries. Nothing is read before it is needed. */
   def open(state: State, id: Int, hasAny: Boolean): Unit = {
-    if (pages == null) pages = new Entries.Stored(id)
+    if (pages == null) pages = new CellPages(id)
     pages.of(state, hasAny)
     if (due != null) due.of(state, id, hasAny)
     nextNumber = Entries.Unknown
@@ -288,31 +288,11 @@ object Entries {
 
   /** Removes all pages of a cell that the program no longer has. */
   def drop(state: State, id: Int): Unit = Seq(id, id + Program.Expiry).foreach { of =>
-    val pages = new Stored(of)
-    pages.of(state, hasAny = true)
+    val pages = new CellPages(of)
+    pages.of(state)
     val bag = new Bag
     bag.open(pages)
     bag.clear()
     bag.close()
-  }
-
-  /** The pages of one cell, or of what is kept about its expiry, in the state of whichever key is being worked on. */
-  private[cell] final class Stored(id: Int) extends Pages {
-    private var state: State = _
-
-    /** Whether the store has any; most keys never ask. */
-    var hasAny = false
-
-    def of(state: State, hasAny: Boolean): Unit = {
-      this.state = state
-      this.hasAny = hasAny
-    }
-
-    override def get(number: Long): Array[Byte] = if (hasAny) state.page(id, number) else null
-    override def put(number: Long, bytes: Array[Byte]): Unit = {
-      hasAny = true
-      state.putPage(id, number, bytes)
-    }
-    override def remove(number: Long): Unit = state.removePage(id, number)
   }
 }
