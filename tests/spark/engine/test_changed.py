@@ -57,6 +57,36 @@ class SumsInTime(Sums):
         hr.emit(card=self.key.card, n=-self.n.get())
 
 
+class SumsWithMore(Sums):
+    """The same, with cells of every kind."""
+
+    amounts = hr.List("decimal(10,2)", expires="1 day")
+    by_amount = hr.Map("decimal(10,2)", "int")
+    largest = hr.Aggregate("max(x)", "x decimal(10,2)")
+    later = hr.Timer(key="int")
+    spare = hr.Value("string", expires="1 hour")
+
+    def on_event(self, e: Any) -> None:
+        self.amounts.append(e.amount)
+        self.by_amount.set(e.amount, 1)
+        self.largest.add(x=e.amount)
+        self.later.set(e.ts + hr.days(9), 1)
+        self.n.set(hr.f.coalesce(self.n.get(), 0) + 1)
+        self.spare.set("x")
+        hr.emit(card=self.key.card, n=self.n.get() * 100 + self.amounts.size(), total=self.largest.get())
+
+    def on_later(self, at: Any, key: Any) -> None:
+        hr.emit(card=self.key.card, n=-key, total=None)
+
+
+class SumsOfOther(Sums):
+    amounts = hr.List("int")
+
+    def on_event(self, e: Any) -> None:
+        self.amounts.append(1)
+        hr.emit(card=self.key.card, n=1)
+
+
 class SumsWrong(hr.Program):
     n = hr.Value("string")
 
@@ -110,6 +140,28 @@ def test_cells_and_operators_come_and_go(tmp_path: Path) -> None:
         ("sums", False),
     ]
     assert len({entry["op"] for entry in stored}) == len(stored)
+
+
+def test_cells_of_every_kind_come_and_go(tmp_path: Path) -> None:
+    versions = (Sums, SumsWithMore, SumsWithMore, Sums, SumsWithMore)
+    for number, program in enumerate(versions, 1):
+        put(tmp_path / "in", f"{number}.json", rows(f"{number}.00"))
+        job(tmp_path, program).run(checkpoint=tmp_path / "state", flush=False)
+    # what came back began anew
+    assert results(tmp_path) == [("a", 1, None), ("a", 4, None), ("a", 201, 2.0), ("a", 302, 3.0), ("a", 501, 5.0)]
+    put(tmp_path / "in", "6.json", rows("6.00"))
+    before = files(tmp_path)
+    for said, program in (
+        ("the cell amounts was a list of decimal\\(10,2\\) that expire and is now a list of int", SumsOfOther),
+        ("the cell largest was max\\(x\\) over x decimal\\(10,2\\) and is now min\\(x\\) over x decimal\\(10,2\\)", smallest()),
+    ):
+        with pytest.raises(HeadraceError, match=said):
+            job(tmp_path, program).run(checkpoint=tmp_path / "state", flush=False)
+        assert files(tmp_path) == before
+
+
+def smallest() -> type[hr.Program]:
+    return type("Smallest", (SumsWithMore,), {"largest": hr.Aggregate("min(x)", "x decimal(10,2)")})
 
 
 def test_timers_come_and_go(tmp_path: Path) -> None:
