@@ -25,7 +25,7 @@ import org.json4s.jackson.JsonMethods
   * `{"epochs": [{"rows": [[output, row, time]], "counts": [[input, metric, n]]}], "state": [{"key": {…}, "parts": [base64 or null],
   * "pages": [[cell, number, base64]], "alarm": micros or null}]}`.
   *
-  * Rows of a key come in the order of their `ord` (order "time"), or as given. A key is woken as Spark does it: when its alarm, rounded up
+  * Rows of a key come in the order of their `ord` (order "time"), or as row. A key is woken as Spark does it: when its alarm, rounded up
   * to a millisecond, has been reached, after the keys with rows.
   */
 object Trial {
@@ -79,12 +79,12 @@ object Trial {
 
     override def next(): Input = {
       spoil()
-      val given = rows.next()
-      input.side = given.side
-      input.time = given.time
-      input.ord = given.ord.clone()
-      bytes = given.row.getBytes.clone()
-      input.row = new UnsafeRow(given.row.numFields)
+      val row = rows.next()
+      input.side = row.side
+      input.time = row.time
+      input.ord = row.ord.clone()
+      bytes = row.row.getBytes.clone()
+      input.row = new UnsafeRow(row.row.numFields)
       input.row.pointTo(bytes, bytes.length)
       input
     }

@@ -16,8 +16,8 @@ private[program] final class Body(generate: Generate, program: Program, handler:
 
   /** The locals, each with its place. */
   private val locals: Map[String, (Int, Field)] = {
-    val given = Set("e", "key", "at", Program.TimerKey, Program.Now, Program.Watermark)
-    bound.scope.fields.filterNot(f => given.contains(f.name)).map { f =>
+    val fixed = Set("e", "key", "at", Program.TimerKey, Program.Now, Program.Watermark)
+    bound.scope.fields.filterNot(f => fixed.contains(f.name)).map { f =>
       val field = Field(ctx.freshName("local"), f.dataType)
       f.name -> (places.add(field), field)
     }.toMap

@@ -239,13 +239,13 @@ object Program {
 
   private def statement(value: JValue, at: String, node: String, site: String): Statement = {
     def maybe(field: String): Option[Text] = (value \ field).asText.map(Text(_, s"$at/$field", site))
-    def given(field: String): Text = maybe(field).getOrElse(throw broken(node, s"$field is missing"))
+    def needed(field: String): Text = maybe(field).getOrElse(throw broken(node, s"$field is missing"))
     text(value, "do") match {
       case "read" => Read(text(value, "local"), text(value, "cell"), (value \ "what").asText.getOrElse("value"), maybe("key"), at, site)
       case "set" => Assign(text(value, "cell"), maybe("key"), maybe("value"), at, site)
       case "clear" => Assign(text(value, "cell"), maybe("key"), None, at, site)
-      case "append" => Append(text(value, "cell"), given("value"), at, site)
-      case "let" => Let(text(value, "local"), (value \ "type").asText.map(typeOf), given("value"), at, site)
+      case "append" => Append(text(value, "cell"), needed("value"), at, site)
+      case "let" => Let(text(value, "local"), (value \ "type").asText.map(typeOf), needed("value"), at, site)
       case "when" =>
         val branches = list(value \ "branches").zipWithIndex.map {
           case (JArray(List(condition, inner)), n) =>
@@ -260,7 +260,7 @@ object Program {
       case "emit" =>
         Emit((value \ "output").asText.getOrElse("main"), row(value, at, node, site), at, site)
       case "add" => Add(text(value, "cell"), row(value, at, node, site), at, site)
-      case "reject" => Reject(given("reason"), at, site)
+      case "reject" => Reject(needed("reason"), at, site)
       case other => throw broken(node, s"no statement $other")
     }
   }

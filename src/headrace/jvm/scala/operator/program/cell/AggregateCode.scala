@@ -74,8 +74,8 @@ private[cell] final class AggregateCode(ctx: CodegenContext, places: Places, pro
     }
 
   override def add(row: Seq[Expression]): String = {
-    val given = columns.zip(row).map { case ((_, f, _), e) => f.take(ctx, e) }
-    given.mkString + parts.map(_.update).mkString + s"$any = true;\n" + expiry.map(_.set("true")).mkString
+    val taken = columns.zip(row).map { case ((_, f, _), e) => f.take(ctx, e) }
+    taken.mkString + parts.map(_.update).mkString + s"$any = true;\n" + expiry.map(_.set("true")).mkString
   }
 
   override def clear(key: Option[Expression]): String =
