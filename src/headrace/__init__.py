@@ -34,11 +34,12 @@ if TYPE_CHECKING:
     from headrace.load import load
     from headrace.manifest import committed_files
     from headrace.ops.read import read
-    from headrace.ops.stream import Keyed, Stream
+    from headrace.ops.stream import Keyed, Stream, broadcast
     from headrace.ops.write import Sink
     from headrace.plan import Plan
     from headrace.program import (
         Aggregate,
+        Broadcast,
         List,
         Local,
         Map,
@@ -76,10 +77,10 @@ _PUBLIC = {
         "headrace.jvm.session": "session",
         "headrace.load": "load",
         "headrace.ops.read": "read",
-        "headrace.ops.stream": "Keyed Stream",
+        "headrace.ops.stream": "Keyed Stream broadcast",
         "headrace.ops.write": "Sink",
         "headrace.plan": "Plan",
-        "headrace.program": "Aggregate List Local Map Output Program Timer Value"
+        "headrace.program": "Aggregate Broadcast List Local Map Output Program Timer Value"
         " each elsewhen emit let now otherwise reject watermark when",
         "headrace.program.row": "Row",
         "headrace.schema": "days hours minutes seconds",
@@ -91,6 +92,7 @@ _PUBLIC = {
 
 __all__ = [
     "Aggregate",
+    "Broadcast",
     "CheckpointError",
     "Column",
     "ConfigError",
@@ -116,6 +118,7 @@ __all__ = [
     "Table",
     "Timer",
     "Value",
+    "broadcast",
     "case",
     "col",
     "collect",

@@ -217,6 +217,7 @@ CODES: dict[str, Code] = {
     "AGGREGATE_COLUMNS": Code("ProgramError", "user", "a row for an aggregate with other columns"),
     "BAD_AGGREGATE": Code("ProgramError", "user", "an hr.Aggregate whose text is no aggregate over rows"),
     "BAD_CLOCK": Code("ProgramError", "user", "a clock that does not exist"),
+    "BROADCAST_USE": Code("ProgramError", "user", "state of one key where that of all keys is meant, or the other way round"),
     "CELL_OPERATOR": Code("ProgramError", "user", "a cell used where its value is meant"),
     "EACH_OVER": Code("ProgramError", "user", "a loop over something without entries"),
     "EMIT_COLUMNS": Code("ProgramError", "user", "a row to emit that has no columns, or one twice"),

@@ -79,7 +79,7 @@ def operator(node: Program) -> Json:
         "order": node.order,
         "clock": node.clock,
         "inputs": [
-            {"name": name, "side": side, "from": stream.name, "key": [list(item) for item in key]}
+            {"name": name, "side": side, "from": stream.name, "key": [list(item) for item in key], "broadcast": name in node.broadcast}
             for side, (name, stream, key) in enumerate(zip(node.names, node.streams, node.keys, strict=True))
         ],
         "cells": traced["cells"],

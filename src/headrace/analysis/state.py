@@ -16,7 +16,7 @@ def state(plan: Plan) -> Mapping[str, Fact]:
 
 
 def _state(node: Program) -> Fact:
-    cells = [cell for cell in node.traced.cells if cell.kind != "timer"]
+    cells = [cell for cell in node.traced.cells if cell.kind not in ("timer", "broadcast")]
     keys = [name for name, _ in node.keys[0]]
     of = f"a key of {', '.join(keys)}" if keys else "the whole stream"
     held = " and the rows that wait for the watermark" if node.order == "time" else ""

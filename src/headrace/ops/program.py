@@ -21,10 +21,11 @@ EVENT = "event"
 
 @dataclass(frozen=True)
 class Keys:
-    """The columns that a stream is keyed by, with their texts over its columns."""
+    """The columns that a stream is keyed by, with their texts over its columns; none for one whose rows go to all keys."""
 
     node: Node
     items: tuple[tuple[str, str], ...]
+    broadcast: bool = False
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -36,7 +37,8 @@ class Program(Node):
     """A traced program with its inputs: the main one is called `event`, the others follow in order of name.
 
     `order` is "time" or "arrival", `clock` the clock of its timers ("event", "processing" or "none"), `time` the emitted column that is
-    event time downstream. `keys` has, for each input, the key columns with their texts.
+    event time downstream. `keys` has, for each input, the key columns with their texts. The rows of the inputs in `broadcast` go to all
+    keys.
 
     >>> import headrace as hr
     >>> class Count(hr.Program):
@@ -57,6 +59,7 @@ class Program(Node):
     order: str
     clock: str
     time: str | None
+    broadcast: tuple[str, ...]
     traced: Traced
 
     @cached_property
@@ -95,7 +98,8 @@ class Program(Node):
     def describe(self) -> str:
         keys = ", ".join(name for name, _ in self.keys[0])
         by = f" by {keys}" if keys else ""
-        others = f" with {', '.join(self.names[1:])}" if len(self.names) > 1 else ""
+        named = [f"{name} for all keys" if name in self.broadcast else name for name in self.names[1:]]
+        others = f" with {', '.join(named)}" if named else ""
         return f"program {self.program}{by}{others}, order={self.order}"
 
 
@@ -117,7 +121,14 @@ def process(
     named: dict[str, Keys] = {EVENT: main}
     for name in sorted(inputs):
         named[name] = _input(name, inputs[name], main)
-    traced = trace(program, name=_title(program), key=main.names, inputs={name: keyed.node.columns for name, keyed in named.items()})
+    broadcast = tuple(name for name, keyed in named.items() if keyed.broadcast)
+    traced = trace(
+        program,
+        name=_title(program),
+        key=main.names,
+        inputs={name: keyed.node.columns for name, keyed in named.items()},
+        broadcast=broadcast,
+    )
     timeless = [keyed.node for keyed in named.values() if times[keyed.node] is None]
     chosen = _order(order, traced, timeless, _title(program))
     if traced.clock == "event" and len(timeless) == len(named):
@@ -136,10 +147,13 @@ def process(
         _title(program),
         tuple(keyed.node for keyed in named.values()),
         tuple(named),
-        tuple(tuple((mine, text) for mine, (_, text) in zip(main.names, keyed.items, strict=True)) for keyed in named.values()),
+        tuple(
+            tuple((mine, text) for mine, (_, text) in zip(main.names, keyed.items, strict=not keyed.broadcast)) for keyed in named.values()
+        ),
         chosen,
         clock,
         time,
+        broadcast,
         traced,
         site=here(),
     )
@@ -155,11 +169,14 @@ def _input(name: str, keyed: Any, main: Keys) -> Keys:
         raise PlanError(
             "BAD_INPUT",
             f"the input `{name}` is {'a stream without keys' if hasattr(keyed, '_node') else repr(keyed)}",
-            hint=f"key it as the main input is: {name}=stream.key_by({', '.join(repr(key) for key in main.names)})"
+            hint=f"key it as the main input is: {name}=stream.key_by({', '.join(repr(key) for key in main.names)}); "
+            f"or let its rows go to all keys: {name}=hr.broadcast(stream)"
             if main.names
             else "a program without keys has no other inputs; key both streams",
             site=here(),
         )
+    if keys.broadcast and main.names:
+        return keys
     if not main.names or len(keys.names) != len(main.names):
         raise PlanError(
             "BAD_KEY",

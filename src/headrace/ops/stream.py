@@ -141,7 +141,33 @@ class Keyed:
         return _process(self._keys, program_, order, time, inputs)
 
 
+def broadcast(stream: Any) -> Broadcasted:
+    """An input whose rows go to all keys of a program, which keeps what it needs of them in a `hr.Broadcast`.
+
+    >>> import headrace as hr
+    >>> rules = hr.read.memory([("SE", 100)], "country string, limit int", name="rules")
+    >>> hr.broadcast(rules)
+    <Broadcasted rules>
+    """
+    if not isinstance(stream, Stream):
+        hint = ".process(P, rules=hr.broadcast(rules)); it has no keys, so key_by is not needed"
+        raise PlanError("BAD_INPUT", f"hr.broadcast was given {stream!r}, which is no stream", hint=hint, site=here())
+    return Broadcasted(program.Keys(stream._node, (), broadcast=True))
+
+
+class Broadcasted:
+    """What `hr.broadcast` gives: an input of a program for all keys."""
+
+    __slots__ = ("_keys",)
+
+    def __init__(self, keys: program.Keys) -> None:
+        self._keys = keys
+
+    def __repr__(self) -> str:
+        return f"<Broadcasted {label(self._keys.node)}>"
+
+
 def _process(keys: program.Keys, program_: Any, order: str | None, time: str | None, inputs: Mapping[str, Any]) -> Stream:
-    nodes = [keys.node, *(keyed._keys.node for keyed in inputs.values() if isinstance(keyed, Keyed))]
+    nodes = [keys.node, *(keyed._keys.node for keyed in inputs.values() if isinstance(keyed, Keyed | Broadcasted))]
     times = {node: event_time(node) for node in nodes}
     return Stream(program.process(keys, program_, order=order, time=time, inputs=inputs, times=times))

@@ -1,6 +1,7 @@
 """State programs: written in Python, run once to be traced, and from then on data."""
 
 from headrace.program.aggregate import Aggregate
+from headrace.program.broadcast import Broadcast
 from headrace.program.cell import Cell
 from headrace.program.control import elsewhen, otherwise, when
 from headrace.program.each import each
@@ -21,6 +22,7 @@ __all__ = [
     "Add",
     "Aggregate",
     "Append",
+    "Broadcast",
     "Cell",
     "Clear",
     "Each",

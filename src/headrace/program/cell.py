@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from headrace.errors import ProgramError, Site, here
 from headrace.program.opaque import Opaque
-from headrace.program.recording import Recording, cell_name
+from headrace.program.recording import Recording, broadcast_use, cell_name
 from headrace.program.traced import TracedCell
 from headrace.schema.duration import milliseconds
 
@@ -64,7 +64,13 @@ class Cell(Opaque):
         return f"<{type(self).__name__} {self._name}>" if self._name else f"<{type(self).__name__}>"
 
     def _recording(self) -> tuple[Recording, str]:
-        return cell_name(self, f"the {type(self).__name__} `{self._name}`" if self._name else f"a {type(self).__name__}")
+        current, name = cell_name(self, f"the {type(self).__name__} `{self._name}`" if self._name else f"a {type(self).__name__}")
+        if current.broadcast and self.kind != "broadcast":
+            raise broadcast_use(
+                f"`{name}` is kept for each key, and {current.handler} is called for no key",
+                f"keep what all keys see in a map for all: {name} = hr.Broadcast(key, value)",
+            )
+        return current, name
 
     def _refusal(self, done: str) -> ProgramError:
         name = self._name or "cell"

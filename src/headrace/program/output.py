@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from headrace.errors import ProgramError, here
-from headrace.program.recording import Emitted, Recording, recording
+from headrace.program.recording import Emitted, Recording, broadcast_use, recording
 from headrace.program.row import Row, columns_of_row
 from headrace.program.statement import Emit
 
@@ -67,6 +67,11 @@ def emit(row: Row | Mapping[str, Any] | None = None, /, **columns: Any) -> None:
 
 
 def _emit(current: Recording, output: str, row: Any, named: dict[str, Any]) -> None:
+    if current.broadcast:
+        raise broadcast_use(
+            f"{current.handler} is called in every partition for rows that go to all keys, so what it emits would come as often",
+            "emit where a key's rows are handled; the stream that is broadcast can have a sink of its own",
+        )
     given: list[tuple[str, Any]] = []
     if isinstance(row, Row):
         given += columns_of_row(row).items()

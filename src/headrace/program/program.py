@@ -7,7 +7,7 @@ from typing import Any
 from headrace.errors import ProgramError, here
 from headrace.program.cell import Cell
 from headrace.program.output import Output
-from headrace.program.recording import is_recording, recording
+from headrace.program.recording import broadcast_use, is_recording, recording
 from headrace.program.row import Row
 
 
@@ -37,6 +37,11 @@ class Program:
     def key(self) -> Row:
         """The key of the row or timer being handled: `self.key.card`."""
         current = recording("self.key")
+        if current.broadcast:
+            raise broadcast_use(
+                f"{current.handler} is called once for all keys, so there is no self.key",
+                "keep what all keys see in a hr.Broadcast; the handlers of other inputs read it for their key",
+            )
         return Row(current, "key", current.frame.key, f"the key of {current.program}")
 
     def __setattr__(self, name: str, value: Any) -> None:

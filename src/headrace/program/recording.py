@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from headrace.errors import PlanError, ProgramError, Site, here
 from headrace.expr import Column, Expression, in_handler, of_value
-from headrace.program.statement import Append, Clear, Read, Set, Statement, When
+from headrace.program.statement import Append, Clear, Each, Read, Replace, Set, Statement, When
 from headrace.syntax import quote, references
 
 if TYPE_CHECKING:
@@ -106,6 +106,7 @@ class Frame:
 
     program: str
     key: tuple[str, ...]
+    shared: frozenset[str]  # the names of the cells that all keys read
     cells: dict[int, str]  # by identity: a cell object is found again by the attribute that holds it
     outputs: dict[str, Emitted]
 
@@ -113,8 +114,9 @@ class Frame:
 class Recording:
     """One handler while it runs."""
 
-    def __init__(self, frame: Frame, handler: str, input: str | None, columns: tuple[str, ...]) -> None:
+    def __init__(self, frame: Frame, handler: str, input: str | None, columns: tuple[str, ...], broadcast: bool = False) -> None:
         self.frame = frame
+        self.broadcast = broadcast  # is it for rows that go to all keys?
         self.handler = handler
         self.input = input
         self.columns = columns
@@ -131,6 +133,13 @@ class Recording:
         return self.frame.program
 
     def record(self, statement: Statement) -> None:
+        of = {it: cell for cell, it in self.loops}
+        cell = of.get(statement.it) if isinstance(statement, Replace) else getattr(statement, "cell", None)
+        if cell in self.frame.shared and not self.broadcast and not isinstance(statement, Read | Each):
+            raise broadcast_use(
+                f"`{cell}` is the same for all keys, and {self.handler} is called for one of them",
+                "it is written in the handler of an input that goes to all keys: .process(P, rules=hr.broadcast(stream)), on_rules",
+            )
         if isinstance(statement, Set | Clear | Append) and any(cell == statement.cell for cell, _ in self.loops):
             raise changed_in_loop(statement.cell)
         self.block.statements.append(statement)
@@ -216,6 +225,11 @@ def changed_in_loop(cell: str) -> ProgramError:
         hint="change the entry the loop stands at, it.set(...) or it.remove(), in one loop over this cell; or change the cell after it",
         site=here(),
     )
+
+
+def broadcast_use(message: str, hint: str) -> ProgramError:
+    """What is said where state of one key and of all keys are mixed up."""
+    return ProgramError("BROADCAST_USE", message, hint=hint, site=here())
 
 
 def recording(what: str) -> Recording:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import linecache
 import traceback
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from typing import Any
 
@@ -23,8 +23,16 @@ EVENT = "event"
 LATE = "late"
 
 
-def trace(program: type[Program] | Program, *, name: str, key: tuple[str, ...], inputs: Mapping[str, tuple[str, ...]]) -> Traced:
-    """What a program does, as data. `inputs` gives the columns of each input, the main one under "event"; `name` is the operator's.
+def trace(
+    program: type[Program] | Program,
+    *,
+    name: str,
+    key: tuple[str, ...],
+    inputs: Mapping[str, tuple[str, ...]],
+    broadcast: Collection[str] = (),
+) -> Traced:
+    """What a program does, as data. `inputs` gives the columns of each input, the main one under "event"; `name` is the operator's;
+    the rows of the inputs in `broadcast` go to all keys.
 
     Nothing but Python runs, and every complaint is made at the line it is about.
     """
@@ -37,14 +45,18 @@ def trace(program: type[Program] | Program, *, name: str, key: tuple[str, ...], 
     timers = {attribute: "at, key" if cell.key else "at" for attribute, cell in cells.items() if cell.fires}
     handlers = _handlers(instance, title, inputs, timers)
 
-    frame = Frame(title, key, {id(cell): attribute for attribute, cell in declared.items()}, {})
+    shared = frozenset(attribute for attribute, cell in cells.items() if cell.kind == "broadcast")
+    _check_shared(title, shared, broadcast, cells)
+    frame = Frame(title, key, shared, {id(cell): attribute for attribute, cell in declared.items()}, {})
     order = [EVENT, *sorted(set(inputs) - {EVENT}), LATE, *timers]
     traced = []
     for on in order:
         if on in handlers:
-            kind = "timer" if on in timers else "late" if on == LATE else "input"
+            kind = "timer" if on in timers else "late" if on == LATE else "broadcast" if on in broadcast else "input"
             of = None if kind == "timer" else EVENT if kind == "late" else on
-            body = _run(handlers[on], Recording(frame, f"on_{on}", of, inputs[of] if of is not None else ()), timers.get(on))
+            body = _run(
+                handlers[on], Recording(frame, f"on_{on}", of, inputs[of] if of is not None else (), on in broadcast), timers.get(on)
+            )
             traced.append(TracedHandler(on, kind, body))
     return Traced(
         tuple(cell.traced(attribute) for attribute, cell in cells.items()), tuple(traced), tuple(_outputs(title, outputs, frame, instance))
@@ -120,6 +132,24 @@ def _check_names(title: str, cells: Mapping[str, Cell], outputs: Mapping[str, Ou
             f"{title} has both clocks: `{clocks['event']}` goes by event time, `{clocks['processing']}` by processing time",
             hint="split it into two programs, one for each clock, the second fed by the first",
             site=cells[clocks["processing"]]._site,
+        )
+
+
+def _check_shared(title: str, shared: Collection[str], broadcast: Collection[str], cells: Mapping[str, Cell]) -> None:
+    """What goes to all keys is written somewhere, and read."""
+    for cell in sorted(shared) if not broadcast else ():
+        raise ProgramError(
+            "BROADCAST_USE",
+            f"{title}: nothing writes the Broadcast `{cell}`, no input goes to all keys",
+            hint=f"give one: .process({title}, rules=hr.broadcast(stream)), and write it in on_rules",
+            site=cells[cell]._site,
+        )
+    for name in broadcast if not shared else ():
+        raise ProgramError(
+            "BROADCAST_USE",
+            f"{title}: the rows of `{name}` go to all keys, and there is no Broadcast that keeps anything of them",
+            hint="declare one in the program, limits = hr.Broadcast(key, value); or key the stream as the others are",
+            site=here(),
         )
 
 

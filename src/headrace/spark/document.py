@@ -118,7 +118,7 @@ class _Routes:
     def _into_program(self, node: Program, op: int, at: Lowering, steady: bool) -> None:
         # Rows that are handled as they come are sorted all the same where a sink counts on a replay being equal.
         order = "time" if node.order == "time" else "columns" if steady else None
-        for side, (stream, key) in enumerate(zip(node.streams, node.keys, strict=True)):
+        for side, (name, stream, key) in enumerate(zip(node.names, node.streams, node.keys, strict=True)):
             route = {
                 "to": op,
                 "side": side,
@@ -129,6 +129,7 @@ class _Routes:
                 "order": order,
                 "schema": at.schemas.of[str(stream.name)].ddl,
                 "consumer": "operator",
+                "shared": name in node.broadcast,
             }
             for feed in at.feeds.into(stream):
                 self._add(feed, route)

@@ -33,6 +33,7 @@ class Cell:
         values = {
             "list": f"a list of {self.type}",
             "map": f"a map of {self.type} by {self.key}",
+            "broadcast": f"a map of {self.type} by {self.key} for all keys",
             "aggregate": f"{self.sql} over {self.type}",
         }
         expires = "" if self.expires_ms is None or self.kind not in ENTRIES else " that expire"
@@ -66,7 +67,7 @@ class Layout:
 ENTRIES = ("list", "map")
 """The kinds of cells with entries, each of which may expire."""
 
-FIXED = ("list", "map", "aggregate")
+FIXED = ("list", "map", "broadcast", "aggregate")
 """The kinds of cells whose values are not projected when they are read: they lie in pages, or are a buffer of Spark's own."""
 
 

@@ -86,22 +86,31 @@ def program(
 
 
 def traced(
-    written: Any, *, key: str = "k string", inputs: dict[str, str] | None = None, outputs: dict[str, str], order: str = "time", **more: Any
+    written: Any,
+    *,
+    key: str = "k string",
+    inputs: dict[str, str] | None = None,
+    outputs: dict[str, str],
+    order: str = "time",
+    broadcast: tuple[str, ...] = (),
+    **more: Any,
 ) -> Json:
     """A program in Python as an operator of the query document."""
     inputs = inputs or {"event": "v int, ts timestamp"}
     names = {name: parse_schema(schema).names for name, schema in inputs.items()}
-    found = trace(written, name="p", key=parse_schema(key).names, inputs=names)
+    found = trace(written, name="p", key=parse_schema(key).names, inputs=names, broadcast=broadcast)
     made = program(inputs=inputs, outputs=outputs, key=key, order=order, **{"clock": "event" if order == "time" else found.clock, **more})
     told = found.to_json()
+    for one in made["inputs"]:
+        one["broadcast"] = one["name"] in broadcast
     cells = [{**cell, "id": number} for number, cell in enumerate(told["cells"], 1)]
     return {**made, "handlers": told["handlers"], "cells": cells}
 
 
 def row(time: int | None, key: Any = "a", source: str = "event", /, **columns: Any) -> Json:
-    """A row whose event time (micros) is also its column ts, unless one is given."""
+    """A row whose event time (micros) is also its column ts, unless one is given. The key None: it is for all keys."""
     columns.setdefault("ts", None if time is None else stamp(time))
-    return {"input": source, "key": key if isinstance(key, dict) else {"k": key}, "time": time, "row": columns}
+    return {"input": source, "key": key if isinstance(key, dict | None) else {"k": key}, "time": time, "row": columns}
 
 
 def stamp(micros: int) -> str:

@@ -275,7 +275,7 @@ def test_input_without_keys() -> None:
         """
         BAD_INPUT: the input `other` is a stream without keys
           at test_ops.py:*: lambda: charges.key_by("card").process(Pair, other=charges),
-          hint: key it as the main input is: other=stream.key_by('card')
+          hint: key it as the main input is: other=stream.key_by('card'); or let its rows go to all keys: other=hr.broadcast(stream)
           page: docs/errors/BAD_INPUT.md
         """,
         lambda: charges.key_by("card").process(Pair, other=charges),

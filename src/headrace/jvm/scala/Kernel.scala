@@ -75,7 +75,7 @@ object Kernel {
   }
 
   private def frame(own: classic.SparkSession, doc: Document, query: String, scans: Map[String, DataFrame], control: String): DataFrame = {
-    val binding = new Binding(own)
+    val binding = new Binding(own, doc.partitions)
     val plans = doc.sources.map { s =>
       def missing = new HeadraceKernelException("INTERNAL", s"no scan was given for the source ${s.name}", s.name)
       val scan = scans.getOrElse(s.name, throw missing)

@@ -45,6 +45,7 @@ def _(node: Program, entry: Entry, at: Lowering) -> Json:
                 "name": one["name"],
                 "side": one["side"],
                 "schema": schema,
+                "broadcast": one["broadcast"],
                 "judged": judged(at.plan, node, one["name"], at.feeds.into(stream)),
             }
         )

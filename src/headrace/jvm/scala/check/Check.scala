@@ -210,7 +210,8 @@ private final class Check(val session: SparkSession) {
     val feeds = inputs.map(i => text(i \ "from").flatMap(schemas.get))
     if (feeds.forall(_.isDefined)) {
       val from = feeds.flatten
-      keyOf(id, site, from, inputs).foreach { key =>
+      val (keyedFrom, keyed) = from.zip(inputs).filterNot(_._2 \ "broadcast" == JBool(true)).unzip
+      keyOf(id, site, keyedFrom, keyed).foreach { key =>
         keys(id) = key
         new Handlers(this, id, site, key, from, document).schemas.foreach { case (name, schema) => schemas(name) = schema }
       }

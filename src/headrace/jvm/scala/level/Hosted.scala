@@ -19,10 +19,16 @@ private[level] final class Hosted(spec: HostedSpec) extends Out {
   private val counts = new Array[Array[Long]](256)
   private val key = new UnsafeRow(spec.keyFields)
   private val rows = new InputRows(spec.sides)
+  private val sharedKeys = if (spec.operator.shared) Wire.sharedKeys(spec.op, spec.partitions) else null
+  private var partition = 0
   private var marks = new Array[Int](16)
   private var marked = 0
 
+  /** The key of the group that this partition keeps for all keys; null if there is none. */
+  def sharedKey: Array[Byte] = if (sharedKeys == null) null else sharedKeys(partition)
+
   def open(partition: Int): Unit = {
+    this.partition = partition
     buffer.clear()
     counter.clear()
     senders.foreach(_.foreach(_.open(partition)))
@@ -33,11 +39,14 @@ private[level] final class Hosted(spec: HostedSpec) extends Out {
 
   /** Begins with a key. Its wire rows are read as the operator asks for them; `groupKey` stays as it is until the key is done. */
   def start(groupKey: Array[Byte], wires: Iterator[InternalRow], state: headrace.state.State): Unit = {
-    // Key bytes are not aligned inside the group key, and operators may keep pointing into them.
-    val bytes = java.util.Arrays.copyOfRange(groupKey, Wire.KeyStart, groupKey.length)
-    key.pointTo(bytes, bytes.length)
     rows.of(wires)
-    operator.start(key, rows, state, this)
+    if (Wire.isShared(groupKey)) operator.start(null, rows, state, if (partition == 0) this else Silent)
+    else {
+      // Key bytes are not aligned inside the group key, and operators may keep pointing into them.
+      val bytes = java.util.Arrays.copyOfRange(groupKey, Wire.KeyStart, groupKey.length)
+      key.pointTo(bytes, bytes.length)
+      operator.start(key, rows, state, this)
+    }
   }
 
   def step(): Boolean = {
@@ -78,6 +87,14 @@ private[level] final class Hosted(spec: HostedSpec) extends Out {
     if (counts(at) == null) counts(at) = counter.slot(op, side)
     counts(at)(metric) += n
   }
+}
+
+/** Each partition handles the rows that are for all keys; one of them tells what came of it. */
+private object Silent extends Out {
+  override def emit(output: Int, row: UnsafeRow, time: Long): Unit = ()
+  override def mark(): Int = 0
+  override def reset(mark: Int): Unit = ()
+  override def count(side: Int, metric: Int, n: Long): Unit = ()
 }
 
 /** Wire rows as inputs, in place: nothing is copied but the bytes of the order, if they are asked for. `fields` gives the width of each

@@ -20,6 +20,7 @@ final class Level(carried: Carried, number: Int, ops: Set[Int], retired: Set[Int
   @transient private var state: SparkState = _
   @transient private var task: LevelTask = _
   @transient private var epoch: Epoch = _
+  @transient private var shared: SharedGroups = _
 
   override def init(outputMode: OutputMode, timeMode: TimeMode): Unit = {
     // What a retired operator kept is not known any more.
@@ -31,14 +32,11 @@ final class Level(carried: Carried, number: Int, ops: Set[Int], retired: Set[Int
     if (context != null) task = LevelTask.begin(carried, number, context)
   }
 
-  override def handleInputRows(key: Array[Byte], rows: Iterator[InternalRow], timers: TimerValues): Iterator[InternalRow] = {
-    val op = Wire.opOf(key)
-    if (ops.contains(op)) {
-      val hosted = host(op, timers)
-      state.at(epochMillis, SparkState.NotRinging)
-      new Steps(hosted, key, rows)
+  override def handleInputRows(key: Array[Byte], rows: Iterator[InternalRow], timers: TimerValues): Iterator[InternalRow] =
+    if (ops.contains(Wire.opOf(key))) {
+      begin(timers)
+      shared.before(key, hasRows = true) ++ steps(key, rows, SparkState.NotRinging)
     } else rows
-  }
 
   override def handleExpiredTimer(key: Array[Byte], timers: TimerValues, expired: ExpiredTimerInfo): Iterator[InternalRow] = {
     val op = Wire.opOf(key)
@@ -46,22 +44,38 @@ final class Level(carried: Carried, number: Int, ops: Set[Int], retired: Set[Int
       state.removeAll()
       Iterator.empty
     } else if (ops.contains(op)) {
-      val hosted = host(op, timers)
-      state.at(epochMillis, expired.getExpiryTimeInMs())
-      new Steps(hosted, key, Iterator.empty)
+      begin(timers)
+      val before = shared.before(key, hasRows = false)
+      // A shared group whose alarm rings has been worked on by now.
+      if (Wire.isShared(key)) before else before ++ steps(key, Iterator.empty, expired.getExpiryTimeInMs())
     } else {
       val place = s"level $number has an alarm for operator $op, which is not one of its own"
       throw new HeadraceKernelException("STATE_OF_ANOTHER_LEVEL", s"$place: the checkpoint was written by another chain of levels")
     }
   }
 
+  private def begin(timers: TimerValues): Unit = if (epoch == null) {
+    epoch = Level.epoch(clock, timers)
+    shared = new SharedGroups(carried.specs.value.shared.intersect(ops).toSeq, sharedGroup)
+  }
+
+  private def sharedGroup(op: Int): Iterator[InternalRow] = {
+    val key = task.hosted(op, epoch).sharedKey
+    val sent = SparkState.under(key) {
+      val all = steps(key, Iterator.empty, SparkState.NotRinging)
+      all.map(_.copy()).toList
+    }
+    sent.iterator
+  }
+
+  private def steps(key: Array[Byte], rows: Iterator[InternalRow], ringing: Long): Iterator[InternalRow] = {
+    val hosted = task.hosted(Wire.opOf(key), epoch)
+    state.at(epochMillis, ringing, hosted.sharedKey)
+    new Steps(hosted, key, rows)
+  }
+
   /** The time that alarms are compared with. */
   private def epochMillis: Long = if (clock == "event") epoch.watermark / 1000 else if (clock == "processing") epoch.now / 1000 else 0L
-
-  private def host(op: Int, timers: TimerValues): Hosted = {
-    if (epoch == null) epoch = Level.epoch(clock, timers)
-    task.hosted(op, epoch)
-  }
 
   private final class Steps(hosted: Hosted, key: Array[Byte], rows: Iterator[InternalRow]) extends Iterator[InternalRow] {
     private var started = false

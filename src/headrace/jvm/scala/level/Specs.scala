@@ -8,7 +8,8 @@ import org.apache.spark.broadcast.Broadcast
 /** All bound specs of a query, broadcast once. Each is kept as bytes: an instance reads a copy of its own, so no two tasks
   * share an expression.
   */
-final class Specs(sources: Map[String, Array[Byte]], operators: Map[Int, Array[Byte]], bagged: Set[Int]) extends Serializable {
+final class Specs(sources: Map[String, Array[Byte]], operators: Map[Int, Array[Byte]], bagged: Set[Int], val shared: Set[Int])
+    extends Serializable {
 
   /** Does any of these operators keep bags? */
   def haveBags(ops: Set[Int]): Boolean = ops.exists(bagged)
@@ -22,7 +23,8 @@ object Specs {
     new Specs(
       sources.map(s => s.name -> write(s)).toMap,
       operators.map(o => o.op -> write(o)).toMap,
-      operators.filter(_.operator.bags).map(_.op).toSet)
+      operators.filter(_.operator.bags).map(_.op).toSet,
+      operators.filter(_.operator.shared).map(_.op).toSet)
 
   private def write(spec: AnyRef): Array[Byte] = {
     val out = new ByteArrayOutputStream

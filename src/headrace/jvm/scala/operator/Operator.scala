@@ -58,7 +58,9 @@ object Counts {
 trait Operator {
   def open(epoch: Epoch): Unit
 
-  /** Begins with one key. No rows: the key was woken by its alarm. `key` is valid until the key is finished. */
+  /** Begins with one key. No rows: the key was woken by its alarm. `key` is valid until the key is finished; it is null for the group that
+    * the task keeps for all keys, which comes before any of them.
+    */
   def start(key: UnsafeRow, rows: Iterator[Input], state: State, out: Out): Unit
 
   /** Handles at most one row or due item; false when the key is finished and its state written. */
@@ -76,6 +78,9 @@ trait OperatorSpec extends Serializable {
 
   /** Does it keep bags, or may it find some that an earlier version kept? Without them a level is spared the state variable for pages. */
   def bags: Boolean = false
+
+  /** Has it inputs whose rows every key sees, and a group for them in each partition? */
+  def shared: Boolean = false
 
   def instance(): Operator
 }

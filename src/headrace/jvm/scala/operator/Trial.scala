@@ -100,7 +100,8 @@ object Trial {
   }
 
   /** The state of one key. */
-  private final class Held extends State {
+  private final class Held(all: => State) extends State {
+    override def shared: State = all
     val parts = new Array[Array[Byte]](State.Parts)
     val pages = mutable.TreeMap.empty[(Int, Long), Array[Byte]]
     var alarm: Long = State.Never
@@ -129,8 +130,12 @@ private final class Trial(program: Program, spec: ProgramOperator) {
   private val outputs = program.outputs.map(o => (o.name, new RowJson(o.schema)))
   private val held = mutable.LinkedHashMap.empty[UnsafeRow, Held]
 
+  // Of the rows that are for all keys; its key is null.
+  private lazy val shared: Held = new Held(shared)
+
   def restore(value: JValue): Unit = {
-    val state = new Held
+    val isShared = value \ "key" == JNull
+    val state = if (isShared) shared else new Held(shared)
     list(value \ "parts").zipWithIndex.foreach {
       case (JString(text), part) => state.parts(part) = Base64.getDecoder.decode(text)
       case _ =>
@@ -140,12 +145,12 @@ private final class Trial(program: Program, spec: ProgramOperator) {
       case other => throw new IllegalArgumentException(JsonMethods.compact(other))
     }
     state.alarm = micros(value \ "alarm", State.Never)
-    held(keys(value \ "key")) = state
+    if (!isShared) held(keys(value \ "key")) = state
   }
 
-  def state: JValue = JArray(held.toList.collect { case (key, s) if !s.isEmpty =>
+  def state: JValue = JArray(((null, shared) +: held.toList).collect { case (key, s) if !s.isEmpty =>
     JObject(
-      "key" -> json(keyJson(key)),
+      "key" -> (if (key == null) JNull else json(keyJson(key))),
       "parts" -> JArray(s.parts.toList.map(p => if (p == null) JNull else base64(p))),
       "pages" -> JArray(s.pages.toList.map { case ((cell, number), p) => JArray(List(JInt(cell), JInt(number), base64(p))) }),
       "alarm" -> (if (s.alarm == State.Never) JNull else JInt(s.alarm)))
@@ -160,10 +165,13 @@ private final class Trial(program: Program, spec: ProgramOperator) {
     val out = new Gathered
     operator.open(epoch)
     val groups = mutable.LinkedHashMap.empty[UnsafeRow, mutable.ArrayBuffer[Tried]]
-    list(value \ "rows").foreach(r => groups.getOrElseUpdate(keys(r \ "key"), mutable.ArrayBuffer.empty) += input(r))
+    val forAll = mutable.ArrayBuffer.empty[Tried]
+    list(value \ "rows").foreach { r =>
+      if (r \ "key" == JNull) forAll += input(r) else groups.getOrElseUpdate(keys(r \ "key"), mutable.ArrayBuffer.empty) += input(r)
+    }
+    if (spec.shared) handle(null, sorted(forAll).iterator, out)
     groups.foreach { case (key, rows) =>
-      val sorted = if (program.order == "time") rows.sortWith((a, b) => java.util.Arrays.compareUnsigned(a.ord, b.ord) < 0) else rows
-      handle(key, sorted.iterator, out)
+      handle(key, sorted(rows).iterator, out)
     }
     val time = if (program.clock == "processing") epoch.now else epoch.watermark
     def rings(s: Held) = time > 0 && s.alarm != State.Never && -Math.floorDiv(-s.alarm, 1000L) <= time / 1000
@@ -172,8 +180,11 @@ private final class Trial(program: Program, spec: ProgramOperator) {
     out.answer
   }
 
+  private def sorted(rows: mutable.ArrayBuffer[Tried]) =
+    if (program.order == "time") rows.sortWith((a, b) => java.util.Arrays.compareUnsigned(a.ord, b.ord) < 0) else rows
+
   private def handle(key: UnsafeRow, rows: Iterator[Tried], out: Gathered): Unit = {
-    val state = held.getOrElseUpdate(key, new Held)
+    val state = if (key == null) shared else held.getOrElseUpdate(key, new Held(shared))
     operator.start(key, new Reused(rows), state, out)
     while (operator.step()) {}
     if (state.isEmpty) held.remove(key)

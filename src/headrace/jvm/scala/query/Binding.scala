@@ -12,7 +12,7 @@ import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.types._
 
 /** Turns the texts of a query document into bound specs. All of Catalyst's analysis for a query happens here, on the driver, once. */
-final class Binding(session: SparkSession) {
+final class Binding(session: SparkSession, partitions: Int) {
 
   def source(text: SourceText, scan: StructType): SourceSpec = {
     val lines = text.reader match {
@@ -46,7 +46,7 @@ final class Binding(session: SparkSession) {
     }
     val sides = new Array[Int](text.inputs.map(_._1).maxOption.getOrElse(0) + 1)
     text.inputs.foreach { case (side, schema) => sides(side) = schema.length }
-    HostedSpec(text.op, text.name, text.key.length, sides, operator, outputs, operator.outputs.indexOf("dead_letter"))
+    HostedSpec(text.op, text.name, text.key.length, sides, operator, outputs, operator.outputs.indexOf("dead_letter"), partitions)
   }
 
   /** `from` is what flows in, `owner` the node to name for a step that names none. */
@@ -71,7 +71,8 @@ final class Binding(session: SparkSession) {
         case Some("columns") => Order.Columns
         case _ => Order.Arrival
       },
-      text.schema)
+      text.schema,
+      if (text.shared) partitions else 0)
   }
 
   private def step(text: StepText, in: StructType, owner: String): (Option[Step], StructType) = {

@@ -50,7 +50,8 @@ final case class RouteText(
     time: Option[String],
     order: Option[String],
     schema: StructType,
-    consumer: String)
+    consumer: String,
+    shared: Boolean)
 
 /** `quiet`: another route of the same output has this very step and tells its failures. */
 sealed trait StepText { def node: String; def site: String; def quiet: Boolean }
@@ -106,7 +107,8 @@ object Document {
     maybe(r, "time"),
     maybe(r, "order"),
     schema(r, "schema"),
-    text(r, "consumer"))
+    text(r, "consumer"),
+    r.path("shared").asBoolean(false))
 
   private def step(s: JsonNode): StepText = {
     val node = maybe(s, "node").orNull

@@ -2,7 +2,7 @@ package headrace.route
 
 import headrace.HeadraceKernelException
 import headrace.operator.{Counts, Input}
-import headrace.wire.{OrderBytes, OrderKey, WireBuffer}
+import headrace.wire.{OrderBytes, OrderKey, Wire, WireBuffer}
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions._
 
@@ -20,6 +20,7 @@ final class Sender(route: Route, counter: Counter, buffer: WireBuffer, dead: () 
   private var origin: Origin = _
   private var partition = 0
 
+  private val sharedKeys: Array[Array[Byte]] = if (route.shared == 0) null else Wire.sharedKeys(route.to, route.shared)
   private val width = route.schema.length
   private lazy val toUnsafe: UnsafeProjection =
     UnsafeProjection.create(route.schema.fields.zipWithIndex.map { case (f, i) => BoundReference(i, f.dataType, nullable = true) }.toSeq)
@@ -150,7 +151,9 @@ final class Sender(route: Route, counter: Counter, buffer: WireBuffer, dead: () 
         ord.clear()
         order.row(hasTime && route.order == Order.Time, time, route.side, value, ord)
       }
-      buffer.put(route.to, key, route.side, hasTime, time, if (order == null) null else ord, 1L, value)
+      val by = if (order == null) null else ord
+      if (sharedKeys == null) buffer.put(route.to, key, route.side, hasTime, time, by, 1L, value)
+      else sharedKeys.foreach(buffer.put(route.to, null, route.side, hasTime, time, by, 1L, value, _))
     }
 
     private def refuse(reason: String, value: UnsafeRow): Unit = {

@@ -37,7 +37,7 @@ object Order {
 /** Where rows go: steps, then the consumer with its side, its key, the column that is event time (−1: none), and the wanted order.
   *
   * `keyed` is false for a sink: its rows have no key. An operator without keys has one group, the one with the empty key. `schema` is the
-  * row after the steps.
+  * row after the steps. `shared`: how many partitions each row goes to, for all keys there; 0 where it goes to its own key.
   */
 final case class Route(
     to: Int,
@@ -47,7 +47,8 @@ final case class Route(
     keyed: Boolean,
     time: Int,
     order: Int,
-    schema: StructType)
+    schema: StructType,
+    shared: Int)
     extends Serializable
 
 /** How a source's scan becomes rows of `schema`. */
@@ -73,5 +74,6 @@ final case class HostedSpec(
     sides: Array[Int],
     operator: OperatorSpec,
     outputs: Seq[Seq[Route]],
-    dead: Int)
+    dead: Int,
+    partitions: Int)
     extends Serializable

@@ -1,6 +1,7 @@
 package headrace.state
 
 import org.apache.spark.sql.Encoders
+import org.apache.spark.sql.execution.streaming.operators.stateful.transformwithstate.statefulprocessor.ImplicitGroupingKeyTracker
 import org.apache.spark.sql.streaming.{MapState, StatefulProcessorHandle, TTLConfig, ValueState}
 
 /** State on Spark's store, under the key that the level is being asked about: one column family per part and one for the pages of bags,
@@ -20,11 +21,29 @@ final class SparkState(handle: StatefulProcessorHandle, level: Int, hasClock: Bo
   private def bags = if (hasBags) pages else throw new IllegalStateException(s"no operator of level $level was said to keep bags")
   private var now = 0L
   private var ringing = SparkState.NotRinging
+  private var sharedKey: Array[Byte] = _
 
-  /** Before each key: the time alarms are compared with (millis), and the alarm that woke the key. */
-  def at(nowMillis: Long, ringing: Long): Unit = {
+  /** Before each key: the time alarms are compared with (millis), the alarm that woke the key, and the key of the operator's shared group
+    * (null: it has none).
+    */
+  def at(nowMillis: Long, ringing: Long, sharedKey: Array[Byte]): Unit = {
     now = nowMillis
     this.ringing = ringing
+    this.sharedKey = sharedKey
+  }
+
+  override val shared: State = new State {
+    override def get(part: Int): Array[Byte] = there(SparkState.this.get(part))
+    override def page(cell: Int, number: Long): Array[Byte] = there(SparkState.this.page(cell, number))
+    override def put(part: Int, value: Array[Byte]): Unit = readOnly()
+    override def remove(part: Int): Unit = readOnly()
+    override def putPage(cell: Int, number: Long, value: Array[Byte]): Unit = readOnly()
+    override def removePage(cell: Int, number: Long): Unit = readOnly()
+    override def alarm(was: Long, next: Long): Unit = readOnly()
+    override def shared: State = this
+
+    private def there[T](read: => T): T = SparkState.under(sharedKey)(read)
+    private def readOnly(): Nothing = throw new IllegalStateException("a key changes what is kept for all keys")
   }
 
   override def get(part: Int): Array[Byte] = parts(part).get()
@@ -58,6 +77,14 @@ final class SparkState(handle: StatefulProcessorHandle, level: Int, hasClock: Bo
 
 object SparkState {
   val NotRinging: Long = Long.MinValue
+
+  /** Does something under another key than the one Spark has set. */
+  def under[T](key: Array[Byte])(work: => T): T = {
+    val before = ImplicitGroupingKeyTracker.getImplicitKeyOption
+    ImplicitGroupingKeyTracker.setImplicitKey(key)
+    try work
+    finally before.fold(ImplicitGroupingKeyTracker.removeImplicitKey())(ImplicitGroupingKeyTracker.setImplicitKey)
+  }
 
   private val families = Array("cells", "queue")
 

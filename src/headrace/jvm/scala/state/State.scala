@@ -22,6 +22,9 @@ trait State {
 
   def removePage(cell: Int, number: Long): Unit
 
+  /** What the operator keeps for all keys of the partition: to be read, from whichever key is being worked on. */
+  def shared: State
+
   /** Wakes this key when time has reached `next` (micros; `State.Never` for no alarm). `was` is what the last call for this key asked for:
     * an alarm whose millisecond stays the same is left alone.
     */

@@ -1,9 +1,8 @@
 package headrace.wire
 
-import org.apache.spark.sql.catalyst.expressions.UnsafeRow
+import org.apache.spark.sql.catalyst.expressions.{Literal, Murmur3Hash, UnsafeRow, XXH64}
 import org.apache.spark.sql.types._
 import org.apache.spark.unsafe.Platform
-import org.apache.spark.sql.catalyst.expressions.XXH64
 
 /** The one shape of all rows between the stages of a query.
   *
@@ -66,6 +65,29 @@ object Wire {
     if (size > 0) Platform.copyMemory(base, offset, to, start + KeyStart, size)
     val hash = XXH64.hashUnsafeBytes(to, start + 8, size + 4, 42L)
     Platform.putLong(to, start, java.lang.Long.reverseBytes(hash))
+  }
+
+  /** Is it the key of the group that a partition keeps for all of an operator's keys? A key row's size is a multiple of 8, its is not. */
+  def isShared(key: Array[Byte]): Boolean = ((key.length - KeyStart) & 7) != 0
+
+  /** The keys of an operator's shared groups, by partition: each is found in its partition. Their hash is 0, so they come before all others. */
+  def sharedKeys(op: Int, partitions: Int): Array[Array[Byte]] = {
+    val found = new Array[Array[Byte]](partitions)
+    var missing = partitions
+    var nonce = 0
+    while (missing > 0) {
+      val key = new Array[Byte](KeyStart + 4)
+      Platform.putInt(key, Platform.BYTE_ARRAY_OFFSET + 8, Integer.reverseBytes(op))
+      Platform.putInt(key, Platform.BYTE_ARRAY_OFFSET + KeyStart, nonce)
+      val hash = Murmur3Hash(Seq(Literal(key)), 42).eval().asInstanceOf[Int]
+      val partition = Math.floorMod(hash, partitions)
+      if (found(partition) == null) {
+        found(partition) = key
+        missing -= 1
+      }
+      nonce += 1
+    }
+    found
   }
 
   private[wire] def keySize(size: Int): Int = KeyStart + size

@@ -27,10 +27,19 @@ final class WireBuffer {
   }
 
   /** Writes one wire row. `key` is null where there is no group: the hash of the row's own bytes stands in its place, and rows spread.
-    * `ord` may be null; `time` is null if `hasTime` is false.
+    * `ord` may be null; `time` is null if `hasTime` is false. `shared`, if it is not null, is the whole key of a shared group.
     */
-  def put(op: Int, key: UnsafeRow, side: Byte, hasTime: Boolean, time: Long, ord: OrderBytes, weight: Long, value: UnsafeRow): Unit = {
-    val keySize = if (key == null) Wire.keySize(0) else Wire.keySize(key.getSizeInBytes)
+  def put(
+      op: Int,
+      key: UnsafeRow,
+      side: Byte,
+      hasTime: Boolean,
+      time: Long,
+      ord: OrderBytes,
+      weight: Long,
+      value: UnsafeRow,
+      shared: Array[Byte] = null): Unit = {
+    val keySize = if (shared != null) shared.length else if (key == null) Wire.keySize(0) else Wire.keySize(key.getSizeInBytes)
     val ordSize = if (ord == null) 0 else ord.length
     val valueSize = value.getSizeInBytes
     val size = header + pad(keySize) + pad(ordSize) + pad(valueSize)
@@ -47,7 +56,8 @@ final class WireBuffer {
     field(base, Wire.Weight, weight)
     var at = header
     zeroTail(start + at, keySize)
-    if (key != null) Wire.writeKey(op, key.getBaseObject, key.getBaseOffset, key.getSizeInBytes, bytes, start + at)
+    if (shared != null) System.arraycopy(shared, 0, bytes, start + at, keySize)
+    else if (key != null) Wire.writeKey(op, key.getBaseObject, key.getBaseOffset, key.getSizeInBytes, bytes, start + at)
     else {
       Wire.writeKey(op, null, 0L, 0, bytes, start + at)
       spread(value, start + at)

@@ -53,7 +53,7 @@ final class Generate(program: Program, bound: Program.Handler => Scopes) {
         ${ctx.declareMutableStates()}
 
         public Program(Object[] references) {
-          super(${program.timers.size}, ${program.paged.size}, ${program.expiring.size});
+          super(${program.timers.size}, ${program.paged.size}, ${program.shared.size}, ${program.expiring.size});
           this.references = references;
           this.view = ${classOf[Machine].getName}.view(this, ${Slot.Locals + places.fields.size});
           ${ctx.initMutableStates()}
@@ -82,7 +82,7 @@ final class Generate(program: Program, bound: Program.Handler => Scopes) {
         }
 
         public boolean isEmpty() {
-          ${program.cells.filterNot(_.paged).map(c => s"if (!(${cells(c.name).missing})) return false;").mkString("\n")}
+          ${program.columns.filterNot(_.isExpiry).map(_.cell).map(c => s"if (!(${cells(c.name).missing})) return false;").mkString("\n")}
           return true;
         }
 

@@ -9,7 +9,8 @@ import org.apache.spark.sql.types.DataType
 import org.apache.spark.unsafe.Platform
 
 /** The bytes of a program's cells: int layout number, int count of marks, the cell ids of what is marked (filled up to 8 bytes), the cells
-  * as row. Marked are the chained timers, and the lists and maps that have entries: their pages lie apart.
+  * as row. Marked are the chained timers, and the lists and maps that have entries: their pages lie apart. The shared group's value is
+  * such a one, too, whose cells are all null.
   *
   * A value of an older layout is read through a projection: cells are found by id, so a renamed one stays, an added one is null, a removed
   * one goes, and a widened one is cast. It is written back in the present layout when its key is next worked on.
@@ -20,6 +21,7 @@ final case class Layouts(
     fields: Int,
     timerIds: Array[Int],
     pagedIds: Array[Int],
+    sharedIds: Array[Int],
     timers: Set[Int],
     older: Map[Int, (Int, Seq[Expression])]) {
   @transient private lazy val row = new UnsafeRow(fields)
@@ -50,6 +52,15 @@ final case class Layouts(
     }
   }
 
+  /** Opens the maps that all keys read, from the bytes of the shared group's cells; `isRead`: by a key, which changes nothing. */
+  def share(bytes: Array[Byte], to: Machine, state: State, isRead: Boolean): Unit = {
+    var i = 0
+    while (i < sharedIds.length) {
+      if (to.shared(i).open(state, sharedIds(i), hasAny = marked(bytes, sharedIds(i)), isRead)) to.touch()
+      i += 1
+    }
+  }
+
   /** The machine's cells as a state value; null if nothing is kept. */
   def write(from: Machine): Array[Byte] = {
     var marks = 0
@@ -57,6 +68,8 @@ final case class Layouts(
     while (i < from.chained.length) { if (from.chained(i)) marks += 1; i += 1 }
     i = 0
     while (i < from.entries.length) { if (!from.entries(i).isEmpty) marks += 1; i += 1 }
+    i = 0
+    while (from.isShared && i < from.shared.length) { if (from.shared(i).keepsAny) marks += 1; i += 1 }
     if (marks == 0 && from.isEmpty) null
     else {
       val start = 8 + ((marks + 1) & ~1) * 4
@@ -73,6 +86,11 @@ final case class Layouts(
       i = 0
       while (i < from.entries.length) {
         if (!from.entries(i).isEmpty) { Platform.putInt(bytes, Platform.BYTE_ARRAY_OFFSET + at, pagedIds(i)); at += 4 }
+        i += 1
+      }
+      i = 0
+      while (from.isShared && i < from.shared.length) {
+        if (from.shared(i).keepsAny) { Platform.putInt(bytes, Platform.BYTE_ARRAY_OFFSET + at, sharedIds(i)); at += 4 }
         i += 1
       }
       Platform.copyMemory(cells.getBaseObject, cells.getBaseOffset, bytes, Platform.BYTE_ARRAY_OFFSET + start, cells.getSizeInBytes)
@@ -92,7 +110,7 @@ final case class Layouts(
   /** Removes the pages of lists and maps that this version of the program no longer has. */
   private def drop(bytes: Array[Byte], state: State): Unit = {
     val marks = (0 until Platform.getInt(bytes, Platform.BYTE_ARRAY_OFFSET + 4)).map(mark(bytes, _))
-    marks.filterNot(id => pagedIds.contains(id) || timers.contains(id)).foreach(Entries.drop(state, _))
+    marks.filterNot(id => pagedIds.contains(id) || sharedIds.contains(id) || timers.contains(id)).foreach(Entries.drop(state, _))
   }
 
   private def known: String = (older.keySet + number).toSeq.sorted.mkString(", ")
@@ -140,6 +158,7 @@ object Layouts {
       program.columns.size,
       program.timers.map(t => if (t.paged) Layouts.Keyed else t.id).toArray,
       program.paged.map(_.id).toArray,
+      program.shared.map(_.id).toArray,
       (program.layout.old.flatMap(_.cells) ++ program.cells).filter(c => c.timer && !c.paged).map(_.id).toSet,
       older)
   }

@@ -1,6 +1,6 @@
 package headrace.operator.program
 
-import headrace.operator.program.cell.Entries
+import headrace.operator.program.cell.{Entries, SharedEntries}
 import headrace.operator.{Epoch, Input, Out}
 import headrace.state.State
 import org.apache.spark.sql.catalyst.InternalRow
@@ -11,7 +11,7 @@ import org.apache.spark.sql.catalyst.expressions.{BaseGenericInternalRow, Unsafe
   * The generated class holds each value cell and each local in a typed field of its own. Timers are kept here, where the operator looks for
   * the next one that is due, and so are the entries of lists and maps, which it opens for each key.
   */
-abstract class Machine(timerCount: Int, pagedCount: Int, expiringCount: Int) {
+abstract class Machine(timerCount: Int, pagedCount: Int, sharedCount: Int, expiringCount: Int) {
 
   /** Pending timers by declaration, in micros; `State.Never` where none is set. */
   final val timers: Array[Long] = Array.fill(timerCount)(State.Never)
@@ -21,6 +21,9 @@ abstract class Machine(timerCount: Int, pagedCount: Int, expiringCount: Int) {
 
   /** Lists and maps by declaration. */
   final val entries: Array[Entries] = Array.fill(pagedCount)(new Entries)
+
+  /** The maps that all keys read, by declaration. */
+  final val shared: Array[SharedEntries] = Array.fill(sharedCount)(new SharedEntries)
 
   /** When what each expiring cell keeps, or the first of its entries, goes; `State.Never` where there is nothing. By declaration. */
   final val expiries: Array[Long] = Array.fill(expiringCount)(State.Never)
@@ -45,9 +48,19 @@ abstract class Machine(timerCount: Int, pagedCount: Int, expiringCount: Int) {
   final def hasWatermark: Boolean = epoch.watermark > 0
   final def watermark: Long = epoch.watermark
 
+  /** Is the shared group worked on, and no key? */
+  final var isShared = false
+
   final def start(key: UnsafeRow, out: Out): Unit = {
     this.out = out
+    isShared = key == null
     this.key(key)
+  }
+
+  /** Where a row stands among those of all inputs, for what all keys read: a row sees what came before it. */
+  final def stand(time: Long, side: Int): Unit = {
+    var i = 0
+    while (i < shared.length) { shared(i).stand(time, side); i += 1 }
   }
 
   /** The moment of the row or timer being handled: no row it emits is older. What has expired before it is gone. */
@@ -81,7 +94,7 @@ abstract class Machine(timerCount: Int, pagedCount: Int, expiringCount: Int) {
   final def failedOutside: Boolean = {
     val was = sending
     sending = false
-    was || entries.exists(_.failed)
+    was || entries.exists(_.failed) || shared.exists(_.failed)
   }
 
   final def send(output: Int, row: UnsafeRow): Unit = {

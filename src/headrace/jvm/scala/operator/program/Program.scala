@@ -38,12 +38,13 @@ final case class Program(
 
   def timers: Seq[Program.Cell] = cells.filter(_.kind == "timer")
   def paged: Seq[Program.Cell] = cells.filter(_.paged)
+  def shared: Seq[Program.Cell] = cells.filter(_.shared)
   def expiring: Seq[Program.Cell] = cells.filter(_.expires.isDefined)
   def columns: Seq[Program.Column] = Program.columns(cells)
 
   /** The input whose rows a handler gets; none for a timer's. */
   def inputOf(handler: Program.Handler): Option[Program.Input] = handler.kind match {
-    case "input" => inputs.find(_.name == handler.on)
+    case "input" | "broadcast" => inputs.find(_.name == handler.on)
     case "late" => inputs.find(i => Program.lateOutput(i) == handler.on)
     case _ => None
   }
@@ -64,12 +65,15 @@ final case class Program(
       case _ => Nil
     }
     val clock = Seq(StructField(Program.Now, TimestampType), StructField(Program.Watermark, TimestampType))
-    StructType(row.toSeq ++ Seq(StructField("key", key)) ++ time ++ clock ++ locals.distinctBy(_.name))
+    val own = if (handler.kind == "broadcast") Nil else Seq(StructField("key", key))
+    StructType(row.toSeq ++ own ++ time ++ clock ++ locals.distinctBy(_.name))
   }
 }
 
 object Program {
-  final case class Input(name: String, side: Int, schema: StructType, judged: Boolean)
+
+  /** `broadcast`: its rows are for all keys. */
+  final case class Input(name: String, side: Int, schema: StructType, judged: Boolean, broadcast: Boolean = false)
 
   /** `dataType` is that of the value, or of each value of a list or map; `key` that of a map's keys. `aggregate` is what is added and its
     * text, `aggregation` the same bound. `expires` is a duration in micros.
@@ -87,6 +91,9 @@ object Program {
 
     /** Has it entries, which lie in pages of their own? */
     def paged: Boolean = kind == "list" || kind == "map" || (timer && key.isDefined)
+
+    /** Is it kept for all keys, in the shared group of each partition? */
+    def shared: Boolean = kind == "broadcast"
 
     /** Is the earliest time among what it keeps kept beside it? */
     def timed: Boolean = expires.isDefined || (timer && paged)
@@ -119,7 +126,7 @@ object Program {
   val Expiry: Int = 1 << 20
 
   private def columns(cells: Seq[Cell]): Seq[Column] =
-    cells.filterNot(_.paged).map(c => Column(c.id, c, isExpiry = false)) ++
+    cells.filterNot(c => c.paged || c.shared).map(c => Column(c.id, c, isExpiry = false)) ++
       cells.filter(_.timed).map(c => Column(c.id + Expiry, c, isExpiry = true))
   final case class Layout(number: Int, old: Seq[Old])
   final case class Handler(on: String, kind: String, body: Seq[Statement])
@@ -195,7 +202,8 @@ object Program {
       (document \ "order").asText.getOrElse("arrival"),
       (document \ "clock").asText.getOrElse("none"),
       list(document \ "inputs").zipWithIndex.map { case (i, n) =>
-        Input(text(i, "name"), number(i \ "side").getOrElse(n), schemaOf(i \ "schema"), i \ "judged" == JBool(true))
+        val schema = schemaOf(i \ "schema")
+        Input(text(i, "name"), number(i \ "side").getOrElse(n), schema, i \ "judged" == JBool(true), i \ "broadcast" == JBool(true))
       },
       list(document \ "cells").zipWithIndex.map { case (c, n) =>
         cell(c, number(c \ "id").getOrElse(n + 1), s"cells/$n")

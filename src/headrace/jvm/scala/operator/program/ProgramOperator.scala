@@ -21,6 +21,7 @@ final case class ProgramOperator(
     inputs: Seq[ProgramOperator.Side],
     timers: Seq[ProgramOperator.Fires],
     paged: Seq[Program.Cell],
+    broadcast: Seq[Program.Cell],
     hadPages: Boolean,
     expiring: Seq[String],
     outputSchemas: Seq[(String, StructType)],
@@ -33,13 +34,15 @@ final case class ProgramOperator(
 
   override def bags: Boolean = hadPages
 
+  override def shared: Boolean = inputs.exists(_.broadcast)
+
   override def instance(): Operator = new ProgramRun(this, ProgramOperator.machine(source))
 }
 
 object ProgramOperator {
 
   /** One input: its handlers and its late output by number, −1 for none. */
-  final case class Side(name: String, side: Int, schema: StructType, judged: Boolean, handler: Int, late: Int, lateOutput: Int)
+  final case class Side(name: String, side: Int, schema: StructType, judged: Boolean, broadcast: Boolean, handler: Int, late: Int, lateOutput: Int)
 
   /** One timer and its handler, −1 for none. */
   final case class Fires(name: String, handler: Int)
@@ -64,11 +67,13 @@ object ProgramOperator {
       program.clock,
       program.inputs.map { i =>
         val late = Program.lateOutput(i)
-        Side(i.name, i.side, i.schema, i.judged, handler("input", i.name), handler("late", late), output(late))
+        val on = handler(if (i.broadcast) "broadcast" else "input", i.name)
+        Side(i.name, i.side, i.schema, i.judged, i.broadcast, on, handler("late", late), output(late))
       },
       program.timers.map(t => Fires(t.name, handler("timer", t.name))),
       program.paged,
-      (program.cells ++ program.layout.old.flatMap(_.cells)).exists(_.paged),
+      program.shared,
+      (program.cells ++ program.layout.old.flatMap(_.cells)).exists(c => c.paged || c.shared),
       program.expiring.map(_.name),
       program.outputs.map(o => o.name -> o.schema),
       program.outputs.map(o => o.time.map(o.schema.fieldIndex).getOrElse(-1)).toArray,

@@ -40,6 +40,8 @@ final class ProgramRun(spec: ProgramOperator, machine: Machine) extends Operator
 
   private var next: Input = _
   private var lateDone = false
+  // Whether this task's keys can read what is kept for all of them.
+  private var isSharedOpen = false
   private val queue = new Queue
   private val waiting = new Queue
   private val waitingRows = new Queue.Writer
@@ -50,6 +52,7 @@ final class ProgramRun(spec: ProgramOperator, machine: Machine) extends Operator
   spec.paged.zip(machine.entries).foreach { case (cell, entries) =>
     entries.of(cell, machine, if (cell.timer) spec.timers.indexWhere(_.name == cell.name) else spec.expiring.indexOf(cell.name))
   }
+  spec.broadcast.zip(machine.shared).foreach { case (cell, shared) => shared.of(cell) }
   // Of each timer with keys; null for those without.
   private val keyed = spec.timers.map(t => spec.paged.indexWhere(_.name == t.name)).map(i => if (i < 0) null else machine.entries(i)).toArray
 
@@ -57,6 +60,7 @@ final class ProgramRun(spec: ProgramOperator, machine: Machine) extends Operator
     this.epoch = epoch
     machine.begin(epoch)
     machine.initialize(TaskContext.getPartitionId())
+    isSharedOpen = false
     // Watermark 0 means none yet: nothing is late and nothing is due.
     rowLimit = if (epoch.watermark > 0) epoch.watermark else Never.Past
     timerLimit = spec.clock match {
@@ -72,8 +76,13 @@ final class ProgramRun(spec: ProgramOperator, machine: Machine) extends Operator
     this.state = state
     this.out = out
     machine.start(key, out)
+    if (spec.shared && key != null && !isSharedOpen) {
+      isSharedOpen = true
+      spec.layouts.share(state.shared.get(State.Cells), machine, state.shared, isRead = true)
+    }
     cellsBefore = state.get(State.Cells)
     val current = spec.layouts.read(cellsBefore, machine, state)
+    if (machine.isShared) spec.layouts.share(cellsBefore, machine, state, isRead = false)
     queue.point(if (spec.ordered) state.get(State.Queue) else null)
     if (current) alarmBefore = earliest(orEnded = true)
     else {
@@ -184,6 +193,7 @@ final class ProgramRun(spec: ProgramOperator, machine: Machine) extends Operator
       val mark = out.mark()
       val moment = if (spec.clock == "event") reach(time) else Input.NoTime
       machine.at(moment)
+      if (spec.ordered) machine.stand(time, ProgramRun.Timers)
       machine.fired(time)
       try machine.run(handler)
       catch {
@@ -232,6 +242,7 @@ final class ProgramRun(spec: ProgramOperator, machine: Machine) extends Operator
     else {
       val mark = out.mark()
       machine.at(time)
+      if (spec.ordered) machine.stand(time, side)
       machine.row(row)
       try {
         machine.run(handler)
@@ -247,6 +258,8 @@ final class ProgramRun(spec: ProgramOperator, machine: Machine) extends Operator
     if (side.late < 0) out.count(input.side, Counts.Late, 1)
     else {
       machine.at(input.time)
+      // It sees all there is: the versions of its own time may be gone.
+      if (spec.ordered) machine.stand(State.Never, ProgramRun.Timers)
       machine.row(input.row)
       try {
         machine.run(side.late)
@@ -277,6 +290,7 @@ final class ProgramRun(spec: ProgramOperator, machine: Machine) extends Operator
     machine.row(null)
     machine.read(null)
     machine.entries.foreach(_.release())
+    machine.shared.foreach(_.release())
     out = null
   }
 
@@ -307,6 +321,8 @@ final class ProgramRun(spec: ProgramOperator, machine: Machine) extends Operator
       else if (cellsBefore == null || !java.util.Arrays.equals(cells, cellsBefore)) state.put(State.Cells, cells)
       var i = 0
       while (i < machine.entries.length) { machine.entries(i).close(); i += 1 }
+      i = 0
+      while (machine.isShared && i < machine.shared.length) { machine.shared(i).close(); i += 1 }
     }
     // A timer that bounded input leaves unfired rings no more.
     val next = earliest(orEnded = false)
@@ -327,6 +343,9 @@ object ProgramRun {
 
   /** Timers that fire one after another at one time, or earlier, before this is taken for an endless loop. */
   private val Standstill = 1000000
+
+  /** Where timers stand among the rows of one time: behind those of all sides. */
+  private val Timers = 256
 }
 
 private object Never {

@@ -53,7 +53,7 @@ private[program] object CellCode {
     case "timer" if cell.paged => new KeyedTimerCode(ctx, program, cell)
     case "timer" => new TimerCode(ctx, program, cell)
     case "list" => new ListCode(ctx, program, cell)
-    case "map" => new MapCode(ctx, program, cell)
+    case "map" | "broadcast" => new MapCode(ctx, program, cell)
     case "aggregate" => new AggregateCode(ctx, places, program, cell)
     case other => throw Program.broken(program.name, s"no kind of cell $other")
   }

@@ -210,7 +210,7 @@ final class Entries {
   }
 
   /** A loop over the entries from `low` on and before `high`, rows with the key first; null: no limit. */
-  def loop(low: UnsafeRow, high: UnsafeRow, isReverse: Boolean): Loop = {
+  def loop(low: UnsafeRow, high: UnsafeRow, isReverse: Boolean): EntriesLoop = {
     enter()
     val cursor = new Cursor(bag)
     val from = limit(low)
@@ -220,7 +220,7 @@ final class Entries {
     // A limit that is null is met by no key, as in SQL.
     val none = (low != null && low.isNullAt(0)) || (high != null && high.isNullAt(0)) || bag.isEmpty
     leave()
-    new Loop(this, if (none) null else cursor, new UnsafeRow(entryRow.numFields))
+    new EntriesLoop(this, if (none) null else cursor, new UnsafeRow(entryRow.numFields))
   }
 
   private[cell] def change(row: UnsafeRow, cursor: Cursor): Unit = {

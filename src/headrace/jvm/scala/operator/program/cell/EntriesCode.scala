@@ -10,9 +10,10 @@ private[program] abstract class EntriesCode(ctx: CodegenContext, program: Progra
 
   /** The field. */
   lazy val entries: String = ctx.freshName("entries")
-  private lazy val number = program.paged.indexWhere(_.name == cell.name)
 
-  override def declaration: String = s"private final ${classOf[Entries].getName} $entries = entries()[$number];\n"
+  override def declaration: String =
+    if (cell.shared) s"private final ${classOf[SharedEntries].getName} $entries = shared()[${program.shared.indexWhere(_.name == cell.name)}];\n"
+    else s"private final ${classOf[Entries].getName} $entries = entries()[${program.paged.indexWhere(_.name == cell.name)}];\n"
 
   override def missing: String = s"$entries.isEmpty()"
 

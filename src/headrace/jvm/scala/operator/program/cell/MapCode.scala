@@ -4,7 +4,7 @@ import headrace.operator.program.{Field, Program}
 import org.apache.spark.sql.catalyst.expressions.Expression
 import org.apache.spark.sql.catalyst.expressions.codegen.CodegenContext
 
-/** A map: entries in the order of their keys. */
+/** A map, of one key or of all: entries in the order of their keys. */
 private[cell] final class MapCode(ctx: CodegenContext, program: Program, val cell: Program.Cell) extends EntriesCode(ctx, program) {
   override def read(what: String, key: Option[Expression], to: Field): String = what match {
     case "first" | "last" => s"${to.name} = $entries.$what();\n${to.missing} = ${to.name} == null;\n"

@@ -1,0 +1,156 @@
+"""What all keys read: what is recorded of it, and where it is refused."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import headrace as hr
+from headrace.program import Traced, trace
+from tests.unit.errors import check_error
+
+INPUTS = {"event": ("card", "country", "amount"), "rules": ("country", "limit")}
+
+
+class Limits(hr.Program):
+    """What the programs below are cut out of."""
+
+    limits = hr.Broadcast("string", "int")
+    n = hr.Value("int")
+
+    def on_rules(self, r):
+        self.limits.set(r.country, r.limit)
+
+    def on_event(self, e):
+        hr.emit(limit=self.limits.get(e.country))
+
+
+def traced(broadcast: tuple[str, ...] = ("rules",), /, **handlers: Any) -> Traced:
+    return trace(type("P", (Limits,), handlers), name="p", key=("card",), inputs=INPUTS, broadcast=broadcast)
+
+
+def test_what_is_recorded() -> None:
+    found = traced().to_json()
+    assert [(cell["kind"], cell["key"], cell["type"]) for cell in found["cells"][:1]] == [("broadcast", "string", "int")]
+    assert [(handler["on"], handler["kind"]) for handler in found["handlers"]] == [("event", "input"), ("rules", "broadcast")]
+    assert Traced.from_json(found) == traced()
+
+
+def test_a_key_changes_what_all_read() -> None:
+    def on_event(self, e):
+        hr.emit(limit=1)
+        self.limits.remove(e.country)
+
+    check_error(
+        """
+        BROADCAST_USE: `limits` is the same for all keys, and on_event is called for one of them
+          at test_broadcast.py:*: self.limits.remove(e.country)
+          hint: it is written in the handler of an input that goes to all keys: .process(P, rules=hr.broadcast(stream)), on_rules
+          page: docs/errors/BROADCAST_USE.md
+        """,
+        lambda: traced(on_event=on_event),
+    )
+
+
+def test_a_key_changes_what_all_read_in_a_loop() -> None:
+    def on_event(self, e):
+        hr.emit(limit=1)
+        with hr.each(self.limits) as it:
+            it.set(0)
+
+    check_error(
+        """
+        BROADCAST_USE: `limits` is the same for all keys, and on_event is called for one of them
+          at test_broadcast.py:*: it.set(0)
+          hint: it is written in the handler of an input that goes to all keys: .process(P, rules=hr.broadcast(stream)), on_rules
+          page: docs/errors/BROADCAST_USE.md
+        """,
+        lambda: traced(on_event=on_event),
+    )
+
+
+def test_a_cell_of_a_key_where_there_is_none() -> None:
+    def on_rules(self, r):
+        self.limits.set(r.country, self.n.get())
+
+    check_error(
+        """
+        BROADCAST_USE: `n` is kept for each key, and on_rules is called for no key
+          at test_broadcast.py:*: self.limits.set(r.country, self.n.get())
+          hint: keep what all keys see in a map for all: n = hr.Broadcast(key, value)
+          page: docs/errors/BROADCAST_USE.md
+        """,
+        lambda: traced(on_rules=on_rules),
+    )
+
+
+def test_the_key_where_there_is_none() -> None:
+    def on_rules(self, r):
+        self.limits.set(self.key.card, r.limit)
+
+    check_error(
+        """
+        BROADCAST_USE: on_rules is called once for all keys, so there is no self.key
+          at test_broadcast.py:*: self.limits.set(self.key.card, r.limit)
+          hint: keep what all keys see in a hr.Broadcast; the handlers of other inputs read it for their key
+          page: docs/errors/BROADCAST_USE.md
+        """,
+        lambda: traced(on_rules=on_rules),
+    )
+
+
+def test_emitting_for_all_keys() -> None:
+    def on_rules(self, r):
+        hr.emit(limit=r.limit)
+
+    check_error(
+        """
+        BROADCAST_USE: on_rules is called in every partition for rows that go to all keys, so what it emits would come as often
+          at test_broadcast.py:*: hr.emit(limit=r.limit)
+          hint: emit where a key's rows are handled; the stream that is broadcast can have a sink of its own
+          page: docs/errors/BROADCAST_USE.md
+        """,
+        lambda: traced(on_rules=on_rules),
+    )
+
+
+def test_nothing_writes_it() -> None:
+    check_error(
+        """
+        BROADCAST_USE: P: nothing writes the Broadcast `limits`, no input goes to all keys
+          at test_broadcast.py:*: limits = hr.Broadcast("string", "int")
+          hint: give one: .process(P, rules=hr.broadcast(stream)), and write it in on_rules
+          page: docs/errors/BROADCAST_USE.md
+        """,
+        lambda: traced(()),
+    )
+
+
+def test_nothing_keeps_it() -> None:
+    class P(hr.Program):
+        def on_rules(self, r):
+            pass
+
+        def on_event(self, e):
+            hr.emit(n=1)
+
+    check_error(
+        """
+        BROADCAST_USE: P: the rows of `rules` go to all keys, and there is no Broadcast that keeps anything of them
+          at test_broadcast.py:*: lambda: trace(P, name="p", key=("card",), inputs=INPUTS, broadcast=("rules",)),
+          hint: declare one in the program, limits = hr.Broadcast(key, value); or key the stream as the others are
+          page: docs/errors/BROADCAST_USE.md
+        """,
+        lambda: trace(P, name="p", key=("card",), inputs=INPUTS, broadcast=("rules",)),
+    )
+
+
+def test_no_stream() -> None:
+    check_error(
+        """
+        BAD_INPUT: hr.broadcast was given 'rules', which is no stream
+          at test_broadcast.py:*: lambda: hr.broadcast("rules"),
+          hint: .process(P, rules=hr.broadcast(rules)); it has no keys, so key_by is not needed
+          page: docs/errors/BAD_INPUT.md
+        """,
+        lambda: hr.broadcast("rules"),
+    )
