@@ -19,7 +19,9 @@ def _state(node: Program) -> Fact:
     cells = [cell for cell in node.traced.cells if cell.kind not in ("timer", "broadcast")]
     keys = [name for name, _ in node.keys[0]]
     of = f"a key of {', '.join(keys)}" if keys else "the whole stream"
+    shared = ", ".join(cell.name for cell in node.traced.cells if cell.kind == "broadcast")
     held = " and the rows that wait for the watermark" if node.order == "time" else ""
+    held += f"; {shared} for all keys, once in each partition" if shared else ""
     if not cells:
         return Fact("bounded", f"bounded: nothing for {of} but pending timers{held}")
     cleared = {name for handler in node.traced.to_json()["handlers"] for name in _cleared(handler["body"])}
@@ -36,12 +38,18 @@ def _state(node: Program) -> Fact:
 
 
 def _cleared(body: Iterable[Mapping[str, Any]]) -> Iterable[str]:
-    """The cells that statements clear, also inside a `when`."""
+    """The cells of which statements take something away."""
+    cells = {step["it"]: step["cell"] for step in _inside(body) if step["do"] == "each"}
+    for step in _inside(body):
+        if step["do"] == "clear" or (step["do"] == "set" and step["value"].upper() == "NULL"):
+            yield step["cell"]
+        elif step["do"] == "replace" and "value" not in step:
+            yield cells[step["it"]]
+
+
+def _inside(body: Iterable[Mapping[str, Any]]) -> Iterable[Mapping[str, Any]]:
+    """All statements of a body, those inside others too."""
     for statement in body:
-        if statement["do"] == "clear" or (statement["do"] == "set" and statement["value"].upper() == "NULL"):
-            yield statement["cell"]
-        elif statement["do"] == "when":
-            for _, inner in statement["branches"]:
-                yield from _cleared(inner)
-        elif statement["do"] == "each":
-            yield from _cleared(statement["body"])
+        yield statement
+        for inner in [statement.get("body", ()), *(inner for _, inner in statement.get("branches", ()))]:
+            yield from _inside(inner)

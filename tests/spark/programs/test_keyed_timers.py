@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, Any
 
 import headrace as hr
@@ -36,6 +37,9 @@ class Bills(hr.Program):
         hr.emit(what="due", k=k, pending=self.due.at(k).is_not_null(), s=hr.f.unix_seconds(at))
         with hr.when(k == 3):
             self.due.set(at + hr.seconds(100), k)
+
+        with hr.when(k == 7):
+            hr.reject("seven")
 
     def on_other(self, at):
         hr.emit(what="other", k=0, pending=True, s=hr.f.unix_seconds(at))
@@ -94,3 +98,12 @@ def test_at_the_end_of_an_epoch(spark: SparkSession) -> None:
         spark, p, epoch(row(1000 * SECOND, v=1), row(1000 * SECOND, v=2), row(1001 * SECOND, v=92)), epoch(watermark=1001 * SECOND)
     )
     assert rows(tried) == [("row", 1, False, 1000), ("row", 2, False, 1000), ("row", 2, True, 1001), ("due", 1, False, 1001)]
+
+
+def test_one_that_fails(spark: SparkSession) -> None:
+    p = traced(Bills, outputs=OUT, order="arrival")
+    tried = trial(spark, p, epoch(row(1000 * SECOND, v=7), row(1000 * SECOND, v=8)), epoch(watermark=1020 * SECOND))
+    assert [k for what, k, _, _ in rows(tried) if what == "due"] == [8]
+    ((reason, raw),) = tried.dead()
+    assert reason.startswith("seven at ")
+    assert json.loads(raw) == {"timer": "due", "at": "1970-01-01T00:16:47.000000Z", "timer_key": 7, "key": {"k": "a"}}

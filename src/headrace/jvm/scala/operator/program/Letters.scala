@@ -13,14 +13,22 @@ private final class Letters(spec: ProgramOperator) {
   private val values = new GenericInternalRow(Wire.deadSchema.length)
   private lazy val encode = UnsafeProjection.create(Wire.deadSchema)
   private lazy val rows = spec.inputs.map(i => i.side -> new RowJson(i.schema)).toMap
-  private lazy val timers =
-    new RowJson(StructType(Seq(StructField("timer", StringType), StructField("at", TimestampType), StructField("key", spec.key))))
+  private lazy val timers = spec.timers.map { t =>
+    val of = t.key.map(StructField("timer_key", _))
+    new RowJson(StructType(Seq(StructField("timer", StringType), StructField("at", TimestampType)) ++ of :+ StructField("key", spec.key)))
+  }
 
   def row(e: Throwable, side: Byte, row: UnsafeRow, time: Long, machine: Machine, out: Out): Unit =
     if (output >= 0) put(e, rows(side)(row), time, machine, out)
 
-  def timer(e: Throwable, name: String, at: Long, key: UnsafeRow, moment: Long, machine: Machine, out: Out): Unit =
-    if (output >= 0) put(e, timers(new GenericInternalRow(Array[Any](UTF8String.fromString(name), at, key))), moment, machine, out)
+  /** `of` is the entry of a timer with keys, which begins with its key; null for one without. */
+  def timer(e: Throwable, number: Int, at: Long, of: UnsafeRow, key: UnsafeRow, moment: Long, machine: Machine, out: Out): Unit =
+    if (output >= 0) {
+      val fires = spec.timers(number)
+      val timerKey = fires.key.map(of.get(0, _)).toSeq
+      val values = Seq[Any](UTF8String.fromString(fires.name), at) ++ timerKey :+ key
+      put(e, timers(number)(new GenericInternalRow(values.toArray)), moment, machine, out)
+    }
 
   private def put(e: Throwable, raw: UTF8String, time: Long, machine: Machine, out: Out): Unit = {
     val site = spec.source.sites.lift(machine.statement).filter(_.nonEmpty).map(s => s" at $s").getOrElse("")

@@ -7,7 +7,7 @@ import headrace.bind.{Aggregation, Bind}
 import headrace.operator.{Operator, OperatorSpec}
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.expressions.codegen.{CodeAndComment, CodeGenerator, GeneratedClass}
-import org.apache.spark.sql.types.StructType
+import org.apache.spark.sql.types.{DataType, StructType}
 import org.json4s.jackson.JsonMethods
 
 /** A state program bound and turned into Java: what travels to the executors. One copy of it makes one instance: expressions without
@@ -44,8 +44,8 @@ object ProgramOperator {
   /** One input: its handlers and its late output by number, −1 for none. */
   final case class Side(name: String, side: Int, schema: StructType, judged: Boolean, broadcast: Boolean, handler: Int, late: Int, lateOutput: Int)
 
-  /** One timer and its handler, −1 for none. */
-  final case class Fires(name: String, handler: Int)
+  /** One timer, the type of its key if it has one, and its handler, −1 for none. */
+  final case class Fires(name: String, key: Option[DataType], handler: Int)
 
   /** Binds an operator of the query document. Runs under the plan's settings (`Settings.under`), on the driver. */
   def build(session: SparkSession, operator: String): ProgramOperator =
@@ -70,7 +70,7 @@ object ProgramOperator {
         val on = handler(if (i.broadcast) "broadcast" else "input", i.name)
         Side(i.name, i.side, i.schema, i.judged, i.broadcast, on, handler("late", late), output(late))
       },
-      program.timers.map(t => Fires(t.name, handler("timer", t.name))),
+      program.timers.map(t => Fires(t.name, t.key, handler("timer", t.name))),
       program.paged,
       program.shared,
       (program.cells ++ program.layout.old.flatMap(_.cells)).exists(c => c.paged || c.shared),

@@ -199,7 +199,7 @@ final class ProgramRun(spec: ProgramOperator, machine: Machine) extends Operator
       catch {
         case e: Throwable if ofRow(e) =>
           out.reset(mark)
-          letters.timer(e, spec.timers(timer).name, time, key, moment, machine, out)
+          letters.timer(e, timer, time, of, key, moment, machine, out)
       }
     }
     true
