@@ -43,6 +43,24 @@ class Clocked(hr.Program):
         hr.emit(at=at)
 
 
+class Entries(hr.Program):
+    """Takes entries away one by one, lets others expire, and reads what is for all keys."""
+
+    open = hr.Map("int", "timestamp")
+    recent = hr.List("int", expires="1 hour")
+    rules = hr.Broadcast("string", "int")
+
+    def on_rules(self, r: hr.Row) -> None:
+        self.rules.set(r.card, 1)
+
+    def on_event(self, e: hr.Row) -> None:
+        self.recent.append(1)
+        with hr.each(self.open) as it:
+            with hr.when(it.value < e.ts):
+                it.remove()
+        hr.emit(n=self.rules.size())
+
+
 def plan(*sinks: hr.Sink) -> Plan:
     return Plan.of("job", [sink._use() for sink in sinks])
 
@@ -63,6 +81,10 @@ def test_state() -> None:
     assert state(timed.key_by("card").process(Given)) == f"given back when the program clears it: n {rest}"
     assert state(timed.key_by("card").process(Clocked)) == "bounded: nothing for a key of card but pending timers"
     assert state(timed.process(Kept, order="arrival")) == "bounded: n, once"
+    assert state(timed.key_by("card").process(Entries, rules=hr.broadcast(timed))) == (
+        "given back when the program clears it or it expires: open, recent for a key of card and the rows that wait for the watermark; "
+        "rules for all keys, once in each partition"
+    )
 
 
 def test_order() -> None:
