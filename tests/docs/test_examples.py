@@ -10,6 +10,7 @@ import contextlib
 import doctest
 import importlib
 import io
+import itertools
 import linecache
 import pkgutil
 import re
@@ -33,12 +34,15 @@ def blocks(page: Path) -> list[tuple[str, str, int]]:
     return [(found[1], found[2], text.count("\n", 0, found.start(2)) + 1) for found in _BLOCK.finditer(text)]
 
 
+COOKBOOK = sorted((ROOT / "docs" / "cookbook").glob("*.md"))
 PAGES = [
-    page for page in (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))) if any(kind == "python" for kind, _, _ in blocks(page))
+    page
+    for page in (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")), *COOKBOOK)
+    if any(kind == "python" for kind, _, _ in blocks(page))
 ]
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name if page.parent.name != "cookbook" else f"cookbook/{page.name}")
 def test_page(page: Path, spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     names: dict[str, object] = {"__name__": "__main__"}
@@ -56,6 +60,14 @@ def test_page(page: Path, spark: SparkSession, tmp_path: Path, monkeypatch: pyte
         following = all_blocks[number + 1] if number + 1 < len(all_blocks) else ("", "", 0)
         expected = following[1] if following[0] == "text" else ""
         assert printed.getvalue() == expected, f"{page.name}:{line}"
+
+
+@pytest.mark.parametrize("page", [page for page in COOKBOOK if page.name != "index.md"], ids=lambda page: page.name)
+def test_a_recipe_shows_what_it_prints(page: Path) -> None:
+    kinds = [kind for kind, _, _ in blocks(page)]
+    assert ("python", "text") in itertools.pairwise(kinds), "its program is run, and its output compared"
+    assert set(kinds) <= {"python", "text", "py", "java", "sql"}, "a block of another kind is not looked at"
+    assert "\n## The same elsewhere\n" in page.read_text(encoding="utf-8")
 
 
 def test_the_first_program_is_short() -> None:
