@@ -58,6 +58,9 @@ def given(node: Node, columns: Sequence[Any], named: dict[str, Any], alias: str 
     for column in columns:
         if isinstance(column, str) and column.strip() == "*":
             found.extend(Expression(quote(name), (name,), None, name) for name in node.columns)
+        elif isinstance(column, str) and column.isidentifier() and column.lower() in (name.lower() for name in node.columns):
+            # Also where the name is a word of SQL's own, such as `user`: there is a column of that name.
+            found.append(Expression(quote(column), (column,), here()))
         else:
             found.extend(columns_of([checked(column)], {}))
     found.extend(columns_of([], {name: checked(column, name) for name, column in named.items()}))

@@ -31,6 +31,7 @@ class Cell:
     def said(self) -> str:
         """What it keeps, in words."""
         values = {
+            "timer": "a timer" if self.key is None else f"a timer by {self.key}",
             "list": f"a list of {self.type}",
             "map": f"a map of {self.type} by {self.key}",
             "broadcast": f"a map of {self.type} by {self.key} for all keys",
@@ -67,8 +68,8 @@ class Layout:
 ENTRIES = ("list", "map")
 """The kinds of cells with entries, each of which may expire."""
 
-FIXED = ("list", "map", "broadcast", "aggregate")
-"""The kinds of cells whose values are not projected when they are read: they lie in pages, or are a buffer of Spark's own."""
+FIXED = ("list", "map", "broadcast", "aggregate", "timer")
+"""The kinds of cells whose values are not projected when they are read: they lie in pages, are a buffer of Spark's own, or times."""
 
 
 class Unreadable(Exception):

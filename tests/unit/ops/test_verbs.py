@@ -197,3 +197,9 @@ def test_submodules_do_not_hide_functions() -> None:
         "import headrace.expr, headrace.load, headrace as hr; from headrace.expr import Column; print(callable(hr.expr), callable(hr.load))"
     )
     assert subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout == "True True\n"
+
+
+def test_a_column_may_be_called_as_a_word_of_sql() -> None:
+    visits = hr.read.memory([], "user string, `case` int, current_date date", name="visits")
+    assert repr(visits.select("user", "case", "CURRENT_DATE").key_by("user")) == "<Keyed visits.select by user>"
+    assert repr(visits.drop("user")) == "<Stream visits.drop: case, current_date>"

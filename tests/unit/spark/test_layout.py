@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from headrace.spark.layout import Cell, Unreadable, first, follow, widens
@@ -59,3 +61,42 @@ def test_two_cells_cannot_have_been_one() -> None:
 )
 def test_what_widens(old: str, new: str, fits: bool) -> None:
     assert widens(old, new) is fits
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        (Cell("c", "list", "int"), Cell("c", "list", "bigint"), "was a list of int and is now a list of bigint"),
+        (Cell("c", "list", "int"), Cell("c", "list", "int", expires_ms=1), "was a list of int and is now a list of int that expire"),
+        (
+            Cell("c", "map", "int", key="int"),
+            Cell("c", "map", "int", key="bigint"),
+            "was a map of int by int and is now a map of int by bigint",
+        ),
+        (Cell("c", "timer", "timestamp"), Cell("c", "timer", "timestamp", key="int"), "was a timer and is now a timer by int"),
+        (
+            Cell("c", "timer", "timestamp", key="int"),
+            Cell("c", "timer", "timestamp", key="string"),
+            "was a timer by int and is now a timer by string",
+        ),
+        (
+            Cell("c", "broadcast", "int", key="int"),
+            Cell("c", "broadcast", "date", key="int"),
+            "was a map of int by int for all keys and is now a map of date by int for all keys",
+        ),
+        (
+            Cell("c", "aggregate", "x int", sql="sum(x)"),
+            Cell("c", "aggregate", "x int", sql="max(x)"),
+            "was sum(x) over x int and is now max(x) over x int",
+        ),
+    ],
+)
+def test_what_lies_in_pages_or_buffers_stays_as_it_is(old: Cell, new: Cell, said: str) -> None:
+    with pytest.raises(Unreadable, match=re.escape(f"the cell c {said}")):
+        follow((first([old]),), [new])
+    assert len(follow((first([old]),), [old])) == 1
+
+
+def test_a_duration_may_change() -> None:
+    short, long = Cell("c", "list", "int", expires_ms=1), Cell("c", "list", "int", expires_ms=2)
+    assert follow((first([short]),), [long])[-1].cells[0].id == 1
