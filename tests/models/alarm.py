@@ -50,7 +50,7 @@ class Alarm(hr.Program):
         with hr.when(self.load.get() > 8):
             hr.reject(hr.f.concat(hr.lit("load "), self.load.get()))
         self.load.set(self.load.get() + 1)
-        self.silent.set(hr.f.greatest(at + hr.minutes(3), at))
+        self.silent.set(at + hr.minutes(3))
         with hr.when(self.alarms.get() < 4):
             self.check.set(at + hr.minutes(6))
 

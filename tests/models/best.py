@@ -105,7 +105,7 @@ class LastModel(Model):
         else:
             self.scores = [*self.scores, score]
         if len(self.scores) > 4:
-            self.scores = [None if one is not None and one == score - 1 else one for one in self.scores[1:]]
+            self.scores = [None if score is not None and one == score - 1 else one for one in self.scores[1:]]
         rises = [0]
         for before, after in zip(self.scores, self.scores[1:], strict=False):
             rises.append(rises[-1] + 1 if before is not None and after is not None and before < after else 0)

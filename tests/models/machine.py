@@ -30,7 +30,7 @@ class Rejected(Exception):
 
 @dataclass
 class Model:
-    """The state of one key. Handlers are `on_event`, `on_<input>`, `on_<timer>` and `on_late`, `on_late_<input>`."""
+    """The state of one key. Handlers are `on_event`, `on_<input>`, `on_<timer>` and `on_late`."""
 
     # input -> (place of the key, None for a program without keys; place of the event time); the main one first, the others by name
     inputs: ClassVar[Mapping[str, tuple[int | None, int]]]
@@ -188,8 +188,8 @@ class Machine:
 
         def handle() -> None:
             state.emit(*row, to=name)
-            if hasattr(state, f"on_{name}"):
-                getattr(state, f"on_{name}")(row)
+            if side == 0 and hasattr(state, "on_late"):
+                state.on_late(row)
 
         self._handle(state, time, handle)
 

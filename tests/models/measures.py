@@ -13,7 +13,7 @@ SCHEMA = "place string, value int, ts timestamp"
 
 
 class Measures(hr.Program):
-    """All values since the last 0, their middle, and the sum of those with no pause of four minutes before. More than 5 zeros is an error."""
+    """All values since the last 0, their middle, and the sum of those with no pause of four minutes before. More than 2 zeros is an error."""
 
     all = hr.Aggregate("collect_list(value)", "value int")
     middle = hr.Aggregate("percentile(value, 0.5)", "value int")
@@ -30,7 +30,7 @@ class Measures(hr.Program):
             self.all.clear()
             self.middle.clear()
             self.zeros.add(e)
-            with hr.when(self.zeros.get() > 5):
+            with hr.when(self.zeros.get() > 2):
                 self.zeros.clear()
                 hr.reject("zero again")
         self.report.set(e.ts + hr.minutes(3))
@@ -64,7 +64,7 @@ class MeasuresModel(Model):
 
     def on_event(self, row: Row) -> None:
         _, value, ts = row
-        if value == 0 and self.zeros == 5:
+        if value == 0 and self.zeros == 2:
             raise Rejected("zero again")
         so_far = self.recent[0] if self.recent else None
         self.recent = (so_far if value is None else (so_far or 0) + value, self.now)
@@ -84,5 +84,7 @@ class MeasuresModel(Model):
         sorted_all, n = sorted(self.all), len(self.all)
         middle = (sorted_all[(n - 1) // 2] + sorted_all[n // 2]) / 2 if n else None
         latest = self.latest[1] if self.latest else None
-        self.emit(self.key, tuple(self.all), middle, self.recent[0] if self.recent else None, self.recent is not None, latest, self.zeros, at)
+        self.emit(
+            self.key, tuple(self.all), middle, self.recent[0] if self.recent else None, self.recent is not None, latest, self.zeros, at
+        )
         self.set("report", at + dt.timedelta(minutes=2))

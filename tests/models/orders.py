@@ -34,7 +34,7 @@ class Order(hr.Program):
                 hr.reject("too soon")
             hr.emit(number=self.key.number, steps=hr.f.concat_ws(",", self.steps.get()), since=since, at=e.ts)
             self.forget()
-        with hr.elsewhen(~((e.step == "paid") & (before == "placed"))):
+        with hr.elsewhen((e.step != "paid") | (hr.f.coalesce(before, hr.lit("nothing")) != "placed")):
             hr.reject(hr.f.concat(hr.f.coalesce(before, hr.lit("nothing")), hr.lit(" then "), e.step))
 
     def on_unpaid(self, at):

@@ -16,7 +16,7 @@ QUOTES = "ticker string, price int, ts timestamp"
 class AsOf(hr.Program):
     """Each trade with the last quote before it of at most ten minutes, and how many of these there were; older ones are swept out.
 
-    A quote without a price takes back the one before it. A late quote is taken, a late trade is not.
+    A quote without a price takes back the one before it.
     """
 
     swept = hr.Output()
@@ -43,9 +43,6 @@ class AsOf(hr.Program):
             it.remove()
             self.swept.emit(symbol=self.key.symbol, of=it.key, left=self.quotes.size())
 
-    def on_late_quotes(self, quote):
-        self.quotes.set(quote.ts, quote.price)
-
 
 @dataclass
 class AsOfModel(Model):
@@ -68,8 +65,3 @@ class AsOfModel(Model):
             if time < ts - dt.timedelta(minutes=12):
                 del self.quotes[time]
                 self.emit(self.key, time, len(self.quotes), to="swept")
-
-    def on_late_quotes(self, row: Row) -> None:
-        self.quotes.pop(row[2], None)
-        if row[1] is not None:
-            self.quotes[row[2]] = row[1]

@@ -30,7 +30,7 @@ class RateLimit(hr.Program):
         hr.emit(client=self.key.client, calls=self.calls.get(), weight=weight.get(), at=e.ts)
         with hr.when((self.calls.size() > 3) | (weight.get() > 20)):
             self.calls.clear()
-            hr.reject(hr.f.concat_ws(" ", hr.lit("too much:"), self.calls.size(), weight.get()))
+            hr.reject(hr.f.concat(hr.lit("too much: "), self.calls.size(), hr.lit(" "), weight.get()))
 
 
 @dataclass

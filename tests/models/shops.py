@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from decimal import Decimal
+from decimal import ROUND_HALF_UP, Decimal
 from typing import ClassVar
 
 import headrace as hr
@@ -49,9 +49,10 @@ class ShopsModel(Model):
     def on_event(self, row: Row) -> None:
         _, shop, amount, ts = row
         if shop == "sale":
-            cheap = {name for name, spent in self.spent.items() if "b" <= name < "e"}
-            halved = {name: (spent / 2 + Decimal("0.001")).quantize(Decimal("0.01")) for name, spent in self.spent.items() if spent >= 1}
-            self.spent = {n: halved[n] if n in cheap else spent for n, spent in self.spent.items() if n not in cheap or n in halved}
+            for name in [name for name in self.spent if "b" <= name < "e"]:
+                spent = self.spent.pop(name)
+                if spent >= 1:
+                    self.spent[name] = (spent / 2).quantize(Decimal("0.01"), ROUND_HALF_UP)
         elif shop == "end":
             self.spent = {}
         elif amount is not None:

@@ -64,7 +64,7 @@ class Windows(hr.Program):
 
     def on_over(self, at, start):
         window = self.found.get(start)
-        hr.emit(card=self.key.card, start=start, end=at, n=window.n, most=window.most, open=self.found.size())
+        hr.emit(card=self.key.card, start=start, end=at, n=window.n, most=window.most)
         self.found.remove(start)
 
 
@@ -81,10 +81,9 @@ class WindowsModel(Model):
         self.set("over", start + dt.timedelta(minutes=10), start)
 
     def on_over(self, at: dt.datetime, start: dt.datetime) -> None:
-        n_open = len(self.windows)
         amounts = self.windows.pop(start)
         most = max((amount for amount in amounts if amount is not None), default=None)
-        self.emit(self.key, start, at, len(amounts), most, n_open)
+        self.emit(self.key, start, at, len(amounts), most)
 
 
 class Whole(hr.Program):
