@@ -32,7 +32,7 @@ class Order(hr.Program):
         with hr.elsewhen((e.step == "sent") & (before == "paid")):
             with hr.when(e.ts < since + hr.minutes(1)):
                 hr.reject("too soon")
-            hr.emit(number=self.key.number, steps=hr.f.concat_ws(",", self.steps.get()), since=since, at=e.ts)
+            hr.emit(number=self.key.number, steps=hr.f.concat_ws(hr.lit(","), self.steps.get()), since=since, at=e.ts)
             self.forget()
         with hr.elsewhen((e.step != "paid") | (hr.f.coalesce(before, hr.lit("nothing")) != "placed")):
             hr.reject(hr.f.concat(hr.f.coalesce(before, hr.lit("nothing")), hr.lit(" then "), e.step))
