@@ -49,7 +49,7 @@ class Subject:
     span: int = 200
     """The length of its input in steps of the grid."""
     arrival: bool = False
-    """Does its result not depend on the order of arrival? Then it is run so, too."""
+    """Does its result not depend on the order of arrival, as long as nothing is late? Then it is run so, too."""
 
     @property
     def keyed(self) -> bool:
@@ -141,7 +141,7 @@ SUBJECTS = (
         sessions.SessionsModel,
         sessions.SCHEMA,
         chosen(["a", "b", "c", "d", "logout"]),
-        outputs={"main": "user string, began timestamp, latest timestamp, visits int, ended timestamp"},
+        outputs={"main": "visitor string, began timestamp, latest timestamp, visits int, ended timestamp"},
     ),
     subject(
         "once",

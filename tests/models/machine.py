@@ -2,8 +2,8 @@
 
 A model is written like a program, with one object per key instead of cells, and real values. `run` hands it its rows as DESIGN 9 says.
 In the order of time, rows and timers of a key come in one order (rows before timers, the main input before the others), held until the
-watermark has passed; in the order of arrival rows come at once, and timers at the end of the epoch. Rows behind the watermark of the
-epochs before are late; at the end everything is flushed.
+watermark has passed; rows behind the watermark of the epochs before are late. In the order of arrival rows come at once, none is late,
+and timers come at the end of the epoch. At the end everything is flushed.
 
 It is written for clearness only: all rows lie in lists that are searched from the front.
 """
@@ -130,12 +130,12 @@ class Machine:
                 key = None if key_at is None else row[key_at]
                 came.append((row[time_at], side, row, self.keys.setdefault(key, self.model(key, self.out))))
         for time, side, row, state in sorted(came, key=self._place):
-            if before is not None and time <= before:
-                self._late(state, time, side, row)
-            elif self.order == "time":
-                state.held.append((time, side, row))
-            else:
+            if self.order == "arrival":
                 self._row(state, time, side, row)
+            elif before is not None and time <= before:
+                self._late(state, time, side, row)
+            else:
+                state.held.append((time, side, row))
         for mark in (before, after):
             if mark is not None:
                 self._due(mark)

@@ -9,7 +9,7 @@ from typing import ClassVar
 import headrace as hr
 from tests.models.machine import Model, Row
 
-SCHEMA = "user string, page string, ts timestamp"
+SCHEMA = "visitor string, page string, ts timestamp"
 
 
 class Sessions(hr.Program):
@@ -35,7 +35,7 @@ class Sessions(hr.Program):
         self.end(at)
 
     def end(self, at):
-        hr.emit(user=self.key.user, began=self.began.get(), latest=self.latest.get(), visits=self.visits.get(), ended=at)
+        hr.emit(visitor=self.key.visitor, began=self.began.get(), latest=self.latest.get(), visits=self.visits.get(), ended=at)
         for cell in (self.began, self.latest, self.visits):
             cell.clear()
 

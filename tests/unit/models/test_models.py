@@ -41,6 +41,8 @@ def test_the_result_does_not_depend_on_cuts(subject: Subject, seed: int, cuts: i
     found = run(subject.model, cut, subject.times(cut))
     assert found == run(subject.model, [whole], subject.times([whole]))
     assert not any(output.startswith("late") for output in found)
+    if subject.arrival:
+        assert found == run(subject.model, cut, subject.times(cut), order="arrival")
 
 
 @pytest.mark.parametrize("subject", SUBJECTS, ids=lambda subject: subject.name)
