@@ -65,8 +65,8 @@ class WeatherModel(Model):
 
     def on_event(self, row: Row) -> None:
         _, flight, ts = row
-        old = self.pending.get("old")
-        if old is not None and old[0] > ts:
+        old = self.at("old")
+        if old is not None and old > ts:
             self.emit(self.key, flight, ts, self.temp, self.wind, "known")
         elif self.waiting is not None:
             self.emit(self.key, flight, ts, None, None, "crowded")

@@ -159,6 +159,34 @@ def test_many_pages(spark: SparkSession) -> None:
     assert found.state == []
 
 
+class Once(hr.Program):
+    """Lets a value through once, and rejects 13; the list is only read."""
+
+    seen = hr.Map("int", "int")
+    values = hr.List("int")
+
+    def on_event(self, e):
+        with hr.when(~self.seen.has(e.v)):
+            self.seen.set(e.v, 1)
+            self.values.append(e.v)
+            hr.emit(k=self.key.k, values=self.values.get())
+        with hr.when(e.v == 13):
+            hr.reject("no")
+
+
+def test_a_key_that_only_reads_is_apart_from_the_next(spark: SparkSession) -> None:
+    p = traced(Once, outputs={"main": "k string, values array<int>"}, order="arrival")
+    tried = trial(
+        spark,
+        p,
+        epoch(row(1, "a", v=1), row(1, "b", v=2)),
+        epoch(row(1, "a", v=1), row(1, "b", v=1)),  # a reads only
+        epoch(row(1, "a", v=13), row(1, "b", v=3)),  # what a did is undone
+        epoch(row(1, "a", v=3), row(1, "b", v=3), row(1, "c", v=2)),
+    )
+    assert tried.values() == [[("a", [1]), ("b", [2])], [("b", [2, 1])], [("b", [2, 1, 3])], [("a", [1, 3]), ("c", [2])]]
+
+
 class Failing(hr.Program):
     """Changes everything and then fails for 13: all must be as before."""
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import random
 from collections import Counter
+from collections.abc import Mapping, Sequence
 from decimal import Decimal
 
 import pytest
@@ -14,15 +15,20 @@ from hypothesis import strategies as st
 from tests.models.cases import DELAY, START, SUBJECTS, Subject, epochs
 from tests.models.delays import DelayModel
 from tests.models.fraud import FraudModel
-from tests.models.machine import run
+from tests.models.machine import Model, Row, Times, run, times
 from tests.models.weather import WeatherModel
 
 MINUTE = dt.timedelta(minutes=1)
 NONE = dt.timedelta()
 
 
-def delays_of(subject: Subject) -> dict[str, dt.timedelta]:
-    return dict.fromkeys(subject.makers, DELAY)
+def ran(model: type[Model], epochs: Sequence[Mapping[str, Sequence[Row]]], delay: dt.timedelta = NONE) -> dict[str, Counter[Row]]:
+    """A model in a query of its own."""
+    return run(model, epochs, watermarks(model, epochs, delay))
+
+
+def watermarks(model: type[Model], epochs: Sequence[Mapping[str, Sequence[Row]]], delay: dt.timedelta) -> Times:
+    return times([{name: [row[at] for row in epoch.get(name, ())] for name, (_, at) in model.inputs.items()} for epoch in epochs], delay)
 
 
 @pytest.mark.parametrize("subject", SUBJECTS, ids=lambda subject: subject.name)
@@ -32,9 +38,11 @@ def test_the_result_does_not_depend_on_cuts(subject: Subject, seed: int, cuts: i
     rng = random.Random(seed)
     cut = epochs(subject, rng, keys=4, rows=60, cuts=cuts)
     whole = {name: [row for epoch in cut for row in epoch[name]] for name in subject.makers}
-    found = run(subject.model, cut, delays_of(subject))
-    assert found == run(subject.model, [whole], delays_of(subject))
+    found = run(subject.model, cut, subject.times(cut))
+    assert found == run(subject.model, [whole], subject.times([whole]))
     assert not any(output.startswith("late") for output in found)
+    if subject.arrival:
+        assert found == run(subject.model, cut, subject.times(cut), order="arrival")
 
 
 @pytest.mark.parametrize("subject", SUBJECTS, ids=lambda subject: subject.name)
@@ -42,7 +50,7 @@ def test_the_cases_reach_every_output(subject: Subject) -> None:
     found: Counter[str] = Counter()
     for seed in range(20):
         cut = epochs(subject, random.Random(seed), keys=4, rows=60, cuts=5, late=0.2)
-        for output, rows in run(subject.model, cut, delays_of(subject)).items():
+        for output, rows in run(subject.model, cut, subject.times(cut)).items():
             found[output] += rows.total()
     assert set(found) == set(subject.outputs)
     assert min(found.values()) > 20, found
@@ -50,31 +58,30 @@ def test_the_cases_reach_every_output(subject: Subject) -> None:
 
 def test_a_timer_fires_between_rows_of_one_epoch() -> None:
     rows = [("a", Decimal("0.50"), START), ("a", Decimal(600), START + 2 * MINUTE)]
-    assert run(FraudModel, [{"event": rows}], {"event": NONE}) == {}
+    assert ran(FraudModel, [{"event": rows}]) == {}
     rows = [("a", Decimal("0.50"), START), ("a", Decimal(600), START + MINUTE)]  # at equal times the row comes first
-    assert run(FraudModel, [{"event": rows}], {"event": NONE}) == {"main": Counter([("a", Decimal(600), START + MINUTE)])}
+    assert ran(FraudModel, [{"event": rows}]) == {"main": Counter([("a", Decimal(600), START + MINUTE)])}
 
 
 def test_at_equal_times_the_main_input_comes_first() -> None:
-    found = run(WeatherModel, [{"event": [("a", 1, START)], "weather": [("a", 1.5, 3, START)]}], {"event": NONE, "weather": NONE})
+    found = ran(WeatherModel, [{"event": [("a", 1, START)], "weather": [("a", 1.5, 3, START)]}])
     assert found == {"main": Counter([("a", 1, START, 1.5, 3, "waited")])}
 
 
 def test_a_row_at_the_watermark_is_late() -> None:
     first, second = ("a", Decimal(2), START), ("a", Decimal(3), START)
-    assert run(FraudModel, [{"event": [first]}, {"event": [second]}], {"event": NONE}) == {"late": Counter([second])}
+    assert ran(FraudModel, [{"event": [first]}, {"event": [second]}]) == {"late": Counter([second])}
 
 
 def test_a_source_without_rows_holds_the_watermark() -> None:
     flights = {"event": [("a", 1, START)]}
     earlier = {"event": [("a", 2, START - MINUTE)]}
-    found = run(WeatherModel, [flights, earlier], {"event": NONE, "weather": NONE}, finish=False)
-    assert found == {}
+    assert watermarks(WeatherModel, [flights, earlier], NONE).marks == [None, None, None]
 
 
 def test_in_the_flush_a_timer_set_by_a_timer_ends_with_the_last_event() -> None:
     rows = [("a", 1, 0, 0, START), ("b", 1, 0, 0, START + 26 * MINUTE)]
-    found = run(DelayModel, [{"event": rows}], {"event": DELAY})
+    found = ran(DelayModel, [{"event": rows}], DELAY)
     assert found == {
         "vanished": Counter(
             [

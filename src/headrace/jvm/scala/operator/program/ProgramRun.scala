@@ -315,17 +315,18 @@ final class ProgramRun(spec: ProgramOperator, machine: Machine) extends Operator
   private def finish(): Unit = {
     // What comes later is later than the limit.
     if (timerLimit != Never.Past) machine.expire(timerLimit + 1)
+    // A timer that bounded input leaves unfired rings no more.
+    val next = earliest(orEnded = false)
     if (machine.isDirty) {
       val cells = spec.layouts.write(machine)
       if (cells == null) { if (cellsBefore != null) state.remove(State.Cells) }
       else if (cellsBefore == null || !java.util.Arrays.equals(cells, cellsBefore)) state.put(State.Cells, cells)
-      var i = 0
-      while (i < machine.entries.length) { machine.entries(i).close(); i += 1 }
-      i = 0
-      while (machine.isShared && i < machine.shared.length) { machine.shared(i).close(); i += 1 }
     }
-    // A timer that bounded input leaves unfired rings no more.
-    val next = earliest(orEnded = false)
+    // Those that were only read are open, too, and the next key would find them.
+    var i = 0
+    while (i < machine.entries.length) { machine.entries(i).close(); i += 1 }
+    i = 0
+    while (machine.isShared && i < machine.shared.length) { machine.shared(i).close(); i += 1 }
     if (next != alarmBefore) state.alarm(alarmBefore, next)
   }
 
