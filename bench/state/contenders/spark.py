@@ -98,8 +98,9 @@ def time_mode(workload: Workload) -> str:
 
 def by_value() -> None:
     """Spark's Python workers need not find this package: its classes are sent to them."""
-    import bench.state.workloads
     from pyspark import cloudpickle
+
+    import bench.state.workloads
 
     if bench.state.workloads.__name__ not in cloudpickle.list_registry_pickle_by_value():
         cloudpickle.register_pickle_by_value(bench.state.workloads)
