@@ -28,7 +28,7 @@ def measure(
     """Rates of both sizes, and the heap by epoch."""
     few = make_slices(spark, workload, events, keys, FILES_PER_EPOCH)
     many = make_slices(spark, workload, events * TIMES_EVENTS, keys * TIMES_KEYS, FILES_PER_EPOCH * EPOCHS)
-    sizes = {title(events): few for events in (few,)} | {title(events): many for events in (many,)}
+    sizes = {title(few): few, title(many): many}
 
     def rate(given: Events) -> Callable[[], float]:
         def run(checkpoint: str) -> None:
@@ -66,7 +66,7 @@ def heap(spark: SparkSession, workload: Workload, events: Events, told: Callable
     with checkpoint() as folder:
         run = made(workload, events, "arrival", FILES_PER_EPOCH).start(checkpoint=folder, progress=False, partitions=2)
         seen = 0
-        while run.status == "running" or seen < run.progress.epochs:
+        while run.status in ("running", "flushing"):
             if run.progress.epochs > seen:
                 seen = run.progress.epochs
                 beans.gc()

@@ -32,8 +32,8 @@ class SmallThenLarge extends StatefulProcessor[Row, Row, Row] {
     val found = ArrayBuffer.empty[Row]
     val k = key.getInt(0)
     rows.foreach { row =>
-      val cents = row.getLong(1)
-      val ts = row.getTimestamp(2)
+      val cents = row.getLong(2)
+      val ts = row.getTimestamp(1)
       if (cents > Large && small != null && ts.getTime <= small.getTime + Minute) {
         n += 1
         small = null

@@ -85,8 +85,8 @@ FRAUD = Workload(
         "event": Input(
             {
                 "k": ("int", "k"),
-                "cents": ("bigint", "element_at(array(50L, 60000L, 2000L, 2000L, 2000L), cast(pmod(xxhash64(id), 5) AS int) + 1)"),
                 "ts": ("timestamp", "timestamp_millis(1767225600000 + j * 20000 + k % 1000)"),
+                "cents": ("bigint", "element_at(array(50L, 60000L, 2000L, 2000L, 2000L), cast(pmod(xxhash64(id), 5) AS int) + 1)"),
             }
         )
     },

@@ -53,7 +53,7 @@ MAP = Workload(
             {
                 "k": ("int", "k"),
                 "item": ("int", "cast(j * 37 % 100 AS int)"),
-                "v": ("bigint", "id % 1000"),
+                "v": ("bigint", "id"),
                 "ts": ("timestamp", "timestamp_millis(1767225600000 + id)"),
             }
         )

@@ -15,7 +15,12 @@ END = "2100-01-01"
 
 @dataclass(frozen=True)
 class Input:
-    """Columns as (type, SQL text) over `id`, which counts all rows, and `k` and `j`: row j of key k. A key's rows go up in time."""
+    """Columns as (type, SQL text) over `id`, which counts all rows, and `k` and `j`: row j of key k.
+
+    A key's rows go up in time, and in the column after the key, too: with `order="arrival"` and a sink that is exactly once headrace takes
+    the rows of a key and an epoch in the order of their columns. All contenders then have the same rows in the same order. (A map's entries
+    are apart from each other, so there the column after the item goes up.)
+    """
 
     columns: Mapping[str, tuple[str, str]]
     key: str = "cast(id % {keys} AS int)"
