@@ -50,9 +50,9 @@ class File(StatefulSourcePartition):
     def read(self, file: Path, columns: tuple[str, ...]) -> Iterator[list[Any]]:
         for batch in pq.ParquetFile(file).iter_batches(BATCH, columns=["k", *columns]):
             if "ts" in columns:
-                batch = batch.filter(pc.less(batch["ts"].cast(pa.int64()), END))
+                batch = batch.filter(pc.less(micros(batch), END))
             keys = batch["k"].cast(pa.string()).to_pylist()
-            values = [(batch[name].cast(pa.int64()) if name == "ts" else batch[name]).to_pylist() for name in columns]
+            values = [(micros(batch) if name == "ts" else batch[name]).to_pylist() for name in columns]
             yield list(zip(keys, values[0] if len(values) == 1 else zip(*values, strict=True), strict=True))
 
     def next_batch(self) -> list[Any]:
@@ -60,6 +60,10 @@ class File(StatefulSourcePartition):
 
     def snapshot(self) -> None:
         return None
+
+
+def micros(batch: pa.RecordBatch) -> pa.Array:
+    return batch["ts"].cast(pa.timestamp("us")).cast(pa.int64())
 
 
 class Nothing(DynamicSink):
