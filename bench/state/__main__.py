@@ -69,8 +69,10 @@ def arguments() -> argparse.Namespace:
     parser.add_argument(
         "--large", action="store_true", help="instead: headrace with 10 times the events and 20 times the keys, and its heap"
     )
-    parser.add_argument("--json", type=Path, default=Path("bench/results/state.json"), help="where the numbers go (default: %(default)s)")
-    return parser.parse_args()
+    parser.add_argument("--json", type=Path, help="where the numbers go (default: bench/results/state.json, or large.json)")
+    asked = parser.parse_args()
+    asked.json = asked.json or Path("bench/results") / ("large.json" if asked.large else "state.json")
+    return asked
 
 
 def session(*, with_scala: bool) -> SparkSession:
