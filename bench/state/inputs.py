@@ -38,11 +38,11 @@ def make(spark: SparkSession, workload: Workload, events: int, keys: int) -> Eve
     keys = workload.keys(events, keys)
 
     def frame(name: str, input: Input) -> DataFrame:
-        rows = generated(spark, input, events // len(workload.inputs), keys).repartition(FILES, "k").sortWithinPartitions("k", "id")
+        rows = generated(spark, input, events // len(workload.inputs), keys).repartition(FILES, "k").sortWithinPartitions("id")
         chosen = rows.selectExpr(*texts(input))
         return chosen.union(last(spark, input)).coalesce(FILES) if workload.timed and name == "event" else chosen
 
-    return written(workload, events, keys, frame, "keyed")
+    return written(workload, events, keys, frame, "by-time")
 
 
 def make_slices(spark: SparkSession, workload: Workload, events: int, keys: int, slices: int) -> Events:
