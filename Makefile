@@ -11,7 +11,7 @@ help:
 	@echo "make test-all     every test; can be stopped and goes on where it was; results in docs/results/"
 	@echo "make lint         ruff and mypy"
 	@echo "make docs         the documentation as HTML in site/"
-	@echo "make bench-state  how fast keyed state is, against Spark's own"
+	@echo "make bench-state  how fast keyed state is, against others (most of an hour on two cores)"
 	@echo "make wheel        the package, in dist/"
 	@echo "make lock         choose versions again: requirements.lock"
 

@@ -1,6 +1,7 @@
-"""`make bench-state`: how fast keyed state is, against Spark's own, measured in turns and printed as a table.
+"""`make bench-state`: how fast keyed state is, against others, measured in turns and printed as tables.
 
-python -m bench.state [--rounds N] [--only count,epoch,programs,cold] [--json FILE]
+python -m bench.state [--only count,fraud,…,epoch,programs,cold] [--contenders headrace,scala,…] [--events N] [--keys N] [--rounds N]
+                      [--large] [--json FILE]
 """
 
 from __future__ import annotations
@@ -11,75 +12,106 @@ import os
 import shutil
 import sys
 import tempfile
+import time
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import headrace as hr
-from bench.state import cold, count, epoch, programs
-from bench.state.measure import Result, machine, median, told
+from bench.state import cold, compare, contenders, epoch, large, programs
+from bench.state.contenders.scala import jar
+from bench.state.measure import Result, machine, told
+from bench.state.show import show
+from bench.state.workloads import WORKLOADS
 
-ALL = {"count": (count, 3), "epoch": (epoch, 30), "programs": (programs, 30), "cold": (cold, 3)}
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+OTHERS = {"epoch": (epoch, 30), "programs": (programs, 30), "cold": (cold, 3)}
+ALL = (*WORKLOADS, *OTHERS)
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(prog="python -m bench.state", description=__doc__.partition("\n")[0] if __doc__ else None)
-    parser.add_argument("--only", default=",".join(ALL), help=f"which of them: {','.join(ALL)}")
-    parser.add_argument("--rounds", type=int, help="rounds that count, instead of each one's own number")
-    parser.add_argument("--json", type=Path, default=Path("bench/results/state.json"), help="where the numbers go (default: %(default)s)")
-    asked = parser.parse_args()
-
+    asked = arguments()
+    # Times without a zone, which Python processors get, are of the same zone as the session's.
+    os.environ["TZ"] = "UTC"
+    time.tzset()
     # Spark's Python operator finds the interpreter that has its dependencies.
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-    provider = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
-    spark = hr.session(
+    spark = session(with_scala=contenders.SCALA in asked.contenders)
+    on, results = machine(), list[Result]()
+    try:
+        measure(spark, asked, results)
+    finally:
+        show(on, results)
+        asked.json.parent.mkdir(parents=True, exist_ok=True)
+        asked.json.write_text(json.dumps({"machine": on, "results": [result.to_json() for result in results]}, indent=2) + "\n")
+        told(f"the numbers lie in {asked.json}")
+        spark.stop()
+    return 0 if all(goal.reached for result in results for goal in result.goals) else 1
+
+
+def arguments() -> argparse.Namespace:
+    def names(all: tuple[str, ...]) -> dict[str, object]:
+        def chosen(text: str) -> list[str]:
+            found = text.split(",")
+            if unknown := set(found) - set(all):
+                raise argparse.ArgumentTypeError(f"{', '.join(sorted(unknown))}: there are {', '.join(all)}")
+            return found
+
+        return {"type": chosen, "default": list(all)}
+
+    parser = argparse.ArgumentParser(prog="python -m bench.state", description=__doc__.partition("\n")[0] if __doc__ else None)
+    parser.add_argument("--only", **names(ALL), help=f"which programs and measurements: {','.join(ALL)}")
+    parser.add_argument("--contenders", **names(contenders.NAMES), help=f"who runs the programs: {','.join(contenders.NAMES)}")
+    parser.add_argument("--events", type=int, default=1_000_000, help="events of a program (default: %(default)s)")
+    parser.add_argument("--keys", type=int, default=50_000, help="keys of a program (default: %(default)s)")
+    parser.add_argument("--rounds", type=int, help="rounds that count, instead of each one's own number")
+    parser.add_argument(
+        "--large", action="store_true", help="instead: headrace with 10 times the events and 20 times the keys, and its heap"
+    )
+    parser.add_argument("--json", type=Path, help="where the numbers go (default: bench/results/state.json, or large.json)")
+    asked = parser.parse_args()
+    asked.json = asked.json or Path("bench/results") / ("large.json" if asked.large else "state.json")
+    return asked
+
+
+def session(*, with_scala: bool) -> SparkSession:
+    return hr.session(
         master="local[2]",
         conf={
             "spark.driver.memory": "3g",
             "spark.sql.shuffle.partitions": "2",
-            "spark.sql.streaming.stateStore.providerClass": provider,
+            # what headrace sets for its own queries, so that all write their state alike
+            "spark.sql.streaming.stateStore.providerClass": "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider",
+            "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true",
+            **({"spark.driver.extraClassPath": str(jar())} if with_scala else {}),
         },
     )
-    on, results = machine(), list[Result]()
+
+
+def measure(spark: SparkSession, asked: argparse.Namespace, results: list[Result]) -> None:
+    """Results are put into the list one by one, so that a failure leaves those before it."""
+    workloads = [WORKLOADS[name] for name in asked.only if name in WORKLOADS]
+    if asked.large:
+        for workload in workloads if len(asked.only) < len(ALL) else [WORKLOADS["count"]]:
+            told(f"— {workload.name}, large")
+            results.extend(large.measure(spark, workload, asked.events, asked.keys, asked.rounds or 3, told))
+        return
+    taking = contenders.contenders(spark, asked.contenders, told) if workloads else {}
+    for workload in workloads:
+        told(f"— {workload.name}")
+        results.append(compare.measure(spark, workload, taking, asked.events, asked.keys, asked.rounds or 3, told))
+    if mean := compare.means(results):
+        results.append(mean)
     folder = Path(tempfile.mkdtemp(prefix="headrace-bench-"))
     try:
-        for name in asked.only.split(","):
-            module, rounds = ALL[name]
-            told(f"— {name}")
-            results.append(module.measure(spark, folder / name, asked.rounds or rounds, told))
+        for name in asked.only:
+            if name in OTHERS:
+                module, rounds = OTHERS[name]
+                told(f"— {name}")
+                results.append(module.measure(spark, folder / name, asked.rounds or rounds, told))
     finally:
         shutil.rmtree(folder, ignore_errors=True)
-    show(on, results)
-    asked.json.parent.mkdir(parents=True, exist_ok=True)
-    asked.json.write_text(json.dumps({"machine": on, "results": [result.to_json() for result in results]}, indent=2) + "\n")
-    told(f"the numbers lie in {asked.json}")
-    spark.stop()
-    return 0 if all(goal.reached for result in results for goal in result.goals) else 1
-
-
-def show(on: dict[str, object], results: list[Result]) -> None:
-    from rich.console import Console
-    from rich.table import Table
-
-    console = Console(highlight=False, width=None if sys.stdout.isatty() else 110)
-    console.print(
-        f"{on['cores']} cores, {on['memory_gib']} GiB, {on['processor']}, Spark {on['spark']}, Python {on['python']}, load {on['load']}"
-    )
-    for result in results:
-        table = Table(title=result.title, title_justify="left", title_style="bold")
-        for column in ("", f"median {result.unit}", "least", "most", "rounds"):
-            table.add_column(column, justify="left" if not column else "right")
-        for name, values in result.samples.items():
-            table.add_row(
-                name,
-                *(f"{value:,.2f}" if result.unit == "s" else f"{value:,.0f}" for value in (median(values), min(values), max(values))),
-                str(len(values)),
-            )
-        console.print(table)
-        for goal in result.goals:
-            wanted = f"{'at least' if goal.at_least else 'at most'} {goal.limit:g} {goal.unit}"
-            console.print(f"  {goal.value:,.2f} {goal.unit} {goal.name} ({wanted}): {'reached' if goal.reached else '[bold]missed[/]'}")
-        for remark in result.remarks:
-            console.print(f"  [dim]{remark}[/]")
-        console.print()
 
 
 if __name__ == "__main__":

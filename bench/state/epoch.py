@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import headrace as hr
-from bench.state.count import Running
 from bench.state.follow import Followed
 from bench.state.measure import Goal, Result, in_turns, median
 from bench.state.nothing import write_nothing
+from bench.state.workloads.count import Running
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

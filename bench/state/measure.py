@@ -33,17 +33,26 @@ class Goal:
 
 @dataclass(frozen=True)
 class Result:
-    """One comparison: the samples of each contender in `unit`, the goals computed from them, and remarks on how it was measured."""
+    """One comparison: the samples of each contender in `unit`, the goals computed from them, and remarks on how it was measured.
+
+    `base` is the contender whose median is shown as a multiple of that of each other one.
+    """
 
     title: str
     unit: str
     samples: Mapping[str, Sequence[float]]
     goals: Sequence[Goal]
     remarks: Sequence[str] = field(default_factory=tuple)
+    base: str | None = None
+
+    def ratio(self, values: Sequence[float]) -> float:
+        assert self.base is not None
+        return median(self.samples[self.base]) / median(values)
 
     def to_json(self) -> dict[str, Any]:
         contenders = {
             name: {"median": round(median(values), 3), "samples": [round(value, 3) for value in values]}
+            | ({"ratio": round(self.ratio(values), 3)} if self.base else {})
             for name, values in self.samples.items()
         }
         return {

@@ -1,0 +1,77 @@
+"""Ten times the events over a million keys, in many epochs: headrace is as fast as with few, and its heap does not grow.
+
+The heap is looked at in a run of its own, after a full collection at the end of each epoch.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from bench.state.contenders.contender import checkpoint, timed
+from bench.state.contenders.kernel import made
+from bench.state.inputs import Events, make_slices
+from bench.state.measure import Goal, Result, in_turns, median
+from bench.state.workloads import Workload
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+TIMES_EVENTS, TIMES_KEYS, EPOCHS = 10, 20, 10
+FILES_PER_EPOCH = 2
+
+
+def measure(
+    spark: SparkSession, workload: Workload, events: int, keys: int, rounds: int, told: Callable[[str], object]
+) -> tuple[Result, Result]:
+    """Rates of both sizes, and the heap by epoch."""
+    few = make_slices(spark, workload, events, keys, FILES_PER_EPOCH)
+    many = make_slices(spark, workload, events * TIMES_EVENTS, keys * TIMES_KEYS, FILES_PER_EPOCH * EPOCHS)
+    sizes = {title(few): few, title(many): many}
+
+    def rate(given: Events) -> Callable[[], float]:
+        def run(checkpoint: str) -> None:
+            made(workload, given, "arrival", FILES_PER_EPOCH).run(checkpoint=checkpoint, progress=False, partitions=2)
+
+        return lambda: given.events / timed(run)
+
+    samples = in_turns({name: rate(given) for name, given in sizes.items()}, rounds, told=told)
+    of_few, of_many = (median(values) for values in samples.values())
+    rates = Result(
+        f"{workload.title}, large, {EPOCHS} epochs",
+        "events/s",
+        samples,
+        [Goal("of the rate with few keys", of_many / of_few, 0.75, at_least=True)],
+        [f"{title(few)}: all in one epoch"],
+        base=title(few),
+    )
+    used = heap(spark, workload, many, told)
+    # the first epochs fill caches and compile
+    settled = used[len(used) // 3 :]
+    grown = Goal("of the heap a third of the way, at the end", settled[-1] / settled[0], 1.1)
+    each = {f"epoch {number + 1}": [mebibytes] for number, mebibytes in enumerate(used)}
+    return rates, Result(f"{workload.title}, large: used heap after a full collection", "MiB", each, [grown], [])
+
+
+def title(events: Events) -> str:
+    return f"{events.events:,} events, {events.keys:,} keys"
+
+
+def heap(spark: SparkSession, workload: Workload, events: Events, told: Callable[[str], object]) -> list[float]:
+    """Mebibytes in use at the end of each epoch."""
+    java = spark._jvm
+    beans = java.java.lang.management.ManagementFactory.getMemoryMXBean()
+    used: list[float] = []
+    with checkpoint() as folder:
+        run = made(workload, events, "arrival", FILES_PER_EPOCH).start(checkpoint=folder, progress=False, partitions=2)
+        seen = 0
+        while run.status in ("running", "flushing"):
+            if run.progress.epochs > seen:
+                seen = run.progress.epochs
+                beans.gc()
+                used.append(beans.getHeapMemoryUsage().getUsed() / 2**20)
+                told(f"heap after epoch {seen}: {used[-1]:,.0f} MiB")
+            time.sleep(0.02)
+        run.wait()
+    return used
