@@ -7,12 +7,12 @@ from typing import Any
 
 from headrace.errors import here
 from headrace.expr import Column
-from headrace.program.cell import Cell
-from headrace.program.statement import Append, Clear, Set
+from headrace.program.entries import Entries
+from headrace.program.statement import Append, Set
 from headrace.schema.ddl import type_text
 
 
-class List(Cell):
+class List(Entries):
     """Any number of values of a Spark type per key, in the order of `append`.
 
     >>> import headrace as hr
@@ -49,18 +49,3 @@ class List(Cell):
         """Puts a value at the end. A Python value is a literal; null is kept as null."""
         recording, name = self._recording()
         recording.record(Append(name, recording.text(value), site=here()))
-
-    def clear(self) -> None:
-        """Takes all values away."""
-        recording, name = self._recording()
-        recording.record(Clear(name, site=here()))
-
-    def size(self) -> Column:
-        """How many values there are, as bigint."""
-        recording, name = self._recording()
-        return recording.read(name, "size")
-
-    def exists(self) -> Column:
-        """True if there is any value."""
-        recording, name = self._recording()
-        return recording.read(name, "exists")

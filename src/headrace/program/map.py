@@ -8,13 +8,13 @@ from typing import Any
 
 from headrace.errors import ProgramError, here
 from headrace.expr import Column
-from headrace.program.cell import Cell
+from headrace.program.entries import Entries
 from headrace.program.opaque import Opaque
 from headrace.program.statement import Clear, Set
 from headrace.schema.ddl import type_text
 
 
-class Map(Cell):
+class Map(Entries):
     """Values of a Spark type by keys of another, for each key of the program.
 
     >>> import headrace as hr
@@ -60,21 +60,6 @@ class Map(Cell):
         """Takes the value of a key away, if there is one."""
         recording, name = self._recording()
         recording.record(Clear(name, recording.text(_given(key)), site=here()))
-
-    def clear(self) -> None:
-        """Takes all values away."""
-        recording, name = self._recording()
-        recording.record(Clear(name, site=here()))
-
-    def size(self) -> Column:
-        """How many keys there are, as bigint."""
-        recording, name = self._recording()
-        return recording.read(name, "size")
-
-    def exists(self) -> Column:
-        """True if there is any key."""
-        recording, name = self._recording()
-        return recording.read(name, "exists")
 
     def first(self) -> Column:
         """The entry of the least key as a struct, `first().key` and `first().value`; null if there is none."""

@@ -180,12 +180,15 @@ final class SharedEntries {
     order.columnsOf(of, low)
     val key = low.toArray
     if (touched.add(ByteBuffer.wrap(key))) compact(key)
-    if (row.isNullAt(1)) removed.put(key, key.length, null, 0L, 0)
-    if (isTimed) version(low, time, side) else version(low, 0L, 0)
-    if (row.isNullAt(1) && !isTimed) {
-      bag.remove(low.array, low.length)
-      removed.remove(key, key.length)
-    } else bag.put(low.array, low.length, row)
+    val isGone = row.isNullAt(1)
+    if (isTimed) {
+      version(low, time, side)
+      bag.put(low.array, low.length, row)
+      if (isGone) removed.put(key, key.length, null, 0L, 0)
+    } else {
+      version(low, 0L, 0)
+      if (isGone) bag.remove(low.array, low.length) else bag.put(low.array, low.length, row)
+    }
     inside = false
   }
 

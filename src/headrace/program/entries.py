@@ -1,0 +1,27 @@
+"""Entries: what lists and maps have in common."""
+
+from __future__ import annotations
+
+from headrace.errors import here
+from headrace.expr import Column
+from headrace.program.cell import Cell
+from headrace.program.statement import Clear
+
+
+class Entries(Cell):
+    """A cell of any number of entries, which are read in pages and which a loop goes over."""
+
+    def clear(self) -> None:
+        """Takes all entries away."""
+        recording, name = self._recording()
+        recording.record(Clear(name, site=here()))
+
+    def size(self) -> Column:
+        """How many entries there are, as bigint."""
+        recording, name = self._recording()
+        return recording.read(name, "size")
+
+    def exists(self) -> Column:
+        """True if there is any entry."""
+        recording, name = self._recording()
+        return recording.read(name, "exists")
