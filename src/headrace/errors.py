@@ -217,6 +217,7 @@ CODES: dict[str, Code] = {
     "AGGREGATE_COLUMNS": Code("ProgramError", "user", "a row for an aggregate with other columns"),
     "BAD_AGGREGATE": Code("ProgramError", "user", "an hr.Aggregate whose text is no aggregate over rows"),
     "BAD_CLOCK": Code("ProgramError", "user", "a clock that does not exist"),
+    "BAD_WAS": Code("ProgramError", "user", "a `was=` that gives the cell no value"),
     "BROADCAST_USE": Code("ProgramError", "user", "state of one key where that of all keys is meant, or the other way round"),
     "CELL_OPERATOR": Code("ProgramError", "user", "a cell used where its value is meant"),
     "EACH_OVER": Code("ProgramError", "user", "a loop over something without entries"),
@@ -324,6 +325,7 @@ CODES: dict[str, Code] = {
     "SOURCE_WITH_DERIVED": Code("PlanError", "user", "rows of a source and rows of an operator in one input"),
     "STATE_CHANGED": Code("CheckpointError", "user", "a job whose state has changed in a way that the checkpoint cannot follow"),
     "STATE_MISMATCH": Code("CheckpointError", "environment", "state on disk that is not what job.json says"),
+    "WAS_FAILED": Code("RunError", "user", "an expression in `was=` that fails for a key"),
     # engine, settings, command line
     "BAD_SETTING": Code("ConfigError", "user", "a setting that does not exist or fit"),
     "FILE_FAILED": Code("PlanError", "user", "a Python file that raised while it was loaded"),

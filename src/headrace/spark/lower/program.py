@@ -27,7 +27,7 @@ def _(node: Program, level: int, at: Lowering) -> Shape:
             tuple(sorted(line for feed in feeds for line in origin(feed, (time,)))) if time else (),
         )
     cells = tuple(
-        Cell(cell.name, cell.kind, cell.type, cell.was, key=cell.key, sql=cell.sql, expires_ms=cell.expires_ms)
+        Cell(cell.name, cell.kind, cell.type, cell.was, key=cell.key, sql=cell.sql, expires_ms=cell.expires_ms, computed=cell.computed)
         for cell in node.traced.cells
     )
     return Shape(str(node.name), "program", level, at.schemas.keys[str(node.name)].ddl, node.order, node.clock, inputs, cells, node.site)
@@ -61,7 +61,7 @@ def _(node: Program, entry: Entry, at: Lowering) -> Json:
         "level": entry.shape.level,
         "key": entry.shape.key,
         "inputs": sides,
-        "cells": [cell.to_json() for cell in now.cells],
+        "cells": [{**cell.to_json(), "site": told["site"]} for cell, told in zip(now.cells, made["cells"], strict=True)],
         "layout": {
             "number": now.number,
             "old": [{"number": old.number, "cells": [cell.to_json() for cell in old.cells]} for old in entry.layouts[:-1]],

@@ -3,29 +3,29 @@ package headrace.operator.program
 import headrace.HeadraceKernelException
 import headrace.operator.program.cell.Entries
 import headrace.state.State
-import org.apache.spark.sql.catalyst.expressions._
-import org.apache.spark.sql.internal.SQLConf
-import org.apache.spark.sql.types.DataType
+import org.apache.spark.sql.catalyst.expressions.{Expression, UnsafeRow}
+import org.apache.spark.sql.types.StructType
 import org.apache.spark.unsafe.Platform
 
 /** The bytes of a program's cells: int layout number, int count of marks, the cell ids of what is marked (filled up to 8 bytes), the cells
   * as row. Marked are the chained timers, and the lists and maps that have entries: their pages lie apart. The shared group's value is
   * such a one, too, whose cells are all null.
   *
-  * A value of an older layout is read through a projection: cells are found by id, so a renamed one stays, an added one is null, a removed
-  * one goes, and a widened one is cast. It is written back in the present layout when its key is next worked on.
+  * A value of an older layout is read step by step, from each layout to the next one (`Former`). It is written back in the present layout
+  * when its key is next worked on.
   */
 final case class Layouts(
     node: String,
+    key: StructType,
     number: Int,
     fields: Int,
     timerIds: Array[Int],
     pagedIds: Array[Int],
     sharedIds: Array[Int],
     timers: Set[Int],
-    older: Map[Int, (Int, Seq[Expression])]) {
+    formers: Seq[Former]) {
   @transient private lazy val row = new UnsafeRow(fields)
-  @transient private lazy val readers = scala.collection.mutable.Map.empty[Int, (UnsafeRow, UnsafeProjection)]
+  @transient private lazy val steps = formers.map(new Step(node, key, _)).toArray
 
   /** Reads a state value into the machine, and opens its lists and maps; null: there is none. False if the value has a former layout. */
   def read(bytes: Array[Byte], to: Machine, state: State): Boolean = {
@@ -43,7 +43,8 @@ final case class Layouts(
         row.pointTo(bytes, Platform.BYTE_ARRAY_OFFSET + start, bytes.length - start)
         to.read(row)
       } else {
-        to.read(project(found, bytes, start))
+        // What all keys read has no cells of a key, and nothing is computed from them.
+        to.read(if (to.isShared) null else project(found, bytes, start, to))
         drop(bytes, state)
       }
       i = 0
@@ -113,23 +114,25 @@ final case class Layouts(
     marks.filterNot(id => pagedIds.contains(id) || sharedIds.contains(id) || timers.contains(id)).foreach(Entries.drop(state, _))
   }
 
-  private def known: String = (older.keySet + number).toSeq.sorted.mkString(", ")
-
-  private def project(found: Int, bytes: Array[Byte], start: Int): UnsafeRow = {
-    val (old, projection) = readers.getOrElseUpdate(
-      found, {
-        val (width, expressions) = older.getOrElse(
-          found,
-          throw new HeadraceKernelException(
-            "STATE_LAYOUT",
-            s"the state of $node was written in layout $found; this version of the job knows $known",
-            node))
-        (new UnsafeRow(width), UnsafeProjection.create(expressions))
-      }
-    )
-    old.pointTo(bytes, Platform.BYTE_ARRAY_OFFSET + start, bytes.length - start)
-    // The cells may point into what is read here for as long as the key is worked on, and the projection reuses its buffer.
-    projection(old).copy()
+  private def project(found: Int, bytes: Array[Byte], start: Int, to: Machine): UnsafeRow = {
+    var i = formers.indexWhere(_.number == found)
+    if (i < 0) {
+      val known = (formers.map(_.number) :+ number).mkString(", ")
+      throw new HeadraceKernelException(
+        "STATE_LAYOUT",
+        s"the state of $node was written in layout $found; this version of the job knows $known",
+        node)
+    }
+    var now = new UnsafeRow(formers(i).width)
+    now.pointTo(bytes, Platform.BYTE_ARRAY_OFFSET + start, bytes.length - start)
+    while (now != null && i < steps.length) {
+      now = steps(i).next(now, to)
+      // A version that was left with nothing would have removed it.
+      if (formers(i).isEmpty(now) && !formers(i).paged.exists(marked(bytes, _))) now = null
+      i += 1
+    }
+    // The cells may point into what is read here for as long as the key is worked on, and projections reuse their buffers.
+    if (now == null) null else now.copy()
   }
 }
 
@@ -138,28 +141,16 @@ object Layouts {
   /** In the place of the id of a timer with keys, which has pages instead of a mark. */
   private val Keyed = -1
 
-  def of(program: Program): Layouts = {
-    val zone = Some(SQLConf.get.sessionLocalTimeZone)
-    val older = program.layout.old.map { old =>
-      val expressions = program.columns.map { column =>
-        old.columns.indexWhere(_.id == column.id) match {
-          case -1 => Literal(null, column.dataType)
-          case i =>
-            val stored: DataType = old.columns(i).dataType
-            val was = BoundReference(i, stored, nullable = true)
-            if (stored == column.dataType) was else Cast(was, column.dataType, zone)
-        }
-      }
-      old.number -> (old.columns.size, expressions)
-    }.toMap
+  /** `bind` gives the expression of a computed cell's text over the cells that it can name. */
+  def of(program: Program)(bind: (StructType, Program.Text) => Expression): Layouts =
     Layouts(
       program.name,
+      program.key,
       program.layout.number,
       program.columns.size,
       program.timers.map(t => if (t.paged) Layouts.Keyed else t.id).toArray,
       program.paged.map(_.id).toArray,
       program.shared.map(_.id).toArray,
       (program.layout.old.flatMap(_.cells) ++ program.cells).filter(c => c.timer && !c.paged).map(_.id).toSet,
-      older)
-  }
+      Former.of(program)(bind))
 }

@@ -77,7 +77,7 @@ object ProgramOperator {
       program.expiring.map(_.name),
       program.outputs.map(o => o.name -> o.schema),
       program.outputs.map(o => o.time.map(o.schema.fieldIndex).getOrElse(-1)).toArray,
-      Layouts.of(program),
+      Layouts.of(program)((scope, text) => Bind.expressions(session, scope, Seq(text.sql)).head),
       new Generate(program, bound).source
     )
   }
