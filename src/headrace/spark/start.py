@@ -23,6 +23,7 @@ from headrace.spark.identity import DEAD_LETTERS, Identity, QueryIdentity, ident
 from headrace.spark.job import SparkJob, compile
 from headrace.spark.kernel import start_query
 from headrace.spark.levels import Query
+from headrace.spark.moved import mend
 from headrace.spark.run import Run, RunningQuery
 
 
@@ -224,6 +225,7 @@ def _started(
     manual_clock: bool,
 ) -> RunningQuery:
     spark = session()
+    mend(checkpoint.query(identity.name))
     scans, readers = {}, {}
     for source in query.sources:
         if isinstance(source, Source):
