@@ -139,6 +139,10 @@ class Tried:
         """By epoch, the rows of one output as tuples, a single column bare."""
         return [[_bare(r) for name, r, _ in rows if name == output] for rows in self.epochs]
 
+    def all(self, output: str = "main") -> list[Any]:
+        """The rows of one output, of all epochs."""
+        return [row for epoch in self.values(output) for row in epoch]
+
     def times(self) -> list[list[int | None]]:
         return [[time for _, _, time in rows] for rows in self.epochs]
 
