@@ -16,12 +16,12 @@ if TYPE_CHECKING:
 OUT = {"main": "seen string"}
 
 
-def versions(*programs: Any, **more: Any) -> list[Json]:
+def versions(*programs: Any, order: str = "arrival", **more: Any) -> list[Json]:
     """Programs one after the other, each as the query document tells it behind those before."""
     layouts: tuple[Layout, ...] = ()
     found = []
     for program in programs:
-        made = traced(program, outputs=OUT, order="arrival", **more)
+        made = traced(program, outputs=OUT, order=order, **more)
         cells = [
             Cell(c["name"], c["kind"], c["type"], c.get("was"), key=c.get("key"), sql=c.get("sql"), computed=c.get("computed"))
             for c in made["cells"]
@@ -203,3 +203,27 @@ def test_what_all_keys_share_has_no_such_cells(spark: SparkSession) -> None:
     again = row(3 * SECOND, None, "rules", name="y", most=4)
     tried = trial(spark, two, epoch(again, row(3 * SECOND, v=0)), epoch(watermark=9 * SECOND), state=begun)
     assert tried.values() == [["12 3 2"], ["woken a"]]
+
+
+class Holds(hr.Program):
+    n = hr.Value("int")
+
+    def on_event(self, e):
+        self.n.set(e.v)
+        hr.emit(seen="")
+
+
+class HoldsLater(hr.Program):
+    n = hr.Value("int")
+    m = hr.Value("int", was=hr.f.coalesce("n", 5))
+
+    def on_event(self, e):
+        hr.emit(seen=hr.f.concat(self.key.k, hr.lit(" "), hr.f.coalesce(self.m.get(), -1)))
+
+
+def test_rows_that_are_held_are_no_state_to_compute_from(spark: SparkSession) -> None:
+    one, two = versions(Holds, HoldsLater, order="time")
+    begun = trial(
+        spark, one, epoch(row(SECOND, "b", v=1)), epoch(watermark=SECOND), epoch(row(3 * SECOND, v=2), row(3 * SECOND, "b", v=3))
+    ).state
+    assert sorted(trial(spark, two, epoch(watermark=3 * SECOND), state=begun).values()[0]) == ["a -1", "b 1"]

@@ -11,13 +11,13 @@ import org.apache.spark.sql.types._
 /** A layout in which rows may still be stored, and the way of such a row to the next layout: a renamed cell stays, a removed one goes, a
   * widened one is cast, an added one is null or computed.
   *
-  * `next` gives the columns of the next layout, of which the first `cells` are those of cells; `paged` are the ids of its lists and maps,
-  * `computed` its computed cells by column. Steps are taken one at a time, not as one expression: a row of which a step leaves nothing is
-  * gone for the steps behind it, as it would be had its key been worked on in each version.
+  * Of its `width` columns the first `cells` are those of cells; `paged` are the ids of its lists and maps. `next` gives the columns of the
+  * next layout, `computed` says which of them are computed. Steps are taken one at a time, not as one expression: a row of which a step
+  * leaves nothing is gone for the steps behind it, as it would be had its key been worked on in each version.
   */
-final case class Former(number: Int, width: Int, next: Seq[Expression], cells: Int, paged: Set[Int], computed: Seq[Former.Computed]) {
+final case class Former(number: Int, width: Int, cells: Int, paged: Set[Int], next: Seq[Expression], computed: Seq[Former.Computed]) {
 
-  /** Is nothing kept in the columns of this row of the next layout? */
+  /** Is nothing kept in the columns of this row? */
   def isEmpty(row: UnsafeRow): Boolean = {
     var i = 0
     while (i < cells && row.isNullAt(i)) i += 1
@@ -47,7 +47,8 @@ object Former {
         }
       }
       val names = next.zipWithIndex.filter { case (_, i) => used.forall(_.contains(i)) }.flatMap(_._1.collect { case b: BoundReference => b.ordinal })
-      val former = Former(from.number, from.columns.size, next, to.columns.count(!_.isExpiry), to.cells.filter(_.paged).map(_.id).toSet, computed)
+      val paged = from.cells.filter(_.paged).map(_.id).toSet
+      val former = Former(from.number, from.columns.size, from.columns.count(!_.isExpiry), paged, next, computed)
       (former +: later, Some(names.toSet))
     }._1
   }

@@ -112,9 +112,8 @@ final case class Layouts(
     var now = new UnsafeRow(formers(i).width)
     now.pointTo(bytes, Platform.BYTE_ARRAY_OFFSET + start, bytes.length - start)
     while (now != null && i < steps.length) {
-      now = steps(i).next(now, to)
-      // A version that was left with nothing would have removed it.
-      if (formers(i).isEmpty(now) && !formers(i).paged.exists(marked(bytes, _))) now = null
+      // Nothing comes of nothing: a version that was left with it has removed it, or keeps it for the rows that it holds.
+      now = if (formers(i).isEmpty(now) && !formers(i).paged.exists(Layouts.marked(bytes, _))) null else steps(i).next(now, to)
       i += 1
     }
     // The cells may point into what is read here for as long as the key is worked on, and projections reuse their buffers.
