@@ -70,6 +70,7 @@ private[program] final class Held {
   /** Writes what has changed. */
   def close(): Unit = if (isOpen) {
     isOpen = false
+    atFirst = false
     bag.close()
   }
 
@@ -77,6 +78,7 @@ private[program] final class Held {
   def release(): Unit = {
     if (isOpen) {
       isOpen = false
+      atFirst = false
       bag.abandon()
     }
     pages.of(null, hasAny = false)
@@ -85,7 +87,6 @@ private[program] final class Held {
   private def open(): Unit = if (!isOpen) {
     bag.open(pages)
     isOpen = true
-    atFirst = false
   }
 
   private def first(): Unit = if (!atFirst) {
