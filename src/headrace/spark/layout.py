@@ -85,8 +85,8 @@ def numbered(cell: Cell, number: int) -> Cell:
     return replace(cell, was=None, id=number)
 
 
-def follow(layouts: Sequence[Layout], cells: Sequence[Cell]) -> tuple[Layout, ...]:
-    """The layouts of a program whose cells are now `cells`: the same ones, or one more.
+def follow(layouts: Sequence[Layout], cells: Sequence[Cell], *, offline: bool = False) -> tuple[Layout, ...]:
+    """The layouts of a program whose cells are now `cells`: the same ones, or one more. `offline`: entries may be rewritten.
 
     >>> old = (first([Cell("n", "value", "int"), Cell("x", "value", "date")]),)
     >>> new = follow(old, [Cell("n", "value", "bigint"), Cell("y", "value", "string")])
@@ -106,7 +106,8 @@ def follow(layouts: Sequence[Layout], cells: Sequence[Cell]) -> tuple[Layout, ..
             continue
         if old.kind != cell.kind:
             raise Unreadable(f"the cell {cell.name} was a {old.kind} and is now a {cell.kind}")
-        if not (old.said == cell.said if cell.kind in FIXED else widens(old.type, cell.type)):
+        fits = old.said == cell.said if cell.kind in FIXED else widens(old.type, cell.type)
+        if not (fits or (offline and rewritable(old, cell))):
             raise Unreadable(f"the cell {cell.name} was {old.said} and is now {cell.said}")
         now.append(numbered(cell, old.id))
     taken = [cell.id for cell in now]
@@ -116,6 +117,26 @@ def follow(layouts: Sequence[Layout], cells: Sequence[Cell]) -> tuple[Layout, ..
     if tuple(now) == last.cells:
         return tuple(layouts)
     return (*layouts, Layout(last.number + 1, tuple(now)))
+
+
+def rewritable(old: Cell, new: Cell) -> bool:
+    """Whether what a cell keeps in pages can be rewritten offline: its values and keys are wider, entries expire or no longer do.
+
+    >>> rewritable(Cell("x", "map", "int", key="int"), Cell("x", "map", "bigint", key="bigint", expires_ms=1))
+    True
+    """
+    keyed = old.kind in (*ENTRIES, "broadcast") or (old.kind == "timer" and old.key is not None)
+    keys = (old.key is None) == (new.key is None) and (old.key is None or finds(old.key, str(new.key)))
+    return old.kind == new.kind and keyed and keys and widens(old.type, new.type)
+
+
+def finds(old: str, new: str) -> bool:
+    """Whether a key of the type `old` is found by the same value in the type `new`: 0.1 as float is another double than 0.1.
+
+    >>> finds("int", "bigint"), finds("float", "double")
+    (True, False)
+    """
+    return widens(old, new) and (str(parse_type(old)) != "float" or str(parse_type(new)) == "float")
 
 
 _WHOLE = ("tinyint", "smallint", "int", "bigint")

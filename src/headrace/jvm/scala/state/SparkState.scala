@@ -92,11 +92,14 @@ object SparkState {
   def bags(level: Int): String = s"level${level}_bags"
 
   /** Cell and page number as one number, so that the store's key is as short as can be. */
-  private def page(cell: Int, number: Long): java.lang.Long = {
+  private[headrace] def page(cell: Int, number: Long): java.lang.Long = {
     if (cell < 0 || cell >= (1 << (63 - PageBits)) || number < 0 || number >= (1L << PageBits))
       throw new IllegalArgumentException(s"there can be no page $number of cell $cell")
     (cell.toLong << PageBits) | number
   }
+
+  private[headrace] def cellOf(page: Long): Int = (page >>> PageBits).toInt
+  private[headrace] def numberOf(page: Long): Long = page & ((1L << PageBits) - 1)
 
   /** 4 KB pages with numbers that are not used twice: 4 exabytes written to one bag while it is never small. */
   private val PageBits = 40

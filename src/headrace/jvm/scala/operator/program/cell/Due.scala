@@ -57,9 +57,15 @@ private[cell] final class Due {
     key
   }
 
-  private def encode(time: Long, of: Array[Byte], size: Int): Unit = {
-    key.clear()
-    key.long(time ^ Long.MinValue)
-    key.raw(of, 0, size)
+  private def encode(time: Long, of: Array[Byte], size: Int): Unit = Due.encode(time, of, size, key)
+}
+
+private[headrace] object Due {
+
+  /** The bytes under which the key `of` of an entry stands with its time. */
+  def encode(time: Long, of: Array[Byte], size: Int, to: OrderBytes): Unit = {
+    to.clear()
+    to.long(time ^ Long.MinValue)
+    to.raw(of, 0, size)
   }
 }
