@@ -81,15 +81,15 @@ def _told(cell: Cell) -> Json:
 
 
 def _inputs(old: Shape, new: Shape) -> tuple[list[Json], list[str]]:
-    """The inputs whose rows it may hold and that have other columns now."""
+    """All inputs, if rows that it may hold have other columns now: the rows of all of them lie in one order."""
     found: list[Json] = []
     words: list[str] = []
     keys = key_columns(old, new) or ()
     for side, (name, before) in enumerate(old.inputs.items() if new.order == "time" else ()):
         now = new.inputs[name]
+        places = held_columns(before, now, keys)
+        assert places is not None, f"the columns of {name} of {new.name} were compared before"
+        found.append({"side": side, "old": before.schema, "new": now.schema, "places": list(places)})
         if now.schema != before.schema:
-            places = held_columns(before, now, keys)
-            assert places is not None, f"the columns of {name} of {new.name} were compared before"
-            found.append({"side": side, "old": before.schema, "new": now.schema, "places": list(places)})
             words.append(f"held rows of its input {name} have the columns {now.schema} instead of {before.schema}")
-    return found, words
+    return found if words else [], words
