@@ -10,12 +10,7 @@ from typing import Any
 import pytest
 
 import headrace as hr
-from headrace.errors import HeadraceError
-from headrace.spark import migrate as engine
-from headrace.spark.checkpoint import MOVED
 from tests.spark.engine.jobs import lines
-from tests.spark.engine.test_changed import files
-from tests.unit.errors import check_error
 
 pytestmark = pytest.mark.usefixtures("spark")
 
