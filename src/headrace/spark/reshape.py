@@ -18,12 +18,13 @@ def columns(old: str, new: str, renamed: Mapping[str, str]) -> tuple[int, ...] |
     (1, 0, -1)
     >>> columns("a int, b string", "a int, c string", {}), columns("a int, b string", "a int, c string", {"c": "b"})
     (None, (0, 1))
+    >>> columns("a int", "a int, twice bigint", {"twice": "a"})
+    (0, 0)
     """
     was, now = parse_schema(old).fields, parse_schema(new).fields
     places = {field.name.lower(): place for place, field in enumerate(was)}
     found = tuple(places.get(renamed.get(field.name.lower(), field.name.lower()), -1) for field in now)
-    kept = [place for place in found if place >= 0]
-    if len(set(kept)) < len(kept) or (-1 in found and len(kept) < len(was)):
+    if -1 in found and set(range(len(was))) - set(found):
         return None
     fits = all(place < 0 or widens(str(was[place].type), str(field.type)) for place, field in zip(found, now, strict=True))
     return found if fits else None
