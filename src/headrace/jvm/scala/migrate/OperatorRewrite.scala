@@ -4,7 +4,7 @@ import java.util.Arrays
 
 import scala.collection.mutable
 
-import headrace.operator.program.Program
+import headrace.operator.program.{Held, Program}
 import headrace.state.SparkState
 import headrace.wire.Wire
 import org.apache.spark.sql.catalyst.expressions.{UnsafeProjection, UnsafeRow}
@@ -12,7 +12,7 @@ import org.apache.spark.sql.catalyst.expressions.{UnsafeProjection, UnsafeRow}
 /** A `Change` at work, on one group of its operator after the other. */
 private[migrate] final class OperatorRewrite(change: Change) {
   private val key = change.key.map(k => (new UnsafeRow(k.from.length), UnsafeProjection.create(k.columns)))
-  private val heldRows = if (change.held.isEmpty) null else new Held(change.held)
+  private val held = if (change.held.isEmpty) None else Some(new HeldRewrite(change.held))
   private val entries = change.cells.collect { case (id, c) if c.kind != "broadcast" => id -> new EntriesRewrite(change.name, c) }
   private val versions = change.cells.collect { case (id, c) if c.kind == "broadcast" => id -> new VersionsRewrite(change.name, c) }
   private val kept = mutable.TreeMap.empty[Int, KeptPages]
@@ -26,32 +26,33 @@ private[migrate] final class OperatorRewrite(change: Change) {
     case _ => former
   }
 
-  /** Keeps a page for `pages`, if it is one of a cell that changes. */
+  /** Keeps a page for `pages`, if it is one of a bag that changes. */
   def keep(number: Long, bytes: () => Array[Byte]): Boolean = {
-    val cell = SparkState.cellOf(number)
-    val changes = change.cells.contains(cell) || change.cells.contains(cell - Program.Expiry)
-    if (changes) kept.getOrElseUpdate(cell, new KeptPages).put(SparkState.numberOf(number), bytes())
+    val bag = SparkState.bagOf(number)
+    val changes = change.cells.contains(bag) || change.cells.contains(bag - Program.Expiry) || (bag == Held.Cell && held.isDefined)
+    if (changes) kept.getOrElseUpdate(bag, new KeptPages).put(SparkState.numberOf(number), bytes())
     changes
   }
 
-  /** The pages of the group in their new form, with the number under which each is stored, and how many entries there are in them. */
-  def pages(shared: Boolean): (Iterator[(Long, Array[Byte])], Long) = {
-    var n = 0L
+  /** The pages of the group in their new form, with the number under which each is stored; counts what there is in them. */
+  def pages(shared: Boolean, count: Counted): Iterator[(Long, Array[Byte])] = {
     val made = mutable.ArrayBuffer.empty[(Int, KeptPages)]
     change.cells.keys.toSeq.sorted.foreach { cell =>
       kept.get(cell).foreach { from =>
         val (main, beside) = (new KeptPages, new KeptPages)
-        n += (if (shared) versions(cell)(from, kept.getOrElse(cell + Program.Expiry, new KeptPages), main, beside)
-              else entries(cell)(from, main, beside))
+        count.entries += (if (shared) versions(cell)(from, kept.getOrElse(cell + Program.Expiry, new KeptPages), main, beside)
+                          else entries(cell)(from, main, beside))
         made.append(cell -> main, cell + Program.Expiry -> beside)
       }
     }
+    held.foreach { rewrite =>
+      kept.get(Held.Cell).foreach { from =>
+        val to = new KeptPages
+        count.held += rewrite(from, to)
+        made.append(Held.Cell -> to)
+      }
+    }
     kept.clear()
-    (made.iterator.flatMap { case (cell, all) => all.iterator.map { case (number, bytes) => (SparkState.page(cell, number).toLong, bytes) } }, n)
+    made.iterator.flatMap { case (bag, all) => all.iterator.map { case (number, bytes) => (SparkState.page(bag, number).toLong, bytes) } }
   }
-
-  def holds: Boolean = heldRows != null
-
-  /** The held rows in their new form, and how many there are. */
-  def held(packed: Array[Byte]): (Array[Byte], Long) = heldRows(packed)
 }

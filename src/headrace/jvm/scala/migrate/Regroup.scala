@@ -64,30 +64,18 @@ private[migrate] final class Regroup(changes: Map[Int, Change], schema: StructTy
     private def rewritten(row: InternalRow): Iterator[InternalRow] = {
       val kind = store.kindOf(row)
       val family = row.getUTF8String(Store.Family).copy()
-      if (kind == Store.Part) part(row, family)
-      else {
-        val number = store.numberOf(row, kind)
-        if (kind == Store.Page && rewrite != null && rewrite.keep(number, () => store.bytesOf(row))) {
-          bagFamily = family
-          Iterator.empty
-        } else Iterator.single(counting(store.raw(group, kind, number, family, row.getBinary(Store.Value), former)))
-      }
+      val number = if (kind == Store.Whole) 0L else store.numberOf(row, kind)
+      if (kind == Store.Page && rewrite != null && rewrite.keep(number, () => store.bytesOf(row))) {
+        bagFamily = family
+        Iterator.empty
+      } else Iterator.single(counting(store.raw(group, kind, number, family, row.getBinary(Store.Value), former)))
     }
-
-    private def part(row: InternalRow, family: UTF8String): Iterator[InternalRow] =
-      Iterator.single(counting(
-        if (rewrite != null && rewrite.holds && family.toString.endsWith("_queue")) {
-          val (bytes, n) = rewrite.held(store.bytesOf(row))
-          count.held += n
-          store.row(group, Store.Part, 0L, family, bytes, former)
-        } else store.raw(group, Store.Part, 0L, family, row.getBinary(Store.Value), former)))
 
     /** The pages that were kept of the group, rewritten. */
     private def finish(): Iterator[InternalRow] =
       if (rewrite == null) Iterator.empty
       else {
-        val (pages, n) = rewrite.pages(shared = Wire.isShared(former))
-        count.entries += n
+        val pages = rewrite.pages(Wire.isShared(former), count)
         val (to, from, of, family) = (group, former, count, bagFamily)
         pages.map { case (number, bytes) =>
           val made = store.row(to, Store.Page, number, family, bytes, from)

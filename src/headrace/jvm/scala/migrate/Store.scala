@@ -7,7 +7,7 @@ import org.apache.spark.unsafe.types.UTF8String
 
 /** The rows of a level's store as Spark hands them over and takes them: the group, the bytes of key and value, and the column family.
   *
-  * The parts of a group's state and its pages are what `SparkState` keeps; the other two families hold its alarms, one by group and one by
+  * The value of a group's state and its pages are what `SparkState` keeps; the other two families hold its alarms, one by group and one by
   * time.
   */
 private[migrate] object Store {
@@ -31,7 +31,7 @@ private[migrate] object Store {
   sealed abstract class Kind(columns: DataType*) {
     val key: StructType = StructType(columns.zipWithIndex.map { case (t, i) => StructField(s"c$i", t) })
   }
-  case object Part extends Kind(BinaryType)
+  case object Whole extends Kind(BinaryType)
   case object Page extends Kind(one, number)
   case object AlarmByGroup extends Kind(one, LongType)
   case object AlarmByTime extends Kind(LongType, one)
@@ -40,7 +40,7 @@ private[migrate] object Store {
     if (family.endsWith("_bags")) Page
     else if (family.endsWith("_keyToTimestamp")) AlarmByGroup
     else if (family.endsWith("_timestampToKey")) AlarmByTime
-    else if (family.endsWith("_cells") || family.endsWith("_queue")) Part
+    else if (family.endsWith("_cells")) Whole
     else throw new headrace.HeadraceKernelException("INTERNAL", s"a level has no column family $family")
 }
 
@@ -50,14 +50,14 @@ private[migrate] final class Store(schema: StructType) {
 
   private val kinds = scala.collection.mutable.HashMap.empty[UTF8String, Kind]
   private val whole = UnsafeProjection.create(withFormer(schema))
-  private val keys = Seq(Part, Page, AlarmByGroup, AlarmByTime).map(kind => kind -> UnsafeProjection.create(kind.key)).toMap[Kind, UnsafeProjection]
+  private val keys = Seq(Whole, Page, AlarmByGroup, AlarmByTime).map(kind => kind -> UnsafeProjection.create(kind.key)).toMap[Kind, UnsafeProjection]
   private val binary = UnsafeProjection.create(StructType(Seq(StructField("value", BinaryType))))
   private val key = new UnsafeRow(2)
   private val value = new UnsafeRow(1)
 
   def kindOf(row: InternalRow): Kind = kinds.getOrElseUpdate(row.getUTF8String(Family).copy(), kind(row.getUTF8String(Family).toString))
 
-  /** The number in the key of a row that is no part. */
+  /** The number in the key of a row that is no group's value. */
   def numberOf(row: InternalRow, kind: Kind): Long = {
     val bytes = row.getBinary(KeyBytes)
     key.pointTo(bytes, bytes.length)
@@ -65,18 +65,18 @@ private[migrate] final class Store(schema: StructType) {
       case Page => key.getStruct(1, 1).getLong(0)
       case AlarmByGroup => key.getLong(1)
       case AlarmByTime => key.getLong(0)
-      case Part => throw new IllegalArgumentException("a part has no number")
+      case Whole => throw new IllegalArgumentException("a group's value has no number")
     }
   }
 
-  /** What lies in the value of a part or page. */
+  /** What lies in the value of a page. */
   def bytesOf(row: InternalRow): Array[Byte] = {
     val bytes = row.getBinary(Value)
     value.pointTo(bytes, bytes.length)
     value.getBinary(0)
   }
 
-  /** A part or page with these bytes. */
+  /** A page with these bytes. */
   def row(group: Array[Byte], kind: Kind, number: Long, family: UTF8String, bytes: Array[Byte], former: Array[Byte]): UnsafeRow =
     raw(group, kind, number, family, binary(InternalRow(bytes)).getBytes, former)
 
@@ -84,7 +84,7 @@ private[migrate] final class Store(schema: StructType) {
   def raw(group: Array[Byte], kind: Kind, number: Long, family: UTF8String, value: Array[Byte], former: Array[Byte]): UnsafeRow = {
     val at = InternalRow(group)
     val columns = kind match {
-      case Part => at
+      case Whole => at
       case Page => InternalRow(at, InternalRow(number))
       case AlarmByGroup => InternalRow(at, number)
       case AlarmByTime => InternalRow(number, at)

@@ -8,9 +8,9 @@ import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.types.DataType
 import org.apache.spark.unsafe.Platform
 
-/** The bytes of a program's cells: int layout number, int count of marks, the cell ids of what is marked (filled up to 8 bytes), the cells
-  * as row. Marked are the chained timers, and the lists and maps that have entries: their pages lie apart. The shared group's value is
-  * such a one, too, whose cells are all null.
+/** The bytes of a program's cells: int layout number, int count of marks, long armed alarm, the cell ids of what is marked (filled up to 8
+  * bytes), the cells as row. Marked are the chained timers, the lists and maps that have entries, whose pages lie apart, and likewise the
+  * held rows. The shared group's value is such a one, too, whose cells are all null.
   *
   * A value of an older layout is read through a projection: cells are found by id, so a renamed one stays, an added one is null, a removed
   * one goes, and a widened one is cast. It is written back in the present layout when its key is next worked on.
@@ -31,14 +31,14 @@ final case class Layouts(
   def read(bytes: Array[Byte], to: Machine, state: State): Boolean = {
     java.util.Arrays.fill(to.chained, false)
     var i = 0
-    while (i < pagedIds.length) { to.entries(i).open(state, pagedIds(i), hasAny = marked(bytes, pagedIds(i))); i += 1 }
+    while (i < pagedIds.length) { to.entries(i).open(state, pagedIds(i), hasAny = Layouts.marked(bytes, pagedIds(i))); i += 1 }
     if (bytes == null) {
       to.read(null)
       true
     } else {
       val found = Platform.getInt(bytes, Platform.BYTE_ARRAY_OFFSET)
-      val marks = Platform.getInt(bytes, Platform.BYTE_ARRAY_OFFSET + 4)
-      val start = 8 + ((marks + 1) & ~1) * 4
+      val marks = Layouts.marks(bytes)
+      val start = Layouts.cellsAt(marks)
       if (found == number) {
         row.pointTo(bytes, Platform.BYTE_ARRAY_OFFSET + start, bytes.length - start)
         to.read(row)
@@ -47,7 +47,7 @@ final case class Layouts(
         drop(bytes, state)
       }
       i = 0
-      while (marks > 0 && i < timerIds.length) { to.chained(i) = marked(bytes, timerIds(i)); i += 1 }
+      while (marks > 0 && i < timerIds.length) { to.chained(i) = Layouts.marked(bytes, timerIds(i)); i += 1 }
       found == number
     }
   }
@@ -56,14 +56,14 @@ final case class Layouts(
   def share(bytes: Array[Byte], to: Machine, state: State, isRead: Boolean): Unit = {
     var i = 0
     while (i < sharedIds.length) {
-      if (to.shared(i).open(state, sharedIds(i), hasAny = marked(bytes, sharedIds(i)), isRead)) to.touch()
+      if (to.shared(i).open(state, sharedIds(i), hasAny = Layouts.marked(bytes, sharedIds(i)), isRead)) to.touch()
       i += 1
     }
   }
 
   /** The machine's cells as a state value; null if nothing is kept. */
-  def write(from: Machine): Array[Byte] = {
-    var marks = 0
+  def write(from: Machine, armed: Long, holds: Boolean): Array[Byte] = {
+    var marks = if (holds) 1 else 0
     var i = 0
     while (i < from.chained.length) { if (from.chained(i)) marks += 1; i += 1 }
     i = 0
@@ -72,45 +72,31 @@ final case class Layouts(
     while (from.isShared && i < from.shared.length) { if (from.shared(i).keepsAny) marks += 1; i += 1 }
     if (marks == 0 && from.isEmpty) null
     else {
-      val start = 8 + ((marks + 1) & ~1) * 4
+      val start = Layouts.cellsAt(marks)
       val cells = from.write()
       val bytes = new Array[Byte](start + cells.getSizeInBytes)
       Platform.putInt(bytes, Platform.BYTE_ARRAY_OFFSET, number)
       Platform.putInt(bytes, Platform.BYTE_ARRAY_OFFSET + 4, marks)
-      var at = 8
+      Platform.putLong(bytes, Platform.BYTE_ARRAY_OFFSET + 8, armed)
+      var n = 0
+      def mark(id: Int): Unit = { Platform.putInt(bytes, Platform.BYTE_ARRAY_OFFSET + Layouts.MarksAt + 4 * n, id); n += 1 }
+      if (holds) mark(Held.Cell)
       i = 0
-      while (i < from.chained.length) {
-        if (from.chained(i)) { Platform.putInt(bytes, Platform.BYTE_ARRAY_OFFSET + at, timerIds(i)); at += 4 }
-        i += 1
-      }
+      while (i < from.chained.length) { if (from.chained(i)) mark(timerIds(i)); i += 1 }
       i = 0
-      while (i < from.entries.length) {
-        if (!from.entries(i).isEmpty) { Platform.putInt(bytes, Platform.BYTE_ARRAY_OFFSET + at, pagedIds(i)); at += 4 }
-        i += 1
-      }
+      while (i < from.entries.length) { if (!from.entries(i).isEmpty) mark(pagedIds(i)); i += 1 }
       i = 0
-      while (from.isShared && i < from.shared.length) {
-        if (from.shared(i).keepsAny) { Platform.putInt(bytes, Platform.BYTE_ARRAY_OFFSET + at, sharedIds(i)); at += 4 }
-        i += 1
-      }
+      while (from.isShared && i < from.shared.length) { if (from.shared(i).keepsAny) mark(sharedIds(i)); i += 1 }
       Platform.copyMemory(cells.getBaseObject, cells.getBaseOffset, bytes, Platform.BYTE_ARRAY_OFFSET + start, cells.getSizeInBytes)
       bytes
     }
   }
 
-  private def marked(bytes: Array[Byte], id: Int): Boolean = bytes != null && {
-    val marks = Platform.getInt(bytes, Platform.BYTE_ARRAY_OFFSET + 4)
-    var i = 0
-    while (i < marks && mark(bytes, i) != id) i += 1
-    i < marks
-  }
-
-  private def mark(bytes: Array[Byte], i: Int): Int = Platform.getInt(bytes, Platform.BYTE_ARRAY_OFFSET + 8 + 4 * i)
-
   /** Removes the pages of lists and maps that this version of the program no longer has. */
   private def drop(bytes: Array[Byte], state: State): Unit = {
-    val marks = (0 until Platform.getInt(bytes, Platform.BYTE_ARRAY_OFFSET + 4)).map(mark(bytes, _))
-    marks.filterNot(id => pagedIds.contains(id) || sharedIds.contains(id) || timers.contains(id)).foreach(Entries.drop(state, _))
+    val marks = (0 until Layouts.marks(bytes)).map(Layouts.mark(bytes, _))
+    val kept = pagedIds.toSet ++ sharedIds ++ timers + Held.Cell
+    marks.filterNot(kept).foreach(Entries.drop(state, _))
   }
 
   private def known: String = (older.keySet + number).toSeq.sorted.mkString(", ")
@@ -134,6 +120,26 @@ final case class Layouts(
 }
 
 object Layouts {
+  private val MarksAt = 16
+
+  /** The alarm that was asked for with these cells, in millis. */
+  def armed(bytes: Array[Byte]): Long = if (bytes == null) State.Never else Platform.getLong(bytes, Platform.BYTE_ARRAY_OFFSET + 8)
+
+  /** Does the key hold rows? */
+  def holds(bytes: Array[Byte]): Boolean = marked(bytes, Held.Cell)
+
+  private def marked(bytes: Array[Byte], id: Int): Boolean = bytes != null && {
+    val n = marks(bytes)
+    var i = 0
+    while (i < n && mark(bytes, i) != id) i += 1
+    i < n
+  }
+
+  private def marks(bytes: Array[Byte]): Int = Platform.getInt(bytes, Platform.BYTE_ARRAY_OFFSET + 4)
+
+  private def mark(bytes: Array[Byte], i: Int): Int = Platform.getInt(bytes, Platform.BYTE_ARRAY_OFFSET + MarksAt + 4 * i)
+
+  private def cellsAt(marks: Int): Int = MarksAt + ((marks + 1) & ~1) * 4
 
   /** In the place of the id of a timer with keys, which has pages instead of a mark. */
   private val Keyed = -1

@@ -22,7 +22,7 @@ final case class ProgramOperator(
     timers: Seq[ProgramOperator.Fires],
     paged: Seq[Program.Cell],
     broadcast: Seq[Program.Cell],
-    hadPages: Boolean,
+    hasPages: Boolean,
     expiring: Seq[String],
     outputSchemas: Seq[(String, StructType)],
     timeColumns: Array[Int],
@@ -32,7 +32,7 @@ final case class ProgramOperator(
 
   override def outputs: Seq[String] = outputSchemas.map(_._1)
 
-  override def bags: Boolean = hadPages
+  override def bags: Boolean = ordered || hasPages
 
   override def shared: Boolean = inputs.exists(_.broadcast)
 
