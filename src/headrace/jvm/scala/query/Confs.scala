@@ -26,21 +26,26 @@ private[headrace] object Confs {
     // A replayed epoch must send the same rows to the same partitions.
     "spark.sql.adaptive.enabled" -> "false",
     "spark.sql.shuffle.partitions" -> document.partitions.toString,
-    "spark.sql.streaming.stateStore.providerClass" -> "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider",
-    "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled" -> "true",
-    "spark.sql.streaming.stateStore.checkpointFormatVersion" -> "2",
     // The code generated for a union copies every row that passes; tagged rows are in their final form.
     "spark.sql.codegen.wholeStage.union.enabled" -> "false",
     // Sources by name from the first epoch on: neither can be switched on later.
     "spark.sql.streaming.queryEvolution.enableSourceEvolution" -> "true",
     "spark.sql.streaming.offsetLog.formatVersion" -> "2"
-  ) ++ files(session, checkpoint) ++ clock(document)
+  ) ++ state ++ files(session, checkpoint) ++ clock(document)
+
+  /** How Spark keeps state. */
+  val state: Map[String, String] = Map(
+    "spark.sql.streaming.stateStore.providerClass" -> "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider",
+    "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled" -> "true",
+    "spark.sql.streaming.stateStore.checkpointFormatVersion" -> "2"
+  )
 
   /** Under processing time Spark would run empty epochs without a pause; here a tick on the control source makes one when time moves. */
   private def clock(document: Document): Map[String, String] =
     if (document.clock == "processing") Map("spark.sql.streaming.noDataMicroBatches.enabled" -> "false") else Map.empty
 
-  private def files(session: classic.SparkSession, checkpoint: String): Option[(String, String)] = {
+  /** What reads and writes the files of a checkpoint. */
+  def files(session: classic.SparkSession, checkpoint: String): Option[(String, String)] = {
     val scheme = new Path(checkpoint).getFileSystem(session.sessionState.newHadoopConf()).getUri.getScheme
     val key = "spark.sql.streaming.checkpointFileManagerClass"
     // Who asked for another one in the session gets it.

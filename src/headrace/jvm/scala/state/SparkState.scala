@@ -91,6 +91,9 @@ object SparkState {
   def name(level: Int, part: Int): String = s"level${level}_${families(part)}"
   def bags(level: Int): String = s"level${level}_bags"
 
+  /** The cell of a page, by the number under which it is kept. */
+  def cellOf(page: Long): Int = (page >>> PageBits).toInt
+
   /** Cell and page number as one number, so that the store's key is as short as can be. */
   private def page(cell: Int, number: Long): java.lang.Long = {
     if (cell < 0 || cell >= (1 << (63 - PageBits)) || number < 0 || number >= (1L << PageBits))

@@ -36,21 +36,27 @@ final case class Layouts(
       to.read(null)
       true
     } else {
-      val found = Platform.getInt(bytes, Platform.BYTE_ARRAY_OFFSET)
       val marks = Platform.getInt(bytes, Platform.BYTE_ARRAY_OFFSET + 4)
-      val start = 8 + ((marks + 1) & ~1) * 4
-      if (found == number) {
-        row.pointTo(bytes, Platform.BYTE_ARRAY_OFFSET + start, bytes.length - start)
-        to.read(row)
-      } else {
-        to.read(project(found, bytes, start))
-        drop(bytes, state)
-      }
+      val current = layoutOf(bytes) == number
+      to.read(cells(bytes))
+      if (!current) drop(bytes, state)
       i = 0
       while (marks > 0 && i < timerIds.length) { to.chained(i) = marked(bytes, timerIds(i)); i += 1 }
-      found == number
+      current
     }
   }
+
+  /** The cells of a state value as a row of the present layout. It points into the value, and is valid until the next one is asked for. */
+  def cells(bytes: Array[Byte]): UnsafeRow = {
+    val found = layoutOf(bytes)
+    val start = 8 + ((Platform.getInt(bytes, Platform.BYTE_ARRAY_OFFSET + 4) + 1) & ~1) * 4
+    if (found == number) {
+      row.pointTo(bytes, Platform.BYTE_ARRAY_OFFSET + start, bytes.length - start)
+      row
+    } else project(found, bytes, start)
+  }
+
+  private def layoutOf(bytes: Array[Byte]): Int = Platform.getInt(bytes, Platform.BYTE_ARRAY_OFFSET)
 
   /** Opens the maps that all keys read, from the bytes of the shared group's cells; `isRead`: by a key, which changes nothing. */
   def share(bytes: Array[Byte], to: Machine, state: State, isRead: Boolean): Unit = {

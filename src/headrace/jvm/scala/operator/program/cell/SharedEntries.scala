@@ -239,5 +239,5 @@ object SharedEntries {
   private val Last = 0x7fff
 
   /** The bytes of a version behind those of its key. */
-  private[cell] val VersionSize = 10
+  private[headrace] val VersionSize = 10
 }

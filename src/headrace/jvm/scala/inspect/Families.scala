@@ -1,0 +1,44 @@
+package headrace.inspect
+
+import scala.collection.mutable
+
+import headrace.query.{Chain, Numbered}
+import headrace.state.SparkState
+import org.apache.spark.rdd.RDD
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.classic
+
+/** What Spark keeps of the levels of one query after an epoch, read by Spark's own source for state. A variable that was not there yet at
+  * that epoch is empty.
+  */
+private[inspect] final class Families(session: classic.SparkSession, checkpoint: String, epoch: Long) {
+  private val operators: Map[Int, (Int, String)] =
+    new Numbered(session, checkpoint).operators(epoch).flatMap { case (number, metadata) =>
+      Chain.levelOf(metadata).map(level => level -> (number, metadata))
+    }.toMap
+  private val read = mutable.HashMap.empty[String, RDD[InternalRow]]
+
+  /** Rows (group key, bytes) of a part of the state. */
+  def part(level: Int, part: Int): RDD[InternalRow] = variable(level, SparkState.name(level, part), "key.value", "value.value")
+
+  /** Rows (group key, cell and page number, bytes) of the pages of bags. */
+  def pages(level: Int): RDD[InternalRow] =
+    variable(level, SparkState.bags(level), "key.value", "user_map_key.value", "user_map_value.value")
+
+  private def variable(level: Int, name: String, columns: String*): RDD[InternalRow] = operators.get(level) match {
+    case Some((number, metadata)) if metadata.contains(name) =>
+      read.getOrElseUpdate(
+        name,
+        session.read
+          .format("statestore")
+          .option("path", checkpoint)
+          .option("operatorId", number.toLong)
+          .option("batchId", epoch)
+          .option("stateVarName", name)
+          .load()
+          .selectExpr(columns: _*)
+          .queryExecution
+          .toRdd)
+    case _ => session.sparkContext.emptyRDD[InternalRow]
+  }
+}
