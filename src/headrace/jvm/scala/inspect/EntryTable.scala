@@ -33,7 +33,7 @@ private[inspect] object EntryTable {
   val entry: StructType = StructType.fromDDL("key binary, entry binary, row binary")
 
   /** The entries of a cell under the group keys that are wanted. */
-  def of(pages: RDD[InternalRow], id: Int, wanted: Array[Byte] => Boolean): RDD[InternalRow] = pages.mapPartitions { stored =>
+  def of(pages: RDD[InternalRow], id: Int, wanted: Groups): RDD[InternalRow] = pages.mapPartitions { stored =>
     val leaf = new Leaf
     val projection = UnsafeProjection.create(entry)
     val value = new UnsafeRow(0)
@@ -41,7 +41,7 @@ private[inspect] object EntryTable {
       page <- stored
       if SparkState.cellOf(page.getLong(1)) == id
       group = page.getBinary(0)
-      if wanted(group)
+      if wanted.has(group)
       _ = leaf.read(page.getBinary(2))
       i <- Iterator.range(0, leaf.size)
     } yield {

@@ -7,7 +7,7 @@ import org.apache.spark.sql.catalyst.expressions.{GenericInternalRow, UnsafeProj
 import org.apache.spark.sql.types.{StructField, StructType, TimestampType}
 
 /** A row for each row of an input that waits for the watermark. */
-private[inspect] final class HeldTable(input: Program.Input, keys: Keys, wanted: Array[Byte] => Boolean, queues: RDD[InternalRow])
+private[inspect] final class HeldTable(input: Program.Input, keys: Keys, wanted: Groups, queues: RDD[InternalRow])
     extends Shown {
   private val key = if (input.broadcast) Nil else keys.column
 
@@ -22,13 +22,13 @@ private object HeldTable {
       input: Program.Input,
       keys: Keys,
       hasKey: Boolean,
-      wanted: Array[Byte] => Boolean,
+      wanted: Groups,
       schema: StructType): RDD[InternalRow] = from.mapPartitions { stored =>
     val projection = UnsafeProjection.create(schema)
     for {
       one <- stored
       group = one.getBinary(0)
-      if wanted(group)
+      if wanted.has(group)
       key = if (hasKey) Seq(keys.row(group)) else Nil
       (time, row) <- held(one.getBinary(1), input)
     } yield projection(new GenericInternalRow((key :+ time :+ row).toArray[Any])): InternalRow

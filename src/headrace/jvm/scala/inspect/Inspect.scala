@@ -1,7 +1,5 @@
 package headrace.inspect
 
-import java.util.Arrays
-
 import scala.jdk.CollectionConverters._
 
 import com.fasterxml.jackson.databind.{JsonNode, ObjectMapper}
@@ -53,25 +51,21 @@ object Inspect {
     private val op = document.get("op").asInt
     private val level = document.get("level").asInt
     private val keys = new Keys(op, program.key)
-    private val each: Array[Byte] => Boolean = keys.has(_)
 
     /** All partitions keep the same for all keys, so one is enough. */
-    private val shared: Array[Byte] => Boolean = {
-      val first = Wire.sharedKeys(op, partitions)(0)
-      group => Arrays.equals(group, first)
-    }
+    private val shared = new OneGroup(Wire.sharedKeys(op, partitions)(0))
 
     def table(shows: String, of: String): Shown = shows match {
       case "keys" => new KeyTable(program, keys, from.part(level, State.Cells))
       case "cell" =>
         val cell = program.cell(of)
-        def entries(wanted: Array[Byte] => Boolean) = EntryTable.of(from.pages(level), cell.id, wanted)
+        def entries(wanted: Groups) = EntryTable.of(from.pages(level), cell.id, wanted)
         if (cell.shared) new SharedTable(cell, inOrder(entries(shared)))
-        else if (cell.kind == "list") new EntryTable(cell, keys, inOrder(entries(each)))
-        else new EntryTable(cell, keys, entries(each))
+        else if (cell.kind == "list") new EntryTable(cell, keys, inOrder(entries(keys)))
+        else new EntryTable(cell, keys, entries(keys))
       case "held" =>
         val input = program.inputs.find(_.name == of).getOrElse(throw Program.broken(program.name, s"no input $of"))
-        new HeldTable(input, keys, if (input.broadcast) shared else each, from.part(level, State.Queue))
+        new HeldTable(input, keys, if (input.broadcast) shared else keys, from.part(level, State.Queue))
       case other => throw new HeadraceKernelException("INTERNAL", s"no table shows $other", program.name)
     }
 

@@ -19,7 +19,8 @@ import org.json4s.jackson.JsonMethods
 final class Inspected private[inspect] (own: classic.SparkSession, tables: Seq[(String, Shown)]) {
   private val frames: Map[String, classic.DataFrame] =
     tables.map { case (name, shown) => name -> Inside.frame(own, shown.rows, shown.schema) }.toMap
-  frames.foreach { case (name, frame) => frame.createTempView(s"`$name`") }
+  // A view of the user's may have the name.
+  frames.foreach { case (name, frame) => frame.createOrReplaceTempView(s"`$name`") }
 
   /** Each table's columns, in the order of the document. */
   def schemas: String =
@@ -31,7 +32,8 @@ final class Inspected private[inspect] (own: classic.SparkSession, tables: Seq[(
   def table(name: String, limit: Int): Answer = {
     val frame = frames(name)
     val order = frame.schema.fields.filter(f => RowOrdering.isOrderable(f.dataType)).map(f => col(s"`${f.name.replace("`", "``")}`"))
-    answer(frame.orderBy(order.toSeq: _*), limit)
+    // All of them go to one place, so one task sorts them: an order over many would read the state twice.
+    answer(if (limit < 0) frame.repartition(1).sortWithinPartitions(order.toSeq: _*) else frame.orderBy(order.toSeq: _*), limit)
   }
 
   /** What is wrong with a query, as JSON (`Fault`); null if nothing is. */
