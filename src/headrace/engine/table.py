@@ -68,7 +68,7 @@ class Table:
         drawn = ["  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip() for line in lines]
         drawn.insert(1, "  ".join("-" * width for width in widths))
         rest = len(self._rows) - n
-        last = f"... {rest:,} more" if rest > 0 and not self.more else "... more" if self.more else f"({len(self._rows):,} rows)"
+        last = "... more" if self.more else f"... {rest:,} more" if rest > 0 else f"({len(self._rows):,} rows)"
         return "\n".join([*drawn, last])
 
     def __str__(self) -> str:
@@ -86,7 +86,8 @@ class Table:
             for row in self._rows[:20]
         )
         rest = len(self._rows) - 20
-        return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>" + (f"<p>{rest:,} more rows</p>" if rest > 0 else "")
+        more = "<p>more rows</p>" if self.more else f"<p>{rest:,} more rows</p>" if rest > 0 else ""
+        return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{more}"
 
 
 def _text(value: Any) -> str:
@@ -97,8 +98,15 @@ def _text(value: Any) -> str:
         case tuple():
             return "{" + ", ".join(_text(part) for part in value) + "}"
         case list():
-            return "[" + ", ".join(repr(part) if isinstance(part, str) else _text(part) for part in value) + "]"
+            return "[" + ", ".join(_inner(part) for part in value) + "]"
+        case dict():
+            return "{" + ", ".join(f"{_inner(name)}: {_inner(part)}" for name, part in value.items()) + "}"
     return str(value)
+
+
+def _inner(value: Any) -> str:
+    """A value inside an array or a map, where a text needs an end that is seen."""
+    return repr(value) if isinstance(value, str) else _text(value)
 
 
 def _object(row: tuple[Any, ...], schema: Struct) -> dict[str, Any]:

@@ -84,12 +84,12 @@ class Every(hr.Program):
         self.hits.clear()
 
     def on_later(self, at: Any, which: Any) -> None:
-        self.xs.append(hr.struct(shop="later", amount=which))
+        self.xs.append(hr.struct(shop=hr.lit("later"), amount=which))
 
 
 class Event(NamedTuple):
     ts: dt.datetime
-    card: str | None
+    card: str
     amount: int
     shop: str
 
@@ -160,7 +160,7 @@ def middle(numbers: list[int]) -> float | None:
 
 def kept(events: Iterable[Event], rules: Iterable[Rule], watermark: dt.datetime) -> dict[str, list[tuple[Any, ...]]]:
     """All tables after everything up to the watermark was handled."""
-    keys: dict[str | None, Key] = {}
+    keys: dict[str, Key] = {}
     limits: dict[str, int] = {}
     for row in sorted([*events, *rules], key=lambda row: row.ts):
         if row.ts > watermark:
@@ -189,10 +189,10 @@ def _fire(key: Key, until: dt.datetime) -> None:
         key.fire(at)
 
 
-def _tables(keys: dict[str | None, Key], limits: dict[str, int], held: list[Event | Rule]) -> dict[str, list[tuple[Any, ...]]]:
+def _tables(keys: dict[str, Key], limits: dict[str, int], held: list[Event | Rule]) -> dict[str, list[tuple[Any, ...]]]:
     found: dict[str, list[tuple[Any, ...]]] = {name: [] for name in TABLES}
     for card, one in keys.items():
-        key = (card, len(card or ""))
+        key = (card, len(card))
         last, gone = one.last or (None, None)
         mean = sum(one.mean) / len(one.mean) if one.mean else None
         hits = sum(x > 3 for x in one.hits)
@@ -208,5 +208,5 @@ def _tables(keys: dict[str | None, Key], limits: dict[str, int], held: list[Even
             found["every_held_limits_in"].append((row.ts, (row.shop, row.most, row.ts)))
         else:
             values = (row.card, row.amount, row.shop, row.ts)
-            found["every_held_event"].append(((row.card, len(row.card or "")), row.ts, values))
+            found["every_held_event"].append(((row.card, len(row.card)), row.ts, values))
     return found

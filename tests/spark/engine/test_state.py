@@ -35,7 +35,7 @@ def case(seed: int) -> tuple[list[Event], list[Rule]]:
     """Rows of an hour, each at a second of its own."""
     rng = random.Random(seed)
     times = rng.sample(range(SPAN), 120)
-    cards = ["a", "b", "cc", "d", "eee", None]
+    cards = ["a", "b", "cc", "d", "eee"]
     amounts = [0, 1, 2, 3, 4, 4, 5, 5, 6, 7, ALL]
     events = [Event(START + dt.timedelta(seconds=t), rng.choice(cards), rng.choice(amounts), rng.choice("pqr")) for t in times[:100]]
     rules = [Rule(START + dt.timedelta(seconds=t), rng.choice("pqr"), rng.choice([None, 1, 2, 3])) for t in times[100:]]
@@ -45,7 +45,7 @@ def case(seed: int) -> tuple[list[Event], list[Rule]]:
 def every(folder: Path) -> hr.Job:
     read = hr.read.files(folder / "events", format="json", schema=EVENTS, name="events").watermark("ts", DELAY)
     rules = hr.read.files(folder / "rules", format="json", schema=RULES, name="rules").watermark("ts", DELAY)
-    size = hr.expr("bigint(length(coalesce(card, '')))").alias("size")
+    size = hr.expr("bigint(length(card))").alias("size")
     kept = read.key_by("card", size).process(Every, limits_in=hr.broadcast(rules)).named("every")
     return hr.job("every", kept.write.memory(name="out"))
 
@@ -92,7 +92,7 @@ def test_a_list_of_many_pages_is_read_whole_and_in_its_order(tmp_path: Path) -> 
                 with hr.when(e.n == 7 * it.index + 3):
                     it.remove()
             self.xs.append(e.n)
-            self.m.set(-e.n, hr.f.repeat("x", 20))
+            self.m.set(-e.n, hr.f.repeat(hr.lit("x"), 20))
             hr.emit(n=e.n)
 
     numbers = list(range(3000))
@@ -223,7 +223,7 @@ def test_queries_and_names(counts: Path, spark: SparkSession) -> None:
     assert found.query("SELECT key.card AS card, n FROM charges_Count ORDER BY card").rows() == [("a", 2), ("b", 1)]
     together = found.query(
         "WITH twice AS (SELECT a.key, a.n + b.n AS n FROM charges_Count a JOIN charges_count b USING (key)) "
-        "SELECT t.key.card, t.n, o.n, o.quiet > now() FROM twice t LEFT JOIN charges_Count_n o ON o.key.card = t.key.card "
+        "SELECT t.key.card, t.n, o.n AS quiet, o.quiet > now() AS waits FROM twice t LEFT JOIN charges_Count_n o ON o.key.card = t.key.card "
         "UNION ALL SELECT 'none', 0, 0, NULL WHERE NOT EXISTS (SELECT * FROM charges_Count WHERE n > 2) ORDER BY 1"
     )
     assert together.rows() == [("a", 4, 1, True), ("b", 2, None, None), ("none", 0, 0, None)]
@@ -253,10 +253,18 @@ def test_what_is_wrong_with_a_question(counts: Path) -> None:
     check_error(
         """
         UNKNOWN_COLUMN: query: no column `m`, in `SELECT m FROM charges_Count`
-          hint: did you mean `n`? there are: key, n
+          hint: there are: key, n
           page: docs/errors/UNKNOWN_COLUMN.md
         """,
         lambda: found.query("SELECT m FROM charges_Count"),
+    )
+    check_error(
+        """
+        DUPLICATE_COLUMN: query: two columns are called n, in `SELECT n, n + 1 AS N FROM charges_Count`
+          hint: give one of them another name
+          page: docs/errors/DUPLICATE_COLUMN.md
+        """,
+        lambda: found.query("SELECT n, n + 1 AS N FROM charges_Count"),
     )
     for text, near in (("SELEC n FROM charges_Count", "SELEC"), ("DROP VIEW charges_Count", "DROP"), ("SET a = 1", "SET")):
         check_error(

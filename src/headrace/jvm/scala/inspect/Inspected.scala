@@ -38,8 +38,12 @@ final class Inspected private[inspect] (own: classic.SparkSession, tables: Seq[(
 
   /** What is wrong with a query, as JSON (`Fault`); null if nothing is. */
   def fault(sql: String): String =
-    try { frame(sql); null }
-    catch { case e: AnalysisException => JsonMethods.compact(Fault("query", "", "", sql, Fault.of(e)).json) }
+    try {
+      val names = frame(sql).columns.map(_.toLowerCase)
+      names.diff(names.distinct).headOption.map(n => fault(sql, Fault.What("COLUMN_ALREADY_EXISTS", s"two columns are called $n"))).orNull
+    } catch { case e: AnalysisException => fault(sql, Fault.of(e)) }
+
+  private def fault(sql: String, what: Fault.What): String = JsonMethods.compact(Fault("query", "", "", sql, what).json)
 
   def query(sql: String, limit: Int): Answer =
     try answer(frame(sql), limit)
