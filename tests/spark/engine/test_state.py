@@ -6,6 +6,7 @@ import datetime as dt
 import itertools
 import json
 import random
+import shutil
 import threading
 import time
 from pathlib import Path
@@ -295,6 +296,17 @@ def test_files_that_are_gone(counts: Path) -> None:
     with pytest.raises(hr.CheckpointError, match=r"^STATE_UNREADABLE: the state in .*/state cannot be read: ") as raised:
         found.table("charges_Count")
     assert raised.value.fault == "environment"
+
+
+def test_a_copy_in_another_place(counts: Path) -> None:
+    # Spark keeps the absolute paths of the schemas of state
+    copied = shutil.move(counts, counts.parent / "moved")
+    found = hr.state(copied)
+    assert found.epochs
+    with pytest.raises(hr.CheckpointError, match=r"^STATE_UNREADABLE: the state in .*/moved cannot be read: "):
+        found.tables  # noqa: B018  # asking is enough
+    shutil.move(copied, counts)
+    assert hr.state(counts).count("charges_Count") == 2
 
 
 def test_on_the_command_line(counts: Path, capsys: pytest.CaptureFixture[str]) -> None:

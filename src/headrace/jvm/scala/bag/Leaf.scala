@@ -15,6 +15,8 @@ final class Leaf {
   /** The key of an entry, in an array of its own. */
   def key(i: Int): Array[Byte] = java.util.Arrays.copyOfRange(page.bytes, page.keyAt(i), page.keyAt(i) + page.keySize(i))
 
+  def count(i: Int): Long = page.count(i)
+
   /** Points to the value of an entry, in place. */
   def value(i: Int, to: UnsafeRow): Unit = to.pointTo(page.bytes, Platform.BYTE_ARRAY_OFFSET + page.valueAt(i), page.valueSize(i))
 }

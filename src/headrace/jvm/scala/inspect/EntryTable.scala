@@ -32,18 +32,19 @@ private[inspect] object EntryTable {
   /** Rows of an entry: group key, the bytes of its own key, its row. */
   val entry: StructType = StructType.fromDDL("key binary, entry binary, row binary")
 
-  /** The entries of a cell under the group keys that are wanted. */
-  def of(pages: RDD[InternalRow], id: Int, wanted: Groups): RDD[InternalRow] = pages.mapPartitions { stored =>
+  /** The entries of a bag under the group keys that are wanted, each as often as it counts. */
+  def of(pages: RDD[InternalRow], bag: Int, wanted: Groups): RDD[InternalRow] = pages.mapPartitions { stored =>
     val leaf = new Leaf
     val projection = UnsafeProjection.create(entry)
     val value = new UnsafeRow(0)
     for {
       page <- stored
-      if SparkState.cellOf(page.getLong(1)) == id
+      if SparkState.cellOf(page.getLong(1)) == bag
       group = page.getBinary(0)
       if wanted.has(group)
       _ = leaf.read(page.getBinary(2))
       i <- Iterator.range(0, leaf.size)
+      _ <- Iterator.range(0L, leaf.count(i))
     } yield {
       leaf.value(i, value)
       projection(new GenericInternalRow(Array[Any](group, leaf.key(i), value.getBytes)))

@@ -27,9 +27,10 @@ object Inspect {
     val partitions = read.get("partitions").asInt
     val programs = read.get("programs").elements.asScala.toSeq
     Confs.settings(document).foreach { case (name, value) => own.conf.set(name, value) }
-    val folders = programs.map(_.get("checkpoint").asText).distinct
-    (Confs.state ++ folders.flatMap(Confs.files(own, _))).foreach { case (name, value) => own.conf.set(name, value) }
-    own.conf.set("spark.sql.shuffle.partitions", partitions.toString)
+    programs
+      .map(_.get("checkpoint").asText)
+      .distinct
+      .foreach(folder => Confs.stored(own, partitions, folder).foreach { case (name, value) => own.conf.set(name, value) })
     SQLConf.withExistingConf(own.sessionState.conf) {
       val families = programs
         .map(p => (p.get("checkpoint").asText, p.get("epoch").asLong))

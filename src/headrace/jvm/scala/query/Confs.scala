@@ -15,6 +15,9 @@ private[headrace] object Confs {
     stored.fieldNames.asScala.map(name => name -> stored.get(name).asText).toMap
   }
 
+  /** Those of work on a stored query's state beside it: that of the query, as far as its stores are concerned. */
+  def stored(session: classic.SparkSession, partitions: Int, checkpoint: String): Map[String, String] = stores(partitions) ++ files(session, checkpoint)
+
   def ours(session: classic.SparkSession, document: Document, checkpoint: String): Map[String, String] = Map(
     // Spark refuses plans like ours by their shape: two stateful operators, rows that go on after being late.
     "spark.sql.streaming.unsupportedOperationCheck" -> "false",
@@ -23,29 +26,26 @@ private[headrace] object Confs {
     "spark.sql.streaming.noDataMicroBatches.enabled" -> "true",
     "spark.sql.streaming.multipleWatermarkPolicy" -> "min",
     "spark.sql.streaming.statefulOperator.allowMultiple" -> "true",
-    // A replayed epoch must send the same rows to the same partitions.
-    "spark.sql.adaptive.enabled" -> "false",
-    "spark.sql.shuffle.partitions" -> document.partitions.toString,
     // The code generated for a union copies every row that passes; tagged rows are in their final form.
     "spark.sql.codegen.wholeStage.union.enabled" -> "false",
     // Sources by name from the first epoch on: neither can be switched on later.
     "spark.sql.streaming.queryEvolution.enableSourceEvolution" -> "true",
     "spark.sql.streaming.offsetLog.formatVersion" -> "2"
-  ) ++ state ++ files(session, checkpoint) ++ clock(document)
+  ) ++ stores(document.partitions) ++ files(session, checkpoint) ++ clock(document)
 
-  /** How Spark keeps state. */
-  val state: Map[String, String] = Map(
+  private def stores(partitions: Int): Map[String, String] = Map(
+    // A replayed epoch must send the same rows to the same partitions.
+    "spark.sql.adaptive.enabled" -> "false",
+    "spark.sql.shuffle.partitions" -> partitions.toString,
     "spark.sql.streaming.stateStore.providerClass" -> "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider",
     "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled" -> "true",
-    "spark.sql.streaming.stateStore.checkpointFormatVersion" -> "2"
-  )
+    "spark.sql.streaming.stateStore.checkpointFormatVersion" -> "2")
 
   /** Under processing time Spark would run empty epochs without a pause; here a tick on the control source makes one when time moves. */
   private def clock(document: Document): Map[String, String] =
     if (document.clock == "processing") Map("spark.sql.streaming.noDataMicroBatches.enabled" -> "false") else Map.empty
 
-  /** What reads and writes the files of a checkpoint. */
-  def files(session: classic.SparkSession, checkpoint: String): Option[(String, String)] = {
+  private def files(session: classic.SparkSession, checkpoint: String): Option[(String, String)] = {
     val scheme = new Path(checkpoint).getFileSystem(session.sessionState.newHadoopConf()).getUri.getScheme
     val key = "spark.sql.streaming.checkpointFileManagerClass"
     // Who asked for another one in the session gets it.
