@@ -79,7 +79,7 @@ def test_every_table_of_every_epoch_that_is_kept(tmp_path: Path, spark: SparkSes
         assert found.tables == TABLES
         for name, expected in tables.items():
             assert found.table(name).rows() == in_order(expected), f"{name} of epoch {epoch}"
-            assert found.count(name) == len(expected)
+    assert {name: found.count(name) for name in TABLES} == {name: len(expected) for name, expected in tables.items()}
     assert (files(state), spark.sql("SHOW VIEWS").collect()) == (before, views)
 
 
