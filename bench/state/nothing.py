@@ -14,7 +14,7 @@ class Nothing(ports.Sink):
 
     @property
     def traits(self) -> ports.SinkTraits:
-        return ports.SinkTraits(True, "nothing is written")
+        return ports.SinkTraits(False, "rows are only counted, and once more where an epoch is repeated")
 
     def options(self) -> dict[str, Any]:
         return {}

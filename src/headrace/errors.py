@@ -217,6 +217,7 @@ CODES: dict[str, Code] = {
     "AGGREGATE_COLUMNS": Code("ProgramError", "user", "a row for an aggregate with other columns"),
     "BAD_AGGREGATE": Code("ProgramError", "user", "an hr.Aggregate whose text is no aggregate over rows"),
     "BAD_CLOCK": Code("ProgramError", "user", "a clock that does not exist"),
+    "BAD_WAS": Code("ProgramError", "user", "a `was=` that gives the cell no value"),
     "BROADCAST_USE": Code("ProgramError", "user", "state of one key where that of all keys is meant, or the other way round"),
     "CELL_OPERATOR": Code("ProgramError", "user", "a cell used where its value is meant"),
     "EACH_OVER": Code("ProgramError", "user", "a loop over something without entries"),
@@ -328,6 +329,7 @@ CODES: dict[str, Code] = {
     "STATE_UNREADABLE": Code("CheckpointError", "environment", "state on disk that cannot be read"),
     "UNKNOWN_EPOCH": Code("CheckpointError", "user", "an epoch of which the checkpoint has no state"),
     "UNKNOWN_TABLE": Code("CheckpointError", "user", "a table that the state does not have"),
+    "WAS_FAILED": Code("RunError", "user", "an expression in `was=` that fails for a key"),
     # engine, settings, command line
     "BAD_SETTING": Code("ConfigError", "user", "a setting that does not exist or fit"),
     "FILE_FAILED": Code("PlanError", "user", "a Python file that raised while it was loaded"),

@@ -6,6 +6,7 @@ import datetime as dt
 from typing import ClassVar
 
 from headrace.errors import ProgramError, Site, here
+from headrace.expr import Column
 from headrace.program.opaque import Opaque
 from headrace.program.recording import Recording, broadcast_use, cell_name
 from headrace.program.traced import TracedCell
@@ -20,10 +21,14 @@ class Cell(Opaque):
     `expires` is a duration after which what was set is gone: at a row or timer of a later time it is no longer there. It is counted from
     the time of the row or timer that set it (`clock="event"`), or from the wall clock (`clock="processing"`). In a list or a map each entry
     expires by itself.
+
+    `was` is the name the cell had in an older version of the job, or, for those that are `computable`, an expression over the cells of the
+    version before.
     """
 
     kind: ClassVar[str]
     fires: ClassVar[bool] = False  # has a handler of its own
+    computable: ClassVar[bool] = False  # has one value per key, which may come from others
     read_with: ClassVar[str] = ".get()"
     write_with: ClassVar[str] = ".set(...)"
 
@@ -35,7 +40,7 @@ class Cell(Opaque):
         sql: str | None = None,
         expires: str | dt.timedelta | None = None,
         clock: str = "event",
-        was: str | None = None,
+        was: str | Column | None = None,
     ) -> None:
         if clock not in ("event", "processing"):
             raise ProgramError(
@@ -49,13 +54,33 @@ class Cell(Opaque):
         self.sql = sql
         self.expires_ms = None if expires is None else milliseconds(expires, "the expiry of a cell")
         self.clock = clock if self.fires or expires is not None else None
-        self.was = was
+        self.was = was if isinstance(was, str) else None
+        self.computed = None if was is None or isinstance(was, str) else self._computed(was)
         self._site: Site | None = here()
         self._name: str | None = None
 
     def traced(self, name: str) -> TracedCell:
         """The cell as data."""
-        return TracedCell(name, self.kind, self.type, self.key, self.sql, self.expires_ms, self.clock, self.was, self._site)
+        return TracedCell(name, self.kind, self.type, self.key, self.sql, self.expires_ms, self.clock, self.was, self.computed, self._site)
+
+    def _computed(self, was: object) -> str:
+        """The text of an expression given as `was`."""
+        kind = type(self).__name__ if self.key is None or not self.computable else f"{type(self).__name__} with keys"
+        if not isinstance(was, Column):
+            raise ProgramError(
+                "BAD_WAS",
+                f"the `was` of a {kind} cannot be {was!r}",
+                hint='it is the name the cell had, was="n", or an expression over the cells of the version before, was=hr.col("n") * 2',
+                site=here(),
+            )
+        if not self.computable or self.key is not None:
+            raise ProgramError(
+                "BAD_WAS",
+                f"the `was` of a {kind} is a name, and `{was._expression.text}` is an expression",
+                hint='values and timers without keys can be computed from other cells; another cell keeps its state by was="old_name"',
+                site=here(),
+            )
+        return was._expression.text
 
     def __set_name__(self, owner: type, name: str) -> None:
         self._name = name

@@ -41,13 +41,17 @@ class Timer(Cell):
     ...
     ...     def on_due(self, at, order):
     ...         hr.emit(customer=self.key.customer, order=order, due=at)
+
+    `was` is the name the timer had in an older version of the job, or, without `key`, an expression over the cells of the version before:
+    the time that is pending for a key that has state. The timer is set when such a key is next worked on.
     """
 
     kind = "timer"
     fires = True
+    computable = True
     read_with = ".at()"
 
-    def __init__(self, *, clock: str = "event", key: Any = None, was: str | None = None) -> None:
+    def __init__(self, *, clock: str = "event", key: Any = None, was: str | Column | None = None) -> None:
         super().__init__("timestamp", key=None if key is None else type_text(key), clock=clock, was=was)
 
     def set(self, at: Any, key: Any = None) -> None:

@@ -16,7 +16,7 @@ class TracedCell:
 
     `type` is that of its value or of each of its values, `key` that of a map's keys; an aggregate has the columns that are added as its
     type, and `sql`. `clock` is set for timers and for cells that expire, `expires_ms` after they were set; `was` is the cell's name in an
-    older version of the job.
+    older version of the job, `computed` what its first value is over the cells of the version before.
     """
 
     name: str
@@ -27,11 +27,19 @@ class TracedCell:
     expires_ms: int | None = None
     clock: str | None = None
     was: str | None = None
+    computed: str | None = None
     site: Site | None = field(default=None, compare=False)
 
     def to_json(self) -> dict[str, Any]:
         value: dict[str, Any] = {"name": self.name, "kind": self.kind, "type": self.type}
-        optional = {"key": self.key, "sql": self.sql, "expires_ms": self.expires_ms, "clock": self.clock, "was": self.was}
+        optional = {
+            "key": self.key,
+            "sql": self.sql,
+            "expires_ms": self.expires_ms,
+            "clock": self.clock,
+            "was": self.was,
+            "computed": self.computed,
+        }
         value |= {field: given for field, given in optional.items() if given is not None}
         value["site"] = text_of(self.site)
         return value
@@ -39,7 +47,7 @@ class TracedCell:
     @staticmethod
     def from_json(value: object) -> TracedCell:
         fields = Fields(value, "a cell")
-        optional = ("key", "sql", "clock", "was")
+        optional = ("key", "sql", "clock", "was", "computed")
         fields.only("name", "kind", "type", *optional, "expires_ms", "site")
         texts = {name: fields.optional_text(name) for name in optional}
         return TracedCell(

@@ -25,13 +25,30 @@ class Value(Cell):
     ...         hr.emit(card=self.key.card, n=n)
 
     `default` is a Python value or a constant column; it is not stored, so `exists` is about values that were set.
-    `was` is the name the cell had in an older version of the job: its state is taken over.
+    `was` is the name the cell had in an older version of the job: its state is taken over. Or it is an expression over the cells of the
+    version before, which gives a new cell its first value for the keys that have state:
+
+    >>> class Sums(hr.Program):
+    ...     total = hr.Value("bigint", was=hr.col("small") + hr.col("large"))      # instead of two cells
+    ...
+    ...     def on_event(self, e):
+    ...         self.total.set(hr.f.coalesce(self.total.get(), 0) + e.amount)
+    ...         hr.emit(card=self.key.card, total=self.total.get())
+
+    The expression is evaluated when a key is next worked on, and only for what an older version stored; so it may stay in the source.
     """
 
     kind = "value"
+    computable = True
 
     def __init__(
-        self, type: Any, *, default: Any = None, expires: str | dt.timedelta | None = None, clock: str = "event", was: str | None = None
+        self,
+        type: Any,
+        *,
+        default: Any = None,
+        expires: str | dt.timedelta | None = None,
+        clock: str = "event",
+        was: str | Column | None = None,
     ) -> None:
         super().__init__(type_text(type), expires=expires, clock=clock, was=was)
         self._default = None if default is None else of_value(default).cast(self.type)

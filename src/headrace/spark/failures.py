@@ -27,6 +27,10 @@ _KNOWN: Mapping[str, tuple[str, str | None]] = {
     "SOURCE_SCHEMA": ("WRONG_TYPE", "give the schema that the files have; a cast behind the source changes a type."),
     "STATE_LAYOUT": ("STATE_MISMATCH", "start the newer version of the job, or start over with fresh=True."),
     "TIMER_LOOP": ("TIMER_LOOP", "a timer that sets a timer sets it later than its own time: self.again.set(at + hr.seconds(1))."),
+    "WAS_FAILED": (
+        "WAS_FAILED",
+        "mend the expression, with try_add or coalesce for one, and start again: no state is lost, and keys worked on before keep theirs.",
+    ),
     "STATE_OF_ANOTHER_LEVEL": ("STATE_MISMATCH", "restore the checkpoint from a copy, or start over with fresh=True."),
 }
 _FULL = re.compile(r"No space left on device|File too large|Disk quota exceeded|Not enough space")

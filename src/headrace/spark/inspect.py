@@ -93,7 +93,7 @@ def unreadable(folder: Path, error: HeadraceError) -> HeadraceError:
         "STATE_UNREADABLE",
         f"the state in {folder} cannot be read: {error.message}",
         hint="a job that runs takes its oldest epochs away: look again. "
-        "A checkpoint is read where it was written: Spark keeps absolute paths in it.",
+        "A checkpoint that was moved is read once its job has started in its new place.",
     )
 
 

@@ -1,13 +1,13 @@
 """Layouts of a program's state: which cell lies where in a stored row, from version to version.
 
 A stored state row carries the number of its layout. Cells have ids that are never used again; a changed set of cells makes a new
-layout, and the rows of the older ones are projected to it as they are read.
+layout, and the rows of the older ones are projected to it as they are read, from each layout to the next one.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -16,7 +16,10 @@ from headrace.schema import parse_type
 
 @dataclass(frozen=True)
 class Cell:
-    """A cell as the program declares it; `id` is 0 until a layout gives one. `key` is the type of a map's keys, `sql` an aggregate's."""
+    """A cell as the program declares it; `id` is 0 until a layout gives one. `key` is the type of a map's keys, `sql` an aggregate's.
+
+    `computed` is the text of its first value, over the cells of the layout before; in a layout only where the cell is new.
+    """
 
     name: str
     kind: str
@@ -26,6 +29,7 @@ class Cell:
     key: str | None = None
     sql: str | None = None
     expires_ms: int | None = None
+    computed: str | None = None
 
     @property
     def said(self) -> str:
@@ -42,7 +46,7 @@ class Cell:
 
     def to_json(self) -> dict[str, Any]:
         told = {"id": self.id, "name": self.name, "kind": self.kind, "type": self.type}
-        optional = {"key": self.key, "sql": self.sql, "expires_ms": self.expires_ms}
+        optional = {"key": self.key, "sql": self.sql, "expires_ms": self.expires_ms, "computed": self.computed}
         return told | {field: given for field, given in optional.items() if given is not None}
 
 
@@ -56,13 +60,12 @@ class Layout:
 
     @classmethod
     def from_json(cls, value: dict[str, Any]) -> Layout:
-        return cls(
-            value["number"],
-            tuple(
-                Cell(c["name"], c["kind"], c["type"], id=c["id"], key=c.get("key"), sql=c.get("sql"), expires_ms=c.get("expires_ms"))
-                for c in value["cells"]
-            ),
-        )
+        return cls(value["number"], tuple(_cell(told) for told in value["cells"]))
+
+
+def _cell(told: dict[str, Any]) -> Cell:
+    optional = {name: told.get(name) for name in ("key", "sql", "expires_ms", "computed")}
+    return Cell(told["name"], told["kind"], told["type"], id=told["id"], **optional)
 
 
 ENTRIES = ("list", "map")
@@ -81,41 +84,63 @@ def first(cells: Sequence[Cell]) -> Layout:
 
 
 def numbered(cell: Cell, number: int) -> Cell:
-    """A cell with its id, as a layout keeps it."""
-    return replace(cell, was=None, id=number)
+    """A cell with its id, as a layout keeps it where the cell was there before."""
+    return replace(cell, was=None, id=number, computed=None)
 
 
 def follow(layouts: Sequence[Layout], cells: Sequence[Cell]) -> tuple[Layout, ...]:
     """The layouts of a program whose cells are now `cells`: the same ones, or one more.
 
     >>> old = (first([Cell("n", "value", "int"), Cell("x", "value", "date")]),)
-    >>> new = follow(old, [Cell("n", "value", "bigint"), Cell("y", "value", "string")])
-    >>> [(c.id, c.name, c.type) for c in new[-1].cells]
-    [(1, 'n', 'bigint'), (3, 'y', 'string')]
+    >>> new = follow(old, [Cell("n", "value", "bigint"), Cell("y", "value", "string", computed="hex(n)")])
+    >>> [(c.id, c.name, c.type, c.computed) for c in new[-1].cells]
+    [(1, 'n', 'bigint', None), (3, 'y', 'string', 'hex(n)')]
     """
     last = layouts[-1]
     used = max((cell.id for layout in layouts for cell in layout.cells), default=0)
     stored = {cell.name: cell for cell in last.cells}
     now: list[Cell] = []
+    texts: dict[int, str] = {}
     for cell in cells:
         # a name that is stored already wins over `was`: the rename happened in an earlier version
         old = stored.get(cell.name) or (stored.get(cell.was) if cell.was else None)
-        if old is None:
+        unread = None if old is None else _unread(old, cell)
+        if old is None or (unread is not None and cell.computed is not None):
             used += 1
-            now.append(numbered(cell, used))
-            continue
-        if old.kind != cell.kind:
-            raise Unreadable(f"the cell {cell.name} was a {old.kind} and is now a {cell.kind}")
-        if not (old.said == cell.said if cell.kind in FIXED else widens(old.type, cell.type)):
-            raise Unreadable(f"the cell {cell.name} was {old.said} and is now {cell.said}")
-        now.append(numbered(cell, old.id))
+            now.append(replace(cell, was=None, id=used))
+        elif unread is not None:
+            raise Unreadable(unread)
+        else:
+            now.append(numbered(cell, old.id))
+            if cell.computed is not None:
+                texts[old.id] = cell.computed
     taken = [cell.id for cell in now]
     if len(set(taken)) < len(taken):
         twice = next(cell for cell in now if taken.count(cell.id) > 1)
         raise Unreadable(f"two cells say that they were one: {twice.name} among them")
-    if tuple(now) == last.cells:
-        return tuple(layouts)
-    return (*layouts, Layout(last.number + 1, tuple(now)))
+    known = tuple(_corrected(layout, texts) for layout in layouts)
+    if tuple(now) == tuple(replace(cell, computed=None) for cell in last.cells):
+        return known
+    return (*known, Layout(last.number + 1, tuple(now)))
+
+
+def _unread(old: Cell, new: Cell) -> str | None:
+    """Why what is stored in a cell cannot be read as it is declared now."""
+    if old.kind != new.kind:
+        return f"the cell {new.name} was a {old.kind} and is now a {new.kind}"
+    if not (old.said == new.said if new.kind in FIXED else widens(old.type, new.type)):
+        return f"the cell {new.name} was {old.said} and is now {new.said}"
+    return None
+
+
+def _corrected(layout: Layout, texts: Mapping[int, str]) -> Layout:
+    """A layout whose computed cells have the texts that the program has now.
+
+    Keys that are still stored in a former layout are computed by the new text. Without this a text that fails for one of them could
+    never be mended, and the job not go on.
+    """
+    cells = tuple(cell if cell.computed is None else replace(cell, computed=texts.get(cell.id, cell.computed)) for cell in layout.cells)
+    return replace(layout, cells=cells)
 
 
 _WHOLE = ("tinyint", "smallint", "int", "bigint")

@@ -16,12 +16,14 @@ from headrace.ops import Sink, Source
 from headrace.plan import Node
 from headrace.schema import parse_schema
 from headrace.spark.checkpoint import Checkpoint, Stored
+from headrace.spark.computed import check_computed
 from headrace.spark.document import build
 from headrace.spark.epochs import Committer, OpenSink
 from headrace.spark.identity import DEAD_LETTERS, Identity, QueryIdentity, identify
 from headrace.spark.job import SparkJob, compile
 from headrace.spark.kernel import start_query
 from headrace.spark.levels import Query
+from headrace.spark.moved import mend
 from headrace.spark.run import Run, RunningQuery
 
 
@@ -64,6 +66,7 @@ def begin(
         stored = checkpoint.stored if checkpoint.begun else None
         job = _with_frozen_schemas(job, stored)
         identity, names = _identify(job, stored, checkpoint)
+        check_computed(job, [identity.query(name) for name in names.values()])
         number = _partitions(stored, partitions)
         if stored is not None and (checkpoint.sealed or checkpoint.sealing):
             _refuse_endless(job)
@@ -222,6 +225,7 @@ def _started(
     manual_clock: bool,
 ) -> RunningQuery:
     spark = session()
+    mend(checkpoint.query(identity.name))
     scans, readers = {}, {}
     for source in query.sources:
         if isinstance(source, Source):

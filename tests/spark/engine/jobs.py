@@ -49,6 +49,11 @@ def lines(folder: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for file in hr.committed_files(folder) for line in file.read_text(encoding="utf-8").splitlines()]
 
 
+def files(folder: Path) -> dict[str, bytes]:
+    """Everything in a folder but the lock, to see that nothing was touched."""
+    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file() and path.name != "lock"}
+
+
 def alerts(folder: Path) -> list[tuple[str, str]]:
     return sorted((row["card"], row["at"][11:19]) for row in lines(folder / "out"))
 

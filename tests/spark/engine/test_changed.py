@@ -10,14 +10,9 @@ import pytest
 
 import headrace as hr
 from headrace.errors import HeadraceError
-from tests.spark.engine.jobs import charges, lines, minute, put
+from tests.spark.engine.jobs import charges, files, lines, minute, put
 
 pytestmark = pytest.mark.usefixtures("spark")
-
-
-def files(folder: Path) -> dict[str, bytes]:
-    """Everything in a folder but the lock, to see that nothing was touched."""
-    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file() and path.name != "lock"}
 
 
 class Sums(hr.Program):

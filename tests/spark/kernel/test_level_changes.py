@@ -82,15 +82,15 @@ def test_what_a_removed_operator_held_goes_and_an_unknown_one_is_an_error(spark:
     q.start()
     q.settle()
     assert sorted(v for _, v in q.out.rows[3]) == [1, 2, 3]
-    # Each of the three keys held a row for either operator. Now one of them has counted three rows and holds a fourth.
-    assert (kept, states(q)) == (6, 4)
+    # Each of the three keys held a row for either operator: a value and a page. Now they have counted theirs, and a fourth holds one.
+    assert (kept, states(q)) == (12, 5)
     q.finish()
     assert sorted(v for _, v in q.out.rows[3]) == [1, 2, 3, 20]
     q.stop()
 
 
 def states(q: Query) -> int:
-    """Values that lie in the state, cells and queues together, without Spark's timers."""
+    """Values and pages that lie in the state, without Spark's timers."""
     (operator,) = json.loads(q.run.lastProgress())["stateOperators"]
     assert isinstance(operator["numRowsTotal"], int)
     return operator["numRowsTotal"]

@@ -79,7 +79,7 @@ def test_a_removed_timer_leaves_the_others_their_alarm(spark: SparkSession) -> N
     new = version({"late": 2}, {"number": 2, "old": [old]})
     tried = trial(spark, new, epoch(watermark=3 * SECOND), epoch(watermark=6 * SECOND), state=state)
     assert tried.values() == [[], ["late"]]
-    assert [k["parts"][0] for k in tried.state] == []
+    assert [k["value"] for k in tried.state] == []
 
 
 def test_only_removed_cells_leave_nothing(spark: SparkSession) -> None:

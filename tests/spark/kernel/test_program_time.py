@@ -10,10 +10,13 @@ import pytest
 
 from tests.spark.kernel.queries import Query, route, second, source
 from tests.spark.kernel.queries import program as tell
-from tests.spark.kernel.trial import SECOND, Json, emit, epoch, on, program, put, read, row, timer, trial, when
+from tests.spark.kernel.trial import SECOND, Json, clear, emit, epoch, on, program, put, read, row, timer, trial, when
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+HELD = 0
+"""The bag of held rows."""
 
 TWO = {"event": "v int, ts timestamp", "other": "w int, ts timestamp"}
 
@@ -54,11 +57,71 @@ def test_rows_are_held_until_the_watermark_has_passed(spark: SparkSession) -> No
 def test_the_alarm_is_the_first_due_time(spark: SparkSession) -> None:
     p = program(on("event", put("t", "e.ts + INTERVAL '2' SECOND")), timer("t"), timers=("t",))
     first = trial(spark, p, epoch(row(s(5), v=5), row(s(9), v=9)))
-    assert [k["alarm"] for k in first.state] == [s(5)]
+    assert [k["alarm"] for k in first.state] == [5000]
     second = trial(spark, p, epoch(watermark=s(5)), state=first.state)
-    assert [k["alarm"] for k in second.state] == [s(7)]
+    assert [k["alarm"] for k in second.state] == [7000]
     third = trial(spark, p, epoch(watermark=s(8)), state=second.state)
-    assert [(k["alarm"], [part is not None for part in k["parts"]]) for k in third.state] == [(s(9), [False, True])]
+    assert [(k["alarm"], [bag for bag, *_ in k["pages"]]) for k in third.state] == [(9000, [HELD])]
+
+
+def test_an_alarm_that_is_put_off_rings_once_and_is_set_anew(spark: SparkSession) -> None:
+    p = program(on("event", put("t", "e.ts + INTERVAL '10' SECOND")), timer("t", emit(v="1")), timers=("t",), order="arrival")
+    alarms, state = [], None
+    for n in range(1, 12):
+        tried = trial(spark, p, epoch(row(s(n), v=n), watermark=s(n - 1)), state=state)
+        assert tried.values() == [[]]
+        state = tried.state
+        alarms.append(state[0]["alarm"])
+    # set by the first row for 11 s and by the last for 21 s
+    assert alarms == [11_000] * 11
+    rung = trial(spark, p, epoch(watermark=s(11)), state=state)
+    assert (rung.values(), [k["alarm"] for k in rung.state]) == ([[]], [21_000])
+    assert trial(spark, p, epoch(watermark=s(20)), epoch(watermark=s(21)), state=rung.state).values() == [[], [1]]
+    # with a row of its own in that epoch the key needs no ringing
+    (with_row,) = trial(spark, p, epoch(row(s(12), v=12), watermark=s(11)), state=state).state
+    assert with_row["alarm"] == 22_000
+
+
+def test_an_alarm_is_set_earlier_at_once_and_goes_with_its_timer(spark: SparkSession) -> None:
+    p = program(
+        on("event", when(("e.v = 0", [clear("t")]), (None, [put("t", "e.ts + make_dt_interval(0, 0, 0, e.v)")]))),
+        timer("t", emit(v="CAST(unix_seconds(at) AS int)")),
+        timers=("t",),
+        order="arrival",
+    )
+    first = trial(spark, p, epoch(row(s(1), v=30)), epoch(row(s(2), v=3), watermark=s(1)))
+    assert [k["alarm"] for k in first.state] == [5000]
+    assert trial(spark, p, epoch(watermark=s(5)), state=first.state).values() == [[5]]
+    assert trial(spark, p, epoch(row(s(3), v=0), watermark=s(2)), state=first.state).state == []
+
+
+def test_many_rows_are_held_in_pages(spark: SparkSession) -> None:
+    p = program(on("event", emit(v="e.v")))
+    times = [(n * 7919) % 3000 for n in range(3000)]
+    held = trial(spark, p, *(epoch(*(row(s(1 + t), v=t) for t in times[n : n + 600])) for n in range(0, 3000, 600)))
+    (kept,) = held.state
+    assert len(kept["pages"]) > 20
+    assert {bag for bag, *_ in kept["pages"]} == {HELD}
+    some = trial(spark, p, epoch(row(s(1001), v=-1), watermark=s(1000)), epoch(watermark=s(1500)), state=held.state)
+    assert some.values() == [[*range(1000)], [-1, *range(1000, 1500)]]
+    rest = trial(spark, p, epoch(flush=s(3000)), state=some.state)
+    assert rest.values() == [[*range(1500, 3000)]]
+    assert rest.state == []
+
+
+def test_held_rows_that_are_equal_or_only_of_equal_order(spark: SparkSession) -> None:
+    p = program(
+        on("event", emit(v="CAST(e.v AS string)")),
+        inputs={"event": "v string collate UTF8_LCASE, ts timestamp"},
+        outputs={"main": "v string"},
+    )
+    rows = [row(s(1), v=v) for v in ("a", "A", "b", "A", "a", "b", "A")]
+    for epochs in ([epoch(*rows)], [epoch(one) for one in rows]):
+        tried = trial(spark, p, *epochs, epoch(watermark=s(2)))
+        found = tried.values()[-1]
+        assert sorted(found[:5]) == ["A", "A", "A", "a", "a"]
+        assert found[5:] == ["b", "b"]
+        assert tried.state == []
 
 
 def test_order_at_equal_times(spark: SparkSession) -> None:

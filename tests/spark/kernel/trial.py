@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -138,6 +139,19 @@ class Tried:
     def values(self, output: str = "main") -> list[list[Any]]:
         """By epoch, the rows of one output as tuples, a single column bare."""
         return [[_bare(r) for name, r, _ in rows if name == output] for rows in self.epochs]
+
+    def all(self, output: str = "main") -> list[Any]:
+        """The rows of one output, of all epochs."""
+        return [row for epoch in self.values(output) for row in epoch]
+
+    def kept(self) -> list[Json]:
+        """The state without its alarms, which may ring too early and so depend on where epochs are cut."""
+
+        def bare(one: Json) -> Json:
+            value = one["value"] and base64.b64decode(one["value"])
+            return {"key": one["key"], "value": value and value[:8] + value[16:], "pages": one["pages"]}
+
+        return [bare(one) for one in sorted(self.state, key=lambda one: str(one["key"]))]
 
     def times(self) -> list[list[int | None]]:
         return [[time for _, _, time in rows] for rows in self.epochs]

@@ -157,4 +157,4 @@ def test_in_the_order_of_arrival(spark: SparkSession) -> None:
         epoch(row(1, "q"), row(2, None, "rules", name="b", v=0)),
     )
     assert [[(k, rules) for k, _, rules, *_ in part] for part in tried.values()] == [[("p", "b5 a7 ")], [("q", "a7 ")], [("q", "")]]
-    assert [state["key"] for state in tried.state if any(state["parts"]) and state["key"] is None] == []
+    assert [state["key"] for state in tried.state if state["value"] and state["key"] is None] == []

@@ -18,10 +18,6 @@ def tried(spark: SparkSession, written: Any, values: list[Any], *, v: str = "int
     return trial(spark, p, *epochs)
 
 
-def flat(found: list[list[Any]]) -> list[Any]:
-    return [value for part in found for value in part]
-
-
 class Kept(hr.Program):
     """A list that is cleared by 0 and replaced by -1."""
 
@@ -53,7 +49,7 @@ def test_a_list(spark: SparkSession) -> None:
     ]
     for cuts in (1, 4, 9):
         found = tried(spark, Kept, [3, 1, None, 0, 2, -1, 9, -2, 0], cuts=cuts, main="xs array<int>, n bigint, some boolean")
-        assert flat(found.values()) == wanted
+        assert found.all() == wanted
         assert found.state == [], "an empty list leaves nothing behind"
 
 
@@ -93,7 +89,7 @@ def test_a_map_is_in_the_order_of_its_keys(spark: SparkSession) -> None:
         wanted += [("down", kept[w], w) for w in reversed(order)]
         wanted.append(("first", kept[order[0]], order[0]) if order else ("first", None, None))
         wanted.append(("last", len(order), order[-1] if order else None))
-    assert flat(found.values()) == wanted
+    assert found.all() == wanted
     assert found.state == []
 
 
@@ -155,7 +151,7 @@ def test_many_pages(spark: SparkSession) -> None:
     for last in (500, 1000):
         wanted += [("list", i, str(i)) for i in range(last)]
         wanted += sorted(("map", i * 7919 % 1000, str(i)) for i in range(last) if 100 <= i * 7919 % 1000 < 110)
-    assert flat(found.values()) == wanted
+    assert found.all() == wanted
     assert found.state == []
 
 
@@ -214,7 +210,7 @@ class Failing(hr.Program):
 def test_what_a_failing_row_did_is_undone(spark: SparkSession) -> None:
     for cuts in (1, 7):
         found = tried(spark, Failing, [23, 13, 14, 15, 33, 13, 3], cuts=cuts, main="n int, xs array<int>, keys bigint")
-        assert flat(found.values()) == [(100, [], 0), (10, [23], 1), (5, [23, 33], 2)]
+        assert found.all() == [(100, [], 0), (10, [23], 1), (5, [23, 33], 2)]
         reasons = [reason.partition(" at ")[0] for reason, _ in found.dead()]
         assert [reason.split(". ")[0] for reason in reasons] == [
             "[DIVIDE_BY_ZERO] Division by zero",

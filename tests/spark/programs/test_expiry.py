@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import headrace as hr
-from tests.spark.kernel.trial import SECOND, Tried, epoch, row, traced, trial
+from tests.spark.kernel.trial import SECOND, epoch, row, traced, trial
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -74,10 +74,6 @@ def model(rows: list[tuple[int, int]]) -> list[Any]:
     return found
 
 
-def flat(tried: Tried) -> list[Any]:
-    return [one for part in tried.values() for one in part]
-
-
 @pytest.mark.parametrize("seed", range(4))
 def test_in_the_order_of_time(spark: SparkSession, seed: int) -> None:
     rng = random.Random(seed)
@@ -97,10 +93,10 @@ def test_in_the_order_of_time(spark: SparkSession, seed: int) -> None:
             # the watermark of an epoch is behind its rows, or just before those of the next
             epochs += [epoch(*made, watermark=(part[0][0] - 1) * SECOND), epoch(watermark=max(part[0][0] - 1, following - 1) * SECOND)]
         tried = trial(spark, p, *epochs, epoch(watermark=(rows[-1][0] + SPAN - 1) * SECOND))
-        assert flat(tried) == model(rows)
+        assert tried.all() == model(rows)
         assert tried.state != []
         tried = trial(spark, p, epoch(watermark=(rows[-1][0] + SPAN) * SECOND), state=tried.state)
-        assert flat(tried) == [] and tried.state == [], "what expires goes without a row"
+        assert tried.all() == [] and tried.state == [], "what expires goes without a row"
 
 
 def test_by_the_wall_clock(spark: SparkSession) -> None:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import headrace as hr
-from tests.spark.kernel.trial import SECOND, Tried, epoch, row, traced, trial
+from tests.spark.kernel.trial import SECOND, epoch, row, traced, trial
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -45,10 +45,6 @@ class Bills(hr.Program):
         hr.emit(what="other", k=0, pending=True, s=hr.f.unix_seconds(at))
 
 
-def rows(tried: Tried) -> list[Any]:
-    return [one for part in tried.values() for one in part]
-
-
 INPUT = [(1000, 30), (1000, 31), (1001, 4), (1002, 13), (1003, 85), (1004, 92), (1005, 11), (1006, 93), (1006, 23), (1007, 2)]
 
 
@@ -78,7 +74,7 @@ def test_in_the_order_of_time_and_key(spark: SparkSession) -> None:
             following = INPUT[i + cuts][0] if i + cuts < len(INPUT) else 1008
             epochs += [epoch(watermark=(following - 1) * SECOND)]
         tried = trial(spark, p, *epochs[:-1], epoch(watermark=2000 * SECOND))
-        assert rows(tried) == wanted
+        assert tried.all() == wanted
         assert tried.state == []
 
 
@@ -87,9 +83,38 @@ def test_the_end_of_input(spark: SparkSession) -> None:
     # 3 sets itself again: behind the last row it is not done, and those behind it in time still fire
     made = [row(1000 * SECOND, v=3), row(1000 * SECOND, v=5), row(1002 * SECOND, v=44), row(1150 * SECOND, v=6)]
     tried = trial(spark, p, epoch(*made, watermark=900 * SECOND), epoch(flush=1150 * SECOND))
-    fired = [(k, s) for what, k, _, s in rows(tried) if what == "due"]
+    fired = [(k, s) for what, k, _, s in tried.all() if what == "due"]
     assert fired == [(3, 1003), (5, 1005), (4, 1046), (3, 1103), (6, 1156)]
-    assert tried.state == []
+    # it stays pending, as one without keys does
+    assert [(one["alarm"], len(one["pages"])) for one in tried.state] == [(None, 2)]
+
+
+class Ended(hr.Program):
+    """Timers that set themselves again, with a key and without; a row tells when they are due."""
+
+    one = hr.Timer()
+    each = hr.Timer(key="int")
+
+    def on_event(self, e):
+        hr.emit(one=self.one.at(), each=self.each.at(e.v))
+        with hr.when(e.v < 5):
+            self.one.set(e.ts + hr.seconds(10))
+            self.each.set(e.ts + hr.seconds(10), e.v)
+
+    def on_one(self, at):
+        self.one.set(at + hr.seconds(10))
+
+    def on_each(self, at, k):
+        self.each.set(at + hr.seconds(10), k)
+
+
+def test_what_rings_no_more_is_seen_by_later_rows(spark: SparkSession) -> None:
+    p = traced(Ended, outputs={"main": "one timestamp, each timestamp"})
+    made = [row(1000 * SECOND, v=1), row(1024 * SECOND, v=7), row(1025 * SECOND, v=1)]
+    for epochs in ([epoch(*made, watermark=900 * SECOND)], [epoch(*made, watermark=900 * SECOND), epoch(watermark=1024 * SECOND)]):
+        tried = trial(spark, p, *epochs, epoch(flush=1025 * SECOND))
+        assert [one for one, _ in tried.all()] == [None, "1970-01-01T00:17:10.000000Z", "1970-01-01T00:17:10.000000Z"]
+        assert [each for _, each in tried.all()] == [None, None, "1970-01-01T00:17:10.000000Z"]
 
 
 def test_at_the_end_of_an_epoch(spark: SparkSession) -> None:
@@ -97,13 +122,13 @@ def test_at_the_end_of_an_epoch(spark: SparkSession) -> None:
     tried = trial(
         spark, p, epoch(row(1000 * SECOND, v=1), row(1000 * SECOND, v=2), row(1001 * SECOND, v=92)), epoch(watermark=1001 * SECOND)
     )
-    assert rows(tried) == [("row", 1, False, 1000), ("row", 2, False, 1000), ("row", 2, True, 1001), ("due", 1, False, 1001)]
+    assert tried.all() == [("row", 1, False, 1000), ("row", 2, False, 1000), ("row", 2, True, 1001), ("due", 1, False, 1001)]
 
 
 def test_one_that_fails(spark: SparkSession) -> None:
     p = traced(Bills, outputs=OUT, order="arrival")
     tried = trial(spark, p, epoch(row(1000 * SECOND, v=7), row(1000 * SECOND, v=8)), epoch(watermark=1020 * SECOND))
-    assert [k for what, k, _, _ in rows(tried) if what == "due"] == [8]
+    assert [k for what, k, _, _ in tried.all() if what == "due"] == [8]
     ((reason, raw),) = tried.dead()
     assert reason.startswith("seven at ")
     assert json.loads(raw) == {"timer": "due", "at": "1970-01-01T00:16:47.000000Z", "timer_key": 7, "key": {"k": "a"}}

@@ -131,7 +131,7 @@ def test_state_that_cannot_be_read() -> None:
     check_error(
         """
         STATE_UNREADABLE: the state in state/fraud cannot be read: [STDS_FAILED_TO_READ_STATE_SCHEMA] Failed to read the state schema
-          hint: a job that runs takes its oldest epochs away: look again. A checkpoint is read where it was written: Spark keeps absolute paths in it.
+          hint: a job that runs takes its oldest epochs away: look again. A checkpoint that was moved is read once its job has started in its new place.
           page: docs/errors/STATE_UNREADABLE.md
         """,
         unreadable(Path("state/fraud"), HeadraceError("RUN_FAILED", "[STDS_FAILED_TO_READ_STATE_SCHEMA] Failed to read the state schema")),

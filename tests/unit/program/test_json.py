@@ -41,6 +41,21 @@ def test_an_unknown_field() -> None:
     )
 
 
+def test_an_expression_instead_of_a_name() -> None:
+    class Later(P):
+        more = hr.Value("int", was=hr.col("n") + 1)
+        again = hr.Timer(was=hr.expr("wake"))
+
+        def on_again(self, at):
+            self.more.set(1)
+
+    told = trace(Later, name="p", key=("k",), inputs={"event": ("k", "n", "ts")})
+    cells = {cell["name"]: cell for cell in told.to_json()["cells"]}
+    assert [cells[name].get("computed") for name in ("n", "more", "again", "wake")] == [None, "n + 1", "wake", None]
+    assert {name: cell.get("was") for name, cell in cells.items()} == {"n": "m", "more": None, "again": None, "wake": None}
+    assert Traced.from_json(told.to_json()) == told
+
+
 def test_an_unknown_statement() -> None:
     check_error(
         """

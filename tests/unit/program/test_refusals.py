@@ -701,3 +701,42 @@ def test_nothing_emitted_at_all() -> None:
         """,
         lambda: trace(Silent, name="p", key=("card",), inputs=CHARGES),
     )
+
+
+# What a cell was
+
+
+def test_an_expression_for_a_list() -> None:
+    check_error(
+        """
+        BAD_WAS: the `was` of a List is a name, and `n + 1` is an expression
+          at test_refusals.py:*: lambda: hr.List("int", was=hr.col("n") + 1),
+          hint: values and timers without keys can be computed from other cells; another cell keeps its state by was="old_name"
+          page: docs/errors/BAD_WAS.md
+        """,
+        lambda: hr.List("int", was=hr.col("n") + 1),
+    )
+
+
+def test_an_expression_for_a_timer_with_keys() -> None:
+    check_error(
+        """
+        BAD_WAS: the `was` of a Timer with keys is a name, and `t` is an expression
+          at test_refusals.py:*: lambda: hr.Timer(key="int", was=hr.col("t")),
+          hint: values and timers without keys can be computed from other cells; another cell keeps its state by was="old_name"
+          page: docs/errors/BAD_WAS.md
+        """,
+        lambda: hr.Timer(key="int", was=hr.col("t")),
+    )
+
+
+def test_a_cell_for_its_name() -> None:
+    check_error(
+        """
+        BAD_WAS: the `was` of a Value cannot be <Value n>
+          at test_refusals.py:*: lambda: hr.Value("int", was=Plain.n),
+          hint: it is the name the cell had, was="n", or an expression over the cells of the version before, was=hr.col("n") * 2
+          page: docs/errors/BAD_WAS.md
+        """,
+        lambda: hr.Value("int", was=Plain.n),
+    )

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import re
+from dataclasses import replace
 
 import pytest
 
-from headrace.spark.layout import Cell, Unreadable, first, follow, widens
+from headrace.spark.layout import Cell, Layout, Unreadable, first, follow, widens
 
 N, X = Cell("n", "value", "int"), Cell("x", "value", "string")
 
@@ -100,3 +102,45 @@ def test_what_lies_in_pages_or_buffers_stays_as_it_is(old: Cell, new: Cell, said
 def test_a_duration_may_change() -> None:
     short, long = Cell("c", "list", "int", expires_ms=1), Cell("c", "list", "int", expires_ms=2)
     assert follow((first([short]),), [long])[-1].cells[0].id == 1
+
+
+def computed(layouts: tuple[Layout, ...]) -> list[dict[int, str | None]]:
+    return [{cell.id: cell.computed for cell in layout.cells} for layout in layouts]
+
+
+def through_json(layouts: tuple[Layout, ...]) -> tuple[Layout, ...]:
+    return tuple(Layout.from_json(json.loads(json.dumps(layout.to_json()))) for layout in layouts)
+
+
+def test_a_computed_cell_is_computed_once() -> None:
+    begun = follow((first([N, replace(X, computed="of nothing")]),), [N, replace(X, computed="of nothing")])
+    assert computed(begun) == [{1: None, 2: None}]
+    twice = Cell("twice", "value", "int", computed="n * 2")
+    then = through_json(follow(begun, [N, twice]))
+    assert computed(then) == [{1: None, 2: None}, {1: None, 3: "n * 2"}]
+    assert follow(then, [N, twice]) == then
+    # without it, the text stays for the keys that are still stored as they were
+    assert follow(then, [N, replace(twice, computed=None)]) == then
+    assert computed(follow(then, [twice])) == [{1: None, 2: None}, {1: None, 3: "n * 2"}, {3: None}]
+
+
+def test_a_corrected_text_takes_the_place_of_the_one_before() -> None:
+    twice = Cell("twice", "value", "int", computed="n * 2")
+    then = follow((first([N]),), [N, twice])
+    mended = follow(then, [N, replace(twice, computed="try_multiply(n, 2)")])
+    assert computed(mended) == [{1: None}, {1: None, 2: "try_multiply(n, 2)"}]
+    later = follow(then, [N, X, Cell("two", "value", "bigint", was="twice", computed=None)])
+    assert computed(follow(later, [N, X, Cell("two", "value", "bigint", computed="n")])) == [
+        {1: None},
+        {1: None, 2: "n"},
+        {1: None, 3: None, 2: None},
+    ]
+
+
+def test_another_type_or_kind_with_an_expression_is_a_new_cell() -> None:
+    begun = (first([N, X]),)
+    text = Cell("n", "value", "string", computed="hex(n)")
+    then = follow(begun, [text, Cell("x", "timer", "timestamp", computed="CAST(x AS timestamp)")])
+    assert [(cell.id, cell.name, cell.computed) for cell in then[-1].cells] == [(3, "n", "hex(n)"), (4, "x", "CAST(x AS timestamp)")]
+    # and wider is what it was
+    assert computed(follow(begun, [Cell("n", "value", "bigint", computed="hex(n)"), X]))[-1] == {1: None, 2: None}

@@ -27,7 +27,7 @@ def _(node: Program, level: int, at: Lowering) -> Shape:
             tuple(sorted(line for feed in feeds for line in origin(feed, (time,)))) if time else (),
         )
     cells = tuple(
-        Cell(cell.name, cell.kind, cell.type, cell.was, key=cell.key, sql=cell.sql, expires_ms=cell.expires_ms)
+        Cell(cell.name, cell.kind, cell.type, cell.was, key=cell.key, sql=cell.sql, expires_ms=cell.expires_ms, computed=cell.computed)
         for cell in node.traced.cells
     )
     return Shape(str(node.name), "program", level, at.schemas.keys[str(node.name)].ddl, node.order, node.clock, inputs, cells, node.site)
@@ -56,6 +56,7 @@ def _(node: Program, entry: Entry, at: Lowering) -> Json:
     return {
         **made,
         **kept(entry),
+        "cells": [{**cell.to_json(), "site": told["site"]} for cell, told in zip(entry.layouts[-1].cells, made["cells"], strict=True)],
         "inputs": sides,
         "outputs": outputs,
     }

@@ -79,9 +79,9 @@ package headrace.bag {
       // One key goes with all it has; the others stay.
       epoch { state =>
         under(1)
-        state.put(State.Cells, Array[Byte](1))
+        state.put(Array[Byte](1))
         state.removeAll()
-        require(state.get(State.Cells) == null)
+        require(state.get() == null)
       }
       epoch { state =>
         pages.foreach(_.of(state))

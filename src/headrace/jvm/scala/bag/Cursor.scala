@@ -38,6 +38,9 @@ final class Cursor(bag: Bag) {
     page = null
   }
 
+  /** There is no next entry. */
+  def stop(): Unit = end()
+
   /** Goes to the next entry; false: there is none, now or later. */
   def next(): Boolean = {
     if (ended) return false

@@ -44,6 +44,10 @@ object Bind {
         parsed.map(p => p.flatMap(_ => results.next()))
       }
 
+  /** What is wrong with the syntax of a text whose columns are not known yet. */
+  def syntax(session: SparkSession, text: String): Option[AnalysisException] =
+    Settings.inForce(session)(attempt(new Scope(session, new StructType()).parse(text)).left.toOption)
+
   /** A generating text such as `explode(xs)`. No names: Spark's own. */
   def generator(session: SparkSession, schema: StructType, text: String, names: Seq[String], outer: Boolean = false): Unnested =
     Settings.inForce(session) {

@@ -34,7 +34,7 @@ final class Finish(names: ReplaceCurrentLike, fold: Boolean) extends RuleExecuto
       SimplifyExtractValueOps,
       UnwrapCastInBinaryComparison
     )
-    val last = Batch("Last", Once, ReplaceUpdateFieldsExpression)
+    val last = Batch("Last", Once, ReplaceUpdateFieldsExpression, ShortInterval)
     if (fold) Seq(replaced, simpler, last) else Seq(replaced, last)
   }
 }

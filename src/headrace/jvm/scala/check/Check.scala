@@ -7,7 +7,7 @@ import headrace.bind.{Bind, Settings}
 import headrace.operator.program.Program
 import org.apache.spark.sql.{AnalysisException, SparkSession}
 import org.apache.spark.sql.catalyst.QueryPlanningTracker
-import org.apache.spark.sql.catalyst.expressions.{Expression, RowOrdering}
+import org.apache.spark.sql.catalyst.expressions.{Cast, Expression, RowOrdering}
 import org.apache.spark.sql.catalyst.plans.logical.{LocalRelation, Union}
 import org.apache.spark.sql.catalyst.types.DataTypeUtils
 import org.apache.spark.sql.classic
@@ -87,6 +87,7 @@ private final class Check(val session: SparkSession) {
       if (value \ "schema" != JNothing) source(id, site, value)
       else if (value \ "union" != JNothing) union(id, site, list(value \ "union").flatMap(text(_)))
       else if (value \ "operator" != JNothing) operator(id, site, value \ "operator")
+      else if (value \ "computed" != JNothing) computed(id, site, value \ "computed")
       else text(value \ "input").flatMap(schemas.get).foreach(from => steps(id, site, from, list(value \ "steps")).foreach(schemas(id) = _))
       watermark(id, site, value)
     } catch {
@@ -107,6 +108,28 @@ private final class Check(val session: SparkSession) {
         fault(node, t.site, t.at, t.sql, Fault.of(e))
         None
     }
+
+  /** What is stored in a cell or column, as an INSERT would store it. */
+  def fits(node: String, name: String, to: DataType, text: Program.Text, e: Expression): Unit = {
+    val found = Bind.loosen(e.dataType)
+    if (found != NullType && !Cast.canANSIStoreAssign(found, to)) fault(node, text.site, text.at, text.sql, Fault.cellType(name, to, found))
+  }
+
+  /** The first value of a cell over those of a former version. */
+  private def computed(id: String, site: String, value: JValue): Unit = {
+    val from = StructType(list(value \ "from").collect { case JArray(List(JString(name), JString(ddl))) =>
+      StructField(name, Program.typeOf(ddl))
+    })
+    val t = Program.Text(text(value \ "text").getOrElse(""), "computed", site)
+    bind(id, from, Seq(t)).flatten.foreach { e =>
+      if (!e.deterministic) fault(id, site, t.at, t.sql, Fault.notRepeatable)
+      else fits(id, text(value \ "cell").getOrElse(""), Program.typeOf(text(value \ "type").getOrElse("")), t, e)
+    }
+  }
+
+  /** A text whose columns are known only later. */
+  def syntax(node: String, text: Program.Text): Unit =
+    Bind.syntax(session, text.sql).foreach(e => fault(node, text.site, text.at, text.sql, Fault.of(e)))
 
   private def notRepeatable(node: String, text: Program.Text): Unit =
     warnings += Fault(node, text.site, text.at, text.sql, Fault.notRepeatable)

@@ -6,7 +6,7 @@ import scala.util.control.NonFatal
 import headrace.bind.{Aggregation, Bind}
 import headrace.operator.program.{Program, Scopes}
 import headrace.wire.Wire
-import org.apache.spark.sql.catalyst.expressions.{Cast, Expression}
+import org.apache.spark.sql.catalyst.expressions.Expression
 import org.apache.spark.sql.types._
 import org.json4s.JValue
 
@@ -30,6 +30,7 @@ private final class Handlers(check: Check, id: String, site: String, key: Struct
   /** By name: the main output, the others as `id#name`. */
   def schemas: Seq[(String, StructType)] = {
     program.handlers.foreach(handler)
+    program.cells.flatMap(_.computed).foreach(check.syntax(id, _))
     val rows = emitted.map { case (output, (names, types)) =>
       output -> StructType(names.zip(types).map { case (n, t) => StructField(n, t.getOrElse(NullType)) })
     }
@@ -48,7 +49,7 @@ private final class Handlers(check: Check, id: String, site: String, key: Struct
     val statements = Program.all(h.body)
     val loops = statements.collect { case e: Program.Each => e.it -> program.cell(e.cell) }.toMap
     def stores(cell: Program.Cell, to: DataType, text: Option[Program.Text]): Unit =
-      for (t <- text; e <- bound.get(t.at)) fits(cell.name, to, t, e)
+      for (t <- text; e <- bound.get(t.at)) check.fits(id, cell.name, to, t, e)
     def keyed(cell: Program.Cell, text: Option[Program.Text]): Unit = cell.key.foreach(stores(cell, _, text))
     statements.foreach {
       case r: Program.Read => keyed(program.cell(r.cell), r.key)
@@ -58,7 +59,7 @@ private final class Handlers(check: Check, id: String, site: String, key: Struct
         stores(cell, if (cell.kind == "list") ArrayType(cell.dataType) else cell.dataType, s.value)
       case a: Program.Add =>
         val columns = program.cell(a.cell).aggregation.get.columns
-        a.row.zip(columns).foreach { case ((name, t), c) => bound.get(t.at).foreach(fits(s"${a.cell}.$name", c.dataType, t, _)) }
+        a.row.zip(columns).foreach { case ((name, t), c) => bound.get(t.at).foreach(check.fits(id, s"${a.cell}.$name", c.dataType, t, _)) }
       case s: Program.Append => stores(program.cell(s.cell), program.cell(s.cell).dataType, Some(s.value))
       case l: Program.Let => scopes.scope.fields.find(_.name == l.local).foreach(f => let(l, f.dataType, bound))
       case s: Program.When => s.branches.foreach(_._1.foreach(c => bound.get(c.at).foreach(check.condition(id, c, _))))
@@ -71,13 +72,7 @@ private final class Handlers(check: Check, id: String, site: String, key: Struct
 
   private def let(l: Program.Let, to: DataType, bound: Map[String, Expression]): Unit = bound.get(l.value.at).foreach { e =>
     if (to == NullType) check.fault(id, l.value.site, l.value.at, l.value.sql, Fault.What("LET_TYPE", "a local that begins as null has no type"))
-    else fits("a local", to, l.value, e)
-  }
-
-  private def fits(name: String, to: DataType, value: Program.Text, e: Expression): Unit = {
-    val found = Bind.loosen(e.dataType)
-    if (found != NullType && !Cast.canANSIStoreAssign(found, to))
-      check.fault(id, value.site, value.at, value.sql, Fault.cellType(name, to, found))
+    else check.fits(id, "a local", to, l.value, e)
   }
 
   private def emit(s: Program.Emit, bound: Map[String, Expression]): Unit = {

@@ -39,7 +39,7 @@ private[inspect] object EntryTable {
     val value = new UnsafeRow(0)
     for {
       page <- stored
-      if SparkState.cellOf(page.getLong(1)) == bag
+      if SparkState.bagOf(page.getLong(1)) == bag
       group = page.getBinary(0)
       if wanted.has(group)
       _ = leaf.read(page.getBinary(2))

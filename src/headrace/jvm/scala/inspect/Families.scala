@@ -20,8 +20,8 @@ private[inspect] final class Families(session: classic.SparkSession, checkpoint:
     }.toMap
   private val read = mutable.HashMap.empty[String, RDD[InternalRow]]
 
-  /** Rows (group key, bytes) of a part of the state. */
-  def part(level: Int, part: Int): RDD[InternalRow] = variable(level, SparkState.name(level, part), "key", "value")
+  /** Rows (group key, bytes) of state rows. */
+  def values(level: Int): RDD[InternalRow] = variable(level, SparkState.values(level), "key", "value")
 
   /** Rows (group key, cell and page number, bytes) of the pages of bags. */
   def pages(level: Int): RDD[InternalRow] =

@@ -4,9 +4,8 @@ import scala.jdk.CollectionConverters._
 
 import com.fasterxml.jackson.databind.{JsonNode, ObjectMapper}
 import headrace.HeadraceKernelException
-import headrace.operator.program.{Program, ProgramOperator}
+import headrace.operator.program.{Held, Program, ProgramOperator}
 import headrace.query.Confs
-import headrace.state.State
 import headrace.wire.Wire
 import org.apache.spark.rdd.RDD
 import org.apache.spark.sql.{classic, SparkSession}
@@ -57,7 +56,7 @@ object Inspect {
     private val shared = new OneGroup(Wire.sharedKeys(op, partitions)(0))
 
     def table(shows: String, of: String): Shown = shows match {
-      case "keys" => new KeyTable(program, keys, from.part(level, State.Cells))
+      case "keys" => new KeyTable(program, ProgramOperator.layouts(own, program), keys, from.values(level))
       case "cell" =>
         val cell = program.cell(of)
         def entries(wanted: Groups) = EntryTable.of(from.pages(level), cell.id, wanted)
@@ -66,7 +65,7 @@ object Inspect {
         else new EntryTable(cell, keys, entries(keys))
       case "held" =>
         val input = program.inputs.find(_.name == of).getOrElse(throw Program.broken(program.name, s"no input $of"))
-        new HeldTable(input, keys, if (input.broadcast) shared else keys, from.part(level, State.Queue))
+        new HeldTable(input, keys, EntryTable.of(from.pages(level), Held.Cell, if (input.broadcast) shared else keys))
       case other => throw new HeadraceKernelException("INTERNAL", s"no table shows $other", program.name)
     }
 

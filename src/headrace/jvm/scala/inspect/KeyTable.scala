@@ -7,7 +7,7 @@ import org.apache.spark.sql.catalyst.expressions.{GenericInternalRow, UnsafeProj
 import org.apache.spark.sql.types.{DataType, StructField, StructType, TimestampType}
 
 /** A row for each key that keeps anything: its values, pending timers and the results of its aggregates, and when they expire. */
-private[inspect] final class KeyTable(program: Program, keys: Keys, cells: RDD[InternalRow]) extends Shown {
+private[inspect] final class KeyTable(program: Program, layouts: Layouts, keys: Keys, values: RDD[InternalRow]) extends Shown {
   private val stored = program.columns.zipWithIndex.filterNot(_._1.cell.paged)
   private val names = program.cells.map(_.name.toLowerCase).toSet
 
@@ -23,7 +23,7 @@ private[inspect] final class KeyTable(program: Program, keys: Keys, cells: RDD[I
 
   override val schema: StructType = StructType(keys.column ++ columns.map(_.field))
 
-  override def rows: RDD[InternalRow] = KeyTable.rows(cells, keys, Layouts.of(program), columns, schema)
+  override def rows: RDD[InternalRow] = KeyTable.rows(values, keys, layouts, columns, schema)
 }
 
 private object KeyTable {
@@ -36,14 +36,22 @@ private object KeyTable {
     }
   }
 
+  private def isEmpty(cells: UnsafeRow): Boolean = (0 until cells.numFields).forall(cells.isNullAt)
+
   // Apart from the class, so that tasks get what is named here and no more.
   def rows(from: RDD[InternalRow], keys: Keys, layouts: Layouts, columns: Seq[Column], schema: StructType): RDD[InternalRow] =
     from.mapPartitions { stored =>
       val projection = UnsafeProjection.create(schema)
       val row = new GenericInternalRow(schema.length)
       val first = keys.column.size
-      for (one <- stored; group = one.getBinary(0) if keys.has(group)) yield {
-        val cells = layouts.cells(one.getBinary(1))
+      for {
+        one <- stored
+        group = one.getBinary(0)
+        if keys.has(group)
+        value = one.getBinary(1)
+        cells = layouts.cells(value, keys.row(group))
+        if cells != null && !(Layouts.onlyHolds(value) && isEmpty(cells))
+      } yield {
         if (first > 0) row(0) = keys.row(group)
         columns.zipWithIndex.foreach { case (column, i) => row(first + i) = column.of(cells) }
         projection(row)

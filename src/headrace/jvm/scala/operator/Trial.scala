@@ -7,7 +7,7 @@ import scala.collection.mutable
 import headrace.bind.Settings
 import headrace.operator.program.{Program, ProgramOperator}
 import headrace.route.RowJson
-import headrace.state.State
+import headrace.state.{Alarm, State}
 import headrace.wire.{OrderBytes, OrderKey}
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.InternalRow
@@ -22,11 +22,11 @@ import org.json4s.jackson.JsonMethods
   *
   * Request: `{"settings": {}, "operator": {…}, "state": [] (of an earlier answer), "epochs": [{"watermark": micros, "now": micros,
   * "flushing": bool, "last_event": micros, "rows": [{"input": "event", "key": {…}, "time": micros, "row": {…}}]}]}`. Answer:
-  * `{"epochs": [{"rows": [[output, row, time]], "counts": [[input, metric, n]]}], "state": [{"key": {…}, "parts": [base64 or null],
-  * "pages": [[cell, number, base64]], "alarm": micros or null}]}`.
+  * `{"epochs": [{"rows": [[output, row, time]], "counts": [[input, metric, n]]}], "state": [{"key": {…}, "value": base64 or null,
+  * "pages": [[bag, number, base64]], "alarm": millis or null}]}`.
   *
-  * Rows of a key come in the order of their `ord` (order "time"), or as row. A key is woken as Spark does it: when its alarm, rounded up
-  * to a millisecond, has been reached, after the keys with rows.
+  * Rows of a key come in the order of their `ord` (order "time"), or as row. A key is woken as Spark does it: when its alarm has been
+  * reached, after the keys with rows.
   */
 object Trial {
   def run(session: SparkSession, request: String): String = {
@@ -99,24 +99,25 @@ object Trial {
     var ord: Array[Byte] = _
   }
 
-  /** The state of one key. */
-  private final class Held(all: => State) extends State {
+  /** The state of one key; `clock` gives the time that alarms are compared with, in millis. */
+  private final class Kept(all: => State, clock: () => Long) extends State {
     override def shared: State = all
-    val parts = new Array[Array[Byte]](State.Parts)
+    var value: Array[Byte] = _
     val pages = mutable.TreeMap.empty[(Int, Long), Array[Byte]]
     var alarm: Long = State.Never
-    override def get(part: Int): Array[Byte] = if (parts(part) == null) null else parts(part).clone()
-    override def put(part: Int, value: Array[Byte]): Unit = parts(part) = value.clone()
-    override def remove(part: Int): Unit = parts(part) = null
-    override def page(cell: Int, number: Long): Array[Byte] = pages.get((cell, number)).map(_.clone()).orNull
-    override def putPage(cell: Int, number: Long, value: Array[Byte]): Unit = pages((cell, number)) = value.clone()
-    override def removePage(cell: Int, number: Long): Unit = pages.remove((cell, number))
-    override def alarm(was: Long, next: Long): Unit = {
-      // What a former layout asked for is not known; else an operator must know its own alarm.
-      require(was == State.Never || was == alarm, s"the alarm is $alarm, not $was")
-      alarm = next
+    override def get(): Array[Byte] = if (value == null) null else value.clone()
+    override def put(value: Array[Byte]): Unit = this.value = value.clone()
+    override def remove(): Unit = value = null
+    override def page(bag: Int, number: Long): Array[Byte] = pages.get((bag, number)).map(_.clone()).orNull
+    override def putPage(bag: Int, number: Long, value: Array[Byte]): Unit = pages((bag, number)) = value.clone()
+    override def removePage(bag: Int, number: Long): Unit = pages.remove((bag, number))
+    override def alarm(armed: Long, next: Long): Long = {
+      // One that has rung is gone.
+      require(armed == alarm || (alarm == State.Never && armed <= clock()), s"the alarm is $alarm, not $armed")
+      alarm = Alarm.of(alarm, Alarm.millis(next, clock()), clock())
+      alarm
     }
-    def isEmpty: Boolean = parts.forall(_ == null) && pages.isEmpty && alarm == State.Never
+    def isEmpty: Boolean = value == null && pages.isEmpty && alarm == State.Never
   }
 }
 
@@ -128,31 +129,34 @@ private final class Trial(program: Program, spec: ProgramOperator) {
   private val keyJson = new RowJson(program.key)
   private val inputs = program.inputs.map(i => i.name -> (i, new FromJson(i.schema), new OrderKey(i.schema))).toMap
   private val outputs = program.outputs.map(o => (o.name, new RowJson(o.schema)))
-  private val held = mutable.LinkedHashMap.empty[UnsafeRow, Held]
+  private val kept = mutable.LinkedHashMap.empty[UnsafeRow, Kept]
+  private var now = 0L
 
   // Of the rows that are for all keys; its key is null.
-  private lazy val shared: Held = new Held(shared)
+  private lazy val shared: Kept = fresh()
+
+  private def fresh(): Kept = new Kept(shared, () => now)
 
   def restore(value: JValue): Unit = {
     val isShared = value \ "key" == JNull
-    val state = if (isShared) shared else new Held(shared)
-    list(value \ "parts").zipWithIndex.foreach {
-      case (JString(text), part) => state.parts(part) = Base64.getDecoder.decode(text)
-      case _ =>
+    val state = if (isShared) shared else fresh()
+    state.value = value \ "value" match {
+      case JString(text) => Base64.getDecoder.decode(text)
+      case _ => null
     }
     list(value \ "pages").foreach {
-      case JArray(List(JInt(cell), JInt(number), JString(text))) => state.pages((cell.toInt, number.toLong)) = Base64.getDecoder.decode(text)
+      case JArray(List(JInt(bag), JInt(number), JString(text))) => state.pages((bag.toInt, number.toLong)) = Base64.getDecoder.decode(text)
       case other => throw new IllegalArgumentException(JsonMethods.compact(other))
     }
     state.alarm = micros(value \ "alarm", State.Never)
-    if (!isShared) held(keys(value \ "key")) = state
+    if (!isShared) kept(keys(value \ "key")) = state
   }
 
-  def state: JValue = JArray(((null, shared) +: held.toList).collect { case (key, s) if !s.isEmpty =>
+  def state: JValue = JArray(((null, shared) +: kept.toList).collect { case (key, s) if !s.isEmpty =>
     JObject(
       "key" -> (if (key == null) JNull else json(keyJson(key))),
-      "parts" -> JArray(s.parts.toList.map(p => if (p == null) JNull else base64(p))),
-      "pages" -> JArray(s.pages.toList.map { case ((cell, number), p) => JArray(List(JInt(cell), JInt(number), base64(p))) }),
+      "value" -> (if (s.value == null) JNull else base64(s.value)),
+      "pages" -> JArray(s.pages.toList.map { case ((bag, number), p) => JArray(List(JInt(bag), JInt(number), base64(p))) }),
       "alarm" -> (if (s.alarm == State.Never) JNull else JInt(s.alarm)))
   })
 
@@ -163,6 +167,7 @@ private final class Trial(program: Program, spec: ProgramOperator) {
       value \ "flushing" == JBool(true),
       micros(value \ "last_event", Long.MaxValue))
     val out = new Gathered
+    now = (if (program.clock == "processing") epoch.now else epoch.watermark) / 1000
     operator.open(epoch)
     val groups = mutable.LinkedHashMap.empty[UnsafeRow, mutable.ArrayBuffer[Tried]]
     val forAll = mutable.ArrayBuffer.empty[Tried]
@@ -173,9 +178,10 @@ private final class Trial(program: Program, spec: ProgramOperator) {
     groups.foreach { case (key, rows) =>
       handle(key, sorted(rows).iterator, out)
     }
-    val time = if (program.clock == "processing") epoch.now else epoch.watermark
-    def rings(s: Held) = time > 0 && s.alarm != State.Never && -Math.floorDiv(-s.alarm, 1000L) <= time / 1000
-    held.toSeq.collect { case (key, s) if rings(s) => key }.foreach(handle(_, Iterator.empty, out))
+    kept.toSeq.collect { case (key, s) if now > 0 && s.alarm <= now => key }.foreach { key =>
+      kept(key).alarm = State.Never
+      handle(key, Iterator.empty, out)
+    }
     operator.close()
     out.answer
   }
@@ -184,10 +190,10 @@ private final class Trial(program: Program, spec: ProgramOperator) {
     if (program.order == "time") rows.sortWith((a, b) => java.util.Arrays.compareUnsigned(a.ord, b.ord) < 0) else rows
 
   private def handle(key: UnsafeRow, rows: Iterator[Tried], out: Gathered): Unit = {
-    val state = if (key == null) shared else held.getOrElseUpdate(key, new Held(shared))
+    val state = if (key == null) shared else kept.getOrElseUpdate(key, fresh())
     operator.start(key, new Reused(rows), state, out)
     while (operator.step()) {}
-    if (state.isEmpty) held.remove(key)
+    if (state.isEmpty) kept.remove(key)
   }
 
   private def input(value: JValue): Tried = {

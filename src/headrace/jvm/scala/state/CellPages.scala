@@ -2,8 +2,8 @@ package headrace.state
 
 import headrace.bag.Pages
 
-/** The pages of one cell's bag, in the state of whichever key is being worked on. */
-final class CellPages(cell: Int) extends Pages {
+/** The pages of one bag, in the state of whichever key is being worked on. */
+final class CellPages(bag: Int) extends Pages {
   private var state: State = _
 
   /** Whether the store has any of this key: where it has none it is not asked. */
@@ -15,10 +15,10 @@ final class CellPages(cell: Int) extends Pages {
     this.hasAny = hasAny
   }
 
-  override def get(number: Long): Array[Byte] = if (hasAny) state.page(cell, number) else null
+  override def get(number: Long): Array[Byte] = if (hasAny) state.page(bag, number) else null
   override def put(number: Long, bytes: Array[Byte]): Unit = {
     hasAny = true
-    state.putPage(cell, number, bytes)
+    state.putPage(bag, number, bytes)
   }
-  override def remove(number: Long): Unit = state.removePage(cell, number)
+  override def remove(number: Long): Unit = state.removePage(bag, number)
 }

@@ -3,73 +3,74 @@ package headrace.operator.program
 import headrace.HeadraceKernelException
 import headrace.operator.program.cell.Entries
 import headrace.state.State
-import org.apache.spark.sql.catalyst.expressions._
-import org.apache.spark.sql.internal.SQLConf
-import org.apache.spark.sql.types.DataType
+import org.apache.spark.sql.catalyst.expressions.{Expression, UnsafeRow}
+import org.apache.spark.sql.types.StructType
 import org.apache.spark.unsafe.Platform
 
-/** The bytes of a program's cells: int layout number, int count of marks, the cell ids of what is marked (filled up to 8 bytes), the cells
-  * as row. Marked are the chained timers, and the lists and maps that have entries: their pages lie apart. The shared group's value is
-  * such a one, too, whose cells are all null.
+/** The bytes of a program's cells: int layout number, int count of marks, long armed alarm, the cell ids of what is marked (filled up to 8
+  * bytes), the cells as row. Marked are the chained timers, the lists and maps that have entries, whose pages lie apart, and likewise the
+  * held rows. The shared group's value is such a one, too, whose cells are all null.
   *
-  * A value of an older layout is read through a projection: cells are found by id, so a renamed one stays, an added one is null, a removed
-  * one goes, and a widened one is cast. It is written back in the present layout when its key is next worked on.
+  * A value of an older layout is read step by step, from each layout to the next one (`Former`). It is written back in the present layout
+  * when its key is next worked on.
   */
 final case class Layouts(
     node: String,
+    key: StructType,
     number: Int,
     fields: Int,
     timerIds: Array[Int],
     pagedIds: Array[Int],
     sharedIds: Array[Int],
     timers: Set[Int],
-    older: Map[Int, (Int, Seq[Expression])]) {
+    formers: Seq[Former]) {
   @transient private lazy val row = new UnsafeRow(fields)
-  @transient private lazy val readers = scala.collection.mutable.Map.empty[Int, (UnsafeRow, UnsafeProjection)]
+  @transient private lazy val steps = formers.map(new Step(node, key, _)).toArray
 
   /** Reads a state value into the machine, and opens its lists and maps; null: there is none. False if the value has a former layout. */
   def read(bytes: Array[Byte], to: Machine, state: State): Boolean = {
     java.util.Arrays.fill(to.chained, false)
     var i = 0
-    while (i < pagedIds.length) { to.entries(i).open(state, pagedIds(i), hasAny = marked(bytes, pagedIds(i))); i += 1 }
+    while (i < pagedIds.length) { to.entries(i).open(state, pagedIds(i), hasAny = Layouts.marked(bytes, pagedIds(i))); i += 1 }
     if (bytes == null) {
       to.read(null)
       true
     } else {
-      val marks = Platform.getInt(bytes, Platform.BYTE_ARRAY_OFFSET + 4)
-      val current = layoutOf(bytes) == number
-      to.read(cells(bytes))
+      val marks = Layouts.marks(bytes)
+      val current = Layouts.numberOf(bytes) == number
+      // What all keys read has no cells of a key, and nothing is computed from them.
+      to.read(if (to.isShared && !current) null else cells(bytes, to.place(Slot.Key).asInstanceOf[UnsafeRow]))
       if (!current) drop(bytes, state)
       i = 0
-      while (marks > 0 && i < timerIds.length) { to.chained(i) = marked(bytes, timerIds(i)); i += 1 }
+      while (marks > 0 && i < timerIds.length) { to.chained(i) = Layouts.marked(bytes, timerIds(i)); i += 1 }
       current
     }
   }
 
-  /** The cells of a state value as a row of the present layout. It points into the value, and is valid until the next one is asked for. */
-  def cells(bytes: Array[Byte]): UnsafeRow = {
-    val found = layoutOf(bytes)
-    val start = 8 + ((Platform.getInt(bytes, Platform.BYTE_ARRAY_OFFSET + 4) + 1) & ~1) * 4
+  /** The cells of a state value as a row of the present layout; null: nothing is left of an older one. It may point into the value, and is
+    * valid until the next one is asked for. `key` is for the text of an error.
+    */
+  def cells(bytes: Array[Byte], key: => UnsafeRow): UnsafeRow = {
+    val found = Layouts.numberOf(bytes)
+    val start = Layouts.cellsAt(Layouts.marks(bytes))
     if (found == number) {
       row.pointTo(bytes, Platform.BYTE_ARRAY_OFFSET + start, bytes.length - start)
       row
-    } else project(found, bytes, start)
+    } else project(found, bytes, start, key)
   }
-
-  private def layoutOf(bytes: Array[Byte]): Int = Platform.getInt(bytes, Platform.BYTE_ARRAY_OFFSET)
 
   /** Opens the maps that all keys read, from the bytes of the shared group's cells; `isRead`: by a key, which changes nothing. */
   def share(bytes: Array[Byte], to: Machine, state: State, isRead: Boolean): Unit = {
     var i = 0
     while (i < sharedIds.length) {
-      if (to.shared(i).open(state, sharedIds(i), hasAny = marked(bytes, sharedIds(i)), isRead)) to.touch()
+      if (to.shared(i).open(state, sharedIds(i), hasAny = Layouts.marked(bytes, sharedIds(i)), isRead)) to.touch()
       i += 1
     }
   }
 
   /** The machine's cells as a state value; null if nothing is kept. */
-  def write(from: Machine): Array[Byte] = {
-    var marks = 0
+  def write(from: Machine, armed: Long, holds: Boolean): Array[Byte] = {
+    var marks = if (holds) 1 else 0
     var i = 0
     while (i < from.chained.length) { if (from.chained(i)) marks += 1; i += 1 }
     i = 0
@@ -78,94 +79,94 @@ final case class Layouts(
     while (from.isShared && i < from.shared.length) { if (from.shared(i).keepsAny) marks += 1; i += 1 }
     if (marks == 0 && from.isEmpty) null
     else {
-      val start = 8 + ((marks + 1) & ~1) * 4
+      val start = Layouts.cellsAt(marks)
       val cells = from.write()
       val bytes = new Array[Byte](start + cells.getSizeInBytes)
       Platform.putInt(bytes, Platform.BYTE_ARRAY_OFFSET, number)
       Platform.putInt(bytes, Platform.BYTE_ARRAY_OFFSET + 4, marks)
-      var at = 8
+      Platform.putLong(bytes, Platform.BYTE_ARRAY_OFFSET + 8, armed)
+      var n = 0
+      def mark(id: Int): Unit = { Platform.putInt(bytes, Platform.BYTE_ARRAY_OFFSET + Layouts.MarksAt + 4 * n, id); n += 1 }
+      if (holds) mark(Held.Cell)
       i = 0
-      while (i < from.chained.length) {
-        if (from.chained(i)) { Platform.putInt(bytes, Platform.BYTE_ARRAY_OFFSET + at, timerIds(i)); at += 4 }
-        i += 1
-      }
+      while (i < from.chained.length) { if (from.chained(i)) mark(timerIds(i)); i += 1 }
       i = 0
-      while (i < from.entries.length) {
-        if (!from.entries(i).isEmpty) { Platform.putInt(bytes, Platform.BYTE_ARRAY_OFFSET + at, pagedIds(i)); at += 4 }
-        i += 1
-      }
+      while (i < from.entries.length) { if (!from.entries(i).isEmpty) mark(pagedIds(i)); i += 1 }
       i = 0
-      while (from.isShared && i < from.shared.length) {
-        if (from.shared(i).keepsAny) { Platform.putInt(bytes, Platform.BYTE_ARRAY_OFFSET + at, sharedIds(i)); at += 4 }
-        i += 1
-      }
+      while (from.isShared && i < from.shared.length) { if (from.shared(i).keepsAny) mark(sharedIds(i)); i += 1 }
       Platform.copyMemory(cells.getBaseObject, cells.getBaseOffset, bytes, Platform.BYTE_ARRAY_OFFSET + start, cells.getSizeInBytes)
       bytes
     }
   }
 
-  private def marked(bytes: Array[Byte], id: Int): Boolean = bytes != null && {
-    val marks = Platform.getInt(bytes, Platform.BYTE_ARRAY_OFFSET + 4)
-    var i = 0
-    while (i < marks && mark(bytes, i) != id) i += 1
-    i < marks
-  }
-
-  private def mark(bytes: Array[Byte], i: Int): Int = Platform.getInt(bytes, Platform.BYTE_ARRAY_OFFSET + 8 + 4 * i)
-
   /** Removes the pages of lists and maps that this version of the program no longer has. */
   private def drop(bytes: Array[Byte], state: State): Unit = {
-    val marks = (0 until Platform.getInt(bytes, Platform.BYTE_ARRAY_OFFSET + 4)).map(mark(bytes, _))
-    marks.filterNot(id => pagedIds.contains(id) || sharedIds.contains(id) || timers.contains(id)).foreach(Entries.drop(state, _))
+    val marks = (0 until Layouts.marks(bytes)).map(Layouts.mark(bytes, _))
+    val kept = pagedIds.toSet ++ sharedIds ++ timers + Held.Cell
+    marks.filterNot(kept).foreach(Entries.drop(state, _))
   }
 
-  private def known: String = (older.keySet + number).toSeq.sorted.mkString(", ")
-
-  private def project(found: Int, bytes: Array[Byte], start: Int): UnsafeRow = {
-    val (old, projection) = readers.getOrElseUpdate(
-      found, {
-        val (width, expressions) = older.getOrElse(
-          found,
-          throw new HeadraceKernelException(
-            "STATE_LAYOUT",
-            s"the state of $node was written in layout $found; this version of the job knows $known",
-            node))
-        (new UnsafeRow(width), UnsafeProjection.create(expressions))
-      }
-    )
-    old.pointTo(bytes, Platform.BYTE_ARRAY_OFFSET + start, bytes.length - start)
-    // The cells may point into what is read here for as long as the key is worked on, and the projection reuses its buffer.
-    projection(old).copy()
+  private def project(found: Int, bytes: Array[Byte], start: Int, key: => UnsafeRow): UnsafeRow = {
+    var i = formers.indexWhere(_.number == found)
+    if (i < 0) {
+      val known = (formers.map(_.number) :+ number).mkString(", ")
+      throw new HeadraceKernelException(
+        "STATE_LAYOUT",
+        s"the state of $node was written in layout $found; this version of the job knows $known",
+        node)
+    }
+    var now = new UnsafeRow(formers(i).width)
+    now.pointTo(bytes, Platform.BYTE_ARRAY_OFFSET + start, bytes.length - start)
+    while (now != null && i < steps.length) {
+      // Nothing comes of nothing: a version that was left with it has removed it, or keeps it for the rows that it holds.
+      now = if (formers(i).isEmpty(now) && !formers(i).paged.exists(Layouts.marked(bytes, _))) null else steps(i).next(now, key)
+      i += 1
+    }
+    // The cells may point into what is read here for as long as the key is worked on, and projections reuse their buffers.
+    if (now == null) null else now.copy()
   }
 }
 
 object Layouts {
+  private val MarksAt = 16
+
+  /** The alarm that was asked for with these cells, in millis. */
+  def armed(bytes: Array[Byte]): Long = if (bytes == null) State.Never else Platform.getLong(bytes, Platform.BYTE_ARRAY_OFFSET + 8)
+
+  /** Does the key hold rows? */
+  def holds(bytes: Array[Byte]): Boolean = marked(bytes, Held.Cell)
+
+  /** Has the key nothing apart from its row but held rows? */
+  def onlyHolds(bytes: Array[Byte]): Boolean = marks(bytes) == 1 && holds(bytes)
+
+  private def numberOf(bytes: Array[Byte]): Int = Platform.getInt(bytes, Platform.BYTE_ARRAY_OFFSET)
+
+  private def marked(bytes: Array[Byte], id: Int): Boolean = bytes != null && {
+    val n = marks(bytes)
+    var i = 0
+    while (i < n && mark(bytes, i) != id) i += 1
+    i < n
+  }
+
+  private def marks(bytes: Array[Byte]): Int = Platform.getInt(bytes, Platform.BYTE_ARRAY_OFFSET + 4)
+
+  private def mark(bytes: Array[Byte], i: Int): Int = Platform.getInt(bytes, Platform.BYTE_ARRAY_OFFSET + MarksAt + 4 * i)
+
+  private def cellsAt(marks: Int): Int = MarksAt + ((marks + 1) & ~1) * 4
 
   /** In the place of the id of a timer with keys, which has pages instead of a mark. */
   private val Keyed = -1
 
-  def of(program: Program): Layouts = {
-    val zone = Some(SQLConf.get.sessionLocalTimeZone)
-    val older = program.layout.old.map { old =>
-      val expressions = program.columns.map { column =>
-        old.columns.indexWhere(_.id == column.id) match {
-          case -1 => Literal(null, column.dataType)
-          case i =>
-            val stored: DataType = old.columns(i).dataType
-            val was = BoundReference(i, stored, nullable = true)
-            if (stored == column.dataType) was else Cast(was, column.dataType, zone)
-        }
-      }
-      old.number -> (old.columns.size, expressions)
-    }.toMap
+  /** `bind` gives the expression of a computed cell's text over the cells that it can name. */
+  def of(program: Program)(bind: (StructType, Program.Text) => Expression): Layouts =
     Layouts(
       program.name,
+      program.key,
       program.layout.number,
       program.columns.size,
       program.timers.map(t => if (t.paged) Layouts.Keyed else t.id).toArray,
       program.paged.map(_.id).toArray,
       program.shared.map(_.id).toArray,
       (program.layout.old.flatMap(_.cells) ++ program.cells).filter(c => c.timer && !c.paged).map(_.id).toSet,
-      older)
-  }
+      Former.of(program)(bind))
 }

@@ -76,7 +76,8 @@ object Program {
   final case class Input(name: String, side: Int, schema: StructType, judged: Boolean, broadcast: Boolean = false)
 
   /** `dataType` is that of the value, or of each value of a list or map; `key` that of a map's keys. `aggregate` is what is added and its
-    * text, `aggregation` the same bound. `expires` is a duration in micros.
+    * text, `aggregation` the same bound. `expires` is a duration in micros, `computed` the text of its first value over the cells of the
+    * layout before.
     */
   final case class Cell(
       id: Int,
@@ -86,11 +87,15 @@ object Program {
       key: Option[DataType] = None,
       aggregate: Option[(StructType, Text)] = None,
       aggregation: Option[Aggregation] = None,
-      expires: Option[Long] = None) {
+      expires: Option[Long] = None,
+      computed: Option[Text] = None) {
     def timer: Boolean = kind == "timer"
 
     /** Has it entries, which lie in pages of their own? */
     def paged: Boolean = kind == "list" || kind == "map" || (timer && key.isDefined)
+
+    /** Has it one value for each key, which the text of a computed cell can name? */
+    def readable: Boolean = kind == "value" || (timer && !paged)
 
     /** Is it kept for all keys, in the shared group of each partition? */
     def shared: Boolean = kind == "broadcast"
@@ -110,7 +115,6 @@ object Program {
       case _ => dataType
     }
   }
-
 
   /** A former shape of the state. */
   final case class Old(number: Int, cells: Seq[Cell]) {
@@ -226,10 +230,14 @@ object Program {
       case JInt(millis) => Some(millis.toLong * 1000)
       case _ => None
     }
+    val site = (c \ "site").asText.getOrElse("")
     if (kind == "aggregate") {
-      val sql = Text(text(c, "sql"), s"$at/sql", (c \ "site").asText.getOrElse(""))
+      val sql = Text(text(c, "sql"), s"$at/sql", site)
       Cell(id, name, kind, NullType, aggregate = Some(schemaOf(text(c, "type")) -> sql), expires = expires)
-    } else Cell(id, name, kind, typeOf(text(c, "type")), (c \ "key").asText.map(typeOf), expires = expires)
+    } else {
+      val computed = (c \ "computed").asText.map(Text(_, s"$at/computed", site))
+      Cell(id, name, kind, typeOf(text(c, "type")), (c \ "key").asText.map(typeOf), expires = expires, computed = computed)
+    }
   }
 
   def typeOf(ddl: String): DataType = Bind.loosen(CharVarcharUtils.replaceCharVarcharWithString(DataType.fromDDL(ddl)))

@@ -22,7 +22,7 @@ final case class ProgramOperator(
     timers: Seq[ProgramOperator.Fires],
     paged: Seq[Program.Cell],
     broadcast: Seq[Program.Cell],
-    hadPages: Boolean,
+    hasPages: Boolean,
     expiring: Seq[String],
     outputSchemas: Seq[(String, StructType)],
     timeColumns: Array[Int],
@@ -32,7 +32,7 @@ final case class ProgramOperator(
 
   override def outputs: Seq[String] = outputSchemas.map(_._1)
 
-  override def bags: Boolean = hadPages
+  override def bags: Boolean = ordered || hasPages
 
   override def shared: Boolean = inputs.exists(_.broadcast)
 
@@ -54,6 +54,10 @@ object ProgramOperator {
   /** The program of an operator of the query document, its aggregates bound. */
   def parse(session: SparkSession, operator: String): Program =
     Program.parse(JsonMethods.parse(operator)).bound((columns, text) => Aggregation.bind(session, columns, text.sql))
+
+  /** How what is stored of a program is read. */
+  def layouts(session: SparkSession, program: Program): Layouts =
+    Layouts.of(program)((scope, text) => Bind.expressions(session, scope, Seq(text.sql)).head)
 
   private def build(session: SparkSession, program: Program): ProgramOperator = {
     def bound(h: Program.Handler) =
@@ -77,7 +81,7 @@ object ProgramOperator {
       program.expiring.map(_.name),
       program.outputs.map(o => o.name -> o.schema),
       program.outputs.map(o => o.time.map(o.schema.fieldIndex).getOrElse(-1)).toArray,
-      Layouts.of(program),
+      layouts(session, program),
       new Generate(program, bound).source
     )
   }

@@ -9,7 +9,7 @@ import org.apache.spark.sql.catalyst.expressions.UnsafeRow
 /** A program at work: one key after another, in the order of DESIGN 7 and 9.
   *
   * `order = "time"`: first the late rows; then all that is due (held rows, rows of unjudged inputs, timers) in the order of time, rows
-  * before timers, including what is added on the way; what is not due yet is held in the queue. `order = "arrival"`: rows as they
+  * before timers, including what is added on the way; what is not due yet is held. `order = "arrival"`: rows as they
   * come, then the timers that are due.
   *
   * In time order the rows a key emits go on in time as well: one that a timer for the past emits has the moment at which it fires, not the
@@ -27,25 +27,24 @@ final class ProgramRun(spec: ProgramOperator, machine: Machine) extends Operator
   private var epoch: Epoch = _
   private var rowLimit = Never.Past
   private var timerLimit = Never.Past
+  // Timers that a timer has set do not ring behind this.
+  private var lastRing = State.Never
 
   private var key: UnsafeRow = _
   private var rows: Iterator[Input] = _
   private var state: State = _
   private var out: Out = _
   private var cellsBefore: Array[Byte] = _
-  private var alarmBefore = State.Never
   private var lastFired = Long.MinValue
   private var standstill = 0
   private var reached = Long.MinValue
+  private var firstTime = State.Never
 
   private var next: Input = _
   private var lateDone = false
   // Whether this task's keys can read what is kept for all of them.
   private var isSharedOpen = false
-  private val queue = new Queue
-  private val waiting = new Queue
-  private val waitingRows = new Queue.Writer
-  private val writer = new Queue.Writer
+  private val held = new Held
   private val pointers = sides.map(s => if (s == null) null else new UnsafeRow(s.schema.length))
 
   machine.outputs(spec.timeColumns, spec.clock)
@@ -61,6 +60,7 @@ final class ProgramRun(spec: ProgramOperator, machine: Machine) extends Operator
     machine.begin(epoch)
     machine.initialize(TaskContext.getPartitionId())
     isSharedOpen = false
+    lastRing = if (epoch.flushing) epoch.lastEvent else State.Never
     // Watermark 0 means none yet: nothing is late and nothing is due.
     rowLimit = if (epoch.watermark > 0) epoch.watermark else Never.Past
     timerLimit = spec.clock match {
@@ -78,25 +78,18 @@ final class ProgramRun(spec: ProgramOperator, machine: Machine) extends Operator
     machine.start(key, out)
     if (spec.shared && key != null && !isSharedOpen) {
       isSharedOpen = true
-      spec.layouts.share(state.shared.get(State.Cells), machine, state.shared, isRead = true)
+      spec.layouts.share(state.shared.get(), machine, state.shared, isRead = true)
     }
-    cellsBefore = state.get(State.Cells)
-    val current = spec.layouts.read(cellsBefore, machine, state)
+    cellsBefore = state.get()
+    // A row of a former layout is written in the present one.
+    if (!spec.layouts.read(cellsBefore, machine, state)) machine.touch()
     if (machine.isShared) spec.layouts.share(cellsBefore, machine, state, isRead = false)
-    queue.point(if (spec.ordered) state.get(State.Queue) else null)
-    if (current) alarmBefore = earliest(orEnded = true)
-    else {
-      // A former version may have had timers that are gone, so what it asked for is not known: the alarm is set anew, with the cells.
-      alarmBefore = State.Never
-      machine.touch()
-    }
+    held.of(state, Layouts.holds(cellsBefore))
     lastFired = Long.MinValue
     standstill = 0
     reached = Long.MinValue
     next = null
     lateDone = false
-    waitingRows.clear()
-    waiting.point(null)
   }
 
   override def step(): Boolean = if (spec.ordered) inTimeOrder() else asTheyCome()
@@ -120,14 +113,12 @@ final class ProgramRun(spec: ProgramOperator, machine: Machine) extends Operator
         next = null
         return true
       } else if (mixed && next.time <= rowLimit) {
-        waitingRows.add(next.ord, next.row)
-        next = null
+        hold()
       } else lateDone = true
-      if (lateDone) waitingRows.readBy(waiting)
     }
     if (handleDue()) true
     else {
-      hold()
+      while (peek()) hold()
       finish()
       false
     }
@@ -140,40 +131,40 @@ final class ProgramRun(spec: ProgramOperator, machine: Machine) extends Operator
 
   private def isLate(row: Input): Boolean = row.time <= rowLimit && row.time != Input.NoTime && sides(row.side).judged
 
-  /** The first of all that is due: a held row, a waiting one, one that just came, or a timer. */
+  /** The first of all that is due: a held row, one that just came, or a timer. */
   private def handleDue(): Boolean = {
-    val fromQueue = !queue.isEmpty && queue.time <= rowLimit
-    val fromWaiting = !waiting.isEmpty
-    val fromInput = !fromWaiting && peek() && next.time <= rowLimit
-    if (!fromQueue && !fromWaiting && !fromInput) return fire(Long.MaxValue)
-    val queueFirst = fromQueue && (if (fromWaiting) queue.compare(waiting) <= 0 else !fromInput || queue.compare(next.ord) <= 0)
-    val time = if (queueFirst) queue.time else if (fromWaiting) waiting.time else next.time
+    val fromHeld = !held.isEmpty && held.time <= rowLimit
+    val fromInput = peek() && next.time <= rowLimit
+    if (!fromHeld && !fromInput) return fire(Long.MaxValue)
+    val heldFirst = fromHeld && (!fromInput || held.compare(next.ord) <= 0)
+    val time = if (heldFirst) held.time else next.time
     if (fire(time)) return true
-    if (queueFirst) {
-      val side = queue.side
-      handlePacked(queue, side, time)
+    if (heldFirst) {
+      val side = held.side
+      val row = pointers(side)
+      held.row(row)
+      handle(side, time, row)
+      held.take()
       out.count(side, Counts.Held, -1)
-    } else if (fromWaiting) handlePacked(waiting, waiting.side, time)
-    else {
+    } else {
       handle(next.side, time, next.row)
       next = null
     }
     true
   }
 
-  private def handlePacked(from: Queue, side: Byte, time: Long): Unit = {
-    val row = pointers(side)
-    from.row(row)
-    handle(side, time, row)
-    from.take()
+  /** Keeps the row that just came until its time. */
+  private def hold(): Unit = {
+    held.add(next.ord, next.row)
+    out.count(next.side, Counts.Held, 1)
+    next = null
   }
 
   /** Fires the first timer that is due and earlier than `before`. */
   private def fire(before: Long): Boolean = {
-    val timer = firstTimer(orEnded = false)
-    if (timer < 0) return false
-    val time = machine.timers(timer)
-    if (time > timerLimit || time >= before) return false
+    val timer = firstTimer(before)
+    if (timer < 0 || firstTime > timerLimit) return false
+    val time = firstTime
     if (time > lastFired) {
       lastFired = time
       standstill = 0
@@ -185,7 +176,7 @@ final class ProgramRun(spec: ProgramOperator, machine: Machine) extends Operator
           s"timers of ${spec.name} have set each other ${ProgramRun.Standstill} times without time going on",
           spec.name)
     }
-    val of = if (keyed(timer) == null) null else keyed(timer).pop()
+    val of = if (keyed(timer) == null) null else keyed(timer).pop(lastRing)
     if (of == null) machine.clear(timer) else machine.touch()
     machine.firedKey(of)
     val handler = timerHandlers(timer)
@@ -205,27 +196,30 @@ final class ProgramRun(spec: ProgramOperator, machine: Machine) extends Operator
     true
   }
 
-  /** The earliest pending timer, by declaration where times are equal; without `orEnded` only those that may fire at all. */
-  private def firstTimer(orEnded: Boolean): Int = {
-    val timers = machine.timers
+  /** The earliest pending timer before a time, by declaration where times are equal; −1: there is none. */
+  private def firstTimer(before: Long): Int = {
     var first = -1
+    firstTime = before
     var i = 0
-    while (i < timers.length) {
-      // One that does not ring any more would hide those behind it.
-      while (!orEnded && keyed(i) != null && timers(i) != State.Never && ended(i)) {
-        keyed(i).pop()
-        machine.touch()
+    while (i < machine.timers.length) {
+      val time = if (machine.timers(i) < firstTime) ringing(i) else State.Never
+      if (time < firstTime) {
+        first = i
+        firstTime = time
       }
-      if (timers(i) != State.Never && (first < 0 || timers(i) < timers(first)) && (orEnded || !ended(i))) first = i
       i += 1
     }
     first
   }
 
-  /** When bounded input has ended, a timer set by a timer does not go on behind the last event. */
-  private def ended(timer: Int): Boolean = epoch.flushing && machine.timers(timer) > epoch.lastEvent && isChained(timer)
-
-  private def isChained(timer: Int): Boolean = if (keyed(timer) == null) machine.chained(timer) else keyed(timer).isFirstChained
+  /** When a timer rings next: when bounded input has ended, one set by a timer does not behind the last event, and stays as it is. */
+  private def ringing(timer: Int): Long = {
+    val time = machine.timers(timer)
+    if (time <= lastRing) time
+    else if (keyed(timer) != null) keyed(timer).next(lastRing)
+    else if (machine.chained(timer)) State.Never
+    else time
+  }
 
   /** The moment of what is handled now. Rows in the order of their arrival say nothing of how far time is. */
   private def reach(time: Long): Long = {
@@ -283,8 +277,7 @@ final class ProgramRun(spec: ProgramOperator, machine: Machine) extends Operator
     state = null
     cellsBefore = null
     next = null
-    queue.point(null)
-    waiting.point(null)
+    held.release()
     pointers.foreach(p => if (p != null) p.pointTo(null, 0L, 0))
     machine.start(null, null)
     machine.row(null)
@@ -294,49 +287,31 @@ final class ProgramRun(spec: ProgramOperator, machine: Machine) extends Operator
     out = null
   }
 
-  /** Puts what has come and is not due into the queue. */
-  private def hold(): Unit = {
-    if (peek()) {
-      writer.clear()
-      while (peek()) {
-        while (!queue.isEmpty && queue.compare(next.ord) <= 0) queue.moveTo(writer)
-        writer.add(next.ord, next.row)
-        out.count(next.side, Counts.Held, 1)
-        next = null
-      }
-      queue.moveAllTo(writer)
-      val packed = writer.toArray
-      state.put(State.Queue, packed)
-      queue.point(packed)
-    } else if (queue.taken > 0)
-      if (queue.isEmpty) state.remove(State.Queue) else state.put(State.Queue, queue.rest)
-  }
-
   private def finish(): Unit = {
     // What comes later is later than the limit.
     if (timerLimit != Never.Past) machine.expire(timerLimit + 1)
-    // A timer that bounded input leaves unfired rings no more.
-    val next = earliest(orEnded = false)
-    if (machine.isDirty) {
-      val cells = spec.layouts.write(machine)
-      if (cells == null) { if (cellsBefore != null) state.remove(State.Cells) }
-      else if (cellsBefore == null || !java.util.Arrays.equals(cells, cellsBefore)) state.put(State.Cells, cells)
+    val armedBefore = Layouts.armed(cellsBefore)
+    val armed = state.alarm(armedBefore, earliest())
+    if (machine.isDirty || armed != armedBefore || held.isEmpty == Layouts.holds(cellsBefore)) {
+      val cells = spec.layouts.write(machine, armed, !held.isEmpty)
+      if (cells == null) { if (cellsBefore != null) state.remove() }
+      else if (cellsBefore == null || !java.util.Arrays.equals(cells, cellsBefore)) state.put(cells)
     }
+    held.close()
     // Those that were only read are open, too, and the next key would find them.
     var i = 0
     while (i < machine.entries.length) { machine.entries(i).close(); i += 1 }
     i = 0
     while (machine.isShared && i < machine.shared.length) { machine.shared(i).close(); i += 1 }
-    if (next != alarmBefore) state.alarm(alarmBefore, next)
   }
 
-  /** When this key must be woken. */
-  private def earliest(orEnded: Boolean): Long = {
-    val timer = firstTimer(orEnded)
-    var time = if (timer < 0) State.Never else machine.timers(timer)
+  /** When this key must be woken. A timer that bounded input leaves unfired rings no more. */
+  private def earliest(): Long = {
+    firstTimer(State.Never)
+    var time = firstTime
     var i = 0
     while (i < machine.expiries.length) { time = math.min(time, machine.expiries(i)); i += 1 }
-    if (queue.isEmpty) time else math.min(time, queue.time)
+    if (held.isEmpty) time else math.min(time, held.time)
   }
 }
 

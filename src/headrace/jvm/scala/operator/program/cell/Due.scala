@@ -1,6 +1,6 @@
 package headrace.operator.program.cell
 
-import headrace.bag.Bag
+import headrace.bag.{Bag, Cursor}
 import headrace.operator.program.Program
 import headrace.state.{CellPages, State}
 import headrace.wire.OrderBytes
@@ -9,10 +9,13 @@ import headrace.wire.OrderBytes
 private[cell] final class Due {
   private val bag = new Bag
   private var pages: CellPages = _
-  private val key = new OrderBytes
-  private var taken = new Array[Byte](64)
+  private val cursor = new Cursor(bag)
+  private val encoded = new OrderBytes
 
-  /** Of the key that was given last. */
+  /** Does it stand on an entry? Its time, and its key: the first `keySize` bytes of an array that is used again. */
+  var isThere = false
+  var time = State.Never
+  var key = new Array[Byte](64)
   var keySize = 0
 
   def of(state: State, id: Int, hasAny: Boolean): Unit = {
@@ -29,37 +32,41 @@ private[cell] final class Due {
 
   def add(time: Long, of: Array[Byte], size: Int): Unit = {
     encode(time, of, size)
-    bag.put(key.array, key.length, null, 0L, 0)
+    bag.put(encoded.array, encoded.length, null, 0L, 0)
   }
 
   def remove(time: Long, of: Array[Byte], size: Int): Unit = {
     encode(time, of, size)
-    bag.remove(key.array, key.length)
+    bag.remove(encoded.array, encoded.length)
   }
 
   /** The earliest time; `State.Never` if there is none. */
-  def first(): Long =
-    if (!bag.first()) State.Never else java.nio.ByteBuffer.wrap(bag.keyBytes, bag.keyAt, 8).getLong ^ Long.MinValue // big endian
+  def first(): Long = if (!bag.first()) State.Never else Due.time(bag.keyBytes, bag.keyAt)
 
-  /** The key of the earliest: the first `keySize` bytes of an array that is used again. */
-  def firstKey(): Array[Byte] = {
-    bag.first()
-    keySize = bag.keySize - 8
-    if (keySize > taken.length) taken = new Array[Byte](2 * keySize)
-    System.arraycopy(bag.keyBytes, bag.keyAt + 8, taken, 0, keySize)
-    taken
+  /** Goes to the earliest. */
+  def start(): Unit = {
+    cursor.forward()
+    next()
   }
 
-  /** Removes the earliest and gives its key likewise. */
-  def removeFirst(): Array[Byte] = {
-    val key = firstKey()
-    bag.removeHere()
-    key
+  /** Goes to the one after it. */
+  def next(): Unit = {
+    isThere = cursor.next()
+    if (isThere) {
+      time = Due.time(cursor.keyBytes, 0)
+      keySize = cursor.keySize - 8
+      if (keySize > key.length) key = new Array[Byte](2 * keySize)
+      System.arraycopy(cursor.keyBytes, 8, key, 0, keySize)
+    }
   }
 
   private def encode(time: Long, of: Array[Byte], size: Int): Unit = {
-    key.clear()
-    key.long(time ^ Long.MinValue)
-    key.raw(of, 0, size)
+    encoded.clear()
+    encoded.long(time ^ Long.MinValue)
+    encoded.raw(of, 0, size)
   }
+}
+
+private object Due {
+  private def time(key: Array[Byte], at: Int): Long = java.nio.ByteBuffer.wrap(key, at, 8).getLong ^ Long.MinValue // big endian
 }

@@ -30,6 +30,8 @@ final class Entries {
   private var isOpen = false
   private var nextNumber = Entries.Unknown
   private var inside = false
+  // Loops that have ended.
+  private val free = new java.util.ArrayDeque[EntriesLoop]
 
   /** Once per instance. Where it expires or fires, `toldAt` is its number among the machine's cells that do. */
   def of(cell: Program.Cell, machine: Machine, toldAt: Int): Unit = {
@@ -165,33 +167,48 @@ final class Entries {
   /** Takes away what expires before a time. */
   def expire(before: Long): Unit = {
     enter()
-    while (due.first() < before) bag.remove(due.removeFirst(), due.keySize)
+    due.start()
+    while (due.isThere && due.time < before) {
+      bag.remove(due.key, due.keySize)
+      due.remove(due.time, due.key, due.keySize)
+      due.start()
+    }
     tell()
     leave()
   }
 
-  /** Takes away the entry that is due first, of a keyed timer, and gives its row. */
-  def pop(): UnsafeRow = {
+  /** The time of the timer that fires next, of one with keys; behind `last` those that a timer has set do not. `State.Never`: none does. */
+  def next(last: Long): Long =
+    if (isEmpty) State.Never
+    else {
+      enter()
+      goToNext(last)
+      leave()
+      if (due.isThere) due.time else State.Never
+    }
+
+  /** Takes away the entry of that timer and gives its row. */
+  def pop(last: Long): UnsafeRow = {
     enter()
-    val of = due.removeFirst()
-    bag.find(of, due.keySize)
+    goToNext(last)
+    bag.find(due.key, due.keySize)
     bag.value(entryRow)
     val row = entryRow.copy()
     bag.removeHere()
+    due.remove(due.time, due.key, due.keySize)
     tell()
     leave()
     row
   }
 
-  /** Was the timer that is due first set by a timer? */
-  def isFirstChained: Boolean = {
-    enter()
-    val isChained = bag.find(due.firstKey(), due.keySize) && {
-      bag.value(entryRow)
-      entryRow.getBoolean(2)
-    }
-    leave()
-    isChained
+  private def goToNext(last: Long): Unit = {
+    due.start()
+    while (due.isThere && due.time > last && isChained) due.next()
+  }
+
+  private def isChained: Boolean = bag.find(due.key, due.keySize) && {
+    bag.value(entryRow)
+    entryRow.getBoolean(2)
   }
 
   /** Before a handler that may change it; `rollback` undoes what it did. */
@@ -210,18 +227,20 @@ final class Entries {
   }
 
   /** A loop over the entries from `low` on and before `high`, rows with the key first; null: no limit. */
-  def loop(low: UnsafeRow, high: UnsafeRow, isReverse: Boolean): EntriesLoop = {
+  def loop(low: UnsafeRow, high: UnsafeRow, isReverse: Boolean): Loop = {
     enter()
-    val cursor = new Cursor(bag)
+    val loop = if (free.isEmpty) new EntriesLoop(this, bag, entryRow.numFields) else free.pop()
     val from = limit(low)
     val to = limit(high)
     val (fromSize, toSize) = (if (from == null) 0 else from.length, if (to == null) 0 else to.length)
-    if (isReverse) cursor.backward(from, fromSize, to, toSize) else cursor.forward(from, fromSize, to, toSize)
+    if (isReverse) loop.cursor.backward(from, fromSize, to, toSize) else loop.cursor.forward(from, fromSize, to, toSize)
     // A limit that is null is met by no key, as in SQL.
-    val none = (low != null && low.isNullAt(0)) || (high != null && high.isNullAt(0)) || bag.isEmpty
+    loop.begin(hasAny = (low == null || !low.isNullAt(0)) && (high == null || !high.isNullAt(0)) && !bag.isEmpty)
     leave()
-    new EntriesLoop(this, if (none) null else cursor, new UnsafeRow(entryRow.numFields))
+    loop
   }
+
+  private[cell] def ended(loop: EntriesLoop): Unit = free.push(loop)
 
   private[cell] def change(row: UnsafeRow, cursor: Cursor): Unit = {
     enter()

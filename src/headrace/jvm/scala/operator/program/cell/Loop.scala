@@ -1,6 +1,6 @@
 package headrace.operator.program.cell
 
-import headrace.bag.Cursor
+import headrace.bag.{Bag, Cursor}
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow
 
 /** A loop over entries as generated code runs it. */
@@ -18,16 +18,27 @@ abstract class Loop {
   def remove(): Unit
 }
 
-/** Over a list or map; `cursor` is null where there is nothing to go over. */
-final class EntriesLoop(entries: Entries, cursor: Cursor, row: UnsafeRow) extends Loop {
+/** Over a list or map. The instance serves again when it has come to its end. */
+private[cell] final class EntriesLoop(entries: Entries, bag: Bag, fields: Int) extends Loop {
+  val cursor = new Cursor(bag)
+  private val row = new UnsafeRow(fields)
   private var number = -1L
+  private var isOn = false
 
-  override def next(): Boolean = cursor != null && {
+  /** Begins where the cursor was told to; `hasAny`: there may be something to go over. */
+  def begin(hasAny: Boolean): Unit = {
+    number = -1L
+    isOn = true
+    if (!hasAny) cursor.stop()
+  }
+
+  override def next(): Boolean = isOn && {
     entries.enter()
     number += 1
-    val isThere = cursor.next()
+    isOn = cursor.next()
+    if (!isOn) entries.ended(this)
     entries.leave()
-    isThere
+    isOn
   }
 
   override def entry: UnsafeRow = {

@@ -1,0 +1,108 @@
+package headrace.operator.program
+
+import headrace.bag.Bag
+import headrace.state.{CellPages, State}
+import headrace.wire.OrderBytes
+import org.apache.spark.sql.catalyst.expressions.UnsafeRow
+
+/** The rows that one key at a time holds until they are due: a bag under the bytes of their order, which begin with time (8 bytes) and side
+  * (1 byte). Equal rows are one entry, as often as it counts.
+  *
+  * Nothing is read before it is needed. The first row is read in place: it is valid until the next is taken or added.
+  */
+private[program] final class Held {
+  private val bag = new Bag
+  private val pages = new CellPages(Held.Cell)
+  private val key = new OrderBytes
+  private var isOpen = false
+  private var atFirst = false
+
+  /** Begins with a key; `hasAny`: it holds rows. */
+  def of(state: State, hasAny: Boolean): Unit = pages.of(state, hasAny)
+
+  def isEmpty: Boolean = if (isOpen) bag.isEmpty else !pages.hasAny
+
+  /** Of the first row. */
+  def time: Long = { first(); Held.long(bag.keyBytes, bag.keyAt) ^ Long.MinValue }
+  def side: Byte = { first(); (bag.keyBytes(bag.keyAt + 8) ^ 0x80).toByte }
+  def row(to: UnsafeRow): Unit = { first(); bag.value(to) }
+
+  /** Compares the first row's order with another's. */
+  def compare(ord: Array[Byte]): Int = {
+    first()
+    java.util.Arrays.compareUnsigned(bag.keyBytes, bag.keyAt, bag.keyAt + bag.keySize, ord, 0, ord.length)
+  }
+
+  /** Removes the first row. */
+  def take(): Unit = {
+    first()
+    atFirst = false
+    if (bag.count == 1) bag.removeHere()
+    else {
+      key.clear()
+      key.raw(bag.keyBytes, bag.keyAt, bag.keySize)
+      bag.add(key.array, key.length, null, 0L, 0, -1L)
+    }
+  }
+
+  def add(ord: Array[Byte], row: UnsafeRow): Unit = {
+    open()
+    atFirst = false
+    key.clear()
+    key.raw(ord, 0, ord.length)
+    // Rows that differ may have one order: 0.0 and -0.0, texts of a collation. They lie behind each other.
+    var n = 0
+    while (bag.add(key.array, key.length, row, 1L) > 1 && !isSame(row)) {
+      bag.add(key.array, key.length, row, -1L)
+      n += 1
+      key.length = ord.length
+      key.int(n)
+    }
+  }
+
+  private def isSame(row: UnsafeRow): Boolean = {
+    val there = new UnsafeRow(row.numFields)
+    bag.find(key.array, key.length)
+    bag.value(there)
+    there == row
+  }
+
+  /** Writes what has changed. */
+  def close(): Unit = if (isOpen) {
+    isOpen = false
+    atFirst = false
+    bag.close()
+  }
+
+  /** Lets go of everything, also in the middle of a key that failed. */
+  def release(): Unit = {
+    if (isOpen) {
+      isOpen = false
+      atFirst = false
+      bag.abandon()
+    }
+    pages.of(null, hasAny = false)
+  }
+
+  private def open(): Unit = if (!isOpen) {
+    bag.open(pages)
+    isOpen = true
+  }
+
+  private def first(): Unit = if (!atFirst) {
+    open()
+    atFirst = bag.first()
+  }
+}
+
+object Held {
+
+  /** The number of its bag among those of the cells, whose ids begin at 1. */
+  val Cell = 0
+
+  /** What the bytes of a row's order begin with. */
+  def time(ord: Array[Byte]): Long = long(ord, 0) ^ Long.MinValue
+  def side(ord: Array[Byte]): Byte = (ord(8) ^ 0x80).toByte
+
+  private def long(bytes: Array[Byte], at: Int): Long = java.nio.ByteBuffer.wrap(bytes, at, 8).getLong // big endian
+}

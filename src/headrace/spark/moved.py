@@ -1,0 +1,28 @@
+"""A checkpoint in another place than it was written in: Spark's metadata of operators names files by where they lay then."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from headrace.atomic import replace
+
+
+def mend(query: Path) -> None:
+    """Have the metadata of a query's operators name the schemas of their state in the folder of the query as it is now.
+
+    All else in Spark's checkpoint is found from there.
+    """
+    for file in query.glob("state/*/_metadata/v2/*"):
+        version, _, text = file.read_text(encoding="utf-8").partition("\n")
+        told = json.loads(text)
+        for store in told["stateStoreInfo"]:
+            store["stateSchemaFilePaths"] = [_here(query, path) for path in store["stateSchemaFilePaths"]]
+        if told != json.loads(text):
+            replace(file, f"{version}\n{json.dumps(told, separators=(',', ':'))}")
+
+
+def _here(query: Path, path: str) -> str:
+    """The same file below this folder."""
+    _, mark, inside = path.rpartition("/state/")
+    return f"file:{query}{mark}{inside}" if mark else path

@@ -1,0 +1,54 @@
+"""Golden files: plans and checkpoints that released versions wrote, which every later version must read. `tools/golden.py` writes them.
+
+    golden/1/plans/NAME.json               a plan
+    golden/1/checkpoints/NAME/1/plan.json  the job as it was at first
+    golden/1/checkpoints/NAME/1/in/        what it read
+    golden/1/checkpoints/NAME/2/...        a later version of it, or its last run: the one that the test does
+    golden/1/checkpoints/NAME/checkpoint/  the checkpoint after all runs but the last
+    golden/1/checkpoints/NAME/result/      and what the sinks had written by then
+
+The first folder is the format of checkpoints (`headrace.spark.checkpoint.FORMAT`). All paths in the plans are relative, and every run begins in
+the folder that has `in`, `checkpoint` and `result`, so a copy goes on anywhere. What names the place where they were written is Spark's: its log of
+the files that were read, which are not read again, and the metadata of operators, which `headrace.spark.moved` mends.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import shutil
+from pathlib import Path
+
+import headrace as hr
+
+GOLDEN = Path(__file__).parent
+
+
+def checkpoints() -> list[Path]:
+    """The cases of all formats."""
+    return sorted(path for path in GOLDEN.glob("*/checkpoints/*") if path.is_dir())
+
+
+def plans() -> list[Path]:
+    """All plans, those of the cases too."""
+    return sorted(GOLDEN.glob("*/plans/*.json")) + sorted(GOLDEN.glob("*/checkpoints/*/*/plan.json"))
+
+
+def runs(case: Path) -> list[Path]:
+    """The runs of a case, in order."""
+    return sorted(path for path in case.iterdir() if path.name.isdigit())
+
+
+def run(step: Path, folder: Path, *, last: bool, partitions: int | None = None) -> None:
+    """One run of a case in `folder`, which has what the runs before it left; the last one ends the input."""
+    shutil.rmtree(folder / "in", ignore_errors=True)
+    shutil.copytree(step / "in", folder / "in")
+    with contextlib.chdir(folder):
+        hr.load(step / "plan.json").run(checkpoint="checkpoint", flush=last, progress=False, partitions=partitions)
+
+
+def results(folder: Path) -> dict[str, list[str]]:
+    """The rows of each sink, sorted."""
+    return {
+        sink.name: sorted(line for file in hr.committed_files(sink) for line in file.read_text(encoding="utf-8").splitlines())
+        for sink in sorted((folder / "result").iterdir())
+    }

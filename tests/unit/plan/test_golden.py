@@ -1,0 +1,64 @@
+"""Golden plans are read, and there is one for every operator, statement, cell and connector of the present formats."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from headrace.manifest import FORMAT as MANIFEST
+from headrace.plan import Plan
+from headrace.plan.codec import FORMAT as PLAN
+from headrace.plan.node import REGISTRY
+from headrace.ports.registry import connectors
+from headrace.program.cell import Cell
+from headrace.program.statement import Statement
+from headrace.spark.checkpoint import FORMAT as CHECKPOINT
+from tests import golden
+
+NOW = golden.GOLDEN / str(CHECKPOINT)
+
+
+@pytest.mark.parametrize("file", golden.plans(), ids=lambda file: str(file.relative_to(golden.GOLDEN)))
+def test_a_golden_plan_is_read(file: Path) -> None:
+    plan = Plan.from_json(json.loads(file.read_text(encoding="utf-8")))
+    again = Plan.from_json(json.loads(json.dumps(plan.to_json())))
+    assert again.fingerprint == plan.fingerprint
+    assert plan.sinks
+
+
+def found(name: str, value: Any) -> set[str]:
+    """All texts under a field of this name."""
+    if isinstance(value, dict):
+        here = {value[name]} if isinstance(value.get(name), str) else set()
+        return here.union(*(found(name, item) for item in value.values()))
+    return set().union(*(found(name, item) for item in value)) if isinstance(value, list) else set()
+
+
+def kinds(cls: type[Any]) -> list[type[Any]]:
+    return [cls, *(kind for sub in cls.__subclasses__() for kind in kinds(sub))]
+
+
+def test_there_are_golden_files_of_the_present_formats() -> None:
+    everything = json.loads((NOW / "plans" / "everything.json").read_text(encoding="utf-8"))
+    assert everything["format"] == PLAN
+    stored = [json.loads(file.read_text(encoding="utf-8")) for file in NOW.glob("checkpoints/*/checkpoint/job.json")]
+    assert {job["format"] for job in stored} == {CHECKPOINT}
+    owners = [json.loads(file.read_text(encoding="utf-8")) for file in NOW.glob("checkpoints/*/result/*/_headrace/*.json")]
+    assert {one["format"] for one in owners} == {MANIFEST}
+
+
+def test_the_golden_plan_has_everything() -> None:
+    plan = json.loads((NOW / "plans" / "everything.json").read_text(encoding="utf-8"))
+    assert set(REGISTRY) - {"example"} == found("op", plan)
+    assert {name for name, entry in connectors().items() if entry.value.startswith("headrace.")} == found("connector", plan)
+    assert {kind.do for kind in kinds(Statement) if hasattr(kind, "do")} == found("do", plan)
+    assert {kind.kind for kind in kinds(Cell) if hasattr(kind, "kind")} <= found("kind", plan)
+
+
+def test_golden_files_name_no_place_of_the_machine_that_wrote_them() -> None:
+    for file in NOW.rglob("*.json"):
+        text = file.read_text(encoding="utf-8")
+        assert "/home/" not in text and str(Path.cwd()) not in text, file

@@ -1,0 +1,64 @@
+"""Writes the golden files of the present format: plans and checkpoints for every later version to read; tests/golden tells of them.
+
+python tools/golden.py           writes tests/golden/FORMAT anew; what a released version wrote is never written again
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sys
+import tempfile
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+def main() -> None:
+    """Each case is run to its end, too: goldens whose rest does not fit what was there before would be worth nothing."""
+    sys.path.insert(0, str(ROOT))
+    from tests.golden import GOLDEN
+
+    from headrace.plan.codec import without_sites
+    from headrace.spark.checkpoint import FORMAT
+    from tools.golden_jobs import CASES, PLANS
+
+    target = GOLDEN / str(FORMAT)
+    shutil.rmtree(target, ignore_errors=True)
+    for name, job in PLANS.items():
+        _write(target / "plans" / f"{name}.json", without_sites(job().plan.to_json()))
+    for name, made in CASES.items():
+        case = target / "checkpoints" / name
+        for number, run in enumerate(made(), 1):
+            _write(case / str(number) / "plan.json", without_sites(run.job.plan.to_json()))
+            for source, rows in run.files.items():
+                file = case / str(number) / "in" / source / f"{number}.json"
+                file.parent.mkdir(parents=True)
+                file.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+        _run(case)
+        size = sum(file.stat().st_size for file in case.rglob("*") if file.is_file())
+        print(f"{name}: {size / 1024:.0f} KB")
+
+
+def _write(file: Path, plan: object) -> None:
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(json.dumps(plan, indent=1) + "\n", encoding="utf-8")
+
+
+def _run(case: Path) -> None:
+    """All runs but the last, and their checkpoint and results put into the case."""
+    from tests.golden import run, runs
+
+    # always the same place, as Spark's log names the files that were read
+    work = Path(tempfile.gettempdir()) / "headrace-golden" / case.name
+    shutil.rmtree(work, ignore_errors=True)
+    work.mkdir(parents=True)
+    for step in runs(case)[:-1]:
+        run(step, work, last=False, partitions=2 if case.name == "held" else 1)
+    for kept in ("checkpoint", "result"):
+        shutil.copytree(work / kept, case / kept, ignore=shutil.ignore_patterns("lock", ".*.crc"))
+    shutil.rmtree(work)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,357 @@
+"""The jobs whose plans and checkpoints are kept as golden files: one for each kind of thing that state and plans hold."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import headrace as hr
+
+ROWS = "k string, v int, ts timestamp"
+Rows = list[dict[str, Any]]
+
+
+@dataclass(frozen=True)
+class Run:
+    """One run of a job: its version, and the rows of a new file of each of its sources."""
+
+    job: hr.Job
+    files: dict[str, Rows]
+
+
+def read(name: str, schema: str = ROWS, *, timed: bool = True) -> hr.Stream:
+    made = hr.read.files(f"in/{name}", format="json", schema=schema, files_per_epoch=1, name=name)
+    return made.watermark("ts", "5 minutes") if timed else made
+
+
+def kept(stream: hr.Stream, name: str) -> hr.Sink:
+    return stream.write.files(f"result/{name}", format="json", name=f"{name}_kept")
+
+
+def row(k: str, v: int, minute: int, **more: Any) -> dict[str, Any]:
+    return {"k": k, "v": v, "ts": f"2026-01-01 {10 + minute // 60:02}:{minute % 60:02}:00", **more}
+
+
+class Cells(hr.Program):
+    """Every kind of cell, with expiry and without; each row tells what was there before it."""
+
+    fired = hr.Output()
+
+    number = hr.Value("bigint", default=7)
+    nested = hr.Value("struct<a: string, b: array<decimal(10,2)>>")
+    brief = hr.Value("double", expires="1 hour")
+    texts = hr.List("string")
+    brief_list = hr.List("int", expires="1 hour")
+    large = hr.Map("string", "timestamp")
+    brief_map = hr.Map("int", "string", expires="1 hour")
+    total = hr.Aggregate("sum(x) / count(*)", "x decimal(10,2)")
+    middle = hr.Aggregate("percentile(x, 0.5)", "x double")
+    brief_most = hr.Aggregate("max(x)", "x int", expires="1 hour")
+    wake = hr.Timer()
+    due = hr.Timer(key="int")
+
+    def on_event(self, e):
+        with hr.when(e.n == 1):
+            hr.emit(
+                k=self.key.k,
+                v=e.v,
+                number=self.number.get(),
+                nested=self.nested.get(),
+                brief=self.brief.get(),
+                texts=hr.f.sha1(hr.f.to_json(self.texts.get())),
+                brief_list=self.brief_list.get(),
+                large=self.large.size(),
+                last=self.large.last(),
+                brief_map=self.brief_map.get(e.v - 1),
+                total=self.total.get(),
+                middle=self.middle.get(),
+                brief_most=self.brief_most.get(),
+                wake=self.wake.at(),
+                due=self.due.at(e.v - 1),
+            )
+            self.number.set(self.number.get() + e.v)
+            self.nested.set(hr.struct(a=e.k, b=hr.f.array(hr.expr("CAST(e.v AS decimal(10,2))"), None)))
+            self.brief.set(e.v / 4)
+            self.texts.append(hr.f.concat(hr.lit("text "), e.v))
+            self.brief_list.append(e.v)
+            self.brief_map.set(e.v, hr.f.concat(hr.lit("about "), e.v))
+            self.total.add(x=e.v)
+            self.middle.add(x=e.v)
+            self.brief_most.add(x=e.v)
+            self.wake.set(e.ts + hr.hours(2))
+            self.due.set(e.ts + hr.hours(3), e.v)
+            with hr.when(e.v == 1):
+                self.texts.set(hr.expr("transform(sequence(1, 500), i -> concat('text number ', i))"))
+        self.large.set(hr.f.format_string(hr.lit("%06d"), e.n), e.ts)
+
+    def on_wake(self, at):
+        self.fired.emit(k=self.key.k, what="wake", at=at, of=None)
+
+    def on_due(self, at, of):
+        self.fired.emit(k=self.key.k, what="due", at=at, of=of)
+
+
+def cells() -> Iterator[Run]:
+    rows = read("rows", "k string, v int, ts timestamp, many int").explode(hr.expr("sequence(1, many)"), as_="n")
+    made = rows.key_by("k").process(Cells, order="arrival").named("cells")
+    job = hr.job("cells", kept(made, "cells"), kept(made.output(Cells.fired), "fired"))
+    yield Run(job, {"rows": [row("a", 1, 0, many=300), row("b", 1, 1, many=1), row("a", 2, 2, many=1), row("c", 5, 9, many=2)]})
+    yield Run(job, {"rows": [row("a", 3, 30, many=2), row("b", 2, 100, many=1), row("a", 4, 200, many=301), row("b", 3, 201, many=1)]})
+
+
+class InTime(hr.Program):
+    """Two inputs in the order of time, and a timer that sets itself."""
+
+    price = hr.Value("int")
+    left = hr.Value("int", default=0)
+    again = hr.Timer()
+
+    def on_event(self, e):
+        hr.emit(k=self.key.k, what="row", v=e.v, price=self.price.get(), at=e.ts)
+        self.left.set(3)
+        self.again.set(e.ts + hr.minutes(2))
+
+    def on_prices(self, r):
+        self.price.set(r.price)
+
+    def on_late(self, e):
+        hr.emit(k=self.key.k, what="late", v=e.v, price=self.price.get(), at=e.ts)
+
+    def on_again(self, at):
+        hr.emit(k=self.key.k, what="again", v=self.left.get(), price=self.price.get(), at=at)
+        with hr.when(self.left.get() > 0):
+            self.left.set(self.left.get() - 1)
+            self.again.set(at + hr.minutes(2))
+
+
+def held() -> Iterator[Run]:
+    prices = read("prices", "k string, price int, ts timestamp")
+    made = read("rows").key_by("k").process(InTime, prices=prices.key_by("k"), time="at").named("in_time")
+    job = hr.job("held", kept(made, "made"), kept(made.output("late"), "late"), kept(made.output("late_prices"), "late_prices"))
+    first = {"rows": [row(k, n, n) for n in range(1, 13) for k in ("a", "b", "c")]}
+    first["prices"] = [{"k": k, "price": 10 * n, "ts": f"2026-01-01 10:{n:02}:30"} for n in range(0, 12, 2) for k in ("a", "b")]
+    yield Run(job, first)
+    then = {"rows": [row("a", 90, 1), row("b", 91, 11), row("c", 92, 14), row("d", 93, 40)]}
+    then["prices"] = [{"k": "a", "price": 5, "ts": "2026-01-01 10:02:00"}, {"k": "c", "price": 6, "ts": "2026-01-01 10:13:00"}]
+    yield Run(job, then)
+
+
+class Limits(hr.Program):
+    """A map that all keys read, as it was at the time of each row."""
+
+    limits = hr.Broadcast("string", "int")
+
+    def on_rules(self, r):
+        with hr.when(r.most.is_null()):
+            self.limits.remove(r.name)
+        with hr.otherwise():
+            self.limits.set(r.name, r.most)
+
+    def on_event(self, e):
+        hr.emit(k=self.key.k, v=e.v, most=self.limits.get("all"), known=self.limits.size(), at=e.ts)
+
+
+def broadcast() -> Iterator[Run]:
+    rules = read("rules", "name string, most int, ts timestamp")
+    made = read("rows").key_by("k").process(Limits, rules=hr.broadcast(rules)).named("limits")
+    job = hr.job("broadcast", kept(made, "made"))
+
+    def rule(name: str, most: int | None, minute: int) -> dict[str, Any]:
+        return {"name": name, "most": most, "ts": f"2026-01-01 10:{minute:02}:30"}
+
+    first = [rule("all", 10, 0), rule("other", 1, 1), rule("all", 20, 6), rule("all", 30, 11)]
+    yield Run(job, {"rows": [row(k, n, n) for n in range(1, 13) for k in ("a", "b")], "rules": first})
+    yield Run(job, {"rows": [row("a", 50, 13), row("c", 51, 30)], "rules": [rule("other", None, 12), rule("all", 40, 20)]})
+
+
+class ByTheWall(hr.Program):
+    """What goes by the wall clock: nothing of it is due for a long time."""
+
+    last = hr.Value("int", expires="10000 days", clock="processing")
+    seen = hr.List("int", expires="10000 days", clock="processing")
+    wake = hr.Timer(clock="processing")
+
+    def on_event(self, e):
+        hr.emit(k=self.key.k, v=e.v, last=self.last.get(), seen=self.seen.get(), wake=self.wake.at())
+        self.last.set(e.v)
+        self.seen.append(e.v)
+        self.wake.set(hr.f.coalesce(self.wake.at(), hr.expr("TIMESTAMP '2200-01-01'")) + hr.days(1))
+
+    def on_wake(self, at):
+        hr.emit(k=self.key.k, v=None, last=None, seen=None, wake=at)
+
+
+def processing() -> Iterator[Run]:
+    made = read("rows", timed=False).key_by("k").process(ByTheWall).named("by_the_wall")
+    job = hr.job("processing", kept(made, "made"))
+    yield Run(job, {"rows": [row("a", 1, 0), row("b", 2, 0), row("a", 3, 1)]})
+    yield Run(job, {"rows": [row("a", 4, 2), row("c", 5, 3)]})
+
+
+class Pairs(hr.Program):
+    """Each row with the one before; one that is too large is rejected."""
+
+    last = hr.Value("int")
+
+    def on_event(self, e):
+        with hr.when(e.v > 99):
+            hr.reject("too large")
+        hr.emit(k=self.key.k, v=e.v, before=self.last.get(), at=e.ts)
+        self.last.set(e.v)
+
+
+class Steps(hr.Program):
+    """How often a row was larger than the one before, for all keys together."""
+
+    up = hr.Value("bigint", default=0)
+
+    def on_event(self, e):
+        with hr.when(e.v > e.before):
+            self.up.set(self.up.get() + 1)
+        hr.emit(k=e.k, v=e.v, up=self.up.get(), at=e.at)
+
+
+def levels() -> Iterator[Run]:
+    pairs = read("rows").key_by("k").process(Pairs, time="at").named("pairs")
+    steps = pairs.filter("before IS NOT NULL").process(Steps).named("steps")
+    job = hr.job("levels", kept(steps, "steps"), kept(pairs, "pairs"), kept(pairs.output("dead_letter"), "dead"))
+    yield Run(job, {"rows": [row(k, 7 * n % 5, n) for n in range(1, 12) for k in ("a", "b")] + [row("a", 100, 3)]})
+    yield Run(job, {"rows": [row("a", 8, 12), row("b", 0, 12), row("c", 1, 20), row("c", 101, 21), row("c", 2, 40)]})
+
+
+class Before(hr.Program):
+    """The version that `After` follows."""
+
+    small = hr.Value("int")
+    large = hr.Value("int")
+    old_name = hr.Value("date")
+    gone = hr.List("int")
+    wake = hr.Timer()
+
+    def on_event(self, e):
+        self.small.set(hr.f.coalesce(self.small.get(), 0) + 1)
+        self.large.set(hr.f.coalesce(self.large.get(), 0) + e.v)
+        self.old_name.set(hr.expr("CAST(e.ts AS date)"))
+        self.gone.append(e.v)
+        self.wake.set(e.ts + hr.hours(1))
+        hr.emit(k=self.key.k, large=self.large.get())
+
+    def on_wake(self, at):
+        hr.emit(k=self.key.k, large=-1)
+
+
+class After(hr.Program):
+    """A cell is wider, one has another name and type, one is removed, two are computed from others."""
+
+    large = hr.Value("decimal(20,2)")
+    mean = hr.Value("double", was=hr.col("large") / hr.col("small"))
+    new_name = hr.Value("timestamp", was="old_name")
+    later = hr.Timer(was=hr.col("wake") + hr.hours(1))
+
+    def on_event(self, e):
+        self.large.set(hr.f.coalesce(self.large.get(), 0) + e.v)
+        hr.emit(k=self.key.k, large=self.large.get(), mean=self.mean.get(), new_name=self.new_name.get(), later=self.later.at())
+
+    def on_later(self, at):
+        hr.emit(k=self.key.k, large=None, mean=None, new_name=None, later=at)
+
+
+def evolved() -> Iterator[Run]:
+    def version(program: type[hr.Program]) -> hr.Job:
+        return hr.job("evolved", kept(read("rows").key_by("k").process(program, order="arrival").named("sums"), "made"))
+
+    yield Run(version(Before), {"rows": [row(k, n, n) for n in range(1, 4) for k in ("a", "b", "c")]})
+    yield Run(version(After), {"rows": [row("a", 5, 5)]})
+    yield Run(version(After), {"rows": [row("a", 6, 6), row("b", 7, 7), row("d", 8, 8)]})
+
+
+CASES = {made.__name__: made for made in (cells, held, broadcast, processing, levels, evolved)}
+"""By name: the runs of a job, of which the last is left to the test."""
+
+
+class Statements(hr.Program):
+    """Every kind of statement."""
+
+    other = hr.Output()
+
+    n = hr.Value("int", default=0, was="old_n")
+    t = hr.Value("int", was=hr.col("n") + 1)
+    xs = hr.List("int", expires="1 day")
+    m = hr.Map("string", "int")
+    total = hr.Aggregate("sum(x)", "x int")
+    rules = hr.Broadcast("string", "int")
+    wake = hr.Timer()
+    due = hr.Timer(key="string")
+
+    def on_event(self, e):
+        local = hr.let(0, "int")
+        with hr.when(e.v > 1):
+            self.xs.append(e.v)
+        with hr.elsewhen(e.v.is_null()):
+            hr.reject("no value")
+        with hr.otherwise():
+            self.n.clear()
+        with hr.each(self.m.range("a", "b"), reverse=True) as it:
+            local.set(local.get() + it.value)
+            it.set(it.value + 1)
+        with hr.each(self.xs) as it:
+            it.remove()
+        self.m.set(e.k, self.rules.get(e.k))
+        self.total.add(x=e.v)
+        self.wake.set(e.ts)
+        self.due.set(e.ts, e.k)
+        self.t.set(self.n.get())
+        hr.emit(k=self.key.k, v=local.get(), total=self.total.get(), now=hr.now(), ts=e.ts)
+        self.other.emit(k=self.key.k, watermark=hr.watermark())
+
+    def on_more(self, r):
+        self.n.set(r.v)
+
+    def on_rules(self, r):
+        self.rules.set(r.k, r.v)
+
+    def on_late(self, e):
+        self.n.set(-1)
+
+    def on_wake(self, at):
+        self.xs.clear()
+
+    def on_due(self, at, of):
+        self.m.remove(of)
+
+
+def send(frame: Any, epoch: int) -> None:
+    """A function for `foreach_batch`."""
+
+
+def everything() -> hr.Job:
+    """Every operator, statement and connector, with every option."""
+    options = {"follow": False, "by": "time", "files_per_epoch": 3, "malformed": "fail"}
+    csv = hr.read.files("in/*.csv", format="csv", schema=ROWS, name="csv", options={"sep": ";"}, **options).watermark(
+        "ts", "1 minute", idle="1 hour"
+    )
+    parquet = hr.read.files("in/more.parquet", format="parquet", schema=ROWS, follow=True, name="parquet").watermark("ts", "2 minutes")
+    memory = hr.read.memory([("a", 1, "2026-01-01 10:00:00")], ROWS, name="memory").watermark("ts", "3 minutes")
+    rules = hr.read.files("in/rules.json", format="json", schema=ROWS, name="rules").watermark("ts", "1 minute")
+    both = csv.union(parquet.filter("v > 1").rename({"v": "w"}).with_columns(v="w + 1").drop("w").select("k", "v", "ts"))
+    inputs = {"more": memory.key_by("k"), "rules": hr.broadcast(rules)}
+    made = (
+        both.explode("array(k, 'x')", as_="k2")
+        .key_by(hr.col("k2").alias("k"))
+        .process(Statements, order="time", time="ts", **inputs)
+        .named("statements")
+    )
+    ticks = hr.read.rate(5, name="rate").filter("value % 2 = 0")
+    return hr.job(
+        "everything",
+        made.write.files("result/made", format="parquet", partition_by="k", name="made"),
+        made.output(Statements.other).write.console(rows=5, name="console"),
+        made.output("late").write.memory(name="late"),
+        made.output("dead_letter").write.foreach_batch(send, name="dead"),
+        ticks.write.console(name="ticks"),
+    )
+
+
+PLANS = {made.__name__: made for made in (everything,)}
+"""By name: jobs of which only the plan is kept."""
