@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from headrace.engine.collect import collect, show
     from headrace.engine.job import Job, job
+    from headrace.engine.state import State, state
     from headrace.engine.table import Table
     from headrace.errors import (
         CheckpointError,
@@ -72,6 +73,7 @@ _PUBLIC = {
         "headrace.manifest": "committed_files",
         "headrace.engine.collect": "collect show",
         "headrace.engine.job": "Job job",
+        "headrace.engine.state": "State state",
         "headrace.engine.table": "Table",
         "headrace.errors": "CheckpointError ConfigError ConnectorError HeadraceError PlanError ProgramError RunError SchemaError",
         "headrace.expr": "Column case col expr f lit struct",
@@ -116,6 +118,7 @@ __all__ = [
     "RunError",
     "SchemaError",
     "Sink",
+    "State",
     "Stream",
     "Summary",
     "Table",
@@ -145,6 +148,7 @@ __all__ = [
     "seconds",
     "session",
     "show",
+    "state",
     "struct",
     "watermark",
     "when",

@@ -321,6 +321,7 @@ CODES: dict[str, Code] = {
     "MALFORMED_ROW": Code("RunError", "input", "a row that cannot be read, where the source says to fail"),
     "NOT_A_CHECKPOINT": Code("CheckpointError", "user", "a folder with other things in it, given as checkpoint"),
     "NOTHING_TO_MIGRATE": Code("CheckpointError", "user", "a checkpoint of which no other has to be made"),
+    "NO_STATE": Code("CheckpointError", "user", "a checkpoint without state, of which the state is asked for"),
     "PARTITIONS_CHANGED": Code("CheckpointError", "user", "another number of partitions than the checkpoint has"),
     "ROWS_UNACCOUNTED": Code("RunError", "headrace", "rows of a program's input that are counted nowhere"),
     "RUN_FAILED": Code("RunError", "environment", "a run that ended with an error of Spark"),
@@ -329,6 +330,9 @@ CODES: dict[str, Code] = {
     "SOURCE_WITH_DERIVED": Code("PlanError", "user", "rows of a source and rows of an operator in one input"),
     "STATE_CHANGED": Code("CheckpointError", "user", "a job whose state has changed in a way that the checkpoint cannot follow"),
     "STATE_MISMATCH": Code("CheckpointError", "environment", "state on disk that is not what job.json says"),
+    "STATE_UNREADABLE": Code("CheckpointError", "environment", "state on disk that cannot be read"),
+    "UNKNOWN_EPOCH": Code("CheckpointError", "user", "an epoch of which the checkpoint has no state"),
+    "UNKNOWN_TABLE": Code("CheckpointError", "user", "a table that the state does not have"),
     "WAS_FAILED": Code("RunError", "user", "an expression in `was=` that fails for a key"),
     # engine, settings, command line
     "BAD_SETTING": Code("ConfigError", "user", "a setting that does not exist or fit"),

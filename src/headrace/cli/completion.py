@@ -26,10 +26,18 @@ def words() -> dict[str, list[str]]:
     found: dict[str, list[str]] = {"": sorted(option for action in top._actions for option in action.option_strings)}
     for action in top._actions:
         if isinstance(action, argparse._SubParsersAction):
-            for name, command in action.choices.items():
-                options = [option for one in command._actions for option in one.option_strings]
-                choices = [str(choice) for one in command._actions for choice in one.choices or ()]
-                found[name] = sorted(options + choices)
+            found |= {name: sorted(_words(command)) for name, command in action.choices.items()}
+    return found
+
+
+def _words(command: argparse.ArgumentParser) -> set[str]:
+    """The options and choices of a command, and of the commands below it."""
+    found: set[str] = set()
+    for action in command._actions:
+        found.update(action.option_strings, map(str, action.choices or ()))
+        if isinstance(action, argparse._SubParsersAction):
+            for below in action.choices.values():
+                found |= _words(below)
     return found
 
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import base64
+import datetime as dt
+import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from headrace.errors import HeadraceError
-from headrace.schema import Struct
+from headrace.schema import Array, Map, Struct, Type
 
 if TYPE_CHECKING:
     import pandas
@@ -21,9 +24,11 @@ class Table:
     [('a', 1)]
     """
 
-    def __init__(self, rows: Sequence[tuple[Any, ...]], schema: Struct) -> None:
+    def __init__(self, rows: Sequence[tuple[Any, ...]], schema: Struct, *, more: bool = False) -> None:
         self._rows = tuple(rows)
         self.schema = schema
+        self.more = more
+        """Whether rows were left out because only so many were asked for."""
 
     def rows(self) -> list[tuple[Any, ...]]:
         """The rows as tuples; timestamps are aware, in the session's time zone."""
@@ -51,15 +56,20 @@ class Table:
         _installed("pandas")
         return self.to_arrow().to_pandas()
 
+    def to_json(self) -> list[dict[str, Any]]:
+        """The rows as objects that `json.dumps` takes: a struct is an object, a time its ISO text, a decimal its digits, bytes Base64."""
+        return [_object(row, self.schema) for row in self._rows]
+
     def shown(self, n: int = 20) -> str:
         """The first `n` rows as a text of columns."""
         head = list(self.schema.names)
-        lines = [head, *([("NULL" if value is None else str(value)) for value in row] for row in self._rows[:n])]
+        lines = [head, *([_text(value) for value in row] for row in self._rows[:n])]
         widths = [max((len(line[i]) for line in lines), default=0) for i in range(len(head))]
         drawn = ["  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip() for line in lines]
         drawn.insert(1, "  ".join("-" * width for width in widths))
         rest = len(self._rows) - n
-        return "\n".join([*drawn, f"... {rest:,} more" if rest > 0 else f"({len(self._rows):,} rows)"])
+        last = "... more" if self.more else f"... {rest:,} more" if rest > 0 else f"({len(self._rows):,} rows)"
+        return "\n".join([*drawn, last])
 
     def __str__(self) -> str:
         return self.shown()
@@ -76,7 +86,50 @@ class Table:
             for row in self._rows[:20]
         )
         rest = len(self._rows) - 20
-        return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>" + (f"<p>{rest:,} more rows</p>" if rest > 0 else "")
+        more = "<p>more rows</p>" if self.more else f"<p>{rest:,} more rows</p>" if rest > 0 else ""
+        return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{more}"
+
+
+def _text(value: Any) -> str:
+    """A value in a cell of a printed table; a struct as Spark prints it."""
+    match value:
+        case None:
+            return "NULL"
+        case tuple():
+            return "{" + ", ".join(_text(part) for part in value) + "}"
+        case list():
+            return "[" + ", ".join(_inner(part) for part in value) + "]"
+        case dict():
+            return "{" + ", ".join(f"{_inner(name)}: {_inner(part)}" for name, part in value.items()) + "}"
+    return str(value)
+
+
+def _inner(value: Any) -> str:
+    """A value inside an array or a map, where a text needs an end that is seen."""
+    return repr(value) if isinstance(value, str) else _text(value)
+
+
+def _object(row: tuple[Any, ...], schema: Struct) -> dict[str, Any]:
+    return {field.name: _json(value, field.type) for field, value in zip(schema.fields, row, strict=True)}
+
+
+def _json(value: Any, kind: Type) -> Any:
+    match value, kind:
+        case None | bool() | int() | str(), _:
+            return value
+        case float(), _:
+            return value if math.isfinite(value) else str(value)
+        case tuple(), Struct():
+            return _object(value, kind)
+        case list(), Array(element):
+            return [_json(part, element) for part in value]
+        case dict(), Map(key, part):
+            return {str(_json(name, key)): _json(inner, part) for name, inner in value.items()}
+        case bytes(), _:
+            return base64.b64encode(value).decode()
+        case dt.date() | dt.time(), _:
+            return value.isoformat()
+    return str(value)
 
 
 def _installed(module: str) -> Any:

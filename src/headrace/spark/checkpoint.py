@@ -57,6 +57,38 @@ class Stored:
         }
 
 
+def stored_in(folder: Path) -> Stored | None:
+    """What the `job.json` of a folder says; None if there is none. Looks without locking."""
+    path = folder / "job.json"
+    try:
+        value = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return None
+    except ValueError as problem:
+        raise HeadraceError(
+            "CHECKPOINT_UNREADABLE",
+            f"{path} cannot be read: {problem}",
+            hint="restore the file, or start over with fresh=True.",
+        ) from None
+    if value.get("format") != FORMAT:
+        raise HeadraceError(
+            "CHECKPOINT_FORMAT",
+            f"{path} has format {value.get('format')}; this version of headrace reads format {FORMAT}",
+            hint="use the version of headrace that wrote it, or start over with fresh=True.",
+        )
+    return Stored(value["id"], value["job"], value["plan"], value["settings"], value["partitions"], Identity.from_json(value["identity"]))
+
+
+def is_clearing(folder: Path) -> bool:
+    """Whether a clearing of the checkpoint in a folder has begun and is to be finished."""
+    return (folder / _CLEARING).exists()
+
+
+def query_folder(folder: Path, name: str) -> Path:
+    """Where Spark keeps the checkpoint of a query."""
+    return folder / "queries" / name
+
+
 class Checkpoint:
     """An open checkpoint folder, locked by this process until `close`. Opening changes nothing but the lock.
 
@@ -73,7 +105,7 @@ class Checkpoint:
         except OSError as problem:
             raise unusable(self.folder, str(problem.strerror)) from None
         try:
-            self.stored = None if fresh or self.clearing else self._read()
+            self.stored = None if fresh or self.clearing else stored_in(self.folder)
             # the sinks know the checkpoint by this name
             self.id = self.stored.id if self.stored is not None else uuid.uuid4().hex
         except BaseException:
@@ -83,29 +115,7 @@ class Checkpoint:
     @property
     def clearing(self) -> bool:
         """A clearing has begun and is to be finished."""
-        return (self.folder / _CLEARING).exists()
-
-    def _read(self) -> Stored | None:
-        path = self.folder / "job.json"
-        try:
-            value = json.loads(path.read_text(encoding="utf-8"))
-        except FileNotFoundError:
-            return None
-        except ValueError as problem:
-            raise HeadraceError(
-                "CHECKPOINT_UNREADABLE",
-                f"{path} cannot be read: {problem}",
-                hint="restore the file, or start over with fresh=True.",
-            ) from None
-        if value.get("format") != FORMAT:
-            raise HeadraceError(
-                "CHECKPOINT_FORMAT",
-                f"{path} has format {value.get('format')}; this version of headrace reads format {FORMAT}",
-                hint="use the version of headrace that wrote it, or start over with fresh=True.",
-            )
-        return Stored(
-            value["id"], value["job"], value["plan"], value["settings"], value["partitions"], Identity.from_json(value["identity"])
-        )
+        return is_clearing(self.folder)
 
     def begin_clearing(self) -> None:
         """From here on the checkpoint counts as empty, whatever happens before `end_clearing`."""
@@ -137,7 +147,7 @@ class Checkpoint:
         return stored
 
     def query(self, name: str) -> Path:
-        return self.folder / "queries" / name
+        return query_folder(self.folder, name)
 
     def record(self, name: str) -> Record:
         return Record(self.folder / "record" / f"{name}.json")

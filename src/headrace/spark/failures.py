@@ -21,6 +21,7 @@ _KNOWN: Mapping[str, tuple[str, str | None]] = {
     "MEMORY_SOURCE_LOST": ("ROWS_GONE", "rows in memory end with their process: start over with fresh=True, or put them into files."),
     "KEY_COLLATION": ("WRONG_TYPE", "key by something that is compared byte by byte: lower(name), or the column collated as UTF8_BINARY."),
     "ORDER_TYPE": ("WRONG_TYPE", 'leave the column out or make it a string: select("...", d="to_json(column)").'),
+    "QUERY_FAILED": ("BAD_EXPRESSION", "a value of the state does not do: try_divide, try_cast and the like give null instead."),
     "SINK_COMMIT": ("SINK_FAILED", "the next start writes the epoch again."),
     "SINK_SCHEMA": ("WRONG_TYPE", 'give the column a type that the format has: with_columns(d="to_json(column)").'),
     "SINK_WRITE": ("SINK_FAILED", "the next start writes the epoch again."),

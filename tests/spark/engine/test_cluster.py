@@ -28,7 +28,8 @@ from tests.spark.engine.jobs import fraud
 spark = hr.session(master=sys.argv[1], conf={"spark.executor.memory": "700m", "spark.driver.memory": "1g"})
 summary = fraud(Path(sys.argv[2])).run(checkpoint=Path(sys.argv[2]) / "state", flush=len(sys.argv) > 3, progress=False, partitions=3)
 executors = spark._jsc.sc().getExecutorMemoryStatus().size() - 1
-print("read", summary.rows, "by", executors, "executors")
+held = hr.state(Path(sys.argv[2]) / "state").table("alerts_held_event").rows()
+print("read", summary.rows, "by", executors, "executors, which hold", len(held))
 spark.stop()
 """
 
@@ -91,17 +92,17 @@ def await_line(process: subprocess.Popen[bytes], log: Path, wanted: str) -> None
 
 def start_and_go_on(master: str, folder: Path) -> str:
     put(folder / "in", "1.json", FIRST)
-    run(master, folder)
+    assert run(master, folder).endswith("which hold 4")
     put(folder / "in", "2.json", SECOND)
     return run(master, folder, "flush")
 
 
 def test_executors_in_other_processes(tmp_path: Path) -> None:
-    assert start_and_go_on("local-cluster[2,1,700]", tmp_path) == "read 3 by 2 executors"
+    assert start_and_go_on("local-cluster[2,1,700]", tmp_path) == "read 3 by 2 executors, which hold 0"
     assert alerts(tmp_path) == [("a", "00:00:30"), ("b", "00:20:10")]
 
 
 def test_a_standalone_cluster(tmp_path: Path) -> None:
     with standalone(tmp_path) as master:
-        assert start_and_go_on(master, tmp_path) == "read 3 by 1 executors"
+        assert start_and_go_on(master, tmp_path) == "read 3 by 1 executors, which hold 0"
     assert alerts(tmp_path) == [("a", "00:00:30"), ("b", "00:20:10")]

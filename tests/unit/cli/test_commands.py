@@ -23,7 +23,7 @@ def test_help_names_every_command_and_exit_code(capsys: pytest.CaptureFixture[st
     with pytest.raises(SystemExit):
         cli.main(["--help"])
     text = capsys.readouterr().out
-    for word in ("run", "explain", "plan", "demo", "doctor", "prepare", "completion", "exit code", "130"):
+    for word in ("run", "explain", "plan", "state", "demo", "doctor", "prepare", "completion", "exit code", "130"):
         assert word in text
 
 
@@ -62,6 +62,19 @@ COMP_WORDS=(headrace run --fr); COMP_CWORD=2; _headrace; echo "${{COMPREPLY[*]}}
 COMP_WORDS=(headrace do); COMP_CWORD=1; _headrace; echo "${{COMPREPLY[*]}}" """
     found = subprocess.run(["bash", "-c", script], capture_output=True, text=True, check=True)
     assert found.stdout.split() == ["--fresh", "doctor"]
+
+
+def test_the_commands_about_state(capsys: pytest.CaptureFixture[str]) -> None:
+    show = cli.parser().parse_args(["state", "show", "folder"])
+    assert (show.checkpoint, show.table, show.epoch, show.limit, show.format) == ("folder", None, None, 20, "text")
+    ask = cli.parser().parse_args(["state", "query", "folder", "SELECT 1", "--epoch", "7", "--limit", "0", "--format", "json"])
+    assert (ask.checkpoint, ask.sql, ask.epoch, ask.limit, ask.format) == ("folder", "SELECT 1", 7, 0, "json")
+    for wrong in (["state"], ["state", "show"], ["state", "query", "folder"], ["state", "show", "folder", "--limit", "-1"]):
+        with pytest.raises(SystemExit) as ended:
+            cli.parser().parse_args(wrong)
+        assert ended.value.code == 2
+    capsys.readouterr()
+    assert {"show", "query", "--table", "--epoch", "--limit", "json"} <= set(completion.words()["state"])
 
 
 def test_the_module_is_the_command() -> None:

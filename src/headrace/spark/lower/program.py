@@ -49,22 +49,30 @@ def _(node: Program, entry: Entry, at: Lowering) -> Json:
                 "judged": judged(at.plan, node, one["name"], at.feeds.into(stream)),
             }
         )
-    now, *_ = reversed(entry.layouts)
     outputs: list[Json] = [
         {"name": output, "schema": at.schemas.output(name, output).ddl, "time": node.output_time(output), "routes": []}
         for output in node.outputs
     ]
     return {
         **made,
+        **kept(entry),
+        "cells": [{**cell.to_json(), "site": told["site"]} for cell, told in zip(entry.layouts[-1].cells, made["cells"], strict=True)],
+        "inputs": sides,
+        "outputs": outputs,
+    }
+
+
+def kept(entry: Entry) -> Json:
+    """What a program in a document says of its state: its number, place and key, its cells, and how they lay in the versions before."""
+    *older, now = entry.layouts
+    return {
         "op": entry.op,
-        "name": name,
+        "name": entry.shape.name,
         "level": entry.shape.level,
         "key": entry.shape.key,
-        "inputs": sides,
-        "cells": [{**cell.to_json(), "site": told["site"]} for cell, told in zip(now.cells, made["cells"], strict=True)],
+        "cells": [cell.to_json() for cell in now.cells],
         "layout": {
             "number": now.number,
-            "old": [{"number": old.number, "cells": [cell.to_json() for cell in old.cells]} for old in entry.layouts[:-1]],
+            "old": [{"number": old.number, "cells": [cell.to_json() for cell in old.cells]} for old in older],
         },
-        "outputs": outputs,
     }

@@ -6,7 +6,7 @@ import org.apache.spark.sql.types.{DataType, StructType}
 import org.json4s._
 
 /** One error of a plan: where it is (node, the user's line, the place in the request) and what it is. */
-private[check] final case class Fault(node: String, site: String, at: String, sql: String, what: Fault.What) {
+private[headrace] final case class Fault(node: String, site: String, at: String, sql: String, what: Fault.What) {
   def json: JObject = JObject(
     "node" -> JString(node),
     "site" -> JString(site),
@@ -18,7 +18,7 @@ private[check] final case class Fault(node: String, site: String, at: String, sq
   )
 }
 
-private[check] object Fault {
+private[headrace] object Fault {
   final case class What(condition: String, message: String, parameters: (String, String)*)
 
   def of(e: Throwable): What = e match {

@@ -1,9 +1,6 @@
 package headrace.query
 
-import java.nio.charset.StandardCharsets.UTF_8
-
 import headrace.HeadraceKernelException
-import org.apache.hadoop.fs.{FileSystem, Path}
 import org.apache.spark.sql.{classic, DataFrame}
 import org.apache.spark.sql.execution.{SortExec, SparkPlan}
 import org.apache.spark.sql.execution.exchange.Exchange
@@ -36,49 +33,23 @@ private[headrace] object Chain {
   /** Spark numbers stateful operators from the sink backwards, so in a chain of another length each level would stand on another's state.
     * The names of the state tell whose it is.
     */
-  def check(session: classic.SparkSession, checkpoint: String, levels: Int): Unit = {
-    val state = new Path(checkpoint, "state")
-    val files = fileSystem(session, checkpoint)
-    if (files.exists(state))
-      files.listStatus(state).filter(_.isDirectory).foreach { operator =>
-        val number = operator.getPath.getName
-        val folder = new Path(operator.getPath, "_metadata/v2")
-        if (number.forall(_.isDigit) && files.exists(folder)) {
-          val latest = files.listStatus(folder).filter(f => f.getPath.getName.forall(_.isDigit)).maxByOption(_.getPath.getName.toLong)
-          latest.foreach { file =>
-            val written = "level(\\d+)_cells".r.findFirstMatchIn(read(files, file.getPath)).map(_.group(1).toInt)
-            val here = levels - number.toInt
-            if (!written.contains(here)) {
-              val whose = written.fold("another kind of query")(level => s"level $level")
-              throw new HeadraceKernelException(
-                "STATE_OF_ANOTHER_LEVEL",
-                s"the checkpoint $checkpoint holds the state of $whose where this query has " +
-                  (if (here > 0) s"level $here" else "no level"))
-            }
-          }
-        }
+  def check(session: classic.SparkSession, checkpoint: String, levels: Int): Unit =
+    new Numbered(session, checkpoint).operators().foreach { case (number, metadata) =>
+      val written = levelOf(metadata)
+      val here = levels - number
+      if (!written.contains(here)) {
+        val whose = written.fold("another kind of query")(level => s"level $level")
+        throw new HeadraceKernelException(
+          "STATE_OF_ANOTHER_LEVEL",
+          s"the checkpoint $checkpoint holds the state of $whose where this query has " +
+            (if (here > 0) s"level $here" else "no level"))
       }
-  }
+    }
+
+  /** The level whose state an operator of Spark keeps, by what Spark wrote about it. */
+  def levelOf(metadata: String): Option[Int] = "level(\\d+)_cells".r.findFirstMatchIn(metadata).map(_.group(1).toInt)
 
   /** The processing time of the last epoch in the checkpoint: a clock of our own goes on from there. */
-  def lastTime(session: classic.SparkSession, checkpoint: String): Option[Long] = {
-    val offsets = new Path(checkpoint, "offsets")
-    val files = fileSystem(session, checkpoint)
-    if (!files.exists(offsets)) None
-    else
-      files
-        .listStatus(offsets)
-        .filter(f => f.getPath.getName.forall(_.isDigit))
-        .maxByOption(_.getPath.getName.toLong)
-        .flatMap(f => "\"batchTimestampMs\":(\\d+)".r.findFirstMatchIn(read(files, f.getPath)).map(_.group(1).toLong))
-  }
-
-  private def fileSystem(session: classic.SparkSession, path: String): FileSystem =
-    new Path(path).getFileSystem(session.sessionState.newHadoopConf())
-
-  private def read(files: FileSystem, path: Path): String = {
-    val in = files.open(path)
-    try new String(in.readAllBytes(), UTF_8)
-    finally in.close()
-  }
+  def lastTime(session: classic.SparkSession, checkpoint: String): Option[Long] =
+    new Numbered(session, checkpoint).last("offsets").flatMap("\"batchTimestampMs\":(\\d+)".r.findFirstMatchIn(_).map(_.group(1).toLong))
 }

@@ -15,7 +15,7 @@ private[headrace] object Confs {
     stored.fieldNames.asScala.map(name => name -> stored.get(name).asText).toMap
   }
 
-  /** Those of a rewrite of a stored query's state: that of the query, as far as its stores are concerned. */
+  /** Those of work on a stored query's state beside it: that of the query, as far as its stores are concerned. */
   def stored(session: classic.SparkSession, partitions: Int, checkpoint: String): Map[String, String] = stores(partitions) ++ files(session, checkpoint)
 
   def ours(session: classic.SparkSession, document: Document, checkpoint: String): Map[String, String] = Map(

@@ -14,7 +14,7 @@ import org.apache.spark.unsafe.types.{CalendarInterval, UTF8String, VariantVal}
   * hashable), a binary bytes, a decimal a Decimal, a timestamp its micros, a date its days, a day-time interval its micros, a year-month
   * interval its months, a calendar interval (months, days, micros), a variant (value, metadata).
   */
-private[sink] object Pickled {
+private[headrace] object Pickled {
   Pickler.registerCustomPickler(classOf[Bytes], BytesPickler)
 
   def rows(rows: Iterator[InternalRow], schema: StructType): Array[Byte] = {

@@ -89,17 +89,17 @@ private[program] final class Step(node: String, key: StructType, former: Former)
   private lazy val keyJson = new RowJson(key)
 
   /** The row in the next layout, in a buffer that the next call overwrites. */
-  def next(row: UnsafeRow, machine: Machine): UnsafeRow =
+  def next(row: UnsafeRow, of: => UnsafeRow): UnsafeRow =
     try projection(row)
-    catch { case e: Throwable if Failure.ofRow(e) => throw told(row, machine).getOrElse(e) }
+    catch { case e: Throwable if Failure.ofRow(e) => throw told(row, of).getOrElse(e) }
 
   /** What failed, said of the cell and the key. */
-  private def told(row: UnsafeRow, machine: Machine): Option[Throwable] =
+  private def told(row: UnsafeRow, of: UnsafeRow): Option[Throwable] =
     former.computed.iterator.flatMap(c => failure(c, row).map(c -> _)).nextOption().map { case (c, e) =>
-      val of = if (key.isEmpty) "" else s" for the key ${keyJson(machine.place(Slot.Key).asInstanceOf[UnsafeRow])}"
+      val whose = if (key.isEmpty) "" else s" for the key ${keyJson(of)}"
       new HeadraceKernelException(
         "WAS_FAILED",
-        s"$node: the first value of the cell ${c.cell}, `${c.text.sql}`, fails$of: ${Failure.reason(e)}",
+        s"$node: the first value of the cell ${c.cell}, `${c.text.sql}`, fails$whose: ${Failure.reason(e)}",
         node,
         c.text.site,
         e)

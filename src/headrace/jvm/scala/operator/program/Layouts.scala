@@ -36,21 +36,27 @@ final case class Layouts(
       to.read(null)
       true
     } else {
-      val found = Platform.getInt(bytes, Platform.BYTE_ARRAY_OFFSET)
       val marks = Layouts.marks(bytes)
-      val start = Layouts.cellsAt(marks)
-      if (found == number) {
-        row.pointTo(bytes, Platform.BYTE_ARRAY_OFFSET + start, bytes.length - start)
-        to.read(row)
-      } else {
-        // What all keys read has no cells of a key, and nothing is computed from them.
-        to.read(if (to.isShared) null else project(found, bytes, start, to))
-        drop(bytes, state)
-      }
+      val current = Layouts.numberOf(bytes) == number
+      // What all keys read has no cells of a key, and nothing is computed from them.
+      to.read(if (to.isShared && !current) null else cells(bytes, to.place(Slot.Key).asInstanceOf[UnsafeRow]))
+      if (!current) drop(bytes, state)
       i = 0
       while (marks > 0 && i < timerIds.length) { to.chained(i) = Layouts.marked(bytes, timerIds(i)); i += 1 }
-      found == number
+      current
     }
+  }
+
+  /** The cells of a state value as a row of the present layout; null: nothing is left of an older one. It may point into the value, and is
+    * valid until the next one is asked for. `key` is for the text of an error.
+    */
+  def cells(bytes: Array[Byte], key: => UnsafeRow): UnsafeRow = {
+    val found = Layouts.numberOf(bytes)
+    val start = Layouts.cellsAt(Layouts.marks(bytes))
+    if (found == number) {
+      row.pointTo(bytes, Platform.BYTE_ARRAY_OFFSET + start, bytes.length - start)
+      row
+    } else project(found, bytes, start, key)
   }
 
   /** Opens the maps that all keys read, from the bytes of the shared group's cells; `isRead`: by a key, which changes nothing. */
@@ -100,7 +106,7 @@ final case class Layouts(
     marks.filterNot(kept).foreach(Entries.drop(state, _))
   }
 
-  private def project(found: Int, bytes: Array[Byte], start: Int, to: Machine): UnsafeRow = {
+  private def project(found: Int, bytes: Array[Byte], start: Int, key: => UnsafeRow): UnsafeRow = {
     var i = formers.indexWhere(_.number == found)
     if (i < 0) {
       val known = (formers.map(_.number) :+ number).mkString(", ")
@@ -113,7 +119,7 @@ final case class Layouts(
     now.pointTo(bytes, Platform.BYTE_ARRAY_OFFSET + start, bytes.length - start)
     while (now != null && i < steps.length) {
       // Nothing comes of nothing: a version that was left with it has removed it, or keeps it for the rows that it holds.
-      now = if (formers(i).isEmpty(now) && !formers(i).paged.exists(Layouts.marked(bytes, _))) null else steps(i).next(now, to)
+      now = if (formers(i).isEmpty(now) && !formers(i).paged.exists(Layouts.marked(bytes, _))) null else steps(i).next(now, key)
       i += 1
     }
     // The cells may point into what is read here for as long as the key is worked on, and projections reuse their buffers.
@@ -129,6 +135,11 @@ object Layouts {
 
   /** Does the key hold rows? */
   def holds(bytes: Array[Byte]): Boolean = marked(bytes, Held.Cell)
+
+  /** Has the key nothing apart from its row but held rows? */
+  def onlyHolds(bytes: Array[Byte]): Boolean = marks(bytes) == 1 && holds(bytes)
+
+  private def numberOf(bytes: Array[Byte]): Int = Platform.getInt(bytes, Platform.BYTE_ARRAY_OFFSET)
 
   private def marked(bytes: Array[Byte], id: Int): Boolean = bytes != null && {
     val n = marks(bytes)

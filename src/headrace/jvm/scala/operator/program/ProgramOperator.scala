@@ -55,6 +55,10 @@ object ProgramOperator {
   def parse(session: SparkSession, operator: String): Program =
     Program.parse(JsonMethods.parse(operator)).bound((columns, text) => Aggregation.bind(session, columns, text.sql))
 
+  /** How what is stored of a program is read. */
+  def layouts(session: SparkSession, program: Program): Layouts =
+    Layouts.of(program)((scope, text) => Bind.expressions(session, scope, Seq(text.sql)).head)
+
   private def build(session: SparkSession, program: Program): ProgramOperator = {
     def bound(h: Program.Handler) =
       Scopes.of(program, h)((scope, texts) => Bind.expressions(session, scope, texts.map(_.sql)).map(Some(_)))
@@ -77,7 +81,7 @@ object ProgramOperator {
       program.expiring.map(_.name),
       program.outputs.map(o => o.name -> o.schema),
       program.outputs.map(o => o.time.map(o.schema.fieldIndex).getOrElse(-1)).toArray,
-      Layouts.of(program)((scope, text) => Bind.expressions(session, scope, Seq(text.sql)).head),
+      layouts(session, program),
       new Generate(program, bound).source
     )
   }

@@ -146,10 +146,7 @@ private[cell] final class AggregateCode(ctx: CodegenContext, places: Places, pro
       val field = Field(ctx.freshName("saved"), t)
       (field, field.slot(places.add(field)))
     }
-    private val imperative = ctx.addReferenceObj("imperative", new Imperative(bound, f.buffer), classOf[Imperative].getName)
-
-    private def bound: AggregateFunction = BindReferences.bindReference(f.function: Expression, AttributeSeq(aggregation.columns))
-      .asInstanceOf[AggregateFunction]
+    private val imperative = ctx.addReferenceObj("imperative", Imperative.of(f, aggregation.columns), classOf[Imperative].getName)
 
     override def stored: Seq[Expression] = saved.map(_._2)
     override def save: String = saved.zipWithIndex.map { case ((field, _), j) => unboxed(field, s"$imperative.stored($j)") }.mkString

@@ -2,8 +2,9 @@ package headrace.operator.program.cell
 
 import java.util.ArrayList
 
+import headrace.bind.Aggregation
 import org.apache.spark.sql.catalyst.InternalRow
-import org.apache.spark.sql.catalyst.expressions.GenericInternalRow
+import org.apache.spark.sql.catalyst.expressions.{Attribute, AttributeSeq, BindReferences, Expression, GenericInternalRow}
 import org.apache.spark.sql.catalyst.expressions.aggregate._
 import org.apache.spark.sql.types.DataType
 
@@ -89,6 +90,10 @@ final class Imperative(function: AggregateFunction, types: Seq[DataType]) extend
 }
 
 object Imperative {
+
+  /** For a function over columns. */
+  def of(f: Aggregation.Function, columns: Seq[Attribute]): Imperative =
+    new Imperative(BindReferences.bindReference(f.function: Expression, AttributeSeq(columns)).asInstanceOf[AggregateFunction], f.buffer)
 
   /** Rows kept for undoing before the buffer is serialised once more. */
   private val MostRows = 1000

@@ -1,0 +1,27 @@
+"""`headrace state query CHECKPOINT SQL`"""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+from headrace.cli import rows
+from headrace.engine import state
+
+
+def add(commands: Any) -> None:
+    parser: argparse.ArgumentParser = commands.add_parser(
+        "query",
+        help="ask the state a question in SQL",
+        description="Run a SELECT of Spark SQL over the tables of a job's state.",
+        epilog=rows.EPILOG,
+    )
+    parser.add_argument("checkpoint", metavar="CHECKPOINT", help="the folder in which the job keeps its state, such as .headrace/NAME")
+    parser.add_argument("sql", metavar="SQL", help='such as "SELECT key.card, n FROM counts WHERE n > 100"')
+    rows.arguments(parser)
+    parser.set_defaults(run=run)
+
+
+def run(asked: argparse.Namespace) -> int:
+    print(rows.printed(state(asked.checkpoint, epoch=asked.epoch).query(asked.sql, limit=asked.limit), asked))
+    return 0

@@ -1,0 +1,28 @@
+"""What `state show` and `state query` share: which state is asked for, and how rows are printed."""
+
+from __future__ import annotations
+
+import argparse
+import json
+
+from headrace.engine import Table
+
+EPILOG = """\
+Nothing is locked and nothing is changed: the job may run meanwhile. docs/state.md says what the tables show.
+"""
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--epoch", metavar="N", type=int, help="the state after this epoch (default: the last one)")
+    parser.add_argument("--limit", metavar="N", type=_limit, default=20, help="at most so many rows (default: 20)")
+    parser.add_argument("--format", choices=("text", "json"), default="text", help="how rows are printed (default: text)")
+
+
+def _limit(text: str) -> int:
+    if not text.isdigit():
+        raise argparse.ArgumentTypeError(f"{text} is no number of rows")
+    return int(text)
+
+
+def printed(table: Table, asked: argparse.Namespace) -> str:
+    return json.dumps(table.to_json(), indent=2) if asked.format == "json" else table.shown(asked.limit)

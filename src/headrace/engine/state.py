@@ -1,0 +1,138 @@
+"""hr.state: what a job keeps, decoded from its checkpoint into tables."""
+
+from __future__ import annotations
+
+import os
+from functools import cached_property
+from pathlib import Path
+
+from headrace.engine.loading import refuse_while_loading
+from headrace.engine.table import Table
+from headrace.errors import HeadraceError
+from headrace.schema import Struct
+from headrace.spark import tables
+from headrace.spark.checkpoint import Stored, is_clearing, stored_in
+from headrace.spark.inspect import Inspected, Rows, unknown_table
+
+
+class State:
+    """The state of a job at one epoch, as tables. Made by `hr.state(checkpoint)`.
+
+    `job` is the name of the job, `epochs` are those that can be read, `epoch` is the one that is shown. A job of several queries counts
+    epochs in each of them: `queries` has, for each query shown, its epoch.
+    """
+
+    def __init__(self, folder: Path, epoch: int | None) -> None:
+        self.folder = folder
+        stored = _stored(folder)
+        self.job = stored.job
+        kept = tables.kept(stored)
+        if not kept:
+            raise HeadraceError("NO_STATE", f"the job {stored.job} keeps no state: it has no programs", hint="there is nothing to look at.")
+        there = {query: tables.epochs(folder, query) for query in dict.fromkeys(one.query for one in kept)}
+        self.epochs = tuple(sorted({number for numbers in there.values() for number in numbers}))
+        if not self.epochs:
+            raise HeadraceError(
+                "NO_STATE", f"the checkpoint {folder} has no state yet: no epoch is committed", hint="run the job first, or wait a moment."
+            )
+        if epoch is not None and epoch not in self.epochs:
+            raise HeadraceError(
+                "UNKNOWN_EPOCH", f"the checkpoint {folder} has no state of epoch {epoch}", hint=f"it has those of {spelled(self.epochs)}"
+            )
+        self.epoch = self.epochs[-1] if epoch is None else epoch
+        self.queries = {
+            query: numbers[-1] if epoch is None else epoch for query, numbers in there.items() if numbers and epoch in (None, *numbers)
+        }
+        self._kept = tuple(one for one in kept if one.query in self.queries)
+        self._stored = stored
+
+    def __repr__(self) -> str:
+        return f"<State {self.job}, epoch {self.epoch}: {', '.join(table.name for one in self._kept for table in one.tables)}>"
+
+    @property
+    def tables(self) -> dict[str, str]:
+        """Each table and its columns, as DDL."""
+        return {name: schema.ddl for name, schema in self._inspected.schemas.items()}
+
+    def count(self, name: str) -> int:
+        """How many rows a table has."""
+        return self._inspected.count(self._known(name))
+
+    def table(self, name: str, *, limit: int | None = None) -> Table:
+        """The rows of a table, in the order of its columns; at most `limit` of them."""
+        return _cut(*self._inspected.table(self._known(name), _one_more(limit)), limit)
+
+    def query(self, sql: str, *, limit: int | None = None) -> Table:
+        """The rows that a SELECT over the tables gives; at most `limit` of them."""
+        return _cut(*self._inspected.query(sql, _one_more(limit)), limit)
+
+    @cached_property
+    def _inspected(self) -> Inspected:
+        return Inspected(self.folder, self._stored, self._kept, self.queries)
+
+    def _known(self, name: str) -> str:
+        for known in self._inspected.schemas:
+            if known.lower() == name.lower():
+                return known
+        raise unknown_table(name, self._inspected.schemas)
+
+
+def state(checkpoint: str | os.PathLike[str], *, epoch: int | None = None) -> State:
+    """The state that a job keeps in the folder `checkpoint`, after its last epoch or after `epoch`.
+
+    Nothing is locked and nothing is changed: the job may run meanwhile. What is shown is described in docs/state.md.
+
+    >>> import headrace as hr
+    >>> class Count(hr.Program):
+    ...     n = hr.Value("bigint", default=0)
+    ...
+    ...     def on_event(self, e):
+    ...         self.n.set(self.n.get() + 1)
+    ...         hr.emit(card=self.key.card, n=self.n.get())
+    >>> charges = hr.read.memory([("a", 1), ("a", 2), ("b", 3)], "card string, amount int", name="charges")
+    >>> counts = charges.key_by("card").process(Count).named("counts")
+    >>> _ = hr.job("count", counts.write.memory()).run(checkpoint="state", progress=False)
+    >>> hr.state("state").tables
+    {'counts': 'key struct<card: string>, n bigint'}
+    >>> hr.state("state").query("SELECT key.card, n FROM counts WHERE n > 1").rows()
+    [('a', 2)]
+    """
+    refuse_while_loading("hr.state")
+    return State(Path(checkpoint).expanduser().absolute(), epoch)
+
+
+def _stored(folder: Path) -> Stored:
+    """What `job.json` says, without a lock."""
+    found = None if is_clearing(folder) else stored_in(folder)
+    if found is not None:
+        return found
+    why = "it is being emptied" if is_clearing(folder) else "it has no job.json" if folder.is_dir() else "there is no such folder"
+    raise HeadraceError(
+        "NOT_A_CHECKPOINT",
+        f"{folder} is no checkpoint: {why}",
+        hint="a job keeps its checkpoint in .headrace/NAME, or where checkpoint= said.",
+    )
+
+
+def spelled(numbers: tuple[int, ...]) -> str:
+    """Ascending numbers as ranges.
+
+    >>> spelled((0, 1, 2, 5, 7, 8))
+    '0 to 2, 5, 7 to 8'
+    """
+    ranges: list[list[int]] = []
+    for number in numbers:
+        if ranges and ranges[-1][1] == number - 1:
+            ranges[-1][1] = number
+        else:
+            ranges.append([number, number])
+    return ", ".join(f"{first} to {last}" if first < last else str(first) for first, last in ranges)
+
+
+def _one_more(limit: int | None) -> int | None:
+    """How many rows to ask for, so that it is known whether there are more."""
+    return None if limit is None else limit + 1
+
+
+def _cut(rows: Rows, schema: Struct, limit: int | None) -> Table:
+    return Table(rows[:limit], schema, more=limit is not None and len(rows) > limit)

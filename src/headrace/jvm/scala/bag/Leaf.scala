@@ -1,0 +1,22 @@
+package headrace.bag
+
+import org.apache.spark.sql.catalyst.expressions.UnsafeRow
+import org.apache.spark.unsafe.Platform
+
+/** One stored page by itself, for those who go through all pages of a store and not down a tree: all entries of a bag lie in its leaves. */
+final class Leaf {
+  private val page = new Page(new Buffers(Bag.PageSize))
+
+  /** Stands on the bytes of a page, which stay the caller's. A page with pages below it has no entries. */
+  def read(bytes: Array[Byte]): Unit = page.read(bytes)
+
+  def size: Int = if (page.level == 0) page.n else 0
+
+  /** The key of an entry, in an array of its own. */
+  def key(i: Int): Array[Byte] = java.util.Arrays.copyOfRange(page.bytes, page.keyAt(i), page.keyAt(i) + page.keySize(i))
+
+  def count(i: Int): Long = page.count(i)
+
+  /** Points to the value of an entry, in place. */
+  def value(i: Int, to: UnsafeRow): Unit = to.pointTo(page.bytes, Platform.BYTE_ARRAY_OFFSET + page.valueAt(i), page.valueSize(i))
+}

@@ -1,0 +1,49 @@
+package headrace.inspect
+
+import scala.collection.mutable
+
+import headrace.query.{Chain, Numbered}
+import headrace.state.SparkState
+import org.apache.spark.rdd.RDD
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.classic
+import org.apache.spark.sql.functions.col
+import org.apache.spark.sql.types.StructType
+
+/** What Spark keeps of the levels of one query after an epoch, read by Spark's own source for state. A variable that was not there yet at
+  * that epoch is empty.
+  */
+private[inspect] final class Families(session: classic.SparkSession, checkpoint: String, epoch: Long) {
+  private val operators: Map[Int, (Int, String)] =
+    new Numbered(session, checkpoint).operators(epoch).flatMap { case (number, metadata) =>
+      Chain.levelOf(metadata).map(level => level -> (number, metadata))
+    }.toMap
+  private val read = mutable.HashMap.empty[String, RDD[InternalRow]]
+
+  /** Rows (group key, bytes) of state rows. */
+  def values(level: Int): RDD[InternalRow] = variable(level, SparkState.values(level), "key", "value")
+
+  /** Rows (group key, cell and page number, bytes) of the pages of bags. */
+  def pages(level: Int): RDD[InternalRow] =
+    variable(level, SparkState.bags(level), "key", "user_map_key", "user_map_value")
+
+  private def variable(level: Int, name: String, columns: String*): RDD[InternalRow] = operators.get(level) match {
+    case Some((number, metadata)) if metadata.contains(name) =>
+      read.getOrElseUpdate(
+        name,
+        contents(
+          session.read
+            .format("statestore")
+            .option("path", checkpoint)
+            .option("operatorId", number.toLong)
+            .option("batchId", epoch)
+            .option("stateVarName", name)
+            .load(),
+          columns).queryExecution.toRdd)
+    case _ => session.sparkContext.emptyRDD[InternalRow]
+  }
+
+  /** What the columns hold: Spark wraps each in a struct of one field. */
+  private def contents(frame: classic.DataFrame, columns: Seq[String]): classic.DataFrame =
+    frame.select(columns.map(name => col(name).getField(frame.schema(name).dataType.asInstanceOf[StructType].head.name)): _*)
+}

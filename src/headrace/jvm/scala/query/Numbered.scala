@@ -1,0 +1,36 @@
+package headrace.query
+
+import java.nio.charset.StandardCharsets.UTF_8
+
+import org.apache.hadoop.fs.Path
+import org.apache.spark.sql.classic
+
+/** The files of a checkpoint that Spark names by the number of an epoch, in folders by what they tell: `offsets/7`. */
+private[headrace] final class Numbered(session: classic.SparkSession, checkpoint: String) {
+  private val files = new Path(checkpoint).getFileSystem(session.sessionState.newHadoopConf())
+
+  /** The text of the last file of a folder, up to and with a number. */
+  def last(folder: String, until: Long = Long.MaxValue): Option[String] =
+    listed(folder)
+      .filter(name => name.forall(_.isDigit) && name.toLong <= until)
+      .maxByOption(_.toLong)
+      .map(name => read(new Path(new Path(checkpoint, folder), name)))
+
+  /** What Spark last wrote about each of its stateful operators, by the operator's number. */
+  def operators(until: Long = Long.MaxValue): Seq[(Int, String)] =
+    for {
+      number <- listed("state").filter(_.forall(_.isDigit))
+      text <- last(s"state/$number/_metadata/v2", until)
+    } yield number.toInt -> text
+
+  private def listed(folder: String): Seq[String] = {
+    val path = new Path(checkpoint, folder)
+    if (files.exists(path)) files.listStatus(path).map(_.getPath.getName).toSeq else Nil
+  }
+
+  private def read(path: Path): String = {
+    val in = files.open(path)
+    try new String(in.readAllBytes(), UTF_8)
+    finally in.close()
+  }
+}

@@ -1,0 +1,341 @@
+"""Looking into state: every table says what a plain computation says, for any epoch that is kept, and nothing is touched."""
+
+from __future__ import annotations
+
+import datetime as dt
+import itertools
+import json
+import random
+import shutil
+import threading
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+import headrace as hr
+from headrace import cli
+from headrace.testing.collected import in_order
+from tests.spark.engine import everything
+from tests.spark.engine.everything import ALL, EVENTS, RULES, START, TABLES, Event, Every, Rule
+from tests.spark.engine.jobs import Count, charges, minute, put
+from tests.spark.engine.test_changed import Sums, SumsLater, SumsWithMore, files, job, rows
+from tests.unit.errors import check_error
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+pytestmark = pytest.mark.usefixtures("spark")
+
+DELAY = dt.timedelta(minutes=1)
+SPAN = 60 * 60
+
+
+def case(seed: int) -> tuple[list[Event], list[Rule]]:
+    """Rows of an hour, each at a second of its own."""
+    rng = random.Random(seed)
+    times = rng.sample(range(SPAN), 120)
+    cards = ["a", "b", "cc", "d", "eee"]
+    amounts = [0, 1, 2, 3, 4, 4, 5, 5, 6, 7, ALL]
+    events = [Event(START + dt.timedelta(seconds=t), rng.choice(cards), rng.choice(amounts), rng.choice("pqr")) for t in times[:100]]
+    rules = [Rule(START + dt.timedelta(seconds=t), rng.choice("pqr"), rng.choice([None, 1, 2, 3])) for t in times[100:]]
+    return events, rules
+
+
+def every(folder: Path) -> hr.Job:
+    read = hr.read.files(folder / "events", format="json", schema=EVENTS, name="events").watermark("ts", DELAY)
+    rules = hr.read.files(folder / "rules", format="json", schema=RULES, name="rules").watermark("ts", DELAY)
+    size = hr.expr("bigint(length(card))").alias("size")
+    kept = read.key_by("card", size).process(Every, limits_in=hr.broadcast(rules)).named("every")
+    return hr.job("every", kept.write.memory(name="out"))
+
+
+def write(folder: Path, number: int, made: list[Any]) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    lines = [json.dumps({**row._asdict(), "ts": f"{row.ts:%Y-%m-%d %H:%M:%S}"}) for row in made]
+    (folder / f"{number}.json").write_text("".join(line + "\n" for line in lines), encoding="utf-8")
+
+
+@pytest.mark.parametrize(("seed", "partitions"), [(1, 1), (2, 3)])
+def test_every_table_of_every_epoch_that_is_kept(tmp_path: Path, spark: SparkSession, seed: int, partitions: int) -> None:
+    events, rules = case(seed)
+    state = tmp_path / "state"
+    wanted: dict[int, Any] = {}
+    limits = [START + dt.timedelta(seconds=SPAN * part // 4) for part in range(5)]
+    for number, (begin, end) in enumerate(itertools.pairwise(limits), 1):
+        random.Random(seed).shuffle(events)
+        write(tmp_path / "events", number, [e for e in events if begin <= e.ts < end])
+        write(tmp_path / "rules", number, [r for r in rules if begin <= r.ts < end])
+        # each run is a restart of the one before
+        every(tmp_path).run(checkpoint=state, flush=False, progress=False, partitions=partitions)
+        came, told = [e for e in events if e.ts < end], [r for r in rules if r.ts < end]
+        watermark = min(max(e.ts for e in came), max(r.ts for r in told)) - DELAY
+        wanted[hr.state(state).epoch] = everything.kept(came, told, watermark)
+    before, views = files(state), spark.sql("SHOW VIEWS").collect()
+    assert len(wanted) == 4 and all(wanted[max(wanted)].values()), "every table has rows in the end"
+    for epoch, tables in wanted.items():
+        found = hr.state(state, epoch=epoch)
+        assert found.tables == TABLES
+        for name, expected in tables.items():
+            assert found.table(name).rows() == in_order(expected), f"{name} of epoch {epoch}"
+    assert {name: found.count(name) for name in TABLES} == {name: len(expected) for name, expected in tables.items()}
+    assert (files(state), spark.sql("SHOW VIEWS").collect()) == (before, views)
+
+
+def test_a_list_of_many_pages_is_read_whole_and_in_its_order(tmp_path: Path) -> None:
+    class Long(hr.Program):
+        xs = hr.List("int")
+        m = hr.Map("int", "string")
+
+        def on_event(self, e: Any) -> None:
+            with hr.each(self.xs) as it:
+                with hr.when(e.n == 7 * it.index + 3):
+                    it.remove()
+            self.xs.append(e.n)
+            self.m.set(-e.n, hr.f.repeat(hr.lit("x"), 20))
+            hr.emit(n=e.n)
+
+    numbers = list(range(3000))
+    read = hr.read.memory([(n,) for n in numbers], "n int", name="numbers")
+    hr.job("long", read.process(Long).named("long").write.memory()).run(checkpoint=tmp_path / "s", progress=False)
+    expected: list[int] = []
+    for n in numbers:
+        if n % 7 == 3 and n // 7 < len(expected):
+            del expected[n // 7]
+        expected.append(n)
+    found = hr.state(tmp_path / "s")
+    # without keys and values there is no row to show
+    assert found.tables == {"long_xs": "index bigint, value int", "long_m": "entry int, value string"}
+    assert found.table("long_xs").rows() == list(enumerate(expected))
+    assert found.table("long_m").rows() == [(-n, "x" * 20) for n in reversed(numbers)]
+    head = found.table("long_m", limit=3)
+    assert (head.rows(), head.more) == ([(-2999, "x" * 20), (-2998, "x" * 20), (-2997, "x" * 20)], True)
+
+
+def test_state_of_older_versions_is_read_as_the_last_one(tmp_path: Path) -> None:
+    state = tmp_path / "state"
+    put(tmp_path / "in", "1.json", [("a", "1.00", minute(0)), ("b", "1.00", minute(1))])
+    job(tmp_path, Sums, more=("beside",)).run(checkpoint=state, flush=False)
+    first = hr.state(state).epoch
+    assert hr.state(state).tables == {"sums": "key struct<card: string>, n int, spare string", "beside": "key struct<card: string>"}
+    # of the next versions, only `a` gets rows: `b` lies in the first layout still
+    put(tmp_path / "in", "2.json", rows("2.00"))
+    job(tmp_path, SumsLater).run(checkpoint=state, flush=False)
+    found = hr.state(state)
+    assert found.tables == {"sums": "key struct<card: string>, total decimal(20,2), count bigint"}
+    assert [tuple(map(str, row)) for row in found.table("sums").rows()] == [("('a',)", "2.00", "2"), ("('b',)", "None", "1")]
+    assert [row[2] for row in hr.state(state, epoch=first).table("sums").rows()] == [1, 1]
+
+
+def test_cells_that_were_removed_are_not_shown(tmp_path: Path) -> None:
+    state = tmp_path / "state"
+    put(tmp_path / "in", "1.json", rows("1.00"))
+    first = job(tmp_path, Sums).run(checkpoint=state, flush=False)
+    assert first.rows == 1
+    put(tmp_path / "in", "2.json", rows("2.00"))
+    job(tmp_path, SumsWithMore).run(checkpoint=state, flush=False)
+    more = hr.state(state)
+    assert list(more.tables) == ["sums", "sums_amounts", "sums_by_amount", "sums_later"]
+    assert [len(more.table(name)) for name in more.tables] == [1, 1, 1, 1]
+    # at its first epoch the job had none of these cells
+    old = hr.state(state, epoch=more.epochs[0])
+    assert [len(old.table(name)) for name in old.tables] == [1, 0, 0, 0]
+    put(tmp_path / "in", "3.json", [("z", "3.00", minute(1))])
+    job(tmp_path, Sums).run(checkpoint=state, flush=False)
+    # the pages of `a` are there still, as no row of `a` came
+    last = hr.state(state)
+    assert last.tables == {"sums": "key struct<card: string>, n int, spare string"}
+    assert last.table("sums").rows() == [(("a",), 2, "x"), (("z",), 1, "x")]
+
+
+def test_beside_a_job_that_runs(tmp_path: Path) -> None:
+    state = tmp_path / "state"
+    put(tmp_path / "in", "0.json", [("a", "1.00", minute(0))])
+    counted = charges(tmp_path / "in", follow=True).key_by("card").process(Count, order="arrival").named("counts")
+    run = hr.job("count", counted.write.memory(name="out")).start(checkpoint=state, progress=False)
+    stop = threading.Event()
+
+    def feed() -> None:
+        number = 1
+        while not stop.wait(0.2):
+            put(tmp_path / "in", f"{number}.json", [("a", "1.00", minute(0, number % 60)), ("b", "1.00", minute(1))])
+            number += 1
+
+    feeder = threading.Thread(target=feed)
+    feeder.start()
+    seen: list[tuple[int, int]] = []
+    try:
+        until = time.monotonic() + 120
+        while len({n for _, n in seen}) < 4 and time.monotonic() < until:
+            try:
+                found = hr.state(state)
+            except hr.CheckpointError as problem:
+                if problem.code not in ("NOT_A_CHECKPOINT", "NO_STATE"):
+                    raise
+                time.sleep(0.1)
+                continue
+            told = dict(found.query("SELECT key.card, n FROM counts").rows())
+            # a file is read in one epoch, so the two cards are never further apart than the first file
+            assert told["a"] == told.get("b", 0) + 1
+            seen.append((found.epoch, told["a"]))
+    finally:
+        stop.set()
+        feeder.join()
+        summary = run.stop()
+    assert len({n for _, n in seen}) >= 4 and seen == sorted(seen)
+    assert summary is not None and summary.stopped
+    # what was read once can be read again as long as it is kept
+    assert [dict(hr.state(state, epoch=epoch).query("SELECT key.card, n FROM counts").rows())["a"] for epoch, _ in seen[:2]] == [
+        n for _, n in seen[:2]
+    ]
+
+
+@pytest.fixture
+def counts(tmp_path: Path) -> Path:
+    """The checkpoint of a job with two queries, of which one counts by the wall clock."""
+
+    class Quiet(hr.Program):
+        n = hr.Value("bigint", default=0)
+        quiet = hr.Timer(clock="processing")
+
+        def on_event(self, e: Any) -> None:
+            self.n.set(self.n.get() + 1)
+            self.quiet.set(hr.now() + hr.days(1))
+            hr.emit(card=self.key.card)
+
+        def on_quiet(self, at: Any) -> None:
+            self.n.clear()
+
+    put(tmp_path / "in", "1.json", [("a", "1.00", minute(0)), ("b", "2.00", minute(1)), ("a", "3.00", minute(2))])
+    counted = charges(tmp_path / "in").key_by("card").process(Count, order="arrival")
+    quiet = hr.read.memory([("a", 1)], "card string, amount int", name="others").key_by("card").process(Quiet).named("charges_Count_n")
+    sinks = (counted.write.memory(name="out"), quiet.write.memory(name="quiet"))
+    hr.job("count", *sinks).run(checkpoint=tmp_path / "state", flush=False, progress=False)
+    return tmp_path / "state"
+
+
+def test_queries_and_names(counts: Path, spark: SparkSession) -> None:
+    spark.sql("SELECT 1 AS mine").createOrReplaceTempView("charges_Count")
+    found = hr.state(counts)
+    assert set(found.queries) == {"main", "quiet"}
+    # names are plain ones: the program is called charges.Count
+    assert list(found.tables) == ["charges_Count", "charges_Count_n"]
+    assert found.query("SELECT key.card AS card, n FROM charges_Count ORDER BY card").rows() == [("a", 2), ("b", 1)]
+    together = found.query(
+        "WITH twice AS (SELECT a.key, a.n + b.n AS n FROM charges_Count a JOIN charges_count b USING (key)) "
+        "SELECT t.key.card, t.n, o.n AS quiet, o.quiet > now() AS waits FROM twice t LEFT JOIN charges_Count_n o ON o.key.card = t.key.card "
+        "UNION ALL SELECT 'none', 0, 0, NULL WHERE NOT EXISTS (SELECT * FROM charges_Count WHERE n > 2) ORDER BY 1"
+    )
+    assert together.rows() == [("a", 4, 1, True), ("b", 2, None, None), ("none", 0, 0, None)]
+    assert spark.table("charges_Count").columns == ["mine"], "the user's own view is as it was"
+    spark.catalog.dropTempView("charges_Count")
+    assert found.query("SELECT * FROM charges_Count", limit=1).more is True
+
+
+def test_what_is_wrong_with_a_question(counts: Path) -> None:
+    found = hr.state(counts)
+    check_error(
+        """
+        UNKNOWN_TABLE: the state has no table count
+          hint: it has: charges_Count, charges_Count_n
+          page: docs/errors/UNKNOWN_TABLE.md
+        """,
+        lambda: found.query("SELECT * FROM count"),
+    )
+    check_error(
+        """
+        UNKNOWN_TABLE: the state has no table count
+          hint: it has: charges_Count, charges_Count_n
+          page: docs/errors/UNKNOWN_TABLE.md
+        """,
+        lambda: found.table("count"),
+    )
+    check_error(
+        """
+        UNKNOWN_COLUMN: query: no column `m`, in `SELECT m FROM charges_Count`
+          hint: there are: key, n
+          page: docs/errors/UNKNOWN_COLUMN.md
+        """,
+        lambda: found.query("SELECT m FROM charges_Count"),
+    )
+    check_error(
+        """
+        DUPLICATE_COLUMN: query: two columns are called n, in `SELECT n, n + 1 AS N FROM charges_Count`
+          hint: give one of them another name
+          page: docs/errors/DUPLICATE_COLUMN.md
+        """,
+        lambda: found.query("SELECT n, n + 1 AS N FROM charges_Count"),
+    )
+    for text, near in (("SELEC n FROM charges_Count", "SELEC"), ("DROP VIEW charges_Count", "DROP"), ("SET a = 1", "SET")):
+        check_error(
+            f"""
+        BAD_SYNTAX: query: Spark cannot read `{text}` at '{near}'
+          hint: a query is one SELECT of Spark SQL over the tables of the state.
+          page: docs/errors/BAD_SYNTAX.md
+        """,
+            lambda text=text: found.query(text),
+        )
+    check_error(
+        """
+        BAD_EXPRESSION: query: [DIVIDE_BY_ZERO] Division by zero. Use `try_divide` to tolerate divisor being 0 and return NULL instead. If necessary set "spark.sql.ansi.enabled" to "false" to bypass this error
+          hint: a value of the state does not do: try_divide, try_cast and the like give null instead.
+          page: docs/errors/BAD_EXPRESSION.md
+        """,
+        lambda: found.query("SELECT 1 / (n - 1) FROM charges_Count"),
+    )
+    # none of it has changed anything
+    assert found.count("charges_Count") == 2
+
+
+def test_files_that_are_gone(counts: Path) -> None:
+    found = hr.state(counts)
+    assert found.tables
+    for file in counts.glob("queries/main/state/0/*/*.changelog"):
+        file.unlink()
+    with pytest.raises(hr.CheckpointError, match=r"^STATE_UNREADABLE: the state in .*/state cannot be read: ") as raised:
+        found.table("charges_Count")
+    assert raised.value.fault == "environment"
+
+
+def test_a_copy_in_another_place(counts: Path) -> None:
+    # Spark keeps the absolute paths of the schemas of state
+    copied = shutil.move(counts, counts.parent / "moved")
+    found = hr.state(copied)
+    assert found.epochs
+    with pytest.raises(hr.CheckpointError, match=r"^STATE_UNREADABLE: the state in .*/moved cannot be read: "):
+        found.tables  # noqa: B018  # asking is enough
+    shutil.move(copied, counts)
+    assert hr.state(counts).count("charges_Count") == 2
+
+
+def test_on_the_command_line(counts: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["state", "show", str(counts)]) == 0
+    epochs = hr.state(counts)
+    assert (
+        capsys.readouterr().out
+        == f"""\
+count, epoch {epochs.epoch} (there are 0 to {epochs.epochs[-1]})
+  query main: epoch {epochs.queries["main"]}
+  query quiet: epoch {epochs.queries["quiet"]}
+
+charges_Count: 2 rows
+  key struct<card: string>, n bigint
+
+charges_Count_n: 1 row
+  key struct<card: string>, n bigint, quiet timestamp
+"""
+    )
+    assert cli.main(["state", "show", str(counts), "--format", "json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert told["tables"][0] == {"name": "charges_Count", "columns": "key struct<card: string>, n bigint", "rows": 2}
+    assert (told["job"], told["epoch"], told["queries"]) == ("count", epochs.epoch, epochs.queries)
+    assert cli.main(["state", "show", str(counts), "--table", "charges_count", "--limit", "1"]) == 0
+    assert capsys.readouterr().out == "key  n\n---  -\n{a}  2\n... more\n"
+    ask = "SELECT key, n * 2 AS twice FROM charges_Count ORDER BY key"
+    assert cli.main(["state", "query", str(counts), ask, "--format", "json", "--epoch", "0"]) == 0
+    assert json.loads(capsys.readouterr().out) == [{"key": {"card": "a"}, "twice": 4}, {"key": {"card": "b"}, "twice": 2}]
+    assert cli.main(["state", "query", str(counts), "SELECT * FROM nothing"]) == 1
+    assert capsys.readouterr().err.startswith("UNKNOWN_TABLE: the state has no table nothing\n")
+    assert cli.main(["state", "show", str(counts / "none")]) == 1
+    assert capsys.readouterr().err.startswith("NOT_A_CHECKPOINT: ")

@@ -1,0 +1,140 @@
+"""Errors of looking into state, as far as they need no Spark."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import headrace as hr
+from headrace.errors import HeadraceError
+from headrace.schema import parse_schema
+from headrace.spark.checkpoint import Checkpoint
+from headrace.spark.identity import Entry, Identity, QueryIdentity, Shape
+from headrace.spark.inspect import unknown_table, unreadable
+from headrace.spark.layout import Cell, first
+from tests.unit.errors import check_error
+
+charges = hr.read.memory([], "card string, amount int", name="charges")
+
+
+class Count(hr.Program):
+    n = hr.Value("bigint")
+
+    def on_event(self, e: hr.Row) -> None:
+        self.n.set(1)
+        hr.emit(card=self.key.card)
+
+
+def checkpoint(folder: Path, *, programs: bool = True) -> Path:
+    """A checkpoint as the first start of a job leaves it before its first epoch."""
+    stream = charges.key_by("card").process(Count).named("counts") if programs else charges
+    plan = hr.Plan.of("count", [stream.write.memory(name="out")._use()])
+    entries = (Entry(1, Shape("counts", "program", 1, "card string"), (first([Cell("n", "value", "bigint")]),)),) if programs else ()
+    one = Checkpoint(folder)
+    one.store("count", plan.to_json(), {}, 2, Identity((QueryIdentity("main", ("charges",), 1, "none", entries),), 2))
+    one.close()
+    return folder
+
+
+def test_no_folder(tmp_path: Path) -> None:
+    check_error(
+        """
+        NOT_A_CHECKPOINT: <folder>/none is no checkpoint: there is no such folder
+          hint: a job keeps its checkpoint in .headrace/NAME, or where checkpoint= said.
+          page: docs/errors/NOT_A_CHECKPOINT.md
+        """,
+        lambda: hr.state(tmp_path / "none"),
+        hide={str(tmp_path): "<folder>"},
+    )
+    check_error(
+        """
+        NOT_A_CHECKPOINT: <folder> is no checkpoint: it has no job.json
+          hint: a job keeps its checkpoint in .headrace/NAME, or where checkpoint= said.
+          page: docs/errors/NOT_A_CHECKPOINT.md
+        """,
+        lambda: hr.state(tmp_path),
+        hide={str(tmp_path): "<folder>"},
+    )
+
+
+def test_folder_that_is_being_emptied(tmp_path: Path) -> None:
+    folder = checkpoint(tmp_path / "c")
+    (folder / "clearing").touch()
+    check_error(
+        """
+        NOT_A_CHECKPOINT: <folder>/c is no checkpoint: it is being emptied
+          hint: a job keeps its checkpoint in .headrace/NAME, or where checkpoint= said.
+          page: docs/errors/NOT_A_CHECKPOINT.md
+        """,
+        lambda: hr.state(folder),
+        hide={str(tmp_path): "<folder>"},
+    )
+
+
+def test_job_without_programs(tmp_path: Path) -> None:
+    check_error(
+        """
+        NO_STATE: the job count keeps no state: it has no programs
+          hint: there is nothing to look at.
+          page: docs/errors/NO_STATE.md
+        """,
+        lambda: hr.state(checkpoint(tmp_path / "c", programs=False)),
+    )
+
+
+def test_job_before_its_first_epoch(tmp_path: Path) -> None:
+    check_error(
+        """
+        NO_STATE: the checkpoint <folder>/c has no state yet: no epoch is committed
+          hint: run the job first, or wait a moment.
+          page: docs/errors/NO_STATE.md
+        """,
+        lambda: hr.state(checkpoint(tmp_path / "c")),
+        hide={str(tmp_path): "<folder>"},
+    )
+
+
+def test_epoch_that_is_gone(tmp_path: Path) -> None:
+    folder = checkpoint(tmp_path / "c")
+    for number in (3, 4, 5, 7):
+        for place in (f"commits/{number}", f"offsets/{number}", f"state/0/0/{number + 1}_a.changelog"):
+            path = folder / "queries" / "main" / place
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.touch()
+    check_error(
+        """
+        UNKNOWN_EPOCH: the checkpoint <folder>/c has no state of epoch 2
+          hint: it has those of 3 to 5, 7
+          page: docs/errors/UNKNOWN_EPOCH.md
+        """,
+        lambda: hr.state(folder, epoch=2),
+        hide={str(tmp_path): "<folder>"},
+    )
+    found = hr.state(folder)
+    assert (found.epochs, found.epoch, found.queries) == ((3, 4, 5, 7), 7, {"main": 7})
+    assert hr.state(folder, epoch=4).epoch == 4
+    assert not (folder / "lock").read_text()
+
+
+def test_table_that_is_not_there() -> None:
+    tables = {"alerts": parse_schema("n int"), "alerts_xs": parse_schema("x int")}
+    check_error(
+        """
+        UNKNOWN_TABLE: the state has no table alert
+          hint: it has: alerts, alerts_xs
+          page: docs/errors/UNKNOWN_TABLE.md
+        """,
+        unknown_table("alert", tables),
+    )
+
+
+def test_state_that_cannot_be_read() -> None:
+    check_error(
+        """
+        STATE_UNREADABLE: the state in state/fraud cannot be read: [STDS_FAILED_TO_READ_STATE_SCHEMA] Failed to read the state schema
+          hint: a job that runs takes its oldest epochs away: look again. A checkpoint that was moved is read once its job has started in its new place.
+          page: docs/errors/STATE_UNREADABLE.md
+        """,
+        unreadable(Path("state/fraud"), HeadraceError("RUN_FAILED", "[STDS_FAILED_TO_READ_STATE_SCHEMA] Failed to read the state schema")),
+    )
+    known = HeadraceError("STATE_MISMATCH", "the state of alerts was written in layout 3; this version of the job knows 1, 2")
+    assert unreadable(Path("state/fraud"), known) is known

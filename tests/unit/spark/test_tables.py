@@ -1,0 +1,113 @@
+"""Which tables a state has, and which epochs of it can be read."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import headrace as hr
+from headrace.plan import Plan
+from headrace.spark.checkpoint import Stored
+from headrace.spark.identity import Entry, Identity, InputShape, QueryIdentity, Shape
+from headrace.spark.layout import Cell, Layout, first
+from headrace.spark.tables import epochs, kept
+
+charges = hr.read.memory([], "card string, amount int, ts timestamp", name="charges").watermark("ts", "1 minute")
+
+
+class Program(hr.Program):
+    rules = hr.Broadcast("string", "int")
+
+    def on_event(self, e: Any) -> None:
+        hr.emit(card=self.key.card)
+
+    def on_rules(self, r: Any) -> None:
+        self.rules.set(r.card, r.amount)
+
+
+def stored(*names: str, entries: tuple[Entry, ...]) -> Stored:
+    """What `job.json` says of a job with programs of these names."""
+    rules = hr.read.memory([], "card string, amount int, ts timestamp", name="rules").watermark("ts", "1 minute")
+    sinks = [
+        charges.key_by("card").process(Program, rules=hr.broadcast(rules)).named(name).write.memory(name=f"out {name}") for name in names
+    ]
+    plan = Plan.of("fraud", [sink._use() for sink in sinks]).to_json()
+    return Stored("id", "fraud", plan, {}, 2, Identity((QueryIdentity("main", ("charges",), 1, "event", entries),), 9))
+
+
+def entry(op: int, name: str, *cells: Cell, order: str = "time", key: str = "card string", retired: bool = False, **more: Any) -> Entry:
+    inputs = {one: InputShape("card string", (), ()) for one in ("event", "rules")}
+    layouts = more.get("layouts", (first(cells),))
+    return Entry(op, Shape(name, "program", 1, key, order, "event", inputs), layouts, retired)
+
+
+def names(stored: Stored) -> list[tuple[str, str, str]]:
+    return [(table.name, table.shows, table.of) for one in kept(stored) for table in one.tables]
+
+
+def test_a_table_for_the_keys_for_each_cell_with_entries_and_each_input() -> None:
+    cells = (
+        Cell("n", "value", "int"),
+        Cell("due", "timer", "timestamp"),
+        Cell("later", "timer", "timestamp", key="int"),
+        Cell("xs", "list", "int"),
+        Cell("m", "map", "int", key="string"),
+        Cell("total", "aggregate", "x int", sql="sum(x)"),
+        Cell("rules", "broadcast", "int", key="string"),
+    )
+    found = stored("alerts", entries=(entry(1, "alerts", *cells),))
+    assert names(found) == [
+        ("alerts", "keys", ""),
+        ("alerts_later", "cell", "later"),
+        ("alerts_xs", "cell", "xs"),
+        ("alerts_m", "cell", "m"),
+        ("alerts_rules", "cell", "rules"),
+        ("alerts_held_event", "held", "event"),
+        ("alerts_held_rules", "held", "rules"),
+    ]
+    assert [one.broadcast for one in kept(found)] == [("rules",)]
+
+
+def test_rows_that_are_handled_as_they_come_are_not_held() -> None:
+    assert names(stored("alerts", entries=(entry(1, "alerts", order="arrival"),))) == [("alerts", "keys", "")]
+
+
+def test_without_keys_and_columns_there_is_no_row_to_show() -> None:
+    found = stored("all", entries=(entry(1, "all", Cell("xs", "list", "int"), order="arrival", key=""),))
+    assert names(found) == [("all_xs", "cell", "xs")]
+    found = stored("all", entries=(entry(1, "all", Cell("n", "value", "int"), order="arrival", key=""),))
+    assert names(found) == [("all", "keys", "")]
+
+
+def test_names_that_clash_are_numbered_and_programs_come_first() -> None:
+    cell = Cell("xs", "list", "int")
+    entries = (entry(1, "a.b", cell, order="arrival"), entry(2, "a_b_xs", order="arrival"), entry(3, "A_b", cell, order="arrival"))
+    found = stored("a.b", "a_b_xs", "A_b", entries=entries)
+    assert [name for name, _, _ in names(found)] == ["a_b", "a_b_xs_2", "a_b_xs", "A_b_2", "A_b_2_xs"]
+
+
+def test_the_cells_of_the_last_layout_count_and_what_the_job_has_no_more_is_left_out() -> None:
+    old, new = Layout(1, (Cell("xs", "list", "int", id=1),)), Layout(2, (Cell("ys", "list", "int", id=2),))
+    entries = (
+        entry(1, "alerts", order="arrival", retired=True),
+        entry(2, "alerts", order="arrival", layouts=(old, new)),
+        entry(3, "elsewhere", order="arrival"),
+    )
+    assert [name for name, _, _ in names(stored("alerts", entries=entries))] == ["alerts", "alerts_ys"]
+
+
+def test_epochs_are_those_that_are_committed_and_have_their_state(tmp_path: Path) -> None:
+    main = tmp_path / "queries" / "main"
+    for folder in ("commits", "offsets", "state/0/0", "state/1/0", "state/1/1", "state/0/_metadata/v2"):
+        (main / folder).mkdir(parents=True)
+    assert epochs(tmp_path, "main") == ()
+    for epoch in range(10):
+        (main / "offsets" / str(epoch)).touch()
+        (main / "offsets" / f".{epoch}.crc").touch()
+        if epoch < 9:
+            (main / "commits" / str(epoch)).touch()
+        for level in (0, 1):
+            if epoch >= 3 + level:
+                (main / f"state/{level}/0/{epoch + 1}_a4d4-9f.changelog").touch()
+    assert epochs(tmp_path, "main") == (4, 5, 6, 7, 8)
+    assert epochs(tmp_path, "other") == ()
