@@ -60,6 +60,7 @@ if TYPE_CHECKING:
     )
     from headrace.program.row import Row
     from headrace.schema import days, hours, minutes, seconds
+    from headrace.spark.migration import Migration
     from headrace.spark.run import Run
     from headrace.spark.summary import Summary
 
@@ -87,6 +88,7 @@ _PUBLIC = {
         "headrace.program.row": "Row",
         "headrace.schema": "days hours minutes seconds",
         "headrace.spark.run": "Run",
+        "headrace.spark.migration": "Migration",
         "headrace.spark.summary": "Summary",
     }.items()
     for name in names.split()
@@ -105,6 +107,7 @@ __all__ = [
     "List",
     "Local",
     "Map",
+    "Migration",
     "Output",
     "Plan",
     "PlanError",

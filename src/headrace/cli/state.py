@@ -5,14 +5,14 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from headrace.cli import query, show
+from headrace.cli import migrate, query, show
 
-COMMANDS = (show, query)
+COMMANDS = (show, query, migrate)
 
 
 def add(commands: Any) -> None:
     parser: argparse.ArgumentParser = commands.add_parser(
-        "state", help="look into the state of a job", description="Work with the state that a job keeps."
+        "state", help="look into the state of a job, or rewrite it", description="Work with the state that a job keeps."
     )
     parts = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
     for command in COMMANDS:

@@ -17,6 +17,8 @@ from headrace.ops.write import Sink
 from headrace.plan import Explanation, Node, Plan, explain, facts
 from headrace.settings import Settings, settings
 from headrace.spark.job import compile
+from headrace.spark.migrate import migrate
+from headrace.spark.migration import Migration
 from headrace.spark.progress import Display, Progress
 from headrace.spark.run import Run
 from headrace.spark.signals import Signals
@@ -118,6 +120,19 @@ class Job:
 
     def _start(self, asked: Settings, fresh: bool, flush: bool) -> Run:
         return start(compile(self.plan), asked.checkpoint, every=asked.every, partitions=asked.partitions, fresh=fresh, flush=flush)
+
+    def migrate(self, to: str | os.PathLike[str], *, checkpoint: str | os.PathLike[str] | None = None, dry_run: bool = False) -> Migration:
+        """Make a checkpoint for this version of the job out of one that it cannot go on with, as `headrace state migrate` does.
+
+        `to` is the new checkpoint, a folder that is not there yet; `checkpoint` the old one (default `.headrace/NAME`), which stays, marked
+        as migrated. `dry_run` only says what would be done. Raises STATE_CHANGED for what cannot be rewritten, before anything is written.
+
+            made = job.migrate(".headrace/fraud-2")
+            job.run(checkpoint=made.new)
+        """
+        refuse_while_loading(f"the job {self.name}")
+        old, new = (settings(self.name, checkpoint=folder).checkpoint for folder in (checkpoint, to))
+        return migrate(compile(self.plan), old, new, dry_run=dry_run)
 
     def with_paths(self, paths: Mapping[str, str]) -> Job:
         """The same job with other paths for some sources and sinks, by their names."""

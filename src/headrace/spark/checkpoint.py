@@ -9,6 +9,7 @@ errors.log     the Java traces of failures
 clearing       the folder is being emptied, and the outputs with it, to start over
 sealing        the flush at the end of bounded input has begun, so the watermark may stand at the end of time
 sealed         that flush is done
+migrated       the job goes on in another folder, which it names (`headrace state migrate`)
 lock           who works here now
 """
 
@@ -29,6 +30,7 @@ from headrace.spark.lock import Lock
 from headrace.spark.record import Record
 
 FORMAT = 1
+MIGRATED = "migrated"
 _CLEARING = "clearing"
 
 
@@ -101,7 +103,7 @@ class Checkpoint:
             _must_be_ours(self.folder)
             self._lock = Lock(self.folder / "lock")
         except OSError as problem:
-            raise _unusable(self.folder, problem) from None
+            raise unusable(self.folder, str(problem.strerror)) from None
         try:
             self.stored = None if fresh or self.clearing else stored_in(self.folder)
             # the sinks know the checkpoint by this name
@@ -165,6 +167,14 @@ class Checkpoint:
     def sealing(self) -> bool:
         return (self.folder / "sealing").exists()
 
+    @property
+    def migrated(self) -> Path | None:
+        """The checkpoint in which the job goes on, where an offline rewrite has made one of this."""
+        try:
+            return Path((self.folder / MIGRATED).read_text(encoding="utf-8").strip())
+        except FileNotFoundError:
+            return None
+
     def begin_seal(self) -> None:
         (self.folder / "sealing").touch()
 
@@ -178,11 +188,21 @@ class Checkpoint:
             shutil.rmtree(self.folder, ignore_errors=True)
 
 
-def _unusable(folder: Path, problem: OSError) -> HeadraceError:
+def unusable(folder: Path, said: str) -> HeadraceError:
+    """A folder that the system does not let us work in."""
     return HeadraceError(
         "CHECKPOINT_UNUSABLE",
-        f"the checkpoint folder {folder} cannot be used: {problem.strerror}",
+        f"the checkpoint folder {folder} cannot be used: {said}",
         hint="checkpoint= names a folder on a disk of this machine that this user may write to.",
+    )
+
+
+def migrated(folder: Path, to: Path) -> HeadraceError:
+    """Of two checkpoints with one id only one may go on: sinks could not tell their epochs apart."""
+    return HeadraceError(
+        "CHECKPOINT_MIGRATED",
+        f"the job of {folder} goes on in {to}, which was made of it",
+        hint=f"start it with checkpoint={to}\nto go back to what was before that, remove {to} and the file {folder / MIGRATED}",
     )
 
 

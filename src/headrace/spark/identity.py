@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from headrace.errors import HeadraceError, Site
-from headrace.spark import layout
+from headrace.spark import layout, rekey, reshape
 from headrace.spark.layout import Cell, Layout
 
 # The sink for dead letters that nobody reads; no node of a plan can have this name.
@@ -144,13 +144,12 @@ class Identity:
         return cls(tuple(QueryIdentity.from_json(one) for one in value["queries"]), value["next"])
 
 
+_KEEP = "fresh=True starts over with an empty checkpoint; to keep what was computed, keep the earlier version of this part."
+_MIGRATE = "`headrace state migrate FILE --to FOLDER` makes a checkpoint for this version of it; fresh=True starts over with an empty one."
+
+
 def refuse(what: str, site: Site | None = None) -> HeadraceError:
-    return HeadraceError(
-        "STATE_CHANGED",
-        f"{what}, and the checkpoint holds state of the earlier version",
-        hint="fresh=True starts over with an empty checkpoint; to keep what was computed, keep the earlier version of this part.",
-        site=site,
-    )
+    return HeadraceError("STATE_CHANGED", f"{what}, and the checkpoint holds state of the earlier version", hint=_KEEP, site=site)
 
 
 class _Numbers:
@@ -162,10 +161,10 @@ class _Numbers:
         return self.next - 1
 
 
-def identify(stored: Identity, queries: Sequence[QueryShape]) -> tuple[Identity, dict[str, str]]:
+def identify(stored: Identity, queries: Sequence[QueryShape], *, offline: bool = False) -> tuple[Identity, dict[str, str]]:
     """Give every operator and sink its number, keeping those of `stored`; and under which folder name each query goes on.
 
-    Everything that keeps the job from going on is raised as one error.
+    Everything that keeps the job from going on is raised as one error. `offline`: what an offline rewrite can follow is none of it.
     """
     numbers = _Numbers(stored.next)
     errors: list[HeadraceError] = []
@@ -179,19 +178,25 @@ def identify(stored: Identity, queries: Sequence[QueryShape]) -> tuple[Identity,
                 raise refuse(f"what was one query, {old.name}, is now two")
             name = old.name if old is not None else _free(query.name, kept)
             taken[name] = query.name
-            kept[name] = _follow(old, query, name, numbers) if old is not None else _fresh(query, name, numbers)
+            kept[name] = _follow(old, query, name, numbers, offline) if old is not None else _fresh(query, name, numbers)
             _stay(stored, query, name)
             names[query.name] = name
         except HeadraceError as error:
             errors.extend([error, *error.also])
     if errors:
-        first, *rest = errors
-        raise HeadraceError(first.code, first.message, hint=first.hint, site=first.site, also=[_alone(error) for error in rest])
+        hint = _MIGRATE if not offline and _migrates(stored, queries) else _KEEP
+        first, *rest = [HeadraceError(error.code, error.message, hint=hint, site=error.site) for error in errors]
+        raise HeadraceError(first.code, first.message, hint=hint, site=first.site, also=rest)
     return Identity(tuple(kept.values()), numbers.next), names
 
 
-def _alone(error: HeadraceError) -> HeadraceError:
-    return HeadraceError(error.code, error.message, hint=error.hint, site=error.site)
+def _migrates(stored: Identity, queries: Sequence[QueryShape]) -> bool:
+    """Whether an offline rewrite could follow all of it."""
+    try:
+        identify(stored, queries, offline=True)
+    except HeadraceError:
+        return False
+    return True
 
 
 def _free(name: str, kept: dict[str, QueryIdentity]) -> str:
@@ -241,7 +246,7 @@ def _enter(shape: Shape, numbers: _Numbers) -> Entry:
     return Entry(numbers.take(), shape, (layout.first(shape.cells),) if shape.kind != "sink" else ())
 
 
-def _follow(old: QueryIdentity, query: QueryShape, name: str, numbers: _Numbers) -> QueryIdentity:
+def _follow(old: QueryIdentity, query: QueryShape, name: str, numbers: _Numbers, offline: bool) -> QueryIdentity:
     errors: list[HeadraceError] = []
     gone, come = sorted(set(old.sources) - set(query.sources)), sorted(set(query.sources) - set(old.sources))
     if gone or come:
@@ -263,7 +268,7 @@ def _follow(old: QueryIdentity, query: QueryShape, name: str, numbers: _Numbers)
             entries.append(_enter(shape, numbers))
             continue
         try:
-            entries.append(Entry(entry.op, shape, _layouts(entry, shape)))
+            entries.append(Entry(entry.op, shape, _layouts(entry, shape, offline)))
         except HeadraceError as error:
             errors.append(error)
     if errors:
@@ -280,7 +285,6 @@ _TIMES = {"none": "neither a watermark nor timers", "event": "a watermark", "pro
 # What must not change while there is state, in the words of the refusal; each says what is new, or nothing.
 _RULES: tuple[Callable[[Shape, Shape], str | None], ...] = (
     lambda old, new: f"moved from level {old.level} to level {new.level}" if old.level != new.level else None,
-    lambda old, new: f"is now keyed by {new.key or 'nothing'} instead of {old.key or 'nothing'}" if old.key != new.key else None,
     lambda old, new: f'has order="{new.order}" instead of "{old.order}"' if old.order != new.order else None,
     lambda old, new: f"has timers of {new.clock} time instead of {old.clock}" if _clock(old) != _clock(new) else None,
 )
@@ -290,7 +294,7 @@ def _clock(shape: Shape) -> str:
     return "processing" if shape.clock == "processing" else "event"
 
 
-def _layouts(entry: Entry, shape: Shape) -> tuple[Layout, ...]:
+def _layouts(entry: Entry, shape: Shape, offline: bool) -> tuple[Layout, ...]:
     """The entry's layouts for the operator as it is now; raises what its state cannot follow."""
     old = entry.shape
     if shape.kind == "sink":
@@ -299,15 +303,18 @@ def _layouts(entry: Entry, shape: Shape) -> tuple[Layout, ...]:
         said = rule(old, shape)
         if said:
             raise refuse(f"{shape.name} {said}", shape.site)
+    keys = key_columns(old, shape) if offline else None
+    if keys is None and old.key != shape.key:
+        raise refuse(f"{shape.name} is now keyed by {shape.key or 'nothing'} instead of {old.key or 'nothing'}", shape.site)
     for name, before in old.inputs.items():
         now = shape.inputs.get(name)
-        if now is not None and now.key != before.key:
+        if keys is None and now is not None and now.key != before.key:
             raise refuse(f"the key of {shape.name} is computed in another way for its input {name}", shape.site)
         if shape.order != "time":
             continue
         if now is None:
             raise refuse(f"{shape.name} has lost its input {name}, of which it may hold rows", shape.site)
-        if now.schema != before.schema:
+        if now.schema != before.schema and (keys is None or held_columns(before, now, keys) is None):
             raise refuse(
                 f"{shape.name} may hold rows of its input {name}, which had the columns {before.schema} and now has {now.schema}",
                 shape.site,
@@ -317,6 +324,17 @@ def _layouts(entry: Entry, shape: Shape) -> tuple[Layout, ...]:
     if shape.order == "time" and set(shape.inputs) != set(old.inputs):
         raise refuse(f"{shape.name} has the new input {', '.join(sorted(set(shape.inputs) - set(old.inputs)))}", shape.site)
     try:
-        return layout.follow(entry.layouts, shape.cells)
+        return layout.follow(entry.layouts, shape.cells, offline=offline)
     except layout.Unreadable as problem:
         raise refuse(f"in {shape.name}, {problem}", shape.site) from None
+
+
+def key_columns(old: Shape, new: Shape) -> tuple[int, ...] | None:
+    """The old place of each key column, where the keys of two versions are the same values (`rekey`)."""
+    before, after = ({name: one.key for name, one in shape.inputs.items()} for shape in (old, new))
+    return rekey.columns(old.key, new.key, before, after)
+
+
+def held_columns(before: InputShape, now: InputShape, keys: tuple[int, ...]) -> tuple[int, ...] | None:
+    """The old place of each column of an input, where held rows can be read in its new columns (`reshape`)."""
+    return reshape.columns(before.schema, now.schema, rekey.renamed(before.key, now.key, keys))

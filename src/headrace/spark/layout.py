@@ -88,8 +88,8 @@ def numbered(cell: Cell, number: int) -> Cell:
     return replace(cell, was=None, id=number, computed=None)
 
 
-def follow(layouts: Sequence[Layout], cells: Sequence[Cell]) -> tuple[Layout, ...]:
-    """The layouts of a program whose cells are now `cells`: the same ones, or one more.
+def follow(layouts: Sequence[Layout], cells: Sequence[Cell], *, offline: bool = False) -> tuple[Layout, ...]:
+    """The layouts of a program whose cells are now `cells`: the same ones, or one more. `offline`: entries may be rewritten.
 
     >>> old = (first([Cell("n", "value", "int"), Cell("x", "value", "date")]),)
     >>> new = follow(old, [Cell("n", "value", "bigint"), Cell("y", "value", "string", computed="hex(n)")])
@@ -108,7 +108,7 @@ def follow(layouts: Sequence[Layout], cells: Sequence[Cell]) -> tuple[Layout, ..
         if old is None or (unread is not None and cell.computed is not None):
             used += 1
             now.append(replace(cell, was=None, id=used))
-        elif unread is not None:
+        elif unread is not None and not (offline and rewritable(old, cell)):
             raise Unreadable(unread)
         else:
             now.append(numbered(cell, old.id))
@@ -141,6 +141,26 @@ def _corrected(layout: Layout, texts: Mapping[int, str]) -> Layout:
     """
     cells = tuple(cell if cell.computed is None else replace(cell, computed=texts.get(cell.id, cell.computed)) for cell in layout.cells)
     return replace(layout, cells=cells)
+
+
+def rewritable(old: Cell, new: Cell) -> bool:
+    """Whether what a cell keeps in pages can be rewritten offline: its values and keys are wider, entries expire or no longer do.
+
+    >>> rewritable(Cell("x", "map", "int", key="int"), Cell("x", "map", "bigint", key="bigint", expires_ms=1))
+    True
+    """
+    keyed = old.kind in (*ENTRIES, "broadcast") or (old.kind == "timer" and old.key is not None)
+    keys = (old.key is None) == (new.key is None) and (old.key is None or finds(old.key, str(new.key)))
+    return old.kind == new.kind and keyed and keys and widens(old.type, new.type)
+
+
+def finds(old: str, new: str) -> bool:
+    """Whether a key of the type `old` is found by the same value in the type `new`: 0.1 as float is another double than 0.1.
+
+    >>> finds("int", "bigint"), finds("float", "double")
+    (True, False)
+    """
+    return widens(old, new) and (str(parse_type(old)) != "float" or str(parse_type(new)) == "float")
 
 
 _WHOLE = ("tinyint", "smallint", "int", "bigint")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack, suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 from headrace import ports
@@ -13,14 +13,14 @@ from headrace.analysis.schemas import DEAD
 from headrace.errors import HeadraceError
 from headrace.jvm.session import session
 from headrace.ops import Sink, Source
-from headrace.plan import Node
 from headrace.schema import parse_schema
-from headrace.spark.checkpoint import Checkpoint, Stored
+from headrace.spark.checkpoint import Checkpoint, Stored, migrated
+from headrace.spark.compare import identified, with_frozen_schemas
 from headrace.spark.computed import check_computed
 from headrace.spark.document import build
 from headrace.spark.epochs import Committer, OpenSink
-from headrace.spark.identity import DEAD_LETTERS, Identity, QueryIdentity, identify
-from headrace.spark.job import SparkJob, compile
+from headrace.spark.identity import DEAD_LETTERS, QueryIdentity
+from headrace.spark.job import SparkJob
 from headrace.spark.kernel import start_query
 from headrace.spark.levels import Query
 from headrace.spark.moved import mend
@@ -62,10 +62,12 @@ def begin(
     opened.callback(checkpoint.close)
     running: list[RunningQuery] = []
     try:
+        if not fresh and checkpoint.migrated is not None:
+            raise migrated(checkpoint.folder, checkpoint.migrated)
         # Nothing depends on what a start stored that never got to its queries.
         stored = checkpoint.stored if checkpoint.begun else None
-        job = _with_frozen_schemas(job, stored)
-        identity, names = _identify(job, stored, checkpoint)
+        job = with_frozen_schemas(job, stored)
+        identity, names = identified(job, stored, checkpoint.folder)
         check_computed(job, [identity.query(name) for name in names.values()])
         number = _partitions(stored, partitions)
         if stored is not None and (checkpoint.sealed or checkpoint.sealing):
@@ -102,44 +104,6 @@ def _check(source: Source) -> None:
 def _with(job: SparkJob, names: Mapping[str, str]) -> list[tuple[Query, str]]:
     """Each query with the name that the checkpoint knows it by."""
     return [(query, names[query.name]) for query in job.queries]
-
-
-def _with_frozen_schemas(job: SparkJob, stored: Stored | None) -> SparkJob:
-    """Schemas that were found by looking are those of the first start: files that came since may look otherwise."""
-    found = {node["name"]: node for node in (stored.plan["nodes"] if stored is not None else ()) if node.get("inferred")}
-
-    def frozen(node: Node) -> Node:
-        known = found.get(str(node.name))
-        if not isinstance(node, Source) or not node.inferred or known is None or known["connector"] != node.connector:
-            return node
-        return node if known["schema"] == node.schema else replace(node, schema=known["schema"], live=None)
-
-    plan = job.plan.changed(frozen)
-    return job if plan.fingerprint == job.plan.fingerprint else compile(plan)
-
-
-def _identify(job: SparkJob, stored: Stored | None, checkpoint: Checkpoint) -> tuple[Identity, dict[str, str]]:
-    """Numbers for all operators and sinks; refuses a checkpoint that this job cannot go on from."""
-    if stored is None:
-        return identify(Identity(), job.shapes)
-    if stored.job != job.plan.job:
-        raise HeadraceError(
-            "CHECKPOINT_OTHER_JOB",
-            f"{checkpoint.folder} is the checkpoint of job {stored.job}, and this is job {job.plan.job}",
-            hint="give each job a folder of its own; a renamed job keeps its old name in hr.job(...) or starts over with fresh=True.",
-        )
-    changed = [
-        f"{name} was {stored.settings.get(name)} and is {value}"
-        for name, value in job.settings.items()
-        if stored.settings.get(name) != value
-    ]
-    if changed:
-        raise HeadraceError(
-            "SETTINGS_CHANGED",
-            f"settings that change what the job means are not those of the checkpoint: {'; '.join(changed)}",
-            hint="set them as they were, or start over with fresh=True.",
-        )
-    return identify(stored.identity, job.shapes)
 
 
 def _partitions(stored: Stored | None, asked: int | None) -> int:

@@ -118,8 +118,8 @@ CURE = "fresh=True starts over with an empty checkpoint; to keep what was comput
         (changed(key="card bigint"), "alerts is now keyed by card bigint instead of card string"),
         (changed(order="arrival"), 'alerts has order="arrival" instead of "time"'),
         (changed(clock="processing"), "alerts has timers of processing time instead of event"),
-        (held(schema="card string, amount bigint, ts timestamp"), "alerts may hold rows of its input event, which had the columns "
-         "card string, amount int, ts timestamp and now has card string, amount bigint, ts timestamp"),
+        (held(schema="card string, amount string, ts timestamp"), "alerts may hold rows of its input event, which had the columns "
+         "card string, amount int, ts timestamp and now has card string, amount string, ts timestamp"),
         (held(key=("card", "card = upper(card)", "card of charges")), "the key of alerts is computed in another way for its input event"),
         (held(time=("at of charges",)), "the event time of alerts comes from elsewhere for its input event"),
         (changed(inputs={"event": EVENT, "other": EVENT}), "alerts has the new input other"),
@@ -140,6 +140,71 @@ def test_what_state_cannot_follow_is_refused(now: QueryShape, said: str) -> None
         again(stored, now)
     assert (raised.value.code, raised.value.hint, raised.value.also) == ("STATE_CHANGED", CURE, ())
     assert raised.value.message == f"{said}, and the checkpoint holds state of the earlier version"
+
+
+REWRITTEN = "`headrace state migrate FILE --to FOLDER` makes a checkpoint for this version of it; fresh=True starts over with an empty one."
+KEYED = replace(
+    ALERTS,
+    key="card int, day date",
+    inputs={"event": replace(EVENT, schema="card int, day date", key=("card", "day", "card of charges", "day of charges"))},
+    cells=(Cell("n", "value", "int"), Cell("xs", "list", "int"), Cell("m", "map", "float", key="float")),
+)
+
+
+def rekeyed(key: str, texts: tuple[str, ...], schema: str = "card int, day date") -> QueryShape:
+    return query(replace(KEYED, key=key, inputs={"event": replace(EVENT, schema=schema, key=texts)}), OUT)
+
+
+@pytest.mark.parametrize(
+    ("now", "said"),
+    [
+        (rekeyed("card bigint, day date", KEYED.inputs["event"].key, "card bigint, day date"),
+         "alerts is now keyed by card bigint, day date instead of card int, day date"),
+        (rekeyed("day date, card int", ("day", "card", "card of charges", "day of charges")),
+         "alerts is now keyed by day date, card int instead of card int, day date"),
+        (rekeyed("card_id int, day date", ("card_id", "day", "card of charges", "card_id = card", "day of charges"), "card_id int, day date"),
+         "alerts is now keyed by card_id int, day date instead of card int, day date"),
+        (query(replace(KEYED, cells=(Cell("xs", "list", "bigint"),)), OUT), "in alerts, the cell xs was a list of int and is now a list of bigint"),
+        (query(replace(KEYED, cells=(Cell("m", "map", "double", key="float"),)), OUT),
+         "in alerts, the cell m was a map of float by float and is now a map of double by float"),
+        (rekeyed("card int, day date", KEYED.inputs["event"].key, "card int, day date, shop string"),
+         "alerts may hold rows of its input event, which had the columns card int, day date and now has card int, day date, shop string"),
+    ],
+)  # fmt: skip
+def test_what_an_offline_rewrite_can_follow(now: QueryShape, said: str) -> None:
+    stored = first(query(KEYED, OUT))
+    with pytest.raises(HeadraceError) as raised:
+        again(stored, now)
+    assert (raised.value.hint, raised.value.message) == (REWRITTEN, f"{said}, and the checkpoint holds state of the earlier version")
+    entry = identify(stored, [now], offline=True)[0].query("main").live()["alerts"]
+    # it goes on under its number, and all its layouts are known still
+    assert (entry.op, entry.shape, entry.layouts[0]) == (1, now.shapes[0], stored.query("main").live()["alerts"].layouts[0])
+    # a part that cannot be followed leaves nothing for a rewrite to do
+    with pytest.raises(HeadraceError) as raised:
+        again(stored, replace(now, levels=2))
+    assert {error.hint for error in (raised.value, *raised.value.also)} == {CURE}
+
+
+@pytest.mark.parametrize(
+    "now",
+    [
+        rekeyed("card string, day date", KEYED.inputs["event"].key, "card string, day date"),
+        rekeyed("card int", ("card", "card of charges")),
+        rekeyed("card int, day date", ("card", "day", "card = abs(card)", "card of charges", "day of charges")),
+        # whether it is another column or the same by another name cannot be told
+        rekeyed("card int, day date", KEYED.inputs["event"].key, "card int, date date"),
+        rekeyed("card_id int, day date", ("card_id", "day", "card_id of charges", "day of charges"), "card_id int, day date"),
+        # each of the two names has been the other's on the way
+        rekeyed("card int, day date", ("card", "day", "card = day", "card of charges", "day = card", "day of charges")),
+        query(replace(KEYED, cells=(Cell("m", "map", "float", key="double"),)), OUT),
+        query(replace(KEYED, cells=(Cell("xs", "list", "string"),)), OUT),
+    ],
+)
+def test_what_no_rewrite_can_follow(now: QueryShape) -> None:
+    stored = first(query(KEYED, OUT))
+    with pytest.raises(HeadraceError) as raised:
+        identify(stored, [now], offline=True)
+    assert (raised.value.code, raised.value.hint) == ("STATE_CHANGED", CURE)
 
 
 def test_a_query_without_state_may_change_its_clock() -> None:

@@ -23,12 +23,12 @@ private object HeldTable {
       for {
         one <- entries
         ord = one.getBinary(1)
-        if Held.side(ord) == input.side
+        if Held.sideOf(ord) == input.side
       } yield {
         val bytes = one.getBinary(2)
         row.pointTo(bytes, bytes.length)
         val key = if (hasKey) Seq(keys.row(one.getBinary(0))) else Nil
-        projection(new GenericInternalRow((key :+ Held.time(ord) :+ row).toArray[Any])): InternalRow
+        projection(new GenericInternalRow((key :+ Held.timeOf(ord) :+ row).toArray[Any])): InternalRow
       }
     }
 }

@@ -88,15 +88,15 @@ object SparkState {
   def values(level: Int): String = s"level${level}_cells"
   def bags(level: Int): String = s"level${level}_bags"
 
-  /** The bag of a page, by the number under which it is kept. */
-  def bagOf(page: Long): Int = (page >>> PageBits).toInt
-
   /** The numbers of bag and page as one number, so that the store's key is as short as can be. */
-  private def page(bag: Int, number: Long): java.lang.Long = {
+  private[headrace] def page(bag: Int, number: Long): java.lang.Long = {
     if (bag < 0 || bag >= (1 << (63 - PageBits)) || number < 0 || number >= (1L << PageBits))
       throw new IllegalArgumentException(s"there can be no page $number of bag $bag")
     (bag.toLong << PageBits) | number
   }
+
+  private[headrace] def bagOf(page: Long): Int = (page >>> PageBits).toInt
+  private[headrace] def numberOf(page: Long): Long = page & ((1L << PageBits) - 1)
 
   /** 4 KB pages with numbers that are not used twice: 4 exabytes written to one bag while it is never small. */
   private val PageBits = 40

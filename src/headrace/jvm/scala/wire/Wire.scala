@@ -67,6 +67,13 @@ object Wire {
     Platform.putLong(to, start, java.lang.Long.reverseBytes(hash))
   }
 
+  /** The group key of a key of a consumer. */
+  def groupKey(op: Int, key: UnsafeRow): Array[Byte] = {
+    val made = new Array[Byte](keySize(key.getSizeInBytes))
+    writeKey(op, key.getBaseObject, key.getBaseOffset, key.getSizeInBytes, made, 0)
+    made
+  }
+
   /** Is it the key of the group that a partition keeps for all of an operator's keys? A key row's size is a multiple of 8, its is not. */
   def isShared(key: Array[Byte]): Boolean = ((key.length - KeyStart) & 7) != 0
 

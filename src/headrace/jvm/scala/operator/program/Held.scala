@@ -48,23 +48,7 @@ private[program] final class Held {
   def add(ord: Array[Byte], row: UnsafeRow): Unit = {
     open()
     atFirst = false
-    key.clear()
-    key.raw(ord, 0, ord.length)
-    // Rows that differ may have one order: 0.0 and -0.0, texts of a collation. They lie behind each other.
-    var n = 0
-    while (bag.add(key.array, key.length, row, 1L) > 1 && !isSame(row)) {
-      bag.add(key.array, key.length, row, -1L)
-      n += 1
-      key.length = ord.length
-      key.int(n)
-    }
-  }
-
-  private def isSame(row: UnsafeRow): Boolean = {
-    val there = new UnsafeRow(row.numFields)
-    bag.find(key.array, key.length)
-    bag.value(there)
-    there == row
+    Held.add(bag, ord, row, 1L, key)
   }
 
   /** Writes what has changed. */
@@ -100,9 +84,30 @@ object Held {
   /** The number of its bag among those of the cells, whose ids begin at 1. */
   val Cell = 0
 
+  /** Adds a row to the bag of a key, so many times; `key` is used for its bytes there. */
+  private[headrace] def add(to: Bag, ord: Array[Byte], row: UnsafeRow, times: Long, key: OrderBytes): Unit = {
+    key.clear()
+    key.raw(ord, 0, ord.length)
+    // Rows that differ may have one order: 0.0 and -0.0, texts of a collation. They lie behind each other.
+    var n = 0
+    while (to.add(key.array, key.length, row, times) > times && !isSame(to, key, row)) {
+      to.add(key.array, key.length, row, -times)
+      n += 1
+      key.length = ord.length
+      key.int(n)
+    }
+  }
+
+  private def isSame(to: Bag, key: OrderBytes, row: UnsafeRow): Boolean = {
+    val there = new UnsafeRow(row.numFields)
+    to.find(key.array, key.length)
+    to.value(there)
+    there == row
+  }
+
   /** What the bytes of a row's order begin with. */
-  def time(ord: Array[Byte]): Long = long(ord, 0) ^ Long.MinValue
-  def side(ord: Array[Byte]): Byte = (ord(8) ^ 0x80).toByte
+  private[headrace] def timeOf(ord: Array[Byte]): Long = long(ord, 0) ^ Long.MinValue
+  private[headrace] def sideOf(ord: Array[Byte]): Byte = (ord(8) ^ 0x80).toByte
 
   private def long(bytes: Array[Byte], at: Int): Long = java.nio.ByteBuffer.wrap(bytes, at, 8).getLong // big endian
 }

@@ -60,13 +60,17 @@ private[cell] final class Due {
     }
   }
 
-  private def encode(time: Long, of: Array[Byte], size: Int): Unit = {
-    encoded.clear()
-    encoded.long(time ^ Long.MinValue)
-    encoded.raw(of, 0, size)
-  }
+  private def encode(time: Long, of: Array[Byte], size: Int): Unit = Due.encode(time, of, size, encoded)
 }
 
-private object Due {
+private[headrace] object Due {
+
+  /** The bytes under which the key `of` of an entry stands with its time. */
+  def encode(time: Long, of: Array[Byte], size: Int, to: OrderBytes): Unit = {
+    to.clear()
+    to.long(time ^ Long.MinValue)
+    to.raw(of, 0, size)
+  }
+
   private def time(key: Array[Byte], at: Int): Long = java.nio.ByteBuffer.wrap(key, at, 8).getLong ^ Long.MinValue // big endian
 }

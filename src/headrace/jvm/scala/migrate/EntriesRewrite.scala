@@ -1,0 +1,50 @@
+package headrace.migrate
+
+import headrace.HeadraceKernelException
+import headrace.bag.{Bag, Cursor}
+import headrace.operator.program.cell.Due
+import headrace.state.State
+import headrace.wire.{OrderBytes, OrderKey}
+import org.apache.spark.sql.catalyst.expressions.{UnsafeProjection, UnsafeRow}
+import org.apache.spark.sql.types.{StructField, StructType}
+
+/** The entries of a list, a map or a keyed timer with rows and keys of other types: a new bag of them, and a new one of their times. */
+private[migrate] final class EntriesRewrite(operator: String, change: CellChange) {
+  private val columns = UnsafeProjection.create(change.row.columns)
+  private val order = change.key.map(k => new OrderKey(StructType(Seq(StructField("key", k))))).orNull
+  private val row = new UnsafeRow(change.row.from.length)
+  private val (was, now, times) = (new Bag, new Bag, new Bag)
+  private val cursor = new Cursor(was)
+  private val (key, due) = (new OrderBytes, new OrderBytes)
+
+  /** From the pages `from` to the pages `to` and, of their times, `dueTo`; gives the number of entries. */
+  def apply(from: KeptPages, to: KeptPages, dueTo: KeptPages): Long = {
+    was.open(from)
+    now.open(to)
+    times.open(dueTo)
+    cursor.forward()
+    while (cursor.next()) {
+      cursor.value(row)
+      val made = columns(row)
+      key.clear()
+      if (order == null) key.raw(cursor.keyBytes, 0, cursor.keySize) else order.columnsOf(made, key)
+      if (now.find(key.array, key.length)) throw EntriesRewrite.meet(operator, change)
+      now.put(key.array, key.length, made)
+      // What never goes is not looked for.
+      if (change.timeColumn >= 0 && made.getLong(change.timeColumn) != State.Never) {
+        Due.encode(made.getLong(change.timeColumn), key.array, key.length, due)
+        times.put(due.array, due.length, null, 0L, 0)
+      }
+    }
+    val n = now.entries
+    was.abandon()
+    now.close()
+    times.close()
+    n
+  }
+}
+
+private[migrate] object EntriesRewrite {
+  def meet(operator: String, change: CellChange): HeadraceKernelException =
+    new HeadraceKernelException("KEYS_MEET", s"two keys of ${change.name} are one as ${change.key.fold("")(_.sql)}", operator)
+}

@@ -1,0 +1,44 @@
+package headrace.migrate
+
+import headrace.bag.{Bag, Cursor}
+import headrace.operator.program.Held
+import headrace.wire.{OrderBytes, OrderKey}
+import org.apache.spark.sql.catalyst.expressions.{UnsafeProjection, UnsafeRow}
+
+/** The rows that a program holds, in other columns. Their order is that of time, side and columns, so it is made anew. `changes` has all
+  * sides. This is all here that knows how held rows are kept.
+  */
+private[migrate] final class HeldRewrite(changes: Map[Int, RowChange]) {
+  private val sides = changes.map { case (side, c) => side -> new HeldRewrite.Side(c) }
+  private val (was, now) = (new Bag, new Bag)
+  private val cursor = new Cursor(was)
+  private val (ord, key) = (new OrderBytes, new OrderBytes)
+
+  /** From the pages `from` to the pages `to`; gives the number of rows. */
+  def apply(from: KeptPages, to: KeptPages): Long = {
+    was.open(from)
+    now.open(to)
+    cursor.forward()
+    while (cursor.next()) {
+      val (time, side) = (Held.timeOf(cursor.keyBytes), Held.sideOf(cursor.keyBytes))
+      val change = sides(side)
+      cursor.value(change.row)
+      val made = change.columns(change.row)
+      ord.clear()
+      change.order.row(hasTime = true, time, side, made, ord)
+      Held.add(now, ord.toArray, made, cursor.count, key)
+    }
+    val n = now.size
+    was.abandon()
+    now.close()
+    n
+  }
+}
+
+private object HeldRewrite {
+  final class Side(change: RowChange) {
+    val row = new UnsafeRow(change.from.length)
+    val columns: UnsafeProjection = UnsafeProjection.create(change.columns)
+    val order = new OrderKey(change.to)
+  }
+}

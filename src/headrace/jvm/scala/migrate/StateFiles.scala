@@ -1,0 +1,29 @@
+package org.apache.spark.sql.headrace
+
+import headrace.HeadraceKernelException
+import org.apache.hadoop.fs.Path
+import org.apache.spark.sql.{classic, DataFrame}
+import org.apache.spark.sql.execution.streaming.runtime.StreamingQueryCheckpointMetadata
+import org.apache.spark.sql.execution.streaming.state.StateRewriter
+
+/** The stores of a query's state, read in one checkpoint and written in another by Spark's own offline rewrite. */
+object StateFiles {
+
+  /** Rewrites the state behind an epoch and commits that epoch in `to`, where all else of the checkpoint stands already. `change` gets the
+    * rows of one stateful operator after the other and gives as many columns back, each row in the partition that its group hashes to.
+    */
+  def rewrite(session: classic.SparkSession, from: String, to: String, epoch: Long, change: DataFrame => DataFrame): Unit = {
+    val conf = session.sessionState.newHadoopConf()
+    def whole(folder: String): String = {
+      val path = new Path(folder)
+      path.getFileSystem(conf).makeQualified(path).toString
+    }
+    val rewriter = new StateRewriter(session, epoch, epoch, whole(to), conf, Some(whole(from)), Some(change))
+    val stores = rewriter.run()
+    val commits = new StreamingQueryCheckpointMetadata(session, whole(to)).commitLog
+    val before = new StreamingQueryCheckpointMetadata(session, whole(from), readOnly = true).commitLog.get(epoch)
+    def missing = new HeadraceKernelException("INTERNAL", s"epoch $epoch is not committed in $from")
+    if (!commits.add(epoch, before.getOrElse(throw missing).withStateUniqueIds(stores)))
+      throw new HeadraceKernelException("INTERNAL", s"epoch $epoch is committed in $to already")
+  }
+}

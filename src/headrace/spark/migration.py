@@ -1,0 +1,72 @@
+"""What an offline rewrite does, or did."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Migrated:
+    """One program: what of its state is `rewritten`, what is `projected` when its keys are next worked on, and how much there was.
+
+    `keys` counts its groups, `entries` those of lists, maps and keyed timers that were rewritten, `held` its held rows likewise.
+    """
+
+    program: str
+    rewritten: tuple[str, ...]
+    projected: tuple[str, ...]
+    keys: int = 0
+    entries: int = 0
+    held: int = 0
+    bytes: int = 0
+
+    def to_json(self) -> dict[str, Any]:
+        return {**vars(self), "rewritten": list(self.rewritten), "projected": list(self.projected)}
+
+
+@dataclass(frozen=True)
+class Migration:
+    """The checkpoint `new`, made of `old` for another version of the job; with `dry_run`, what would be done."""
+
+    job: str
+    old: Path
+    new: Path
+    programs: tuple[Migrated, ...]
+    dry_run: bool
+    seconds: float
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "job": self.job,
+            "old": str(self.old),
+            "new": str(self.new),
+            "programs": [one.to_json() for one in self.programs],
+            "dry_run": self.dry_run,
+            "seconds": round(self.seconds, 3),
+        }
+
+    def __str__(self) -> str:
+        lines = [f"{self.job}: from {self.old} to {self.new}"]
+        for one in self.programs:
+            if one.rewritten:
+                lines += [f"  {one.program} is rewritten: {words}" for words in one.rewritten]
+            if one.projected:
+                lines.append(f"  {one.program}, when a key is next worked on: {'; '.join(one.projected)}")
+            if not one.rewritten and not one.projected:
+                lines.append(f"  {one.program} stays as it is")
+        if self.dry_run:
+            lines.append("nothing was written")
+        else:
+            lines += [f"  {one.program}: {_amount(one)}" for one in self.programs if one.keys]
+            lines.append(f"done in {self.seconds:.1f} s; go on with checkpoint={self.new}. {self.old} is kept, and marked as migrated")
+        return "\n".join(lines)
+
+
+def _amount(one: Migrated) -> str:
+    counted = {"key": one.keys, "entry": one.entries, "held row": one.held, "byte": one.bytes}
+    return ", ".join(f"{n:,} {_MANY[word] if n != 1 else word}" for word, n in counted.items() if n)
+
+
+_MANY = {"key": "keys", "entry": "entries", "held row": "held rows", "byte": "bytes"}

@@ -1,0 +1,253 @@
+"""Rewritten checkpoints of jobs with several programs, levels and queries, and what of them is rewritten, copied or left to be projected."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import headrace as hr
+from headrace import cli
+from headrace.errors import HeadraceError
+from tests.spark.engine.jobs import lines
+from tests.spark.engine.test_changed import files
+from tests.spark.engine.test_migrate import lay_out, moment
+
+pytestmark = pytest.mark.usefixtures("spark")
+
+
+class Pairs(hr.Program):
+    """A running count per shop and item, whichever order and names the two have."""
+
+    n = hr.Value("int")
+
+    def on_event(self, e: Any) -> None:
+        self.n.set(hr.f.coalesce(self.n.get(), 0) + 1)
+        hr.emit(shop=e.shop, item=e.item, n=self.n.get(), amount=e.amount)
+
+
+def again(whole: str, *, renamed: bool) -> type[hr.Program]:
+    class Again(hr.Program):
+        """Behind the first one: all its counts of an item."""
+
+        counts = hr.List(whole)
+        if renamed:
+            rows = hr.Value("bigint", was="n")
+        else:
+            n = hr.Value("int")
+
+        def on_event(self, e: Any) -> None:
+            seen = self.rows if renamed else self.n
+            seen.set(hr.f.coalesce(seen.get(), 0) + 1)
+            self.counts.append(e.n)
+            hr.emit(item=self.key.item, rows=seen.get(), counts=hr.f.to_json(self.counts.get()))
+
+    return Again
+
+
+class Quiet(hr.Program):
+    """Says when a shop has been quiet; nothing of it changes."""
+
+    seen = hr.Map("int", "int")
+    quiet = hr.Timer()
+
+    def on_event(self, e: Any) -> None:
+        self.seen.set(e.amount, 1)
+        self.quiet.set(e.ts + hr.minutes(40))
+
+    def on_quiet(self, at: Any) -> None:
+        hr.emit(shop=self.key.shop, seen=self.seen.size(), ts=at)
+
+
+def job(folder: Path, version: int) -> hr.Job:
+    item = "int" if version == 1 else "bigint"
+    names = ["sales", "rules"]
+    schemas = [f"shop int, item {item}, amount int, ts timestamp", "item int, limit int, ts timestamp"]
+    sales, rules = (
+        hr.read.files(folder / name, format="json", schema=schema, name=name, files_per_epoch=1).watermark("ts", "5 minutes")
+        for name, schema in zip(names, schemas, strict=True)
+    )
+    if version == 1:
+        keyed = sales.key_by("shop", "item")
+    else:
+        keyed = sales.rename({"shop": "store"}).with_columns(shop="store").key_by(hr.col("item").alias("what"), "store")
+    pairs = keyed.process(Pairs, order="arrival").named("pairs")
+    behind = pairs.key_by("item").process(again(item, renamed=version > 1), order="arrival").named("again")
+    quiet = sales.key_by("shop").process(Quiet).named("quiet")
+    other = rules.key_by("item").process(Ruled, order="arrival").named("ruled")
+    made = {"pairs": pairs, "again": behind, "quiet": quiet, "ruled": other}
+    return hr.job(
+        "several", *(stream.write.files(folder / "out" / name, format="json", name=f"{name}_out") for name, stream in made.items())
+    )
+
+
+class Ruled(hr.Program):
+    """In a query of its own."""
+
+    limits = hr.List("int")
+
+    def on_event(self, e: Any) -> None:
+        self.limits.append(e.limit)
+        hr.emit(item=self.key.item, limits=hr.f.to_json(self.limits.get()))
+
+
+def results(folder: Path) -> dict[str, list[str]]:
+    names = ("pairs", "again", "quiet", "ruled")
+    return {name: sorted(json.dumps(row, sort_keys=True) for row in lines(folder / "out" / name)) for name in names}
+
+
+def test_names_levels_and_queries(tmp_path: Path) -> None:
+    moved, straight = tmp_path / "moved", tmp_path / "straight"
+    lay_out(moved, 0)
+    lay_out(moved, 1)
+    old, new = moved / "state", moved / "new"
+    job(moved, 1).run(checkpoint=old, flush=False, partitions=2)
+    lay_out(moved, 2)
+    with pytest.raises(HeadraceError) as refused:
+        job(moved, 2).run(checkpoint=old, flush=False)
+    assert {error.hint for error in (refused.value, *refused.value.also)} == {
+        "`headrace state migrate FILE --to FOLDER` makes a checkpoint for this version of it; fresh=True starts over with an empty one."
+    }
+    # the last epoch was not committed: it is done again, and its rows are there once
+    for query in (old / "queries").iterdir():
+        last = max(int(path.name) for path in (query / "commits").iterdir() if path.name.isdigit())
+        (query / "commits" / f"{last}").unlink()
+    before = files(old)
+    said = job(moved, 2).migrate(new, checkpoint=old, dry_run=True)
+    assert (files(old), new.exists()) == (before, False)
+    assert str(said) == "\n".join(
+        [
+            f"several: from {old} to {new}",
+            "  pairs is rewritten: its key is what bigint, store int instead of shop int, item int",
+            "  quiet is rewritten: held rows of its input event have the columns shop int, item bigint, amount int, ts timestamp"
+            " instead of shop int, item int, amount int, ts timestamp",
+            "  again is rewritten: its key is item bigint instead of item int",
+            "  again is rewritten: counts is a list of bigint instead of a list of int",
+            "  again, when a key is next worked on: n is called rows; rows is bigint instead of int",
+            "  ruled stays as it is",
+            "nothing was written",
+        ]
+    )
+    made = job(moved, 2).migrate(new, checkpoint=old)
+    assert {one.program: (one.keys > 0, one.entries > 0) for one in made.programs} == {
+        "pairs": (True, False),
+        "again": (True, True),
+        "quiet": (True, False),
+        "ruled": (False, False),
+    }
+    read = [json.loads(line) for part in (0, 1) for line in (moved / "sales" / f"{part}.json").read_text().splitlines()]
+    seen = {(row["shop"], row["item"]) for row in read}
+    assert f"  pairs: {len(seen)} keys, " in str(made) and str(made).endswith(
+        f"go on with checkpoint={new}. {old} is kept, and marked as migrated"
+    )
+    assert {name: text for name, text in files(old).items() if name != "migrated"} == before
+    with pytest.raises(HeadraceError, match="CHECKPOINT_MIGRATED"):
+        job(moved, 1).run(checkpoint=old, flush=False)
+    job(moved, 2).run(checkpoint=new, flush=False)
+    # where the old one was does not matter any more, and the new one can be started again
+    shutil.rmtree(old)
+    lay_out(moved, 3)
+    job(moved, 2).run(checkpoint=new)
+    for part in range(4):
+        lay_out(straight, part)
+    job(straight, 2).run(checkpoint=straight / "state", partitions=2)
+    assert results(moved) == results(straight)
+    assert all(results(moved).values())
+
+
+class Kept(hr.Program):
+    """Three lists of what came."""
+
+    some = hr.List("int")
+    others = hr.Map("int", "int", expires="10 minutes")
+    n = hr.Value("int")
+
+    def on_event(self, e: Any) -> None:
+        self.some.append(e.v)
+        self.others.set(e.v, 1)
+        self.n.set(e.v)
+        hr.emit(k=self.key.k, v=e.v, some=hr.f.to_json(self.some.get()), others=self.others.size())
+
+
+class KeptLess(Kept):
+    """The same; what expires is the other way round."""
+
+    some = hr.List("int", expires="10 minutes")
+    others = hr.Map("int", "int")
+
+
+def kept(folder: Path, program: type[hr.Program]) -> hr.Job:
+    read = hr.read.files(folder / "in", format="json", schema="k int, v int, ts timestamp", name="in").watermark("ts", "1 second")
+    return hr.job("kept", read.key_by("k").process(program).named("kept").write.files(folder / "out", format="json", name="out"))
+
+
+def add(folder: Path, name: str, *rows: tuple[int, int, str]) -> None:
+    (folder / "in").mkdir(exist_ok=True)
+    text = "".join(json.dumps({"k": k, "v": v, "ts": ts}) + "\n" for k, v, ts in rows)
+    (folder / "in" / name).write_text(text)
+
+
+def test_entries_that_expire_or_no_longer_do(tmp_path: Path) -> None:
+    add(tmp_path, "1.json", (1, 1, moment(0)), (1, 2, moment(60)), (2, 9, moment(90)))
+    kept(tmp_path, Kept).run(checkpoint=tmp_path / "a", flush=False, partitions=2)
+    kept(tmp_path, KeptLess).migrate(tmp_path / "b", checkpoint=tmp_path / "a")
+    # Of `others` what was there stays, as nothing expires; of `some` what was there stays, and what comes now goes. The 9 was held: it comes
+    # now, too.
+    add(tmp_path, "2.json", (1, 3, moment(120)), (1, 4, moment(5000)), (2, 8, moment(5001)))
+    kept(tmp_path, KeptLess).run(checkpoint=tmp_path / "b", flush=False)
+    # and back: what is left of `some` stays, and `others` begin to expire when they are set again
+    kept(tmp_path, Kept).migrate(tmp_path / "c", checkpoint=tmp_path / "b")
+    add(tmp_path, "3.json", (1, 3, moment(6000)), (1, 5, moment(9000)))
+    kept(tmp_path, Kept).run(checkpoint=tmp_path / "c")
+    found = [(row["k"], row["v"], row["some"], row["others"]) for row in lines(tmp_path / "out")]
+    assert sorted(found) == [
+        (1, 1, "[1]", 1),
+        (1, 2, "[1,2]", 2),
+        (1, 3, "[1,2,3]", 3),
+        (1, 3, "[1,2,4,3]", 4),
+        (1, 4, "[1,2,4]", 4),
+        (1, 5, "[1,2,4,3,5]", 4),
+        (2, 8, "[8]", 2),
+        (2, 9, "[9]", 1),
+    ]
+
+
+JOB = """
+import headrace as hr
+
+class Count(hr.Program):
+    n = hr.Value("int")
+
+    def on_event(self, e):
+        self.n.set(hr.f.coalesce(self.n.get(), 0) + 1)
+        hr.emit(k=self.key.k, n=self.n.get())
+
+rows = hr.read.files("in", format="json", schema="k {key}, v int, ts timestamp", name="in").watermark("ts", "1 second")
+job = hr.job("counts", rows.key_by("k").process(Count, order="arrival").named("counts").write.files("out", format="json", name="out"))
+"""
+
+
+def test_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.chdir(tmp_path)
+    add(tmp_path, "1.json", (1, 1, moment(0)), (1, 2, moment(60)))
+    file = tmp_path / "job.py"
+    file.write_text(JOB.format(key="int"))
+    # a job that was run to its end stays so
+    assert cli.main(["run", str(file), "--partitions", "1"]) == 0
+    file.write_text(JOB.format(key="bigint"))
+    assert cli.main(["run", str(file)]) == 1
+    capsys.readouterr()
+    assert cli.main(["state", "migrate", str(file), "--to", "new", "--dry-run"]) == 0
+    assert capsys.readouterr().out.endswith("  counts is rewritten: its key is k bigint instead of k int\nnothing was written\n")
+    assert cli.main(["state", "migrate", str(file), "--to", "new"]) == 0
+    assert "  counts: 1 key, " in capsys.readouterr().out
+    assert cli.main(["run", str(file)]) == 1
+    assert capsys.readouterr().err.startswith("CHECKPOINT_MIGRATED: the job of ")
+    assert cli.main(["run", str(file), "--checkpoint", "new"]) == 0
+    assert capsys.readouterr().out.startswith("counts: nothing new to read")
+    add(tmp_path, "2.json", (1, 3, moment(120)))
+    assert cli.main(["run", str(file), "--checkpoint", "new"]) == 1
+    assert capsys.readouterr().err.startswith("CHECKPOINT_SEALED")

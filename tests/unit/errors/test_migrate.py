@@ -1,0 +1,142 @@
+"""Errors of the offline rewrite that need no Spark: they are raised before anything is read."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from headrace.errors import HeadraceError
+from headrace.spark.checkpoint import MIGRATED, Checkpoint
+from headrace.spark.failures import failure
+from headrace.spark.identity import Identity
+from headrace.spark.migrate import migrate
+from headrace.spark.start import begin
+from tests.unit.errors import check_error
+from tests.unit.errors.test_run import job
+
+
+@pytest.fixture
+def old(tmp_path: Path) -> Path:
+    """A checkpoint in which a run was started."""
+    one = Checkpoint(tmp_path / "old")
+    one.store("sums", {"nodes": []}, dict(job("sums").settings), 1, Identity())
+    one.query("main").joinpath("offsets").mkdir(parents=True)
+    one.close()
+    return one.folder
+
+
+def test_place_that_is_taken(tmp_path: Path, old: Path) -> None:
+    (tmp_path / "new").mkdir()
+    check_error(
+        """
+        CHECKPOINT_EXISTS: <folder>/new exists already
+          hint: name a folder that does not: --to another/place.
+          page: docs/errors/CHECKPOINT_EXISTS.md
+        """,
+        lambda: migrate(job("sums"), old, tmp_path / "new"),
+        hide={str(tmp_path): "<folder>"},
+    )
+    check_error(
+        """
+        CHECKPOINT_EXISTS: <folder>/old/new lies in the old checkpoint <folder>/old
+          hint: name a folder beside it.
+          page: docs/errors/CHECKPOINT_EXISTS.md
+        """,
+        lambda: migrate(job("sums"), old, old / "new"),
+        hide={str(tmp_path): "<folder>"},
+    )
+
+
+def test_nothing_to_migrate(tmp_path: Path, old: Path) -> None:
+    check_error(
+        """
+        NOTHING_TO_MIGRATE: this version of the job can go on in <folder>/old as it is, so no other checkpoint has to be made of it
+          hint: run it there.
+          page: docs/errors/NOTHING_TO_MIGRATE.md
+        """,
+        lambda: migrate(job("sums"), old, tmp_path / "new"),
+        hide={str(tmp_path): "<folder>"},
+    )
+    check_error(
+        """
+        NOTHING_TO_MIGRATE: <folder>/away is no folder, so no other checkpoint has to be made of it
+          hint: --checkpoint names the folder of an earlier version of the job.
+          page: docs/errors/NOTHING_TO_MIGRATE.md
+        """,
+        lambda: migrate(job("sums"), tmp_path / "away", tmp_path / "new"),
+        hide={str(tmp_path): "<folder>"},
+    )
+    (old / "queries" / "main" / "offsets").rmdir()
+    check_error(
+        """
+        NOTHING_TO_MIGRATE: no run has been started in <folder>/old, so no other checkpoint has to be made of it
+          hint: run the job there.
+          page: docs/errors/NOTHING_TO_MIGRATE.md
+        """,
+        lambda: migrate(job("sums"), old, tmp_path / "new"),
+        hide={str(tmp_path): "<folder>"},
+    )
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["old"]
+
+
+def test_checkpoint_that_was_migrated(tmp_path: Path, old: Path) -> None:
+    (old / MIGRATED).write_text(f"{tmp_path / 'new'}\n")
+    text = """
+        CHECKPOINT_MIGRATED: the job of <folder>/old goes on in <folder>/new, which was made of it
+          hint: start it with checkpoint=<folder>/new
+                to go back to what was before that, remove <folder>/new and the file <folder>/old/migrated
+          page: docs/errors/CHECKPOINT_MIGRATED.md
+        """
+    check_error(
+        """
+        CHECKPOINT_MIGRATED: the job of <folder>/old goes on in <folder>/new, which was made of it
+          hint: start it with checkpoint=<folder>/new
+                to go back to what was before that, remove <folder>/new and the file <folder>/old/migrated
+          page: docs/errors/CHECKPOINT_MIGRATED.md
+        """,
+        lambda: begin(job("sums"), old),
+        hide={str(tmp_path): "<folder>"},
+    )
+    # a mark alone is of a rewrite that was killed at its very end: it may be done again
+    with pytest.raises(HeadraceError, match="NOTHING_TO_MIGRATE: this version"):
+        migrate(job("sums"), old, tmp_path / "new")
+    (tmp_path / "new").mkdir()
+    check_error(text, lambda: migrate(job("sums"), old, tmp_path / "newer"), hide={str(tmp_path): "<folder>"})
+
+
+def test_checkpoint_in_use_or_of_another_job(tmp_path: Path, old: Path) -> None:
+    other = Checkpoint(old)
+    with pytest.raises(HeadraceError, match="CHECKPOINT_IN_USE"):
+        migrate(job("sums"), old, tmp_path / "new")
+    other.close()
+    with pytest.raises(HeadraceError, match="CHECKPOINT_OTHER_JOB"):
+        migrate(job("others"), old, tmp_path / "new")
+    (tmp_path / "notes").mkdir()
+    (tmp_path / "notes" / "todo.txt").touch()
+    with pytest.raises(HeadraceError, match="NOT_A_CHECKPOINT"):
+        migrate(job("sums"), tmp_path / "notes", tmp_path / "new")
+
+
+def test_keys_that_meet(tmp_path: Path) -> None:
+    check_error(
+        """
+        KEYS_MEET: sums: two keys of by_day are one as TIMESTAMP
+          hint: keep the type that tells them apart; what stands under the two cannot be put together.
+          page: docs/errors/KEYS_MEET.md
+        """,
+        failure(
+            json.dumps(
+                {
+                    "class": "headrace.HeadraceKernelException",
+                    "condition": "KEYS_MEET",
+                    "message": "two keys of by_day are one as TIMESTAMP",
+                    "trace": "",
+                    "node": "sums",
+                    "site": None,
+                }
+            ),
+            None,
+        ),
+    )
