@@ -128,6 +128,26 @@ def test_state_of_older_versions_is_read_as_the_last_one(tmp_path: Path) -> None
     assert [row[2] for row in hr.state(state, epoch=first).table("sums").rows()] == [1, 1]
 
 
+class SumsComputed(Sums):
+    """A version later: how far `n` is from ten."""
+
+    n = hr.Value("int")
+    left = hr.Value("int", was=10 - hr.col("n"))
+
+    def on_event(self, e: Any) -> None:
+        super().on_event(e)
+        self.left.set(10 - self.n.get())
+
+
+def test_a_computed_cell_is_computed(tmp_path: Path) -> None:
+    state = tmp_path / "state"
+    put(tmp_path / "in", "1.json", [("a", "1.00", minute(0)), ("b", "1.00", minute(1))])
+    job(tmp_path, Sums).run(checkpoint=state, flush=False)
+    put(tmp_path / "in", "2.json", rows("2.00"))
+    job(tmp_path, SumsComputed).run(checkpoint=state, flush=False)
+    assert hr.state(state).query("SELECT key.card, n, left FROM sums ORDER BY 1").rows() == [("a", 2, 8), ("b", 1, 9)]
+
+
 def test_cells_that_were_removed_are_not_shown(tmp_path: Path) -> None:
     state = tmp_path / "state"
     put(tmp_path / "in", "1.json", rows("1.00"))

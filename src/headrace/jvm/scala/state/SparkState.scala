@@ -88,9 +88,6 @@ object SparkState {
   def values(level: Int): String = s"level${level}_cells"
   def bags(level: Int): String = s"level${level}_bags"
 
-  /** The bag of a page, by the number under which it is kept. */
-  def bagOf(page: Long): Int = (page >>> PageBits).toInt
-
   /** The numbers of bag and page as one number, so that the store's key is as short as can be. */
   private[headrace] def page(bag: Int, number: Long): java.lang.Long = {
     if (bag < 0 || bag >= (1 << (63 - PageBits)) || number < 0 || number >= (1L << PageBits))

@@ -106,8 +106,8 @@ object Held {
   }
 
   /** What the bytes of a row's order begin with. */
-  def timeOf(ord: Array[Byte]): Long = long(ord, 0) ^ Long.MinValue
-  def sideOf(ord: Array[Byte]): Byte = (ord(8) ^ 0x80).toByte
+  private[headrace] def timeOf(ord: Array[Byte]): Long = long(ord, 0) ^ Long.MinValue
+  private[headrace] def sideOf(ord: Array[Byte]): Byte = (ord(8) ^ 0x80).toByte
 
   private def long(bytes: Array[Byte], at: Int): Long = java.nio.ByteBuffer.wrap(bytes, at, 8).getLong // big endian
 }
