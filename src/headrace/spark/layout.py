@@ -104,11 +104,11 @@ def follow(layouts: Sequence[Layout], cells: Sequence[Cell], *, offline: bool = 
     for cell in cells:
         # a name that is stored already wins over `was`: the rename happened in an earlier version
         old = stored.get(cell.name) or (stored.get(cell.was) if cell.was else None)
-        unread = None if old is None else _unread(old, cell)
+        unread = None if old is None or (offline and rewritable(old, cell)) else _unread(old, cell)
         if old is None or (unread is not None and cell.computed is not None):
             used += 1
             now.append(replace(cell, was=None, id=used))
-        elif unread is not None and not (offline and rewritable(old, cell)):
+        elif unread is not None:
             raise Unreadable(unread)
         else:
             now.append(numbered(cell, old.id))

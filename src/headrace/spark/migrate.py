@@ -129,6 +129,8 @@ class _Making:
         if epoch is None:
             # its first epoch is done again from the beginning
             return {}
+        # Spark reads the old one where its own notes say
+        mend(self._query(self.old, name))
         request = {
             "from": str(self._query(self.old, name)),
             "to": str(self._query(self.place, name)),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import time
 from pathlib import Path
 from typing import Any
 
@@ -251,3 +252,33 @@ def test_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: py
     add(tmp_path, "2.json", (1, 3, moment(120)))
     assert cli.main(["run", str(file), "--checkpoint", "new"]) == 1
     assert capsys.readouterr().err.startswith("CHECKPOINT_SEALED")
+
+
+class Soon(hr.Program):
+    """A timer of processing time: nothing but its alarm tells when it is due."""
+
+    soon = hr.Timer(clock="processing")
+
+    def on_event(self, e: Any) -> None:
+        self.soon.set(hr.now() + hr.seconds(10))
+        hr.emit(k=self.key.k, what="came")
+
+    def on_soon(self, at: Any) -> None:
+        hr.emit(k=self.key.k, what="rang")
+
+
+def test_alarms_of_processing_time(tmp_path: Path) -> None:
+    def soon(key: str) -> hr.Job:
+        read = hr.read.files(tmp_path / "in", format="json", schema=f"k {key}, v int, ts timestamp", name="in")
+        made = read.key_by("k").process(Soon, order="arrival").named("soon")
+        return hr.job("soon", made.write.files(tmp_path / "out", format="json", name="out"))
+
+    add(tmp_path, "1.json", (1, 1, moment(0)), (2, 2, moment(0)), (3, 3, moment(0)))
+    soon("int").run(checkpoint=tmp_path / "old", flush=False, partitions=2)
+    came = time.monotonic()
+    soon("bigint").migrate(tmp_path / "new", checkpoint=tmp_path / "old")
+    time.sleep(max(0.0, came + 10.5 - time.monotonic()))
+    add(tmp_path, "2.json", (9, 9, moment(0)))
+    soon("bigint").run(checkpoint=tmp_path / "new", flush=False)
+    found = sorted((row["k"], row["what"]) for row in lines(tmp_path / "out"))
+    assert found == [(1, "came"), (1, "rang"), (2, "came"), (2, "rang"), (3, "came"), (3, "rang"), (9, "came")]
