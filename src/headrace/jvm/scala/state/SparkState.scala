@@ -95,6 +95,7 @@ object SparkState {
     (bag.toLong << PageBits) | number
   }
 
+  private[headrace] def bagOf(page: Long): Int = (page >>> PageBits).toInt
   private[headrace] def numberOf(page: Long): Long = page & ((1L << PageBits) - 1)
 
   /** 4 KB pages with numbers that are not used twice: 4 exabytes written to one bag while it is never small. */
