@@ -42,7 +42,7 @@ private[migrate] final class OperatorRewrite(change: Change) {
         val (main, beside) = (new KeptPages, new KeptPages)
         count.entries += (if (shared) versions(cell)(from, kept.getOrElse(cell + Program.Expiry, new KeptPages), main, beside)
                           else entries(cell)(from, main, beside))
-        made.append(cell -> main, cell + Program.Expiry -> beside)
+        made ++= Seq(cell -> main, cell + Program.Expiry -> beside)
       }
     }
     held.foreach { rewrite =>
