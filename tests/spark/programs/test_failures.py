@@ -23,7 +23,7 @@ FAILURES = {
 
 
 class Everywhere(hr.Program):
-    """First changes all cells; `what` then names the place in which `bad` is evaluated."""
+    """First changes all cells; `what` then names the place in which `bad` is evaluated. The place of a chain is where it begins."""
 
     n = hr.Value("int", default=3)
     brief = hr.Value("int", expires="1 hour")
@@ -34,6 +34,7 @@ class Everywhere(hr.Program):
     alarm = hr.Timer()
     alarms = hr.Timer(key="int")
     side = hr.Output()
+    told = hr.Output()
 
     def __init__(self, bad: str) -> None:
         self.bad = bad
@@ -52,13 +53,15 @@ class Everywhere(hr.Program):
         hr.emit(n=self.n.get(), size=self.m.size())
         self.side.emit(n=self.n.get())
         total = hr.let(0)
-        with hr.when(e.what == "a condition"):
+        with hr.when(e.what == hr.lit("")):
+            self.tell()
+        with hr.elsewhen(e.what == "a condition"):
             with hr.when(bad > 0):  # a condition
                 self.n.set(0)
         with hr.elsewhen(e.what == "a later condition"):
-            with hr.when(e.v < 0):
+            with hr.when(e.v < 0):  # a later condition
                 self.n.set(0)
-            with hr.elsewhen(bad > 0):  # a later condition
+            with hr.elsewhen(bad > 0):
                 self.n.set(1)
         with hr.elsewhen(e.what == "the value of a value"):
             self.n.set(bad)  # the value of a value
@@ -136,6 +139,19 @@ class Everywhere(hr.Program):
         with hr.elsewhen(e.what == "the reason of a rejection"):
             hr.reject(bad.cast("string"))  # the reason of a rejection
 
+    def tell(self):
+        entries = hr.let(hr.lit(""), "string")
+        with hr.each(self.m) as it:
+            entries.set(hr.f.concat(entries.get(), it.key, hr.lit("="), it.value, hr.lit(" ")))
+        self.told.emit(
+            brief=self.brief.get(),
+            xs=self.xs.get(),
+            entries=entries.get(),
+            sum=self.sum.get(),
+            seen=self.seen.get(),
+            alarms=hr.f.array(self.alarm.at(), self.alarms.at(1), self.alarms.at(2), self.alarms.at(3)),
+        )
+
     def on_alarm(self, at):
         pass
 
@@ -147,11 +163,14 @@ LINES, FIRST = inspect.getsourcelines(Everywhere)
 PLACES = {text.split("  # ")[1].strip(): FIRST + n for n, text in enumerate(LINES) if "  # " in text}
 
 
+TOLD = "brief int, xs array<int>, entries string, sum bigint, seen array<int>, alarms array<timestamp>"
+
+
 def everywhere(failure: str) -> Any:
     return traced(
         Everywhere(FAILURES[failure][0]),
         inputs={"event": "v int, what string, ts timestamp"},
-        outputs={"main": "n int, size bigint", "side": "n int"},
+        outputs={"main": "n int, size bigint", "side": "n int", "told": TOLD},
         order="arrival",
     )
 
@@ -171,7 +190,9 @@ def test_every_place(spark: SparkSession, failure: str) -> None:
         clean = trial(spark, p, *clean_epochs)
         assert found.all() == clean.all() == [(4, 1), (5, 2), (6, 3)]
         assert found.all("side") == [4, 5, 6]
-        assert found.state == clean.state
+        # after each good row, also after the bad ones, all that is kept is as it would be without them
+        assert found.all("told") == clean.all("told")
+        assert [(one["value"], one["alarm"]) for one in found.state] == [(one["value"], one["alarm"]) for one in clean.state]
         reasons = [reason for reason, _ in found.dead()]
         assert [int(reason.rpartition(":")[2]) for reason in reasons] == list(PLACES.values())
         assert {reason for reason in reasons if not reason.startswith(FAILURES[failure][1])} == set()
