@@ -16,9 +16,8 @@ def add(commands: Any) -> None:
         description="Run a SELECT of Spark SQL over the tables of a job's state.",
         epilog=rows.EPILOG,
     )
-    parser.add_argument("checkpoint", metavar="CHECKPOINT", help="the folder in which the job keeps its state, such as .headrace/NAME")
-    parser.add_argument("sql", metavar="SQL", help='such as "SELECT key.card, n FROM counts WHERE n > 100"')
     rows.arguments(parser)
+    parser.add_argument("sql", metavar="SQL", help='such as "SELECT key.card, n FROM counts WHERE n > 100"')
     parser.set_defaults(run=run)
 
 

@@ -18,9 +18,8 @@ def add(commands: Any) -> None:
         description="Show the tables of a job's state, or one of them.",
         epilog=rows.EPILOG,
     )
-    parser.add_argument("checkpoint", metavar="CHECKPOINT", help="the folder in which the job keeps its state, such as .headrace/NAME")
-    parser.add_argument("--table", metavar="NAME", help="show the rows of this table")
     rows.arguments(parser)
+    parser.add_argument("--table", metavar="NAME", help="show the rows of this table")
     parser.set_defaults(run=run)
 
 

@@ -341,3 +341,37 @@ def test_a_program_without_keys_or_handlers(spark: SparkSession) -> None:
     rows = [row(1, {}, v=1), row(2, {}, v=2), {"input": "other", "key": {}, "time": 3, "row": {"x": 1}}]
     tried = trial(spark, p, epoch(*rows))
     assert (tried.values(), tried.counts) == ([[None, 1]], [{"event.handled": 2, "other.handled": 1}])
+
+
+def test_intervals_are_added_as_spark_adds_them(spark: SparkSession) -> None:
+    """Those of less than a day as microseconds, longer ones by the calendar, where New York's clocks are put forward and back."""
+    added = [
+        "+ INTERVAL '3' HOUR",
+        "- INTERVAL '23:59:59.999999' HOUR TO SECOND",
+        "+ INTERVAL '1' DAY",
+        "- INTERVAL '30' HOUR",
+        "+ INTERVAL '0' SECOND",
+    ]
+    times = [
+        "2026-03-07 23:30:00",
+        "2026-03-08 01:59:59.999999",
+        "2026-03-08 03:00:00",
+        "2026-11-01 00:30:00",
+        "2026-11-01 23:30:00",
+        "1883-11-18 11:00:00",
+    ]
+    zone = {"spark.sql.session.timeZone": "America/New_York"}
+    columns = {f"c{n}": f"CAST(e.ts {text} AS string)" for n, text in enumerate(added)}
+    schema = ", ".join(f"{name} string" for name in columns)
+    p = arrival(on("event", emit(**columns)), inputs={"event": "ts timestamp"}, outputs={"main": schema})
+    tried = trial(spark, p, epoch(*(row(1, ts=time) for time in times)), settings=zone)
+    before = spark.conf.get("spark.sql.session.timeZone")
+    spark.conf.set("spark.sql.session.timeZone", zone["spark.sql.session.timeZone"])
+    try:
+        rows = spark.createDataFrame([(n, time) for n, time in enumerate(times)], "n int, t string").selectExpr(
+            "n", "CAST(t AS timestamp) AS ts"
+        )
+        expected = [tuple(r)[1:] for r in rows.alias("e").selectExpr("n", *columns.values()).orderBy("n").collect()]
+    finally:
+        spark.conf.set("spark.sql.session.timeZone", str(before))
+    assert tried.all() == expected
