@@ -68,7 +68,7 @@ def without_sites(value: Any) -> Any:
     """JSON without the places in the user's code, which are never part of what a plan means."""
     if isinstance(value, dict):
         # Options are the user's own words, so a `site` among them is an option.
-        return {key: item if key == "options" else without_sites(item) for key, item in value.items() if key != "site"}
+        return {key: item if key == "options" else without_sites(item) for key, item in value.items() if key not in ("site", "sites")}
     if isinstance(value, list):
         return [without_sites(item) for item in value]
     return value

@@ -79,7 +79,7 @@ class Branch:
             return
         if self._word == "when":
             self._outer.statements.append(self._chain)
-        self._chain.branches.append((self._text, body))
+        self._chain.branches.append((self._text, body, self._site))
         self._chain.closed = self._word == "otherwise"
 
     def without_with(self) -> ProgramError:
@@ -123,6 +123,6 @@ class Branch:
         del statements[end:]
         inner = Chain(rest, self._site)
         rest.statements.append(inner)
-        chain.branches.append((None, rest))
+        chain.branches.append((None, rest, self._site))
         chain.inner = inner
         return inner

@@ -68,6 +68,12 @@ class Fields:
             raise self.wrong(f"{name!r} must be a list of texts, not {values!r}")
         return tuple(values)
 
+    def optional_texts(self, name: str) -> tuple[str | None, ...]:
+        values = self.list(name)
+        if not all(value is None or isinstance(value, str) for value in values):
+            raise self.wrong(f"{name!r} must be a list of texts and nulls, not {values!r}")
+        return tuple(values)
+
 
 def place(fields: Fields) -> Site | None:
     """The site of a statement or cell."""

@@ -64,7 +64,7 @@ class Block:
             if isinstance(statement, Statement):
                 found.append(statement)
             elif statement.branches:
-                found.append(When(tuple((text, body.frozen()) for text, body in statement.branches), site=statement.site))
+                found.append(statement.frozen())
         return tuple(found)
 
 
@@ -74,13 +74,17 @@ class Chain:
     def __init__(self, block: Block, site: Site | None) -> None:
         self.block = block
         self.site = site
-        self.branches: list[tuple[str | None, Block]] = []
+        self.branches: list[tuple[str | None, Block, Site | None]] = []
         self.closed = False  # by an `otherwise`
         self.inner: Chain | None = None  # where it goes on, inside its last branch
 
     @property
     def last(self) -> Chain:
         return self if self.inner is None else self.inner.last
+
+    def frozen(self) -> When:
+        sites = tuple(site for _, _, site in self.branches) if len(self.branches) > 1 else None
+        return When(tuple((text, body.frozen()) for text, body, _ in self.branches), sites, site=self.site)
 
 
 @dataclass(frozen=True)

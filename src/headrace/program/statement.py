@@ -16,6 +16,7 @@ from headrace.program.document import Fields, place, text_of
 Json: TypeAlias = dict[str, Any]
 Body: TypeAlias = tuple["Statement", ...]
 Branches: TypeAlias = tuple[tuple[str | None, Body], ...]
+Sites: TypeAlias = tuple[Site | None, ...]
 Texts: TypeAlias = tuple[tuple[str, str], ...]
 """Columns with their texts."""
 
@@ -111,10 +112,14 @@ class Let(Statement):
 
 @dataclass(frozen=True)
 class When(Statement):
-    """Does the statements of the first branch whose condition is true; no condition is `otherwise`."""
+    """Does the statements of the first branch whose condition is true; no condition is `otherwise`.
+
+    `sites` has the line of each branch where there are several; that of a single one is the statement's own.
+    """
 
     do: ClassVar[str] = "when"
     branches: Branches
+    sites: Sites | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True)
@@ -179,6 +184,8 @@ def _fields(kind: type[Statement]) -> Mapping[str, str]:
 def _written(value: Any) -> Any:
     if isinstance(value, Statement):
         return value.to_json()
+    if isinstance(value, Site):
+        return text_of(value)
     return [_written(part) for part in value] if isinstance(value, tuple) else value
 
 
@@ -195,6 +202,10 @@ def _branches(told: Fields, name: str) -> Branches:
             case _:
                 raise told.wrong("a branch is [condition or null, [statements]]")
     return tuple(found)
+
+
+def _sites(told: Fields, name: str) -> Sites | None:
+    return None if name not in told.fields else tuple(None if text is None else Site.parse(text) for text in told.optional_texts(name))
 
 
 def _texts(told: Fields, name: str) -> Texts:
@@ -214,5 +225,6 @@ _READERS: Mapping[str, Callable[[Fields, str], Any]] = {
     "bool": Fields.flag,
     "Body": lambda told, name: _body(told, told.list(name)),
     "Branches": _branches,
+    "Sites | None": _sites,
     "Texts": _texts,
 }

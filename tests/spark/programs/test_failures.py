@@ -59,9 +59,9 @@ class Everywhere(hr.Program):
             with hr.when(bad > 0):  # a condition
                 self.n.set(0)
         with hr.elsewhen(e.what == "a later condition"):
-            with hr.when(e.v < 0):  # a later condition
+            with hr.when(e.v < 0):
                 self.n.set(0)
-            with hr.elsewhen(bad > 0):
+            with hr.elsewhen(bad > 0):  # a later condition
                 self.n.set(1)
         with hr.elsewhen(e.what == "the value of a value"):
             self.n.set(bad)  # the value of a value

@@ -166,6 +166,26 @@ def test_branches_nest_and_follow() -> None:
     )
 
 
+def test_every_branch_has_its_line() -> None:
+    class P(hr.Program):
+        def on_event(self, e):
+            with hr.when(e.amount > 1):
+                hr.emit(n=1)
+            with hr.elsewhen(e.amount > 0):
+                hr.emit(n=0)
+            with hr.otherwise():
+                hr.emit(n=-1)
+
+    [chain] = body(P)
+    assert isinstance(chain, When) and chain.sites is not None
+    assert [site and site.text for site in chain.sites] == [
+        "with hr.when(e.amount > 1):",
+        "with hr.elsewhen(e.amount > 0):",
+        "with hr.otherwise():",
+    ]
+    assert chain.sites[0] == chain.site
+
+
 def test_cells_in_the_condition_of_elsewhen_are_read_only_where_it_is_asked() -> None:
     class P(hr.Program):
         n = hr.Value("int")

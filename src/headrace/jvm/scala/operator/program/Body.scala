@@ -66,23 +66,23 @@ private[program] final class Body(generate: Generate, program: Program, handler:
     case Program.Append(cell, value, _, site) => place(site) + cells(cell).append(expression(value)) + "dirty = true;\n"
     case Program.Add(cell, row, _, site) => place(site) + cells(cell).add(row.map(c => expression(c._2))) + "dirty = true;\n"
     case l: Program.Let => place(l.site) + locals(l.local)._2.take(ctx, expression(l.value))
-    case w: Program.When => choose(w.branches, w.site)
+    case w: Program.When => choose(w.branches)
     case e: Program.Each => each(e)
     case r: Program.Replace => replace(r)
     case e: Program.Emit => emit(e)
     case r: Program.Reject => reject(r)
   }
 
-  private def choose(branches: Seq[(Option[Program.Text], Seq[Program.Statement])], site: String): String = branches match {
+  private def choose(branches: Seq[(Option[Program.Text], Seq[Program.Statement])]): String = branches match {
     case Seq() => ""
     case (None, body) +: _ => chunks(body.map(statement), s"part$number")
     case (Some(condition), body) +: rest =>
       val ev = expression(condition).genCode(ctx)
       val yes = chunks(body.map(statement), s"part$number")
-      val no = choose(rest, site)
+      val no = choose(rest)
       // A long chain of branches nests: what comes after the first goes into a method of its own.
       val other = if (no.length > Generate.MethodSize / 4) apart(no, s"part$number") else no
-      s"${place(site)}${ev.code}\nif (!${ev.isNull} && ${ev.value}) {\n$yes} else {\n$other}\n"
+      s"${place(condition.site)}${ev.code}\nif (!${ev.isNull} && ${ev.value}) {\n$yes} else {\n$other}\n"
   }
 
   private def each(e: Program.Each): String = {

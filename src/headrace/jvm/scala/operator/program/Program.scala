@@ -263,9 +263,10 @@ object Program {
       case "append" => Append(text(value, "cell"), needed("value"), at, site)
       case "let" => Let(text(value, "local"), (value \ "type").asText.map(typeOf), needed("value"), at, site)
       case "when" =>
+        val sites = list(value \ "sites").map(_.asText)
         val branches = list(value \ "branches").zipWithIndex.map {
           case (JArray(List(condition, inner)), n) =>
-            condition.asText.map(Text(_, s"$at/branches/$n/0", site)) -> body(inner, s"$at/branches/$n/1", node, site)
+            condition.asText.map(Text(_, s"$at/branches/$n/0", sites.lift(n).flatten.getOrElse(site))) -> body(inner, s"$at/branches/$n/1", node, site)
           case (other, _) => throw broken(node, s"a branch is [condition, statements], not $other")
         }
         When(branches, at, site)
