@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from typing import Any
 
 from headrace.program.map import Map
@@ -28,9 +29,10 @@ class Broadcast(Map):
     The rows of an input given as `hr.broadcast(stream)` go to every partition and change it there, in the same order; the handlers of
     other inputs and of timers read it as a `hr.Map`. With `order="time"` a row sees it as it was at the row's own time, whatever epochs the
     two came in; a late row sees it as it is when it comes. With `order="arrival"` the rules of an epoch come before its rows.
+
+    Each value set expires by itself where there is `expires=`: a row of a later moment does not see it, and a late one or one in the order
+    of arrival does not see what the watermark has passed either.
     """
 
     kind = "broadcast"
 
-    def __init__(self, key: Any, value: Any, *, was: str | None = None) -> None:
-        super().__init__(key, value, was=was)

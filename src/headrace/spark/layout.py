@@ -68,10 +68,10 @@ def _cell(told: dict[str, Any]) -> Cell:
     return Cell(told["name"], told["kind"], told["type"], id=told["id"], **optional)
 
 
-ENTRIES = ("list", "map")
+ENTRIES = ("list", "map", "broadcast")
 """The kinds of cells with entries, each of which may expire."""
 
-FIXED = ("list", "map", "broadcast", "aggregate", "timer")
+FIXED = (*ENTRIES, "aggregate", "timer")
 """The kinds of cells whose values are not projected when they are read: they lie in pages, are a buffer of Spark's own, or times."""
 
 
@@ -149,7 +149,7 @@ def rewritable(old: Cell, new: Cell) -> bool:
     >>> rewritable(Cell("x", "map", "int", key="int"), Cell("x", "map", "bigint", key="bigint", expires_ms=1))
     True
     """
-    keyed = old.kind in (*ENTRIES, "broadcast") or (old.kind == "timer" and old.key is not None)
+    keyed = old.kind in ENTRIES or (old.kind == "timer" and old.key is not None)
     keys = (old.key is None) == (new.key is None) and (old.key is None or finds(old.key, str(new.key)))
     return old.kind == new.kind and keyed and keys and widens(old.type, new.type)
 

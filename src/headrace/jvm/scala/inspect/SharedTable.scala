@@ -7,11 +7,13 @@ import headrace.operator.program.cell.SharedEntries
 import org.apache.spark.rdd.RDD
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.{GenericInternalRow, UnsafeProjection, UnsafeRow}
-import org.apache.spark.sql.types.{DataType, StructField, StructType}
+import org.apache.spark.sql.types.{StructField, StructType, TimestampType}
 
 /** A row for each entry of a map that all keys read, as its last version is. `versions` come in the order of their bytes. */
 private[inspect] final class SharedTable(cell: Program.Cell, versions: RDD[InternalRow]) extends Shown {
-  override val schema: StructType = StructType(Seq(StructField("entry", cell.key.get), StructField("value", cell.dataType)))
+  private val expiry = cell.expires.map(_ => StructField("expires", TimestampType))
+
+  override val schema: StructType = StructType(Seq(StructField("entry", cell.key.get), StructField("value", cell.dataType)) ++ expiry)
 
   override def rows: RDD[InternalRow] = SharedTable.rows(versions, schema)
 }
@@ -19,7 +21,7 @@ private[inspect] final class SharedTable(cell: Program.Cell, versions: RDD[Inter
 private object SharedTable {
   def rows(from: RDD[InternalRow], schema: StructType): RDD[InternalRow] = from.mapPartitions { versions =>
     val projection = UnsafeProjection.create(schema)
-    val row = new UnsafeRow(2)
+    val row = new UnsafeRow(schema.length)
     val types = schema.fields.map(_.dataType)
     lastOfEach(versions).map { bytes =>
       row.pointTo(bytes, bytes.length)

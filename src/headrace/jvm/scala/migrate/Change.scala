@@ -60,7 +60,7 @@ private[migrate] object Change {
     val key = Option(told.get("key")).filterNot(_.isNull).map(k => StructField("key", Program.typeOf(k.asText)))
     val last =
       if (kind == "timer") Some(StructField("chained", BooleanType))
-      else if (told.get("expires").asBoolean && kind != "broadcast") Some(StructField(Goes, TimestampType))
+      else if (told.get("expires").asBoolean) Some(StructField(Goes, TimestampType))
       else None
     StructType(key.toSeq ++ Seq(value) ++ last)
   }

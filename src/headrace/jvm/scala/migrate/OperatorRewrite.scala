@@ -40,8 +40,7 @@ private[migrate] final class OperatorRewrite(change: Change) {
     change.cells.keys.toSeq.sorted.foreach { cell =>
       kept.get(cell).foreach { from =>
         val (main, beside) = (new KeptPages, new KeptPages)
-        count.entries += (if (shared) versions(cell)(from, kept.getOrElse(cell + Program.Expiry, new KeptPages), main, beside)
-                          else entries(cell)(from, main, beside))
+        count.entries += (if (shared) versions(cell)(from, main, beside) else entries(cell)(from, main, beside))
         made ++= Seq(cell -> main, cell + Program.Expiry -> beside)
       }
     }

@@ -66,8 +66,17 @@ abstract class Machine(timerCount: Int, pagedCount: Int, sharedCount: Int, expir
   /** The moment of the row or timer being handled: no row it emits is older. What has expired before it is gone. */
   final def at(moment: Long): Unit = {
     this.moment = moment
-    if (expiringCount > 0) expire(if (inEventTime) moment else epoch.now)
+    if (expiringCount > 0) {
+      val before = if (inEventTime) moment else epoch.now
+      expire(before)
+      var i = 0
+      while (i < shared.length) { shared(i).at(before, passed); i += 1 }
+    }
   }
+
+  /** What expires before this is gone whatever the moment: the watermark has passed it, or bounded input ended behind it. */
+  private def passed: Long =
+    if (!inEventTime || !hasWatermark) Long.MinValue else 1 + (if (epoch.flushing) epoch.lastEvent else epoch.watermark)
 
   /** Takes away what expires before a time. */
   final def expire(before: Long): Unit = {

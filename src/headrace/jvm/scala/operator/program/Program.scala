@@ -100,8 +100,8 @@ object Program {
     /** Is it kept for all keys, in the shared group of each partition? */
     def shared: Boolean = kind == "broadcast"
 
-    /** Is the earliest time among what it keeps kept beside it? */
-    def timed: Boolean = expires.isDefined || (timer && paged)
+    /** Is the earliest time among what it keeps for a key kept beside it? */
+    def timed: Boolean = (expires.isDefined && !shared) || (timer && paged)
 
     /** The type of its column in the stored row. */
     def storedType: DataType = aggregation.fold(dataType)(_.buffer)

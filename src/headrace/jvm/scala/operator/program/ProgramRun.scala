@@ -2,6 +2,7 @@ package headrace.operator.program
 
 import headrace.HeadraceKernelException
 import headrace.operator._
+import headrace.operator.program.cell.Due
 import headrace.state.State
 import org.apache.spark.TaskContext
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow
@@ -51,7 +52,7 @@ final class ProgramRun(spec: ProgramOperator, machine: Machine) extends Operator
   spec.paged.zip(machine.entries).foreach { case (cell, entries) =>
     entries.of(cell, machine, if (cell.timer) spec.timers.indexWhere(_.name == cell.name) else spec.expiring.indexOf(cell.name))
   }
-  spec.broadcast.zip(machine.shared).foreach { case (cell, shared) => shared.of(cell) }
+  spec.broadcast.zip(machine.shared).foreach { case (cell, shared) => shared.of(cell, machine, spec.expiring.indexOf(cell.name)) }
   // Of each timer with keys; null for those without.
   private val keyed = spec.timers.map(t => spec.paged.indexWhere(_.name == t.name)).map(i => if (i < 0) null else machine.entries(i)).toArray
 
@@ -311,6 +312,8 @@ final class ProgramRun(spec: ProgramOperator, machine: Machine) extends Operator
     var time = firstTime
     var i = 0
     while (i < machine.expiries.length) { time = math.min(time, machine.expiries(i)); i += 1 }
+    i = 0
+    while (machine.isShared && i < machine.shared.length) { if (machine.shared(i).hasLeft) time = Due.AtOnce; i += 1 }
     if (held.isEmpty) time else math.min(time, held.time)
   }
 }

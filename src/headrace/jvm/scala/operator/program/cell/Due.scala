@@ -40,12 +40,24 @@ private[cell] final class Due {
     bag.remove(encoded.array, encoded.length)
   }
 
+  def has(time: Long, of: Array[Byte], size: Int): Boolean = {
+    encode(time, of, size)
+    bag.find(encoded.array, encoded.length)
+  }
+
   /** The earliest time; `State.Never` if there is none. */
   def first(): Long = if (!bag.first()) State.Never else Due.time(bag.keyBytes, bag.keyAt)
 
   /** Goes to the earliest. */
   def start(): Unit = {
     cursor.forward()
+    next()
+  }
+
+  /** Goes to the earliest that is later than `AtOnce`. */
+  def startLater(): Unit = {
+    encode(Due.AtOnce + 1, key, 0)
+    cursor.forward(encoded.array, encoded.length, null, 0)
     next()
   }
 
@@ -64,6 +76,9 @@ private[cell] final class Due {
 }
 
 private[headrace] object Due {
+
+  /** Earlier than all times. */
+  val AtOnce: Long = Long.MinValue + 1
 
   /** The bytes under which the key `of` of an entry stands with its time. */
   def encode(time: Long, of: Array[Byte], size: Int, to: OrderBytes): Unit = {

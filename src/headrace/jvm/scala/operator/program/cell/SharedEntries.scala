@@ -1,9 +1,10 @@
 package headrace.operator.program.cell
 
 import java.nio.ByteBuffer
+import java.util.Arrays
 
 import headrace.bag.{Bag, Cursor}
-import headrace.operator.program.Program
+import headrace.operator.program.{Machine, Program}
 import headrace.state.{CellPages, State}
 import headrace.wire.{OrderBytes, OrderKey}
 import org.apache.spark.sql.catalyst.InternalRow
@@ -17,64 +18,81 @@ import org.apache.spark.sql.types._
   * its own time and side. What stands there when a task begins was set at or before the last watermark, and all that the task handles is
   * later: so of the versions of before only the last of each key counts, and the others go when the key is next written. In the order of
   * arrival there is one version of each key.
+  *
+  * Where values expire, the time is the version's last column. One that has expired by the moment of a row is not seen by it; a late row,
+  * and any in the order of arrival, sees none that the watermark has passed either. It is taken away when the group is next worked on,
+  * since keys whose rows are earlier come behind the group.
   */
 final class SharedEntries {
   private val bag = new Bag
-  private val removed = new Bag // the keys whose last version says that they were taken away
+  // The keys of what expires; `AtOnce`: those whose last version has expired, or says that they were taken away.
+  private val due = new Due
   private val finder = new Cursor(bag)
   private val low = new OrderBytes
   private val high = new OrderBytes
   private val touched = new java.util.HashSet[ByteBuffer]
   private var order: OrderKey = _
   private var entryRow: UnsafeRow = _
+  private var expires = false
+  // Where the earliest time at which something expires is told.
+  private var told: Array[Long] = _
+  private var toldAt = -1
   private var pages: CellPages = _
-  private var removedPages: CellPages = _
   private var isOpen = false
   private var isRead = false
   private var isTimed = false
   private var time = State.Never
   private var side = 0
+  private var before = Long.MinValue
+  private var passed = Long.MinValue
   private var inside = false
 
-  /** Once per instance. */
-  def of(cell: Program.Cell): Unit = {
+  /** Once per instance. Where it expires, `toldAt` is its number among the machine's cells that do. */
+  def of(cell: Program.Cell, machine: Machine, toldAt: Int): Unit = {
     order = new OrderKey(StructType(Seq(StructField("key", cell.key.get))))
-    entryRow = new UnsafeRow(2)
+    expires = cell.expires.isDefined
+    entryRow = new UnsafeRow(width)
+    told = machine.expiries
+    this.toldAt = toldAt
   }
+
+  /** The columns of a version. */
+  private[cell] def width: Int = if (expires) 3 else 2
 
   /** Begins with the shared group, or with reading it (`isRead`) for the keys of a task. True if something was changed. */
   def open(state: State, id: Int, hasAny: Boolean, isRead: Boolean): Boolean = {
     if (isOpen) release()
-    if (pages == null) {
-      pages = new CellPages(id)
-      removedPages = new CellPages(id + Program.Expiry)
-    }
+    if (pages == null) pages = new CellPages(id)
     this.isRead = isRead
     pages.of(state, hasAny)
-    removedPages.of(state, hasAny)
+    due.of(state, id, hasAny)
     touched.clear()
     isTimed = false
     isOpen = true
     bag.open(pages)
-    removed.open(removedPages)
-    !isRead && hasAny && forget()
+    due.open()
+    val hasForgotten = !isRead && hasAny && forget()
+    tell()
+    hasForgotten
   }
 
   def close(): Unit = if (isOpen) {
     isOpen = false
     bag.close()
-    removed.close()
+    due.close()
+    tell()
   }
 
   def release(): Unit = {
     if (isOpen) {
       isOpen = false
       bag.abandon()
-      removed.abandon()
+      due.abandon()
+      tell()
     }
     if (pages != null) {
       pages.of(null, hasAny = false)
-      removedPages.of(null, hasAny = false)
+      due.of(null, 0, hasAny = false)
     }
     inside = false
   }
@@ -86,7 +104,18 @@ final class SharedEntries {
     this.side = side
   }
 
+  /** What expires before the time `before` is gone for what is handled now; `passed`: for what sees all there is, also what expires before
+    * that.
+    */
+  def at(before: Long, passed: Long): Unit = {
+    this.before = before
+    this.passed = passed
+  }
+
   def failed: Boolean = inside
+
+  /** Is there something to be taken away when the group is next worked on, for which nothing else may wake it? */
+  def hasLeft: Boolean = expires && due.first() == Due.AtOnce
 
   /** Does it keep anything, be it that a key was taken away? */
   def keepsAny: Boolean = !bag.isEmpty
@@ -113,7 +142,7 @@ final class SharedEntries {
       val isThere = finder.next()
       if (isThere) finder.value(entryRow)
       inside = false
-      if (isThere && !entryRow.isNullAt(1)) entryRow else null
+      if (isThere && counts(entryRow)) entryRow else null
     }
 
   def put(row: UnsafeRow): Unit =
@@ -151,14 +180,28 @@ final class SharedEntries {
     new VersionLoop(this, if (none) null else new Cursor(bag), key(low), key(high), bound.toArray, isReverse)
   }
 
+  /** Has what expires before a time taken away when the group is next worked on. */
+  def expire(before: Long): Unit = {
+    inside = true
+    due.startLater()
+    while (due.isThere && due.time < before) {
+      due.remove(due.time, due.key, due.keySize)
+      due.add(Due.AtOnce, due.key, due.keySize)
+      due.next()
+    }
+    tell()
+    inside = false
+  }
+
   def begin(): Unit = if (isOpen && !isRead) {
     bag.begin()
-    removed.begin()
+    due.begin()
   }
 
   def rollback(): Unit = if (isOpen && !isRead) {
     bag.rollback()
-    removed.rollback()
+    due.rollback()
+    tell()
   }
 
   private[cell] def enter(): Unit = inside = true
@@ -180,24 +223,45 @@ final class SharedEntries {
     order.columnsOf(of, low)
     val key = low.toArray
     if (touched.add(ByteBuffer.wrap(key))) compact(key)
-    val isGone = row.isNullAt(1)
-    if (isTimed) {
-      version(low, time, side)
-      bag.put(low.array, low.length, row)
-      if (isGone) removed.put(key, key.length, null, 0L, 0)
-    } else {
-      version(low, 0L, 0)
-      if (isGone) bag.remove(low.array, low.length) else bag.put(low.array, low.length, row)
+    if (isTimed) version(low, time, side) else version(low, 0L, 0)
+    val goes = timeOf(row)
+    if (bag.find(low.array, low.length)) {
+      val was = timeHere
+      if (was != goes) due.remove(was, key, key.length)
     }
+    if (goes == Due.AtOnce && !isTimed) bag.remove(low.array, low.length)
+    else {
+      bag.put(low.array, low.length, row)
+      if (goes != State.Never) due.add(goes, key, key.length)
+    }
+    tell()
     inside = false
+  }
+
+  /** Does it count for what is handled now? */
+  private[cell] def counts(version: UnsafeRow): Boolean = !version.isNullAt(1) && (!expires || version.getLong(2) >= {
+    if (isTimed && time != State.Never) before else math.max(before, passed)
+  })
+
+  private def timeOf(version: UnsafeRow): Long = SharedEntries.timeOf(version, if (expires) 2 else -1)
+
+  private def timeHere: Long = {
+    bag.value(entryRow)
+    timeOf(entryRow)
   }
 
   /** Takes away all versions of a key but the last. */
   private def compact(key: Array[Byte]): Unit = {
-    var before = all(key)
-    while (before.size > 1) {
-      bag.remove(before.head, before.head.length)
-      before = before.tail
+    val versions = all(key)
+    if (versions.size > 1) {
+      bag.find(versions.last, versions.last.length)
+      val last = timeHere
+      versions.init.foreach { version =>
+        bag.find(version, version.length)
+        val goes = timeHere
+        bag.removeHere()
+        if (goes != last) due.remove(goes, key, key.length)
+      }
     }
   }
 
@@ -207,29 +271,38 @@ final class SharedEntries {
     version(end, State.Never, SharedEntries.Last)
     finder.forward(key, key.length, end.array, end.length)
     val found = List.newBuilder[Array[Byte]]
-    while (finder.next()) found += java.util.Arrays.copyOf(finder.keyBytes, finder.keySize)
+    while (finder.next()) found += Arrays.copyOf(finder.keyBytes, finder.keySize)
     found.result()
   }
 
-  /** Takes away the keys that were taken away in an earlier epoch. */
+  /** Takes away what has expired, or was taken away, in an earlier epoch. */
   private def forget(): Boolean = {
     inside = true
-    val keys = new Cursor(removed)
-    keys.forward()
     var any = false
-    while (keys.next()) {
+    due.start()
+    while (due.isThere && due.time == Due.AtOnce) {
       any = true
-      val key = java.util.Arrays.copyOf(keys.keyBytes, keys.keySize)
+      val key = Arrays.copyOf(due.key, due.keySize)
       compact(key)
       all(key).foreach { version =>
         bag.find(version, version.length)
-        bag.value(entryRow)
-        if (entryRow.isNullAt(1)) bag.removeHere()
+        val goes = timeHere
+        // One whose time still stands there was set after the one that has expired.
+        if (goes == Due.AtOnce || (goes != State.Never && !due.has(goes, key, key.length))) bag.removeHere()
       }
+      due.remove(Due.AtOnce, key, key.length)
+      due.start()
     }
-    if (any) removed.clear()
     inside = false
     any
+  }
+
+  private def tell(): Unit = if (expires) told(toldAt) = {
+    if (!isOpen || isRead) State.Never
+    else {
+      due.startLater()
+      if (due.isThere) due.time else State.Never
+    }
   }
 }
 
@@ -237,6 +310,10 @@ object SharedEntries {
 
   /** Behind all sides. */
   private val Last = 0x7fff
+
+  /** When a version goes, which its column `timeColumn` says (−1: none does); `State.Never`: it does not by itself. */
+  private[headrace] def timeOf(version: UnsafeRow, timeColumn: Int): Long =
+    if (version.isNullAt(1)) Due.AtOnce else if (timeColumn >= 0) version.getLong(timeColumn) else State.Never
 
   /** The bytes of a version behind those of its key. */
   private[headrace] val VersionSize = 10

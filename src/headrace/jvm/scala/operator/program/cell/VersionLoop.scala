@@ -8,7 +8,7 @@ import org.apache.spark.sql.catalyst.expressions.UnsafeRow
 /** A loop over a map that all keys read: of each key the last version before `bound`, if it has a value. */
 final class VersionLoop(shared: SharedEntries, cursor: Cursor, low: Array[Byte], high: Array[Byte], bound: Array[Byte], isReverse: Boolean)
     extends Loop {
-  private val row = new UnsafeRow(2)
+  private val row = new UnsafeRow(shared.width)
   private var seen: UnsafeRow = _
   private var number = 0L
   private var isThere = cursor != null && {
@@ -32,7 +32,7 @@ final class VersionLoop(shared: SharedEntries, cursor: Cursor, low: Array[Byte],
         }
         isThere = cursor.next()
       }
-      if (found != null && !found.isNullAt(1)) seen = found
+      if (found != null && shared.counts(found)) seen = found
     }
     if (seen != null) number += 1
     shared.leave()
