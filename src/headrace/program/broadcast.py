@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import datetime as dt
-from typing import Any
-
 from headrace.program.map import Map
 
 
