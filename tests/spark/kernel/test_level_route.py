@@ -165,7 +165,7 @@ def test_lines_become_rows_or_dead_letters_with_their_place(spark: SparkSession,
 
     def scan() -> Any:
         frame = spark.readStream.format("headrace.source.LineFormat").schema("value binary, _position bigint").load(str(tmp_path / "in"))
-        return frame.selectExpr("value", "_metadata.file_path AS _file", "_position")._jdf
+        return frame._jdf
 
     s = source(
         "t",

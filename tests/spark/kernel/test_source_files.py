@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from pyspark.sql import SparkSession
+from pyspark.sql.functions import input_file_name
 
 Read = Callable[..., list[list[tuple[Any, ...]]]]
 
@@ -22,7 +23,8 @@ def read(spark: SparkSession, tmp_path: Path) -> Read:
         epochs: list[list[tuple[Any, ...]]] = []
 
         def keep(frame: Any, epoch: int) -> None:
-            rows = [(row["_file"].rsplit("/", 1)[1], row["_position"], *row[: len(row) - 2]) for row in frame.collect()]
+            found = frame.select("*", input_file_name().alias("file")).collect()
+            rows = [(row["file"].rsplit("/", 1)[1], row["_position"], *row[: len(row) - 2]) for row in found]
             epochs.append(sorted(rows, key=repr))
 
         stream = spark.readStream.format("headrace.source.Files").options(path=str(folder), reader=reader, **options).load()

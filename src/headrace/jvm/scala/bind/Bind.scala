@@ -128,7 +128,7 @@ private final class Scope(session: SparkSession, schema: StructType) {
       case e: PythonFuncExpression =>
         throw Refusal("PYTHON_FUNCTION", s"the Python function ${e.name} in a row expression", "function" -> e.name)
       case e @ (_: InputFileName | _: InputFileBlockStart | _: InputFileBlockLength) =>
-        throw Refusal("INPUT_FILE", s"${e.prettyName}() is not known here; a source gives the column _file", "function" -> e.prettyName)
+        throw Refusal("INPUT_FILE", s"${e.prettyName}() is not known here", "function" -> e.prettyName)
       case _ =>
     }))
     analysed

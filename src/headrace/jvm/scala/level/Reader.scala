@@ -3,6 +3,7 @@ package headrace.level
 import headrace.route.Origin
 import headrace.source.{LineParser, LineSpec}
 import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.headrace.Inside
 import org.apache.spark.sql.types.{StringType, StructType}
 import org.apache.spark.unsafe.types.UTF8String
 
@@ -47,17 +48,17 @@ final class LineReader(spec: LineSpec, scan: StructType) extends Reader {
   override def raw: UTF8String = parser.raw
 }
 
-/** Where a scan's row came from, if the scan has the columns `_file` and `_position`. */
+/** Where a scan's row came from, if the scan is one of files and says the position, in the column `_position`. */
 final class OriginReader(scan: StructType) {
-  private val file = scan.fieldNames.indexOf("_file")
   private val position = scan.fieldNames.indexOf("_position")
   private val origin = new Origin
 
   def of(row: InternalRow): Origin =
-    if (file < 0 && position < 0) null
+    if (position < 0) null
     else {
-      origin.file = if (file < 0 || row.isNullAt(file)) null else row.getUTF8String(file)
-      origin.position = if (position < 0 || row.isNullAt(position)) -1L else row.getLong(position)
+      // Rows are taken one by one, so the file that the task reads is this row's.
+      origin.file = Inside.fileBeingRead
+      origin.position = if (row.isNullAt(position)) -1L else row.getLong(position)
       origin
     }
 }

@@ -4,7 +4,7 @@ import java.util.UUID
 
 import org.apache.hadoop.fs.{FileSystem, Path}
 import org.apache.spark.deploy.SparkHadoopUtil
-import org.apache.spark.rdd.RDD
+import org.apache.spark.rdd.{InputFileBlockHolder, RDD}
 import org.apache.spark.sql.{classic, DataFrame, SparkSession}
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.Expression
@@ -17,6 +17,7 @@ import org.apache.spark.sql.execution.streaming.checkpointing.OffsetSeqMetadata
 import org.apache.spark.sql.execution.streaming.runtime.{IncrementalExecution, StreamExecution, WatermarkPropagator}
 import org.apache.spark.sql.streaming.{OutputMode, StreamingQuery, Trigger}
 import org.apache.spark.sql.types.StructType
+import org.apache.spark.unsafe.types.UTF8String
 import org.apache.spark.util.{ManualClock, SystemClock}
 
 /** What Spark keeps to its own packages. */
@@ -45,6 +46,9 @@ object Inside {
 
   /** The paths that a pattern stands for. */
   def glob(fs: FileSystem, path: Path): Seq[Path] = SparkHadoopUtil.get.globPathIfNecessary(fs, path)
+
+  /** The file whose rows the task is given just now; empty if it reads none. */
+  def fileBeingRead: UTF8String = InputFileBlockHolder.getInputFilePath
 
   /** −0.0 as 0.0 and one NaN, as Spark does before it compares keys by their bytes. */
   def normalized(key: Expression): Expression = NormalizeFloatingNumbers.normalize(key)

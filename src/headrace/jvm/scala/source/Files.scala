@@ -12,7 +12,7 @@ import org.apache.spark.sql.execution.streaming.runtime.{FileStreamSource, FileS
 import org.apache.spark.sql.functions.col
 import org.apache.spark.sql.headrace.Inside
 import org.apache.spark.sql.sources.StreamSourceProvider
-import org.apache.spark.sql.types.{LongType, StringType, StructType}
+import org.apache.spark.sql.types.{LongType, StructType}
 import org.json4s.{JArray, JString}
 import org.json4s.jackson.JsonMethods.parse
 
@@ -21,8 +21,8 @@ import org.json4s.jackson.JsonMethods.parse
   *
   * Options: `path` (a file or a folder by its very name, or with `pattern` a pattern of Hadoop's), `reader` (`lines` or `parquet`), `ddl` (the columns of a Parquet file), `by` (`name` or `time`),
   * `follow` (look again in every round; else what is there at the start is all), `limit` (files per epoch), `files` (a JSON list of names that
-  * stands for the listing), `reader.*` (options of the format). The frame has the columns of the reader, then `_file` and `_position`: the byte offset of a
-  * line, the index of a Parquet row.
+  * stands for the listing), `reader.*` (options of the format). The frame has the columns of the reader, then `_position`: the byte offset of a
+  * line, the index of a Parquet row. Its file is what Spark says of the task (`OriginReader`): a column of it would cost more than all others.
   */
 class Files extends StreamSourceProvider {
   override def sourceSchema(sql: SQLContext, schema: Option[StructType], provider: String, options: Map[String, String]): (String, StructType) =
@@ -34,7 +34,7 @@ class Files extends StreamSourceProvider {
 
 /** How files of one kind are read: the format, the columns it gives, and where the position of a row comes from. */
 private final case class Shape(format: String, read: StructType, values: Seq[String], position: String) {
-  val columns: StructType = StructType(read.filter(f => values.contains(f.name))).add("_file", StringType).add("_position", LongType)
+  val columns: StructType = StructType(read.filter(f => values.contains(f.name))).add("_position", LongType)
 }
 
 private object Shape {
@@ -111,7 +111,7 @@ private final class FileSource(session: classic.SparkSession, place: String, opt
       .resolveRelation(checkFilesExist = false, readOnly = true)
     val read = Inside.frame(session, LogicalRelation(relation, isStreaming = true))
     val values = shape.values.map(name => col(s"`${name.replace("`", "``")}`"))
-    read.select(values :+ col("_metadata.file_path").as("_file") :+ col(shape.position).as("_position"): _*)
+    read.select(values :+ col(shape.position).as("_position"): _*)
   }
 
   override def metrics(consumed: java.util.Optional[StreamOffset]): java.util.Map[String, String] = synchronized {
