@@ -304,7 +304,9 @@ final class Bag(limit: Int = Bag.PagesHeld, pageSize: Int = Bag.PageSize) {
 
 object Bag {
   val PageSize = 4096
-  val PagesHeld = 64
+
+  /** Up to 4 MB. A loop over more pages than are held reads each of them from the store, every time. */
+  val PagesHeld = 512
 
   /** A tree that was cleared since `begin`. Its pages stay in the store till then: numbers are not used again. */
   private final class Cleared(val root: Page, val keys: Long, val rows: Long)

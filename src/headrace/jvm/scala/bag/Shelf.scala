@@ -116,15 +116,15 @@ private[bag] final class Shelf(limit: Int, buffers: Buffers) {
   def close(isEmpty: Boolean): Unit = {
     if (root != null) {
       var i = 0
-      while (i < table.length) {
+      while (held > 0) {
         while (table(i) != null) {
           val page = table(i)
           table(i) = page.next
+          held -= 1
           write(page)
         }
         i += 1
       }
-      held = 0
       if (isEmpty) {
         if (root.stored) pages.remove(0L)
         release(root)
@@ -136,7 +136,7 @@ private[bag] final class Shelf(limit: Int, buffers: Buffers) {
 
   /** Lets go of everything and writes nothing. */
   def abandon(): Unit = {
-    java.util.Arrays.fill(table.asInstanceOf[Array[AnyRef]], null)
+    if (held > 0) java.util.Arrays.fill(table.asInstanceOf[Array[AnyRef]], null)
     held = 0
     root = null
     pages = null

@@ -2,7 +2,7 @@ package headrace.level
 
 import headrace.operator.{Epoch, Input, Out}
 import headrace.route.{Counter, Dead, HostedSpec, Sender}
-import headrace.wire.{Wire, WireBuffer}
+import headrace.wire.{Bundled, Wire, WireBuffer}
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow
 
@@ -101,14 +101,14 @@ private object Silent extends Out {
   * side's rows.
   */
 private final class InputRows(fields: Array[Int]) extends Iterator[Input] {
-  private var wires: Iterator[InternalRow] = Iterator.empty
+  private val wires = new Bundled
   private val input = new WireInput
   private val pointers = fields.map(new UnsafeRow(_))
 
-  def of(rows: Iterator[InternalRow]): Unit = wires = rows
+  def of(bundles: Iterator[InternalRow]): Unit = wires.of(bundles)
 
   def release(): Unit = {
-    wires = Iterator.empty
+    wires.of(Iterator.empty)
     input.of(null)
     pointers.foreach(_.pointTo(null, 0L, 0))
   }
@@ -116,7 +116,7 @@ private final class InputRows(fields: Array[Int]) extends Iterator[Input] {
   override def hasNext: Boolean = wires.hasNext
 
   override def next(): Input = {
-    val wire = wires.next().asInstanceOf[UnsafeRow]
+    val wire = wires.next()
     input.side = wire.getByte(Wire.Side)
     input.time = if (wire.isNullAt(Wire.Time)) Input.NoTime else wire.getLong(Wire.Time)
     input.of(wire)

@@ -3,7 +3,7 @@ package headrace.level
 import headrace.HeadraceKernelException
 import headrace.operator.Epoch
 import headrace.state.SparkState
-import headrace.wire.Wire
+import headrace.wire.{Bundled, Wire}
 import org.apache.spark.TaskContext
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.streaming._
@@ -21,6 +21,7 @@ final class Level(carried: Carried, number: Int, ops: Set[Int], retired: Set[Int
   @transient private var task: LevelTask = _
   @transient private var epoch: Epoch = _
   @transient private var shared: SharedGroups = _
+  @transient private lazy val passing = new Bundled
 
   override def init(outputMode: OutputMode, timeMode: TimeMode): Unit = {
     // What a retired operator kept is not known any more.
@@ -36,7 +37,7 @@ final class Level(carried: Carried, number: Int, ops: Set[Int], retired: Set[Int
     if (ops.contains(Wire.opOf(key))) {
       begin(timers)
       shared.before(key, hasRows = true) ++ steps(key, rows, SparkState.NotRinging)
-    } else rows
+    } else passing.of(rows)
 
   override def handleExpiredTimer(key: Array[Byte], timers: TimerValues, expired: ExpiredTimerInfo): Iterator[InternalRow] = {
     val op = Wire.opOf(key)

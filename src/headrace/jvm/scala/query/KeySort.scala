@@ -1,6 +1,6 @@
 package org.apache.spark.sql.headrace
 
-import headrace.wire.Wire
+import headrace.wire.{Bundles, Wire}
 import org.apache.spark.SparkEnv
 import org.apache.spark.rdd.RDD
 import org.apache.spark.sql.catalyst.InternalRow
@@ -11,7 +11,7 @@ import org.apache.spark.sql.execution.{SparkPlan, SparkStrategy, UnaryExecNode, 
 import org.apache.spark.unsafe.Platform
 import org.apache.spark.util.collection.unsafe.sort.{PrefixComparators, RecordComparator}
 
-/** Wire rows of a partition by key, then by order, by Spark's spilling sort.
+/** Wire rows of a partition by key, then by order, by Spark's spilling sort, in bundles of one key.
   *
   * Spark's own sort node would compare whole keys, and copy them out of their rows to do so: that was a third of a level's time. A key
   * begins with its hash, so a radix sort by that brings the rows of each key together, and only rows that ask for an order are compared
@@ -30,7 +30,7 @@ final case class KeySortExec(child: SparkPlan) extends UnaryExecNode {
 
   override protected def doExecute(): RDD[InternalRow] = child.execute().mapPartitions { rows =>
     val byHash = KeySort.sorter(radix = true).sort(rows.asInstanceOf[Iterator[UnsafeRow]])
-    new KeyRuns(byHash, () => KeySort.sorter(radix = false))
+    new Bundles(new KeyRuns(byHash, () => KeySort.sorter(radix = false)))
   }
 
   override protected def withNewChildInternal(newChild: SparkPlan): KeySortExec = copy(child = newChild)

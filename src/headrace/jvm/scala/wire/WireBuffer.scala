@@ -8,6 +8,8 @@ import org.apache.spark.unsafe.Platform
   * What was written after `mark` can be taken back. A row read is valid until the next `next` or `put` on an emptied buffer.
   */
 final class WireBuffer {
+  import WireBuffer.pad
+
   private val header = 8 + 8 * Wire.Fields
   private var bytes = new Array[Byte](1 << 14)
   private var end = 0
@@ -79,8 +81,7 @@ final class WireBuffer {
   /** The next row written and not yet read. When all are read the buffer starts again from its beginning. */
   def next(): UnsafeRow = {
     val base = Platform.BYTE_ARRAY_OFFSET + from
-    val last = Platform.getLong(bytes, base + 8 + 8 * Wire.Row)
-    val size = (last >>> 32).toInt + pad(last.toInt)
+    val size = WireBuffer.sizeAt(bytes, base)
     row.pointTo(bytes, base, size)
     from += size
     if (from == end) { from = 0; end = 0 }
@@ -96,8 +97,6 @@ final class WireBuffer {
 
   private def field(base: Long, ordinal: Int, value: Long): Unit = Platform.putLong(bytes, base + 8 + 8 * ordinal, value)
 
-  private def pad(n: Int): Int = (n + 7) & ~7
-
   private def zeroTail(start: Int, size: Int): Unit =
     if ((size & 7) != 0) Platform.putLong(bytes, Platform.BYTE_ARRAY_OFFSET + start + (size & ~7), 0L)
 
@@ -107,4 +106,15 @@ final class WireBuffer {
       if (end.toLong + size > Int.MaxValue - 64) throw new OutOfMemoryError("the rows of one step of one key exceed 2 GB")
       bytes = java.util.Arrays.copyOf(bytes, math.min(wanted, Int.MaxValue - 64L).toInt)
     }
+}
+
+private[wire] object WireBuffer {
+
+  /** The bytes of the wire row that begins here: what it consists of last is its row. */
+  def sizeAt(base: Object, at: Long): Int = {
+    val last = Platform.getLong(base, at + 8 + 8 * Wire.Row)
+    (last >>> 32).toInt + pad(last.toInt)
+  }
+
+  private def pad(n: Int): Int = (n + 7) & ~7
 }
