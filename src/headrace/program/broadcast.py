@@ -32,4 +32,3 @@ class Broadcast(Map):
     """
 
     kind = "broadcast"
-
