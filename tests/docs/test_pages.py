@@ -7,6 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+from bench.state import readme
 from tools import error_index
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -28,6 +29,11 @@ def test_links_lead_somewhere() -> None:
 
 def test_the_index_of_errors_is_current() -> None:
     assert error_index.PAGE.read_text(encoding="utf-8") == error_index.text(), "run: .venv/bin/python tools/error_index.py"
+
+
+def test_the_table_of_speed_is_what_was_measured() -> None:
+    written = readme.README.read_text(encoding="utf-8")
+    assert readme.with_table(written) == written, "run: .venv/bin/python -m bench.state.readme"
 
 
 def test_the_documentation_builds_without_warnings(tmp_path: Path) -> None:

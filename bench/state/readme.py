@@ -1,0 +1,84 @@
+"""The README's table of speed, made of the numbers in bench/results/state.json.
+
+python -m bench.state.readme
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from bench.state import contenders as who
+from bench.state.show import text
+
+ROOT = Path(__file__).parents[2]
+README, RESULTS = ROOT / "README.md", ROOT / "bench" / "results" / "state.json"
+BEGIN, END = "<!-- python -m bench.state.readme -->\n", "<!-- end -->\n"
+HEADS = {
+    who.HEADRACE: "headrace",
+    who.IN_TIME: '`order="time"`',
+    who.SCALA: "Scala by hand",
+    who.ROW: "PySpark, rows",
+    who.PANDAS: "PySpark, pandas",
+    who.BYTEWAX: "bytewax",
+}
+"""The contenders of the table, in its order."""
+RATE, SPEED = "events/s", "×"
+
+
+def main() -> None:
+    README.write_text(with_table(README.read_text(encoding="utf-8")), encoding="utf-8")
+
+
+def with_table(readme: str) -> str:
+    """The README with the table between its two marks."""
+    before, begin, rest = readme.partition(BEGIN)
+    _, end, after = rest.partition(END)
+    if not begin or not end:
+        raise ValueError("the README has no place for the table")
+    return f"{before}{begin}{table(json.loads(RESULTS.read_text(encoding='utf-8')))}{end}{after}"
+
+
+def table(found: Mapping[str, Any]) -> str:
+    on, results = found["machine"], found["results"]
+    rates = [result for result in results if result["unit"] == RATE]
+    others = [result for result in results if result["unit"] not in (RATE, SPEED)]
+    means = {goal["name"]: multiple(goal["value"]) for result in results if result["unit"] == SPEED for goal in result["goals"]}
+    lines = [
+        f"Thousands of events per second on {on['cores']} cores ({on['processor']}) with {on['memory_gib']:.0f} GiB, Spark {on['spark']}, "
+        f"Python {on['python']}, and how many times as fast headrace is:",
+        "",
+        *cells(["", *HEADS.values()], ["---", *["--:"] * len(HEADS)]),
+        *cells(*([result["title"], *(rate(result["contenders"].get(who.TITLES[name])) for name in HEADS)] for result in rates)),
+        *cells(["geometric mean", *(means.get(f"as fast as {who.TITLES[name]}, geometric mean", "") for name in HEADS)]),
+        "",
+        *map(item, others),
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def rate(one: Mapping[str, Any] | None) -> str:
+    if one is None:
+        return "—"
+    thousands = f"{one['median'] / 1000:,.0f}"
+    return thousands if one["ratio"] == 1 else f"{thousands} ({multiple(one['ratio'])})"
+
+
+def multiple(ratio: float) -> str:
+    return f"{ratio:.0f}×" if ratio >= 10 else f"{ratio:.1f}×" if ratio >= 2 else f"{ratio:.2f}×"
+
+
+def item(result: Mapping[str, Any]) -> str:
+    """What else was measured, as an item of a list."""
+    values = [f"{name} {text(one['median'], result['unit'])} {result['unit']}" for name, one in result["contenders"].items()]
+    return f"* {result['title']}: {', '.join(values)}"
+
+
+def cells(*rows: Iterable[str]) -> list[str]:
+    return [f"| {' | '.join(row)} |" for row in rows]
+
+
+if __name__ == "__main__":
+    main()
