@@ -1,4 +1,4 @@
-"""The README's table of speed, made of the numbers in bench/results/state.json.
+"""The README's table of speed, made of the numbers in bench/results/state.json and large.json.
 
 python -m bench.state.readme
 """
@@ -14,7 +14,7 @@ from bench.state import contenders as who
 from bench.state.show import text
 
 ROOT = Path(__file__).parents[2]
-README, RESULTS = ROOT / "README.md", ROOT / "bench" / "results" / "state.json"
+README, RESULTS = ROOT / "README.md", ROOT / "bench" / "results"
 BEGIN, END = "<!-- python -m bench.state.readme -->\n", "<!-- end -->\n"
 HEADS = {
     who.HEADRACE: "headrace",
@@ -38,7 +38,11 @@ def with_table(readme: str) -> str:
     _, end, after = rest.partition(END)
     if not begin or not end:
         raise ValueError("the README has no place for the table")
-    return f"{before}{begin}{table(json.loads(RESULTS.read_text(encoding='utf-8')))}{end}{after}"
+    return f"{before}{begin}{table(_read('state'))}{large(_read('large')['results'])}{end}{after}"
+
+
+def _read(name: str) -> Any:
+    return json.loads((RESULTS / f"{name}.json").read_text(encoding="utf-8"))
 
 
 def table(found: Mapping[str, Any]) -> str:
@@ -74,6 +78,20 @@ def item(result: Mapping[str, Any]) -> str:
     """What else was measured, as an item of a list."""
     values = [f"{name} {text(one['median'], result['unit'])} {result['unit']}" for name, one in result["contenders"].items()]
     return f"* {result['title']}: {', '.join(values)}"
+
+
+def large(results: Iterable[Mapping[str, Any]]) -> str:
+    """Many keys: the rates beside those with few, and the heap at the ends of the epochs, of which the first third is warm-up."""
+    lines = []
+    for result in results:
+        values = {name: one["median"] for name, one in result["contenders"].items()}
+        if result["unit"] == RATE:
+            told = ", ".join(f"{name} {value / 1000:,.0f} thousand events/s" for name, value in values.items())
+        else:
+            settled = list(values.values())[len(values) // 3 :]
+            told = f"{min(settled):,.0f} to {max(settled):,.0f} {result['unit']} from epoch {len(values) - len(settled) + 1} on"
+        lines.append(f"* {result['title']}: {told}\n")
+    return "".join(lines)
 
 
 def cells(*rows: Iterable[str]) -> list[str]:

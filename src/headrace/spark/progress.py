@@ -29,7 +29,7 @@ class Progress:
     outstanding: int | None = None
     lag: float | None = None
     watermark: dt.datetime | None = None
-    state_rows: int = 0
+    state_keys: int = 0
     epochs: int = 0
     epoch_ms: int = 0
     seconds: float = 0.0
@@ -42,11 +42,11 @@ class Progress:
             parts.append(f"lag {shown(int(self.lag) * 1000)}")
         if self.watermark is not None:
             parts.append(f"watermark {self.watermark:%Y-%m-%d %H:%M:%S}")
-        parts += [f"{self.state_rows:,} state rows", f"{self.epochs:,} epochs", f"last {self.epoch_ms:,} ms"]
+        parts += [f"{self.state_keys:,} keys with state", f"{self.epochs:,} epochs", f"last {self.epoch_ms:,} ms"]
         return " · ".join(parts)
 
 
-def progress_of(reports: Iterable[str | None], *, rows: int, epochs: int, seconds: float, live: bool) -> Progress:
+def progress_of(reports: Iterable[str | None], *, rows: int, epochs: int, seconds: float, state_keys: int, live: bool) -> Progress:
     """From the last report of each query of the job. `live`: the input has no end, so wall clock minus watermark is its lag."""
     read = [json.loads(report) for report in reports if report]
     watermarks = [mark for mark in (_watermark(report) for report in read) if mark is not None]
@@ -59,7 +59,7 @@ def progress_of(reports: Iterable[str | None], *, rows: int, epochs: int, second
         outstanding=sum(behind) if behind else None,
         lag=max((now - watermark).total_seconds(), 0.0) if live and watermark is not None else None,
         watermark=watermark,
-        state_rows=sum(int(operator.get("numRowsTotal", 0)) for report in read for operator in report.get("stateOperators", [])),
+        state_keys=state_keys,
         epochs=epochs,
         epoch_ms=max((int(report.get("durationMs", {}).get("triggerExecution", 0)) for report in read), default=0),
         seconds=seconds,

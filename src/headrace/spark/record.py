@@ -6,7 +6,7 @@ Spark replays an epoch whose end it did not see. The record knows the last epoch
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -53,6 +53,9 @@ class Totals:
 
     def of_input(self, op: int, side: int, metric: str) -> int:
         return sum(n for (_, number, at, kind), n in self.counts.items() if number == op and at == side and kind == metric)
+
+    def of_operators(self, ops: Container[int], metric: str) -> int:
+        return sum(n for (_, op, _, kind), n in self.counts.items() if kind == metric and op in ops)
 
     def times(self) -> dict[str, int]:
         """Source -> the latest event time it has brought, in micros."""

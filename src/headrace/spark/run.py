@@ -58,6 +58,10 @@ class RunningQuery:
         entries = [live[str(node.name)] for node in self.query.operators]
         return {entry.op: (entry.shape.name, dict(enumerate(entry.shape.inputs))) for entry in entries}
 
+    def state_keys(self) -> int:
+        """How many keys have state."""
+        return self.totals.of_operators({entry.op for entry in self.identity.live().values()}, "keys")
+
     def publish(self, times: Mapping[str, int]) -> None:
         """Move the event time of sources forward (micros)."""
         if times:
@@ -159,6 +163,7 @@ class Run:
             rows=self._rows(),
             epochs=sum(query.totals.epoch - query.epoch_before for query in self._queries),
             seconds=self._elapsed(),
+            state_keys=sum(query.state_keys() for query in self._queries),
             live=not self._bounded,
         )
 

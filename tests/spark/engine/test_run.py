@@ -169,6 +169,16 @@ def test_progress_is_told(tmp_path: Path) -> None:
     assert told and all(one.seconds >= 0 for one in told)
 
 
+def test_progress_counts_the_keys_with_state(tmp_path: Path) -> None:
+    put(tmp_path / "in", "1.json", FIRST)
+    run = fraud(tmp_path).start(checkpoint=tmp_path / "state", flush=False)
+    run.wait()
+    assert run.progress.state_keys == 2
+    flushed = fraud(tmp_path).start(checkpoint=tmp_path / "state")
+    flushed.wait()
+    assert flushed.progress.state_keys == 0
+
+
 def test_progress_of_a_started_job_is_told_to_who_waits(tmp_path: Path) -> None:
     put(tmp_path / "in", "1.json", FIRST)
     told: list[Any] = []

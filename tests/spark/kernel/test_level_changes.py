@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -91,9 +90,18 @@ def test_what_a_removed_operator_held_goes_and_an_unknown_one_is_an_error(spark:
 
 def states(q: Query) -> int:
     """Values and pages that lie in the state, without Spark's timers."""
-    (operator,) = json.loads(q.run.lastProgress())["stateOperators"]
-    assert isinstance(operator["numRowsTotal"], int)
-    return operator["numRowsTotal"]
+    stores = {
+        "spark.sql.streaming.stateStore.providerClass": "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider",
+        "spark.sql.streaming.stateStore.checkpointFormatVersion": "2",
+    }
+    try:
+        for name, value in stores.items():
+            q.spark.conf.set(name, value)
+        reader = q.spark.read.format("statestore").option("path", q.checkpoint)
+        return sum(reader.option("stateVarName", name).load().count() for name in ("level1_cells", "level1_bags"))
+    finally:
+        for name in stores:
+            q.spark.conf.unset(name)
 
 
 def test_what_was_counted_before_a_counter_is_cleared_cannot_be_taken_back(spark: SparkSession) -> None:

@@ -2,6 +2,7 @@ package headrace.bag {
 
   import java.util.{Arrays, UUID}
 
+  import headrace.operator.Counts
   import headrace.state.{CellPages, SparkState, State}
   import org.apache.hadoop.conf.Configuration
   import org.apache.spark.sql.{Encoders, SparkSession}
@@ -28,7 +29,9 @@ package headrace.bag {
       def epoch(work: SparkState => Unit): Unit = {
         val store = Provider.store(provider, version)
         val handle = new StatefulProcessorHandleImpl(store, UUID.randomUUID(), keys, TimeMode.None(), true, None, None, Map.empty, None)
-        work(new SparkState(handle, level = 1, hasClock = false, hasBags = true))
+        val state = new SparkState(handle, level = 1, hasClock = false, hasBags = true)
+        state.at(0L, SparkState.NotRinging, null, new Array[Long](Counts.names.length))
+        work(state)
         store.commit()
         version += 1
       }

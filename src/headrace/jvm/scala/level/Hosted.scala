@@ -24,6 +24,9 @@ private[level] final class Hosted(spec: HostedSpec) extends Out {
   private var marks = new Array[Int](16)
   private var marked = 0
 
+  /** The operator's own counts, how many of its keys have state among them. */
+  val counted: Array[Long] = counter.slot(op, 0)
+
   /** The key of the group that this partition keeps for all keys; null if there is none. */
   def sharedKey: Array[Byte] = if (sharedKeys == null) null else sharedKeys(partition)
 

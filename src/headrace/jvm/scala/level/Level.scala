@@ -71,7 +71,7 @@ final class Level(carried: Carried, number: Int, ops: Set[Int], retired: Set[Int
 
   private def steps(key: Array[Byte], rows: Iterator[InternalRow], ringing: Long): Iterator[InternalRow] = {
     val hosted = task.hosted(Wire.opOf(key), epoch)
-    state.at(epochMillis, ringing, hosted.sharedKey)
+    state.at(epochMillis, ringing, hosted.sharedKey, hosted.counted)
     new Steps(hosted, key, rows)
   }
 

@@ -1,5 +1,6 @@
 package headrace.state
 
+import headrace.operator.Counts
 import org.apache.spark.sql.Encoders
 import org.apache.spark.sql.execution.streaming.operators.stateful.transformwithstate.statefulprocessor.ImplicitGroupingKeyTracker
 import org.apache.spark.sql.streaming.{MapState, StatefulProcessorHandle, TTLConfig, ValueState}
@@ -22,11 +23,14 @@ final class SparkState(handle: StatefulProcessorHandle, level: Int, hasClock: Bo
   private var now = 0L
   private var ringing = SparkState.NotRinging
   private var sharedKey: Array[Byte] = _
+  private var counted: Array[Long] = _
+  private var isThere = false
 
-  /** Before each key: the time alarms are compared with (millis), the alarm that woke the key, and the key of the operator's shared group
-    * (null: it has none).
+  /** Before each key: the time alarms are compared with (millis), the alarm that woke the key, the key of the operator's shared group
+    * (null: it has none), and the operator's counts.
     */
-  def at(nowMillis: Long, ringing: Long, sharedKey: Array[Byte]): Unit = {
+  def at(nowMillis: Long, ringing: Long, sharedKey: Array[Byte], counted: Array[Long]): Unit = {
+    this.counted = counted
     now = nowMillis
     this.ringing = ringing
     this.sharedKey = sharedKey
@@ -46,9 +50,23 @@ final class SparkState(handle: StatefulProcessorHandle, level: Int, hasClock: Bo
     private def readOnly(): Nothing = throw new IllegalStateException("a key changes what is kept for all keys")
   }
 
-  override def get(): Array[Byte] = values.get()
-  override def put(value: Array[Byte]): Unit = values.update(value)
-  override def remove(): Unit = values.clear()
+  override def get(): Array[Byte] = {
+    val found = values.get()
+    isThere = found != null
+    found
+  }
+
+  override def put(value: Array[Byte]): Unit = {
+    if (!isThere) counted(Counts.Keys) += 1
+    isThere = true
+    values.update(value)
+  }
+
+  override def remove(): Unit = {
+    if (isThere) counted(Counts.Keys) -= 1
+    isThere = false
+    values.clear()
+  }
 
   override def page(bag: Int, number: Long): Array[Byte] = bags.getValue(SparkState.page(bag, number))
   override def putPage(bag: Int, number: Long, value: Array[Byte]): Unit = bags.updateValue(SparkState.page(bag, number), value)

@@ -1,7 +1,7 @@
 package headrace.state
 
 /** Point access to the state of one (operator, key): get, put and remove of its value, and of the pages of its bags. There is nothing else:
-  * no scan, no list, no map.
+  * no scan, no list, no map. The value is read before it is written or removed: so it is known whether it was there.
   *
   * A bag has a number among those of the operator, and pages by number. An array handed out or taken in belongs to the receiver.
   */
