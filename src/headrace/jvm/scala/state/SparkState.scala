@@ -37,7 +37,7 @@ final class SparkState(handle: StatefulProcessorHandle, level: Int, hasClock: Bo
   }
 
   override val shared: State = new State {
-    override def get(): Array[Byte] = there(SparkState.this.get())
+    override def get(): Array[Byte] = there(values.get())
     override def page(bag: Int, number: Long): Array[Byte] = there(SparkState.this.page(bag, number))
     override def put(value: Array[Byte]): Unit = readOnly()
     override def remove(): Unit = readOnly()
