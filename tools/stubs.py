@@ -15,6 +15,7 @@ from types import ModuleType
 from headrace.ports.registry import connectors
 
 FOLDER = Path(__file__).resolve().parents[1] / "src" / "headrace" / "ops"
+FEEDING = ("change_column: str | None = None", "change_format: str | None = None", "trusted: bool | None = None")
 NOTE = "# Written by tools/stubs.py from the connectors that come with headrace; a test compares."
 
 
@@ -31,7 +32,8 @@ def methods(kind: str, returns: str, more: tuple[str, ...]) -> str:
             continue
         parameters = list(inspect.signature(cls.__init__).parameters.values())[1:]
         shown = ["self", *(spelled(parameter) for parameter in parameters if parameter.kind is not parameter.KEYWORD_ONLY), "*"]
-        shown += [spelled(parameter) for parameter in parameters if parameter.kind is parameter.KEYWORD_ONLY] + list(more)
+        shown += [spelled(parameter) for parameter in parameters if parameter.kind is parameter.KEYWORD_ONLY]
+        shown += [*(FEEDING if getattr(cls, "feeds", False) else ()), *more]
         first = inspect.cleandoc(cls.__doc__ or name).split("\n\n")[0]
         text = f"def {name}(\n" + "".join(f"    {part},\n" for part in shown) + f") -> {returns}:\n"
         parts.append(text + textwrap.indent(f'"""{first}"""\n', "    "))
@@ -52,7 +54,7 @@ def formatted(text: str) -> str:
 def read() -> str:
     return f'''{NOTE}
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from headrace.ops.stream import Stream

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from headrace.load import load
     from headrace.manifest import committed_files
     from headrace.ops.read import read
-    from headrace.ops.stream import Keyed, Stream, broadcast
+    from headrace.ops.stream import Grouped, Keyed, Stream, broadcast
     from headrace.ops.write import Sink
     from headrace.plan import Plan
     from headrace.program import (
@@ -63,6 +63,7 @@ if TYPE_CHECKING:
     from headrace.spark.migration import Migration
     from headrace.spark.run import Run
     from headrace.spark.summary import Summary
+    from headrace.sql.query import from_dataframe, sql
 
 __version__ = "0.1.0"
 
@@ -80,7 +81,7 @@ _PUBLIC = {
         "headrace.jvm.session": "session",
         "headrace.load": "load",
         "headrace.ops.read": "read",
-        "headrace.ops.stream": "Keyed Stream broadcast",
+        "headrace.ops.stream": "Grouped Keyed Stream broadcast",
         "headrace.ops.write": "Sink",
         "headrace.plan": "Plan",
         "headrace.program": "Aggregate Broadcast List Local Map Output Program Timer Value"
@@ -90,6 +91,7 @@ _PUBLIC = {
         "headrace.spark.run": "Run",
         "headrace.spark.migration": "Migration",
         "headrace.spark.summary": "Summary",
+        "headrace.sql.query": "from_dataframe sql",
     }.items()
     for name in names.split()
 }
@@ -101,6 +103,7 @@ __all__ = [
     "Column",
     "ConfigError",
     "ConnectorError",
+    "Grouped",
     "HeadraceError",
     "Job",
     "Keyed",
@@ -135,6 +138,7 @@ __all__ = [
     "emit",
     "expr",
     "f",
+    "from_dataframe",
     "hours",
     "job",
     "let",
@@ -148,6 +152,7 @@ __all__ = [
     "seconds",
     "session",
     "show",
+    "sql",
     "state",
     "struct",
     "watermark",

@@ -252,6 +252,8 @@ CODES: dict[str, Code] = {
     "WHEN_EXPECTED": Code("ProgramError", "user", "elsewhen or otherwise without a when before it"),
     "WHEN_WITHOUT_WITH": Code("ProgramError", "user", "a when or each that no with statement opens"),
     # ops
+    "BAD_JOIN": Code("PlanError", "user", "a join that does not say what meets"),
+    "BAD_QUERY": Code("PlanError", "user", "a query that cannot be read or kept up to date"),
     "BAD_COLUMN": Code("PlanError", "user", "something that is no column where one is expected"),
     "BAD_INPUT": Code("PlanError", "user", "something that is no stream, or not keyed, where a keyed stream is expected"),
     "BAD_KEY": Code("PlanError", "user", "keys that do not do"),
@@ -347,7 +349,7 @@ CODES: dict[str, Code] = {
     "UNBOUNDED": Code("PlanError", "user", "rows without end where an end is needed"),
     "UNKNOWN_PATH": Code("ConfigError", "user", "a path for a source or sink that does not exist"),
     # testing
-    "CHANGES_NOT_YET": Code("PlanError", "user", "changes where this version takes added rows only"),
+    "CHANGES_NOT_YET": Code("PlanError", "user", "rows that are also taken away, where rows can only be added"),
     "HARNESS_USE": Code("ConfigError", "user", "a harness used in the wrong order or with a wrong name"),
     # demo
     "DEMO_DATA_MISSING": Code("ConfigError", "environment", "the demo's package of flights is not installed"),

@@ -24,6 +24,7 @@ ROWS: tuple[tuple[str, ...], ...] = (
     ("plan",),
     ("ports",),
     ("ops",),
+    ("sql",),
     ("analysis",),
     ("spark",),
     ("connectors",),

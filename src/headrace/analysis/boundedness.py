@@ -17,7 +17,7 @@ def rows(plan: Plan) -> Mapping[str, Fact]:
             traits = node.connect().traits
             ends = "bounded" if traits.bounded else "unbounded"
             by = f", in the order of {'names' if traits.ordered == 'name' else 'time'}" if traits.ordered else ""
-            found[name] = Fact(ends, f"{ends}, {traits.changes} only{by}")
+            found[name] = Fact(ends, f"{ends}, {'append only' if traits.changes == 'append' else 'changes'}{by}")
     return found
 
 

@@ -8,21 +8,15 @@ from dataclasses import dataclass
 from typing import Any
 
 from headrace.analysis.faults import Fault, error_of
+from headrace.analysis.relation import relation, relation_inputs
 from headrace.errors import HeadraceError, Site
 from headrace.jvm.session import jvm, session
 from headrace.ops import OutputOf, Program, Sink, Source, Union
-from headrace.plan import Fact, Node, Plan, fact, steps
+from headrace.plan import Fact, Node, Plan, Role, fact, steps
+from headrace.plan.meaning import MEANING
 from headrace.schema import Struct, parse_schema
 
 Json = dict[str, Any]
-
-# Settings that change what a text means. A plan stores them, and they win over the session's.
-MEANING: Mapping[str, str] = {
-    "spark.sql.ansi.enabled": "true",
-    "spark.sql.session.timeZone": "UTC",
-    "spark.sql.timestampType": "TIMESTAMP_LTZ",
-    "spark.sql.caseSensitive": "false",
-}
 
 
 @dataclass(frozen=True)
@@ -107,8 +101,11 @@ def _asked(node: Node) -> Json | None:
     if isinstance(node, OutputOf):
         if isinstance(node.input, Program):
             return None
-        # the dead letters of a source have one fixed schema
+        # all other outputs are dead letters, which have one fixed schema
         return {"id": node.name, "schema": DEAD}
+    if node.role is Role.STATEFUL:
+        inputs = [_feeding(before) for before in relation_inputs(node)]
+        return {"id": node.name, "site": _text(node.site), "relation": node.op, "inputs": inputs, **relation(node)}
     if isinstance(node, Sink):
         return None
     return {

@@ -31,12 +31,17 @@ class Source(ports.Source):
     found by reading a part of the files, once. Lines that cannot be read go to the stream's "dead_letter" output, or stop the job with
     `malformed="fail"`. `options` are those of Spark's reader for the format. CSV columns are matched by name where there is a header.
 
+    Rows can say what they change: `change_column` names a column with `insert` or `delete` (or i, d, +, -, ...), and with
+    `change_format="debezium"` each line is an envelope with `before`, `after` and `op`, of which `schema` is that of the rows. What is
+    taken away has to be there, else it goes to "dead_letter"; `trusted=True` spares the looking, and is the default for Debezium.
+
     >>> import headrace as hr
     >>> hr.read.files("charges/", format="json", schema="card string, amount decimal(10,2), ts timestamp")
     <Stream charges: card, amount, ts>
     """
 
     connector: ClassVar[str] = "files"
+    feeds: ClassVar[bool] = True
 
     def __init__(
         self,

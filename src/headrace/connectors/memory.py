@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import headrace.ports as ports
 from headrace.errors import ConnectorError
+from headrace.ports import weights
 from headrace.ports.options import wrong
 from headrace.schema import Struct, schema_of
-from headrace.schema.values import rows_from_internal, rows_to_internal, zone
+from headrace.schema.values import rows_to_internal, zone
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -31,6 +32,7 @@ class Source(ports.Source):
     """
 
     connector: ClassVar[str] = "memory"
+    feeds: ClassVar[bool] = True
     schema: Struct
 
     def __init__(self, rows: Iterable[Any], schema: Any) -> None:
@@ -104,15 +106,16 @@ class Sink(ports.Sink):
     """
 
     connector: ClassVar[str] = "memory"
-    shows: ClassVar[tuple[str, ...]] = ("rows", "epochs")
+    shows: ClassVar[tuple[str, ...]] = ("rows", "epochs", "changes")
 
     def __init__(self) -> None:
-        self._epochs: dict[int, list[tuple[Any, ...]]] = {}
+        self._epochs: dict[int, list[tuple[tuple[Any, ...], int]]] = {}
         self._context: ports.SinkContext | None = None
 
     @property
     def traits(self) -> ports.SinkTraits:
-        return ports.SinkTraits(True, "an epoch that is written again takes the place of its rows, as long as the process lives")
+        why = "an epoch that is written again takes the place of its rows, as long as the process lives"
+        return ports.SinkTraits(True, why, ("append", "changes"))
 
     def options(self) -> dict[str, Any]:
         return {}
@@ -132,14 +135,28 @@ class Sink(ports.Sink):
     def commit(self, epoch: int, staged: ports.Staged) -> None:
         context = self._context
         if context is not None and staged.count:
-            self._epochs[epoch] = rows_from_internal(staged.rows(), context.schema, zone(context.time_zone))
+            self._epochs[epoch] = weights.changes_of(staged, context)
         else:
             self._epochs.pop(epoch, None)
 
     def rows(self) -> list[tuple[Any, ...]]:
-        """All rows, in the order of their epochs."""
-        return [row for _, rows in self.epochs() for row in rows]
+        """All rows that are there, in the order of their epochs."""
+        return [
+            row
+            for row, weight in weights.net(change for _, changes in sorted(self._epochs.items()) for change in changes)
+            for _ in range(weight)
+        ]
 
     def epochs(self) -> list[tuple[int, list[tuple[Any, ...]]]]:
-        """The rows of each epoch that had some."""
-        return sorted(self._epochs.items())
+        """The rows that each epoch added, of those that added some."""
+        added = [(epoch, [row for row, weight in changes for _ in range(weight)]) for epoch, changes in sorted(self._epochs.items())]
+        return [(epoch, rows) for epoch, rows in added if rows]
+
+    def changes(self) -> list[tuple[int, str, tuple[Any, ...]]]:
+        """What each epoch changed: its number, "+" or "-", and the row, what goes before what comes."""
+        return [
+            (epoch, "+" if weight > 0 else "-", row)
+            for epoch, changes in sorted(self._epochs.items())
+            for row, weight in sorted(changes, key=lambda change: change[1] > 0)
+            for _ in range(abs(weight))
+        ]

@@ -1,27 +1,48 @@
 """Verbs and their nodes, one file per operator."""
 
+from headrace.ops.aggregate import Aggregate
+from headrace.ops.changes import Changes
+from headrace.ops.consolidate import Consolidate
 from headrace.ops.explode import Explode
 from headrace.ops.filter import Filter
+from headrace.ops.generate import Generated
+from headrace.ops.join import Join
+from headrace.ops.kind import kind_of, kinds
+from headrace.ops.ledger import Ledger
 from headrace.ops.output import OutputOf
+from headrace.ops.partition import Partition
 from headrace.ops.program import Program
 from headrace.ops.project import Project
 from headrace.ops.sink import Sink
 from headrace.ops.source import Source, Watermark
 from headrace.ops.stream import Keyed, Stream
 from headrace.ops.time import event_time
+from headrace.ops.top import Top
 from headrace.ops.union import Union
+from headrace.ops.weigh import Weighed
 
 __all__ = [
+    "Aggregate",
+    "Changes",
+    "Consolidate",
     "Explode",
     "Filter",
+    "Generated",
+    "Join",
     "Keyed",
+    "Ledger",
     "OutputOf",
+    "Partition",
     "Program",
     "Project",
     "Sink",
     "Source",
     "Stream",
+    "Top",
     "Union",
     "Watermark",
+    "Weighed",
     "event_time",
+    "kind_of",
+    "kinds",
 ]

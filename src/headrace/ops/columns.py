@@ -18,7 +18,7 @@ def label(node: Node) -> str:
     """What a node is called in an error: its name, or the one a plan would give it by its place."""
     verbs: list[str] = []
     skips = False
-    while node.name is None and node.inputs:
+    while node.name is None and node.inputs and not node.by_content:
         # As in a plan: stateful nodes, outputs and sinks are named after the nearest node that has a place of its own.
         if node.role is not Role.STATELESS:
             skips = True

@@ -1,4 +1,4 @@
-"""Another output of a source or program: late rows, dead letters, side outputs."""
+"""Another output of a source or operator: late rows, dead letters, side outputs."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from typing import Any
 from headrace.errors import PlanError, here
 from headrace.ops.columns import label
 from headrace.ops.program import Program
-from headrace.ops.source import DEAD_COLUMNS, DEAD_LETTER, Source
+from headrace.ops.source import DEAD_COLUMNS
 from headrace.plan import Node, Role, node
 
 
 @node("output", Role.OUTPUT)
 class OutputOf(Node):
-    """The rows of one output of a source or program by its name.
+    """The rows of one output of a source or operator by its name.
 
     `dead_letter` has the rows that could not be read or computed: `node, reason, file, position, raw`.
 
@@ -42,19 +42,18 @@ class OutputOf(Node):
 
 
 def output(input: Node, wanted: Any) -> OutputOf:
-    if not isinstance(input, Source | Program):
+    if not input.outputs:
         before = input
-        while not isinstance(before, Source | Program):
+        while not before.outputs:
             before = before.inputs[0]
         raise PlanError(
             "UNKNOWN_OUTPUT",
-            f"sources and programs have outputs, and {label(input)} is neither",
+            f"{label(input)} has no outputs",
             hint=f"ask {label(before)}: what {label(input)} cannot compute goes to the dead letters there",
             site=here(),
         )
-    outputs = input.outputs if isinstance(input, Program) else (DEAD_LETTER,)
     name = wanted if isinstance(wanted, str) else getattr(wanted, "_name", None)
-    if name not in outputs:
+    if name is None or name not in input.outputs:
         shown = f"`{wanted}`" if isinstance(wanted, str) else repr(wanted)
-        raise PlanError("UNKNOWN_OUTPUT", f"{label(input)} has no output {shown}", hint=f"it has: {', '.join(outputs)}", site=here())
+        raise PlanError("UNKNOWN_OUTPUT", f"{label(input)} has no output {shown}", hint=f"it has: {', '.join(input.outputs)}", site=here())
     return OutputOf(input, name, site=here())

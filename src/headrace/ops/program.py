@@ -124,17 +124,17 @@ def process(
     broadcast = tuple(name for name, keyed in named.items() if keyed.broadcast)
     traced = trace(
         program,
-        name=_title(program),
+        name=title(program),
         key=main.names,
         inputs={name: keyed.node.columns for name, keyed in named.items()},
         broadcast=broadcast,
     )
     timeless = [keyed.node for keyed in named.values() if times[keyed.node] is None]
-    chosen = _order(order, traced, timeless, _title(program))
+    chosen = _order(order, traced, timeless, title(program))
     if traced.clock == "event" and len(timeless) == len(named):
         raise PlanError(
             "NO_WATERMARK",
-            f"{_title(program)} has {_timed(traced)} event time, and no input of it has event time",
+            f"{title(program)} has {_timed(traced)} event time, and no input of it has event time",
             hint=_cure(timeless[0]) + '; or let it go by the wall clock: clock="processing"',
             site=here(),
         )
@@ -142,9 +142,9 @@ def process(
     emitted = {name.lower() for output in traced.outputs for name in output.columns}
     if time is not None and str(time).lower() not in emitted:
         has = ", ".join(traced.columns(MAIN))
-        raise PlanError("UNKNOWN_COLUMN", f"time={time!r} is no column that {_title(program)} emits", hint=f"it emits: {has}", site=here())
+        raise PlanError("UNKNOWN_COLUMN", f"time={time!r} is no column that {title(program)} emits", hint=f"it emits: {has}", site=here())
     return Program(
-        _title(program),
+        title(program),
         tuple(keyed.node for keyed in named.values()),
         tuple(named),
         tuple(
@@ -159,7 +159,8 @@ def process(
     )
 
 
-def _title(program: Any) -> str:
+def title(program: Any) -> str:
+    """What a program is called."""
     return str(program.__name__ if isinstance(program, type) else type(program).__name__)
 
 

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from headrace.errors import HeadraceError, here
+from headrace.ops.feeding import taken
 from headrace.ops.source import source
 from headrace.ops.stream import Stream
 from headrace.ports import source_class
@@ -32,9 +33,13 @@ class Read:
         cls = source_class(connector)
 
         def read(*arguments: Any, name: str | None = None, **options: Any) -> Stream:
+            feeding = taken(connector, cls.feeds, options)
+            rows = options.get("schema")
+            if feeding.debezium:
+                options["schema"] = feeding.schema(rows)
             connected = build(cls, f"read.{connector}", arguments, options)
             if connected.schema is not None:
-                return Stream(source(connected, connected.schema.ddl, name))
+                return Stream(feeding.stream(source(connected, connected.schema.ddl, name), rows))
             from headrace.jvm.session import session
 
             site = here()
@@ -43,7 +48,7 @@ class Read:
             except HeadraceError as error:
                 error.site = error.site or site
                 raise
-            return Stream(source(connected, found.ddl, name, inferred=True))
+            return Stream(feeding.stream(source(connected, found.ddl, name, inferred=True), rows))
 
         read.__name__ = connector
         read.__doc__ = cls.__doc__

@@ -1,6 +1,6 @@
 # Written by tools/stubs.py from the connectors that come with headrace; a test compares.
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from headrace.ops.stream import Stream
@@ -19,6 +19,9 @@ class Read:
         files_per_epoch: int | None = None,
         malformed: str = "dead_letter",
         options: Mapping[str, Any] | None = None,
+        change_column: str | None = None,
+        change_format: str | None = None,
+        trusted: bool | None = None,
         name: str | None = None,
     ) -> Stream:
         """Rows of files: one JSON object or CSV record a line, or Parquet. A path is a file, a folder (with those in it) or a pattern."""
@@ -28,6 +31,9 @@ class Read:
         rows: Iterable[Any],
         schema: Any,
         *,
+        change_column: str | None = None,
+        change_format: str | None = None,
+        trusted: bool | None = None,
         name: str | None = None,
     ) -> Stream:
         """Rows given as tuples or dicts. Timestamps without a zone, and those given as text, are in the job's time zone."""
@@ -39,6 +45,15 @@ class Read:
         name: str | None = None,
     ) -> Stream:
         """So many rows a second, without end: `timestamp` and `value`, which counts from 0."""
+
+    def values(
+        self,
+        columns: Sequence[tuple[str, str]],
+        rows: Sequence[Sequence[str]],
+        *,
+        name: str | None = None,
+    ) -> Stream:
+        """Constant rows: columns as pairs of name and type, and the rows' values as texts of Spark SQL."""
 
     # A connector of another package.
     def __getattr__(self, connector: str) -> Callable[..., Stream]: ...

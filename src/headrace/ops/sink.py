@@ -9,7 +9,9 @@ from typing import Any
 
 import headrace.ports as ports
 from headrace.errors import PlanError, here
+from headrace.ops.changes import changes
 from headrace.ops.columns import label
+from headrace.ops.kind import kind_of
 from headrace.plan import Node, Role, node
 from headrace.ports.options import wrong
 
@@ -52,17 +54,32 @@ def sink(input: Node, connected: ports.Sink, mode: str | None, name: str | None)
     if mode is not None and mode not in MODES:
         raise wrong(f"write.{connected.connector}: mode cannot be {mode!r}", f"it is one of: {', '.join(MODES)}")
     accepts = connected.traits.accepts
-    kind = "append"  # no verb makes another one yet
-    if (mode or kind) not in accepts:
+    kind = kind_of(input)
+    if mode == "changes" and mode not in accepts and "append" in accepts:
+        # To whom rows can only be added, a change is a row that says what it is.
+        input, kind, mode = changes(input, kind), "append", "append"
+    if kind == "changes" and (mode or kind) == "append":
         raise PlanError(
             "SINK_KIND",
-            f"{connected.connector} cannot be written with mode={mode!r}",
-            hint=f"it takes: {', '.join(accepts)}",
+            f"rows are also taken away from {label(input)}, and with mode={mode!r} they are only added",
+            hint='leave mode out, or write its changes with mode="changes"',
             site=here(),
         )
+    if (mode or kind) not in accepts:
+        raise _not_taken(input, connected, mode, kind)
     if not input.columns:
         raise PlanError(
             "NO_COLUMNS", f"{label(input)} has no columns to write", hint="write one of its other outputs: .output(...)", site=here()
         )
     connected.check(input.columns)
     return Sink(input, connected.connector, connected.options(), mode or kind, connected, name=name, site=here())
+
+
+def _not_taken(input: Node, connected: ports.Sink, mode: str | None, kind: str) -> PlanError:
+    accepts = ", ".join(connected.traits.accepts)
+    if mode is not None:
+        message, hint = f"{connected.connector} cannot be written with mode={mode!r}", f"it takes: {accepts}"
+    else:
+        message = f"rows are also taken away from {label(input)}, and to {connected.connector} rows can only be added"
+        hint = 'write its changes, each with the word insert or delete in the column _change: mode="changes"'
+    return PlanError("SINK_KIND", message, hint=hint, site=here())

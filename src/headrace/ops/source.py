@@ -62,6 +62,10 @@ class Source(Node):
     def verb(self) -> str:
         return self.connector
 
+    @property
+    def outputs(self) -> tuple[str, ...]:
+        return (DEAD_LETTER,)
+
     def connect(self) -> ports.Source:
         """The connector's own object: the one the user made, or one made of what the plan stored."""
         return self.live or ports.source_class(self.connector).from_options(self.options, parse_schema(self.schema))

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from datetime import timedelta
-from typing import Any
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 from headrace.errors import PlanError, here
 from headrace.expr import Column
-from headrace.ops import explode, filter, output, program, project, source, union
+from headrace.ops import aggregate, changes, explode, feeding, filter, join, output, program, project, sets, source, top, union
 from headrace.ops.columns import label
+from headrace.ops.kind import kind_of
 from headrace.ops.time import event_time
 from headrace.ops.write import Write
 from headrace.plan import Explanation, Node, Plan, explain, facts
 from headrace.schema import Struct, parse_schema
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
 
 
 class Stream:
@@ -86,11 +91,56 @@ class Stream:
             raise PlanError("BAD_INPUT", f"union was given {wrong!r}, which is no stream", hint="first.union(second, third)", site=here())
         return Stream(union.union([self._node, *(stream._node for stream in streams)]))
 
+    def join(self, other: Stream, *, on: Column | str | Iterable[str], how: str = "inner") -> Stream:
+        """Rows of this stream with those of another that they meet: `charges.join(cards, on="card")`.
+
+        `on` names columns that both have, or is a condition over columns of different names. `how` is inner, left, right, full, semi (the
+        rows that meet some) or anti (the rows that meet none).
+        """
+        stream = _stream(other, "join", 'charges.join(cards, on="card")')
+        return Stream(join.join(self._node, stream._node, on, how, (self._alias, stream._alias)))
+
+    def group_by(self, *columns: Column | str) -> Grouped:
+        """Grouped by columns, for aggregates kept up to date: `charges.group_by("card").agg(spent="sum(amount)")`."""
+        return Grouped(aggregate.group_by(self._node, columns, self._alias))
+
+    def distinct(self) -> Stream:
+        """Each row once."""
+        return Stream(aggregate.distinct(self._node))
+
+    def top(self, n: int, *, by: Column | str | Iterable[Column | str], per: Column | str | Iterable[Column | str] = ()) -> Stream:
+        """The first `n` rows of each group in an order: `sales.top(3, by="amount desc", per="shop")`."""
+        return Stream(top.top(self._node, n, by, per, self._alias))
+
+    def intersect(self, other: Stream, *, all: bool = False) -> Stream:
+        """The rows that both streams have, each once; with `all` as often as both have it."""
+        return Stream(sets.intersect(self._node, _stream(other, "intersect", "first.intersect(second)")._node, all))
+
+    def subtract(self, other: Stream, *, all: bool = False) -> Stream:
+        """The rows that the other stream has not, each once; with `all` as many times more often as this one has it."""
+        return Stream(sets.subtract(self._node, _stream(other, "subtract", "first.subtract(second)")._node, all))
+
+    def changes(self) -> Stream:
+        """Each change as a row of its own, with the word `insert` or `delete` in the column `_change`."""
+        return Stream(changes.changes(self._node, kind_of(self._node)))
+
+    def as_dataframe(self) -> DataFrame:
+        """A DataFrame with its columns, to build a query with PySpark's own calls; `hr.from_dataframe` makes a stream of that again.
+
+        Starts the session. The DataFrame has no rows: whatever would run it is refused.
+        """
+        # Queries stand above this package; they are loaded by name when first asked for.
+        frame: DataFrame = import_module("headrace.sql.view").view_of(self)
+        return frame
+
     def watermark(self, column: str, delay: str | timedelta, *, idle: str | timedelta | None = None) -> Stream:
         """Event time: which column it is, and how much later than the newest one a row may come.
 
         `idle` is how long a silent source may hold back the others: `charges.watermark("ts", "5 minutes", idle="1 hour")`.
         """
+        fed = feeding.fed(self._node)
+        if fed is not None:
+            return Stream(feeding.with_source(self._node, source.watermark(fed, column, delay, idle)), self._alias)
         return Stream(source.watermark(self._node, column, delay, idle), self._alias)
 
     def named(self, name: str) -> Stream:
@@ -112,6 +162,28 @@ class Stream:
     def process(self, program_: Any, *, order: str | None = None, time: str | None = None, **inputs: Any) -> Stream:
         """A program with one state for the whole stream; with a state for each key, write `.key_by(...).process(...)`."""
         return _process(program.Keys(self._node, ()), program_, order, time, inputs)
+
+
+class Grouped:
+    """A stream with groups, to be followed by `agg`.
+
+    >>> import headrace as hr
+    >>> charges = hr.read.memory([("a", 900)], "card string, amount int", name="charges")
+    >>> charges.group_by("card")
+    <Grouped charges by card>
+    """
+
+    __slots__ = ("_groups",)
+
+    def __init__(self, groups: aggregate.Groups) -> None:
+        self._groups = groups
+
+    def __repr__(self) -> str:
+        return f"<Grouped {label(self._groups.node)} by {', '.join(self._groups.names) or 'nothing'}>"
+
+    def agg(self, *columns: Column | str, **named: Column | str) -> Stream:
+        """A row for each group, its aggregates kept up to date as rows come and go: `.agg(spent="sum(amount)", n=hr.f.count())`."""
+        return Stream(aggregate.agg(self._groups, columns, named))
 
 
 class Keyed:
@@ -167,7 +239,21 @@ class Broadcasted:
         return f"<Broadcasted {label(self._keys.node)}>"
 
 
+def _stream(given: Any, verb: str, cure: str) -> Stream:
+    if not isinstance(given, Stream):
+        raise PlanError("BAD_INPUT", f"{verb} was given {given!r}, which is no stream", hint=cure, site=here())
+    return given
+
+
 def _process(keys: program.Keys, program_: Any, order: str | None, time: str | None, inputs: Mapping[str, Any]) -> Stream:
     nodes = [keys.node, *(keyed._keys.node for keyed in inputs.values() if isinstance(keyed, Keyed | Broadcasted))]
+    for node in nodes:
+        if kind_of(node) != "append":
+            raise PlanError(
+                "CHANGES_NOT_YET",
+                f"{program.title(program_)} takes rows that are added, and from {label(node)} rows are also taken away",
+                hint="let it handle each change: .changes() gives them as rows, with the word insert or delete in the column _change",
+                site=here(),
+            )
     times = {node: event_time(node) for node in nodes}
     return Stream(program.process(keys, program_, order=order, time=time, inputs=inputs, times=times))

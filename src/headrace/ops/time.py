@@ -4,14 +4,23 @@ from __future__ import annotations
 
 from functools import singledispatch
 
+from headrace.ops.aggregate import Aggregate
+from headrace.ops.changes import Changes
+from headrace.ops.consolidate import Consolidate
 from headrace.ops.explode import Explode
 from headrace.ops.filter import Filter
+from headrace.ops.generate import Generated
+from headrace.ops.join import Join
+from headrace.ops.ledger import Ledger
 from headrace.ops.output import OutputOf
+from headrace.ops.partition import Partition
 from headrace.ops.program import Program
 from headrace.ops.project import Project
 from headrace.ops.sink import Sink
 from headrace.ops.source import Source
+from headrace.ops.top import Top
 from headrace.ops.union import Union
+from headrace.ops.weigh import Weighed
 from headrace.plan import Node, order
 from headrace.syntax import plain_name
 
@@ -40,10 +49,24 @@ def _(node: Source, times: dict[Node, str | None]) -> str | None:
     return None if node.watermark is None else node.watermark.column
 
 
+@_time.register(Changes)
+@_time.register(Consolidate)
 @_time.register(Filter)
+@_time.register(Generated)
 @_time.register(Sink)
-def _(node: Filter | Sink, times: dict[Node, str | None]) -> str | None:
+@_time.register(Weighed)
+def _(node: Changes | Consolidate | Filter | Generated | Sink | Weighed, times: dict[Node, str | None]) -> str | None:
     return times[node.input]
+
+
+@_time.register(Aggregate)
+@_time.register(Join)
+@_time.register(Ledger)
+@_time.register(Partition)
+@_time.register(Top)
+def _(node: Aggregate | Join | Ledger | Partition | Top, times: dict[Node, str | None]) -> str | None:
+    # What a query gives is right at the end of each epoch, whatever the times in its rows.
+    return None
 
 
 @_time.register

@@ -4,7 +4,7 @@ from headrace.plan.explain import Explanation, explain
 from headrace.plan.facts import Fact, fact, facts
 from headrace.plan.node import Node, Role, node
 from headrace.plan.plan import Plan
-from headrace.plan.step import Generate, Project, Step, Where, steps
+from headrace.plan.step import Generate, Project, Step, Unweigh, Weigh, Where, steps
 from headrace.plan.walk import order
 
 __all__ = [
@@ -16,6 +16,8 @@ __all__ = [
     "Project",
     "Role",
     "Step",
+    "Unweigh",
+    "Weigh",
     "Where",
     "explain",
     "fact",

@@ -3,6 +3,7 @@
 A name is the user's, or made of the node's place: `<input>.<verb>`. Nodes whose name is their identity across versions of a job
 (stateful ones, outputs, sinks) take as input the nearest source, stateful or named node, so a filter put in between changes nothing.
 Where two stateless nodes would be called the same, each gets a hash of what it says; where others would, the user has to name one.
+Operators of queries are named after all they say, their inputs included (`Node.by_content`).
 """
 
 from __future__ import annotations
@@ -96,6 +97,10 @@ def _names(nodes: tuple[Node, ...]) -> dict[Node, str]:
             if node.name in taken:
                 raise _clash(taken[node.name], node, node.name)
             taken[node.name] = node
+    for node, content in _contents(nodes).items():
+        if node not in names and node.by_content:
+            names[node] = f"{node.verb}-{content[:8]}"
+            taken[names[node]] = node
     # A stateless name may get a hash, so identities are named from anchors alone, and first.
     for node in nodes:
         if node not in names and node.role is not Role.STATELESS:
@@ -117,6 +122,15 @@ def _names(nodes: tuple[Node, ...]) -> dict[Node, str]:
                     raise _clash(taken[names[node]], node, names[node])
                 taken[names[node]] = node
     return names
+
+
+def _contents(nodes: tuple[Node, ...]) -> dict[Node, str]:
+    """What each node says with all that it reads, as a hash; the user's own names stand for themselves."""
+    found: dict[Node, str] = {}
+    for node in nodes:
+        data = without_sites(encode(node, {**found, node: ""}))
+        found[node] = node.name or hashlib.sha256(json.dumps(data, sort_keys=True).encode()).hexdigest()
+    return found
 
 
 def _anchor(node: Node, names: dict[Node, str]) -> str:

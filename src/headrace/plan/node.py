@@ -31,6 +31,9 @@ class Node:
     op: ClassVar[str] = ""
     role: ClassVar[Role] = Role.STATELESS
 
+    # Named after all that it says and reads, not after its place: what is unchanged in an edited query keeps its name and so its state.
+    by_content: ClassVar[bool] = False
+
     name: str | None = field(default=None, kw_only=True)
     site: Site | None = field(default=None, kw_only=True)
 
@@ -55,6 +58,11 @@ class Node:
     def verb(self) -> str:
         """What it is called in a name made by rule."""
         return self.op
+
+    @property
+    def outputs(self) -> tuple[str, ...]:
+        """The names of its outputs, where it has several."""
+        return ()
 
     def describe(self) -> str:
         """One line for explain."""

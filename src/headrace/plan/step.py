@@ -45,7 +45,30 @@ class Generate:
         return {"generate": self.text, "names": list(self.names), "outer": self.outer, **_place(node, self.site)}
 
 
-Step = Where | Project | Generate
+@dataclass(frozen=True)
+class Weigh:
+    """Multiply the row's weight by a number: 1 for a row that is added, -1 for one that is taken away."""
+
+    text: str
+    site: Site | None = None
+
+    def to_json(self, node: str) -> dict[str, Any]:
+        return {"weigh": self.text, **_place(node, self.site)}
+
+
+@dataclass(frozen=True)
+class Unweigh:
+    """Show the weight in one more column: as a number, or as the words insert and delete, the row as often as it counts."""
+
+    name: str
+    change: bool
+    site: Site | None = None
+
+    def to_json(self, node: str) -> dict[str, Any]:
+        return {"unweigh": self.name, "change": self.change, **_place(node, self.site)}
+
+
+Step = Where | Project | Generate | Weigh | Unweigh
 
 
 def _place(node: str, site: Site | None) -> dict[str, Any]:

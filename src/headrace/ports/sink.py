@@ -29,7 +29,8 @@ class SinkTraits:
 @dataclass(frozen=True)
 class SinkContext:
     """What a sink may know when it opens. `checkpoint_id` stays the same over restarts; `fresh` asks to forget what was written before it.
-    `query` is the query that feeds the sink, whose epochs are counted from 0 on each checkpoint.
+    `query` is the query that feeds the sink, whose epochs are counted from 0 on each checkpoint. With `mode` "changes" staged rows have one
+    more value, the last: how often the row is added, or taken away if it is negative.
     """
 
     job: str
@@ -41,6 +42,7 @@ class SinkContext:
     time_zone: str = "UTC"
     fresh: bool = False
     query: str = "main"
+    mode: str = "append"
 
 
 @dataclass(frozen=True)

@@ -20,6 +20,7 @@ class SourceTraits:
     """What the analyses have to know of a source.
 
     `replayable`: reading an epoch again gives the same rows; `why` says how, or why not. `ordered` names the order in which it is read.
+    `changes` is `append` where rows are only added, else `changes`; `checked`: a ledger judges whether what is taken away was there.
     """
 
     bounded: bool
@@ -27,6 +28,7 @@ class SourceTraits:
     why: str
     ordered: str | None = None
     changes: str = "append"
+    checked: bool = False
 
 
 @dataclass(frozen=True)
@@ -45,6 +47,8 @@ class Source(ABC):
     """
 
     connector: ClassVar[str]
+    # Whether its rows may say what they change, so that it is read with `change_column=` and the like.
+    feeds: ClassVar[bool] = False
     schema: Struct | None = None
 
     @property
@@ -64,7 +68,8 @@ class Source(ABC):
     def scan(self, session: SparkSession, context: SourceContext) -> tuple[DataFrame, dict[str, Any]]:
         """The streaming frame and how the kernel reads it.
 
-        `{"kind": "columns"}`: the frame has the schema's columns, and may have `_file string, _position bigint`.
+        `{"kind": "columns"}`: the frame has the schema's columns, and may have `_file string, _position bigint`; a source of changes has
+        `_weight bigint`, how often the row is added (or taken away, if negative).
         `{"kind": "json" | "csv", "options": {...}}`: the frame is `value binary, _file string, _position bigint`, a line each.
         """
 

@@ -7,14 +7,17 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from headrace.analysis.schemas import DEAD, MEANING
-from headrace.ops import Program, Sink, Source, event_time
-from headrace.plan import Node
+from headrace.analysis.schemas import DEAD
+from headrace.ops import Sink, Source, kinds
+from headrace.ops.changes import CHANGE
+from headrace.plan import Node, Unweigh
 from headrace.plan.codec import without_sites
+from headrace.plan.meaning import MEANING
+from headrace.ports.weights import WEIGHT
 from headrace.spark.feeds import Feed
 from headrace.spark.identity import DEAD_LETTERS, QueryIdentity, QueryShape, Shape
 from headrace.spark.levels import Query
-from headrace.spark.lower import Lowering, lower, shape
+from headrace.spark.lower import Inlet, Lowering, inlets, lower, shape
 
 Json = dict[str, Any]
 FORMAT = 1
@@ -41,7 +44,7 @@ def build(
 
     `readers` says how the kernel reads each source's scan, `stages` what tasks do for each sink, both as the connectors say.
     """
-    routes = _Routes(query, identity, at)
+    routes = _Routes(query, identity, at, partitions)
     document: Json = {
         "format": FORMAT,
         "job": at.plan.job,
@@ -52,7 +55,7 @@ def build(
         "sources": [_source(source, routes, readers[str(source.name)]) for source in query.sources if isinstance(source, Source)],
         "levels": [[_operator(node, identity, at, routes) for node in level] for level in query.levels],
         "retired": [identity.retired(level) for level, _ in enumerate(query.levels, 1)],
-        "sinks": [*(_sink(sink, identity, at, stages) for sink in query.sinks), _dead_sink(identity, stages)],
+        "sinks": [*(_sink(sink, identity, at, stages) for sink in query.sinks), _dead_sink(query, identity, stages)],
     }
     text = json.dumps(without_sites(document), sort_keys=True)
     return {**document, "fingerprint": hashlib.sha256(text.encode()).hexdigest()[:32]}
@@ -82,57 +85,64 @@ def _operator(node: Node, identity: QueryIdentity, at: Lowering, routes: _Routes
 
 def _sink(sink: Node, identity: QueryIdentity, at: Lowering, stages: Mapping[str, Mapping[str, Any]]) -> Json:
     name = str(sink.name)
-    return {"op": identity.live()[name].op, "name": name, "schema": at.schemas.of[name].ddl, "stage": dict(stages[name])}
+    return {"op": identity.live()[name].op, "name": name, "schema": _sink_schema(sink, at), "stage": dict(stages[name])}
 
 
-def _dead_sink(identity: QueryIdentity, stages: Mapping[str, Mapping[str, Any]]) -> Json:
-    return {"op": identity.live()[DEAD_LETTERS].op, "name": DEAD_LETTERS, "schema": DEAD, "stage": dict(stages[DEAD_LETTERS])}
+def _sink_schema(sink: Node, at: Lowering) -> str:
+    """The columns that a sink is given, behind them the weight where it takes changes."""
+    schema = at.schemas.of[str(sink.name)].ddl
+    return f"{schema}, {WEIGHT} bigint" if isinstance(sink, Sink) and sink.mode == "changes" else schema
+
+
+def dead_letters(query: Query) -> str:
+    """The columns of a query's dead letters. Where rows are also taken away, so are their letters, and each says which of both it is."""
+    changing = any(kind == "changes" for kind in kinds(list(query.sinks)).values())
+    return f"{DEAD}, {CHANGE} string" if changing else DEAD
+
+
+def _dead_sink(query: Query, identity: QueryIdentity, stages: Mapping[str, Mapping[str, Any]]) -> Json:
+    return {
+        "op": identity.live()[DEAD_LETTERS].op,
+        "name": DEAD_LETTERS,
+        "schema": dead_letters(query),
+        "stage": dict(stages[DEAD_LETTERS]),
+    }
 
 
 class _Routes:
     """The routes of a query by the output they leave."""
 
-    def __init__(self, query: Query, identity: QueryIdentity, at: Lowering) -> None:
+    def __init__(self, query: Query, identity: QueryIdentity, at: Lowering, partitions: int) -> None:
         self._made: dict[tuple[str, str], list[Json]] = {}
-        self._dead = {"to": identity.live()[DEAD_LETTERS].op, "side": 0, "steps": [], "key": [], "time": None, "order": None}
-        self._dead |= {"schema": DEAD, "consumer": "sink"}
+        self._partitions = partitions
+        letters = dead_letters(query)
+        said = [] if letters == DEAD else [Unweigh(CHANGE, True).to_json(DEAD_LETTERS)]
+        self._dead = {**_to_sink(identity.live()[DEAD_LETTERS].op, letters), "steps": said}
         numbers = {name: entry.op for name, entry in identity.live().items()}
         steady = any(sink.connect().traits.repeatable for sink in query.sinks if isinstance(sink, Sink))
         for node in query.operators:
-            if isinstance(node, Program):
-                self._into_program(node, numbers[str(node.name)], at, steady)
+            for inlet in inlets(node, at, steady):
+                self._into(numbers[str(node.name)], inlet, at)
         for sink in query.sinks:
-            schema = at.schemas.of[str(sink.name)].ddl
+            weighed = isinstance(sink, Sink) and sink.mode == "changes"
+            steps = [Unweigh(WEIGHT, False).to_json(str(sink.name))] if weighed else []
             for feed in at.feeds.into(sink.inputs[0]):
-                route = {
-                    "to": numbers[str(sink.name)],
-                    "side": 0,
-                    "key": [],
-                    "time": None,
-                    "order": None,
-                    "schema": schema,
-                    "consumer": "sink",
-                }
-                self._add(feed, route)
+                self._add(feed.then(*steps), _to_sink(numbers[str(sink.name)], _sink_schema(sink, at)))
 
-    def _into_program(self, node: Program, op: int, at: Lowering, steady: bool) -> None:
-        # Rows that are handled as they come are sorted all the same where a sink counts on a replay being equal.
-        order = "time" if node.order == "time" else "columns" if steady else None
-        for side, (name, stream, key) in enumerate(zip(node.names, node.streams, node.keys, strict=True)):
-            route = {
-                "to": op,
-                "side": side,
-                "key": [list(item) for item in key],
-                "key_schema": at.schemas.keys[str(node.name)].ddl,
-                # an operator without event time takes rows that have none
-                "time": event_time(stream) if node.clock == "event" else None,
-                "order": order,
-                "schema": at.schemas.of[str(stream.name)].ddl,
-                "consumer": "operator",
-                "shared": name in node.broadcast,
-            }
-            for feed in at.feeds.into(stream):
-                self._add(feed, route)
+    def _into(self, op: int, inlet: Inlet, at: Lowering) -> None:
+        route = {
+            "to": op,
+            "side": inlet.side,
+            "delivery": inlet.delivery,
+            "shards": inlet.shards or self._partitions,
+            "key": [list(item) for item in inlet.key],
+            "key_schema": inlet.key_schema,
+            "time": inlet.time,
+            "order": inlet.order,
+            "schema": inlet.schema,
+        }
+        for feed in at.feeds.into(inlet.stream):
+            self._add(feed.then(*inlet.steps), route)
 
     def _add(self, feed: Feed, route: Json) -> None:
         routes = self._made.setdefault((feed.producer, feed.output), [])
@@ -147,6 +157,10 @@ class _Routes:
     def dead(self, producer: str) -> list[Json]:
         """Where dead letters go: to those who read them, else beside the checkpoint."""
         return self.of(producer, "dead_letter") or [self._dead]
+
+
+def _to_sink(op: int, schema: str) -> Json:
+    return {"to": op, "side": 0, "delivery": "none", "key": [], "time": None, "order": None, "schema": schema}
 
 
 def _alike(steps: list[Json], others: list[Json]) -> int:

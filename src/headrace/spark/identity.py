@@ -37,7 +37,10 @@ class InputShape:
 
 @dataclass(frozen=True)
 class Shape:
-    """What an operator keeps between epochs, as the plan asks for it. A sink keeps nothing but its number."""
+    """What an operator keeps between epochs, as the plan asks for it. A sink keeps nothing but its number.
+
+    `content` is all that an operator of a query says: its state is of use to no other.
+    """
 
     name: str
     kind: str
@@ -48,6 +51,7 @@ class Shape:
     inputs: dict[str, InputShape] = field(default_factory=dict)
     cells: tuple[Cell, ...] = ()
     site: Site | None = None
+    content: str = ""
 
 
 @dataclass(frozen=True)
@@ -77,7 +81,7 @@ class Entry:
             value |= {"level": shape.level, "key": shape.key, "order": shape.order, "clock": shape.clock}
             value["inputs"] = {name: one.to_json() for name, one in shape.inputs.items()}
             value["layouts"] = [one.to_json() for one in self.layouts]
-        return value
+        return value | ({"content": shape.content} if shape.content else {})
 
     @classmethod
     def from_json(cls, value: dict[str, Any]) -> Entry:
@@ -90,6 +94,7 @@ class Entry:
             value.get("order", ""),
             value.get("clock", "none"),
             inputs,
+            content=value.get("content", ""),
         )
         return cls(value["op"], shape, tuple(Layout.from_json(one) for one in value.get("layouts", [])), value["retired"])
 
@@ -284,6 +289,7 @@ _TIMES = {"none": "neither a watermark nor timers", "event": "a watermark", "pro
 
 # What must not change while there is state, in the words of the refusal; each says what is new, or nothing.
 _RULES: tuple[Callable[[Shape, Shape], str | None], ...] = (
+    lambda old, new: "computes something else than before" if old.content != new.content else None,
     lambda old, new: f"moved from level {old.level} to level {new.level}" if old.level != new.level else None,
     lambda old, new: f'has order="{new.order}" instead of "{old.order}"' if old.order != new.order else None,
     lambda old, new: f"has timers of {new.clock} time instead of {old.clock}" if _clock(old) != _clock(new) else None,

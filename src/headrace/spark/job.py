@@ -6,10 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from headrace.analysis.boundedness import bounded
-from headrace.analysis.schemas import MEANING, Schemas, check
+from headrace.analysis.schemas import Schemas, check
 from headrace.errors import HeadraceError
 from headrace.ops import Program, Sink, Source
 from headrace.plan import Node, Plan
+from headrace.plan.meaning import MEANING
 from headrace.spark.document import shape_of
 from headrace.spark.feeds import Feeds
 from headrace.spark.identity import QueryShape
@@ -57,7 +58,7 @@ def compile(plan: Plan) -> SparkJob:
     _one_sink_a_folder(plan)
     schemas = check(plan)
     at = Lowering(plan, schemas, Feeds(plan, schemas.of))
-    queries = cut(plan, {name: node.clock for name, node in plan.nodes.items() if isinstance(node, Program)})
+    queries = cut(plan, {name: node.clock if isinstance(node, Program) else "none" for name, node in plan.nodes.items()})
     return SparkJob(at, queries, tuple(shape_of(query, at) for query in queries))
 
 

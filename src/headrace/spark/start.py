@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from headrace import ports
-from headrace.analysis.schemas import DEAD
 from headrace.errors import HeadraceError
 from headrace.jvm.session import session
 from headrace.ops import Sink, Source
@@ -17,7 +16,7 @@ from headrace.schema import parse_schema
 from headrace.spark.checkpoint import Checkpoint, Stored, migrated
 from headrace.spark.compare import identified, with_frozen_schemas
 from headrace.spark.computed import check_computed
-from headrace.spark.document import build
+from headrace.spark.document import build, dead_letters
 from headrace.spark.epochs import Committer, OpenSink
 from headrace.spark.identity import DEAD_LETTERS, QueryIdentity
 from headrace.spark.job import SparkJob
@@ -156,8 +155,11 @@ def _open(job: SparkJob, query: Query, identity: QueryIdentity, checkpoint: Chec
     found: dict[int, OpenSink] = {}
     made = [(str(node.name), node.connect(), job.schemas.of[str(node.name)]) for node in query.sinks if isinstance(node, Sink)]
     letters = checkpoint.dead_letters(identity.name)
-    made.append((DEAD_LETTERS, ports.sink_class("files").from_options({"path": str(letters), "format": "json"}), parse_schema(DEAD)))
+    made.append(
+        (DEAD_LETTERS, ports.sink_class("files").from_options({"path": str(letters), "format": "json"}), parse_schema(dead_letters(query)))
+    )
     live = identity.live()
+    modes = {str(node.name): node.mode for node in query.sinks if isinstance(node, Sink)}
     for name, sink, schema in made:
         sink.open(
             ports.SinkContext(
@@ -170,6 +172,7 @@ def _open(job: SparkJob, query: Query, identity: QueryIdentity, checkpoint: Chec
                 time_zone=job.time_zone,
                 fresh=checkpoint.clearing,
                 query=identity.name,
+                mode=modes.get(name, "append"),
             )
         )
         opened.callback(sink.close)

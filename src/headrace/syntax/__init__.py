@@ -1,5 +1,6 @@
 """Spark SQL text: what it refers to. The only package that imports sqlglot, and only when a text needs it."""
 
+from headrace.syntax.conditions import conjuncts, equal_sides, ordering
 from headrace.syntax.names import plain_name, quote, references, split_alias, unqualified
 
-__all__ = ["plain_name", "quote", "references", "split_alias", "unqualified"]
+__all__ = ["conjuncts", "equal_sides", "ordering", "plain_name", "quote", "references", "split_alias", "unqualified"]

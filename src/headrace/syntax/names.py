@@ -60,7 +60,7 @@ def references(text: str) -> tuple[tuple[str, ...], ...] | None:
     name = plain_name(text)
     if name is not None:
         return ((name,),)
-    tree = _parsed(text)
+    tree = parsed(text)
     if tree is None:
         return None
     from sqlglot import exp
@@ -88,7 +88,7 @@ def split_alias(text: str) -> tuple[str, str | None]:
     """
     if plain_name(text) is not None:
         return text, None
-    tree = _parsed(text)
+    tree = parsed(text)
     if tree is None:
         return text, None
     from sqlglot import exp
@@ -109,7 +109,7 @@ def unqualified(text: str, alias: str) -> str:
     'amount > 3 AND d.amount > 4'
     """
     paths = references(text) or ()
-    tree = _parsed(text) if any(len(path) > 1 and path[0].lower() == alias.lower() for path in paths) else None
+    tree = parsed(text) if any(len(path) > 1 and path[0].lower() == alias.lower() for path in paths) else None
     if tree is None:
         return text
     from sqlglot import exp
@@ -133,7 +133,7 @@ def _names_collation(column: Any) -> bool:
 
 
 @lru_cache(maxsize=8192)
-def _parsed(text: str):  # type: ignore[no-untyped-def]  # sqlglot's types are not ours to show
+def parsed(text: str):  # type: ignore[no-untyped-def]  # sqlglot's types are not ours to show
     import logging
 
     import sqlglot

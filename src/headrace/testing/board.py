@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from headrace import ports
 from headrace.jvm.session import jvm
+from headrace.ports.weights import WEIGHT
 from headrace.schema import Struct
 from headrace.schema.values import rows_to_internal, zone
 
@@ -21,14 +22,17 @@ class BoardSource(ports.Source):
     connector: ClassVar[str] = "memory"
     schema: Struct
 
-    def __init__(self, board: str, name: str, schema: Struct) -> None:
+    def __init__(self, board: str, name: str, schema: Struct, *, changes: bool = False, checked: bool = False) -> None:
         self.board = board
         self.name = name
         self.schema = schema
+        self.changes = changes
+        self.checked = checked
 
     @property
     def traits(self) -> ports.SourceTraits:
-        return ports.SourceTraits(bounded=True, replayable=True, why="the rows stay in this process")
+        kind = "changes" if self.changes else "append"
+        return ports.SourceTraits(bounded=True, replayable=True, why="the rows stay in this process", changes=kind, checked=self.checked)
 
     def options(self) -> dict[str, Any]:
         return {}
@@ -48,13 +52,19 @@ class BoardSource(ports.Source):
         """Rows as `pin` takes them; complains of what does not fit."""
         return rows_to_internal(rows, self.schema, zone(time_zone), self.name)
 
-    def pin(self, spark: SparkSession, rows: list[tuple[Any, ...]]) -> None:
-        """Add rows to the next epoch."""
+    def pin(self, spark: SparkSession, rows: list[tuple[Any, ...]], weights: list[int]) -> None:
+        """Add rows to the next epoch, each so often; only a source of changes takes weights."""
+        if self.changes:
+            rows = [(*row, weight) for row, weight in zip(rows, weights, strict=True)]
         # protocol 2 is what the JVM's unpickler reads best
-        jvm(spark).headrace.source.Board.append(self.board, self.name, bytearray(pickle.dumps(rows, 2)), self.schema.ddl)
+        jvm(spark).headrace.source.Board.append(self.board, self.name, bytearray(pickle.dumps(rows, 2)), self._pinned)
+
+    @property
+    def _pinned(self) -> str:
+        return f"{self.schema.ddl}, {WEIGHT} bigint" if self.changes else self.schema.ddl
 
     def scan(self, session: SparkSession, context: ports.SourceContext) -> tuple[DataFrame, dict[str, Any]]:
         from pyspark.sql import DataFrame
 
-        frame = jvm(session).headrace.source.Memory.frame(session._jsparkSession, self.board, self.name, self.schema.ddl)
+        frame = jvm(session).headrace.source.Memory.frame(session._jsparkSession, self.board, self.name, self._pinned)
         return DataFrame(frame, session), {"kind": "columns"}

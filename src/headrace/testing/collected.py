@@ -7,7 +7,7 @@ from functools import cmp_to_key
 from typing import Any, ClassVar
 
 from headrace import ports
-from headrace.schema.values import rows_from_internal, zone
+from headrace.ports.weights import changes_of, net
 
 Row = tuple[Any, ...]
 
@@ -25,15 +25,22 @@ class Collected:
     def rows(self) -> list[Row]:
         """The net contents, sorted."""
         self._started()
-        return in_order([row for _, rows in sorted(self._sink.epochs.items()) for row in rows])
+        found = net(change for _, changes in sorted(self._sink.epochs.items()) for change in changes)
+        return in_order([row for row, weight in found for _ in range(weight)])
 
     def changes(self) -> list[tuple[int, str, Row]]:
-        """(commit, "+" or "-", row) for each change: numbers count commits from 1, rows of a commit are sorted."""
+        """(commit, "+" or "-", row) for each change: numbers count commits from 1; of a commit it is the net, what goes before what
+        comes, sorted."""
         self._started()
-        by_commit: dict[int, list[Row]] = {}
-        for (commit, _), rows in self._sink.epochs.items():
-            by_commit.setdefault(commit, []).extend(rows)
-        return [(commit, "+", row) for commit in sorted(by_commit) for row in in_order(by_commit[commit])]
+        by_commit: dict[int, list[tuple[Row, int]]] = {}
+        for (commit, _), changes in self._sink.epochs.items():
+            by_commit.setdefault(commit, []).extend(changes)
+        return [
+            (commit, sign, row)
+            for commit, changes in sorted(by_commit.items())
+            for sign, times in (("-", -1), ("+", 1))
+            for row in in_order([row for row, weight in net(changes) for _ in range(times * weight)])
+        ]
 
 
 class CollectingSink(ports.Sink):
@@ -42,13 +49,13 @@ class CollectingSink(ports.Sink):
     connector: ClassVar[str] = "memory"
 
     def __init__(self, commit: Callable[[], int]) -> None:
-        self.epochs: dict[tuple[int, int], list[Row]] = {}
+        self.epochs: dict[tuple[int, int], list[tuple[Row, int]]] = {}
         self._commit = commit
         self._context: ports.SinkContext | None = None
 
     @property
     def traits(self) -> ports.SinkTraits:
-        return ports.SinkTraits(True, "an epoch that comes again takes the place of its rows")
+        return ports.SinkTraits(True, "an epoch that comes again takes the place of its rows", ("append", "changes"))
 
     def options(self) -> dict[str, Any]:
         return {}
@@ -68,7 +75,7 @@ class CollectingSink(ports.Sink):
         # An epoch that is done again after a restart belongs to the commit that first brought it.
         commit = next((commit for commit, seen in self.epochs if seen == epoch), self._commit())
         if staged.count:
-            self.epochs[commit, epoch] = rows_from_internal(staged.rows(), self._context.schema, zone(self._context.time_zone))
+            self.epochs[commit, epoch] = changes_of(staged, self._context)
 
 
 def in_order(rows: list[Row]) -> list[Row]:

@@ -13,6 +13,8 @@ from typing import Any, Self
 
 from headrace.errors import HeadraceError, here
 from headrace.jvm.session import jvm, session
+from headrace.ops.kind import kind_of
+from headrace.ops.ledger import ledger
 from headrace.ops.sink import Sink
 from headrace.ops.source import Source, valid_name
 from headrace.ops.source import watermark as with_watermark
@@ -77,28 +79,33 @@ class Harness:
     def source(
         self, name: str, schema: Any, *, watermark: tuple[str, str | timedelta] | None = None, changes: bool = False, trusted: bool = False
     ) -> Stream:
-        """A source that `commit` feeds by its name; `watermark` is its column and delay."""
+        """A source that `commit` feeds by its name; `watermark` is its column and delay.
+
+        With `changes` rows can also be taken away. A ledger then judges whether they were there; with `trusted` there is none.
+        """
         self._before_the_first_commit("source")
-        if changes or trusted:
-            raise _not_yet("a source of changes (changes=True, trusted=True)")
         if name in self._sources:
             raise HeadraceError("NAME_CLASH", f"the harness has a source `{name}` already", hint="give it another name", site=here())
-        made = BoardSource(self._board, valid_name(name), schema_of(schema))
+        made = BoardSource(self._board, valid_name(name), schema_of(schema), changes=changes, checked=changes and not trusted)
         self._sources[name] = made
         node = Source(made.connector, made.options(), made.schema.ddl, live=made, name=name, site=here())
-        return Stream(with_watermark(node, *watermark) if watermark is not None else node)
+        if watermark is not None:
+            node = with_watermark(node, *watermark)
+        return Stream(ledger(node) if made.checked else node)
 
     def collect(self, stream: Stream) -> Collected:
         """Keep what a stream gives; before the first commit, for any number of streams."""
         self._before_the_first_commit("collect")
         sink = CollectingSink(lambda: self._commits)
-        self._sinks.append(Sink(stream._node, sink.connector, {}, live=sink, name=f"collected {len(self._sinks) + 1}", site=here()))
+        name = f"collected {len(self._sinks) + 1}"
+        self._sinks.append(Sink(stream._node, sink.connector, {}, kind_of(stream._node), live=sink, name=name, site=here()))
         return Collected(sink, self._must_be_open)
 
     def commit(self, rows: Mapping[str, Iterable[Change]] | None = None) -> int:
-        """One epoch: rows by source, as ("+", row); a source left out has none. Returns its number when all that it makes due is done.
+        """One epoch: rows by source, as ("+", row), and ("-", row) to take one away from a source of changes; a source left out has none.
+        Returns its number when all that it makes due is done.
 
-        A row is a tuple or a dict; texts are accepted for timestamps and decimals.
+        A row is a tuple or a dict; texts are accepted for timestamps and decimals. An epoch may add and take away the same row.
         """
         self._must_be_open()
         if self._finished:
@@ -106,12 +113,12 @@ class Harness:
                 "HARNESS_USE", "the harness was finished, so time has ended for it", hint="commit before finish()", site=here()
             )
         # all are looked at before any is added: a commit that is refused leaves nothing behind
-        given = {name: self._added(name, changes) for name, changes in (rows or {}).items()}
+        given = {name: self._changed(name, changes) for name, changes in (rows or {}).items()}
         self._begin()
         spark = session()
-        for name, added in given.items():
-            if added:
-                self._sources[name].pin(spark, added)
+        for name, (changed, weights) in given.items():
+            if changed:
+                self._sources[name].pin(spark, changed, weights)
         self._commits += 1
         jvm(spark).headrace.source.Board.publish(self._board)
         self._settle()
@@ -173,18 +180,21 @@ class Harness:
     def _queries(self) -> list[RunningQuery]:
         return self._started.queries if self._started is not None else []
 
-    def _added(self, name: str, changes: Iterable[Change]) -> list[tuple[Any, ...]]:
+    def _changed(self, name: str, changes: Iterable[Change]) -> tuple[list[tuple[Any, ...]], list[int]]:
+        """Rows as a source takes them, and how often each is added."""
         if name not in self._sources:
             has = ", ".join(self._sources) or "none"
             raise HeadraceError("HARNESS_USE", f"the harness has no source `{name}`", hint=f"it has: {has}", site=here())
-        added = []
+        rows, weights = [], []
         for change in changes:
             if not (isinstance(change, tuple | list) and len(change) == 2 and change[0] in ("+", "-")):
                 raise HeadraceError("HARNESS_USE", f"{change!r} is no change", hint='write ("+", row) for each row', site=here())
-            if change[0] == "-":
-                raise _not_yet('a row that is taken away, ("-", row),')
-            added.append(change[1])
-        return self._sources[name].converted(added, self._time_zone)
+            if change[0] == "-" and not self._sources[name].changes:
+                hint = f'make it a source of changes: h.source("{name}", ..., changes=True)'
+                raise HeadraceError("HARNESS_USE", f"to the source `{name}` rows can only be added", hint=hint, site=here())
+            rows.append(change[1])
+            weights.append(1 if change[0] == "+" else -1)
+        return self._sources[name].converted(rows, self._time_zone), weights
 
     def _begin(self) -> None:
         if self._started is not None:
@@ -230,9 +240,3 @@ class Harness:
     def _must_be_open(self) -> None:
         if self._closed:
             raise HeadraceError("HARNESS_USE", "the harness is closed", hint="use it inside its `with` block", site=here())
-
-
-def _not_yet(what: str) -> HeadraceError:
-    return HeadraceError(
-        "CHANGES_NOT_YET", f"{what} is not supported by this version", hint='sources add rows only: ("+", row)', site=here()
-    )

@@ -29,7 +29,7 @@ def test_unknown_connector() -> None:
         """
         UNKNOWN_CONNECTOR: there is no connector `file`
           at test_connectors.py:*: lambda: hr.read.file("charges/"),
-          hint: did you mean `files`? Installed are: console, files, foreach_batch, memory, rate
+          hint: did you mean `files`? Installed are: console, files, foreach_batch, memory, rate, values
           page: docs/errors/UNKNOWN_CONNECTOR.md
         """,
         lambda: hr.read.file("charges/"),
@@ -41,7 +41,7 @@ def test_connector_that_only_writes() -> None:
         """
         UNKNOWN_CONNECTOR: console can only be written
           at test_connectors.py:*: lambda: hr.read.console(),
-          hint: hr.read has: files, memory, rate
+          hint: hr.read has: files, memory, rate, values
           page: docs/errors/UNKNOWN_CONNECTOR.md
         """,
         lambda: hr.read.console(),

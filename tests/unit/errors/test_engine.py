@@ -224,24 +224,15 @@ def test_harness_that_is_closed() -> None:
     )
 
 
-def test_changes() -> None:
+def test_a_row_is_taken_away_from_a_source_of_rows_that_are_added() -> None:
     with Harness() as h:
         h.source("charges", "card string, amount int")
         check_error(
             """
-            CHANGES_NOT_YET: a row that is taken away, ("-", row), is not supported by this version
+            HARNESS_USE: to the source `charges` rows can only be added
               at test_engine.py:*: lambda: h.commit({"charges": [("-", ("a", 1))]}),
-              hint: sources add rows only: ("+", row)
-              page: docs/errors/CHANGES_NOT_YET.md
+              hint: make it a source of changes: h.source("charges", ..., changes=True)
+              page: docs/errors/HARNESS_USE.md
             """,
             lambda: h.commit({"charges": [("-", ("a", 1))]}),
-        )
-        check_error(
-            """
-            CHANGES_NOT_YET: a source of changes (changes=True, trusted=True) is not supported by this version
-              at test_engine.py:*: lambda: h.source("rates", "currency string", changes=True),
-              hint: sources add rows only: ("+", row)
-              page: docs/errors/CHANGES_NOT_YET.md
-            """,
-            lambda: h.source("rates", "currency string", changes=True),
         )

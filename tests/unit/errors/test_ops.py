@@ -369,7 +369,7 @@ def test_unknown_output() -> None:
 def test_output_of_a_filter() -> None:
     check_error(
         """
-        UNKNOWN_OUTPUT: sources and programs have outputs, and charges.filter is neither
+        UNKNOWN_OUTPUT: charges.filter has no outputs
           at test_ops.py:*: lambda: charges.filter("amount > 3").output("dead_letter"),
           hint: ask charges: what charges.filter cannot compute goes to the dead letters there
           page: docs/errors/UNKNOWN_OUTPUT.md
@@ -383,8 +383,123 @@ def test_sink_kind() -> None:
         """
         SINK_KIND: memory cannot be written with mode='upsert'
           at test_ops.py:*: lambda: charges.write.memory(mode="upsert"),
-          hint: it takes: append
+          hint: it takes: append, changes
           page: docs/errors/SINK_KIND.md
         """,
         lambda: charges.write.memory(mode="upsert"),
+    )
+    spent = charges.group_by("card").agg(spent="sum(amount)").named("spent")
+    check_error(
+        """
+        SINK_KIND: rows are also taken away from spent, and to files rows can only be added
+          at test_ops.py:*: lambda: spent.write.files("out", format="json"),
+          hint: write its changes, each with the word insert or delete in the column _change: mode="changes"
+          page: docs/errors/SINK_KIND.md
+        """,
+        lambda: spent.write.files("out", format="json"),
+    )
+    check_error(
+        """
+        SINK_KIND: rows are also taken away from spent, and with mode='append' they are only added
+          at test_ops.py:*: lambda: spent.write.memory(mode="append"),
+          hint: leave mode out, or write its changes with mode="changes"
+          page: docs/errors/SINK_KIND.md
+        """,
+        lambda: spent.write.memory(mode="append"),
+    )
+
+
+def test_join() -> None:
+    cards = hr.read.memory([], "card string, country string, amount int", name="cards")
+    numbers = cards.rename({"card": "number", "amount": "limit"})
+    check_error(
+        """
+        BAD_JOIN: how cannot be 'outer'
+          at test_ops.py:*: lambda: charges.join(cards, on="card", how="outer"),
+          hint: it is one of: inner, left, right, full, semi, anti
+          page: docs/errors/BAD_JOIN.md
+        """,
+        lambda: charges.join(cards, on="card", how="outer"),
+    )
+    check_error(
+        """
+        BAD_JOIN: join was given no columns
+          at test_ops.py:*: lambda: charges.join(cards, on=[]),
+          hint: on="card", or a condition: on="a.card = b.number"
+          page: docs/errors/BAD_JOIN.md
+        """,
+        lambda: charges.join(cards, on=[]),
+    )
+    check_error(
+        """
+        DUPLICATE_COLUMN: join would give two columns `amount`
+          at test_ops.py:*: lambda: charges.join(cards, on="card"),
+          hint: rename it on one side: cards.rename({"amount": "..."})
+          page: docs/errors/DUPLICATE_COLUMN.md
+        """,
+        lambda: charges.join(cards, on="card"),
+    )
+    check_error(
+        """
+        UNKNOWN_COLUMN: no column `colour` in charges or cards.rename
+          at test_ops.py:*: lambda: charges.join(numbers, on="card = number AND colour = 1"),
+          hint: there are: card, amount, place, ts, number, country, limit
+          page: docs/errors/UNKNOWN_COLUMN.md
+        """,
+        lambda: charges.join(numbers, on="card = number AND colour = 1"),
+    )
+    check_error(
+        """
+        BAD_INPUT: join was given 'cards', which is no stream
+          at test_ops.py:*: lambda: charges.join("cards", on="card"),
+          hint: charges.join(cards, on="card")
+          page: docs/errors/BAD_INPUT.md
+        """,
+        lambda: charges.join("cards", on="card"),
+    )
+
+
+def test_a_program_takes_rows_that_are_added() -> None:
+    spent = charges.group_by("card").agg(spent="sum(amount)").named("spent")
+    check_error(
+        """
+        CHANGES_NOT_YET: Count takes rows that are added, and from spent rows are also taken away
+          at test_ops.py:*: lambda: spent.key_by("card").process(Count, order="arrival"),
+          hint: let it handle each change: .changes() gives them as rows, with the word insert or delete in the column _change
+          page: docs/errors/CHANGES_NOT_YET.md
+        """,
+        lambda: spent.key_by("card").process(Count, order="arrival"),
+    )
+
+
+def test_top() -> None:
+    check_error(
+        """
+        BAD_ORDER: top cannot keep 0 rows
+          at test_ops.py:*: lambda: charges.top(0, by="amount"),
+          hint: a whole number from 1 on: .top(3, by="amount desc")
+          page: docs/errors/BAD_ORDER.md
+        """,
+        lambda: charges.top(0, by="amount"),
+    )
+
+
+def test_sql() -> None:
+    check_error(
+        """
+        BAD_QUERY: hr.sql was given '', which is no query
+          at test_ops.py:*: lambda: hr.sql(""),
+          hint: hr.sql("SELECT ... FROM t", t=stream)
+          page: docs/errors/BAD_QUERY.md
+        """,
+        lambda: hr.sql(""),
+    )
+    check_error(
+        """
+        BAD_INPUT: the table `t` of hr.sql is 1, which is no stream
+          at test_ops.py:*: lambda: hr.sql("SELECT * FROM t", t=1),
+          hint: keywords of hr.sql are tables: hr.sql(..., t=stream)
+          page: docs/errors/BAD_INPUT.md
+        """,
+        lambda: hr.sql("SELECT * FROM t", t=1),
     )

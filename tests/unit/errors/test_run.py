@@ -10,10 +10,11 @@ from typing import Any
 import pytest
 
 import headrace as hr
-from headrace.analysis.schemas import MEANING, Schemas
+from headrace.analysis.schemas import Schemas
 from headrace.errors import HeadraceError
 from headrace.ops import Program
 from headrace.plan import Plan
+from headrace.plan.meaning import MEANING
 from headrace.spark.checkpoint import Checkpoint
 from headrace.spark.failures import failure
 from headrace.spark.feeds import Feed, Feeds

@@ -8,6 +8,7 @@ import pytest
 
 import headrace as hr
 import headrace.ops  # registers the nodes
+from headrace.ops import Partition
 from headrace.plan import Plan, explain, order, steps
 from headrace.plan.drawing import svg
 from headrace.plan.node import REGISTRY, Role
@@ -35,9 +36,11 @@ class Count(hr.Program):
 
 
 def job(*streams: hr.Stream) -> Plan:
-    return Plan.of("job", [stream.write.console(name=f"sink {number}")._use() for number, stream in enumerate(streams)])
+    ends = [stream.write.memory(name=f"sink {number}")._use() for number, stream in enumerate(streams)]
+    return Plan.of("job", ends)
 
 
+cards = hr.read.memory([], "card string, country string, op string", name="cards", change_column="op")
 counts = timed.filter("amount > 0").key_by("card").process(Count, time="at")
 EVERYTHING = [
     counts,
@@ -52,9 +55,18 @@ EVERYTHING = [
     timed.key_by(hr.f.upper("card").alias("card")).process(Count).named("upper"),
 ]
 
+spent = charges.group_by("card").agg(spent="sum(amount)")
+QUERIES = [
+    spent.join(cards, on="card", how="left"),
+    spent.top(3, by="spent desc"),
+    charges.intersect(charges.filter("amount > 1"), all=True).distinct(),
+    hr.Stream(Partition(spent._node, (), (("spent", "desc", "last"),), (("place", "rank() OVER (ORDER BY spent DESC)"),))),
+    spent.changes(),
+]
+
 
 def test_round_trip_of_every_node() -> None:
-    plan = job(*EVERYTHING)
+    plan = job(*EVERYTHING, *QUERIES)
     assert {node.op for node in plan.nodes.values()} == set(REGISTRY)
     data = json.loads(json.dumps(plan.to_json()))
     again = Plan.from_json(data)

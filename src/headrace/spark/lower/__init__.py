@@ -1,9 +1,9 @@
 """What core operators are in a query document, one file per operator.
 
-A core operator registers `lower(node, ...)` for its node; a stateless node has none, as it is steps of routes.
+A core operator registers `inlets`, `shape` and `lower` for its node; a stateless node has none, as it is steps of routes.
 """
 
-from headrace.spark.lower import program
-from headrace.spark.lower.operator import Lowering, lower, shape
+from headrace.spark.lower import aggregate, join, partition, program, rows
+from headrace.spark.lower.operator import Inlet, Lowering, inlets, lower, shape
 
-__all__ = ["Lowering", "lower", "program", "shape"]
+__all__ = ["Inlet", "Lowering", "aggregate", "inlets", "join", "lower", "partition", "program", "rows", "shape"]

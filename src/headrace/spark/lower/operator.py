@@ -1,4 +1,4 @@
-"""What every core operator says: what it keeps between epochs, and what the kernel has to build."""
+"""What every core operator says: what it keeps between epochs, which rows it takes, and what the kernel has to build."""
 
 from __future__ import annotations
 
@@ -21,6 +21,34 @@ class Lowering:
     plan: Plan
     schemas: Schemas
     feeds: Feeds
+
+
+@dataclass(frozen=True)
+class Inlet:
+    """How the rows of a stream come to one input of an operator.
+
+    `delivery`: to the group of their key (`key`, or `null_key` where a null is a key as any other), of the whole `row`, of one of `shards`
+    by hash (`shard`) or of each (`shards`; None: as many as there are partitions), or to all keys of each partition (`shared`). `order`:
+    time, columns, rows (equal ones together) or none. `steps` are done last on the way.
+    """
+
+    stream: Node
+    name: str
+    side: int
+    schema: str
+    delivery: str
+    key: tuple[tuple[str, str], ...] = ()
+    key_schema: str = ""
+    time: str | None = None
+    order: str | None = None
+    steps: tuple[Json, ...] = ()
+    shards: int | None = None
+
+
+@singledispatch
+def inlets(node: Node, at: Lowering, steady: bool = True) -> tuple[Inlet, ...]:
+    """The inputs of the operator. `steady`: some sink counts on a replay being equal."""
+    raise TypeError(f"{node!r} has no lowering")
 
 
 @singledispatch

@@ -7,9 +7,30 @@ from headrace.ops import Program, event_time
 from headrace.spark.feeds import origin
 from headrace.spark.identity import Entry, InputShape, Shape
 from headrace.spark.layout import Cell
-from headrace.spark.lower.operator import Json, Lowering, lower, shape
+from headrace.spark.lower.operator import Inlet, Json, Lowering, inlets, lower, shape
 from headrace.spark.times import judged
 from headrace.syntax import references
+
+
+@inlets.register
+def _(node: Program, at: Lowering, steady: bool = True) -> tuple[Inlet, ...]:
+    # Rows that are handled as they come are sorted all the same where a sink counts on a replay being equal.
+    order = "time" if node.order == "time" else "columns" if steady else None
+    return tuple(
+        Inlet(
+            stream,
+            name,
+            side,
+            at.schemas.of[str(stream.name)].ddl,
+            "shared" if name in node.broadcast else "key",
+            key,
+            at.schemas.keys[str(node.name)].ddl,
+            # an operator without event time takes rows that have none
+            event_time(stream) if node.clock == "event" else None,
+            order,
+        )
+        for side, (name, stream, key) in enumerate(zip(node.names, node.streams, node.keys, strict=True))
+    )
 
 
 @shape.register

@@ -1,11 +1,15 @@
 package headrace.bind
 
-import org.apache.spark.sql.SparkSession
+import scala.util.control.NonFatal
+
+import headrace.operator.aggregate.SingleValue
+import org.apache.spark.sql.{AnalysisException, SparkSession}
 import org.apache.spark.sql.catalyst.QueryPlanningTracker
-import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.catalyst.analysis.UnresolvedFunction
+import org.apache.spark.sql.catalyst.expressions.{Left => _, Right => _, _}
 import org.apache.spark.sql.catalyst.expressions.aggregate._
-import org.apache.spark.sql.catalyst.optimizer.ReplaceCurrentLike
-import org.apache.spark.sql.catalyst.plans.logical.{Aggregate, LocalRelation}
+import org.apache.spark.sql.catalyst.optimizer.{DecimalAggregates, ReplaceCurrentLike}
+import org.apache.spark.sql.catalyst.plans.logical.{Aggregate, LocalRelation, LogicalPlan}
 import org.apache.spark.sql.classic
 import org.apache.spark.sql.types._
 
@@ -27,7 +31,7 @@ final case class Aggregation(
 }
 
 object Aggregation {
-  final case class Function(function: AggregateFunction, filter: Option[Expression]) {
+  final case class Function(function: AggregateFunction, filter: Option[Expression], distinct: Boolean = false) {
 
     /** The types of its buffer; an object is kept as the bytes it serialises to. */
     def buffer: Seq[DataType] = function match {
@@ -40,31 +44,88 @@ object Aggregation {
   def unknown(schema: StructType): Aggregation =
     Aggregation(schema.fields.map(f => AttributeReference(f.name, f.dataType)()).toSeq, Nil, Nil, Literal(null, NullType))
 
-  /** Binds an aggregate's text over the columns that are added. */
+  /** Binds an aggregate's text over the columns that are added: one that is kept in the buffers of Spark's own functions. */
   def bind(session: SparkSession, schema: StructType, text: String): Aggregation = Settings.inForce(session) {
-    val state = session.asInstanceOf[classic.SparkSession].sessionState
-    val columns = Bind.nullable(schema).map(f => AttributeReference(f.name, f.dataType, nullable = true)())
-    val asked = Aggregate(Nil, Seq(Alias(state.sqlParser.parseExpression(text), "result")()), LocalRelation(columns))
-    val names = ReplaceCurrentLike(state.catalogManager)
-    val plan = state.analyzer.executeAndCheck(asked, new QueryPlanningTracker)
-    new Finish(names, fold = false).execute(plan) match {
-      case Aggregate(Nil, Seq(Alias(result, _)), _: LocalRelation, _) => taken(text, columns, result)
-      case _ => throw Refusal("NOT_AN_AGGREGATE", "the text does not give one value for all rows that are added")
+    val made = analysed(session, schema, Seq(text), identity).head
+    made.functions.foreach { f =>
+      if (f.distinct) {
+        val sql = f.function.sql(isDistinct = true)
+        throw Refusal("DISTINCT_AGGREGATE", s"DISTINCT in $sql", "expression" -> sql)
+      }
+      updated(f.function)
     }
+    made
   }
+
+  /** Binds the aggregates of a query, all over the same columns. DISTINCT is allowed, and so is `single_value`, which only we have. */
+  def query(session: SparkSession, schema: StructType, texts: Seq[String]): Seq[Aggregation] = Settings.inForce(session) {
+    // Spark sums small decimals as whole numbers, and averages them as doubles.
+    val all = analysed(session, schema, texts, DecimalAggregates(_))
+    all.zip(texts).foreach { case (a, text) =>
+      a.functions.foreach { f =>
+        f.function match {
+          case _: SingleValue =>
+          case p: PythonFuncExpression =>
+            throw Refusal("PYTHON_FUNCTION", s"the Python function ${p.name} in an aggregate", "function" -> p.name)
+          case other => updated(other)
+        }
+      }
+      val parts = a.result +: a.functions.flatMap(f => f.function.children ++ f.filter)
+      parts.foreach(_.foreach {
+        case p: PythonFuncExpression =>
+          throw Refusal("PYTHON_FUNCTION", s"the Python function ${p.name} in an aggregate", "function" -> p.name)
+        case e if !e.deterministic && e.children.forall(_.deterministic) =>
+          throw Refusal("NON_DETERMINISTIC_AGGREGATE", s"${e.prettyName} in $text: a row that is taken away must be found again", "expression" -> text)
+        case _ =>
+      })
+    }
+    all
+  }
+
+  /** What fails, as an error of analysis. */
+  def attempt[T](work: => T): Either[AnalysisException, T] =
+    try Right(work)
+    catch {
+      case e: AnalysisException => Left(e)
+      case NonFatal(e) => Left(Refusal("INVALID_EXPRESSION", Option(e.getMessage).getOrElse(e.toString)))
+    }
+
+  private def updated(f: AggregateFunction): Unit = f match {
+    case _: DeclarativeAggregate | _: ImperativeAggregate =>
+    case other => throw Refusal("AGGREGATE_KIND", s"${other.prettyName} cannot be kept up to date row by row", "function" -> other.prettyName)
+  }
+
+  private def analysed(session: SparkSession, schema: StructType, texts: Seq[String], last: LogicalPlan => LogicalPlan): Seq[Aggregation] =
+    if (texts.isEmpty) Nil
+    else {
+      val state = session.asInstanceOf[classic.SparkSession].sessionState
+      val columns = Bind.nullable(schema).map(f => AttributeReference(f.name, f.dataType, nullable = true)())
+      val named = texts.zipWithIndex.map { case (text, i) => Alias(parsed(state.sqlParser.parseExpression(text), text), s"result$i")() }
+      val names = ReplaceCurrentLike(state.catalogManager)
+      val plan = state.analyzer.executeAndCheck(Aggregate(Nil, named, LocalRelation(columns)), new QueryPlanningTracker)
+      last(new Finish(names, fold = false).execute(plan)) match {
+        case Aggregate(Nil, results, _: LocalRelation, _) if results.size == texts.size =>
+          results.zip(texts).map {
+            case (Alias(result, _), text) => taken(text, columns, result)
+            case (_, text) => throw none(text)
+          }
+        case _ => throw Refusal("NOT_AN_AGGREGATE", "the text does not give one value for all rows that are added")
+      }
+    }
+
+  private def parsed(expression: Expression, text: String): Expression = expression.transform {
+    case u: UnresolvedFunction if u.arguments.size == 1 && u.nameParts.size == 1 && u.nameParts.head.equalsIgnoreCase(SingleValue.Name) =>
+      SingleValue(u.arguments.head).toAggregateExpression()
+    case _: SubqueryExpression => throw Refusal("SUBQUERY_IN_AGGREGATE", "a query inside an aggregate", "expression" -> text)
+  }
+
+  private def none(text: String) = Refusal("NOT_AN_AGGREGATE", s"there is no aggregate function in $text")
 
   private def taken(text: String, columns: Seq[AttributeReference], result: Expression): Aggregation = {
     val found = result.collect { case a: AggregateExpression => a }.distinctBy(_.canonicalized)
-    if (found.isEmpty) throw Refusal("NOT_AN_AGGREGATE", s"there is no aggregate function in $text")
-    found.foreach { a =>
-      if (a.isDistinct) throw Refusal("DISTINCT_AGGREGATE", s"DISTINCT in ${a.sql}", "expression" -> a.sql)
-      a.aggregateFunction match {
-        case _: DeclarativeAggregate | _: ImperativeAggregate =>
-        case other => throw Refusal("AGGREGATE_KIND", s"${other.prettyName} cannot be kept up to date row by row", "function" -> other.prettyName)
-      }
-    }
+    if (found.isEmpty) throw none(text)
     val results = found.map(_.resultAttribute)
     val over = result.transform { case a: AggregateExpression => results(found.indexWhere(_.canonicalized == a.canonicalized)) }
-    Aggregation(columns, found.map(a => Function(a.aggregateFunction, a.filter)), results, over)
+    Aggregation(columns, found.map(a => Function(a.aggregateFunction, a.filter, a.isDistinct)), results, over)
   }
 }

@@ -5,6 +5,7 @@ import scala.util.control.NonFatal
 
 import headrace.bind.{Bind, Settings}
 import headrace.operator.program.Program
+import headrace.route.Unweigh
 import org.apache.spark.sql.{AnalysisException, SparkSession}
 import org.apache.spark.sql.catalyst.QueryPlanningTracker
 import org.apache.spark.sql.catalyst.expressions.{Cast, Expression, RowOrdering}
@@ -88,6 +89,7 @@ private final class Check(val session: SparkSession) {
       else if (value \ "union" != JNothing) union(id, site, list(value \ "union").flatMap(text(_)))
       else if (value \ "operator" != JNothing) operator(id, site, value \ "operator")
       else if (value \ "computed" != JNothing) computed(id, site, value \ "computed")
+      else if (value \ "relation" != JNothing) relation(id, site, value)
       else text(value \ "input").flatMap(schemas.get).foreach(from => steps(id, site, from, list(value \ "steps")).foreach(schemas(id) = _))
       watermark(id, site, value)
     } catch {
@@ -95,6 +97,9 @@ private final class Check(val session: SparkSession) {
     }
     if (faults.size > before) schemas.keys.filter(k => k == id || k.startsWith(s"$id#")).toSeq.foreach(schemas.remove)
   }
+
+  /** How many faults there are so far. */
+  def count: Int = faults.size
 
   def fault(node: String, site: String, at: String, sql: String, what: Fault.What): Unit = faults += Fault(node, site, at, sql, what)
 
@@ -182,6 +187,15 @@ private final class Check(val session: SparkSession) {
       }
   }
 
+  private def relation(id: String, site: String, value: JValue): Unit = {
+    val inputs = list(value \ "inputs").flatMap(text(_)).map(schemas.get)
+    if (inputs.forall(_.isDefined))
+      new Relations(this, id, site).of(text(value \ "relation").getOrElse(""), value, inputs.flatten).foreach { case (rows, key) =>
+        schemas(id) = rows
+        keys(id) = key
+      }
+  }
+
   private def steps(id: String, nodeSite: String, from: StructType, all: List[JValue]): Option[StructType] = {
     var schema: Option[StructType] = Some(from)
     all.zipWithIndex.foreach { case (step, n) =>
@@ -208,6 +222,14 @@ private final class Check(val session: SparkSession) {
       StructType(items.map(_._1).zip(bind(node, from, items.map(_._2))).collect { case (name, Some(e)) =>
         StructField(name, Bind.loosen(e.dataType))
       })
+    } else if (step \ "weigh" != JNothing) {
+      val t = Program.Text(text(step \ "weigh").getOrElse(""), at, site)
+      bind(node, from, Seq(t)).flatten.foreach(fits(node, "weight", LongType, t, _))
+      from
+    } else if (step \ "unweigh" != JNothing) {
+      val schema = from.add(text(step \ "unweigh").getOrElse(""), Unweigh.dataType(step \ "change" == JBool(true)))
+      distinct(node, site, at, schema.fieldNames.toSeq)
+      schema
     } else {
       val sql = text(step \ "generate").getOrElse("")
       try {

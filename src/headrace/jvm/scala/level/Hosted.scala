@@ -65,11 +65,11 @@ private[level] final class Hosted(spec: HostedSpec) extends Out {
     buffer.clear()
   }
 
-  override def emit(output: Int, row: UnsafeRow, time: Long): Unit = {
+  override def emit(output: Int, row: InternalRow, time: Long, weight: Long): Unit = {
     val to = senders(output)
     var i = 0
     while (i < to.length) {
-      to(i).send(row, time, null)
+      to(i).send(row, time, null, weight)
       i += 1
     }
   }
@@ -94,7 +94,7 @@ private[level] final class Hosted(spec: HostedSpec) extends Out {
 
 /** Each partition handles the rows that are for all keys; one of them tells what came of it. */
 private object Silent extends Out {
-  override def emit(output: Int, row: UnsafeRow, time: Long): Unit = ()
+  override def emit(output: Int, row: InternalRow, time: Long, weight: Long): Unit = ()
   override def mark(): Int = 0
   override def reset(mark: Int): Unit = ()
   override def count(side: Int, metric: Int, n: Long): Unit = ()
@@ -124,6 +124,7 @@ private final class InputRows(fields: Array[Int]) extends Iterator[Input] {
     input.time = if (wire.isNullAt(Wire.Time)) Input.NoTime else wire.getLong(Wire.Time)
     input.of(wire)
     input.row = Wire.inside(wire, Wire.Row, pointers(input.side & 0xff))
+    input.weight = wire.getLong(Wire.Weight)
     input
   }
 }

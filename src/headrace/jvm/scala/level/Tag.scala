@@ -49,6 +49,8 @@ private[level] final class Tagging(spec: SourceSpec) {
     case None => new ColumnReader(spec.schema, spec.scan)
   }
   private val origins = new OriginReader(spec.scan)
+  // Where the scan says how often a row is added or taken away.
+  private val weightAt = spec.scan.fieldNames.indexOf("_weight")
   private val name = UTF8String.fromString(spec.name)
   private var read = 0L
   private var malformed = 0L
@@ -73,9 +75,10 @@ private[level] final class Tagging(spec: SourceSpec) {
         val time = row.getLong(spec.watermark)
         if (time > latest) latest = time
       }
+      val weight = if (weightAt < 0) 1L else scan.getLong(weightAt)
       var i = 0
       while (i < senders.length) {
-        senders(i).send(row, Input.NoTime, origin)
+        senders(i).send(row, Input.NoTime, origin, weight)
         i += 1
       }
     } else if (reader.reason != null) {
@@ -85,7 +88,7 @@ private[level] final class Tagging(spec: SourceSpec) {
         val place = if (origin == null || origin.file == null) "" else s" at ${origin.file}, position ${origin.position}"
         throw new HeadraceKernelException("MALFORMED_ROW", s"${spec.name}: ${reader.reason}$place: ${reader.raw}", spec.name)
       }
-      dead.put(spec.name, reader.reason, origin, reader.raw, Input.NoTime)
+      dead.put(spec.name, reader.reason, origin, reader.raw, Input.NoTime, 1L)
     }
     counter.settle()
   }

@@ -1,6 +1,7 @@
 package headrace.operator
 
 import headrace.state.State
+import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow
 
 /** One input row. The instance is reused: `row` is valid until the iterator is asked again, be it by `hasNext`. */
@@ -11,6 +12,9 @@ abstract class Input {
   var time: Long = Input.NoTime
 
   var row: UnsafeRow = _
+
+  /** How often the row is added, or taken away if it is negative; never 0. */
+  var weight: Long = 1L
 
   /** Order-preserving bytes of time, side and columns; null where no order was asked for. Read when asked, while `row` is valid. */
   def ord: Array[Byte]
@@ -26,8 +30,10 @@ final case class Epoch(watermark: Long, now: Long, flushing: Boolean, lastEvent:
 /** Where an operator's rows and counts go. */
 trait Out {
 
-  /** Sends a row to the operator's output number `output`. The row is consumed (copied or routed) before this returns. */
-  def emit(output: Int, row: UnsafeRow, time: Long): Unit
+  /** Sends a row to the operator's output number `output`: added so often, or taken away if the weight is negative. The row is consumed
+    * (copied or routed) before this returns.
+    */
+  def emit(output: Int, row: InternalRow, time: Long, weight: Long = 1L): Unit
 
   /** The place in what this step has emitted so far. */
   def mark(): Int

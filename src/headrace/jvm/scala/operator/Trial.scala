@@ -216,7 +216,7 @@ private final class Trial(program: Program, spec: ProgramOperator) {
   private final class Gathered extends Out {
     private val rows = mutable.ArrayBuffer.empty[JValue]
     private val counts = mutable.LinkedHashMap.empty[(String, String), Long]
-    override def emit(output: Int, row: UnsafeRow, time: Long): Unit = {
+    override def emit(output: Int, row: InternalRow, time: Long, weight: Long): Unit = {
       val (name, write) = outputs(output)
       rows += JArray(List(JString(name), json(write(row)), if (time == Input.NoTime) JNull else JInt(time)))
     }

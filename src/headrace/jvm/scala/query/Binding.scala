@@ -58,21 +58,30 @@ final class Binding(session: SparkSession, partitions: Int) {
       bound._1
     }
     val steps2 = steps ++ cast(row, text.schema, steps.lastOption.fold(owner)(_.node))
-    val key = keys(text, owner)
     Route(
       text.to,
       text.side,
       steps2,
-      key,
-      text.consumer != "sink",
+      delivery(text, owner),
       text.time.fold(-1)(text.schema.fieldIndex),
       text.order match {
         case Some("time") => Order.Time
         case Some("columns") => Order.Columns
+        case Some("rows") => Order.Rows
         case _ => Order.Arrival
       },
-      text.schema,
-      if (text.shared) partitions else 0)
+      text.schema)
+  }
+
+  private def delivery(text: RouteText, owner: String): Delivery = text.delivery match {
+    case "none" => Delivery.None
+    case "key" => Delivery.Keys(keys(text, owner), nulls = false)
+    case "null_key" => Delivery.Keys(keys(text, owner), nulls = true)
+    case "row" => Delivery.Rows
+    case "shard" => Delivery.Shard(text.shards)
+    case "shards" => Delivery.Shards(text.shards)
+    case "shared" => Delivery.Shared(partitions)
+    case other => throw new HeadraceKernelException("INTERNAL", s"unknown delivery $other", owner)
   }
 
   private def step(text: StepText, in: StructType, owner: String): (Option[Step], StructType) = {
@@ -84,6 +93,10 @@ final class Binding(session: SparkSession, partitions: Int) {
         val out = StructType(items.zip(columns).map { case ((name, _), e) => StructField(name, Bind.loosen(e.dataType)) })
         val same = columns.size == in.length && columns.zipWithIndex.forall { case (BoundReference(i, _, _), j) => i == j; case _ => false }
         (if (same) None else Some(Project(node, site, quiet, in, columns))) -> out
+      case WeighText(_, site, quiet, weight) =>
+        Some(Weigh(node, site, quiet, in, casted(bind(in, Seq(weight)).head, LongType))) -> in
+      case UnweighText(_, site, quiet, name, change) =>
+        Some(Unweigh(node, site, quiet, in, change)) -> in.add(name, Unweigh.dataType(change))
       case GenerateText(_, site, quiet, generator, names, outer) =>
         val made = Bind.generator(session, in, generator, names, outer)
         Some(Generate(node, site, quiet, in, made.generator, made.outer, made.appended)) -> StructType(in.fields ++ made.appended.fields)

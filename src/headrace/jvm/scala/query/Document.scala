@@ -50,13 +50,15 @@ final case class RouteText(
     time: Option[String],
     order: Option[String],
     schema: StructType,
-    consumer: String,
-    shared: Boolean)
+    delivery: String,
+    shards: Int)
 
 /** `quiet`: another route of the same output has this very step and tells its failures. */
 sealed trait StepText { def node: String; def site: String; def quiet: Boolean }
 final case class WhereText(node: String, site: String, quiet: Boolean, text: String) extends StepText
 final case class ProjectText(node: String, site: String, quiet: Boolean, items: Seq[(String, String)]) extends StepText
+final case class WeighText(node: String, site: String, quiet: Boolean, text: String) extends StepText
+final case class UnweighText(node: String, site: String, quiet: Boolean, name: String, change: Boolean) extends StepText
 final case class GenerateText(node: String, site: String, quiet: Boolean, text: String, names: Seq[String], outer: Boolean) extends StepText
 
 object Document {
@@ -107,8 +109,8 @@ object Document {
     maybe(r, "time"),
     maybe(r, "order"),
     schema(r, "schema"),
-    text(r, "consumer"),
-    r.path("shared").asBoolean(false))
+    text(r, "delivery"),
+    r.path("shards").asInt(0))
 
   private def step(s: JsonNode): StepText = {
     val node = maybe(s, "node").orNull
@@ -118,6 +120,8 @@ object Document {
     else if (s.has("project")) ProjectText(node, site, quiet, pairs(s.get("project")))
     else if (s.has("generate"))
       GenerateText(node, site, quiet, text(s, "generate"), list(s, "names").map(_.asText), s.path("outer").asBoolean(false))
+    else if (s.has("weigh")) WeighText(node, site, quiet, text(s, "weigh"))
+    else if (s.has("unweigh")) UnweighText(node, site, quiet, text(s, "unweigh"), s.path("change").asBoolean(false))
     else throw new HeadraceKernelException("INTERNAL", s"unknown step $s", node, site)
   }
 

@@ -70,7 +70,7 @@ private[headrace] object KeyPrefix {
     java.lang.Long.reverseBytes(Platform.getLong(wire.getBaseObject, wire.getBaseOffset + (wire.getLong(Wire.Key) >>> 32)))
 }
 
-/** Key, then order (none before any), as unsigned bytes. */
+/** Key, then order (none before any), as unsigned bytes. An empty order asks for nothing but that equal rows of a side come together. */
 private[headrace] final class KeyComparator extends RecordComparator {
   private val nullBit = 1L << Wire.Ord
 
@@ -81,8 +81,16 @@ private[headrace] final class KeyComparator extends RecordComparator {
       val aNull = (Platform.getLong(a, aAt) & nullBit) != 0
       val bNull = (Platform.getLong(b, bAt) & nullBit) != 0
       if (aNull || bNull) (if (aNull == bNull) 0 else if (aNull) -1 else 1)
-      else field(Wire.Ord, a, aAt, b, bAt)
+      else {
+        val byOrder = field(Wire.Ord, a, aAt, b, bAt)
+        if (byOrder != 0 || Platform.getInt(a, aAt + 8 + 8 * Wire.Ord) != 0) byOrder else bySideAndRow(a, aAt, b, bAt)
+      }
     }
+  }
+
+  private def bySideAndRow(a: Object, aAt: Long, b: Object, bAt: Long): Int = {
+    val sides = Platform.getByte(a, aAt + 8 + 8 * Wire.Side) - Platform.getByte(b, bAt + 8 + 8 * Wire.Side)
+    if (sides != 0) sides else field(Wire.Row, a, aAt, b, bAt)
   }
 
   private def field(ordinal: Int, a: Object, aAt: Long, b: Object, bAt: Long): Int = {

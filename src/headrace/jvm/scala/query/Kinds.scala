@@ -3,7 +3,10 @@ package headrace.query
 import java.util.concurrent.ConcurrentHashMap
 
 import headrace.HeadraceKernelException
-import headrace.operator.OperatorSpec
+import headrace.operator.{Consolidate, Ledger, OperatorSpec}
+import headrace.operator.aggregate.Aggregate
+import headrace.operator.join.Join
+import headrace.operator.partition.{Partition, Top}
 import headrace.operator.program.ProgramOperator
 import org.apache.spark.sql.SparkSession
 
@@ -15,6 +18,12 @@ object Kinds {
 
   private val builds = new ConcurrentHashMap[String, Build]
   register("program", ProgramOperator.build)
+  register("aggregate", Aggregate.build)
+  register("join", Join.build)
+  register("partition", Partition.build)
+  register("top", Top.build)
+  register("ledger", (_, document) => Ledger.build(document))
+  register("consolidate", (_, document) => Consolidate.build(document))
 
   private def register(kind: String, build: Build): Unit = builds.put(kind, build)
 

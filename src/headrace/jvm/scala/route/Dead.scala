@@ -24,7 +24,7 @@ final class Dead(name: String, routes: Array[Sender]) {
   private val values = new GenericInternalRow(Wire.deadSchema.length)
   private lazy val encode = UnsafeProjection.create(Wire.deadSchema)
 
-  def put(node: String, reason: String, origin: Origin, raw: UTF8String, moment: Long): Unit = {
+  def put(node: String, reason: String, origin: Origin, raw: UTF8String, moment: Long, weight: Long): Unit = {
     values.update(0, UTF8String.fromString(if (node == null) name else node))
     values.update(1, UTF8String.fromString(reason))
     values.update(2, if (origin == null) null else origin.file)
@@ -32,7 +32,7 @@ final class Dead(name: String, routes: Array[Sender]) {
     values.update(4, raw)
     val row = encode(values)
     var i = 0
-    while (i < routes.length) { routes(i).send(row, moment, null); i += 1 }
+    while (i < routes.length) { routes(i).send(row, moment, null, weight); i += 1 }
   }
 }
 

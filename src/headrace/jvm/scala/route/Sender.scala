@@ -2,7 +2,7 @@ package headrace.route
 
 import headrace.HeadraceKernelException
 import headrace.operator.{Counts, Input}
-import headrace.wire.{OrderBytes, OrderKey, Wire, WireBuffer}
+import headrace.wire.{OrderBytes, OrderKey, WireBuffer}
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions._
 
@@ -11,16 +11,16 @@ import org.apache.spark.sql.catalyst.expressions._
   * `dead` takes what the steps lose; null for a route of dead letters itself.
   */
 final class Sender(route: Route, counter: Counter, buffer: WireBuffer, dead: () => Dead) {
-  private val keyOf: UnsafeProjection = if (route.keyed) UnsafeProjection.create(route.key) else null
-  private val order: OrderKey = if (route.order == Order.Arrival) null else new OrderKey(route.schema)
-  private val ord = new OrderBytes
-  private val counts: Array[Long] = if (route.keyed) counter.slot(route.to, route.side) else null
+  private val groups = Groups(route)
+  private val order: OrderKey = if (route.order == Order.Columns || route.order == Order.Time) new OrderKey(route.schema) else null
+  private val ord: OrderBytes = if (route.order == Order.Arrival) null else new OrderBytes
+  private val counts: Array[Long] = if (route.delivery == Delivery.None) null else counter.slot(route.to, route.side)
   private lazy val finalJson = new RowJson(route.schema)
   private var moment = Input.NoTime
   private var origin: Origin = _
   private var partition = 0
+  private var weight = 1L
 
-  private val sharedKeys: Array[Array[Byte]] = if (route.shared == 0) null else Wire.sharedKeys(route.to, route.shared)
   private val width = route.schema.length
   private lazy val toUnsafe: UnsafeProjection =
     UnsafeProjection.create(route.schema.fields.zipWithIndex.map { case (f, i) => BoundReference(i, f.dataType, nullable = true) }.toSeq)
@@ -30,19 +30,22 @@ final class Sender(route: Route, counter: Counter, buffer: WireBuffer, dead: () 
       case w: Where => new WhereStage(w, next)
       case p: Project => new ProjectStage(p, next)
       case g: Generate => new GenerateStage(g, next)
+      case w: Weigh => new WeighStage(w, next)
+      case u: Unweigh => new UnweighStage(u, next)
     })
 
   /** Called at the start of a task: expressions that draw numbers start from the partition. */
   def open(partition: Int): Unit = {
     this.partition = partition
-    if (keyOf != null) keyOf.initialize(partition)
+    groups.open(partition)
     first.open()
   }
 
   /** Sends one row. `moment` is the time of the row or timer being handled, `Input.NoTime` at a source. */
-  def send(row: InternalRow, moment: Long, origin: Origin): Unit = {
+  def send(row: InternalRow, moment: Long, origin: Origin, weight: Long): Unit = {
     this.moment = moment
     this.origin = origin
+    this.weight = weight
     first.take(row)
   }
 
@@ -53,6 +56,12 @@ final class Sender(route: Route, counter: Counter, buffer: WireBuffer, dead: () 
 
   private abstract class StepStage(step: Step) extends Stage {
     private lazy val json = new RowJson(step.in)
+    private lazy val narrow: UnsafeProjection = UnsafeProjection.create(
+      step.in.fields.zipWithIndex.map { case (f, i) => BoundReference(i, f.dataType, nullable = true) }.toSeq)
+
+    /** What a JoinedRow may begin with: it finds a column by the width of its left side, and a scan's row may be wider than `in`. */
+    protected def exact(row: InternalRow): InternalRow = if (row.numFields == step.in.length) row else narrow(row)
+
     protected def lose(e: Throwable, row: InternalRow): Unit = {
       if (!Failure.ofRow(e)) throw e
       if (dead == null)
@@ -62,7 +71,7 @@ final class Sender(route: Route, counter: Counter, buffer: WireBuffer, dead: () 
           step.node,
           step.site,
           e)
-      if (!step.quiet) dead().put(step.node, Failure.reason(e), origin, json(row), moment)
+      if (!step.quiet) dead().put(step.node, Failure.reason(e), origin, json(row), moment, weight)
     }
   }
 
@@ -96,15 +105,12 @@ final class Sender(route: Route, counter: Counter, buffer: WireBuffer, dead: () 
     private val nothing = new GenericInternalRow(step.appended.length)
     private val both: UnsafeProjection = UnsafeProjection.create(
       (step.in.fields ++ step.appended.fields).zipWithIndex.map { case (f, i) => BoundReference(i, f.dataType, nullable = true) }.toSeq)
-    // A JoinedRow finds a column by the width of its left side, and the scan's row may be wider than what the step reads.
-    private lazy val left: UnsafeProjection = UnsafeProjection.create(
-      step.in.fields.zipWithIndex.map { case (f, i) => BoundReference(i, f.dataType, nullable = true) }.toSeq)
     def open(): Unit = {
       step.generator.foreach { case n: Nondeterministic => n.initialize(partition); case _ => }
       next.open()
     }
     def take(row: InternalRow): Unit = {
-      val base = if (row.numFields == step.in.length) row else left(row)
+      val base = exact(row)
       var any = false
       try {
         val made = step.generator.eval(row).iterator
@@ -124,6 +130,47 @@ final class Sender(route: Route, counter: Counter, buffer: WireBuffer, dead: () 
     }
   }
 
+  private final class WeighStage(step: Weigh, next: Stage) extends StepStage(step) {
+    private val column = UnsafeProjection.create(Seq(step.weight))
+    def open(): Unit = { column.initialize(partition); next.open() }
+    def take(row: InternalRow): Unit = {
+      val times = of(row)
+      if (times != 0) {
+        val before = weight
+        weight = Math.multiplyExact(before, times)
+        next.take(row)
+        weight = before
+      }
+    }
+
+    private def of(row: InternalRow): Long =
+      try {
+        val found = column(row)
+        if (found.isNullAt(0)) throw new IllegalArgumentException("NO_WEIGHT: it is not said whether the row is added or taken away")
+        found.getLong(0)
+      } catch { case e: Throwable => lose(e, row); 0L }
+  }
+
+  private final class UnweighStage(step: Unweigh, next: Stage) extends StepStage(step) {
+    private val joined = new JoinedRow
+    private val shown = new GenericInternalRow(1)
+    private val both: UnsafeProjection = UnsafeProjection.create(
+      (step.in.fields.map(_.dataType) :+ Unweigh.dataType(step)).zipWithIndex.map { case (t, i) => BoundReference(i, t, nullable = true) }.toSeq)
+    def open(): Unit = next.open()
+    def take(row: InternalRow): Unit = {
+      val had = weight
+      shown.update(0, if (step.change) (if (had > 0) Unweigh.Insert else Unweigh.Delete) else had)
+      val base = exact(row)
+      weight = 1L
+      var left = if (step.change) math.abs(had) else 1L
+      while (left > 0) {
+        next.take(both(joined(base, shown)))
+        left -= 1
+      }
+      weight = had
+    }
+  }
+
   private final class Last extends Stage {
     def open(): Unit = ()
     def take(row: InternalRow): Unit = {
@@ -131,35 +178,38 @@ final class Sender(route: Route, counter: Counter, buffer: WireBuffer, dead: () 
         case u: UnsafeRow if u.numFields == width => u
         case other => toUnsafe(other)
       }
-      if (counts != null) counter.add(counts, Counts.In)
-      var lost: Throwable = null
-      val key =
-        if (keyOf == null) null
-        else
-          try keyOf(value)
-          catch { case e: Throwable if Failure.ofRow(e) => lost = e; null }
-      if (lost != null) refuse(Failure.reason(lost), value)
-      else if (key != null && key.anyNull) refuse("NULL_KEY: a key column is null", value)
-      else if (route.time < 0) put(value, key, hasTime = false, 0L)
-      else if (!value.isNullAt(route.time)) put(value, key, hasTime = true, math.max(value.getLong(route.time), moment))
-      else if (moment != Input.NoTime) put(value, key, hasTime = true, moment)
+      var times = if (counts == null) 0 else groups.counted
+      while (times > 0) {
+        counter.add(counts, Counts.In)
+        times -= 1
+      }
+      val reason = groups.of(value)
+      if (reason != null) refuse(reason, value)
+      else if (route.time < 0) put(value, hasTime = false, 0L)
+      else if (!value.isNullAt(route.time)) put(value, hasTime = true, math.max(value.getLong(route.time), moment))
+      else if (moment != Input.NoTime) put(value, hasTime = true, moment)
       else refuse("NULL_TIME: the event time is null", value)
     }
 
-    private def put(value: UnsafeRow, key: UnsafeRow, hasTime: Boolean, time: Long): Unit = {
+    private def put(value: UnsafeRow, hasTime: Boolean, time: Long): Unit = {
       if (order != null) {
         ord.clear()
         order.row(hasTime && route.order == Order.Time, time, route.side, value, ord)
       }
-      val by = if (order == null) null else ord
-      if (sharedKeys == null) buffer.put(route.to, key, route.side, hasTime, time, by, 1L, value)
-      else sharedKeys.foreach(buffer.put(route.to, null, route.side, hasTime, time, by, 1L, value, _))
+      if (groups.each == null) buffer.put(route.to, groups.key, route.side, hasTime, time, ord, weight, value)
+      else {
+        var i = 0
+        while (i < groups.each.length) {
+          buffer.put(route.to, null, route.side, hasTime, time, ord, weight, value, groups.each(i))
+          i += 1
+        }
+      }
     }
 
     private def refuse(reason: String, value: UnsafeRow): Unit = {
       if (counts != null) counter.add(counts, Counts.Dead)
       if (dead == null) throw new HeadraceKernelException("DEAD_LETTER_FAILED", s"a dead letter is refused: $reason")
-      dead().put(null, reason, origin, finalJson(value), moment)
+      dead().put(null, reason, origin, finalJson(value), moment, weight)
     }
   }
 }

@@ -3,7 +3,8 @@ package headrace.route
 import headrace.operator.OperatorSpec
 import headrace.source.LineSpec
 import org.apache.spark.sql.catalyst.expressions.{Expression, Generator}
-import org.apache.spark.sql.types.StructType
+import org.apache.spark.sql.types.{DataType, IntegerType, LongType, StringType, StructField, StructType}
+import org.apache.spark.unsafe.types.UTF8String
 
 /** Steps and routes with their expressions bound: what travels to the executors, data only.
   *
@@ -27,28 +28,70 @@ final case class Generate(
     appended: StructType)
     extends Step
 
+/** Multiplies the row's weight by a number; a row with 0 goes nowhere. */
+final case class Weigh(node: String, site: String, quiet: Boolean, in: StructType, weight: Expression) extends Step
+
+/** Shows the row's weight in one more column, after which it is a row that is added: as the number, or (`change`) as the words insert and
+  * delete, the row repeated as often as it counts.
+  */
+final case class Unweigh(node: String, site: String, quiet: Boolean, in: StructType, change: Boolean) extends Step
+
+object Unweigh {
+  val Insert: UTF8String = UTF8String.fromString("insert")
+  val Delete: UTF8String = UTF8String.fromString("delete")
+  def dataType(step: Unweigh): DataType = dataType(step.change)
+  def dataType(change: Boolean): DataType = if (change) StringType else LongType
+}
+
 /** The order in which a consumer wants the rows of a key. */
 object Order {
   val Arrival = 0
   val Columns = 1
   val Time = 2
+
+  /** Equal rows of one side behind each other, and nothing else. */
+  val Rows = 3
 }
 
-/** Where rows go: steps, then the consumer with its side, its key, the column that is event time (−1: none), and the wanted order.
+/** Which groups of the consumer a row goes to. */
+sealed trait Delivery extends Serializable
+
+object Delivery {
+
+  /** The key of a shard is its number. */
+  val shardKey: StructType = StructType(Seq(StructField("shard", IntegerType, nullable = false)))
+
+  /** To none: the consumer is a sink. */
+  case object None extends Delivery
+
+  /** To that of its key. `nulls`: a key may have nulls, which are equal to each other; else such a row is a dead letter. */
+  final case class Keys(key: Seq[Expression], nulls: Boolean) extends Delivery
+
+  /** To one of its own and of its equals: the whole row is the key. */
+  case object Rows extends Delivery
+
+  /** To one of `count` groups, by its hash. */
+  final case class Shard(count: Int) extends Delivery
+
+  /** To each of `count` groups. */
+  final case class Shards(count: Int) extends Delivery
+
+  /** To that of each partition for all keys. */
+  final case class Shared(partitions: Int) extends Delivery
+}
+
+/** Where rows go: steps, then the consumer with its side, its groups, the column that is event time (−1: none), and the wanted order.
   *
-  * `keyed` is false for a sink: its rows have no key. An operator without keys has one group, the one with the empty key. `schema` is the
-  * row after the steps. `shared`: how many partitions each row goes to, for all keys there; 0 where it goes to its own key.
+  * An operator without keys has one group, the one with the empty key. `schema` is the row after the steps.
   */
 final case class Route(
     to: Int,
     side: Byte,
     steps: Seq[Step],
-    key: Seq[Expression],
-    keyed: Boolean,
+    delivery: Delivery,
     time: Int,
     order: Int,
-    schema: StructType,
-    shared: Int)
+    schema: StructType)
     extends Serializable
 
 /** How a source's scan becomes rows of `schema`. */

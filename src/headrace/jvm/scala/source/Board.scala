@@ -6,11 +6,15 @@ import scala.collection.mutable
 import scala.jdk.CollectionConverters._
 
 import headrace.HeadraceKernelException
+import headrace.bind.{Bind, Settings}
 import net.razorvine.pickle.Unpickler
+import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.InternalRow
-import org.apache.spark.sql.catalyst.expressions.{UnsafeProjection, UnsafeRow}
+import org.apache.spark.sql.catalyst.expressions.{Cast, UnsafeProjection, UnsafeRow}
 import org.apache.spark.sql.execution.python.EvaluatePython
 import org.apache.spark.sql.types.StructType
+import org.json4s.{JArray, JString}
+import org.json4s.jackson.JsonMethods
 
 /** Rows that the driver pins up for a query to read: the in-memory sources.
   *
@@ -105,6 +109,24 @@ object Board {
         case row => convert(row).asInstanceOf[InternalRow]
       },
       schema)
+  }
+
+  /** The board of constant rows: `rows` is a JSON list of lists of texts, each the value of a column. A board that is there stays. */
+  def fill(session: SparkSession, id: String, source: String, ddl: String, rows: String, timeZone: String): Unit = synchronized {
+    if (!filled(id)) {
+      val schema = StructType.fromDDL(ddl)
+      val made = Settings.under(session, Seq("spark.sql.session.timeZone" -> timeZone)) {
+        val JArray(texts) = JsonMethods.parse(rows): @unchecked
+        texts.collect { case JArray(values) =>
+          val bound = Bind.expressions(session, new StructType, values.collect { case JString(text) => text })
+          InternalRow.fromSeq(bound.zip(schema).map { case (e, f) => Cast(e, f.dataType, Some(timeZone)).eval(null) })
+        }
+      }
+      drop(id)
+      create(id)
+      get(id).append(source, made.iterator, schema)
+      publish(id)
+    }
   }
 
   /** Makes what was appended since the last call one epoch of all sources; the number of epochs so far. */

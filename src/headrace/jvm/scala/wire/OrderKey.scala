@@ -34,6 +34,12 @@ final class OrderKey(schema: StructType) {
       i += 1
     }
   }
+
+  /** One of them. */
+  def columnOf(row: SpecializedGetters, ordinal: Int, to: OrderBytes): Unit = OrderKey.nullable(columns(ordinal), row, ordinal, to)
+
+  /** Can rows that differ have the same columns in order? */
+  def leavesTies: Boolean = ties
 }
 
 object OrderKey {

@@ -1,0 +1,51 @@
+"""What the check and the kernel read of a relational operator: its texts, without types and routes."""
+
+from __future__ import annotations
+
+from functools import singledispatch
+from typing import Any
+
+from headrace.ops import Aggregate, Consolidate, Join, Ledger, Partition, Top
+from headrace.plan import Node
+
+Json = dict[str, Any]
+
+
+def relation_inputs(node: Node) -> tuple[Node, ...]:
+    """The inputs whose columns its texts are over."""
+    return (node.input,) if isinstance(node, Aggregate) else node.inputs
+
+
+@singledispatch
+def relation(node: Node) -> Json:
+    raise TypeError(f"{node!r} is no relational operator")
+
+
+@relation.register(Consolidate)
+@relation.register(Ledger)
+def _(node: Consolidate | Ledger) -> Json:
+    return {}
+
+
+@relation.register
+def _(node: Join) -> Json:
+    return {"how": node.how, "keys": _lists(node.keys), "condition": node.condition, "mark": node.mark}
+
+
+@relation.register
+def _(node: Aggregate) -> Json:
+    return {"keys": _lists(node.keys), "aggregates": _lists(node.aggregates), "global": not node.keys}
+
+
+@relation.register
+def _(node: Partition) -> Json:
+    return {"per": list(node.per), "order": _lists(node.order), "functions": _lists(node.functions)}
+
+
+@relation.register
+def _(node: Top) -> Json:
+    return {"per": list(node.per), "order": _lists(node.order), "count": node.count, "offset": node.offset}
+
+
+def _lists(items: tuple[tuple[str, ...], ...]) -> list[list[str]]:
+    return [list(item) for item in items]

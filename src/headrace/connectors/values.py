@@ -1,0 +1,65 @@
+"""Rows that are part of the plan: VALUES and literal tables of queries."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import headrace.ports as ports
+from headrace.schema import Struct, parse_schema
+from headrace.syntax import quote
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+
+class Source(ports.Source):
+    """Constant rows: columns as pairs of name and type, and the rows' values as texts of Spark SQL.
+
+    >>> import headrace as hr
+    >>> hr.read.values([("card", "string"), ("limit", "int")], [["'a'", "100"], ["'b'", "2 * 100"]], name="limits")
+    <Stream limits: card, limit>
+    """
+
+    connector: ClassVar[str] = "values"
+    schema: Struct
+
+    def __init__(self, columns: Sequence[tuple[str, str]], rows: Sequence[Sequence[str]]) -> None:
+        self._columns = [(str(name), str(kind)) for name, kind in columns]
+        self._rows = [[str(text) for text in row] for row in rows]
+        self.schema = parse_schema(", ".join(f"{quote(name)} {kind}" for name, kind in self._columns))
+        self._digest = hashlib.sha256(json.dumps([self._columns, self._rows]).encode()).hexdigest()[:16]
+
+    @property
+    def traits(self) -> ports.SourceTraits:
+        return ports.SourceTraits(bounded=True, replayable=True, why="the rows are part of the plan")
+
+    def options(self) -> dict[str, Any]:
+        return {"columns": [list(column) for column in self._columns], "rows": self._rows}
+
+    @classmethod
+    def from_options(cls, options: Mapping[str, Any], schema: Struct) -> Source:
+        return cls(**options)
+
+    @property
+    def default_name(self) -> str:
+        return f"values-{self._digest[:8]}"
+
+    def describe(self) -> str:
+        return f"values ({len(self._rows)} row{'' if len(self._rows) == 1 else 's'})"
+
+    def scan(self, session: SparkSession, context: ports.SourceContext) -> tuple[DataFrame, dict[str, Any]]:
+        from pyspark.sql import DataFrame
+
+        kernel: Any = session._jvm.headrace.source  # type: ignore[union-attr]  # a classic session has a JVM
+        # The same name in every process: offsets in a checkpoint are of this board.
+        board = f"values-{self._digest}-{hashlib.sha256(context.time_zone.encode()).hexdigest()[:4]}"
+        texts = json.dumps(self._rows)
+        kernel.Board.fill(session._jsparkSession, board, context.name, self.schema.ddl, texts, context.time_zone)
+        frame = kernel.Memory.frame(session._jsparkSession, board, context.name, self.schema.ddl)
+        return DataFrame(frame, session), {"kind": "columns"}
+
+    def unread(self, session: SparkSession, context: ports.SourceContext) -> int | None:
+        return 0

@@ -1,0 +1,112 @@
+package headrace.check
+
+import headrace.bind.Bind
+import headrace.operator.aggregate.Aggregate
+import headrace.operator.partition.WindowPlan
+import headrace.operator.program.Program
+import headrace.route.Delivery
+import org.apache.spark.sql.AnalysisException
+import org.apache.spark.sql.catalyst.expressions.RowOrdering
+import org.apache.spark.sql.types._
+import org.json4s._
+
+/** The check of one relational operator: the schema of its rows and that of its key. */
+private[check] final class Relations(check: Check, id: String, site: String) {
+  import Check._
+
+  type Found = Option[(StructType, StructType)]
+
+  /** `schemas` are those of its inputs. None: faults were found. */
+  def of(kind: String, value: JValue, schemas: Seq[StructType]): Found = {
+    val before = check.count
+    val found = kind match {
+      case "join" => join(value, schemas.head, schemas(1))
+      case "aggregate" => aggregate(value, schemas.head)
+      case "partition" => partition(value, schemas.head)
+      case "top" => top(value, schemas.head)
+      case _ => (schemas.head, schemas.head) // of whole rows
+    }
+    check.distinct(id, site, "columns", found._1.fieldNames.toSeq)
+    if (check.count > before) None else Some(found)
+  }
+
+  private def join(value: JValue, left: StructType, right: StructType): (StructType, StructType) = {
+    val pairs = list(value \ "keys").zipWithIndex.collect { case (JArray(List(JString(l), JString(r))), i) =>
+      (bound(left, l, s"keys/$i/0"), bound(right, r, s"keys/$i/1"), i)
+    }
+    val keys = pairs.collect { case (Some(l), Some(r), i) =>
+      val types = Seq(l, r).map(e => Bind.loosen(e.dataType))
+      val wide = check.widest(types.head, types(1))
+      if (wide.isEmpty) check.fault(id, site, s"keys/$i", "", Fault.keyTypes(s"key ${i + 1}", types))
+      StructField(s"key_${i + 1}", wide.getOrElse(types.head))
+    }
+    val both = StructType(left.fields ++ right.fields)
+    text(value \ "condition").foreach(condition(both, _))
+    val rows = text(value \ "how") match {
+      case Some("semi" | "anti") => left
+      case Some("existence") => left.add(text(value \ "mark").getOrElse("exists"), BooleanType)
+      case _ => both
+    }
+    (rows, if (keys.isEmpty) Delivery.shardKey else StructType(keys))
+  }
+
+  private def aggregate(value: JValue, from: StructType): (StructType, StructType) = {
+    val keys = StructType(items(value \ "keys").zipWithIndex.flatMap { case ((name, sql), i) =>
+      bound(from, sql, s"keys/$i").map { e =>
+        val dataType = Bind.loosen(e.dataType)
+        if (!RowOrdering.isOrderable(dataType)) check.fault(id, site, s"keys/$i", sql, Fault.keyType(name, dataType))
+        StructField(name, dataType)
+      }
+    })
+    val aggregates = items(value \ "aggregates")
+    val columns = Aggregate.schema(check.session, from, aggregates.map(_._2)).zip(aggregates).zipWithIndex.flatMap {
+      case ((Right(dataType), (name, _)), _) => Some(StructField(name, Bind.loosen(dataType)))
+      case ((Left(e), (_, sql)), i) =>
+        check.fault(id, site, s"aggregates/$i", sql, Fault.of(e))
+        None
+    }
+    (StructType(keys.fields ++ columns), keys)
+  }
+
+  private def partition(value: JValue, from: StructType): (StructType, StructType) = {
+    order(value, from)
+    val functions = items(value \ "functions")
+    val rows =
+      try WindowPlan.of(check.session, from, functions).schema
+      catch {
+        case e: AnalysisException =>
+          check.fault(id, site, "functions", functions.map(_._2).mkString(", "), Fault.of(e))
+          from
+      }
+    (rows, per(value, from))
+  }
+
+  private def top(value: JValue, from: StructType): (StructType, StructType) = {
+    order(value, from)
+    (from, per(value, from))
+  }
+
+  private def per(value: JValue, from: StructType): StructType = StructType(
+    list(value \ "per").flatMap(text(_)).zipWithIndex.flatMap { case (sql, i) =>
+      bound(from, sql, s"per/$i").map(e => StructField(s"key_${i + 1}", Bind.loosen(e.dataType)))
+    })
+
+  private def order(value: JValue, from: StructType): Unit =
+    list(value \ "order").zipWithIndex.foreach {
+      case (JArray(JString(sql) :: _), i) =>
+        bound(from, sql, s"order/$i").foreach { e =>
+          if (!RowOrdering.isOrderable(e.dataType)) check.fault(id, site, s"order/$i", sql, Fault.keyType("order", e.dataType))
+        }
+      case _ =>
+    }
+
+  private def condition(scope: StructType, sql: String): Unit = {
+    val text = Program.Text(sql, "condition", site)
+    check.bind(id, scope, Seq(text)).flatten.foreach(check.condition(id, text, _))
+  }
+
+  private def bound(scope: StructType, sql: String, at: String) = check.bind(id, scope, Seq(Program.Text(sql, at, site))).head
+
+  private def items(value: JValue): Seq[(String, String)] =
+    list(value).collect { case JArray(List(JString(name), JString(sql))) => name -> sql }
+}

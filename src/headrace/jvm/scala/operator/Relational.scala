@@ -1,0 +1,50 @@
+package headrace.operator
+
+import org.apache.spark.sql.types.StructType
+import org.json4s._
+import org.json4s.jackson.JsonMethods
+
+/** What a query document says of any relational operator: its key, the rows of its sides, and whether rows are only ever added to it. */
+final case class Relational(name: String, key: StructType, sides: Map[Int, StructType], append: Boolean, json: JValue) {
+  def side(number: Int): StructType = sides(number)
+
+  def text(field: String): Option[String] = json \ field match {
+    case JString(value) => Some(value)
+    case _ => None
+  }
+
+  def flag(field: String): Boolean = json \ field == JBool(true)
+
+  def number(field: String): Option[Long] = json \ field match {
+    case JInt(value) => Some(value.toLong)
+    case _ => None
+  }
+
+  /** Lists of texts, such as pairs of a name and an expression. */
+  def texts(field: String): Seq[Seq[String]] = json \ field match {
+    case JArray(items) => items.collect { case JArray(parts) => parts.collect { case JString(part) => part } }
+    case _ => Nil
+  }
+}
+
+object Relational {
+
+  /** The outputs of all of them. */
+  val Outputs: Seq[String] = Seq("main", "dead_letter")
+  val Main = 0
+  val DeadLetter = 1
+
+  def read(text: String): Relational = {
+    val json = JsonMethods.parse(text)
+    def schema(value: JValue): StructType = value match {
+      case JString(ddl) if ddl.nonEmpty => StructType.fromDDL(ddl)
+      case _ => new StructType
+    }
+    val sides = json \ "inputs" match {
+      case JArray(inputs) => inputs.map(input => (input \ "side").asInstanceOf[JInt].num.toInt -> schema(input \ "schema")).toMap
+      case _ => Map.empty[Int, StructType]
+    }
+    val JString(name) = json \ "name": @unchecked
+    Relational(name, schema(json \ "key"), sides, json \ "append" == JBool(true), json)
+  }
+}

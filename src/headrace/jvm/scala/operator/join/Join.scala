@@ -1,0 +1,45 @@
+package headrace.operator.join
+
+import headrace.bind.{Bind, Settings}
+import headrace.operator.{Operator, OperatorSpec, Relational}
+import org.apache.spark.sql.SparkSession
+import org.apache.spark.sql.catalyst.expressions.Expression
+import org.apache.spark.sql.types.StructType
+
+/** How the sides of a join meet. `pairs`: a row for each pair that meets; the others say of each left row only whether it meets any. */
+sealed abstract class How(val pairs: Boolean)
+
+object How {
+  case object Inner extends How(pairs = true)
+  case object Left extends How(pairs = true)
+  case object Full extends How(pairs = true)
+  case object Semi extends How(pairs = false)
+  case object Anti extends How(pairs = false)
+  case object Existence extends How(pairs = false)
+
+  def of(name: String): How = Seq(Inner, Left, Full, Semi, Anti, Existence).find(_.toString.toLowerCase == name).getOrElse {
+    throw new IllegalArgumentException(s"no join of kind $name")
+  }
+}
+
+/** Rows of two sides of one key that meet, under a condition if there is one. */
+final case class Join(name: String, how: How, left: StructType, right: StructType, condition: Option[Expression], append: Boolean)
+    extends OperatorSpec {
+  override def outputs: Seq[String] = Relational.Outputs
+  override def bags: Boolean = true
+  override def instance(): Operator = new JoinRun(this)
+}
+
+object Join {
+
+  /** The right side's rows come first, so that left rows find all that they meet. */
+  val Right = 0
+  val Left = 1
+
+  def build(session: SparkSession, document: String): Join = Settings.inForce(session) {
+    val read = Relational.read(document)
+    val both = StructType(read.side(Left).fields ++ read.side(Right).fields)
+    val condition = read.text("condition").map(text => Bind.expressions(session, both, Seq(text)).head)
+    Join(read.name, How.of(read.text("how").get), read.side(Left), read.side(Right), condition, read.append)
+  }
+}

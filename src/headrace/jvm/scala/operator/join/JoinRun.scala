@@ -1,0 +1,213 @@
+package headrace.operator.join
+
+import headrace.operator._
+import headrace.state.State
+import org.apache.spark.TaskContext
+import org.apache.spark.sql.catalyst.expressions.{GenericInternalRow, JoinedRow, Predicate, UnsafeRow}
+import org.apache.spark.sql.types.StructType
+
+/** A join at work on one key after another: each row that comes meets what the other side has, then takes its place on its own side.
+  *
+  * Whoever emits a row for want of partners (left, full), or by whether there are any (semi, anti, existence), has to know how many a row
+  * has. Without a condition a row meets all rows of the other side, so a total for each side is enough; with one each row carries its own
+  * number. Such joins take the net of their rows, right ones first: totals are compared when a side is done.
+  *
+  * A row meets its partners step by step, so what a heavy key sends is never held as a whole.
+  */
+final class JoinRun(spec: Join) extends Operator {
+  private val how = spec.how
+  // Only rows that are added for ever, in a join that never looks whether there are partners, need no net.
+  private val rows: Taken = if (spec.append && how == How.Inner) new Plain else new Netted
+  private val predicate = spec.condition.map(Predicate.create(_)).orNull
+  private val counts = how != How.Inner && predicate != null
+  private val kept = new Sides(spec.left.length, spec.right.length, counts, counts && how == How.Full)
+  private val left = kept.left
+  private val right = kept.right
+  private val both = new JoinedRow
+  private val noLeft = new GenericInternalRow(spec.left.length)
+  private val noRight = new GenericInternalRow(spec.right.length)
+  private val mark = new GenericInternalRow(1)
+  private val letters = new DeadLetters(spec.name).of(StructType(spec.left.fields ++ spec.right.fields))
+  private val preserved = how == How.Left || how == How.Full
+
+  private var out: Out = _
+  private var input: Input = _ // the row that is meeting the other side
+  private var partners = 0L // how many of those it has met
+  private var meeting = false
+  private var side = Join.Right
+  private var totalBefore = 0L // of the side whose rows come
+  private var sweeping: Side = _ // whose rows all change, as the other side came into being or vanished
+  private var sweep = 0L
+
+  override def open(epoch: Epoch): Unit = if (predicate != null) predicate.initialize(TaskContext.getPartitionId())
+
+  override def start(key: UnsafeRow, inputs: Iterator[Input], state: State, out: Out): Unit = {
+    this.out = out
+    rows.of(inputs, out)
+    kept.open(state)
+    meeting = false
+    sweeping = null
+    begin(Join.Right)
+  }
+
+  private def begin(side: Int): Unit = {
+    this.side = side
+    totalBefore = of(side).total
+  }
+
+  private def of(side: Int): Side = if (side == Join.Left) left else right
+
+  override def step(): Boolean =
+    if (sweeping != null) {
+      sweepSome()
+      true
+    } else if (meeting) {
+      meetSome()
+      true
+    } else if (ahead != null || rows.hasNext) {
+      // Only the net comes side after side.
+      if (how != How.Inner && side == Join.Right && peekSide() == Join.Left) {
+        turn()
+        begin(Join.Left)
+      } else take()
+      true
+    } else if (how != How.Inner && turn()) {
+      // Once its rows have changed there is nothing more to turn.
+      totalBefore = of(side).total
+      true
+    } else {
+      kept.close()
+      false
+    }
+
+  private var ahead: Input = _
+
+  private def peekSide(): Int = {
+    if (ahead == null) ahead = rows.next()
+    ahead.side
+  }
+
+  /** The rows of a side are done: did it come into being, or vanish? Then the other side's rows change; true if there is that to do. */
+  private def turn(): Boolean = {
+    val had = totalBefore > 0
+    val has = of(side).total > 0
+    val other = if (side == Join.Right) left else right
+    val told = if (side == Join.Right) how != How.Inner else how == How.Full
+    if (predicate != null || !told || had == has || other.isEmpty) false
+    else {
+      sweeping = other
+      sweep = if (has) 1L else -1L
+      other.scan()
+      true
+    }
+  }
+
+  private def take(): Unit = {
+    input = if (ahead != null) ahead else rows.next()
+    ahead = null
+    partners = 0
+    val others = if (input.side == Join.Right) left else right
+    if (how.pairs || predicate != null) {
+      others.scan()
+      meeting = true
+    } else settle(others.total)
+  }
+
+  private def meetSome(): Unit = {
+    val others = if (input.side == Join.Right) left else right
+    var n = 0
+    while (n < JoinRun.AtOnce && meeting) {
+      if (others.next()) {
+        val (l, r) = if (input.side == Join.Right) (others.row, input.row) else (input.row, others.row)
+        if (meets(l, r, others.count)) {
+          partners += others.count
+          if (how.pairs) out.emit(Relational.Main, both(l, r), Input.NoTime, Math.multiplyExact(input.weight, others.count))
+          if (others.counts) recount(others)
+        }
+        n += 1
+      } else {
+        meeting = false
+        settle(if (predicate == null) others.total else partners)
+      }
+    }
+  }
+
+  private def meets(l: UnsafeRow, r: UnsafeRow, count: Long): Boolean =
+    predicate == null || {
+      try predicate.eval(both(l, r))
+      catch {
+        case e: Throwable =>
+          letters.put(e, both(l, r), Math.multiplyExact(input.weight, count), out)
+          false
+      }
+    }
+
+  /** A row of the other side has more partners, or fewer, by the row that came. */
+  private def recount(others: Side): Unit = {
+    val before = others.partners
+    val now = before + input.weight
+    if ((before > 0) != (now > 0)) changed(others, others.row, others.count, if (now > 0) 1L else -1L)
+    others.partners(now)
+  }
+
+  /** What a row's having partners (`sign` 1) or none (−1) changes; `count`: how often it is there. */
+  private def changed(side: Side, row: UnsafeRow, count: Long, sign: Long): Unit =
+    if (side eq left) how match {
+      case How.Left | How.Full => out.emit(Relational.Main, both(row, noRight), Input.NoTime, -sign * count)
+      case How.Semi => out.emit(Relational.Main, row, Input.NoTime, sign * count)
+      case How.Anti => out.emit(Relational.Main, row, Input.NoTime, -sign * count)
+      case How.Existence =>
+        marked(row, has = true, sign * count)
+        marked(row, has = false, -sign * count)
+      case How.Inner =>
+    }
+    else if (how == How.Full) out.emit(Relational.Main, both(noLeft, row), Input.NoTime, -sign * count)
+
+  private def marked(row: UnsafeRow, has: Boolean, weight: Long): Unit = {
+    mark.setBoolean(0, has)
+    out.emit(Relational.Main, both(row, mark), Input.NoTime, weight)
+  }
+
+  /** The row has met all that the other side has; it takes its place. */
+  private def settle(partners: Long): Unit = {
+    val weight = input.weight
+    if (input.side == Join.Left) {
+      how match {
+        case How.Left | How.Full => if (partners == 0) out.emit(Relational.Main, both(input.row, noRight), Input.NoTime, weight)
+        case How.Semi => if (partners > 0) out.emit(Relational.Main, input.row, Input.NoTime, weight)
+        case How.Anti => if (partners == 0) out.emit(Relational.Main, input.row, Input.NoTime, weight)
+        case How.Existence => marked(input.row, partners > 0, weight)
+        case How.Inner =>
+      }
+      left.add(input.row, weight, partners)
+    } else {
+      if (how == How.Full && partners == 0) out.emit(Relational.Main, both(noLeft, input.row), Input.NoTime, weight)
+      // Without a condition nobody asks for more of the right side than how many there are.
+      if (how.pairs || predicate != null) right.add(input.row, weight, partners) else right.addTotal(weight)
+    }
+  }
+
+  private def sweepSome(): Unit = {
+    var n = 0
+    while (n < JoinRun.AtOnce && sweeping != null)
+      if (sweeping.next()) {
+        changed(sweeping, sweeping.row, sweeping.count, sweep)
+        n += 1
+      } else sweeping = null
+  }
+
+  override def close(): Unit = {
+    rows.release()
+    kept.release()
+    out = null
+    input = null
+    ahead = null
+    sweeping = null
+  }
+}
+
+private object JoinRun {
+
+  /** How many partners a row meets before what it sent is handed on. */
+  val AtOnce = 64
+}

@@ -1,0 +1,136 @@
+package headrace.operator.join
+
+import headrace.bag.{Bag, Cursor}
+import headrace.state.{Roots, State}
+import org.apache.spark.sql.catalyst.expressions.UnsafeRow
+import org.apache.spark.unsafe.Platform
+
+/** What a join keeps of one key: the rows of both sides.
+  *
+  * Its value: a byte (the format), 7 bytes of nothing, how many rows the left side has and the right one, then the roots of their bags.
+  */
+private[join] final class Sides(leftFields: Int, rightFields: Int, leftCounts: Boolean, rightCounts: Boolean) {
+  private val roots = new Roots(2)
+  val left = new Side(leftFields, leftCounts, roots, 0)
+  val right = new Side(rightFields, rightCounts, roots, 1)
+  private var state: State = _
+  private var had = false
+  private var leftBefore = 0L
+  private var rightBefore = 0L
+
+  def open(state: State): Unit = {
+    this.state = state
+    val value = state.get()
+    had = value != null
+    if (had && value(0) != Sides.Format) throw new IllegalStateException(s"state of a join has format ${value(0)}")
+    roots.read(state, value, Sides.Header)
+    leftBefore = if (had) Platform.getLong(value, Platform.BYTE_ARRAY_OFFSET + 8) else 0L
+    rightBefore = if (had) Platform.getLong(value, Platform.BYTE_ARRAY_OFFSET + 16) else 0L
+    left.begin(leftBefore)
+    right.begin(rightBefore)
+  }
+
+  /** Writes what has changed. */
+  def close(): Unit = {
+    left.close()
+    right.close()
+    if (left.total == 0 && right.total == 0) { if (had) state.remove() }
+    else if (roots.changed || left.total != leftBefore || right.total != rightBefore) {
+      val value = new Array[Byte](Sides.Header + roots.size)
+      value(0) = Sides.Format
+      Platform.putLong(value, Platform.BYTE_ARRAY_OFFSET + 8, left.total)
+      Platform.putLong(value, Platform.BYTE_ARRAY_OFFSET + 16, right.total)
+      roots.write(value, Sides.Header)
+      state.put(value)
+    }
+    state = null
+  }
+
+  /** Lets go of everything, also in the middle of a key that failed. */
+  def release(): Unit = {
+    left.release()
+    right.release()
+    roots.release()
+    state = null
+  }
+}
+
+private object Sides {
+  val Format: Byte = 1
+  val Header = 24
+}
+
+/** The rows of one side: a bag under the rows' own bytes. Where rows count their partners, that is the entry's value. */
+private[join] final class Side(fields: Int, val counts: Boolean, roots: Roots, number: Int) {
+  private val bag = new Bag
+  private val cursor = new Cursor(bag)
+  private val number8 = new Array[Byte](8)
+  private var isOpen = false
+
+  /** How many rows there are. */
+  var total = 0L
+
+  /** The row it stands on, how often it is there, and how many partners that has. */
+  val row = new UnsafeRow(fields)
+  def count: Long = cursor.count
+  def partners: Long = Platform.getLong(cursor.valueBytes, cursor.valueOffset)
+
+  def begin(total: Long): Unit = this.total = total
+
+  def isEmpty: Boolean = total == 0
+
+  /** Goes before the first row. */
+  def scan(): Unit = if (total == 0 && !isOpen) cursor.stop()
+  else {
+    enter()
+    cursor.forward()
+  }
+
+  def next(): Boolean = cursor.next() && {
+    row.pointTo(cursor.keyBytes, Platform.BYTE_ARRAY_OFFSET, cursor.keySize)
+    true
+  }
+
+  /** Sets how many partners the row it stands on has. */
+  def partners(n: Long): Unit = {
+    write(n)
+    bag.put(cursor.keyBytes, cursor.keySize, number8, Platform.BYTE_ARRAY_OFFSET, 8)
+  }
+
+  /** Adds a row so often, or takes it away; one that was never there is left alone. */
+  def add(row: UnsafeRow, weight: Long, partners: Long): Unit = {
+    enter()
+    val key = bytes(row)
+    write(partners)
+    val left = bag.add(key, row.getSizeInBytes, number8, Platform.BYTE_ARRAY_OFFSET, if (counts) 8 else 0, weight)
+    if (left >= 0) total += weight
+  }
+
+  def addTotal(weight: Long): Unit = total = math.max(0L, total + weight)
+
+  def close(): Unit = if (isOpen) {
+    isOpen = false
+    bag.close()
+  }
+
+  def release(): Unit = {
+    cursor.stop()
+    if (isOpen) {
+      isOpen = false
+      bag.abandon()
+    }
+  }
+
+  private def enter(): Unit = if (!isOpen) {
+    bag.open(roots.pages(number))
+    isOpen = true
+  }
+
+  private def write(n: Long): Unit = Platform.putLong(number8, Platform.BYTE_ARRAY_OFFSET, n)
+
+  /** The row's bytes from the beginning of an array. */
+  private def bytes(row: UnsafeRow): Array[Byte] = row.getBaseObject match {
+    case array: Array[Byte] if row.getBaseOffset == Platform.BYTE_ARRAY_OFFSET => array
+    case _ => row.getBytes
+  }
+}

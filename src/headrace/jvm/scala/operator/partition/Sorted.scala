@@ -1,0 +1,85 @@
+package headrace.operator.partition
+
+import headrace.bag.{Bag, Cursor}
+import headrace.state.{Roots, State}
+import headrace.wire.OrderBytes
+import org.apache.spark.sql.catalyst.expressions.UnsafeRow
+
+/** The rows of one partition at a time in their order: a bag whose root lies in the key's value, which is the format's byte, 7 bytes of
+  * nothing, and that root.
+  */
+private[partition] final class Sorted(fields: Int) {
+  private val roots = new Roots(1)
+  private val bag = new Bag
+  private val cursor = new Cursor(bag)
+  private var state: State = _
+  private var had = false
+  private var isOpen = false
+
+  val row = new UnsafeRow(fields)
+  def count: Long = cursor.count
+
+  def open(state: State): Unit = {
+    this.state = state
+    val value = state.get()
+    had = value != null
+    if (had && value(0) != Sorted.Format) throw new IllegalStateException(s"state of a partition has format ${value(0)}")
+    roots.read(state, value, Sorted.Header)
+    bag.open(roots.pages(0))
+    isOpen = true
+  }
+
+  def size: Long = bag.size
+
+  /** Adds a row so often, or takes it away; one that is not there is left alone. */
+  def add(place: OrderBytes, row: UnsafeRow, weight: Long): Unit = bag.add(place.array, place.length, row, weight)
+
+  /** Goes before the first row. */
+  def scan(): Unit = cursor.forward()
+
+  def next(): Boolean = cursor.next() && {
+    cursor.value(row)
+    true
+  }
+
+  /** Removes all rows behind the first `n`. */
+  def truncate(n: Long): Unit = while (bag.size > n) {
+    bag.last()
+    val more = bag.size - n
+    if (bag.count <= more) bag.removeHere()
+    else {
+      val key = java.util.Arrays.copyOfRange(bag.keyBytes, bag.keyAt, bag.keyAt + bag.keySize)
+      bag.add(key, key.length, null, 0L, 0, -more)
+    }
+  }
+
+  /** Writes what has changed. */
+  def close(): Unit = {
+    isOpen = false
+    bag.close()
+    if (roots.isEmpty(0)) { if (had) state.remove() }
+    else if (roots.changed) {
+      val value = new Array[Byte](Sorted.Header + roots.size)
+      value(0) = Sorted.Format
+      roots.write(value, Sorted.Header)
+      state.put(value)
+    }
+    state = null
+  }
+
+  /** Lets go of everything, also in the middle of a key that failed. */
+  def release(): Unit = {
+    cursor.stop()
+    if (isOpen) {
+      isOpen = false
+      bag.abandon()
+    }
+    roots.release()
+    state = null
+  }
+}
+
+private object Sorted {
+  val Format: Byte = 1
+  val Header = 8
+}

@@ -1,0 +1,58 @@
+package headrace.operator.partition
+
+import headrace.bind.{Bind, Finish, Refusal}
+import org.apache.spark.sql.SparkSession
+import org.apache.spark.sql.catalyst.QueryPlanningTracker
+import org.apache.spark.sql.catalyst.analysis.UnresolvedStar
+import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.catalyst.optimizer.ReplaceCurrentLike
+import org.apache.spark.sql.catalyst.plans.logical.{LocalRelation, LogicalPlan, Project, Window}
+import org.apache.spark.sql.classic
+import org.apache.spark.sql.types.{StructField, StructType}
+
+/** Window functions bound: what rows are made into first (`before`), the functions over those, and the result (`after`) over both. */
+final case class WindowPlan(
+    before: Seq[Expression],
+    columns: Seq[Attribute],
+    functions: Seq[NamedExpression],
+    order: Seq[SortOrder],
+    after: Seq[Expression],
+    schema: StructType)
+
+object WindowPlan {
+
+  /** The functions, as pairs of name and text, over rows of a schema. All are of one partitioning and order. */
+  def of(session: SparkSession, schema: StructType, functions: Seq[(String, String)]): WindowPlan = {
+    val state = session.asInstanceOf[classic.SparkSession].sessionState
+    val columns = Bind.nullable(schema).map(f => AttributeReference(f.name, f.dataType, nullable = true)())
+    val asked = functions.map { case (name, text) => Alias(state.sqlParser.parseExpression(text), name)() }
+    val plan = state.analyzer.executeAndCheck(Project(UnresolvedStar(None) +: asked, LocalRelation(columns)), new QueryPlanningTracker)
+    // Constants stay as they are: one that fails must fail for the row.
+    taken(new Finish(ReplaceCurrentLike(state.catalogManager), fold = false).execute(plan), columns)
+  }
+
+  private def taken(plan: LogicalPlan, columns: Seq[Attribute]): WindowPlan = plan match {
+    case Project(result, window: Window) =>
+      val (before, made) = window.child match {
+        case Project(list, _: LocalRelation) => (list, list.map(_.toAttribute))
+        case _: LocalRelation => (columns, columns)
+        case other => throw refused(other)
+      }
+      val all = made ++ window.windowExpressions.map(_.toAttribute)
+      WindowPlan(
+        before.map(e => BindReferences.bindReference[Expression](plain(e), AttributeSeq(columns))),
+        made,
+        window.windowExpressions,
+        window.orderSpec,
+        result.map(e => BindReferences.bindReference[Expression](plain(e), AttributeSeq(all))),
+        StructType(result.map(e => StructField(e.name, Bind.loosen(e.dataType)))))
+    case other => throw refused(other)
+  }
+
+  private def plain(e: NamedExpression): Expression = e match {
+    case Alias(child, _) => child
+    case other => other
+  }
+
+  private def refused(plan: LogicalPlan) = Refusal("NOT_A_WINDOW", s"window functions of one partitioning and order were expected, not $plan")
+}

@@ -1,0 +1,121 @@
+"""Sources whose rows say themselves what they change: a column with the operation, or Debezium's envelopes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from headrace.errors import PlanError, here
+from headrace.ops.columns import column_name
+from headrace.ops.generate import Generated
+from headrace.ops.ledger import Ledger, ledger
+from headrace.ops.project import Project
+from headrace.ops.source import Source
+from headrace.ops.weigh import Weighed, weigh
+from headrace.plan import Node
+from headrace.ports.options import choice, flag, wrong
+from headrace.schema import Struct, schema_of
+from headrace.syntax import quote
+
+OPTIONS = ("change_column", "change_format", "trusted")
+"""What a source of rows that others have changed takes beside its connector's own options."""
+
+# What the projections behind a source are called.
+_VERBS = ("without_change", "debezium")
+
+_INSERTS = ("insert", "i", "c", "r", "+", "+i", "update_after", "+u")
+_DELETES = ("delete", "d", "-", "-d", "update_before", "-u")
+
+
+@dataclass(frozen=True)
+class Feeding:
+    """How the rows of a source are changes. `trusted`: nobody judges whether a row that is taken away was there."""
+
+    column: str | None = None
+    debezium: bool = False
+    trusted: bool = False
+
+    @property
+    def changes(self) -> bool:
+        return self.debezium or self.column is not None
+
+    def schema(self, asked: Any) -> Any:
+        """The schema that the connector reads, where the user gave that of the rows."""
+        if not self.debezium or asked is None:
+            return asked
+        row = f"struct<{', '.join(f'{quote(field.name)}: {field.type}' for field in schema_of(asked).fields)}>"
+        envelope = f"before: {row}, after: {row}, op: string"
+        return f"before {row}, after {row}, op string, payload struct<{envelope}>"
+
+    def stream(self, source: Source, rows: Any) -> Node:
+        """The rows of the source as changes; `rows` is the schema the user gave."""
+        found: Node = source
+        if self.debezium:
+            found = _debezium(source, schema_of(rows))
+        elif self.column is not None:
+            found = _weighed_by(source, self.column)
+        elif not source.connect().traits.checked:
+            return source
+        return found if self.trusted else ledger(found)
+
+
+def taken(connector: str, takes: bool, options: dict[str, Any]) -> Feeding:
+    """What the options of a source say of its changes; they are taken out."""
+    given = {name: options.pop(name) for name in OPTIONS if name in options} if takes else {}
+    return _feeding(f"read.{connector}", given)
+
+
+def _feeding(verb: str, given: Mapping[str, Any]) -> Feeding:
+    column = given.get("change_column")
+    format = given.get("change_format")
+    if column is not None and format is not None:
+        raise wrong(f"{verb}: change_column and change_format are two ways to say the same", "give one of them")
+    if format is not None:
+        choice(verb, "change_format", format, ("debezium",))
+    trusted = given.get("trusted")
+    if trusted is not None and not flag(verb, "trusted", trusted):
+        trusted = False
+    # Debezium's `before` comes from the database's own log.
+    return Feeding(column, format is not None, format is not None if trusted is None else trusted)
+
+
+def _weighed_by(source: Source, column: str) -> Node:
+    name = column_name(source, column)
+    text = f"lower(CAST({quote(name)} AS string))"
+    inserts, deletes = (", ".join(f"'{word}'" for word in words) for words in (_INSERTS, _DELETES))
+    weighed = weigh(source, f"CASE WHEN {text} IN ({inserts}) THEN 1 WHEN {text} IN ({deletes}) THEN -1 END")
+    items = tuple((one, quote(one)) for one in source.columns if one != name)
+    if not items:
+        raise PlanError("NO_COLUMNS", "there are no columns beside the change column", hint="name the others in the schema", site=here())
+    return Project(weighed, _VERBS[0], items, site=here())
+
+
+def _debezium(source: Source, rows: Struct) -> Node:
+    """Each envelope as what it takes away and what it adds. An update without `before` does not say what it replaces."""
+    op, before, after = (f"coalesce(payload.{name}, {name})" for name in ("op", "before", "after"))
+    states = f"array(named_struct('w', -1L, 'row', {before}), named_struct('w', 1L, 'row', {after}))"
+    missing = f"concat('NO_CHANGE: the operation is ', coalesce({op}, 'missing'))"
+    both = (
+        f"CASE WHEN {op} IS NULL OR {op} NOT IN ('c', 'r', 'u', 'd') THEN raise_error({missing})"
+        f" WHEN {op} IN ('u', 'd') AND {before} IS NULL THEN raise_error('NO_BEFORE: it is not said which row is replaced or deleted')"
+        f" ELSE filter({states}, s -> s.row IS NOT NULL) END"
+    )
+    made = Generated(source, f"explode({both})", ("change",), False, site=here())
+    items = tuple((field.name, f"change.row.{quote(field.name)}") for field in rows.fields)
+    return Project(weigh(made, "change.w"), _VERBS[1], items, site=here())
+
+
+def fed(node: Node) -> Source | None:
+    """The source that changes are read from; None if it is not their stream."""
+    while isinstance(node, Ledger | Weighed | Generated) or (isinstance(node, Project) and node.by in _VERBS):
+        node = node.input
+    return node if isinstance(node, Source) else None
+
+
+def with_source(node: Node, source: Source) -> Node:
+    """The same changes of another source."""
+    if isinstance(node, Source):
+        return source
+    changed: dict[str, Any] = {"input": with_source(node.inputs[0], source)}
+    return replace(node, **changed)

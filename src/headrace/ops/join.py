@@ -1,0 +1,173 @@
+"""Rows of two streams that meet."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+from typing import Any, ClassVar
+
+from headrace.errors import PlanError, here
+from headrace.expr import of_text
+from headrace.ops.columns import bare, checked, column_name, duplicate, label
+from headrace.ops.project import Project
+from headrace.ops.source import DEAD_LETTER
+from headrace.plan import Node, Role, node
+from headrace.syntax import conjuncts, equal_sides, quote, references
+
+HOWS = ("inner", "left", "right", "full", "semi", "anti")
+
+
+@node("join", Role.STATEFUL)
+class Join(Node):
+    """Rows of two inputs whose keys are equal and for which the condition is true.
+
+    `how`: inner; left and full also give rows that meet none, with nulls; semi and anti give the left rows that meet some, or none;
+    existence gives each left row with whether it does, in the column `mark`. A key is a text over the left columns and one over the
+    right; keys in `null_safe` (by number) also meet where both are null. The inputs have no column name in common.
+
+    >>> import headrace as hr
+    >>> charges = hr.read.memory([("a", 7)], "card string, amount int", name="charges")
+    >>> cards = hr.read.memory([("a", "SE")], "card string, country string", name="cards")
+    >>> charges.join(cards, on="card")                         # epoch 1: charges +(a, 7), cards +(a, SE)   ->   +(a, 7, SE)
+    <Stream join.join: card, amount, country>
+    """
+
+    by_content: ClassVar[bool] = True
+
+    left: Node
+    right: Node
+    how: str
+    keys: tuple[tuple[str, str], ...]
+    null_safe: tuple[int, ...] = ()
+    condition: str | None = None
+    mark: str | None = None
+
+    @cached_property
+    def columns(self) -> tuple[str, ...]:
+        if self.how in ("semi", "anti"):
+            return self.left.columns
+        return (*self.left.columns, *((str(self.mark),) if self.how == "existence" else self.right.columns))
+
+    @property
+    def outputs(self) -> tuple[str, ...]:
+        return (DEAD_LETTER,)
+
+    def describe(self) -> str:
+        met = [f"{left} {'<=>' if i in self.null_safe else '='} {right}" for i, (left, right) in enumerate(self.keys)]
+        met += [self.condition] if self.condition is not None else []
+        return f"{self.how} join" + (f" on {' AND '.join(met)}" if met else "")
+
+
+def join(left: Node, right: Node, on: Any, how: str, aliases: tuple[str | None, str | None]) -> Node:
+    """The join that a user asks for, with the columns of both sides, a key by name once."""
+    if how not in HOWS:
+        raise PlanError("BAD_JOIN", f"how cannot be {how!r}", hint=f"it is one of: {', '.join(HOWS)}", site=here())
+    names = _names(left, right, on)
+    if names is None:
+        return _on_condition(left, right, str(of_text(checked(on))._expression.text), how, aliases)
+    return _on_names(left, right, names, how)
+
+
+def _names(left: Node, right: Node, on: Any) -> tuple[str, ...] | None:
+    """The columns of `on` where it names some; None where it is a condition."""
+    if isinstance(on, str) and on.strip().isidentifier():
+        on = (on,)
+    if isinstance(on, str) or not isinstance(on, Sequence):
+        return None
+    if not on:
+        raise PlanError("BAD_JOIN", "join was given no columns", hint='on="card", or a condition: on="a.card = b.number"', site=here())
+    for name in on:
+        column_name(right, name)
+    return tuple(column_name(left, name) for name in on)
+
+
+def _on_names(left: Node, right: Node, names: tuple[str, ...], how: str) -> Node:
+    if how == "right":
+        return _on_names_right(left, right, names)
+    keys = {name.lower() for name in names}
+    shared = [name for name in right.columns if name.lower() not in keys and name.lower() in {one.lower() for one in left.columns}]
+    if shared and how not in ("semi", "anti"):
+        raise _clash(left, right, shared[0])
+    renamed = {name: _free(f"{name}_right", (*left.columns, *right.columns)) for name in names}
+    theirs = {name: column_name(right, name) for name in names}
+    items = tuple((next((renamed[one] for one in names if theirs[one] == name), name), quote(name)) for name in right.columns)
+    if how in ("semi", "anti"):
+        items = tuple((renamed[name], quote(theirs[name])) for name in names)
+    moved = Project(right, "join", items, site=here())
+    made = Join(left, moved, how, tuple((quote(name), quote(renamed[name])) for name in names), site=here())
+    if how in ("semi", "anti"):
+        return made
+    kept = [
+        (name, f"coalesce({quote(name)}, {quote(renamed[name])})" if how == "full" and name in names else quote(name))
+        for name in left.columns
+    ]
+    kept += [(name, quote(name)) for name in right.columns if name.lower() not in keys]
+    return Project(made, "join", tuple(kept), site=here())
+
+
+def _on_names_right(left: Node, right: Node, names: tuple[str, ...]) -> Node:
+    """A right join is a left one with its sides changed, and its columns in the order that was asked for."""
+    swapped = _on_names(right, left, tuple(column_name(right, name) for name in names), "left")
+    keys = {name.lower() for name in names}
+    order = [*left.columns, *(name for name in right.columns if name.lower() not in keys)]
+    has = {name.lower(): name for name in swapped.columns}
+    return Project(swapped, "join", tuple((name, quote(has[name.lower()])) for name in order), site=here())
+
+
+def _on_condition(left: Node, right: Node, text: str, how: str, aliases: tuple[str | None, str | None]) -> Node:
+    shared = [name for name in right.columns if name.lower() in {one.lower() for one in left.columns}]
+    if shared:
+        raise _clash(left, right, shared[0])
+    for alias in aliases:
+        expression = bare(of_text(text)._expression, alias)
+        text = expression.text
+    both = {name.lower() for name in (*left.columns, *right.columns)}
+    for path in references(text) or ():
+        if path[0].lower() not in both:
+            hint = f"there are: {', '.join((*left.columns, *right.columns))}"
+            raise PlanError("UNKNOWN_COLUMN", f"no column `{'.'.join(path)}` in {label(left)} or {label(right)}", hint=hint, site=here())
+    if how == "right":
+        swapped = joined(right, left, "left", text)
+        return Project(swapped, "join", tuple((name, quote(name)) for name in (*left.columns, *right.columns)), site=here())
+    return joined(left, right, how, text)
+
+
+def joined(left: Node, right: Node, how: str, condition: str | None) -> Join:
+    """A join on a condition, of which the equalities between the sides become its keys."""
+    keys: list[tuple[str, str]] = []
+    safe: list[int] = []
+    rest: list[str] = []
+    for part in conjuncts(condition) if condition is not None else ():
+        sides = equal_sides(part)
+        of = [_side(one, left, right) for one in sides[:2]] if sides is not None else []
+        if sides is not None and sorted(of) == ["left", "right"]:
+            safe += [len(keys)] if sides[2] else []
+            keys.append((sides[0], sides[1]) if of[0] == "left" else (sides[1], sides[0]))
+        else:
+            rest.append(part)
+    return Join(left, right, how, tuple(keys), tuple(safe), " AND ".join(f"({part})" for part in rest) or None, site=here())
+
+
+def _side(text: str, left: Node, right: Node) -> str:
+    """Which side's columns a text is over: left, right, or both or neither."""
+    paths = references(text)
+    used = {path[0].lower() for path in paths or ()}
+    if not used:
+        return "neither"
+    if used <= {name.lower() for name in left.columns}:
+        return "left"
+    return "right" if used <= {name.lower() for name in right.columns} else "both"
+
+
+def _free(wanted: str, taken: Sequence[str]) -> str:
+    has = {name.lower() for name in taken}
+    while wanted.lower() in has:
+        wanted += "_"
+    return wanted
+
+
+def _clash(left: Node, right: Node, name: str) -> PlanError:
+    mine = next(one for one in left.columns if one.lower() == name.lower())
+    found = duplicate(name, mine, "join")
+    hint = f'rename it on one side: {label(right)}.rename({{"{name}": "..."}})'
+    return PlanError("DUPLICATE_COLUMN", found.message, hint=hint, site=here())

@@ -1,0 +1,87 @@
+"""Whether rows are only ever added to a stream, or also taken away."""
+
+from __future__ import annotations
+
+from functools import singledispatch
+
+from headrace.ops.aggregate import Aggregate
+from headrace.ops.changes import Changes
+from headrace.ops.join import Join
+from headrace.ops.output import OutputOf
+from headrace.ops.partition import Partition
+from headrace.ops.program import Program
+from headrace.ops.source import Source
+from headrace.ops.top import Top
+from headrace.ops.weigh import Weighed
+from headrace.plan import Node, Role, order
+
+APPEND, CHANGES = "append", "changes"
+
+
+def kind_of(node: Node) -> str:
+    """`append` for a stream to which rows are only ever added, else `changes`.
+
+    >>> import headrace as hr
+    >>> charges = hr.read.memory([], "card string, amount int", name="charges")
+    >>> kind_of(charges.filter("amount > 1")._node), kind_of(charges.group_by("card").agg(spent="sum(amount)")._node)
+    ('append', 'changes')
+    """
+    return kinds([node])[node]
+
+
+def kinds(ends: list[Node]) -> dict[Node, str]:
+    """The kind of each node that the given ones need."""
+    found: dict[Node, str] = {}
+    for node in order(ends):
+        found[node] = _kind(node, found)
+    return found
+
+
+@singledispatch
+def _kind(node: Node, kinds: dict[Node, str]) -> str:
+    """What goes row by row, or nets rows, gives what it is given."""
+    return APPEND if all(kinds[before] == APPEND for before in node.inputs) else CHANGES
+
+
+@_kind.register
+def _(node: Source, kinds: dict[Node, str]) -> str:
+    return node.connect().traits.changes
+
+
+@_kind.register
+def _(node: Weighed, kinds: dict[Node, str]) -> str:
+    return CHANGES
+
+
+@_kind.register
+def _(node: Changes, kinds: dict[Node, str]) -> str:
+    return APPEND
+
+
+@_kind.register
+def _(node: Program, kinds: dict[Node, str]) -> str:
+    return APPEND
+
+
+@_kind.register
+def _(node: OutputOf, kinds: dict[Node, str]) -> str:
+    # The dead letter of a row that is taken away is taken away as well.
+    return APPEND if node.input.role is Role.SOURCE or isinstance(node.input, Program) else CHANGES
+
+
+@_kind.register
+def _(node: Join, kinds: dict[Node, str]) -> str:
+    # A row without partners is taken back, or comes, when the first of them does.
+    added = kinds[node.left] == kinds[node.right] == APPEND and node.how in ("inner", "semi")
+    return APPEND if added else CHANGES
+
+
+@_kind.register
+def _(node: Aggregate, kinds: dict[Node, str]) -> str:
+    return APPEND if kinds[node.input] == APPEND and node.keys and not node.aggregates else CHANGES
+
+
+@_kind.register(Partition)
+@_kind.register(Top)
+def _(node: Partition | Top, kinds: dict[Node, str]) -> str:
+    return CHANGES

@@ -1,0 +1,52 @@
+"""Rows that two streams have in common, and rows that only the first has."""
+
+from __future__ import annotations
+
+from headrace.errors import here
+from headrace.ops.aggregate import aggregate, distinct
+from headrace.ops.filter import Filter
+from headrace.ops.generate import Generated
+from headrace.ops.join import Join
+from headrace.ops.project import Project
+from headrace.ops.union import union
+from headrace.plan import Node
+from headrace.syntax import quote
+
+_LEFT, _RIGHT, _COPY = "_left", "_right", "_copy"
+
+
+def intersect(left: Node, right: Node, all: bool) -> Node:
+    """The rows that both have; with `all` each as often as the one that has it less often."""
+    if all:
+        return _repeated(left, right, "intersect", f"{_LEFT} > 0 AND {_RIGHT} > 0", f"least({_LEFT}, {_RIGHT})")
+    return distinct(_meeting(left, right, "semi", "intersect"))
+
+
+def subtract(left: Node, right: Node, all: bool) -> Node:
+    """The rows of the first that the second has not; with `all` each as many times more often as the first has it."""
+    if all:
+        return _repeated(left, right, "subtract", f"{_LEFT} > {_RIGHT}", f"{_LEFT} - {_RIGHT}")
+    return distinct(_meeting(left, right, "anti", "subtract"))
+
+
+def _meeting(left: Node, right: Node, how: str, verb: str) -> Join:
+    union([left, right])  # refuses other columns
+    theirs = {name.lower(): name for name in right.columns}
+    moved = Project(right, verb, tuple((f"{name}_right", quote(theirs[name.lower()])) for name in left.columns), site=here())
+    keys = tuple((quote(name), quote(f"{name}_right")) for name in left.columns)
+    return Join(left, moved, how, keys, tuple(range(len(keys))), site=here())
+
+
+def _repeated(left: Node, right: Node, verb: str, condition: str, times: str) -> Node:
+    """Each row so often, by how often either side has it."""
+    both = union([_counted(left, verb, (1, 0)), _counted(right, verb, (0, 1))])
+    keys = [(name, quote(name)) for name in left.columns]
+    counted = aggregate(both, keys, [(_LEFT, f"sum({_LEFT})"), (_RIGHT, f"sum({_RIGHT})")])
+    kept = Filter(counted, (condition,), site=here())
+    copies = Generated(kept, f"explode(sequence(1L, {times}))", (_COPY,), False, site=here())
+    return Project(copies, verb, tuple(keys), site=here())
+
+
+def _counted(node: Node, verb: str, counts: tuple[int, int]) -> Project:
+    items = (*((name, quote(name)) for name in node.columns), (_LEFT, f"{counts[0]}L"), (_RIGHT, f"{counts[1]}L"))
+    return Project(node, verb, items, site=here())

@@ -1,0 +1,66 @@
+"""The first rows of each partition in an order."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+from typing import Any, ClassVar
+
+from headrace.errors import PlanError, here
+from headrace.expr import Column
+from headrace.ops.columns import given
+from headrace.ops.partition import Ordering
+from headrace.ops.source import DEAD_LETTER
+from headrace.plan import Node, Role, node
+from headrace.syntax import ordering
+
+
+@node("top", Role.STATEFUL)
+class Top(Node):
+    """The `count` first rows of each partition behind `offset` others, in an order whose ties are settled by all columns, nulls first.
+
+    Law: after every epoch it is `row_number() OVER (PARTITION BY per ORDER BY order) <= count` of the input so far.
+
+    >>> import headrace as hr
+    >>> sales = hr.read.memory([("a", 5), ("a", 7)], "shop string, amount int", name="sales")
+    >>> sales.top(1, by="amount desc", per="shop")             # epoch 1: +(a, 5) +(a, 7)   ->   +(a, 7)
+    <Stream top: shop, amount>
+    >>> _                                                      # epoch 2: -(a, 7)           ->   -(a, 7) +(a, 5)
+    """
+
+    by_content: ClassVar[bool] = True
+
+    input: Node
+    per: tuple[str, ...]
+    order: tuple[Ordering, ...]
+    count: int | None
+    offset: int = 0
+
+    @cached_property
+    def columns(self) -> tuple[str, ...]:
+        return self.input.columns
+
+    @property
+    def outputs(self) -> tuple[str, ...]:
+        return (DEAD_LETTER,)
+
+    def describe(self) -> str:
+        kept = "all rows" if self.count is None else f"the first {self.count}"
+        behind = f" behind {self.offset}" if self.offset else ""
+        per = f" per {', '.join(self.per)}" if self.per else ""
+        by = ", ".join(f"{text} {direction} nulls {nulls}" for text, direction, nulls in self.order)
+        return f"{kept}{behind}{per}" + (f" by {by}" if by else "")
+
+
+def top(input: Node, count: Any, by: Any, per: Any, alias: str | None) -> Top:
+    if isinstance(count, bool) or not isinstance(count, int) or count < 1:
+        raise PlanError(
+            "BAD_ORDER", f"top cannot keep {count!r} rows", hint='a whole number from 1 on: .top(3, by="amount desc")', site=here()
+        )
+    orders = [by] if isinstance(by, str | Column) else list(by)
+    texts = [ordering(one) if isinstance(one, str) else ordering(one._expression.text) for one in orders]
+    columns = [per] if isinstance(per, str | Column) else list(per)
+    parts = given(input, columns, {}, alias)
+    asked = given(input, [text for text, _, _ in texts], {}, alias)
+    order: Sequence[Ordering] = [(found.text, direction, nulls) for found, (_, direction, nulls) in zip(asked, texts, strict=True)]
+    return Top(input, tuple(part.text for part in parts), tuple(order), count, site=here())

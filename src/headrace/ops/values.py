@@ -1,0 +1,20 @@
+"""Rows that are part of the plan."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from headrace.ops.source import Source, source
+from headrace.ports import source_class
+
+
+def values(columns: Sequence[tuple[str, str]], rows: Sequence[Sequence[str]], name: str | None = None) -> Source:
+    """A source of constant rows: columns with their types, and each row's values as texts of Spark SQL."""
+    connected = source_class("values")(columns=columns, rows=rows)  # type: ignore[call-arg]  # an entry point's class says itself what it takes
+    schema = ", ".join(f"`{column.replace('`', '``')}` {kind}" for column, kind in columns)
+    return source(connected, schema, name)
+
+
+def one_row() -> Source:
+    """The source of a single row, the same for all that need one."""
+    return values([("one", "int")], [["1"]], "one row")

@@ -1,0 +1,44 @@
+"""Rows with weights, as sinks that take changes are given them: the weight is the last of a row's values."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from headrace.ports.sink import SinkContext, Staged
+from headrace.schema.values import rows_from_internal, zone
+
+Row = tuple[Any, ...]
+
+WEIGHT = "_weight"
+"""The name of their last column in a query document."""
+
+
+def changes_of(staged: Staged, context: SinkContext) -> list[tuple[Row, int]]:
+    """What an epoch staged, as rows of Python values with their weights: the net of them."""
+    given = staged.rows()
+    if context.mode != "changes":
+        return [(row, 1) for row in rows_from_internal(given, context.schema, zone(context.time_zone))]
+    rows = rows_from_internal([row[:-1] for row in given], context.schema, zone(context.time_zone))
+    return net(zip(rows, (row[-1] for row in given), strict=True))
+
+
+def net(changes: Iterable[tuple[Row, int]]) -> list[tuple[Row, int]]:
+    """Equal rows as one, with the sum of their weights; none where that is 0.
+
+    >>> net([(("a", 1), 1), (("b", 5), 1), (("a", 1), -1)])
+    [(('b', 5), 1)]
+    """
+    sums: dict[Any, list[Any]] = {}
+    for row, weight in changes:
+        sums.setdefault(_hashable(row), [row, 0])[1] += weight
+    return [(row, weight) for row, weight in sums.values() if weight]
+
+
+def _hashable(value: Any) -> Any:
+    """What stands for a value among the keys of a dict: NaN is itself, and 0.0 is not -0.0; 1, True and 1.0 are three."""
+    if isinstance(value, tuple | list):
+        return (type(value), *map(_hashable, value))
+    if isinstance(value, dict):
+        return (dict, frozenset((_hashable(key), _hashable(item)) for key, item in value.items()))
+    return type(value), repr(value) if isinstance(value, float) else value

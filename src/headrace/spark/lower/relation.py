@@ -1,0 +1,71 @@
+"""Relational operators in a query document: what of them is alike."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Sequence
+
+from headrace.analysis.relation import relation
+from headrace.analysis.schemas import DEAD
+from headrace.ops.kind import kinds
+from headrace.plan import Node
+from headrace.plan.codec import encode, without_sites
+from headrace.spark.identity import Entry, InputShape, Shape
+from headrace.spark.lower.operator import Inlet, Json, Lowering, inlets
+
+
+def shape_of(node: Node, level: int, at: Lowering) -> Shape:
+    """What any of them keeps: nothing that another one could read."""
+    name = str(node.name)
+    found = inlets(node, at)
+    content = without_sites(encode(node, {node: name, **{before: str(before.name) for before in node.inputs}}))
+    content |= {"inputs": [inlet.schema for inlet in found], "key": found[0].key_schema}
+    del content["name"]
+    digest = hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:16]
+    inputs = {inlet.name: InputShape(inlet.schema, (), ()) for inlet in sorted(found, key=lambda inlet: inlet.side)}
+    return Shape(name, node.op, level, found[0].key_schema, "", "none", inputs, (), node.site, digest)
+
+
+def lowered(node: Node, entry: Entry, at: Lowering) -> Json:
+    """The operator with its outputs, without their routes."""
+    name = str(node.name)
+    found = inlets(node, at)
+    return {
+        "op": entry.op,
+        "name": name,
+        "site": None if node.site is None else str(node.site),
+        "kind": node.op,
+        "key": found[0].key_schema,
+        "inputs": [{"name": inlet.name, "side": inlet.side, "schema": inlet.schema} for inlet in found],
+        "append": only_added(node),
+        **relation(node),
+        "outputs": [
+            {"name": "main", "schema": at.schemas.of[name].ddl, "time": None, "routes": []},
+            {"name": "dead_letter", "schema": DEAD, "time": None, "routes": []},
+        ],
+    }
+
+
+def only_added(node: Node) -> bool:
+    """Whether rows are only ever added to its inputs."""
+    found = kinds([node])
+    return all(found[before] == "append" for before in node.inputs)
+
+
+def inlet(
+    stream: Node,
+    at: Lowering,
+    *,
+    delivery: str,
+    key: Sequence[tuple[str, str]] = (),
+    key_schema: str = "",
+    name: str = "input",
+    side: int = 0,
+    order: str | None = "rows",
+    steps: tuple[Json, ...] = (),
+    shards: int | None = None,
+) -> Inlet:
+    """An input that takes the rows of a stream."""
+    schema = at.schemas.of[str(stream.name)].ddl
+    return Inlet(stream, name, side, schema, delivery, tuple(key), key_schema, None, order, steps, shards)

@@ -1,0 +1,19 @@
+"""Operators over whole rows: ledger and consolidation."""
+
+from __future__ import annotations
+
+from headrace.ops import Consolidate, Ledger
+from headrace.spark.lower.operator import Inlet, Lowering, inlets, lower, shape
+from headrace.spark.lower.relation import inlet, lowered, shape_of
+
+
+@inlets.register(Consolidate)
+@inlets.register(Ledger)
+def _(node: Consolidate | Ledger, at: Lowering, steady: bool = True) -> tuple[Inlet, ...]:
+    # The row is the key, and of equal rows it makes no difference which comes first.
+    return (inlet(node.input, at, delivery="row", key_schema=at.schemas.of[str(node.input.name)].ddl, order=None),)
+
+
+for _kind in (Consolidate, Ledger):
+    shape.register(_kind, shape_of)
+    lower.register(_kind, lowered)

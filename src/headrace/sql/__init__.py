@@ -1,0 +1,1 @@
+"""Queries of Spark SQL and DataFrames over streams, turned into nodes."""

@@ -1,0 +1,96 @@
+"""From the plain tree of a query to nodes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from headrace.errors import Site
+from headrace.ops import Aggregate, Filter, Generated, Join, Partition, Project, Top, Union
+from headrace.ops.values import one_row, values
+from headrace.plan import Node
+from headrace.syntax import quote
+
+Json = Mapping[str, Any]
+
+
+class Reader:
+    """Reads trees over these streams; all nodes are of the query at `site`."""
+
+    def __init__(self, tables: Mapping[str, Node], site: Site | None) -> None:
+        self._tables = {name.lower(): node for name, node in tables.items()}
+        self._site = site
+
+    def node(self, tree: Json) -> Node:
+        """The node of a tree."""
+        made: Node = getattr(self, f"_{tree['node']}")(tree)
+        return made
+
+    def _table(self, tree: Json) -> Node:
+        return self._tables[tree["name"].lower()]
+
+    def _values(self, tree: Json) -> Node:
+        columns = [(name, kind) for name, kind in tree["columns"]]
+        if not columns:
+            return one_row()
+        return replace(values(columns, tree["rows"]), site=self._site)
+
+    def _project(self, tree: Json) -> Node:
+        return self._selected(self.node(tree["input"]), tree["columns"])
+
+    def _selected(self, input: Node, columns: Any) -> Node:
+        items = tuple((name, text) for name, text in columns)
+        same = tuple((name, quote(name)) for name in input.columns)
+        return input if items == same else Project(input, "select", items, site=self._site)
+
+    def _filter(self, tree: Json) -> Node:
+        return Filter(self.node(tree["input"]), (tree["condition"],), site=self._site)
+
+    def _join(self, tree: Json) -> Node:
+        left, right = self.node(tree["left"]), self.node(tree["right"])
+        keys = tuple((mine, theirs) for mine, theirs in tree["keys"])
+        safe = tuple(i for i, each in enumerate(tree["null_safe"]) if each)
+        how = tree["how"]
+        if how == "single":
+            return self._single(left, right, keys, safe, tree["condition"])
+        return Join(left, right, how, keys, safe, tree["condition"], tree["mark"], site=self._site)
+
+    def _single(self, left: Node, right: Node, keys: tuple[tuple[str, str], ...], safe: tuple[int, ...], condition: str | None) -> Node:
+        """Each left row with the one right row that it meets: the right rows of a key are one, or an error."""
+        assert condition is None, "the lift gives a scalar subquery equalities only"
+        named = [(f"_key_{i}", text) for i, (_, text) in enumerate(keys, 1)]
+        fields = ", ".join(f"'{i}', {quote(name)}" for i, name in enumerate(right.columns))
+        found = Aggregate(right, tuple(named), (("_row", f"single_value(named_struct({fields}))"),), site=self._site)
+        items = [*((name, quote(name)) for name, _ in named)]
+        items += [(name, f"_row.`{i}`") for i, name in enumerate(right.columns)]
+        rows = Project(found, "select", tuple(items), site=self._site)
+        met = tuple((mine, quote(name)) for (mine, _), (name, _) in zip(keys, named, strict=True))
+        joined = Join(left, rows, "left", met, safe, site=self._site)
+        return Project(joined, "select", tuple((name, quote(name)) for name in (*left.columns, *right.columns)), site=self._site)
+
+    def _aggregate(self, tree: Json) -> Node:
+        keys = tuple((name, text) for name, text in tree["keys"])
+        aggregates = tuple((name, text) for name, text in tree["aggregates"])
+        return Aggregate(self.node(tree["input"]), keys, aggregates, None if keys else one_row(), site=self._site)
+
+    def _window(self, tree: Json) -> Node:
+        order = tuple((text, direction, nulls) for text, direction, nulls in tree["order"])
+        functions = tuple((name, text) for name, text in tree["functions"])
+        return Partition(self.node(tree["input"]), tuple(tree["keys"]), order, functions, site=self._site)
+
+    def _limit(self, tree: Json) -> Node:
+        order = tuple((text, direction, nulls) for text, direction, nulls in tree["order"])
+        return Top(self.node(tree["input"]), (), order, tree["count"], tree["offset"], site=self._site)
+
+    def _generate(self, tree: Json) -> Node:
+        return Generated(self.node(tree["input"]), tree["text"], tuple(tree["names"]), tree["outer"], site=self._site)
+
+    def _union(self, tree: Json) -> Node:
+        first, *others = [self.node(one) for one in tree["inputs"]]
+        # By position, so that all have the names of the first, by which a union matches columns.
+        moved = [
+            self._selected(other, [(name, quote(theirs)) for name, theirs in zip(first.columns, other.columns, strict=True)])
+            for other in others
+        ]
+        return Union((first, *moved), site=self._site)
