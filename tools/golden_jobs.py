@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import headrace as hr
+from headrace.ops import Partition
 
 ROWS = "k string, v int, ts timestamp"
 Rows = list[dict[str, Any]]
@@ -353,5 +354,26 @@ def everything() -> hr.Job:
     )
 
 
-PLANS = {made.__name__: made for made in (everything,)}
+def queries() -> hr.Job:
+    """Every operator of queries."""
+    rows = hr.read.files("in/rows.json", format="json", schema=f"{ROWS}, op string", name="rows", change_column="op")
+    cards = hr.read.files("in/cards.json", format="json", schema="k string, country string", name="cards", change_format="debezium")
+    spent = rows.group_by("k").agg(spent="sum(v)", most="max(v)").named("spent")
+    places = Partition(
+        spent._node, ("most",), (("spent", "desc", "last"),), (("place", "rank() OVER (PARTITION BY most ORDER BY spent DESC)"),)
+    )
+    limits = hr.read.values([("country", "string"), ("limit", "int")], [["'SE'", "100"], ["NULL", "2 * 100"]], name="limits")
+    known = spent.join(cards, on="k", how="left").join(limits.rename({"country": "c"}), on="country <=> c AND spent > limit")
+    return hr.job(
+        "queries",
+        known.write.memory(name="known"),
+        hr.Stream(places).write.memory(name="places"),
+        rows.group_by().agg(n="count(*)").write.memory(name="count"),
+        rows.top(3, by=["v desc", "k"], per="k").write.memory(name="top"),
+        rows.intersect(rows.filter("v > 1"), all=True).write.memory(name="both"),
+        rows.changes().write.files("result/changes", format="json", name="changes"),
+    )
+
+
+PLANS = {made.__name__: made for made in (everything, queries)}
 """By name: jobs of which only the plan is kept."""

@@ -1,21 +1,100 @@
-"""State: whether what a program keeps for a key is ever given back."""
+"""State: what each operator keeps, and whether that grows without limit."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
+from functools import singledispatch
 from typing import Any
 
-from headrace.ops import Program
-from headrace.plan import Fact, Plan, fact
+from headrace.ops import Aggregate, Consolidate, Join, Ledger, Partition, Program, Top, kinds
+from headrace.plan import Fact, Node, Plan, Role, fact
+
+ROWS, GROUPS, BOUNDED = "grows with rows", "grows with groups", "bounded"
 
 
 @fact("state")
 def state(plan: Plan) -> Mapping[str, Fact]:
-    """For each program, which cells it has and which of them some handler clears."""
-    return {name: _state(node) for name, node in plan.nodes.items() if isinstance(node, Program)}
+    """For each operator, what it keeps; for a program, which of its cells some handler clears."""
+    added = kinds([plan.nodes[name] for name in plan.sinks])
+    return {
+        name: state_of(node, all(added.get(before) == "append" for before in node.inputs))
+        for name, node in plan.nodes.items()
+        if node.role is Role.STATEFUL
+    }
 
 
-def _state(node: Program) -> Fact:
+@singledispatch
+def state_of(node: Node, append: bool) -> Fact:
+    """What an operator keeps; `append`: rows are only ever added to its inputs."""
+    raise TypeError(f"nobody says what {node!r} keeps")
+
+
+@state_of.register
+def _(node: Ledger, append: bool) -> Fact:
+    return Fact(ROWS, "grows with the rows that are there: how often each is, to judge what is taken away")
+
+
+@state_of.register
+def _(node: Consolidate, append: bool) -> Fact:
+    return Fact(BOUNDED, "bounded: it keeps nothing")
+
+
+@state_of.register
+def _(node: Join, append: bool) -> Fact:
+    if node.how in ("semi", "anti", "existence") and node.condition is None:
+        return Fact(ROWS, "grows with the left rows, each of which may still meet one; of the right ones it keeps how many a key has")
+    partners = "" if node.how == "inner" or node.condition is None else ", and how many partners each has"
+    return Fact(ROWS, f"grows with the rows of both sides, each of which may still meet a row that comes{partners}")
+
+
+@state_of.register
+def _(node: Aggregate, append: bool) -> Fact:
+    of = f"a group of {', '.join(name for name, _ in node.keys)}" if node.keys else "the one group"
+    values = [text for _, text in node.aggregates if not _constant(text, append)]
+    if values:
+        more = f"; of {of} it keeps the values of {', '.join(values)}, as any may become the answer when another is taken away"
+        return Fact(ROWS, f"grows with the values that differ{more}")
+    if node.keys:
+        return Fact(GROUPS, f"grows with the number of groups: a row of numbers for {of}")
+    return Fact(BOUNDED, f"bounded: a row of numbers for {of}")
+
+
+# What is kept in a constant space whatever comes and goes, and what is where rows are only added.
+_NUMBERS = "count count_if sum try_sum avg mean try_avg var_pop var_samp variance stddev stddev_pop stddev_samp std skewness kurtosis"
+_NUMBERS += " covar_pop covar_samp corr regr_avgx regr_avgy regr_count regr_intercept regr_r2 regr_slope regr_sxx regr_sxy regr_syy"
+_NUMBERS += " bool_and bool_or every any some bit_and bit_or bit_xor single_value"
+_ENDS = "min max min_by max_by first last first_value last_value any_value"
+
+
+def _constant(text: str, append: bool) -> bool:
+    """Whether each function of an aggregate's text takes a constant space."""
+    if re.search(r"(?i)\(\s*distinct\b", text):
+        return False
+    calls = {name.lower() for name in re.findall(r"([A-Za-z_]\w*)\s*\(", text)} - {"filter", "cast", "within", "over"}
+    known = {*_NUMBERS.split(), *(_ENDS.split() if append else ())}
+    return bool(calls & known) and not calls & ({*_ENDS.split()} - known)
+
+
+@state_of.register
+def _(node: Partition, append: bool) -> Fact:
+    return Fact(ROWS, f"grows with the rows, which it keeps in the order of each {_partition(node.per)}")
+
+
+@state_of.register
+def _(node: Top, append: bool) -> Fact:
+    if append and node.count is not None:
+        kept = f"the first {node.count + node.offset} rows of each {_partition(node.per)}"
+        return Fact(GROUPS if node.per else BOUNDED, f"{'grows with the number of partitions' if node.per else 'bounded'}: {kept}")
+    return Fact(ROWS, f"grows with the rows, as those behind move up when one is taken away; in the order of each {_partition(node.per)}")
+
+
+def _partition(per: tuple[str, ...]) -> str:
+    return f"partition of {', '.join(per)}" if per else "partition (there is one)"
+
+
+@state_of.register
+def _(node: Program, append: bool) -> Fact:
     cells = [cell for cell in node.traced.cells if cell.kind not in ("timer", "broadcast")]
     keys = [name for name, _ in node.keys[0]]
     of = f"a key of {', '.join(keys)}" if keys else "the whole stream"

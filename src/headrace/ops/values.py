@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from headrace.ops.source import Source, source
 from headrace.ports import source_class
@@ -12,7 +13,8 @@ def values(columns: Sequence[tuple[str, str]], rows: Sequence[Sequence[str]], na
     """A source of constant rows: columns with their types, and each row's values as texts of Spark SQL."""
     connected = source_class("values")(columns=columns, rows=rows)  # type: ignore[call-arg]  # an entry point's class says itself what it takes
     schema = ", ".join(f"`{column.replace('`', '``')}` {kind}" for column, kind in columns)
-    return source(connected, schema, name)
+    # The plan says all of it, so two that say the same are one.
+    return replace(source(connected, schema, name), live=None)
 
 
 def one_row() -> Source:

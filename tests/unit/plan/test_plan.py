@@ -8,8 +8,8 @@ import pytest
 
 import headrace as hr
 import headrace.ops  # registers the nodes
-from headrace.ops import Partition
-from headrace.plan import Plan, explain, order, steps
+from headrace.ops import Partition, kind_of
+from headrace.plan import Node, Plan, explain, order, steps
 from headrace.plan.drawing import svg
 from headrace.plan.node import REGISTRY, Role
 
@@ -36,8 +36,12 @@ class Count(hr.Program):
 
 
 def job(*streams: hr.Stream) -> Plan:
-    ends = [stream.write.memory(name=f"sink {number}")._use() for number, stream in enumerate(streams)]
-    return Plan.of("job", ends)
+    return Plan.of("job", [sink(stream, f"sink {number}") for number, stream in enumerate(streams)])
+
+
+def sink(stream: hr.Stream, name: str) -> Node:
+    write = stream.write.console if kind_of(stream._node) == "append" else stream.write.memory
+    return write(name=name)._use()
 
 
 cards = hr.read.memory([], "card string, country string, op string", name="cards", change_column="op")

@@ -32,7 +32,7 @@ def _(node: Join, at: Lowering, steady: bool = True) -> tuple[Inlet, ...]:
         steps: tuple[Json, ...] = ()
         if side in _KEPT.get(node.how, ()):
             if spreads:
-                key.append(("spread", f"CASE WHEN {none} THEN {_spread(stream, at)} END"))
+                key.append(("spread", f"CASE WHEN {none} THEN {_spread(stream, side, at)} END"))
         else:
             if plain:
                 steps = ({"where": f"NOT ({none})", "node": str(node.name), "site": None if node.site is None else str(node.site)},)
@@ -54,10 +54,10 @@ def _sharded(node: Join, at: Lowering) -> tuple[Inlet, ...]:
     )
 
 
-def _spread(stream: Node, at: Lowering) -> str:
-    """Rows with a null in their key meet nobody, and each goes to one of many groups: they would make one group huge."""
+def _spread(stream: Node, side: int, at: Lowering) -> str:
+    """Rows with a null in their key meet nobody, and each goes to one of many groups of its side: they would make one group huge."""
     columns = ", ".join(quote(field.name) for field in _hashable(at.schemas.of[str(stream.name)]).fields)
-    return f"CAST(pmod(xxhash64({columns or '1'}), 64) AS int)"
+    return f"CAST({64 * side} + pmod(xxhash64({columns or '1'}), 64) AS int)"
 
 
 def _hashable(schema: Struct) -> Struct:

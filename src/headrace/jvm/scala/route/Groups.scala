@@ -15,6 +15,9 @@ private[route] abstract class Groups {
   /** How often the consumer counts the row. */
   def counted: Int = 1
 
+  /** Whether a row that is added several times is sent as often; the consumer knows no weights. */
+  def repeats: Boolean = true
+
   /** Finds the row's group; null, or the reason why it has none. */
   def of(row: UnsafeRow): String = null
 
@@ -28,9 +31,9 @@ private[route] object Groups {
     case keys: Delivery.Keys => new OfKeys(keys)
     case Delivery.Rows => new OfRows
     case Delivery.Shard(count) => new OfShard(count)
-    case Delivery.Shards(count) => new Fixed(shards(count).map(Wire.groupKey(route.to, _)), count)
+    case Delivery.Shards(count) => new Fixed(shards(count).map(Wire.groupKey(route.to, _)), count, repeats = false)
     // One of the partitions tells what came of it.
-    case Delivery.Shared(partitions) => new Fixed(Wire.sharedKeys(route.to, partitions), 1)
+    case Delivery.Shared(partitions) => new Fixed(Wire.sharedKeys(route.to, partitions), 1, repeats = true)
   }
 
   private def shards(count: Int): Array[UnsafeRow] = Array.tabulate(count) { i =>
@@ -41,6 +44,7 @@ private[route] object Groups {
 
   private final class OfKeys(keys: Delivery.Keys) extends Groups {
     private val keyOf = UnsafeProjection.create(keys.key)
+    override def repeats: Boolean = !keys.nulls
     override def open(partition: Int): Unit = keyOf.initialize(partition)
     override def of(row: UnsafeRow): String =
       try {
@@ -50,6 +54,7 @@ private[route] object Groups {
   }
 
   private final class OfRows extends Groups {
+    override def repeats: Boolean = false
     override def of(row: UnsafeRow): String = {
       key = row
       null
@@ -58,6 +63,7 @@ private[route] object Groups {
 
   private final class OfShard(count: Int) extends Groups {
     private val all = shards(count)
+    override def repeats: Boolean = false
     override def of(row: UnsafeRow): String = {
       // The same row goes to the same shard whenever it comes.
       val hash = XXH64.hashUnsafeBytes(row.getBaseObject, row.getBaseOffset, row.getSizeInBytes, 17L)
@@ -66,5 +72,6 @@ private[route] object Groups {
     }
   }
 
-  private final class Fixed(override val each: Array[Array[Byte]], override val counted: Int) extends Groups
+  private final class Fixed(override val each: Array[Array[Byte]], override val counted: Int, override val repeats: Boolean)
+      extends Groups
 }

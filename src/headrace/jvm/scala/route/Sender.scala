@@ -178,6 +178,17 @@ final class Sender(route: Route, counter: Counter, buffer: WireBuffer, dead: () 
         case u: UnsafeRow if u.numFields == width => u
         case other => toUnsafe(other)
       }
+      var times = if (groups.repeats && weight > 1) weight else 1L
+      val all = weight
+      if (times > 1) weight = 1L
+      while (times > 0) {
+        once(value)
+        times -= 1
+      }
+      weight = all
+    }
+
+    private def once(value: UnsafeRow): Unit = {
       var times = if (counts == null) 0 else groups.counted
       while (times > 0) {
         counter.add(counts, Counts.In)

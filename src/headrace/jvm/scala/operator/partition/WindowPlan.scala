@@ -5,7 +5,7 @@ import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.QueryPlanningTracker
 import org.apache.spark.sql.catalyst.analysis.UnresolvedStar
 import org.apache.spark.sql.catalyst.expressions._
-import org.apache.spark.sql.catalyst.optimizer.ReplaceCurrentLike
+import org.apache.spark.sql.catalyst.optimizer.{CollapseProject, ReplaceCurrentLike}
 import org.apache.spark.sql.catalyst.plans.logical.{LocalRelation, LogicalPlan, Project, Window}
 import org.apache.spark.sql.classic
 import org.apache.spark.sql.types.{StructField, StructType}
@@ -28,7 +28,7 @@ object WindowPlan {
     val asked = functions.map { case (name, text) => Alias(state.sqlParser.parseExpression(text), name)() }
     val plan = state.analyzer.executeAndCheck(Project(UnresolvedStar(None) +: asked, LocalRelation(columns)), new QueryPlanningTracker)
     // Constants stay as they are: one that fails must fail for the row.
-    taken(new Finish(ReplaceCurrentLike(state.catalogManager), fold = false).execute(plan), columns)
+    taken(CollapseProject(new Finish(ReplaceCurrentLike(state.catalogManager), fold = false).execute(plan)), columns)
   }
 
   private def taken(plan: LogicalPlan, columns: Seq[Attribute]): WindowPlan = plan match {

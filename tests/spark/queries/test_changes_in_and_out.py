@@ -1,0 +1,118 @@
+"""Where changes come from and where they go: columns that say it, Debezium's envelopes, ledgers; sinks of changes."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.sql import SparkSession
+
+import headrace as hr
+from headrace.testing import Harness
+
+
+def lines(path: Path, rows: list[Any]) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+
+
+def test_a_column_says_what_a_row_changes(spark: SparkSession, tmp_path: Path) -> None:
+    told = [("a", 1, "insert"), ("b", 2, "I"), ("c", 3, "+"), ("a", 1, "delete"), ("b", 2, "update_before"), ("b", 9, "update_after")]
+    lines(tmp_path / "in" / "1.json", [{"k": k, "v": v, "op": op} for k, v, op in told])
+    rows = hr.read.files(tmp_path / "in", format="json", schema="k string, v int, op string", change_column="op", name="rows")
+    assert rows.columns == ("k", "v")
+    assert sorted(hr.collect(rows).rows()) == [("b", 9), ("c", 3)]
+
+
+def test_a_word_that_says_nothing_is_a_dead_letter(spark: SparkSession, tmp_path: Path) -> None:
+    lines(tmp_path / "in.json", [{"k": "a", "op": "insert"}, {"k": "b", "op": "perhaps"}, {"k": "c"}])
+    rows = hr.read.files(tmp_path / "in.json", format="json", schema="k string, op string", change_column="op", name="rows")
+    with pytest.warns(RuntimeWarning, match="NO_WEIGHT"):
+        assert hr.collect(rows).rows() == [("a",)]
+
+
+def test_debezium(spark: SparkSession, tmp_path: Path) -> None:
+    def change(op: str, before: Any, after: Any) -> dict[str, Any]:
+        return {"op": op, "before": before, "after": after, "ts_ms": 1, "source": {"table": "cards"}}
+
+    told = [
+        change("r", None, {"k": "a", "v": 1}),
+        {"schema": {}, "payload": change("c", None, {"k": "b", "v": 2})},
+        change("u", {"k": "a", "v": 1}, {"k": "a", "v": 5}),
+        change("d", {"k": "b", "v": 2}, None),
+        change("c", None, {"k": "c", "v": None}),
+    ]
+    lines(tmp_path / "in.json", told)
+    with (tmp_path / "in.json").open("a") as file:
+        file.write("\n")  # a tombstone
+    rows = hr.read.files(tmp_path / "in.json", format="json", schema="k string, v int", change_format="debezium", name="rows")
+    assert sorted(hr.collect(rows).rows(), key=repr) == [("a", 5), ("c", None)]
+
+
+@pytest.mark.parametrize(
+    ("told", "reason"),
+    [
+        ({"op": "u", "after": {"k": "a"}}, "NO_BEFORE"),
+        ({"op": "t"}, "NO_CHANGE: the operation is t"),
+        ({}, "NO_CHANGE: the operation is missing"),
+    ],
+)
+def test_an_envelope_that_does_not_say_it_all_is_a_dead_letter(spark: SparkSession, tmp_path: Path, told: Any, reason: str) -> None:
+    lines(tmp_path / "in.json", [told])
+    rows = hr.read.files(tmp_path / "in.json", format="json", schema="k string", change_format="debezium", name="rows")
+    with pytest.warns(RuntimeWarning, match=reason):
+        assert hr.collect(rows).rows() == []
+
+
+def test_a_ledger_judges_what_is_taken_away(spark: SparkSession) -> None:
+    with Harness() as h:
+        a = h.source("a", "k string", changes=True)
+        out, dead = h.collect(a), h.collect(a.output("dead_letter"))
+        h.commit({"a": [("-", ("x",)), ("+", ("x",))]})
+        assert (out.rows(), dead.rows()) == ([], [])
+        h.commit({"a": [("+", ("x",)), ("-", ("y",))]})
+        h.restart()
+        h.commit({"a": [("-", ("x",)), ("-", ("x",)), ("-", ("x",))]})
+        assert out.rows() == []
+        assert [(letter[1].partition(":")[0], letter[4]) for letter in dead.rows()] == [
+            ("NEVER_ADDED", '{"k":"x"}'),
+            ("NEVER_ADDED", '{"k":"x"}'),
+            ("NEVER_ADDED", '{"k":"y"}'),
+        ]
+
+
+def test_a_trusted_source_is_not_judged(spark: SparkSession) -> None:
+    with Harness() as h:
+        out = h.collect(h.source("a", "k string", changes=True, trusted=True))
+        h.commit({"a": [("-", ("x",))]})
+        h.commit({"a": [("+", ("x",)), ("+", ("x",))]})
+        assert out.rows() == [("x",)]
+
+
+def test_changes_as_rows(spark: SparkSession, tmp_path: Path) -> None:
+    charges = hr.read.memory([("a", 1), ("b", 2), ("a", 3)], "card string, amount int", name="charges")
+    spent = charges.group_by("card").agg(spent="sum(amount)")
+    kept = spent.write.memory()
+    hr.job("spent", kept, spent.write.files(tmp_path / "out", format="json", mode="changes")).run(checkpoint=tmp_path / "c", progress=False)
+    assert sorted(kept.rows()) == [("a", 4), ("b", 2)]
+    assert sorted(kept.changes()) == [(0, "+", ("a", 4)), (0, "+", ("b", 2))]
+    written = [json.loads(line) for file in hr.committed_files(tmp_path / "out") for line in file.read_text().splitlines()]
+    assert sorted(written, key=str) == [
+        {"card": "a", "spent": 4, "_change": "insert"},
+        {"card": "b", "spent": 2, "_change": "insert"},
+    ]
+
+
+def test_a_program_takes_changes_as_rows(spark: SparkSession) -> None:
+    class Seen(hr.Program):
+        def on_event(self, e: hr.Row) -> None:
+            hr.emit(k=self.key.k, n=e.n, said=e["_change"])
+
+    with Harness() as h:
+        a = h.source("a", "k string", changes=True)
+        out = h.collect(a.group_by("k").agg(n="count(*)").changes().key_by("k").process(Seen))
+        h.commit({"a": [("+", ("x",))]})
+        h.commit({"a": [("+", ("x",))]})
+        assert sorted(out.rows()) == [("x", 1, "delete"), ("x", 1, "insert"), ("x", 2, "insert")]
