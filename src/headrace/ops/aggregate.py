@@ -36,9 +36,10 @@ class Aggregate(Node):
 
     >>> import headrace as hr
     >>> charges = hr.read.memory([("a", 1), ("b", 5), ("a", 2)], "card string, amount int", name="charges")
-    >>> charges.group_by("card").agg(spent="sum(amount)")      # epoch 1: +(a, 1) +(b, 5)   ->   +(a, 1) +(b, 5)
+    >>> # epoch 1: +(a, 1) +(b, 5)   ->   +(a, 1) +(b, 5)
+    >>> # epoch 2: +(a, 2)           ->   -(a, 1) +(a, 3)
+    >>> charges.group_by("card").agg(spent="sum(amount)")
     <Stream aggregate: card, spent>
-    >>> _                                                      # epoch 2: +(a, 2)           ->   -(a, 1) +(a, 3)
     """
 
     by_content: ClassVar[bool] = True

@@ -23,9 +23,10 @@ class Top(Node):
 
     >>> import headrace as hr
     >>> sales = hr.read.memory([("a", 5), ("a", 7)], "shop string, amount int", name="sales")
-    >>> sales.top(1, by="amount desc", per="shop")             # epoch 1: +(a, 5) +(a, 7)   ->   +(a, 7)
+    >>> # epoch 1: +(a, 5) +(a, 7)   ->   +(a, 7)
+    >>> # epoch 2: -(a, 7)           ->   -(a, 7) +(a, 5)
+    >>> sales.top(1, by="amount desc", per="shop")
     <Stream top: shop, amount>
-    >>> _                                                      # epoch 2: -(a, 7)           ->   -(a, 7) +(a, 5)
     """
 
     by_content: ClassVar[bool] = True

@@ -66,9 +66,9 @@ def _place(found: Mapping[str, Any], query: str | None) -> str:
     if query is None or line is None or column is None:
         return ""
     lines = query.splitlines()
-    text = lines[line - 1][column:].strip() if 0 < line <= len(lines) else ""
+    text = lines[line - 1][column - 1 :].strip() if 0 < line <= len(lines) else ""
     shown = text if len(text) <= 60 else text[:57] + "..."
-    return f" at line {line}, column {column + 1}" + (f": `{shown}`" if shown else "")
+    return f" at line {line}, column {column}" + (f": `{shown}`" if shown else "")
 
 
 def _plain(message: str) -> str:

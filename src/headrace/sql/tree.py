@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from headrace.errors import Site
+from headrace.errors import PlanError, Site
 from headrace.ops import Aggregate, Filter, Generated, Join, Partition, Project, Top, Union
 from headrace.ops.values import one_row, values
 from headrace.plan import Node
@@ -58,7 +58,10 @@ class Reader:
 
     def _single(self, left: Node, right: Node, keys: tuple[tuple[str, str], ...], safe: tuple[int, ...], condition: str | None) -> Node:
         """Each left row with the one right row that it meets: the right rows of a key are one, or an error."""
-        assert condition is None, "the lift gives a scalar subquery equalities only"
+        if condition is not None or not keys:
+            message = f"a scalar subquery that may give several rows, by `{condition}`, cannot be kept up to date"
+            hint = "compare its columns with those of the query by = alone, or take max(...) or first(...) of the value"
+            raise PlanError("BAD_QUERY", message, hint=hint, site=self._site)
         named = [(f"_key_{i}", text) for i, (_, text) in enumerate(keys, 1)]
         fields = ", ".join(f"'{i}', {quote(name)}" for i, name in enumerate(right.columns))
         found = Aggregate(right, tuple(named), (("_row", f"single_value(named_struct({fields}))"),), site=self._site)

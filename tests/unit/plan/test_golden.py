@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+import headrace.ops  # noqa: F401  # registers the nodes
 from headrace.manifest import FORMAT as MANIFEST
 from headrace.plan import Plan
 from headrace.plan.codec import FORMAT as PLAN

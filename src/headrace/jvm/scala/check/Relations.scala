@@ -54,7 +54,7 @@ private[check] final class Relations(check: Check, id: String, site: String) {
     val keys = StructType(items(value \ "keys").zipWithIndex.flatMap { case ((name, sql), i) =>
       bound(from, sql, s"keys/$i").map { e =>
         val dataType = Bind.loosen(e.dataType)
-        if (!RowOrdering.isOrderable(dataType)) check.fault(id, site, s"keys/$i", sql, Fault.keyType(name, dataType))
+        if (!isKey(dataType)) check.fault(id, site, s"keys/$i", sql, Fault.keyType(name, dataType))
         StructField(name, dataType)
       }
     })
@@ -66,6 +66,14 @@ private[check] final class Relations(check: Check, id: String, site: String) {
         None
     }
     (StructType(keys.fields ++ columns), keys)
+  }
+
+  /** Can values be told apart by their bytes, once they are normalised? */
+  private def isKey(dataType: DataType): Boolean = dataType match {
+    case m: MapType => isKey(m.keyType) && isKey(m.valueType)
+    case s: StructType => s.fields.forall(f => isKey(f.dataType))
+    case a: ArrayType => isKey(a.elementType)
+    case other => RowOrdering.isOrderable(other)
   }
 
   private def partition(value: JValue, from: StructType): (StructType, StructType) = {

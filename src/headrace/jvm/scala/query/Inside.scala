@@ -8,8 +8,8 @@ import org.apache.spark.rdd.{InputFileBlockHolder, RDD}
 import org.apache.spark.sql.{classic, DataFrame, SparkSession}
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.Expression
-import org.apache.spark.sql.catalyst.optimizer.NormalizeFloatingNumbers
-import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
+import org.apache.spark.sql.catalyst.optimizer.{InsertMapSortInRepartitionExpressions, NormalizeFloatingNumbers}
+import org.apache.spark.sql.catalyst.plans.logical.{LocalRelation, LogicalPlan, RepartitionByExpression}
 import org.apache.spark.sql.catalyst.streaming.{HasStreamingSourceIdentifyingName, UserProvided}
 import org.apache.spark.sql.connector.catalog.Table
 import org.apache.spark.sql.execution.SparkPlan
@@ -50,8 +50,15 @@ object Inside {
   /** The file whose rows the task is given just now; empty if it reads none. */
   def fileBeingRead: UTF8String = InputFileBlockHolder.getInputFilePath
 
-  /** −0.0 as 0.0 and one NaN, as Spark does before it compares keys by their bytes. */
-  def normalized(key: Expression): Expression = NormalizeFloatingNumbers.normalize(key)
+  /** −0.0 as 0.0, one NaN, maps by their keys, as Spark does before it compares keys by their bytes. */
+  def normalized(key: Expression): Expression = NormalizeFloatingNumbers.normalize(sorted(key))
+
+  private def sorted(key: Expression): Expression =
+    // Spark's rule for keys by which rows are dealt out: that for groups asks for a whole aggregate.
+    InsertMapSortInRepartitionExpressions(RepartitionByExpression(Seq(key), LocalRelation(), 1)) match {
+      case by: RepartitionByExpression => by.partitionExpressions.head
+      case other => throw new IllegalStateException(s"a rule for keys gave $other")
+    }
 
   /** The plan as an epoch would run it. */
   def physical(session: classic.SparkSession, frame: DataFrame): SparkPlan =

@@ -12,7 +12,7 @@ import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.{Cast, UnsafeProjection, UnsafeRow}
 import org.apache.spark.sql.execution.python.EvaluatePython
-import org.apache.spark.sql.types.StructType
+import org.apache.spark.sql.types._
 import org.json4s.{JArray, JString}
 import org.json4s.jackson.JsonMethods
 
@@ -101,7 +101,7 @@ object Board {
   /** The same for a list of rows, each a list or an array of internal values. */
   def append(id: String, source: String, rows: java.util.List[_], ddl: String): Unit = {
     val schema = StructType.fromDDL(ddl)
-    val convert = EvaluatePython.makeFromJava(schema)
+    val convert = EvaluatePython.makeFromJava(plain(schema))
     get(id).append(
       source,
       rows.iterator.asScala.map {
@@ -109,6 +109,16 @@ object Board {
         case row => convert(row).asInstanceOf[InternalRow]
       },
       schema)
+  }
+
+  /** The types as which values come: of an interval Spark's converter makes null. */
+  private def plain(dataType: DataType): DataType = dataType match {
+    case s: StructType => StructType(s.fields.map(f => f.copy(dataType = plain(f.dataType))))
+    case a: ArrayType => a.copy(elementType = plain(a.elementType))
+    case m: MapType => m.copy(keyType = plain(m.keyType), valueType = plain(m.valueType))
+    case _: YearMonthIntervalType => IntegerType
+    case _: DayTimeIntervalType => LongType
+    case other => other
   }
 
   /** The board of constant rows: `rows` is a JSON list of lists of texts, each the value of a column. A board that is there stays. */

@@ -1,0 +1,24 @@
+package headrace.lift
+
+import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.catalyst.plans.logical._
+import org.apache.spark.sql.catalyst.rules.Rule
+
+/** dropDuplicates over some of the columns: the first row of each group by all columns, one and the same row in all of them.
+  *
+  * Spark takes the first value of each column, which are of one row only because it sees the rows in one order.
+  */
+private object Deduplicated extends Rule[LogicalPlan] {
+  override def apply(plan: LogicalPlan): LogicalPlan = plan.transformUp { case Deduplicate(keys, child, _) =>
+    val others = child.output.filterNot(a => keys.exists(_.exprId == a.exprId))
+    if (others.isEmpty) Aggregate(child.output, child.output, child)
+    else {
+      val order = child.output.filter(a => RowOrdering.isOrderable(a.dataType)).map(SortOrder(_, Ascending))
+      val number = RowNumber()
+      val spec = WindowSpecDefinition(keys, order, number.frame)
+      val rank = Alias(WindowExpression(number, spec), "row_number")()
+      val ranked = Window(Seq(rank), keys, order, child)
+      Project(child.output, Filter(EqualTo(rank.toAttribute, Literal(1)), ranked))
+    }
+  }
+}

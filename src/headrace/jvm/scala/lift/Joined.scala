@@ -1,0 +1,45 @@
+package headrace.lift
+
+import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.catalyst.plans._
+import org.apache.spark.sql.catalyst.plans.logical._
+import org.apache.spark.sql.catalyst.rules.Rule
+
+/** The condition of a join as keys that both sides are looked up by, and the rest. */
+private final case class Joined(keys: Seq[Joined.Key], rest: Option[Expression])
+
+private object Joined {
+  final case class Key(left: Expression, right: Expression, nullSafe: Boolean)
+
+  /** A key is evaluated on every row of its side, also on rows that another conjunct would have kept from it. So an equality that can fail
+    * is a key only if nothing stands before it; or if the join had no key at all otherwise, where Spark's batch engine makes it one too.
+    */
+  def of(j: Join): Joined = {
+    val conjuncts = j.condition.toSeq.flatMap(Conditions.split)
+    val found = conjuncts.map(c => c -> key(c, j))
+    val safe = found.zipWithIndex.collect { case ((c, Some(k)), i) if i == 0 || Total(c) => k -> c }
+    val chosen = if (safe.nonEmpty) safe else found.collectFirst { case (c, Some(k)) => k -> c }.toSeq
+    Joined(chosen.map(_._1), Conditions.all(conjuncts.filterNot(c => chosen.exists(_._2 eq c))))
+  }
+
+  private def key(c: Expression, j: Join): Option[Key] = c match {
+    case e: EqualTo => sides(e, j.left.outputSet, j.right.outputSet).map { case (l, r) => Key(l, r, nullSafe = false) }
+    case e: EqualNullSafe => sides(e, j.left.outputSet, j.right.outputSet).map { case (l, r) => Key(l, r, nullSafe = true) }
+    case _ => None
+  }
+
+  /** The two parts of an equality, if each is of one side. */
+  def sides(e: BinaryComparison, left: AttributeSet, right: AttributeSet): Option[(Expression, Expression)] = {
+    def of(x: Expression, side: AttributeSet) = x.references.nonEmpty && x.references.subsetOf(side)
+    if (of(e.left, left) && of(e.right, right)) Some(e.left -> e.right)
+    else if (of(e.right, left) && of(e.left, right)) Some(e.right -> e.left)
+    else None
+  }
+}
+
+/** A right outer join as a left outer one. */
+private object RightAsLeft extends Rule[LogicalPlan] {
+  override def apply(plan: LogicalPlan): LogicalPlan = plan.transformUp { case j @ Join(left, right, RightOuter, condition, _) =>
+    Project(j.output, Join(right, left, LeftOuter, condition, JoinHint.NONE))
+  }
+}

@@ -1,0 +1,122 @@
+package headrace.lift
+
+import scala.util.control.NonFatal
+
+import headrace.bind.{Bind, Settings}
+import org.apache.spark.SparkThrowable
+import org.apache.spark.sql.{classic, AnalysisException, DataFrame, SparkSession}
+import org.apache.spark.sql.catalyst.QueryPlanningTracker
+import org.apache.spark.sql.catalyst.analysis.UnresolvedAlias
+import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, Project, Sort}
+import org.apache.spark.sql.headrace.Inside
+import org.apache.spark.sql.types.{StructField, StructType}
+import org.json4s._
+import org.json4s.jackson.JsonMethods
+
+/** Queries and DataFrames as plain trees: relational nodes with their expressions as Spark SQL text.
+  *
+  * An answer is one of `{"tree", "schema", "warnings"}`, `{"refused"}` and `{"error"}`; nothing is thrown for a query's sake, nothing is run,
+  * and nothing of the session is changed.
+  */
+object Lift {
+
+  /** Lifts `{"settings": {…}, "query": "SELECT …", "tables": {"t": "a INT, b STRING", …}}`. */
+  def sql(session: SparkSession, request: String): String = {
+    val document = JsonMethods.parse(request)
+    Settings.under(session, texts(document \ "settings")) {
+      answered {
+        val query = document \ "query" match {
+          case JString(text) => text
+          case _ => ""
+        }
+        lifted(session, new Analyse(session, texts(document \ "tables"))(query))
+      }
+    }
+  }
+
+  /** A DataFrame over a stream of these columns, to be built on and given to `frame`. */
+  def view(session: SparkSession, name: String, ddl: String): DataFrame =
+    Inside.frame(session.asInstanceOf[classic.SparkSession], View.of(name, ddl))
+
+  /** Lifts what a DataFrame would compute, under the settings of its session. */
+  def frame(frame: DataFrame): String = this.frame(frame, "{}")
+
+  /** The same under settings given as a JSON object: refused where the frame, made under the session's own, means something else. */
+  def frame(frame: DataFrame, settings: String): String =
+    Settings.under(frame.sparkSession, texts(JsonMethods.parse(settings))) {
+      answered(lifted(frame.sparkSession, Inside.plan(frame)))
+    }
+
+  /** One expression over columns, as the printer says it: `{"text"}`, or `{"refused"}` or `{"error"}`. */
+  def printed(session: SparkSession, ddl: String, text: String): String = Settings.inForce(session) {
+    answered {
+      val state = session.asInstanceOf[classic.SparkSession].sessionState
+      val asked = Project(Seq(UnresolvedAlias(state.sqlParser.parseExpression(text))), View.of("t", ddl))
+      val plan = state.analyzer.executeAndCheck(asked, new QueryPlanningTracker)
+      Allowed.check(plan)
+      JObject("text" -> JString(written(new Tree(session).of(Rewrite(plan)).json)))
+    }
+  }
+
+  private def lifted(session: SparkSession, plan: LogicalPlan): JObject = {
+    Allowed.check(plan)
+    val rewritten = Rewrite(plan)
+    val tree = new Tree(session).of(rewritten)
+    val types = rewritten.output.map(_.dataType)
+    val schema = StructType(tree.scope.names.zip(types).map { case (name, t) => StructField(name, Bind.loosen(t)) })
+    JObject("tree" -> tree.json, "schema" -> JString(schema.toDDL), "warnings" -> JArray(warnings(plan, tree.scope.names).map(JString(_)).toList))
+  }
+
+  private def warnings(plan: LogicalPlan, names: Seq[String]): Seq[String] = {
+    val order = plan match {
+      case _: Sort | Project(_, _: Sort) => Seq("the ORDER BY at the end changes nothing: a stream has no order")
+      case _ => Nil
+    }
+    order ++ plan.output.map(_.name).zip(names).collect { case (wanted, name) if wanted != name => s"more than one column is called $wanted: one became $name" }
+  }
+
+  private def answered(work: => JObject): String = JsonMethods.compact(
+    try work
+    catch {
+      case r: Refused => r.json
+      case e: AnalysisException => error(Option(e.getCondition).getOrElse("ANALYSIS"), e.message, e.line, e.startPosition, e.messageParameters)
+      case e: SparkThrowable => error(Option(e.getCondition).getOrElse("ANALYSIS"), e.asInstanceOf[Throwable].getMessage, None, None, Map.empty)
+      case e: StackOverflowError => error("TOO_DEEP", "the query is nested too deeply", None, None, Map.empty)
+      case NonFatal(e) => error("INTERNAL", e.toString, None, None, Map.empty)
+    })
+
+  private def error(condition: String, message: String, line: Option[Int], column: Option[Int], parameters: Map[String, String]): JObject =
+    JObject(
+      "error" -> JObject(
+        "class" -> JString(condition),
+        "message" -> JString(message),
+        "line" -> Place.number(line),
+        "column" -> Place.number(column.map(_ + 1)),
+        "parameters" -> JObject(parameters.toList.sorted.map { case (name, value) => name -> (JString(value): JValue) })
+      ))
+
+  private def texts(value: JValue): Seq[(String, String)] = value match {
+    case JObject(fields) => fields.collect { case (name, JString(text)) => name -> text }
+    case _ => Nil
+  }
+
+  /** The text that an expression became: of the node it is in. */
+  private def written(tree: JObject): String = {
+    def second(list: JValue): Option[String] = list match {
+      case JArray(JArray(List(_, JString(text))) :: Nil) => Some(text)
+      case _ => None
+    }
+    tree \ "node" match {
+      case JString("project") =>
+        (tree \ "input", second(tree \ "columns")) match {
+          case (input: JObject, Some(column)) if input \ "node" != JString("table") && column.matches("[\\w`(),. ]*") => written(input)
+          case (_, Some(column)) => column
+          case _ => JsonMethods.compact(tree)
+        }
+      case JString("aggregate") => second(tree \ "aggregates").getOrElse(JsonMethods.compact(tree))
+      case JString("window") => second(tree \ "functions").getOrElse(JsonMethods.compact(tree))
+      case JString("generate") => (tree \ "text").asInstanceOf[JString].s
+      case _ => JsonMethods.compact(tree)
+    }
+  }
+}

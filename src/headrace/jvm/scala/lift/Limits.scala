@@ -1,0 +1,60 @@
+package headrace.lift
+
+import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.catalyst.plans.logical._
+
+/** The first `count` rows in an order after `offset` of them. Rows equal in the order follow that of all columns. */
+final case class Kept(order: Seq[SortOrder], count: Option[Int], offset: Int, child: LogicalPlan) extends UnaryNode {
+  override def output: Seq[Attribute] = child.output
+  override def maxRows: Option[Long] = count.map(_.toLong)
+  override protected def withNewChildInternal(newChild: LogicalPlan): Kept = copy(child = newChild)
+}
+
+/** Sorts with a limit above them, and no others: a stream has no order. */
+private object Limits {
+  def apply(plan: LogicalPlan): LogicalPlan = unsorted(plan.transformUp {
+    case GlobalLimit(n, child) => kept(child, Some(number(n)), 0)
+    case LocalLimit(n, child) => kept(child, Some(number(n)), 0)
+    case LimitAll(child) => child
+    case Offset(n, child) => kept(child, None, number(n))
+  })
+
+  private def kept(child: LogicalPlan, count: Option[Int], offset: Int): LogicalPlan = child match {
+    // A limit over a limit takes from what that one gave, in its order.
+    case Kept(order, inner, before, below) =>
+      val left = inner.map(n => (n - offset).max(0))
+      Kept(order, (left ++ count).minOption, before + offset, below)
+    case Project(list, k: Kept) => Project(list, kept(k, count, offset))
+    case _ =>
+      carried(child) match {
+        case Some((order, sorted)) =>
+          val k = Kept(order, count, offset, sorted)
+          if (k.output == child.output) k else Project(child.output, k)
+        case None => Kept(Nil, count, offset, child)
+      }
+  }
+
+  /** The order of the nearest sort below, and the plan without that sort, with the columns of the order carried through. */
+  private def carried(plan: LogicalPlan): Option[(Seq[SortOrder], LogicalPlan)] = plan match {
+    case Sort(order, true, child, _) => Some(order -> child)
+    case Filter(condition, child) => carried(child).map { case (order, c) => order -> Filter(condition, c) }
+    case Project(list, child) =>
+      carried(child).map { case (order, c) =>
+        val missing = AttributeSet(order.flatMap(_.references)) -- AttributeSet(list.map(_.toAttribute))
+        order -> Project(list ++ c.output.filter(missing.contains).distinct, c)
+      }
+    case _ => None
+  }
+
+  private def unsorted(plan: LogicalPlan): LogicalPlan = plan.transformUp {
+    case s: Sort => s.child
+    case r: RepartitionOperation => r.child
+    case r: RebalancePartitions => r.child
+  }
+
+  private def number(e: Expression): Int = e.eval() match {
+    case n: Int => n
+    case n: Long => math.toIntExact(n)
+    case _ => throw Refused("a LIMIT that is no number", "write the number", e, e.toString)
+  }
+}

@@ -1,0 +1,62 @@
+package headrace.lift
+
+import java.util.Locale
+
+import scala.collection.mutable
+import scala.util.{Success, Try}
+
+import org.apache.spark.sql.catalyst.analysis.UnresolvedAttribute
+import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.catalyst.parser.{CatalystSqlParser, SqlBaseLexer}
+import org.apache.spark.sql.internal.SQLConf
+
+/** Names that depend on nothing but the names wanted and their order, so that an unchanged part of a query keeps them. */
+object Names {
+
+  /** Distinct names: each wanted one goes to its first taker, a later taker gets `name_2`, `name_3`, ….
+    *
+    * Names in `taken` are not given. The first takers are served first: `a, a, a_2` becomes `a, a_3, a_2`.
+    */
+  def distinct(wanted: Seq[String], taken: Iterable[String] = Nil): Seq[String] = {
+    val used = mutable.Set.from(taken.map(fold))
+    val first = wanted.map(w => used.add(fold(w)))
+    wanted.zip(first).map {
+      case (w, true) => w
+      case (w, false) =>
+        val name = Iterator.from(2).map(n => s"${w}_$n").find(n => !used(fold(n))).get
+        used += fold(name)
+        name
+    }
+  }
+
+  def fold(name: String): String = name.toLowerCase(Locale.ROOT)
+
+  /** A name as SQL text. */
+  def quoted(name: String): String =
+    if (name.matches("[A-Za-z_][A-Za-z0-9_]*") && !keywords(name.toUpperCase(Locale.ROOT))) name
+    else "`" + name.replace("`", "``") + "`"
+
+  /** The grammar's words that are no names by themselves, under its strictest reading, and those that begin a literal or a constructor. */
+  private lazy val keywords: Set[String] = {
+    val vocabulary = SqlBaseLexer.VOCABULARY
+    val words = (0 to vocabulary.getMaxTokenType).flatMap(i => Option(vocabulary.getLiteralName(i))).map(_.stripPrefix("'").stripSuffix("'"))
+    val strict = new SQLConf()
+    strict.setConfString("spark.sql.ansi.enabled", "true")
+    strict.setConfString("spark.sql.ansi.enforceReservedKeywords", "true")
+    def plain(word: String) = Try(CatalystSqlParser.parseExpression(word)) match {
+      case Success(UnresolvedAttribute(Seq(`word`))) => true
+      case _ => false
+    }
+    val openers = Set("DATE", "TIME", "TIMESTAMP", "TIMESTAMP_LTZ", "TIMESTAMP_NTZ", "INTERVAL", "X", "ARRAY", "MAP", "STRUCT")
+    SQLConf.withExistingConf(strict)(words.filterNot(plain).toSet) ++ openers
+  }
+}
+
+/** The columns that texts may name, with the attributes they stand for. */
+final case class Scope(columns: Seq[(Attribute, String)]) {
+  private lazy val byId: Map[ExprId, String] = columns.reverseIterator.map { case (a, name) => a.exprId -> name }.toMap
+
+  def name(attribute: Attribute): Option[String] = byId.get(attribute.exprId)
+  def names: Seq[String] = columns.map(_._2)
+  def ++(other: Scope): Scope = Scope(columns ++ other.columns)
+}

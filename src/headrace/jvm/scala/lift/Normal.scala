@@ -1,0 +1,36 @@
+package headrace.lift
+
+import headrace.bind.Bind
+import org.apache.spark.sql.catalyst.expressions._
+
+/** Expressions without the parts that Spark itself replaces before it evaluates them. */
+private object Normal {
+
+  /** A function that is another expression in disguise (`nvl`, `try_add`) as that expression, a common expression at each of its uses, a
+    * changed struct as the struct it becomes, nothing said about nulls.
+    */
+  def apply(e: Expression): Expression = {
+    val normal = e.mapChildren(apply)
+    normal match {
+      case r: RuntimeReplaceable if disguised(r) => apply(r.replacement)
+      case w: With => inlined(w)
+      case c: Cast if idle(c) => c.child
+      case KnownNullable(child) => child
+      case KnownNotNull(child) => child
+      case u: UpdateFields => apply(u.evalExpr)
+      case other => other
+    }
+  }
+
+  /** Replaced by other expressions that have texts. The rest stand for a method of Java and are printed as the calls that they are. */
+  def disguised(r: RuntimeReplaceable): Boolean =
+    r.isInstanceOf[InheritAnalysisRules] || r.replacement.isInstanceOf[Literal] || r.nodeName == "NullIfResult"
+
+  /** A cast to the type that the value has. */
+  def idle(c: Cast): Boolean = Bind.loosen(c.child.dataType) == Bind.loosen(c.dataType)
+
+  def inlined(w: With): Expression = {
+    val values = w.defs.map(d => d.id -> d.child).toMap
+    w.child.transformUp { case r: CommonExpressionRef if values.contains(r.id) => values(r.id) }
+  }
+}

@@ -1,0 +1,48 @@
+package headrace.lift
+
+import org.apache.spark.sql.catalyst.analysis._
+import org.apache.spark.sql.catalyst.expressions.{Cast, EliminatePipeOperators, Literal, SubqueryExpression}
+import org.apache.spark.sql.catalyst.optimizer._
+import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, Subquery}
+import org.apache.spark.sql.catalyst.rules.{Rule, RuleExecutor}
+import org.apache.spark.sql.types._
+
+/** An analysed plan as joins, aggregates, windows and row-wise steps.
+  *
+  * Of Catalyst's optimizer only the rules that change what kind of node there is. Filters and columns are moved by rules of our own
+  * (`Pushdown`, `Prune`): Catalyst's would evaluate an expression that can fail on rows that the user's plan filters first.
+  */
+private object Rewrite {
+
+  def apply(plan: LogicalPlan): LogicalPlan = {
+    val plain = InlineCTE(alwaysInline = true)(plan)
+    val relational = Subqueries(finished(plain))
+    tidy.execute(Prune(settled.execute(Limits(relational))))
+  }
+
+  /** What the analyser leaves in a plan for views and messages, here and in all subqueries. */
+  private def finished(plan: LogicalPlan): LogicalPlan = {
+    val rules = Seq(EliminateResolvedHint, EliminateSubqueryAliases, EliminatePipeOperators, EliminateView, EliminateSQLFunctionNode, EvalInlineTables, Numbers)
+    rules.foldLeft(plan)((p, rule) => rule(p)).transformAllExpressions { case s: SubqueryExpression =>
+      val Subquery(inner, _) = finished(Subquery.fromExpression(s))
+      s.withNewPlan(inner)
+    }
+  }
+
+  /** `CAST(1 AS BIGINT)` as `1L`, where the analyser has put a number beside one of another type. */
+  private object Numbers extends Rule[LogicalPlan] {
+    override def apply(plan: LogicalPlan): LogicalPlan = plan.transformAllExpressions {
+      case c @ Cast(Literal(value, from), to, _, _) if value != null && whole(from) && (whole(to) || to == DoubleType) && Total(c) =>
+        Literal(c.eval(), to)
+    }
+
+    private def whole(t: DataType): Boolean = t == ByteType || t == ShortType || t == IntegerType || t == LongType
+  }
+
+  private val settled: Steps = new Steps(Seq(RightAsLeft, Pivots, Pushdown))
+  private val tidy: Steps = new Steps(Seq(CollapseProject, RemoveNoopOperators))
+
+  private final class Steps(rules: Seq[Rule[LogicalPlan]]) extends RuleExecutor[LogicalPlan] {
+    override protected def batches: Seq[Batch] = Seq(Batch("Steps", FixedPoint(20), rules: _*))
+  }
+}

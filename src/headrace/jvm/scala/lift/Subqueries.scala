@@ -1,0 +1,119 @@
+package headrace.lift
+
+import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.catalyst.expressions.aggregate._
+import org.apache.spark.sql.catalyst.optimizer._
+import org.apache.spark.sql.catalyst.plans.Inner
+import org.apache.spark.sql.catalyst.plans.logical._
+
+/** Subqueries as joins, at every depth, in the order of Spark's optimizer: the correlation of a level is pulled out of its subqueries, then
+  * the subqueries themselves are rewritten, then they are joined in.
+  */
+private object Subqueries {
+
+  def apply(plan: LogicalPlan): LogicalPlan = joined(OptimizeOneRowRelationSubquery(plan))
+
+  private def joined(plan: LogicalPlan): LogicalPlan = {
+    val pulled = PullupCorrelatedPredicates(PullOutNestedDataOuterRefExpressions(inOrder(apart(plan))))
+    val below = pulled.transformAllExpressions { case s: SubqueryExpression => s.withNewPlan(joined(s.plan)) }
+    val operators = Seq(
+      Deduplicated,
+      RewriteExceptAll,
+      RewriteIntersectAll,
+      ReplaceIntersectWithSemiJoin,
+      ReplaceExceptWithAntiJoin,
+      ReplaceDistinctWithAggregate,
+      RewriteLateralSubquery,
+      RewriteCorrelatedScalarSubquery,
+      RewritePredicateSubquery
+    )
+    values(named(operators.foldLeft(below)((p, rule) => rule(p))))
+  }
+
+  /** A filter with subqueries becomes filters one above the other where a condition that can fail follows one with a subquery: Spark would
+    * evaluate it first, on rows that the subquery takes out.
+    */
+  private def inOrder(plan: LogicalPlan): LogicalPlan = plan.transformUp {
+    case f @ Filter(condition, child) if SubqueryExpression.hasSubquery(condition) =>
+      val groups = Conditions.split(condition).foldLeft(Vector(Vector.empty[Expression])) { (groups, c) =>
+        if (!Total(c) && groups.last.exists(SubqueryExpression.hasSubquery)) groups :+ Vector(c) else groups.init :+ (groups.last :+ c)
+      }
+      if (groups.size == 1) f else groups.foldLeft(child)((p, group) => Filter(group.reduce(And), p))
+  }
+
+  /** An aggregate with subqueries in it as an aggregate without: those in arguments and keys are columns of a projection below it, those
+    * over its results of one above.
+    */
+  private def apart(plan: LogicalPlan): LogicalPlan = plan.transformUp {
+    case a: Aggregate if a.expressions.exists(SubqueryExpression.hasSubquery) =>
+      val g = Grouped.of(a)
+      val moved = scala.collection.mutable.ArrayBuffer.empty[Alias]
+      def out(e: Expression): Expression =
+        if (!SubqueryExpression.hasSubquery(e)) e
+        else moved.find(_.child.canonicalized == e.canonicalized).getOrElse {
+          val alias = Alias(e, "subquery")()
+          moved += alias
+          alias
+        }.toAttribute
+      val keys = g.keys.map(k => k -> out(Grouped.trimmed(k)))
+      val functions = g.functions.map { f =>
+        val function = f.child.asInstanceOf[AggregateExpression]
+        f.copy(child = function.mapChildren {
+          case inner: AggregateFunction => inner.mapChildren(out)
+          case filter => out(filter)
+        })(exprId = f.exprId, f.qualifier, f.explicitMetadata, f.nonInheritableMetadataKeys)
+      }
+      val child = if (moved.isEmpty) a.child else Project(a.child.output ++ moved, a.child)
+      val columns = keys.map {
+        case (key: Attribute, _) => key
+        case (key, e) => Alias(e, key.name)(exprId = key.exprId)
+      }
+      Project(g.results, Aggregate(keys.map(_._2), columns ++ functions, child))
+  }
+
+  /** Rules name a column that they double after its id, which is another one at every start. */
+  private def named(plan: LogicalPlan): LogicalPlan = plan.transform { case p: Project =>
+    p.copy(projectList = p.projectList.map {
+      case a @ Alias(child: Attribute, name) if name == child.toString =>
+        Alias(child, child.name)(a.exprId, a.qualifier, a.explicitMetadata, a.nonInheritableMetadataKeys)
+      case other => other
+    })
+  }
+
+  /** A subquery that is a value and does not depend on the row: joined in front of the node that uses it. */
+  private def values(plan: LogicalPlan): LogicalPlan = plan.transformUp {
+    case p: UnaryNode if p.expressions.exists(uncorrelated) =>
+      val (changed, child) = withValues(p, p.child)
+      val node = changed.withNewChildren(Seq(child))
+      if (node.output == p.output) node else Project(p.output, node)
+    case j: Join if j.expressions.exists(uncorrelated) =>
+      val (changed, left) = withValues(j, j.left)
+      Project(j.output, changed.withNewChildren(Seq(left, j.right)))
+  }
+
+  private def withValues(node: LogicalPlan, child: LogicalPlan): (LogicalPlan, LogicalPlan) = {
+    val found = node.expressions.flatMap(_.collect { case s: ScalarSubquery if uncorrelated(s) => s }).distinctBy(_.canonicalized)
+    val single = found.map(s => s -> value(s.plan))
+    val columns = single.map { case (s, p) => s.canonicalized -> p.output.head }.toMap
+    val changed = node.transformExpressions { case s: ScalarSubquery if uncorrelated(s) => columns(s.canonicalized) }
+    changed -> single.foldLeft(child) { case (c, (_, p)) => Join(c, p, Inner, None, JoinHint.NONE) }
+  }
+
+  private def uncorrelated(e: Expression): Boolean = e.exists {
+    case s: ScalarSubquery => s.children.isEmpty
+    case _ => false
+  }
+
+  /** One row, always: an aggregate over everything has it as it is, of anything else the single value is asked. */
+  private def value(plan: LogicalPlan): LogicalPlan = {
+    val column = plan.output.head
+    if (global(plan)) Project(Seq(Alias(column, column.name)()), plan)
+    else Aggregate(Nil, Seq(Alias(SingleValue(column).toAggregateExpression(), column.name)()), plan)
+  }
+
+  private def global(plan: LogicalPlan): Boolean = plan match {
+    case Project(_, child) => global(child)
+    case a: Aggregate => a.groupingExpressions.isEmpty
+    case _ => false
+  }
+}

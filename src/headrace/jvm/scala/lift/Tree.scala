@@ -1,0 +1,230 @@
+package headrace.lift
+
+import headrace.lift.Verify.Printed
+import org.apache.spark.sql.SparkSession
+import org.apache.spark.sql.catalyst.analysis.ResolvedInlineTable
+import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.catalyst.expressions.aggregate.AggregateExpression
+import org.apache.spark.sql.catalyst.plans._
+import org.apache.spark.sql.catalyst.plans.logical.{View => _, _}
+import org.apache.spark.sql.catalyst.trees.Origin
+import org.json4s._
+
+/** A rewritten plan as the plain tree, each text verified where it is written. */
+private final class Tree(session: SparkSession) {
+  import Tree._
+
+  private val verify = new Verify(session)
+
+  def of(plan: LogicalPlan): Lifted = plan match {
+    case View(name, output) => Lifted(node("table", "name" -> JString(name)), Scope(output.map(a => a -> a.name)))
+    case p: OneRowRelation => values(p, Nil, Seq(Nil))
+    case l: LocalRelation => values(l, l.output, l.data.map(row => l.output.zipWithIndex.map { case (a, i) => Literal(row.get(i, a.dataType), a.dataType) }))
+    case e: EmptyRelation => values(e, e.output, Nil)
+    case r: Range => range(r)
+    case Project(list, child) => project(of(child), list)
+    case Filter(condition, child) => filter(of(child), condition)
+    case j: Join => join(j)
+    case a: Aggregate => aggregate(a)
+    case w: Window => window(w)
+    case k: Kept => limit(k)
+    case g: Generate => generate(g)
+    case u: Union => union(u.children.map(of), u.output)
+    case e: Expand => expand(e)
+    case other => throw Refused(s"${other.nodeName} in a query", Cures.node, other, other.simpleString(20))
+  }
+
+  private def project(child: Lifted, list: Seq[NamedExpression]): Lifted = {
+    val names = Names.distinct(list.map(_.name))
+    val scope = Scope(list.map(_.toAttribute).zip(names))
+    val printed = list.map(text(child.scope, _))
+    val columns = names.zip(printed).map { case (n, p) => pair(n, p.text) }
+    if (names == child.scope.names && names.map(Names.quoted) == printed.map(_.text)) child.copy(scope = scope)
+    else {
+      verify.rows(child.scope, printed)
+      Lifted(node("project", "columns" -> array(columns), "input" -> child.json), scope)
+    }
+  }
+
+  private def filter(child: Lifted, condition: Expression): Lifted = {
+    val printed = text(child.scope, condition)
+    verify.rows(child.scope, Seq(printed))
+    Lifted(node("filter", "condition" -> JString(printed.text), "input" -> child.json), child.scope)
+  }
+
+  private def join(j: Join): Lifted = {
+    val left = of(j.left)
+    val right = renamed(of(j.right), left.scope.names)
+    val both = left.scope ++ right.scope
+    val joined = Joined.of(j)
+    val keys = joined.keys.map(k => (text(left.scope, k.left), text(right.scope, k.right), k.nullSafe))
+    val rest = joined.rest.map(text(both, _))
+    verify.rows(left.scope, keys.map(_._1))
+    verify.rows(right.scope, keys.map(_._2))
+    verify.rows(both, rest.toSeq)
+    val (how, mark, scope) = j.joinType match {
+      case _: InnerLike => ("inner", None, both)
+      case LeftOuter => ("left", None, both)
+      case FullOuter => ("full", None, both)
+      case LeftSingle => ("single", None, both)
+      case LeftSemi => ("semi", None, left.scope)
+      case LeftAnti => ("anti", None, left.scope)
+      case ExistenceJoin(exists) =>
+        val name = Names.distinct(Seq(exists.name), both.names).head
+        ("existence", Some(name), Scope(left.scope.columns :+ (exists -> name)))
+      case other => throw Refused(s"a ${other.sql} join", Cures.node, j, other.sql)
+    }
+    val json = node(
+      "join",
+      "how" -> JString(how),
+      "keys" -> array(keys.map { case (l, r, _) => pair(l.text, r.text) }),
+      "null_safe" -> array(keys.map(k => JBool(k._3))),
+      "condition" -> maybe(rest.map(_.text)),
+      "mark" -> maybe(mark),
+      "left" -> left.json,
+      "right" -> right.json
+    )
+    Lifted(json, scope)
+  }
+
+  private def renamed(child: Lifted, taken: Seq[String]): Lifted = {
+    val names = Names.distinct(child.scope.names, taken)
+    if (names == child.scope.names) child
+    else {
+      val columns = names.zip(child.scope.names).map { case (n, old) => pair(n, Names.quoted(old)) }
+      Lifted(node("project", "columns" -> array(columns), "input" -> child.json), Scope(child.scope.columns.map(_._1).zip(names)))
+    }
+  }
+
+  private def aggregate(a: Aggregate): Lifted = {
+    val child = of(a.child)
+    val g = Grouped.of(a)
+    val names = Names.distinct((g.keys ++ g.functions).map(_.name))
+    val keys = g.keys.map(text(child.scope, _))
+    val functions = g.functions.map(text(child.scope, _))
+    verify.rows(child.scope, keys)
+    verify.aggregates(child.scope, functions)
+    val json = node(
+      "aggregate",
+      "keys" -> array(names.zip(keys).map { case (n, p) => pair(n, p.text) }),
+      "aggregates" -> array(names.drop(keys.size).zip(functions).map { case (n, p) => pair(n, p.text) }),
+      "input" -> child.json
+    )
+    val lifted = Lifted(json, Scope((g.keys ++ g.functions).map(_.toAttribute).zip(names)))
+    if (g.plain) lifted else project(lifted, g.results)
+  }
+
+  private def window(w: Window): Lifted = {
+    val child = of(w.child)
+    val names = Names.distinct(w.windowExpressions.map(_.name), child.scope.names)
+    val functions = w.windowExpressions.map(text(child.scope, _))
+    val keys = w.partitionSpec.map(text(child.scope, _))
+    verify.rows(child.scope, functions ++ keys)
+    val json = node(
+      "window",
+      "keys" -> array(keys.map(k => JString(k.text))),
+      "order" -> order(child.scope, w.orderSpec),
+      "functions" -> array(names.zip(functions).map { case (n, p) => pair(n, p.text) }),
+      "input" -> child.json
+    )
+    Lifted(json, Scope(child.scope.columns ++ w.windowExpressions.map(_.toAttribute).zip(names)))
+  }
+
+  private def limit(k: Kept): Lifted = {
+    val child = of(k.child)
+    val json = node(
+      "limit",
+      "order" -> order(child.scope, k.order),
+      "count" -> k.count.map(n => JInt(n): JValue).getOrElse(JNull),
+      "offset" -> JInt(k.offset),
+      "input" -> child.json
+    )
+    Lifted(json, child.scope)
+  }
+
+  private def order(scope: Scope, all: Seq[SortOrder]): JValue = {
+    val printed = all.map(o => text(scope, o.child))
+    verify.rows(scope, printed)
+    array(all.zip(printed).map { case (o, p) =>
+      val direction = if (o.direction == Ascending) "asc" else "desc"
+      val nulls = if (o.nullOrdering == NullsFirst) "first" else "last"
+      array(Seq(JString(p.text), JString(direction), JString(nulls)))
+    })
+  }
+
+  private def generate(g: Generate): Lifted = {
+    val child = of(g.child)
+    g.generator match {
+      // INTERSECT ALL and EXCEPT ALL: each row as often as its count says, which is at least once.
+      case ReplicateRows(count +: columns) =>
+        val times = Names.distinct(Seq("n"), child.scope.names).head
+        val n = text(child.scope, count)
+        verify.rows(child.scope, Seq(n))
+        val json = generated(s"explode(sequence(1L, ${n.text}))", Seq(times), outer = false, child)
+        val list = columns.zip(g.generatorOutput).map { case (e, a) => Alias(e, a.name)(exprId = a.exprId) }
+        project(Lifted(json, child.scope), list)
+      case generator: Expression =>
+        val printed = text(child.scope, generator)
+        verify.generator(child.scope, printed, g.generatorOutput.size)
+        val names = Names.distinct(g.generatorOutput.map(_.name), child.scope.names)
+        val json = generated(printed.text, names, g.outer, child)
+        Lifted(json, Scope(child.scope.columns ++ g.generatorOutput.zip(names)))
+    }
+  }
+
+  private def generated(text: String, names: Seq[String], outer: Boolean, child: Lifted): JObject =
+    node("generate", "text" -> JString(text), "names" -> strings(names), "outer" -> JBool(outer), "input" -> child.json)
+
+  private def union(inputs: Seq[Lifted], output: Seq[Attribute]): Lifted =
+    Lifted(node("union", "inputs" -> array(inputs.map(_.json))), Scope(output.zip(inputs.head.scope.names)))
+
+  /** GROUPING SETS, ROLLUP, CUBE and UNPIVOT: each row once in each projection. */
+  private def expand(e: Expand): Lifted = {
+    val child = of(e.child)
+    val projections = e.projections.map(p => p.zip(e.output).map { case (x, a) => Alias(x, a.name)(exprId = a.exprId) })
+    union(projections.map(project(child, _)), e.output)
+  }
+
+  private def range(r: Range): Lifted = {
+    val size = r.numElements
+    if (size > MOST) throw Refused(s"a table of $size numbers", "give that many rows as a stream", r, r.simpleString(20))
+    val numbers = Iterator.iterate(BigInt(r.start))(_ + r.step).take(size.toInt)
+    values(r, r.output, numbers.map(n => Seq(Literal(n.toLong))).toSeq)
+  }
+
+  private def values(plan: LogicalPlan, output: Seq[Attribute], rows: Seq[Seq[Expression]]): Lifted = {
+    if (rows.size > MOST) throw Refused(s"a table of ${rows.size} written rows", "give that many rows as a stream", plan, "VALUES")
+    val names = Names.distinct(output.map(_.name))
+    val printed = rows.map(_.map(text(Scope(Nil), _)))
+    verify.rows(Scope(Nil), printed.flatten)
+    val columns = names.zip(output).map { case (n, a) => pair(n, Literals.sql(a.dataType)) }
+    val json = node("values", "columns" -> array(columns), "rows" -> array(printed.map(row => strings(row.map(_.text)))))
+    Lifted(json, Scope(output.zip(names)))
+  }
+
+  private def text(scope: Scope, e: Expression): Printed = e match {
+    case s: SubqueryExpression => throw Refused("a subquery in this place", Cures.correlated, s, s.prettyName)
+    case _ =>
+      e.foreach {
+        case s: SubqueryExpression => throw Refused("a subquery in this place", Cures.correlated, s, s.prettyName)
+        case o: OuterReference => throw Refused(s"the outer column ${o.name} in this place", Cures.correlated, o, o.name)
+        case _ =>
+      }
+      Printed(e, new Printer(scope).print(e))
+  }
+}
+
+private object Tree {
+
+  /** A subtree and its columns. */
+  final case class Lifted(json: JObject, scope: Scope)
+
+  /** So many literal rows are still a table and not yet a stream. */
+  private val MOST = 10000
+
+  def node(kind: String, fields: (String, JValue)*): JObject = JObject(("node" -> JString(kind)) +: fields.toList: _*)
+  def array(all: Seq[JValue]): JArray = JArray(all.toList)
+  def strings(all: Seq[String]): JArray = array(all.map(JString(_)))
+  def pair(a: String, b: String): JArray = strings(Seq(a, b))
+  def maybe(text: Option[String]): JValue = text.map(JString(_): JValue).getOrElse(JNull)
+}
