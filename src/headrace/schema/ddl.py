@@ -150,7 +150,7 @@ class _Reader:
             found.append(self.field())
         names: set[str] = set()
         for field in found:
-            if field.name.lower() in names:
+            if end != ">" and field.name.lower() in names:  # those of a struct Spark finds by their place, too
                 self.stop(f"the name `{field.name}` is there twice")
             names.add(field.name.lower())
         return tuple(found)

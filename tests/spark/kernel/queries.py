@@ -47,7 +47,7 @@ def route(
         "time": more.get("time"),
         "order": more.get("order"),
         "schema": schema,
-        "consumer": "sink" if key is None else "operator",
+        "delivery": "none" if key is None else "key",
     }
 
 

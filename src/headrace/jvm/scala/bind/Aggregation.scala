@@ -75,7 +75,8 @@ object Aggregation {
         case p: PythonFuncExpression =>
           throw Refusal("PYTHON_FUNCTION", s"the Python function ${p.name} in an aggregate", "function" -> p.name)
         case e if !e.deterministic && e.children.forall(_.deterministic) =>
-          throw Refusal("NON_DETERMINISTIC_AGGREGATE", s"${e.prettyName} in $text: a row that is taken away must be found again", "expression" -> text)
+          val why = s"${e.prettyName} in $text: a row that is taken away must be found again"
+          throw Refusal("NON_DETERMINISTIC_AGGREGATE", why, "expression" -> text)
         case _ =>
       })
     }
@@ -92,7 +93,8 @@ object Aggregation {
 
   private def updated(f: AggregateFunction): Unit = f match {
     case _: DeclarativeAggregate | _: ImperativeAggregate =>
-    case other => throw Refusal("AGGREGATE_KIND", s"${other.prettyName} cannot be kept up to date row by row", "function" -> other.prettyName)
+    case other =>
+      throw Refusal("AGGREGATE_KIND", s"${other.prettyName} cannot be kept up to date row by row", "function" -> other.prettyName)
   }
 
   private def analysed(session: SparkSession, schema: StructType, texts: Seq[String], last: LogicalPlan => LogicalPlan): Seq[Aggregation] =

@@ -35,7 +35,7 @@ private object Allowed {
       case _: EventTimeWatermark | _: DeduplicateWithinWatermark => no("withWatermark inside a query", "give the source its watermark: stream.watermark(...)")
       case _: CollectMetrics => no("observe", "count with an aggregate of its own")
       case _: Tail => no("tail", "order the other way round and take the first rows: ORDER BY ... DESC LIMIT n")
-      case _: AsOfJoin => no("an as-of join", "use stream.join_asof(...)")
+      case _: AsOfJoin => no("an as-of join", "join on the key and keep the nearest row: row_number() OVER (PARTITION BY ... ORDER BY ...) = 1")
       case _: ScriptTransformation => no("TRANSFORM ... USING", Cures.python)
       case _: Command => no("a statement that is not a query", Cures.statement)
       case _: LogicalRDD => no("rows of a DataFrame that is not a stream", Cures.frame)
@@ -58,7 +58,7 @@ private object Allowed {
       case _ if clocks(e.prettyName) => no(s"the current time, ${e.prettyName}()", Cures.clock)
       case _: CurrentUser | _: CurrentDatabase | _: CurrentCatalog | _: CurrentPath =>
         no(s"${e.prettyName}(), which is the session's", "write its value into the query")
-      case a: Alias if a.metadata.contains(SessionWindow.marker) => no("session_window", "use stream.window(hr.sessions(time, gap))")
+      case a: Alias if a.metadata.contains(SessionWindow.marker) => no("session_window", "keep sessions in a state program: stream.key_by(...).process(...)")
       case _ if !e.deterministic && e.children.forall(_.deterministic) && !e.isInstanceOf[AggregateFunction] && !e.isInstanceOf[PlanExpression[_]] =>
         no(s"${e.prettyName}(), which gives another value each time", Cures.chance)
       case _ =>

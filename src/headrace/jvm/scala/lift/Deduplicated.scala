@@ -22,3 +22,13 @@ private object Deduplicated extends Rule[LogicalPlan] {
     }
   }
 }
+
+/** The rows of a correlated LIMIT without an order, which Spark numbers as they come: in the order of all columns, as any limit. */
+private object Numbered extends Rule[LogicalPlan] {
+  override def apply(plan: LogicalPlan): LogicalPlan = plan.transformUp {
+    case w @ Window(functions, partition, Seq(), child, _) if functions.exists(_.exists(_.isInstanceOf[RowNumber])) =>
+      val order = child.output.filter(a => RowOrdering.isOrderable(a.dataType)).map(SortOrder(_, Ascending))
+      val ordered = functions.map(_.transform { case s: WindowSpecDefinition => s.copy(orderSpec = order) }.asInstanceOf[NamedExpression])
+      w.copy(windowExpressions = ordered, orderSpec = order)
+  }
+}

@@ -3,7 +3,7 @@ package headrace.lift
 import scala.collection.mutable
 
 import org.apache.spark.sql.catalyst.expressions._
-import org.apache.spark.sql.catalyst.expressions.aggregate.AggregateExpression
+import org.apache.spark.sql.catalyst.expressions.aggregate.{AggregateExpression, Count}
 import org.apache.spark.sql.catalyst.plans.logical.Aggregate
 
 /** An aggregate taken apart: its keys, each function once, and the result as a projection over both. */
@@ -53,6 +53,8 @@ private object Grouped {
         }
       case other => throw Printer.refused(other)
     }
+    // One over everything gives its one row also where nothing of it is read.
+    if (keys.isEmpty && functions.isEmpty) functions += Alias(Count(Literal(1)).toAggregateExpression(), "count")()
     Grouped(keys, functions.toSeq, results)
   }
 

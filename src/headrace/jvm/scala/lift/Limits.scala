@@ -12,6 +12,24 @@ final case class Kept(order: Seq[SortOrder], count: Option[Int], offset: Int, ch
 
 /** Sorts with a limit above them, and no others: a stream has no order. */
 private object Limits {
+
+  /** Limits directly over their sort, below the projection that hides the sort's columns: where it is a subquery's, Spark looks for it there
+    * only and would take any rows.
+    */
+  def sorted(plan: LogicalPlan): LogicalPlan = plan.transformUp {
+    case GlobalLimit(n, LocalLimit(m, p: Project)) => below(p, c => GlobalLimit(n, LocalLimit(m, c)))
+    case Offset(n, p: Project) => below(p, Offset(n, _))
+  }
+
+  private def below(plan: LogicalPlan, limit: LogicalPlan => LogicalPlan): LogicalPlan = {
+    def inside(p: LogicalPlan): Option[LogicalPlan] = p match {
+      case Project(list, child) => inside(child).map(Project(list, _))
+      case _: Sort | Offset(_, _: Sort) => Some(limit(p))
+      case _ => None
+    }
+    inside(plan).getOrElse(limit(plan))
+  }
+
   def apply(plan: LogicalPlan): LogicalPlan = unsorted(plan.transformUp {
     case GlobalLimit(n, child) => kept(child, Some(number(n)), 0)
     case LocalLimit(n, child) => kept(child, Some(number(n)), 0)

@@ -23,7 +23,7 @@ private object Rewrite {
   /** What the analyser leaves in a plan for views and messages, here and in all subqueries. */
   private def finished(plan: LogicalPlan): LogicalPlan = {
     val rules = Seq(EliminateResolvedHint, EliminateSubqueryAliases, EliminatePipeOperators, EliminateView, EliminateSQLFunctionNode, EvalInlineTables, Numbers)
-    rules.foldLeft(plan)((p, rule) => rule(p)).transformAllExpressions { case s: SubqueryExpression =>
+    Limits.sorted(rules.foldLeft(plan)((p, rule) => rule(p))).transformAllExpressions { case s: SubqueryExpression =>
       val Subquery(inner, _) = finished(Subquery.fromExpression(s))
       s.withNewPlan(inner)
     }

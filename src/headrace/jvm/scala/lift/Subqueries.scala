@@ -3,8 +3,9 @@ package headrace.lift
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.expressions.aggregate._
 import org.apache.spark.sql.catalyst.optimizer._
-import org.apache.spark.sql.catalyst.plans.Inner
+import org.apache.spark.sql.catalyst.plans.{ExistenceJoin, Inner, LeftAnti, LeftSemi}
 import org.apache.spark.sql.catalyst.plans.logical._
+import org.apache.spark.sql.types.BooleanType
 
 /** Subqueries as joins, at every depth, in the order of Spark's optimizer: the correlation of a level is pulled out of its subqueries, then
   * the subqueries themselves are rewritten, then they are joined in.
@@ -14,9 +15,10 @@ private object Subqueries {
   def apply(plan: LogicalPlan): LogicalPlan = joined(OptimizeOneRowRelationSubquery(plan))
 
   private def joined(plan: LogicalPlan): LogicalPlan = {
-    val pulled = PullupCorrelatedPredicates(PullOutNestedDataOuterRefExpressions(inOrder(apart(plan))))
+    val pulled = PullupCorrelatedPredicates(PullOutNestedDataOuterRefExpressions(existing(inOrder(apart(plan)))))
     val below = pulled.transformAllExpressions { case s: SubqueryExpression => s.withNewPlan(joined(s.plan)) }
     val operators = Seq(
+      Numbered,
       Deduplicated,
       RewriteExceptAll,
       RewriteIntersectAll,
@@ -39,6 +41,46 @@ private object Subqueries {
         if (!Total(c) && groups.last.exists(SubqueryExpression.hasSubquery)) groups :+ Vector(c) else groups.init :+ (groups.last :+ c)
       }
       if (groups.size == 1) f else groups.foldLeft(child)((p, group) => Filter(group.reduce(And), p))
+  }
+
+  /** EXISTS over a subquery that does not depend on the row, which Spark leaves to a job of its own: a join without keys. */
+  private def existing(plan: LogicalPlan): LogicalPlan = plan.transformUp {
+    case Filter(condition, child) if uncorrelatedExists(condition) =>
+      Conditions.split(condition).foldLeft(child) {
+        case (p, Exists(sub, Seq(), _, _, _)) => Join(p, nothing(sub), LeftSemi, None, JoinHint.NONE)
+        case (p, Not(Exists(sub, Seq(), _, _, _))) => Join(p, nothing(sub), LeftAnti, None, JoinHint.NONE)
+        case (p, c) if uncorrelatedExists(c) =>
+          val (changed, below) = marked(c, p)
+          Project(p.output, Filter(changed, below))
+        case (Filter(before, p), c) => Filter(And(before, c), p)
+        case (p, c) => Filter(c, p)
+      }
+    case p: UnaryNode if p.expressions.exists(uncorrelatedExists) =>
+      var child = p.child
+      val changed = p.mapExpressions { e =>
+        val (expression, below) = marked(e, child)
+        child = below
+        expression
+      }
+      val node = changed.withNewChildren(Seq(child))
+      if (node.output == p.output) node else Project(p.output, node)
+  }
+
+  private def marked(e: Expression, child: LogicalPlan): (Expression, LogicalPlan) = {
+    var below = child
+    val changed = e.transform { case Exists(sub, Seq(), _, _, _) =>
+      val mark = AttributeReference("exists", BooleanType, nullable = false)()
+      below = Join(below, nothing(sub), ExistenceJoin(mark), None, JoinHint.NONE)
+      mark
+    }
+    changed -> below
+  }
+
+  private def nothing(plan: LogicalPlan): LogicalPlan = Project(Nil, plan)
+
+  private def uncorrelatedExists(e: Expression): Boolean = e.exists {
+    case x: Exists => x.children.isEmpty
+    case _ => false
   }
 
   /** An aggregate with subqueries in it as an aggregate without: those in arguments and keys are columns of a projection below it, those

@@ -5,7 +5,7 @@ import headrace.bind.Bind
 import headrace.route._
 import headrace.source.LineSpec
 import org.apache.spark.sql.SparkSession
-import org.apache.spark.sql.catalyst.expressions.{BoundReference, Cast, Expression}
+import org.apache.spark.sql.catalyst.expressions.{BoundReference, Cast, CollationKey, Expression}
 import org.apache.spark.sql.catalyst.util.CollationFactory
 import org.apache.spark.sql.headrace.Inside
 import org.apache.spark.sql.internal.SQLConf
@@ -75,8 +75,8 @@ final class Binding(session: SparkSession, partitions: Int) {
 
   private def delivery(text: RouteText, owner: String): Delivery = text.delivery match {
     case "none" => Delivery.None
-    case "key" => Delivery.Keys(keys(text, owner), nulls = false)
-    case "null_key" => Delivery.Keys(keys(text, owner), nulls = true)
+    case "key" => Delivery.Keys(keys(text, owner, byCollation = false), nulls = false)
+    case "null_key" => Delivery.Keys(keys(text, owner, byCollation = true), nulls = true)
     case "row" => Delivery.Rows
     case "shard" => Delivery.Shard(text.shards)
     case "shards" => Delivery.Shards(text.shards)
@@ -115,18 +115,21 @@ final class Binding(session: SparkSession, partitions: Int) {
       }.toSeq))
   }
 
-  /** Key columns in one type for all inputs of the consumer, floats normalised: key bytes are compared, not values. */
-  private def keys(text: RouteText, owner: String): Seq[Expression] =
+  /** Key columns in one type for all inputs of the consumer, normalised: key bytes are compared, not values. `byCollation`: in the place of
+    * a text with a collation stand the bytes that equal texts have in common; else there can be none.
+    */
+  private def keys(text: RouteText, owner: String, byCollation: Boolean): Seq[Expression] =
     if (text.key.isEmpty) Nil
     else
       bind(text.schema, text.key.map(_._2)).zipWithIndex.map { case (e, i) =>
         val wanted = if (text.keySchema.isEmpty) Bind.loosen(e.dataType) else text.keySchema(i).dataType
-        if (collated(wanted))
+        if (byCollation && wanted.isInstanceOf[StringType] && collated(wanted)) CollationKey(casted(e, wanted))
+        else if (collated(wanted))
           throw new HeadraceKernelException(
             "KEY_COLLATION",
             s"the key column ${text.key(i)._1} has a collation, under which equal keys differ in bytes",
             owner)
-        Inside.normalized(casted(e, wanted))
+        else Inside.normalized(casted(e, wanted))
       }
 
   private def casted(e: Expression, to: DataType): Expression =

@@ -20,7 +20,8 @@ private[aggregate] object Accumulators {
       case Kind.OfParity => new Parity(call.function.dataType, column)
       case Kind.OnlyOne => new Single(set, call.function.dataType)
       case Kind.AtEnd(end) => new Ends(end, set, call.function.dataType)
-      case Kind.AtEndBy(isFirst) => new EndsBy(isFirst, set, new Arguments(Arguments.leading(specs(call.set).arguments)), call.function.dataType)
+      case Kind.AtEndBy(isFirst) =>
+        new EndsBy(isFirst, set, new Arguments(Arguments.leading(specs(call.set).arguments)), call.function.dataType)
       case Kind.Kept(end, by, arguments) => new Best(end, arguments, by)
       case Kind.Again(columns) => new Recomputed(call.function, columns, set, call.once)
     }

@@ -19,7 +19,8 @@ object Aggregate {
   def build(session: SparkSession, document: String): AggregateOperator = Settings.inForce(session) {
     val read = Relational.read(document)
     val input = read.side(0)
-    val asked = Aggregation.query(session, input, read.texts("aggregates").map(_(1)))
+    val own = read.texts("aggregates").map(_(1))
+    val asked = Aggregation.query(session, input, own ++ Collated.texts(read))
     val choice = new Choice(read.append)
     val results = asked.map { a =>
       val calls = a.functions.map(choice.call)
@@ -37,7 +38,8 @@ object Aggregate {
       choice.allArguments.map(BindReferences.bindReference[Expression](_, columns)),
       choice.allSets,
       choice.allCalls,
-      results
+      results,
+      Collated.shown(read.key, results, own.size)
     )
   }
 

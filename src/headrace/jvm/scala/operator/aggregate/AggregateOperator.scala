@@ -8,7 +8,8 @@ import org.apache.spark.sql.types.StructType
 /** The rows of a group as one row of aggregates, bound: what travels to the executors.
   *
   * `arguments` are all expressions that any function reads of a row of `input`; `sets` the multisets that functions share; `calls` the
-  * functions; `results` what the row says, over the values of the calls. `global`: the group without keys, which is there without rows.
+  * functions; `results` what the row says, over the values of the calls; `shown` the row that is sent, over key and results (none: it has
+  * both). `global`: the group without keys, which is there without rows.
   */
 final case class AggregateOperator(
     name: String,
@@ -19,7 +20,8 @@ final case class AggregateOperator(
     arguments: Seq[Expression],
     sets: Seq[Multiset.Spec],
     calls: Seq[Call],
-    results: Seq[Expression])
+    results: Seq[Expression],
+    shown: Seq[Expression])
     extends OperatorSpec {
 
   override def outputs: Seq[String] = Relational.Outputs
@@ -29,16 +31,10 @@ final case class AggregateOperator(
   override def instance(): Operator = new AggregateRun(this)
 }
 
-/** One function: how it is kept, its columns of the row of arguments, and the column of its filter (−1: none). `set`: the multiset it reads,
-  * or whose comings and goings it is fed with, −1 for none. `once`: equal arguments count as one.
+/** One function: how it is kept, its columns of the row of arguments, and the column of its filter (−1: none). `set`: the multiset it
+  * reads, or whose comings and goings it is fed with, −1 for none. `once`: equal arguments count as one.
   */
-final case class Call(
-    kind: Kind,
-    function: AggregateFunction,
-    columns: Seq[Int],
-    filter: Int,
-    set: Int,
-    once: Boolean)
+final case class Call(kind: Kind, function: AggregateFunction, columns: Seq[Int], filter: Int, set: Int, once: Boolean)
 
 /** How a function is kept. */
 sealed trait Kind extends Serializable

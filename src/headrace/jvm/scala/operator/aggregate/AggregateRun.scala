@@ -17,6 +17,7 @@ private[aggregate] final class AggregateRun(spec: AggregateOperator) extends Ope
   private val arguments = UnsafeProjection.create(spec.arguments)
   private val group = new Group(spec)
   private val both = new JoinedRow
+  private val shown = if (spec.shown.isEmpty) null else UnsafeProjection.create(spec.shown)
   private val letters = new DeadLetters(spec.name)
   private val ofRows = letters.of(spec.input)
   private val ofGroups = letters.of(StructType(Seq(StructField("key", spec.key))))
@@ -69,7 +70,10 @@ private[aggregate] final class AggregateRun(spec: AggregateOperator) extends Ope
     key = null
   }
 
-  private def send(row: UnsafeRow, weight: Long): Unit = out.emit(Relational.Main, both(key, row), Input.NoTime, weight)
+  private def send(row: UnsafeRow, weight: Long): Unit = {
+    both(key, row)
+    out.emit(Relational.Main, if (shown == null) both else shown(both), Input.NoTime, weight)
+  }
 
   override def close(): Unit = {
     rows.release()

@@ -18,8 +18,8 @@ import org.json4s.jackson.JsonMethods
 /** An aggregate over state in memory, epoch by epoch: how it is tried without a streaming query.
   *
   * Rows come as a frame: `_epoch`, `_weight`, then the columns of the input. Request: `{"settings": {}, "operator": {…}, "epochs": n,
-  * "restart": bool}`; with `restart` each epoch has an instance of its own. A global group is called in each epoch, the others where they
-  * have rows.
+  * "restart": bool, "measured": bool}`. `restart`: each epoch has an instance of its own; `measured`: rows are not spoilt once they are
+  * read. A global group is called in each epoch, the others where they have rows.
   */
 final class AggregateTrial private (session: classic.SparkSession, request: JValue, operator: JValue, frame: classic.DataFrame) {
   import AggregateTrial._
@@ -27,10 +27,12 @@ final class AggregateTrial private (session: classic.SparkSession, request: JVal
   private val spec = travelled(Aggregate.build(session, JsonMethods.compact(operator)))
   private val read = Relational.read(JsonMethods.compact(operator))
   private val keyOf = UnsafeProjection.create(Bind.expressions(session, read.side(0), read.texts("keys").map(_(1))).map(Inside.normalized))
-  private val rowOf = UnsafeProjection.create(spec.input.fields.zipWithIndex.map { case (f, i) => BoundReference(i + 2, f.dataType, nullable = true) }.toSeq)
+  private val rowOf =
+    UnsafeProjection.create(spec.input.fields.zipWithIndex.map { case (f, i) => BoundReference(i + 2, f.dataType, nullable = true) }.toSeq)
   private val kept = mutable.LinkedHashMap.empty[UnsafeRow, Kept]
   private val out = new Gathered(spec)
   private var instance: Operator = spec.instance()
+  private val isMeasured = request \ "measured" == JBool(true)
 
   /** What the operator itself took, without bringing the rows in order. */
   var nanos = 0L
@@ -67,7 +69,7 @@ final class AggregateTrial private (session: classic.SparkSession, request: JVal
       val begun = System.nanoTime
       groups.foreach { case (key, rows) =>
         val state = kept.getOrElseUpdate(key, new Kept)
-        instance.start(key, new Reused(rows.iterator), state, out)
+        instance.start(key, if (isMeasured) rows.iterator else new Reused(rows.iterator), state, out)
         while (instance.step()) {}
       }
       nanos += System.nanoTime - begun
@@ -96,15 +98,16 @@ object AggregateTrial {
   def types(session: SparkSession, ddl: String, texts: String): String = {
     val JArray(all) = JsonMethods.parse(texts): @unchecked
     val found = Aggregate.schema(session, StructType.fromDDL(ddl), all.collect { case JString(text) => text })
-    JsonMethods.compact(JArray(found.map(_.fold(e => JString(s"${e.getCondition}: ${e.getMessage}"), t => JString(t.sql))).toList))
+    JsonMethods.compact(JArray(found.map(_.fold(e => s"${e.getCondition}: ${e.getMessage}", _.sql)).map(JString(_)).toList))
   }
 
   /** As it arrives at an executor. */
   private def travelled(spec: AggregateOperator): AggregateOperator = {
     val bytes = new ByteArrayOutputStream
     new ObjectOutputStream(bytes).writeObject(spec)
+    val loader = Thread.currentThread.getContextClassLoader
     val objects = new ObjectInputStream(new ByteArrayInputStream(bytes.toByteArray)) {
-      override def resolveClass(c: ObjectStreamClass): Class[_] = Class.forName(c.getName, false, Thread.currentThread.getContextClassLoader)
+      override def resolveClass(c: ObjectStreamClass): Class[_] = Class.forName(c.getName, false, loader)
     }
     objects.readObject().asInstanceOf[AggregateOperator]
   }

@@ -7,8 +7,8 @@ import org.apache.spark.sql.types._
 
 /** The arguments of one or more functions as a row of their own, and the bytes that put such rows in order.
   *
-  * Behind the order stand bytes that tell values apart which are equal to Spark and differ to those who look (`tied`): 0.0 and −0.0, texts
-  * of a collation. So what is taken away is what had been added.
+  * Behind the order stand bytes that tell values apart which are equal to Spark and differ to those who look (`tied`): 0.0 and −0.0,
+  * texts of a collation. So what is taken away is what had been added.
   */
 private[aggregate] final class Arguments(spec: Arguments.Spec) {
   private val types = spec.types.fields.map(_.dataType)

@@ -4,8 +4,8 @@ import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow
 import org.apache.spark.sql.types.DataType
 
-/** An end of the order where rows are only ever added: the row that is there, and the bytes of its order. `by`: the value that goes with it,
-  * in the second column.
+/** An end of the order where rows are only ever added: the row that is there, and the bytes of its order. `by`: the value that goes with
+  * it, in the second column.
   */
 private[aggregate] final class Best(end: End, spec: Arguments.Spec, by: Boolean) extends Accumulator {
   private val arguments = new Arguments(spec)

@@ -9,7 +9,9 @@ private[aggregate] object Central {
   final class Powers(n: Long, sums: Array[Exact]) {
     private val count = BigInteger.valueOf(n)
     private val base = sums.indices.filterNot(sums(_).isZero).map(i => Math.floorDiv(sums(i).exponent, i + 1)).minOption.getOrElse(0)
-    private val whole = sums.zipWithIndex.map { case (s, i) => if (s.isZero) BigInteger.ZERO else s.toBig.shiftLeft(s.exponent - (i + 1) * base) }
+    private val whole = sums.zipWithIndex.map { case (s, i) =>
+      if (s.isZero) BigInteger.ZERO else s.toBig.shiftLeft(s.exponent - (i + 1) * base)
+    }
 
     def mean: Double = Rounded.ratio(whole(0), count, base)
 

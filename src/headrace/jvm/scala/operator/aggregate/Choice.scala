@@ -159,7 +159,8 @@ private object Choice {
   private final class Set(val columns: Seq[Int], val filter: Int, val tied: Boolean, var valued: Boolean)
 
   private def same(a: Aggregation.Function, b: Aggregation.Function): Boolean =
-    a.distinct == b.distinct && a.function.canonicalized == b.function.canonicalized && a.filter.map(_.canonicalized) == b.filter.map(_.canonicalized)
+    a.distinct == b.distinct && a.function.canonicalized == b.function.canonicalized &&
+      a.filter.map(_.canonicalized) == b.filter.map(_.canonicalized)
 
   private def hasTexts(t: DataType): Boolean = t match {
     case _: StringType => true

@@ -36,8 +36,8 @@ private[aggregate] final class Decimals(function: DeclarativeAggregate, column: 
 
   override def result(): Any = {
     val unscaled = if (isSmall) small.toBig else large
-    val sum = if (unscaled.abs.compareTo(limit) < 0) Decimal(new BigDecimal(unscaled, argument.scale), sumType.precision, sumType.scale) else null
-    buffer.update(0, sum)
+    val fits = unscaled.abs.compareTo(limit) < 0
+    buffer.update(0, if (fits) Decimal(new BigDecimal(unscaled, argument.scale), sumType.precision, sumType.scale) else null)
     buffer.update(1, if (isAverage) n else n == 0)
     buffer()
   }

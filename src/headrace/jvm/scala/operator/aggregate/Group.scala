@@ -17,7 +17,8 @@ private[aggregate] final class Group(spec: AggregateOperator) {
   private val direct = calls.indices.filter(spec.calls(_).set < 0).map(calls).toArray
   private val filters = spec.calls.filter(_.set < 0).map(_.filter).toArray
   private val setFilters = spec.sets.map(_.filter).toArray
-  private val fed = sets.indices.map(s => calls.indices.filter(i => spec.calls(i).set == s && spec.calls(i).once).map(calls).toArray).toArray
+  private val fed =
+    sets.indices.map(s => calls.indices.filter(i => spec.calls(i).set == s && spec.calls(i).once).map(calls).toArray).toArray
   private val values = new GenericInternalRow(calls.length)
   private val project = UnsafeProjection.create(spec.results)
   private val from = new Unpacking

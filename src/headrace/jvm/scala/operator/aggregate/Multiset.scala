@@ -5,8 +5,8 @@ import headrace.state.Roots
 import headrace.wire.OrderBytes
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow
 
-/** Arguments of the rows of one group, each as often as it is there, in Spark's order, nulls first: a bag. Rows handed out point into it and
-  * are valid until it is next asked for anything.
+/** Arguments of the rows of one group, each as often as it is there, in Spark's order, nulls first: a bag. Rows handed out point into it
+  * and are valid until it is next asked for anything.
   */
 private[aggregate] final class Multiset(spec: Multiset.Spec, number: Int, roots: Roots) {
   private val arguments = new Arguments(spec.arguments)
@@ -24,8 +24,8 @@ private[aggregate] final class Multiset(spec: Multiset.Spec, number: Int, roots:
   /** Did what was thrown come out of the state, and not out of a function? */
   def failed: Boolean = inside
 
-  /** Adds a row's arguments so often, or takes them away. Answers 1 where they came into being, −1 where they vanished, else 0. What is taken
-    * away and was not there is left alone.
+  /** Adds a row's arguments so often, or takes them away. Answers 1 where they came into being, −1 where they vanished, else 0. What is
+    * taken away and was not there is left alone.
     */
   def add(row: UnsafeRow, weight: Long): Int = {
     val taken = arguments.of(row)

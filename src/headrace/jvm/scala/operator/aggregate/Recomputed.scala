@@ -6,7 +6,8 @@ import org.apache.spark.sql.catalyst.expressions.aggregate._
 import org.apache.spark.sql.types.{DataType, ObjectType}
 
 /** A function of Spark's own, given all arguments anew each time, in the order of their multiset. `once`: equal ones count as one. */
-private[aggregate] final class Recomputed(function: AggregateFunction, columns: Seq[Attribute], set: Multiset, once: Boolean) extends Reader {
+private[aggregate] final class Recomputed(function: AggregateFunction, columns: Seq[Attribute], set: Multiset, once: Boolean)
+    extends Reader {
   private val work: Recomputed.Work = function match {
     case d: DeclarativeAggregate => new Recomputed.Declared(d, columns)
     case f => new Recomputed.Called(BindReferences.bindReference[Expression](f, AttributeSeq(columns)).asInstanceOf[ImperativeAggregate])

@@ -1,0 +1,48 @@
+"""`make bench-tpch`: the 22 queries of TPC-H kept up to date by one job, against Spark batch answering them anew.
+
+python -m bench.tpch [--scales 0.01,0.1,0.5] [--rounds N] [--memory 4g] [--json FILE]
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+
+import headrace as hr
+from bench.state.measure import Result, machine, told
+from bench.state.show import show
+from bench.tpch.measure import growth, measure
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m bench.tpch", description=__doc__.partition("\n")[0] if __doc__ else None)
+    parser.add_argument("--scales", default="0.01,0.1,0.5", help="scale factors, with commas between (default: %(default)s)")
+    parser.add_argument("--rounds", type=int, default=5, help="rounds that count (default: %(default)s)")
+    parser.add_argument("--memory", default="4g", help="heap of the JVM (default: %(default)s)")
+    parser.add_argument("--json", type=Path, default=Path("bench/results/tpch.json"), help="where the numbers go (default: %(default)s)")
+    asked = parser.parse_args()
+    spark = hr.session(
+        master="local[2]",
+        conf={"spark.driver.memory": asked.memory, "spark.sql.shuffle.partitions": "2", "spark.sql.session.timeZone": "UTC"},
+    )
+    on, results, by_scale = machine(), list[Result](), dict[float, Result]()
+    try:
+        for scale in sorted(float(text) for text in asked.scales.split(",")):
+            told(f"— scale factor {scale:g}")
+            found = measure(spark, scale, asked.rounds, told)
+            results += found
+            by_scale[scale] = found[-1]
+        if grown := growth(by_scale):
+            results.append(grown)
+    finally:
+        show(on, results)
+        asked.json.parent.mkdir(parents=True, exist_ok=True)
+        asked.json.write_text(json.dumps({"machine": on, "results": [result.to_json() for result in results]}, indent=2) + "\n")
+        told(f"the numbers lie in {asked.json}")
+        spark.stop()
+    return 0 if all(goal.reached for result in results for goal in result.goals) else 1
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,115 @@
+"""A lifted tree as a PySpark DataFrame again: what the tree means, said by Spark's own batch engine."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame, SparkSession
+
+Node = dict[str, Any]
+
+_numbers = itertools.count()
+
+
+class Rebuilt:
+    """Builds frames over `tables`. Texts are read by name, as whoever runs a tree reads them."""
+
+    def __init__(self, spark: SparkSession, tables: Mapping[str, DataFrame]) -> None:
+        self._spark = spark
+        self._tables = tables
+
+    def frame(self, node: Node) -> DataFrame:
+        made: DataFrame = getattr(self, f"_{node['node']}")(node)
+        return made
+
+    def _table(self, node: Node) -> DataFrame:
+        return self._tables[node["name"]]
+
+    def _values(self, node: Node) -> DataFrame:
+        columns = node["columns"]
+        if not node["rows"]:
+            return self._spark.createDataFrame([], ", ".join(f"{_quoted(name)} {ddl}" for name, ddl in columns))
+        one = self._spark.range(1).select()
+        rows = [one.select(*(_text(text).alias(name) for text, (name, _) in zip(row, columns, strict=True))) for row in node["rows"]]
+        return _union(rows)
+
+    def _project(self, node: Node) -> DataFrame:
+        return self.frame(node["input"]).select(*_named(node["columns"]))
+
+    def _filter(self, node: Node) -> DataFrame:
+        return self.frame(node["input"]).filter(_text(node["condition"]))
+
+    def _join(self, node: Node) -> DataFrame:
+        left, right = self.frame(node["left"]), self.frame(node["right"])
+        assert not {c.lower() for c in left.columns} & {c.lower() for c in right.columns}, "names of the two sides are distinct"
+        parts = [f"({a}) {'<=>' if null_safe else '='} ({b})" for (a, b), null_safe in zip(node["keys"], node["null_safe"], strict=True)]
+        if node["condition"] is not None:
+            parts.append(f"({node['condition']})")
+        on = _text(" AND ".join(parts) or "true")
+        how = node["how"]
+        if how == "existence":
+            from pyspark.sql import functions as f
+
+            found = left.join(right, on, "left_semi").withColumn(node["mark"], f.lit(True))
+            return found.unionAll(left.join(right, on, "left_anti").withColumn(node["mark"], f.lit(False)))
+        spark_names = {"semi": "left_semi", "anti": "left_anti", "single": "left"}
+        return left.join(right, on, spark_names.get(how, how))
+
+    def _aggregate(self, node: Node) -> DataFrame:
+        frame = self.frame(node["input"])
+        # Its oracle gives one row at the most, so any value is the single one.
+        functions = [[name, text.replace("single_value(", "any_value(")] for name, text in node["aggregates"]]
+        if not functions:
+            assert node["keys"], "an aggregate has keys or functions"
+            return frame.select(*_named(node["keys"])).distinct()
+        return frame.groupBy(*_named(node["keys"])).agg(*_named(functions))
+
+    def _window(self, node: Node) -> DataFrame:
+        for _, text in node["functions"]:
+            assert all(key in text for key in node["keys"])
+        return self.frame(node["input"]).select("*", *_named(node["functions"]))
+
+    def _limit(self, node: Node) -> DataFrame:
+        frame = self.frame(node["input"])
+        if node["order"]:
+            frame = frame.orderBy(*(_order(text, direction, nulls) for text, direction, nulls in node["order"]))
+        frame = frame.offset(node["offset"])
+        return frame if node["count"] is None else frame.limit(node["count"])
+
+    def _generate(self, node: Node) -> DataFrame:
+        view = f"rebuilt_{next(_numbers)}"
+        self.frame(node["input"]).createOrReplaceTempView(view)
+        names = ", ".join(map(_quoted, node["names"]))
+        return self._spark.sql(f"SELECT * FROM {view} LATERAL VIEW {'OUTER ' if node['outer'] else ''}{node['text']} g AS {names}")
+
+    def _union(self, node: Node) -> DataFrame:
+        return _union([self.frame(n) for n in node["inputs"]])
+
+
+def _text(text: str) -> Column:
+    from pyspark.sql import functions as f
+
+    return f.expr(text)
+
+
+def _named(pairs: Sequence[Sequence[str]]) -> list[Column]:
+    return [_text(text).alias(name) for name, text in pairs]
+
+
+def _order(text: str, direction: str, nulls: str) -> Column:
+    ordered: Column = getattr(_text(text), f"{direction}_nulls_{nulls}")()
+    return ordered
+
+
+def _union(frames: Sequence[DataFrame]) -> DataFrame:
+    first, *others = frames
+    for other in others:
+        first = first.unionAll(other)
+    return first
+
+
+def _quoted(name: str) -> str:
+    return "`" + name.replace("`", "``") + "`"

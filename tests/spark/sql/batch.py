@@ -1,0 +1,144 @@
+"""Answers of Spark's batch engine, as rows of the kind that the harness gives."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Callable, Iterable, Mapping
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Self
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame, SparkSession
+    from pyspark.sql.types import DataType
+
+Row = tuple[Any, ...]
+
+SETTINGS = {
+    "spark.sql.session.timeZone": "UTC",
+    # tables are small: what is saved is the time of tasks
+    "spark.sql.shuffle.partitions": "1",
+    "spark.sql.adaptive.enabled": "false",
+    "spark.sql.leafNodeDefaultParallelism": "1",
+}
+
+FEW = 2000
+"""Rows that are not worth a second task."""
+
+
+class Batch:
+    """Tables as temporary views of a session, and queries over them; the session is left as it was."""
+
+    def __init__(self, spark: SparkSession, schemas: Mapping[str, str]) -> None:
+        self._spark = spark
+        self._schemas = dict(schemas)
+        self._before: dict[str, str | None] = {}
+        self._cached: dict[str, DataFrame] = {}
+
+    def __enter__(self) -> Self:
+        self._before = {name: self._spark.conf.get(name, None) for name in SETTINGS}
+        for name, value in SETTINGS.items():
+            self._spark.conf.set(name, value)
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None) -> None:
+        for name in self._schemas:
+            self._spark.catalog.dropTempView(name)
+        for table in self._cached.values():
+            table.unpersist()
+        for name, before in self._before.items():
+            if before is None:
+                self._spark.conf.unset(name)
+            else:
+                self._spark.conf.set(name, before)
+
+    def hold(self, tables: Mapping[str, list[Row]]) -> None:
+        """From now on these tables have these rows; others stay as they were."""
+        for name, rows in tables.items():
+            table = frame(self._spark, rows, self._schemas[name])
+            if len(rows) < FEW:
+                table = table.coalesce(1)
+            # counted, so that Spark knows how large it is and joins accordingly
+            table.cache().count()
+            table.createOrReplaceTempView(name)
+            if name in self._cached:
+                self._cached[name].unpersist()
+            self._cached[name] = table
+
+    def answer(self, query: str) -> list[Row]:
+        """The rows of a query, in any order."""
+        return rows_of(self._spark.sql(query))
+
+
+def frame(spark: SparkSession, rows: Iterable[Row], ddl: str) -> DataFrame:
+    """Python rows as a frame. PySpark has no values for intervals of months: they come as their number."""
+    from pyspark.sql import functions as f
+    from pyspark.sql import types as t
+
+    schema = t.StructType.fromDDL(ddl)
+    assert isinstance(schema, t.StructType)
+    months = [field.name for field in schema.fields if isinstance(field.dataType, t.YearMonthIntervalType)]
+    given = t.StructType([t.StructField(one.name, t.IntegerType()) if one.name in months else one for one in schema.fields])
+    # the harness has looked at the same rows
+    made = spark.createDataFrame(list(rows), given, verifySchema=False)
+    return made.withColumns({name: f.make_ym_interval(f.lit(0), f.col(name)) for name in months}) if months else made
+
+
+def rows_of(answer: DataFrame) -> list[Row]:
+    """The rows of a frame: timestamps aware, structs as tuples, months as their number."""
+    schema = answer.schema
+    names = [f"c{number}" for number in range(len(schema.fields))]
+    renamed = answer.toDF(*names)
+    found = renamed.select(*(_readable(renamed[name], one.dataType) for name, one in zip(names, schema.fields, strict=True))).collect()
+    convert = [_convert(one.dataType) for one in schema.fields]
+    return [tuple(read(value) for read, value in zip(convert, row, strict=True)) for row in found]
+
+
+def _readable(column: Column, kind: DataType) -> Column:
+    """The column with types that `collect` gives whole: it shifts timestamps into the machine's zone, and knows no months."""
+    from pyspark.sql import types as t
+
+    if isinstance(kind, t.YearMonthIntervalType):
+        return column.cast("interval month").cast("int")
+    plain = _plain(kind)
+    return column if plain == kind else column.cast(plain)
+
+
+def _plain(kind: DataType) -> DataType:
+    from pyspark.sql import types as t
+
+    match kind:
+        case t.TimestampType():
+            return t.TimestampNTZType()
+        case t.ArrayType():
+            return t.ArrayType(_plain(kind.elementType), kind.containsNull)
+        case t.MapType():
+            return t.MapType(_plain(kind.keyType), _plain(kind.valueType), kind.valueContainsNull)
+        case t.StructType():
+            return t.StructType([t.StructField(one.name, _plain(one.dataType), one.nullable) for one in kind.fields])
+    return kind
+
+
+def _convert(kind: DataType) -> Callable[[Any], Any]:
+    from pyspark.sql import types as t
+
+    match kind:
+        case t.TimestampType():
+            made: Callable[[Any], Any] = _aware
+        case t.BinaryType():
+            made = bytes
+        case t.ArrayType():
+            item = _convert(kind.elementType)
+            made = lambda values: [item(value) for value in values]  # noqa: E731  # one line each is plainer here
+        case t.MapType():
+            key, item = _convert(kind.keyType), _convert(kind.valueType)
+            made = lambda values: {key(name): item(value) for name, value in values.items()}  # noqa: E731
+        case t.StructType():
+            parts = [_convert(one.dataType) for one in kind.fields]
+            made = lambda row: tuple(part(value) for part, value in zip(parts, row, strict=True))  # noqa: E731
+        case _:
+            return lambda value: value
+    return lambda value: None if value is None else made(value)
+
+
+def _aware(moment: dt.datetime) -> dt.datetime:
+    return moment.replace(tzinfo=dt.UTC)
