@@ -4,15 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from headrace.ops import Source
-from headrace.plan import Fact, Node, Plan, fact, order
+from headrace.ops import Program, Source, kinds
+from headrace.plan import Fact, Node, Plan, Role, fact, order
 
 
 @fact("rows")
 def rows(plan: Plan) -> Mapping[str, Fact]:
-    """For each source, whether it ends, in which order it is read and what kind of stream it is."""
+    """For each source, whether it ends, in which order it is read and what kind of stream it is; the last also for operators of queries."""
     found = {}
+    changing = kinds([plan.nodes[name] for name in plan.sinks])
     for name, node in plan.nodes.items():
+        if node.role is Role.STATEFUL and not isinstance(node, Program):
+            taken = changing[node] == "changes"
+            found[name] = Fact(changing[node], "are added and taken away" if taken else "are only added")
         if isinstance(node, Source):
             traits = node.connect().traits
             ends = "bounded" if traits.bounded else "unbounded"

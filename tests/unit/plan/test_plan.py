@@ -201,3 +201,19 @@ def test_drawing() -> None:
     assert len(boxes) == len(plan.nodes)
     assert len(arrows) == sum(len(node.inputs) for node in plan.nodes.values())
     assert "<svg" in explain(plan, only=[])._repr_html_()
+
+
+def test_what_is_unchanged_in_an_edited_query_keeps_its_name() -> None:
+    def joined(limit: int) -> Plan:
+        return job(spent.join(cards, on="card").filter("country = 'SE'").top(limit, by="spent desc"))
+
+    def operators(plan: Plan) -> dict[str, str]:
+        return {node.op: name for name, node in plan.nodes.items() if node.by_content}
+
+    before, after = operators(joined(3)), operators(joined(4))
+    assert before["aggregate"] == after["aggregate"]
+    assert before["join"] == after["join"]
+    assert before["top"] != after["top"]
+    assert before["aggregate"].startswith("aggregate-")
+    # the same question asked elsewhere in the job is the same operator
+    assert operators(job(spent, spent.top(3, by="spent desc")))["aggregate"] == before["aggregate"]

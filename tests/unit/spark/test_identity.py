@@ -296,3 +296,17 @@ def test_cells_come_go_widen_and_are_renamed() -> None:
         (1, "total", "bigint"),
         (3, "last", "timestamp"),
     ]
+
+
+def test_another_content_under_the_same_name_is_refused() -> None:
+    spent = Shape("spent", "aggregate", 1, "card string", inputs={"input": InputShape("card string, amount int", (), ())}, content="sum")
+    stored = first(query(spent, OUT, clock="none"))
+    assert numbers(again(stored, query(spent, OUT, clock="none"))) == numbers(stored)
+    check_error(
+        """
+        STATE_CHANGED: spent computes something else than before, and the checkpoint holds state of the earlier version
+          hint: fresh=True starts over with an empty checkpoint; to keep what was computed, keep the earlier version of this part.
+          page: docs/errors/STATE_CHANGED.md
+        """,
+        lambda: again(stored, query(replace(spent, content="max"), OUT, clock="none")),
+    )

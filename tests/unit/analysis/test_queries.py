@@ -1,0 +1,75 @@
+"""What is known of queries: whether rows are taken away, and what each operator keeps."""
+
+from __future__ import annotations
+
+import pytest
+
+import headrace as hr
+from headrace.ops import kind_of
+from headrace.plan import Plan, facts
+
+charges = hr.read.memory([], "card string, amount int", name="charges")
+cards = hr.read.memory([], "number string, country string", name="cards")
+changing = hr.read.memory([], "card string, amount int, op string", name="changing", change_column="op")
+spent = charges.group_by("card").agg(spent="sum(amount)")
+
+KINDS = {
+    "a filter": (charges.filter("amount > 1"), "append"),
+    "an inner join": (charges.join(cards, on="card = number"), "append"),
+    "a semi join": (charges.join(cards, on="card = number", how="semi"), "append"),
+    "a left join": (charges.join(cards, on="card = number", how="left"), "changes"),
+    "an anti join": (charges.join(cards, on="card = number", how="anti"), "changes"),
+    "distinct": (charges.distinct(), "append"),
+    "groups": (spent, "changes"),
+    "first rows": (charges.top(1, by="amount"), "changes"),
+    "a union with changes": (charges.union(changing), "changes"),
+    "changes as rows": (spent.changes(), "append"),
+    "a source of changes": (changing, "changes"),
+    "its dead letters": (changing.output("dead_letter"), "changes"),
+}
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_whether_rows_are_taken_away(name: str) -> None:
+    stream, kind = KINDS[name]
+    assert kind_of(stream._node) == kind
+
+
+def kept(stream: hr.Stream) -> str:
+    """What the last operator of a stream keeps."""
+    plan = Plan.of("job", [stream.write.memory(name="out")._use()])
+    return list(facts(plan, "state").values())[-1].text
+
+
+@pytest.mark.parametrize(
+    ("stream", "said"),
+    [
+        (charges.join(cards, on="card = number"), "grows with the rows of both sides, each of which may still meet a row that comes"),
+        (
+            charges.join(cards, on="card = number", how="anti"),
+            "grows with the left rows, each of which may still meet one; of the right ones it keeps how many a key has",
+        ),
+        (spent, "grows with the number of groups: a row of numbers for a group of card"),
+        (charges.group_by().agg(n="count(*)"), "bounded: a row of numbers for the one group"),
+        (charges.group_by("card").agg(m="max(amount)"), "grows with the number of groups: a row of numbers for a group of card"),
+        (
+            changing.group_by("card").agg(m="max(amount)"),
+            "grows with the values that differ; of a group of card it keeps the values of max(amount), as any may become the answer when another is taken away",
+        ),
+        (charges.top(3, by="amount"), "bounded: the first 3 rows of each partition (there is one)"),
+        (
+            changing.top(3, by="amount", per="card"),
+            "grows with the rows, as those behind move up when one is taken away; in the order of each partition of card",
+        ),
+        (changing, "grows with the rows that are there: how often each is, to judge what is taken away"),
+        (changing.changes(), "bounded: it keeps nothing"),
+    ],
+)
+def test_what_is_kept(stream: hr.Stream, said: str) -> None:
+    assert kept(stream) == said
+
+
+def test_explain_says_whether_rows_are_taken_away() -> None:
+    plan = Plan.of("job", [spent.join(cards, on="card = number").write.memory(name="out")._use()])
+    said = {plan.nodes[name].op: fact.text for name, fact in facts(plan, "rows").items()}
+    assert said == {"source": "bounded, append only", "aggregate": "are added and taken away", "join": "are added and taken away"}
