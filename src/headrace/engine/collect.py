@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 from headrace.analysis.boundedness import sources
-from headrace.engine.job import meaning
 from headrace.engine.loading import refuse_while_loading
 from headrace.engine.table import Table
 from headrace.errors import HeadraceError, here
@@ -17,6 +16,7 @@ from headrace.ops.columns import label
 from headrace.ops.sink import sink
 from headrace.ops.stream import Stream
 from headrace.plan import Plan
+from headrace.plan.meaning import meaning
 from headrace.ports import sink_class
 from headrace.spark.job import compile
 from headrace.spark.signals import Signals

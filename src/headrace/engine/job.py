@@ -14,7 +14,7 @@ from headrace.jvm.session import session
 from headrace.ops.source import valid_name
 from headrace.ops.write import Sink
 from headrace.plan import Explanation, Node, Plan, explain, facts
-from headrace.plan.meaning import MEANING
+from headrace.plan.meaning import meaning
 from headrace.settings import Settings, settings
 from headrace.spark.job import compile
 from headrace.spark.migrate import migrate
@@ -173,12 +173,6 @@ def job(name: str, *sinks: Sink) -> Job:
     plan = Plan.of(valid_name(name), [sink._use() for sink in sinks], meaning())
     compile(plan)
     return Job(plan)
-
-
-def meaning() -> dict[str, str]:
-    """The session's settings that change what texts mean: a plan keeps them."""
-    spark = session()
-    return {key: spark.conf.get(key, default) or default for key, default in MEANING.items()}
 
 
 def _alive(made: Plan, old: Plan, moved: set[str]) -> Plan:

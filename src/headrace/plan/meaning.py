@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from headrace.jvm.session import session
+
 MEANING: Mapping[str, str] = {
     "spark.sql.ansi.enabled": "true",
     "spark.sql.session.timeZone": "UTC",
@@ -11,3 +13,9 @@ MEANING: Mapping[str, str] = {
     "spark.sql.caseSensitive": "false",
 }
 """What they are where a plan does not say."""
+
+
+def meaning() -> dict[str, str]:
+    """Those of the session, which a plan keeps. Starts the session."""
+    spark = session()
+    return {key: spark.conf.get(key, default) or default for key, default in MEANING.items()}

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from headrace.errors import HeadraceError, PlanError, here
 from headrace.jvm.lift import lift_frame, lift_sql
 from headrace.ops.stream import Stream
-from headrace.plan.meaning import MEANING
+from headrace.plan.meaning import meaning
 from headrace.sql.tree import Reader
 from headrace.sql.view import streams
 
@@ -36,7 +36,7 @@ def sql(query: str, /, **tables: Stream) -> Stream:
         hint = f"keywords of hr.sql are tables: hr.sql(..., {wrong}=stream)"
         raise PlanError("BAD_INPUT", f"the table `{wrong}` of hr.sql is {tables[wrong]!r}, which is no stream", hint=hint, site=here())
     schemas = {name: stream.schema.ddl for name, stream in tables.items()}
-    return _read(lift_sql(query, schemas, MEANING), tables, query)
+    return _read(lift_sql(query, schemas, meaning()), tables, query)
 
 
 def from_dataframe(frame: DataFrame) -> Stream:

@@ -1,7 +1,6 @@
 package headrace.lift
 
-import headrace.HeadraceKernelException
-import headrace.bind.Bind
+import headrace.bind.{Bind, Refusal}
 import org.apache.spark.sql.catalyst.analysis.MultiInstanceRelation
 import org.apache.spark.sql.catalyst.expressions.Attribute
 import org.apache.spark.sql.catalyst.plans.QueryPlan
@@ -31,10 +30,10 @@ object View {
   def schema(ddl: String): StructType =
     if (ddl.isBlank) new StructType() else Bind.nullable(CharVarcharUtils.replaceCharVarcharWithStringInSchema(StructType.fromDDL(ddl)))
 
-  private def action(name: String) = new HeadraceKernelException(
+  // An error of analysis: PySpark raises those with their message and without a trace of Java.
+  private def action(name: String) = Refusal(
     "VIEW_ACTION",
     s"$name is a view of a stream and has no rows of its own, so Spark cannot run an action (collect, count, show, toPandas, write, " +
-      "pivot without values) on a DataFrame made from it; give that DataFrame to hr.from_dataframe and collect, show or write the stream",
-    name
+      "pivot without values) on a DataFrame made from it; give that DataFrame to hr.from_dataframe and collect, show or write the stream"
   )
 }

@@ -1,9 +1,7 @@
 package headrace.operator.partition
 
 import headrace.bind.Settings
-import headrace.operator._
-import headrace.state.State
-import headrace.wire.{OrderBytes, SortKey}
+import headrace.operator.{Epoch, Operator, OperatorSpec, Relational}
 import org.apache.spark.TaskContext
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.expressions.{SortOrder, UnsafeRow}
@@ -11,7 +9,7 @@ import org.apache.spark.sql.types.StructType
 
 /** Window functions over the rows of each partition, in an order completed by all columns.
   *
-  * They are evaluated by Spark's own code, over the rows as they were and as they are; what differs is sent.
+  * They are evaluated by Spark's own code, over the rows as they were and as they are.
   */
 final case class Partition(name: String, row: StructType, order: Seq[SortOrder], plan: WindowPlan) extends OperatorSpec {
   override def outputs: Seq[String] = Relational.Outputs
@@ -27,57 +25,28 @@ object Partition {
   }
 }
 
-private final class PartitionRun(spec: Partition) extends Operator {
-  private val rows = new Netted
-  private val sorted = new Sorted(spec.row.length)
-  private val place = new OrderBytes
-  private val places = new SortKey(spec.row, spec.order)
-  private val letters = new DeadLetters(spec.name).of(spec.row)
-  private val difference = new Difference(spec.plan.schema)
+private final class PartitionRun(spec: Partition) extends OrderedRun(spec.name, spec.row, spec.order, spec.plan.schema) {
   private val functions = new WindowFunctions(spec.plan)
-  private var out: Out = _
+  private val found = new java.util.ArrayList[UnsafeRow]
 
   override def open(epoch: Epoch): Unit = {
-    places.initialize(TaskContext.getPartitionId())
+    super.open(epoch)
     functions.initialize(TaskContext.getPartitionId())
   }
 
-  override def start(key: UnsafeRow, inputs: Iterator[Input], state: State, out: Out): Unit = {
-    this.out = out
-    rows.of(inputs, out)
-    sorted.open(state)
-  }
-
-  override def step(): Boolean = {
-    if (rows.hasNext) {
-      evaluate(-1L)
-      while (rows.hasNext) {
-        val input = rows.next()
-        try {
-          places.of(input.row, place)
-          sorted.add(place, input.row, input.weight)
-        } catch { case e: Throwable => letters.put(e, input.row, input.weight, out) }
-      }
-      evaluate(1L)
-      difference.send(out)
-    }
-    sorted.close()
-    false
-  }
-
   /** A partition whose functions fail has no rows in the result until they no longer do. */
-  private def evaluate(sign: Long): Unit = {
-    val found = new java.util.ArrayList[UnsafeRow]
+  override protected def said(sign: Long): Unit = {
     sorted.scan()
-    try {
-      functions.over(each).foreach(row => found.add(row.copy()))
-      found.forEach(difference.add(_, sign))
-    } catch {
-      case e: Throwable =>
-        functions.release()
-        sorted.scan()
-        if (sorted.next()) letters.put(e, sorted.row, sign, out)
+    var failure: Throwable = null
+    try functions.over(each).foreach(row => found.add(row.copy()))
+    catch { case e: Throwable => failure = e }
+    if (failure == null) found.forEach(difference.add(_, sign))
+    else {
+      functions.release()
+      sorted.scan()
+      if (sorted.next()) letters.put(failure, sorted.row, sign, out)
     }
+    found.clear()
   }
 
   /** Each row as often as it is there. */
@@ -95,10 +64,8 @@ private final class PartitionRun(spec: Partition) extends Operator {
   }
 
   override def close(): Unit = {
-    rows.release()
-    sorted.release()
     functions.release()
-    difference.clear()
-    out = null
+    found.clear()
+    super.close()
   }
 }

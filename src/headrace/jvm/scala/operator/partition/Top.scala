@@ -1,12 +1,9 @@
 package headrace.operator.partition
 
 import headrace.bind.Settings
-import headrace.operator._
-import headrace.state.State
-import headrace.wire.{OrderBytes, SortKey}
-import org.apache.spark.TaskContext
+import headrace.operator.{Operator, OperatorSpec, Relational}
 import org.apache.spark.sql.SparkSession
-import org.apache.spark.sql.catalyst.expressions.{SortOrder, UnsafeRow}
+import org.apache.spark.sql.catalyst.expressions.SortOrder
 import org.apache.spark.sql.types.StructType
 
 /** The rows of each partition from `offset` on, `count` of them (all where there is none), in an order completed by all columns.
@@ -30,42 +27,8 @@ object Top {
   }
 }
 
-private final class TopRun(spec: Top) extends Operator {
-  private val rows = new Netted
-  private val sorted = new Sorted(spec.row.length)
-  private val place = new OrderBytes
-  private val places = new SortKey(spec.row, spec.order)
-  private val letters = new DeadLetters(spec.name).of(spec.row)
-  private val difference = new Difference(spec.row)
-  private var out: Out = _
-
-  override def open(epoch: Epoch): Unit = places.initialize(TaskContext.getPartitionId())
-
-  override def start(key: UnsafeRow, inputs: Iterator[Input], state: State, out: Out): Unit = {
-    this.out = out
-    rows.of(inputs, out)
-    sorted.open(state)
-  }
-
-  override def step(): Boolean = {
-    if (rows.hasNext) {
-      shown(-1L)
-      while (rows.hasNext) {
-        val input = rows.next()
-        try {
-          places.of(input.row, place)
-          sorted.add(place, input.row, input.weight)
-        } catch { case e: Throwable => letters.put(e, input.row, input.weight, out) }
-      }
-      shown(1L)
-      if (spec.append && spec.count.nonEmpty) sorted.truncate(spec.end)
-      difference.send(out)
-    }
-    sorted.close()
-    false
-  }
-
-  private def shown(sign: Long): Unit = {
+private final class TopRun(spec: Top) extends OrderedRun(spec.name, spec.row, spec.order, spec.row) {
+  override protected def said(sign: Long): Unit = {
     var at = 0L
     sorted.scan()
     while (at < spec.end && sorted.next()) {
@@ -76,10 +39,5 @@ private final class TopRun(spec: Top) extends Operator {
     }
   }
 
-  override def close(): Unit = {
-    rows.release()
-    sorted.release()
-    difference.clear()
-    out = null
-  }
+  override protected def settled(): Unit = if (spec.append && spec.count.nonEmpty) sorted.truncate(spec.end)
 }

@@ -1,0 +1,41 @@
+package headrace.operator
+
+import headrace.state.State
+import org.apache.spark.sql.catalyst.expressions.UnsafeRow
+
+/** An operator whose keys are the rows themselves: of each, all that comes in an epoch is one net weight. */
+private[operator] abstract class WholeRows extends Operator {
+  protected var row: UnsafeRow = _
+  protected var state: State = _
+  protected var out: Out = _
+  private var rows: Iterator[Input] = _
+
+  /** What becomes of the row, which an epoch adds or takes away so often; never 0. */
+  protected def settle(net: Long): Unit
+
+  override def open(epoch: Epoch): Unit = ()
+
+  override def start(key: UnsafeRow, rows: Iterator[Input], state: State, out: Out): Unit = {
+    row = key
+    this.rows = rows
+    this.state = state
+    this.out = out
+  }
+
+  override def step(): Boolean = {
+    var net = 0L
+    while (rows.hasNext) {
+      net = Math.addExact(net, rows.next().weight)
+      out.count(0, Counts.Handled, 1L)
+    }
+    if (net != 0) settle(net)
+    false
+  }
+
+  override def close(): Unit = {
+    row = null
+    rows = null
+    state = null
+    out = null
+  }
+}
