@@ -64,11 +64,12 @@ def close(a: Any, b: Any, tolerance: float) -> bool:
 
 def both_signs(changes: Sequence[tuple[int, str, Row]], commit: int) -> list[Row]:
     """Rows that one commit both took away and added: they ought to have cancelled."""
-    signs: dict[Any, set[str]] = {}
+    signs: dict[str, set[str]] = {}
     twice = []
     for number, sign, row in changes:
         if number == commit:
-            seen = signs.setdefault(token(row), set())
+            # as text, since a row with -0.0 is another one than with 0.0
+            seen = signs.setdefault(repr(row), set())
             if seen and sign not in seen:
                 twice.append(row)
             seen.add(sign)

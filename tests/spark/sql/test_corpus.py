@@ -13,7 +13,7 @@ import pytest
 from tests.spark.sql.batch import Batch
 from tests.spark.sql.changing import random_epochs
 from tests.spark.sql.corpus import Query, corpus
-from tests.spark.sql.oracle import run
+from tests.spark.sql.oracle import differences, run
 from tests.spark.sql.same import differing
 from tests.spark.sql.tables import SCHEMAS, UNTIED
 
@@ -32,6 +32,17 @@ def named(queries: list[Query]) -> dict[str, Query]:
 
 def test_there_are_enough_and_no_name_is_used_twice() -> None:
     assert len(named(QUERIES)) == len(QUERIES) >= 160
+
+
+def test_the_oracle_notices_a_wrong_answer(spark: SparkSession) -> None:
+    wrong = Query("wrong", "SELECT id, n FROM sales", "SELECT id, n FROM sales WHERE id IS NULL")
+    right = Query("right", "SELECT id, n FROM sales")
+    refused = Query("refused", "SELECT id, rand() FROM sales")
+    found = differences(named([wrong, right, refused]), SCHEMAS, random_epochs(1, 3), spark=spark)
+    assert {(one.query, bool(one.missing), bool(one.extra), one.told[:8]) for one in found} == {
+        ("wrong", False, True, ""),
+        ("refused", False, False, "refused:"),
+    }
 
 
 def test_a_sample_stays_equal_to_batch(spark: SparkSession) -> None:

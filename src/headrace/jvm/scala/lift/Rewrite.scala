@@ -39,7 +39,7 @@ private object Rewrite {
     private def whole(t: DataType): Boolean = t == ByteType || t == ShortType || t == IntegerType || t == LongType
   }
 
-  private val settled: Steps = new Steps(Seq(RightAsLeft, Pivots, Pushdown))
+  private val settled: Steps = new Steps(Seq(RightAsLeft, Pivots, Pushdown, Order))
   private val tidy: Steps = new Steps(Seq(CollapseProject, RemoveNoopOperators))
 
   private final class Steps(rules: Seq[Rule[LogicalPlan]]) extends RuleExecutor[LogicalPlan] {

@@ -1,0 +1,59 @@
+package headrace.lift
+
+import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.catalyst.plans.{Inner, InnerLike}
+import org.apache.spark.sql.catalyst.plans.logical._
+import org.apache.spark.sql.catalyst.rules.Rule
+
+/** Inner joins in an order in which each has a key, where the order of the query has a join without: `FROM a, b, c WHERE a.x = c.x AND
+  * b.y = c.y` pairs every row of `a` with every row of `b`.
+  *
+  * Conditions that can fail come last, in their order: they then see only rows that passed all others.
+  */
+private object Order extends Rule[LogicalPlan] {
+  override def apply(plan: LogicalPlan): LogicalPlan = plan match {
+    case j @ Join(_, _, _: InnerLike, _, _) =>
+      val (tables, conditions) = flattened(j)
+      val inside = tables.map(apply)
+      val (total, failing) = conditions.partition(Total(_))
+      val ordered = chosen(inside.toList, total)
+      if (keyless(ordered) >= keyless(j)) j.mapChildren(apply)
+      else Project(j.output, Conditions.all(failing).map(Filter(_, ordered)).getOrElse(ordered))
+    case other => other.mapChildren(apply)
+  }
+
+  /** What is joined, from left to right, and by what, in the order of evaluation. */
+  private def flattened(plan: LogicalPlan): (Seq[LogicalPlan], Seq[Expression]) = plan match {
+    case Join(left, right, _: InnerLike, condition, _) =>
+      val (l, lc) = flattened(left)
+      val (r, rc) = flattened(right)
+      (l ++ r, lc ++ rc ++ condition.toSeq.flatMap(Conditions.split))
+    // A projection of bare columns, left by an earlier step, hides nothing.
+    case Project(list, child: Join) if list.forall(_.isInstanceOf[Attribute]) && child.joinType.isInstanceOf[InnerLike] => flattened(child)
+    case other => (Seq(other), Nil)
+  }
+
+  /** From the first on, always the next that an equality connects; one that nothing connects only if there is no other. */
+  private def chosen(tables: List[LogicalPlan], conditions: Seq[Expression]): LogicalPlan = {
+    def grown(made: LogicalPlan, rest: List[LogicalPlan], open: Seq[Expression]): LogicalPlan = rest match {
+      case Nil => made
+      case _ =>
+        val next = rest.find(t => open.exists(connects(_, made, t))).getOrElse(rest.head)
+        val columns = made.outputSet ++ next.outputSet
+        val (here, later) = open.partition(_.references.subsetOf(columns))
+        grown(Join(made, next, Inner, Conditions.all(here), JoinHint.NONE), rest.filterNot(_ eq next), later)
+    }
+    grown(tables.head, tables.tail, conditions)
+  }
+
+  private def connects(c: Expression, left: LogicalPlan, right: LogicalPlan): Boolean = c match {
+    case e @ (_: EqualTo | _: EqualNullSafe) => Joined.sides(e.asInstanceOf[BinaryComparison], left.outputSet, right.outputSet).isDefined
+    case _ => false
+  }
+
+  private def keyless(plan: LogicalPlan): Int = plan match {
+    case j @ Join(left, right, _: InnerLike, _, _) => (if (Joined.of(j).keys.isEmpty) 1 else 0) + keyless(left) + keyless(right)
+    case Project(_, child: Join) => keyless(child)
+    case _ => 0
+  }
+}
