@@ -15,7 +15,12 @@ from types import ModuleType
 from headrace.ports.registry import connectors
 
 FOLDER = Path(__file__).resolve().parents[1] / "src" / "headrace" / "ops"
-FEEDING = ("change_column: str | None = None", "change_format: str | None = None", "trusted: bool | None = None")
+FEEDING = (
+    "change_column: str | None = None",
+    "change_format: str | None = None",
+    "key: str | Sequence[str] | None = None",
+    "trusted: bool | None = None",
+)
 NOTE = "# Written by tools/stubs.py from the connectors that come with headrace; a test compares."
 
 

@@ -320,6 +320,7 @@ CODES: dict[str, Code] = {
     "INPUT_GONE": Code("RunError", "environment", "a file that was there when it was listed and is gone"),
     "INTERNAL": Code("RunError", "headrace", "a fault of headrace"),
     "KEYS_MEET": Code("CheckpointError", "input", "two keys that are one in another type"),
+    "KEY_NOT_UNIQUE": Code("RunError", "input", "a key that tells rows apart has two of them"),
     "MALFORMED_ROW": Code("RunError", "input", "a row that cannot be read, where the source says to fail"),
     "NOT_A_CHECKPOINT": Code("CheckpointError", "user", "a folder with other things in it, given as checkpoint"),
     "NO_STATE": Code("CheckpointError", "user", "a checkpoint without state, of which the state is asked for"),

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from functools import singledispatch
 from typing import Any
 
-from headrace.ops import Aggregate, Consolidate, Join, Ledger, Partition, Program, Top, kinds
+from headrace.ops import Aggregate, Consolidate, Join, Ledger, Partition, Program, Top, Upserts, kinds, unique
 from headrace.plan import Fact, Node, Plan, Role, fact
 
 ROWS, GROUPS, BOUNDED = "grows with rows", "grows with groups", "bounded"
@@ -87,6 +87,16 @@ def _(node: Top, append: bool) -> Fact:
         kept = f"the first {node.count + node.offset} rows of each {_partition(node.per)}"
         return Fact(GROUPS if node.per else BOUNDED, f"{'grows with the number of partitions' if node.per else 'bounded'}: {kept}")
     return Fact(ROWS, f"grows with the rows, as those behind move up when one is taken away; in the order of each {_partition(node.per)}")
+
+
+@state_of.register
+def _(node: Upserts, append: bool) -> Fact:
+    of = f"a key of {', '.join(node.key)}"
+    if node.last:
+        return Fact("grows with keys", f"grows with the number of keys: the last row of {of}")
+    if unique(node.input, node.key):
+        return Fact(BOUNDED, f"bounded: it keeps nothing, as {of} has one row at the most")
+    return Fact("grows with keys", f"grows with the number of keys: the row of {of}, to see whether another comes beside it")
 
 
 def _partition(per: tuple[str, ...]) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import pickle
 import threading
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -97,6 +97,8 @@ class Source(ports.Source):
 class Sink(ports.Sink):
     """Rows kept in this process, in `.rows()` of the sink; after a restart in another process the earlier ones are gone.
 
+    With a `key` each row takes the place of the one with the same key.
+
     >>> import headrace as hr
     >>> charges = hr.read.memory([("a", 1)], "card string, amount int", name="charges")
     >>> kept = charges.write.memory()
@@ -108,17 +110,22 @@ class Sink(ports.Sink):
     connector: ClassVar[str] = "memory"
     shows: ClassVar[tuple[str, ...]] = ("rows", "epochs", "changes")
 
-    def __init__(self) -> None:
+    def __init__(self, *, key: str | Sequence[str] | None = None) -> None:
+        self._key = () if key is None else (key,) if isinstance(key, str) else tuple(key)
         self._epochs: dict[int, list[tuple[tuple[Any, ...], int]]] = {}
         self._context: ports.SinkContext | None = None
 
     @property
     def traits(self) -> ports.SinkTraits:
         why = "an epoch that is written again takes the place of its rows, as long as the process lives"
-        return ports.SinkTraits(True, why, ("append", "changes"))
+        return ports.SinkTraits(True, why, ("append", "changes", "upsert"))
+
+    @property
+    def key(self) -> tuple[str, ...]:
+        return self._key
 
     def options(self) -> dict[str, Any]:
-        return {}
+        return {"key": list(self._key)} if self._key else {}
 
     @classmethod
     def from_options(cls, options: Mapping[str, Any]) -> Sink:

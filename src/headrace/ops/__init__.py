@@ -7,6 +7,7 @@ from headrace.ops.explode import Explode
 from headrace.ops.filter import Filter
 from headrace.ops.generate import Generated
 from headrace.ops.join import Join
+from headrace.ops.keys import unique
 from headrace.ops.kind import kind_of, kinds
 from headrace.ops.ledger import Ledger
 from headrace.ops.output import OutputOf
@@ -19,6 +20,7 @@ from headrace.ops.stream import Keyed, Stream
 from headrace.ops.time import event_time
 from headrace.ops.top import Top
 from headrace.ops.union import Union
+from headrace.ops.upserts import Upserts
 from headrace.ops.weigh import Weighed
 
 __all__ = [
@@ -40,9 +42,11 @@ __all__ = [
     "Stream",
     "Top",
     "Union",
+    "Upserts",
     "Watermark",
     "Weighed",
     "event_time",
     "kind_of",
     "kinds",
+    "unique",
 ]

@@ -1,4 +1,4 @@
-"""Sources whose rows say themselves what they change: a column with the operation, or Debezium's envelopes."""
+"""Sources whose rows are changes: by a column with the operation, as Debezium's envelopes, or as what takes the place of rows."""
 
 from __future__ import annotations
 
@@ -12,13 +12,14 @@ from headrace.ops.generate import Generated
 from headrace.ops.ledger import Ledger, ledger
 from headrace.ops.project import Project
 from headrace.ops.source import Source
+from headrace.ops.upserts import Upserts, key_of
 from headrace.ops.weigh import Weighed, weigh
 from headrace.plan import Node
 from headrace.ports.options import choice, flag, wrong
 from headrace.schema import Struct, schema_of
 from headrace.syntax import quote
 
-OPTIONS = ("change_column", "change_format", "trusted")
+OPTIONS = ("change_column", "change_format", "key", "trusted")
 """What a source of rows that others have changed takes beside its connector's own options."""
 
 # What the projections behind a source are called.
@@ -30,19 +31,21 @@ _DELETES = ("delete", "d", "-", "-d", "update_before", "-u")
 
 @dataclass(frozen=True)
 class Feeding:
-    """How the rows of a source are changes. `trusted`: nobody judges whether a row that is taken away was there."""
+    """How the rows of a source are changes; as `verb` was asked for.
 
+    `format` "debezium": envelopes; "upsert": each row takes the place of the one with the same `key`. `column` has a word that says what a
+    row does. `trusted`: nobody judges whether a row that is taken away was there.
+    """
+
+    verb: str
     column: str | None = None
-    debezium: bool = False
+    format: str | None = None
+    key: Any = None
     trusted: bool = False
-
-    @property
-    def changes(self) -> bool:
-        return self.debezium or self.column is not None
 
     def schema(self, asked: Any) -> Any:
         """The schema that the connector reads, where the user gave that of the rows."""
-        if not self.debezium or asked is None:
+        if self.format != "debezium" or asked is None:
             return asked
         row = f"struct<{', '.join(f'{quote(field.name)}: {field.type}' for field in schema_of(asked).fields)}>"
         envelope = f"before: {row}, after: {row}, op: string"
@@ -50,14 +53,21 @@ class Feeding:
 
     def stream(self, source: Source, rows: Any) -> Node:
         """The rows of the source as changes; `rows` is the schema the user gave."""
-        found: Node = source
-        if self.debezium:
+        traits = source.connect().traits
+        if self.format == "debezium":
             found = _debezium(source, schema_of(rows))
         elif self.column is not None:
             found = _weighed_by(source, self.column)
-        elif not source.connect().traits.checked:
-            return source
-        return found if self.trusted else ledger(found)
+        elif self.format == "upsert" or not traits.checked:
+            found = source
+        else:
+            return ledger(source)
+        if self.format == "upsert":
+            if traits.ordered == "time":
+                message = f"{self.verb}: files in the order of their times do not say which row of a key is the last one"
+                raise wrong(message, 'read them in the order of their names: by="name"')
+            return Upserts(found, key_of(found, self.key, self.verb), last=True, site=here())
+        return found if self.trusted or found is source else ledger(found)
 
 
 def taken(connector: str, takes: bool, options: dict[str, Any]) -> Feeding:
@@ -67,17 +77,20 @@ def taken(connector: str, takes: bool, options: dict[str, Any]) -> Feeding:
 
 
 def _feeding(verb: str, given: Mapping[str, Any]) -> Feeding:
-    column = given.get("change_column")
-    format = given.get("change_format")
-    if column is not None and format is not None:
-        raise wrong(f"{verb}: change_column and change_format are two ways to say the same", "give one of them")
+    column, format, key = (given.get(name) for name in ("change_column", "change_format", "key"))
     if format is not None:
-        choice(verb, "change_format", format, ("debezium",))
+        choice(verb, "change_format", format, ("debezium", "upsert"))
+    if format == "debezium" and column is not None:
+        raise wrong(f"{verb}: change_column and change_format are two ways to say the same", "give one of them")
+    if format == "upsert" and key is None:
+        raise wrong(f"{verb}: it is not said which rows replace each other", 'name the columns that are equal in them: key="id"')
+    if format != "upsert" and key is not None:
+        raise wrong(f"{verb}: a key says which rows replace each other", 'give change_format="upsert" with it, or leave it out')
     trusted = given.get("trusted")
     if trusted is not None and not flag(verb, "trusted", trusted):
         trusted = False
     # Debezium's `before` comes from the database's own log.
-    return Feeding(column, format is not None, format is not None if trusted is None else trusted)
+    return Feeding(verb, column, format, key, format == "debezium" if trusted is None else trusted)
 
 
 def _weighed_by(source: Source, column: str) -> Node:
@@ -108,7 +121,7 @@ def _debezium(source: Source, rows: Struct) -> Node:
 
 def fed(node: Node) -> Source | None:
     """The source that changes are read from; None if it is not their stream."""
-    while isinstance(node, Ledger | Weighed | Generated) or (isinstance(node, Project) and node.by in _VERBS):
+    while isinstance(node, Ledger | Upserts | Weighed | Generated) or (isinstance(node, Project) and node.by in _VERBS):
         node = node.input
     return node if isinstance(node, Source) else None
 

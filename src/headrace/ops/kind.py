@@ -12,6 +12,7 @@ from headrace.ops.partition import Partition
 from headrace.ops.program import Program
 from headrace.ops.source import Source
 from headrace.ops.top import Top
+from headrace.ops.upserts import Upserts
 from headrace.ops.weigh import Weighed
 from headrace.plan import Node, Role, order
 
@@ -79,6 +80,11 @@ def _(node: Join, kinds: dict[Node, str]) -> str:
 @_kind.register
 def _(node: Aggregate, kinds: dict[Node, str]) -> str:
     return APPEND if kinds[node.input] == APPEND and node.keys and not node.aggregates else CHANGES
+
+
+@_kind.register
+def _(node: Upserts, kinds: dict[Node, str]) -> str:
+    return APPEND if node.pairs else CHANGES
 
 
 @_kind.register(Partition)

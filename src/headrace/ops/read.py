@@ -35,7 +35,7 @@ class Read:
         def read(*arguments: Any, name: str | None = None, **options: Any) -> Stream:
             feeding = taken(connector, cls.feeds, options)
             rows = options.get("schema")
-            if feeding.debezium:
+            if rows is not None:
                 options["schema"] = feeding.schema(rows)
             connected = build(cls, f"read.{connector}", arguments, options)
             if connected.schema is not None:

@@ -21,6 +21,7 @@ class Read:
         options: Mapping[str, Any] | None = None,
         change_column: str | None = None,
         change_format: str | None = None,
+        key: str | Sequence[str] | None = None,
         trusted: bool | None = None,
         name: str | None = None,
     ) -> Stream:
@@ -33,6 +34,7 @@ class Read:
         *,
         change_column: str | None = None,
         change_format: str | None = None,
+        key: str | Sequence[str] | None = None,
         trusted: bool | None = None,
         name: str | None = None,
     ) -> Stream:

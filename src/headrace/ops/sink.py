@@ -9,9 +9,9 @@ from typing import Any
 
 import headrace.ports as ports
 from headrace.errors import PlanError, here
-from headrace.ops.changes import changes
 from headrace.ops.columns import label
 from headrace.ops.kind import kind_of
+from headrace.ops.upserts import shown, upserts
 from headrace.plan import Node, Role, node
 from headrace.ports.options import wrong
 
@@ -57,7 +57,14 @@ def sink(input: Node, connected: ports.Sink, mode: str | None, name: str | None)
     kind = kind_of(input)
     if mode == "changes" and mode not in accepts and "append" in accepts:
         # To whom rows can only be added, a change is a row that says what it is.
-        input, kind, mode = changes(input, kind), "append", "append"
+        input, kind, mode = shown(input, kind), "append", "append"
+    if connected.key or (mode == "upsert" and mode in accepts):
+        if mode not in (None, "upsert") or not connected.key:
+            raise wrong(
+                f"write.{connected.connector}: key and mode={mode!r} do not go together",
+                'rows are replaced by a key: key="id", mode="upsert"',
+            )
+        input, kind, mode = upserts(input, connected.key, kind), "changes", "upsert"
     if kind == "changes" and (mode or kind) == "append":
         raise PlanError(
             "SINK_KIND",

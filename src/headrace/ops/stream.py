@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from headrace.errors import PlanError, here
 from headrace.expr import Column
-from headrace.ops import aggregate, changes, explode, feeding, filter, join, output, program, project, sets, source, top, union
+from headrace.ops import aggregate, explode, feeding, filter, join, output, program, project, sets, source, top, union, upserts
 from headrace.ops.columns import label
 from headrace.ops.kind import kind_of
 from headrace.ops.time import event_time
@@ -121,8 +121,19 @@ class Stream:
         return Stream(sets.subtract(self._node, _stream(other, "subtract", "first.subtract(second)")._node, all))
 
     def changes(self) -> Stream:
-        """Each change as a row of its own, with the word `insert` or `delete` in the column `_change`."""
-        return Stream(changes.changes(self._node, kind_of(self._node)))
+        """Each change as a row of its own, with the word `insert` or `delete` in the column `_change`.
+
+        Behind `upserts` a row that takes the place of another is an update: two rows, with `update_before` and `update_after`.
+        """
+        return Stream(upserts.shown(self._node, kind_of(self._node)))
+
+    def upserts(self, key: str | Iterable[str]) -> Stream:
+        """One row for each key, `prices.upserts("product")`: each row that comes takes the place of the one with the same key.
+
+        Of a stream from which rows are also taken away the key has to tell the rows apart: two of them at the end of an epoch stop the job
+        with KEY_NOT_UNIQUE. What is known to do so, as the groups of an aggregate are, needs no state for it.
+        """
+        return Stream(upserts.upserts(self._node, key, kind_of(self._node)))
 
     def as_dataframe(self) -> DataFrame:
         """A DataFrame with its columns, to build a query with PySpark's own calls; `hr.from_dataframe` makes a stream of that again.

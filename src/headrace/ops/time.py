@@ -20,6 +20,7 @@ from headrace.ops.sink import Sink
 from headrace.ops.source import Source
 from headrace.ops.top import Top
 from headrace.ops.union import Union
+from headrace.ops.upserts import Upserts
 from headrace.ops.weigh import Weighed
 from headrace.plan import Node, order
 from headrace.syntax import plain_name
@@ -64,7 +65,8 @@ def _(node: Changes | Consolidate | Filter | Generated | Sink | Weighed, times: 
 @_time.register(Ledger)
 @_time.register(Partition)
 @_time.register(Top)
-def _(node: Aggregate | Join | Ledger | Partition | Top, times: dict[Node, str | None]) -> str | None:
+@_time.register(Upserts)
+def _(node: Aggregate | Join | Ledger | Partition | Top | Upserts, times: dict[Node, str | None]) -> str | None:
     # What a query gives is right at the end of each epoch, whatever the times in its rows.
     return None
 

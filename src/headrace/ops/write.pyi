@@ -54,6 +54,7 @@ class Write:
     def memory(
         self,
         *,
+        key: str | Sequence[str] | None = None,
         name: str | None = None,
         mode: str | None = None,
     ) -> Sink:

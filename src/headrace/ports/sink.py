@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 class SinkTraits:
     """What the analyses have to know of a sink.
 
-    `repeatable`: writing an epoch twice equals writing it once; `why` says how, or why not. `accepts`: the kinds of streams it takes.
+    `repeatable`: writing an epoch twice equals writing it once; `why` says how, or why not. `accepts`: the modes it can be written with.
     """
 
     repeatable: bool
@@ -29,8 +29,9 @@ class SinkTraits:
 @dataclass(frozen=True)
 class SinkContext:
     """What a sink may know when it opens. `checkpoint_id` stays the same over restarts; `fresh` asks to forget what was written before it.
-    `query` is the query that feeds the sink, whose epochs are counted from 0 on each checkpoint. With `mode` "changes" staged rows have one
-    more value, the last: how often the row is added, or taken away if it is negative.
+    `query` is the query that feeds the sink, whose epochs are counted from 0 on each checkpoint. With `mode` "changes" or "upsert" staged
+    rows have one more value, the last: how often the row is added, or taken away if it is negative. With "upsert" an epoch adds at the most
+    one row of a key, and takes at the most one away.
     """
 
     job: str
@@ -66,6 +67,11 @@ class Sink(ABC):
     @property
     @abstractmethod
     def traits(self) -> SinkTraits: ...
+
+    @property
+    def key(self) -> tuple[str, ...]:
+        """The columns by which it replaces rows, where the user named some."""
+        return ()
 
     @property
     def owns(self) -> str | None:

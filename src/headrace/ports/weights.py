@@ -17,7 +17,7 @@ WEIGHT = "_weight"
 def changes_of(staged: Staged, context: SinkContext) -> list[tuple[Row, int]]:
     """What an epoch staged, as rows of Python values with their weights: the net of them."""
     given = staged.rows()
-    if context.mode != "changes":
+    if context.mode == "append":
         return [(row, 1) for row in rows_from_internal(given, context.schema, zone(context.time_zone))]
     rows = rows_from_internal([row[:-1] for row in given], context.schema, zone(context.time_zone))
     return net(zip(rows, (row[-1] for row in given), strict=True))

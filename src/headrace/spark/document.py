@@ -91,7 +91,11 @@ def _sink(sink: Node, identity: QueryIdentity, at: Lowering, stages: Mapping[str
 def _sink_schema(sink: Node, at: Lowering) -> str:
     """The columns that a sink is given, behind them the weight where it takes changes."""
     schema = at.schemas.of[str(sink.name)].ddl
-    return f"{schema}, {WEIGHT} bigint" if isinstance(sink, Sink) and sink.mode == "changes" else schema
+    return f"{schema}, {WEIGHT} bigint" if _weighed(sink) else schema
+
+
+def _weighed(sink: Node) -> bool:
+    return isinstance(sink, Sink) and sink.mode != "append"
 
 
 def dead_letters(query: Query) -> str:
@@ -124,8 +128,7 @@ class _Routes:
             for inlet in inlets(node, at, steady):
                 self._into(numbers[str(node.name)], inlet, at)
         for sink in query.sinks:
-            weighed = isinstance(sink, Sink) and sink.mode == "changes"
-            steps = [Unweigh(WEIGHT, False).to_json(str(sink.name))] if weighed else []
+            steps = [Unweigh(WEIGHT, False).to_json(str(sink.name))] if _weighed(sink) else []
             for feed in at.feeds.into(sink.inputs[0]):
                 self._add(feed.then(*steps), _to_sink(numbers[str(sink.name)], _sink_schema(sink, at)))
 
@@ -141,8 +144,9 @@ class _Routes:
             "order": inlet.order,
             "schema": inlet.schema,
         }
-        for feed in at.feeds.into(inlet.stream):
-            self._add(feed.then(*inlet.steps), route)
+        for rank, feed in enumerate(at.feeds.into(inlet.stream)):
+            ranked = {"rank": rank} if inlet.order == "position" else {}
+            self._add(feed.then(*inlet.steps), {**route, **ranked})
 
     def _add(self, feed: Feed, route: Json) -> None:
         routes = self._made.setdefault((feed.producer, feed.output), [])

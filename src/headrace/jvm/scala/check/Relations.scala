@@ -24,6 +24,7 @@ private[check] final class Relations(check: Check, id: String, site: String) {
       case "aggregate" => aggregate(value, schemas.head)
       case "partition" => partition(value, schemas.head)
       case "top" => top(value, schemas.head)
+      case "upserts" => upserts(value, schemas.head)
       case _ => (schemas.head, schemas.head) // of whole rows
     }
     check.distinct(id, site, "columns", found._1.fieldNames.toSeq)
@@ -92,6 +93,13 @@ private[check] final class Relations(check: Check, id: String, site: String) {
   private def top(value: JValue, from: StructType): (StructType, StructType) = {
     order(value, from)
     (from, per(value, from))
+  }
+
+  private def upserts(value: JValue, from: StructType): (StructType, StructType) = {
+    val columns = list(value \ "by").flatMap(text(_)).map(from(_))
+    columns.filterNot(f => isKey(f.dataType)).foreach(f => check.fault(id, site, "by", "", Fault.keyType(f.name, f.dataType)))
+    val key = StructType(columns.zipWithIndex.map { case (f, i) => StructField(s"key_${i + 1}", f.dataType) })
+    (if (value \ "pairs" == JBool(true)) from.add("_change", StringType) else from, key)
   }
 
   private def per(value: JValue, from: StructType): StructType = StructType(

@@ -20,6 +20,11 @@ final case class Relational(name: String, key: StructType, sides: Map[Int, Struc
     case _ => None
   }
 
+  def names(field: String): Seq[String] = json \ field match {
+    case JArray(items) => items.collect { case JString(name) => name }
+    case _ => Nil
+  }
+
   /** Lists of texts, such as pairs of a name and an expression. */
   def texts(field: String): Seq[Seq[String]] = json \ field match {
     case JArray(items) => items.collect { case JArray(parts) => parts.collect { case JString(part) => part } }

@@ -68,8 +68,10 @@ final class Binding(session: SparkSession, partitions: Int) {
         case Some("time") => Order.Time
         case Some("columns") => Order.Columns
         case Some("rows") => Order.Rows
+        case Some("position") => Order.Position
         case _ => Order.Arrival
       },
+      text.rank,
       text.schema)
   }
 

@@ -51,7 +51,8 @@ final case class RouteText(
     order: Option[String],
     schema: StructType,
     delivery: String,
-    shards: Int)
+    shards: Int,
+    rank: Int)
 
 /** `quiet`: another route of the same output has this very step and tells its failures. */
 sealed trait StepText { def node: String; def site: String; def quiet: Boolean }
@@ -110,7 +111,8 @@ object Document {
     maybe(r, "order"),
     schema(r, "schema"),
     text(r, "delivery"),
-    r.path("shards").asInt(0))
+    r.path("shards").asInt(0),
+    r.path("rank").asInt(0))
 
   private def step(s: JsonNode): StepText = {
     val node = maybe(s, "node").orNull

@@ -3,7 +3,7 @@ package headrace.query
 import java.util.concurrent.ConcurrentHashMap
 
 import headrace.HeadraceKernelException
-import headrace.operator.{Consolidate, Ledger, OperatorSpec}
+import headrace.operator.{Consolidate, Ledger, OperatorSpec, Upserts}
 import headrace.operator.aggregate.Aggregate
 import headrace.operator.join.Join
 import headrace.operator.partition.{Partition, Top}
@@ -24,6 +24,7 @@ object Kinds {
   register("top", Top.build)
   register("ledger", (_, document) => Ledger.build(document))
   register("consolidate", (_, document) => Consolidate.build(document))
+  register("upserts", (_, document) => Upserts.build(document))
 
   private def register(kind: String, build: Build): Unit = builds.put(kind, build)
 

@@ -14,6 +14,7 @@ final class Sender(route: Route, counter: Counter, buffer: WireBuffer, dead: () 
   private val groups = Groups(route)
   private val order: OrderKey = if (route.order == Order.Columns || route.order == Order.Time) new OrderKey(route.schema) else null
   private val ord: OrderBytes = if (route.order == Order.Arrival) null else new OrderBytes
+  private var sent = 0L
   private val counts: Array[Long] = if (route.delivery == Delivery.None) null else counter.slot(route.to, route.side)
   private lazy val finalJson = new RowJson(route.schema)
   private var moment = Input.NoTime
@@ -37,6 +38,7 @@ final class Sender(route: Route, counter: Counter, buffer: WireBuffer, dead: () 
   /** Called at the start of a task: expressions that draw numbers start from the partition. */
   def open(partition: Int): Unit = {
     this.partition = partition
+    sent = 0L
     groups.open(partition)
     first.open()
   }
@@ -206,7 +208,7 @@ final class Sender(route: Route, counter: Counter, buffer: WireBuffer, dead: () 
       if (order != null) {
         ord.clear()
         order.row(hasTime && route.order == Order.Time, time, route.side, value, ord)
-      }
+      } else if (route.order == Order.Position) place()
       if (groups.each == null) buffer.put(route.to, groups.key, route.side, hasTime, time, ord, weight, value)
       else {
         var i = 0
@@ -215,6 +217,20 @@ final class Sender(route: Route, counter: Counter, buffer: WireBuffer, dead: () 
           i += 1
         }
       }
+    }
+
+    /** Tasks read files in any order, but each of them from its beginning on. */
+    private def place(): Unit = {
+      sent += 1
+      ord.clear()
+      ord.short(route.rank)
+      if (origin == null || origin.file == null) ord.int(partition)
+      else {
+        val file = origin.file.getBytes
+        ord.escaped(file, 0, file.length)
+        ord.long(origin.position)
+      }
+      ord.long(sent)
     }
 
     private def refuse(reason: String, value: UnsafeRow): Unit = {

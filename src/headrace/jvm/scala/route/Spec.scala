@@ -51,6 +51,9 @@ object Order {
 
   /** Equal rows of one side behind each other, and nothing else. */
   val Rows = 3
+
+  /** As they came: of files by name and place, else by task and place in it, and before that by the rank of the route. */
+  val Position = 4
 }
 
 /** Which groups of the consumer a row goes to. */
@@ -91,6 +94,7 @@ final case class Route(
     delivery: Delivery,
     time: Int,
     order: Int,
+    rank: Int,
     schema: StructType)
     extends Serializable
 

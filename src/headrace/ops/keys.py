@@ -1,0 +1,86 @@
+"""Which columns of a stream tell its rows apart: no two rows that are there at the end of an epoch have all of them equal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import singledispatch
+
+from headrace.ops.aggregate import Aggregate
+from headrace.ops.filter import Filter
+from headrace.ops.join import Join
+from headrace.ops.partition import Partition
+from headrace.ops.project import Project
+from headrace.ops.top import Top
+from headrace.ops.upserts import Upserts
+from headrace.plan import Node, order
+from headrace.syntax import plain_name
+
+Keys = tuple[frozenset[str], ...]
+"""Sets of columns, in lower case; one within `a, b` says more than `a, b`."""
+
+
+def unique(node: Node, columns: Iterable[str]) -> bool:
+    """Whether these columns are known to tell the rows of a node apart.
+
+    >>> import headrace as hr
+    >>> charges = hr.read.memory([], "card string, amount int", name="charges")
+    >>> spent = charges.group_by("card").agg(spent="sum(amount)").rename({"card": "number"}).filter("spent > 100")
+    >>> unique(spent._node, ["number", "spent"]), unique(spent._node, ["spent"])
+    (True, False)
+    """
+    found: dict[Node, Keys] = {}
+    for before in order([node]):
+        found[before] = _keys(before, found)
+    given = {name.lower() for name in columns}
+    return any(key <= given for key in found[node])
+
+
+@singledispatch
+def _keys(node: Node, keys: dict[Node, Keys]) -> Keys:
+    return ()
+
+
+@_keys.register
+def _(node: Upserts, keys: dict[Node, Keys]) -> Keys:
+    return () if node.pairs else (_set(node.key),)
+
+
+@_keys.register
+def _(node: Aggregate, keys: dict[Node, Keys]) -> Keys:
+    return (_set(name for name, _ in node.keys),)
+
+
+@_keys.register(Filter)
+@_keys.register(Partition)
+def _(node: Filter | Partition, keys: dict[Node, Keys]) -> Keys:
+    return keys[node.input]
+
+
+@_keys.register
+def _(node: Top, keys: dict[Node, Keys]) -> Keys:
+    per = [plain_name(text) for text in node.per]
+    one = node.count == 1 and all(per)
+    return (*keys[node.input], _set(name for name in per if name)) if one else keys[node.input]
+
+
+@_keys.register
+def _(node: Project, keys: dict[Node, Keys]) -> Keys:
+    called = {(plain_name(text) or "").lower(): name.lower() for name, text in reversed(node.items)}
+    return tuple(frozenset(called[name] for name in key) for key in keys[node.input] if key <= called.keys())
+
+
+@_keys.register
+def _(node: Join, keys: dict[Node, Keys]) -> Keys:
+    if node.how in ("semi", "anti", "existence"):
+        return keys[node.left]
+    if node.how == "full":
+        return ()
+    met = [_set(plain_name(pair[side]) or "" for pair in node.keys) for side in (0, 1)]
+    left = keys[node.left] if any(key <= met[1] for key in keys[node.right]) else ()
+    right = keys[node.right] if node.how == "inner" and any(key <= met[0] for key in keys[node.left]) else ()
+    both = tuple(mine | theirs for mine in keys[node.left] for theirs in keys[node.right])
+    return (*left, *right, *both)
+
+
+def _set(names: Iterable[str]) -> frozenset[str]:
+    return frozenset(name.lower() for name in names)

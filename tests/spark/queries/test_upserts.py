@@ -1,0 +1,182 @@
+"""One row for each key: streams and sources of which each row takes the place of the one before, update pairs, sinks by key."""
+
+from __future__ import annotations
+
+import json
+import random
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.sql import SparkSession
+
+import headrace as hr
+from headrace.errors import HeadraceError
+from headrace.testing import Harness
+
+Row = tuple[Any, ...]
+
+
+def test_the_last_row_of_each_key_is_there(spark: SparkSession) -> None:
+    """Against a dict, with random epochs of rows that repeat, come back and follow each other, and restarts."""
+    rng = random.Random(3)
+    last: dict[str, Row] = {}
+    with Harness() as h:
+        told = h.source("told", "k string, v int")
+        out = h.collect(told.upserts("k"))
+        total = h.collect(hr.sql("SELECT count(*) AS n, sum(v) AS total FROM t", t=told.upserts("k")))
+        for epoch in range(6):
+            rows = [(f"k{rng.randrange(8)}", rng.choice([None, *range(5)])) for _ in range(rng.randrange(30))]
+            h.commit({"told": [("+", row) for row in rows]})
+            last |= {row[0]: row for row in rows}
+            assert sorted(out.rows()) == sorted(last.values(), key=lambda row: row[0])
+            given = [row[1] for row in last.values() if row[1] is not None]
+            assert total.rows() == [(len(last), sum(given) if given else None)]
+            if epoch == 2:
+                h.restart()
+
+
+def test_an_epoch_changes_a_key_once(spark: SparkSession) -> None:
+    with Harness() as h:
+        told = h.source("told", "k string, v int")
+        out = h.collect(told.upserts("k"))
+        h.commit({"told": [("+", ("a", 1)), ("+", ("a", 2))]})
+        h.commit({"told": [("+", ("a", 3)), ("+", ("a", 2)), ("+", ("b", 1))]})
+        h.commit({"told": [("+", ("a", 5)), ("+", ("b", 1))]})
+        assert out.changes() == [(1, "+", ("a", 2)), (2, "+", ("b", 1)), (3, "-", ("a", 2)), (3, "+", ("a", 5))]
+
+
+def test_changes_of_keys_are_update_pairs(spark: SparkSession) -> None:
+    with Harness() as h:
+        told = h.source("told", "k string, v int", changes=True)
+        out = h.collect(told.upserts(["k"]).changes())
+        h.commit({"told": [("+", ("a", 1)), ("+", ("b", 1))]})
+        h.commit({"told": [("-", ("a", 1)), ("+", ("a", 2)), ("-", ("b", 1))]})
+        h.commit({"told": [("+", ("b", 4)), ("-", ("b", 4)), ("+", ("c", 4))]})
+        said = [(epoch, *row) for epoch, _, row in out.changes()]
+        assert sorted(said) == [
+            (1, "a", 1, "insert"),
+            (1, "b", 1, "insert"),
+            (2, "a", 1, "update_before"),
+            (2, "a", 2, "update_after"),
+            (2, "b", 1, "delete"),
+            (3, "c", 4, "insert"),
+        ]
+
+
+def test_changes_of_groups_are_update_pairs_without_state(spark: SparkSession) -> None:
+    with Harness() as h:
+        told = h.source("told", "k string, v int", changes=True)
+        spent = told.group_by("k").agg(spent="sum(v)").rename({"k": "card"}).filter("spent > 0").upserts("card")
+        out = h.collect(spent.changes())
+        h.commit({"told": [("+", ("a", 1))]})
+        h.restart()
+        h.commit({"told": [("+", ("a", 1)), ("+", ("b", 2))]})
+        h.commit({"told": [("-", ("a", 1)), ("-", ("a", 1))]})
+        said = [(epoch, *row) for epoch, _, row in out.changes()]
+        assert sorted(said) == [
+            (1, "a", 1, "insert"),
+            (2, "a", 1, "update_before"),
+            (2, "a", 2, "update_after"),
+            (2, "b", 2, "insert"),
+            (3, "a", 2, "delete"),
+        ]
+        assert "it keeps nothing, as a key of card has one row at the most" in str(spent.explain())
+
+
+def test_a_null_is_a_key_of_a_result_and_none_of_a_source(spark: SparkSession) -> None:
+    with Harness() as h:
+        told, changing = h.source("told", "k string, v int"), h.source("changing", "k string, v int", changes=True)
+        last = told.upserts("k")
+        out, dead, one = h.collect(last), h.collect(told.output("dead_letter")), h.collect(changing.upserts("k"))
+        h.commit({"told": [("+", (None, 1)), ("+", ("a", 1))], "changing": [("+", (None, 1))]})
+        h.commit({"changing": [("-", (None, 1)), ("+", (None, 2))]})
+        assert (out.rows(), one.rows()) == ([("a", 1)], [(None, 2)])
+        assert [(row[1], row[4]) for row in dead.rows()] == [("NULL_KEY: a key column is null", '{"k":null,"v":1}')]
+
+
+def test_two_rows_of_a_key_stop_the_job(spark: SparkSession, tmp_path: Path) -> None:
+    charges = hr.read.memory([("a", "SE", 1), ("b", "SE", 2)], "card string, country string, amount int", name="charges")
+    spent = charges.group_by("card", "country").agg(spent="sum(amount)")
+    with pytest.raises(HeadraceError) as found:
+        hr.job("spent", spent.write.memory(key="country")).run(checkpoint=tmp_path / "c", progress=False, partitions=1)
+    assert found.value.code == "KEY_NOT_UNIQUE"
+    assert found.value.message.partition(": ")[2] in (
+        'two rows are there for the key {"country":"SE"}: {"card":"a","country":"SE","spent":1} and {"card":"b","country":"SE","spent":2}',
+        'two rows are there for the key {"country":"SE"}: {"card":"b","country":"SE","spent":2} and {"card":"a","country":"SE","spent":1}',
+    )
+    assert (
+        found.value.site is not None
+        and "spent.write.memory" in Path(found.value.site.file).read_text().splitlines()[found.value.site.line - 1]
+    )
+
+
+def test_a_sink_by_key(spark: SparkSession, tmp_path: Path) -> None:
+    """An epoch takes at the most one row of a key away, and adds at the most one."""
+    told = hr.read.memory([("a", 1), ("b", 2), ("a", 3)], "card string, amount int", name="told")
+    plain, summed = (
+        told.write.memory(key="card", name="plain"),
+        told.group_by("card").agg(n="sum(amount)").write.memory(mode="upsert", key="card"),
+    )
+    hr.job("spent", plain, summed).run(checkpoint=tmp_path / "c", progress=False)
+    assert (sorted(plain.rows()), sorted(summed.rows())) == ([("a", 3), ("b", 2)], [("a", 4), ("b", 2)])
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"mode": "upsert"}, "write.memory: key and mode='upsert' do not go together"),
+        ({"mode": "append", "key": "card"}, "write.memory: key and mode='append' do not go together"),
+        ({"key": "number"}, "no column `number` in told"),
+    ],
+)
+def test_a_sink_says_what_is_missing_of_its_key(options: dict[str, Any], message: str) -> None:
+    told = hr.read.memory([], "card string, amount int", name="told")
+    with pytest.raises(HeadraceError) as found:
+        told.write.memory(**options)
+    assert found.value.message == message
+
+
+def lines(path: Path, rows: list[dict[str, Any]]) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+
+
+def test_files_of_upserts(spark: SparkSession, tmp_path: Path) -> None:
+    """The last row of a key is that of the last file, whatever the files' sizes and the tasks that read them."""
+    many = [{"id": i, "v": "first", "op": "insert"} for i in range(2000)]
+    lines(tmp_path / "in" / "1.json", many)
+    lines(
+        tmp_path / "in" / "2.json",
+        [
+            {"id": 1, "v": "second", "op": "update_after"},
+            {"id": 1, "v": "third", "op": "update_after"},
+            {"id": 2, "op": "delete"},
+            {"id": 3, "op": "d"},
+        ],
+    )
+    lines(tmp_path / "in" / "3.json", [{"id": 3, "v": "back", "op": "update_after"}, {"v": "of nobody", "op": "c"}])
+    schema = "id int, v string, op string"
+    rows = hr.read.files(tmp_path / "in", format="json", schema=schema, change_format="upsert", key="id", change_column="op", name="rows")
+    with pytest.warns(RuntimeWarning, match="NULL_KEY"):
+        found = {row[0]: row[1] for row in hr.collect(rows).rows()}
+    assert len(found) == 1999
+    assert (found[0], found[1], found.get(2), found[3]) == ("first", "third", None, "back")
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"change_format": "upsert"}, "read.files: it is not said which rows replace each other"),
+        ({"key": "id"}, "read.files: a key says which rows replace each other"),
+        (
+            {"change_format": "upsert", "key": "id", "by": "time"},
+            "files in the order of their times do not say which row of a key is the last one",
+        ),
+        ({"change_format": "debezium", "change_column": "op"}, "read.files: change_column and change_format are two ways to say the same"),
+        ({"change_format": "upsert", "key": "ident"}, "no column `ident` in rows"),
+    ],
+)
+def test_a_source_says_what_is_missing_of_its_key(tmp_path: Path, options: dict[str, Any], message: str) -> None:
+    with pytest.raises(HeadraceError, match=message):
+        hr.read.files(tmp_path / "in", format="json", schema="id int, v string, op string", name="rows", **options)
