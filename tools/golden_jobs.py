@@ -372,6 +372,8 @@ def queries() -> hr.Job:
         rows.top(3, by=["v desc", "k"], per="k").write.memory(name="top"),
         rows.intersect(rows.filter("v > 1"), all=True).write.memory(name="both"),
         rows.changes().write.files("result/changes", format="json", name="changes"),
+        spent.upserts("k").write.files("result/upserts", format="json", name="upserts", mode="changes"),
+        spent.write.memory(name="by key", key="k"),
     )
 
 

@@ -26,6 +26,7 @@ ROWS: tuple[tuple[str, ...], ...] = (
     ("ops",),
     ("sql",),
     ("analysis",),
+    ("optimize",),
     ("spark",),
     ("connectors",),
     ("settings",),

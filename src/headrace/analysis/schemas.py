@@ -23,13 +23,15 @@ Json = dict[str, Any]
 class Schemas:
     """What the check found: the schema of each node, of each further output of an operator, and the key of each operator.
 
-    `unsteady` are the texts of a node that give something else when they are evaluated again, such as `rand()`.
+    `unsteady` are the texts of a node that give something else when they are evaluated again, such as `rand()`; `total` the filters
+    whose conditions have a value on every row, whatever is in it.
     """
 
     of: Mapping[str, Struct]
     outputs: Mapping[tuple[str, str], Struct]
     keys: Mapping[str, Struct]
     unsteady: Mapping[str, tuple[str, ...]]
+    total: frozenset[str]
 
     def output(self, node: str, output: str) -> Struct:
         return self.of[node] if output == "main" else self.outputs[node, output]
@@ -138,7 +140,7 @@ def _schemas(plan: Plan, answer: Mapping[str, Any]) -> Schemas:
     unsteady: dict[str, tuple[str, ...]] = {}
     for warning in answer["warnings"]:
         unsteady[warning["node"]] = (*unsteady.get(warning["node"], ()), warning["text"])
-    return Schemas(found, outputs, keys, unsteady)
+    return Schemas(found, outputs, keys, unsteady, frozenset(answer["total"]))
 
 
 def _error(plan: Plan, error: Mapping[str, Any], schemas: Mapping[str, str]) -> HeadraceError:

@@ -42,10 +42,15 @@ class Job:
         return self.plan.job
 
     def explain(self) -> Explanation:
-        """What the job does, and what is known about it: text when printed, `.to_json()`, a drawing in notebooks."""
+        """What the job does, and what is known about it: text when printed, `.to_json()`, a drawing in notebooks.
+
+        Where rules of headrace made something cheaper of the plan, that is what is shown, and what runs.
+        """
         from headrace.spark.explain import placement
 
-        return explain(self.plan, more={"placement": placement(compile(self.plan))})
+        made = compile(self.plan)
+        notes = [f"rewritten by the rules: {', '.join(made.rewritten)}"] if made.rewritten else []
+        return explain(made.plan, more={"placement": placement(made)}, notes=notes, asked=self.plan)
 
     def require(self, guarantee: str) -> Job:
         """The job itself if every sink has this guarantee; else an error that says which has not, and why.

@@ -20,7 +20,7 @@ class Changes(Node):
     >>> charges = hr.read.memory([("a", 1), ("a", 2)], "card string, amount int", name="charges")
     >>> spent = charges.group_by("card").agg(spent="sum(amount)")
     >>> spent.changes()                                        # epoch 1: +(a, 1)            ->   (a, 1, insert)
-    <Stream aggregate.consolidate.changes: card, spent, _change>
+    <Stream consolidate.changes: card, spent, _change>
     """
 
     input: Node

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
+from typing import ClassVar
 
 from headrace.errors import here
 from headrace.ops.source import DEAD_LETTER
@@ -15,6 +16,8 @@ class Consolidate(Node):
 
     epoch 1: +(a, 1) +(b, 2) -(a, 1)   ->   +(b, 2)
     """
+
+    by_content: ClassVar[bool] = True
 
     input: Node
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cached_property
 from typing import ClassVar
 
+from headrace.errors import here
 from headrace.ops.source import DEAD_LETTER
 from headrace.plan import Node, Role, node
+from headrace.syntax import windows
 
 Ordering = tuple[str, str, str]
 """A text, `asc` or `desc`, and whether nulls come `first` or `last`."""
@@ -18,8 +21,12 @@ class Partition(Node):
 
     `functions` are names and complete texts: `rank() OVER (PARTITION BY shop ORDER BY amount DESC)`.
 
-    epoch 1: +(a, 5) +(a, 7)   ->   +(a, 5, 2) +(a, 7, 1)
-    epoch 2: -(a, 7)           ->   -(a, 5, 2) -(a, 7, 1) +(a, 5, 1)
+    >>> import headrace as hr
+    >>> sales = hr.read.memory([("a", 5), ("a", 7)], "shop string, amount int", name="sales")
+    >>> # epoch 1: +(a, 5) +(a, 7)   ->   +(a, 5, 2) +(a, 7, 1)
+    >>> # epoch 2: -(a, 7)           ->   -(a, 5, 2) -(a, 7, 1) +(a, 5, 1)
+    >>> sales.with_columns(place=hr.f.rank().over(per="shop", by="amount desc"))
+    <Stream partition.with_columns: shop, amount, place>
     """
 
     by_content: ClassVar[bool] = True
@@ -39,3 +46,31 @@ class Partition(Node):
 
     def describe(self) -> str:
         return ", ".join(f"{text} AS {name}" for name, text in self.functions)
+
+
+def windowed(input: Node, items: Sequence[tuple[str, str]]) -> tuple[Node, tuple[tuple[str, str], ...]]:
+    """The node that has the values of all window functions in some texts, and the texts with columns in their place."""
+    taken = {name.lower() for name in (*input.columns, *(name for name, _ in items))}
+    of: dict[tuple[tuple[str, ...], tuple[Ordering, ...]], dict[str, str]] = {}
+    texts = []
+    for name, text in items:
+        written, place = "", 0
+        for found in windows(text):
+            functions = of.setdefault((found.per, found.order), {})
+            call = text[found.start : found.end]
+            column = functions.setdefault(call, _free(taken))
+            written += text[place : found.start] + column
+            place = found.end
+        texts.append((name, written + text[place:]))
+    for (per, order), functions in of.items():
+        input = Partition(input, per, order, tuple((column, call) for call, column in functions.items()), site=here())
+    return input, tuple(texts)
+
+
+def _free(taken: set[str]) -> str:
+    """A name for a column that no other has."""
+    number = 1
+    while f"_window_{number}" in taken:
+        number += 1
+    taken.add(f"_window_{number}")
+    return f"_window_{number}"

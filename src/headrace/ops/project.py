@@ -8,6 +8,7 @@ from typing import Any
 
 from headrace.errors import PlanError, here
 from headrace.ops.columns import column_name, given, name_of, once
+from headrace.ops.partition import windowed
 from headrace.plan import Node, node, steps
 from headrace.plan.step import Project as ProjectStep
 from headrace.syntax import plain_name, quote
@@ -59,7 +60,7 @@ def _(node: Project) -> tuple[ProjectStep, ...]:
 
 def select(input: Node, columns: Sequence[Any], named: dict[str, Any], alias: str | None = None) -> Project:
     items = tuple((name_of(expression), expression.text) for expression in given(input, columns, named, alias))
-    return _made(input, "select", items)
+    return _made(*windowed(input, items), "select")
 
 
 def with_columns(input: Node, columns: Sequence[Any], named: dict[str, Any], alias: str | None = None) -> Project:
@@ -68,12 +69,13 @@ def with_columns(input: Node, columns: Sequence[Any], named: dict[str, Any], ali
     texts = {name.lower(): text for name, text in new}
     had = {name.lower() for name in input.columns}
     kept = [(name, texts.get(name.lower(), quote(name))) for name in input.columns]
-    return _made(input, "with_columns", (*kept, *((name, text) for name, text in new if name.lower() not in had)))
+    items = (*kept, *((name, text) for name, text in new if name.lower() not in had))
+    return _made(*windowed(input, items), "with_columns")
 
 
 def drop(input: Node, names: Sequence[Any]) -> Project:
     gone = {column_name(input, name) for name in names}
-    return _made(input, "drop", tuple((name, quote(name)) for name in input.columns if name not in gone))
+    return _made(input, tuple((name, quote(name)) for name in input.columns if name not in gone), "drop")
 
 
 def rename(input: Node, names: Mapping[str, str]) -> Project:
@@ -82,10 +84,10 @@ def rename(input: Node, names: Mapping[str, str]) -> Project:
             "BAD_COLUMN", f"rename was given {names!r}", hint='it takes old and new names: .rename({"old": "new"})', site=here()
         )
     new = {column_name(input, old): name for old, name in names.items()}
-    return _made(input, "rename", tuple((new.get(name, name), quote(name)) for name in input.columns))
+    return _made(input, tuple((new.get(name, name), quote(name)) for name in input.columns), "rename")
 
 
-def _made(input: Node, verb: str, items: tuple[tuple[str, str], ...]) -> Project:
+def _made(input: Node, items: tuple[tuple[str, str], ...], verb: str) -> Project:
     if not items:
         raise PlanError("NO_COLUMNS", f"{verb} leaves no columns", hint="keep one column at least", site=here())
     once((name for name, _ in items), verb)

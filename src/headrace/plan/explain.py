@@ -14,11 +14,12 @@ from headrace.plan.plan import Plan
 
 @dataclass(frozen=True)
 class Explanation:
-    """A plan explained. Printed it is text; a notebook draws it."""
+    """A plan explained. Printed it is text; a notebook draws it. `asked` is the plan that it was made of."""
 
     plan: Plan
     facts: Mapping[str, Mapping[str, Fact]]
-    notes: tuple[str, ...] = ()
+    notes: tuple[str, ...]
+    asked: Plan
 
     def __str__(self) -> str:
         return text(self)
@@ -29,7 +30,7 @@ class Explanation:
         """The same for programs."""
         return {
             "job": self.plan.job,
-            "fingerprint": self.plan.fingerprint,
+            "fingerprint": self.asked.fingerprint,
             "nodes": [
                 {
                     "name": name,
@@ -60,17 +61,21 @@ def explain(
     only: Sequence[str] | None = None,
     more: Mapping[str, Mapping[str, Fact]] | None = None,
     notes: Sequence[str] = (),
+    asked: Plan | None = None,
 ) -> Explanation:
-    """A plan with what the analyses say of it (`only` some of them) and `more` facts that the caller has."""
+    """A plan with what the analyses say of it (`only` some of them) and `more` facts that the caller has.
+
+    `asked` is the plan as it was written, where `plan` is what a rewrite made of it.
+    """
     found = {name: facts(plan, name) for name in (names() if only is None else only)}
-    return Explanation(plan, {**found, **(more or {})}, tuple(notes))
+    return Explanation(plan, {**found, **(more or {})}, tuple(notes), asked or plan)
 
 
 def text(explanation: Explanation) -> str:
     """The lines that explain prints: each node with its inputs, its place and its facts."""
     plan = explanation.plan
     title = f"job {plan.job}" if plan.job else "plan"
-    lines = [f"{title}  (fingerprint {plan.fingerprint[:12]})", ""]
+    lines = [f"{title}  (fingerprint {explanation.asked.fingerprint[:12]})", ""]
     for name, node in plan.nodes.items():
         reads = ", ".join(str(before.name) for before in node.inputs)
         head = f"{name} = {node.describe()}" if node.op == "source" else f"{name} = {reads} > {node.describe()}"

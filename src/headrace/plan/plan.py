@@ -86,5 +86,13 @@ class Plan:
             kept[node] = with_inputs(change(node), kept)
         return Plan(self.job, {str(node.name): node for node in kept.values()}, self.sinks, self.settings)
 
+    def rewritten(self, changes: Mapping[Node, Callable[[Node], Node]]) -> Plan:
+        """The plan with other nodes in the place of some; each is made of the node over its new inputs. What is new gets a name."""
+        kept: dict[Node, Node] = {}
+        for node in self.nodes.values():
+            moved = with_inputs(node, kept)
+            kept[node] = changes[node](moved) if node in changes else moved
+        return Plan.of(self.job, [kept[self.nodes[name]] for name in self.sinks], self.settings)
+
     def __repr__(self) -> str:
         return f"<Plan {self.job}: {len(self.nodes)} nodes, {self.fingerprint[:12]}>"

@@ -9,6 +9,7 @@ from headrace.analysis.boundedness import bounded
 from headrace.analysis.schemas import Schemas, check
 from headrace.errors import HeadraceError
 from headrace.ops import Program, Sink, Source
+from headrace.optimize import optimize
 from headrace.plan import Node, Plan
 from headrace.plan.meaning import MEANING
 from headrace.spark.document import shape_of
@@ -20,9 +21,10 @@ from headrace.spark.lower import Lowering
 
 @dataclass(frozen=True)
 class SparkJob:
-    """What a plan is on Spark, before it meets a checkpoint."""
+    """What a plan is on Spark, before it meets a checkpoint; `rewritten` are the names of the rules that changed it."""
 
     at: Lowering
+    rewritten: tuple[str, ...]
     queries: tuple[Query, ...]
     shapes: tuple[QueryShape, ...]
 
@@ -56,10 +58,11 @@ class SparkJob:
 def compile(plan: Plan) -> SparkJob:
     """A plan as it will run; raises what is wrong with its texts, types, clocks and folders. Starts the session."""
     _one_sink_a_folder(plan)
+    plan, rewritten = optimize(plan)
     schemas = check(plan)
     at = Lowering(plan, schemas, Feeds(plan, schemas.of))
     queries = cut(plan, {name: node.clock if isinstance(node, Program) else "none" for name, node in plan.nodes.items()})
-    return SparkJob(at, queries, tuple(shape_of(query, at) for query in queries))
+    return SparkJob(at, rewritten, queries, tuple(shape_of(query, at) for query in queries))
 
 
 def _one_sink_a_folder(plan: Plan) -> None:

@@ -1,6 +1,19 @@
 """Spark SQL text: what it refers to. The only package that imports sqlglot, and only when a text needs it."""
 
-from headrace.syntax.conditions import conjuncts, equal_sides, ordering
-from headrace.syntax.names import plain_name, quote, references, split_alias, unqualified
+from headrace.syntax.conditions import conjuncts, equal_sides, ordering, upper_bound
+from headrace.syntax.names import all_columns, plain_name, quote, references, split_alias, unqualified
+from headrace.syntax.windows import windows
 
-__all__ = ["conjuncts", "equal_sides", "ordering", "plain_name", "quote", "references", "split_alias", "unqualified"]
+__all__ = [
+    "all_columns",
+    "conjuncts",
+    "equal_sides",
+    "ordering",
+    "plain_name",
+    "quote",
+    "references",
+    "split_alias",
+    "unqualified",
+    "upper_bound",
+    "windows",
+]

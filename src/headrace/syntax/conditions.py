@@ -47,6 +47,27 @@ def equal_sides(text: str) -> tuple[str, str, bool] | None:
     return found.this.sql(dialect="spark"), found.expression.sql(dialect="spark"), isinstance(found, exp.NullSafeEQ)
 
 
+def upper_bound(text: str) -> tuple[str, int] | None:
+    """The column that a comparison bounds from above, and the largest whole number it can be; None for anything else.
+
+    >>> upper_bound("rn <= 3"), upper_bound("4 > t.rn"), upper_bound("rn = 1"), upper_bound("rn > 1")
+    (('rn', 3), ('rn', 3), ('rn', 1), None)
+    """
+    tree = parsed(text)
+    if tree is None:
+        return None
+    from sqlglot import exp
+
+    found = tree.expressions[0].unnest()
+    turned = {exp.GT: exp.LT, exp.GTE: exp.LTE, exp.EQ: exp.EQ}
+    kind, column, bound = type(found), found.this, found.args.get("expression")
+    if isinstance(column, exp.Literal):
+        kind, column, bound = turned.get(kind, exp.Expression), bound, column
+    if kind not in turned.values() or not isinstance(column, exp.Column) or not isinstance(bound, exp.Literal) or not bound.is_int:
+        return None
+    return column.name, int(bound.this) - (1 if kind is exp.LT else 0)
+
+
 _ORDER = re.compile(r"(?is)^(.*?\S)(?:\s+(asc|desc))?(?:\s+nulls\s+(first|last))?\s*$")
 
 

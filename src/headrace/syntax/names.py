@@ -78,6 +78,22 @@ def references(text: str) -> tuple[tuple[str, ...], ...] | None:
     return tuple(sorted(found, key=lambda path: found[path]))
 
 
+def all_columns(text: str) -> bool:
+    """Whether a text names all columns at once by a star, or sqlglot cannot tell; that of `count(*)` names none.
+
+    >>> all_columns("to_json(struct(*))"), all_columns("count(*) * 2")
+    (True, False)
+    """
+    if "*" not in text:
+        return False
+    tree = parsed(text)
+    if tree is None:
+        return True
+    from sqlglot import exp
+
+    return any(not isinstance(star.parent, exp.Count) for star in tree.find_all(exp.Star))
+
+
 def split_alias(text: str) -> tuple[str, str | None]:
     """An expression and the name given to it with AS.
 

@@ -13,6 +13,7 @@ from pyspark.sql import SparkSession
 import headrace as hr
 from headrace.errors import HeadraceError
 from headrace.testing import Harness
+from tests.unit.errors import check_error
 
 Row = tuple[Any, ...]
 
@@ -97,17 +98,15 @@ def test_a_null_is_a_key_of_a_result_and_none_of_a_source(spark: SparkSession) -
 
 def test_two_rows_of_a_key_stop_the_job(spark: SparkSession, tmp_path: Path) -> None:
     charges = hr.read.memory([("a", "SE", 1), ("b", "SE", 2)], "card string, country string, amount int", name="charges")
-    spent = charges.group_by("card", "country").agg(spent="sum(amount)")
-    with pytest.raises(HeadraceError) as found:
-        hr.job("spent", spent.write.memory(key="country")).run(checkpoint=tmp_path / "c", progress=False, partitions=1)
-    assert found.value.code == "KEY_NOT_UNIQUE"
-    assert found.value.message.partition(": ")[2] in (
-        'two rows are there for the key {"country":"SE"}: {"card":"a","country":"SE","spent":1} and {"card":"b","country":"SE","spent":2}',
-        'two rows are there for the key {"country":"SE"}: {"card":"b","country":"SE","spent":2} and {"card":"a","country":"SE","spent":1}',
-    )
-    assert (
-        found.value.site is not None
-        and "spent.write.memory" in Path(found.value.site.file).read_text().splitlines()[found.value.site.line - 1]
+    spent = charges.group_by("card", "country").agg(spent="sum(amount)").upserts("country").named("by country")
+    check_error(
+        """
+        KEY_NOT_UNIQUE: by country: two rows are there for the key {"country":"SE"}: {"card":"a","country":"SE","spent":1} and {"card":"b","country":"SE","spent":2}
+          at test_upserts.py:*: spent = charges.group_by("card", "country").agg(spent="sum(amount)").upserts("country").named("by country")
+          hint: name columns that tell the rows apart, or make one row of them: .top(1, by=..., per=...).
+          page: docs/errors/KEY_NOT_UNIQUE.md
+        """,
+        lambda: hr.job("spent", spent.write.memory(key="country")).run(checkpoint=tmp_path / "c", progress=False, partitions=1),
     )
 
 

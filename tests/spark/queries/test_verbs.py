@@ -136,3 +136,32 @@ def test_a_row_whose_expression_fails_is_a_dead_letter_until_it_goes(spark: Spar
         assert [(letter[1].split("]")[0], letter[4]) for letter in dead.rows()] == [("[DIVIDE_BY_ZERO", '{"k":"x","n":0}')]
         h.commit({"a": [("-", ("x", 0))]})
         assert dead.rows() == []
+
+
+def test_window_functions(spark: SparkSession) -> None:
+    """`over`, and texts with OVER, in select and with_columns, against batch after every epoch."""
+    rng = random.Random(5)
+    sales = Table("shop string, day int, amount int", lambda rng: (rng.choice("ab"), rng.randrange(4), rng.choice([None, 1, 2, 3])))
+    with Harness() as h:
+        rows = h.source("sales", sales.schema, changes=True)
+        by = ["day", "amount desc"]
+        out = h.collect(
+            rows.select(
+                "shop",
+                share=hr.col("amount") / hr.f.sum("amount").over(per="shop"),
+                before=hr.f.lag("amount").over(per=["shop"], by=by),
+                most="greatest(amount, max(amount) FILTER (WHERE day > 1) OVER (ORDER BY day RANGE BETWEEN 1 PRECEDING AND CURRENT ROW))",
+            )
+        )
+        more = h.collect(rows.with_columns(amount=hr.f.count().over(per="shop"), place=hr.f.rank().over(by="day")))
+        for epoch in range(4):
+            h.commit({"sales": sales.change(rng, 8)})
+            query = """SELECT shop, amount / sum(amount) OVER (PARTITION BY shop) AS share,
+                lag(amount) OVER (PARTITION BY shop ORDER BY day, amount DESC) AS before,
+                greatest(amount, max(amount) FILTER (WHERE day > 1) OVER (ORDER BY day RANGE BETWEEN 1 PRECEDING AND CURRENT ROW)) AS most
+                FROM sales"""
+            assert out.rows() == batch(spark, query, {"sales": sales})
+            query = "SELECT shop, day, count(*) OVER (PARTITION BY shop) AS amount, rank() OVER (ORDER BY day) AS place FROM sales"
+            assert more.rows() == batch(spark, query, {"sales": sales})
+            if epoch == 1:
+                h.restart()

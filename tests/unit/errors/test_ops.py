@@ -381,12 +381,12 @@ def test_output_of_a_filter() -> None:
 def test_sink_kind() -> None:
     check_error(
         """
-        SINK_KIND: memory cannot be written with mode='upsert'
-          at test_ops.py:*: lambda: charges.write.memory(mode="upsert"),
-          hint: it takes: append, changes
+        SINK_KIND: console cannot be written with mode='upsert'
+          at test_ops.py:*: lambda: charges.write.console(mode="upsert"),
+          hint: it takes: append
           page: docs/errors/SINK_KIND.md
         """,
-        lambda: charges.write.memory(mode="upsert"),
+        lambda: charges.write.console(mode="upsert"),
     )
     spent = charges.group_by("card").agg(spent="sum(amount)").named("spent")
     check_error(

@@ -66,6 +66,7 @@ QUERIES = [
     charges.intersect(charges.filter("amount > 1"), all=True).distinct(),
     hr.Stream(Partition(spent._node, (), (("spent", "desc", "last"),), (("place", "rank() OVER (ORDER BY spent DESC)"),))),
     spent.changes(),
+    spent.upserts("card").changes(),
 ]
 
 

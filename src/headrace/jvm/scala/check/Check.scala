@@ -4,6 +4,7 @@ import scala.collection.mutable
 import scala.util.control.NonFatal
 
 import headrace.bind.{Bind, Settings}
+import headrace.lift.Total
 import headrace.operator.program.Program
 import headrace.route.Unweigh
 import org.apache.spark.sql.{AnalysisException, SparkSession}
@@ -37,7 +38,7 @@ object Check {
       } catch {
         case NonFatal(e) =>
           val fault = Fault("", "", "", "", Fault.of(e)).json
-          JObject("schemas" -> JObject(), "keys" -> JObject(), "warnings" -> JArray(Nil), "errors" -> JArray(List(fault)))
+          JObject("schemas" -> JObject(), "keys" -> JObject(), "warnings" -> JArray(Nil), "errors" -> JArray(List(fault)), "total" -> JArray(Nil))
       }
     JsonMethods.compact(answer)
   }
@@ -68,6 +69,7 @@ private final class Check(val session: SparkSession) {
   private val keys = mutable.LinkedHashMap.empty[String, StructType]
   private val faults = mutable.ArrayBuffer.empty[Fault]
   private val warnings = mutable.ArrayBuffer.empty[Fault]
+  private val total = mutable.LinkedHashSet.empty[String]
 
   def answer: JValue = {
     def ddl(all: Iterable[(String, StructType)]) =
@@ -76,7 +78,8 @@ private final class Check(val session: SparkSession) {
       "schemas" -> ddl(schemas),
       "keys" -> ddl(keys),
       "errors" -> JArray(faults.map(_.json).toList),
-      "warnings" -> JArray(warnings.map(_.json).toList))
+      "warnings" -> JArray(warnings.map(_.json).toList),
+      "total" -> JArray(total.toList.map(JString(_))))
   }
 
   /** Learns one node's schema, or its errors. */
@@ -198,6 +201,7 @@ private final class Check(val session: SparkSession) {
 
   private def steps(id: String, nodeSite: String, from: StructType, all: List[JValue]): Option[StructType] = {
     var schema: Option[StructType] = Some(from)
+    if (all.forall(_ \ "where" != JNothing)) total += id
     all.zipWithIndex.foreach { case (step, n) =>
       schema = schema.flatMap { s =>
         val before = faults.size
@@ -212,7 +216,10 @@ private final class Check(val session: SparkSession) {
   private def oneStep(node: String, site: String, at: String, from: StructType, step: JValue): StructType =
     if (step \ "where" != JNothing) {
       val t = Program.Text(text(step \ "where").getOrElse(""), at, site)
-      bind(node, from, Seq(t)).flatten.foreach(condition(node, t, _))
+      bind(node, from, Seq(t)).flatten.foreach { e =>
+        condition(node, t, e)
+        if (!Total(e)) total -= node
+      }
       from
     } else if (step \ "project" != JNothing) {
       val items = list(step \ "project").zipWithIndex.collect { case (JArray(List(JString(name), JString(sql))), n) =>

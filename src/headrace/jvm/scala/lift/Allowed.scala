@@ -1,11 +1,15 @@
 package headrace.lift
 
-import org.apache.spark.sql.catalyst.analysis.SQLFunctionNode
+import java.util.Locale
+
+import org.apache.spark.sql.catalyst.analysis.ResolvedInlineTable
 import org.apache.spark.sql.catalyst.expressions._
-import org.apache.spark.sql.catalyst.expressions.aggregate.AggregateFunction
+import org.apache.spark.sql.catalyst.expressions.aggregate.{AggregateFunction, Measure}
 import org.apache.spark.sql.catalyst.plans.logical.{View => _, _}
-import org.apache.spark.sql.catalyst.trees.{Origin, TreeNode}
-import org.apache.spark.sql.execution.LogicalRDD
+import org.apache.spark.sql.catalyst.trees.Origin
+import org.apache.spark.sql.catalyst.trees.TreePattern.CURRENT_LIKE
+import org.apache.spark.sql.catalyst.util.toPrettySQL
+import org.apache.spark.unsafe.types.UTF8String
 
 /** What of Spark's queries has no incremental meaning, found in the analysed plan, where each part still knows its place in the text. */
 private object Allowed {
@@ -24,43 +28,46 @@ private object Allowed {
   }
 
   private def node(plan: LogicalPlan, at: Origin): Unit = {
-    def no(what: String, cure: String) = throw refused(what, cure, plan, at)
+    // A node of a DataFrame has no text, and Spark's own name of it is full of ids.
+    def no(what: String, cure: String) = throw new Refused(what, cure, Place.text(at).getOrElse(""), at)
     plan match {
       case _: View => // before the streaming relations: a view is none
-      case p if p.isStreaming && p.children.isEmpty => no("a stream that Spark reads", Cures.frame)
+      case p if p.isStreaming && p.children.isEmpty => no("a stream that Spark reads itself", Cures.frame)
       case _: UnionLoop | _: UnionLoopRef =>
         val first = plan.collectFirst { case p if p.origin.line.isDefined => p.origin }
         throw new Refused("a recursive WITH", Cures.recursion, "WITH RECURSIVE", first.getOrElse(at))
-      case _: Sample => no("TABLESAMPLE", Cures.sample)
-      case _: EventTimeWatermark | _: DeduplicateWithinWatermark => no("withWatermark inside a query", "give the source its watermark: stream.watermark(...)")
-      case _: CollectMetrics => no("observe", "count with an aggregate of its own")
-      case _: Tail => no("tail", "order the other way round and take the first rows: ORDER BY ... DESC LIMIT n")
-      case _: AsOfJoin => no("an as-of join", "join on the key and keep the nearest row: row_number() OVER (PARTITION BY ... ORDER BY ...) = 1")
-      case _: ScriptTransformation => no("TRANSFORM ... USING", Cures.python)
+      case _: Sample => no("a random sample of the rows", Cures.sample)
+      case _: DeduplicateWithinWatermark => no("dropDuplicatesWithinWatermark", Cures.deduplicated)
+      case _: CollectMetrics => no("observe", Cures.count)
+      case _: AsOfJoin => no("an as-of join", Cures.asOf)
+      case _: NearestByJoin => no("a join of the nearest rows", Cures.asOf)
+      case _: ScriptTransformation => no("TRANSFORM ... USING", Cures.outside)
       case _: Command => no("a statement that is not a query", Cures.statement)
-      case _: LogicalRDD => no("rows of a DataFrame that is not a stream", Cures.frame)
-      case _: LocalRelation | _: OneRowRelation | _: Range | _: CTERelationRef | _: EmptyRelation => // rows written in the query
-      case p if p.children.isEmpty && !p.isInstanceOf[org.apache.spark.sql.catalyst.analysis.ResolvedInlineTable] =>
-        no(s"the table ${p.simpleString(20)}, which is not one of the given streams", Cures.table)
-      case p if p.nodeName.contains("Python") || p.nodeName.contains("InPandas") || p.nodeName.contains("InArrow") =>
-        no("a Python function over a whole table", Cures.python)
-      case _: SQLFunctionNode | _ =>
+      case _: LocalRelation | _: OneRowRelation | _: Range | _: CTERelationRef | _: EmptyRelation | _: ResolvedInlineTable => // rows of the query
+      case p if p.children.isEmpty => no("a table that Spark reads itself", Cures.frame)
+      case p if foreign.exists(p.nodeName.contains) => no("a Python function over a whole table", Cures.outside)
+      case _ =>
     }
   }
 
   private def expression(e: Expression, outer: Origin): Unit = {
     val at = Place.or(e.origin, outer)
-    def no(what: String, cure: String) = throw refused(what, cure, e, at)
+    def no(what: String, cure: String) = throw new Refused(what, cure, Place.text(at).getOrElse(shown(e)), at)
     e match {
-      case p: PythonFuncExpression => no(s"the Python function ${p.name}", Cures.python)
+      case p: PythonFuncExpression => no(s"the Python function ${p.name}", Cures.outside)
       case u: UserDefinedExpression => no(s"the user-defined function ${u.name}", Cures.session)
-      case v: VariableReference => no(s"the session variable ${v.originalNameParts.mkString(".")}", "write its value into the query")
-      case _ if clocks(e.prettyName) => no(s"the current time, ${e.prettyName}()", Cures.clock)
+      case v: VariableReference => no(s"the session variable ${v.originalNameParts.mkString(".")}", Cures.constant)
       case _: CurrentUser | _: CurrentDatabase | _: CurrentCatalog | _: CurrentPath =>
-        no(s"${e.prettyName}(), which is the session's", "write its value into the query")
-      case a: Alias if a.metadata.contains(SessionWindow.marker) => no("session_window", "keep sessions in a state program: stream.key_by(...).process(...)")
+        no(s"${called(e)}, which is another value in another session", Cures.constant)
+      case _: SparkVersion => no(s"${called(e)}, which is another value under another Spark", Cures.constant)
+      case _: CurrentTimeZone => // a setting that the plan keeps
+      case _ if clock(e) => no(s"${called(e)}, which asks for the current time", Cures.clock)
+      case a: Alias if a.metadata.contains(SessionWindow.marker) => no("session_window", Cures.sessions)
+      case _: Measure => no(s"${called(e)}, which needs a metric view", Cures.measure)
+      case a: AesEncrypt if salted(a) => no("aes_encrypt() without an initialisation vector, which gives another value each time", Cures.vector)
+      case _: CallMethodViaReflection => no(s"${called(e)}, which may give another value each time", Cures.expression)
       case _ if !e.deterministic && e.children.forall(_.deterministic) && !e.isInstanceOf[AggregateFunction] && !e.isInstanceOf[PlanExpression[_]] =>
-        no(s"${e.prettyName}(), which gives another value each time", Cures.chance)
+        no(s"${called(e)}, which gives another value each time", Cures.chance)
       case _ =>
     }
     e.children.foreach(expression(_, at))
@@ -70,8 +77,36 @@ private object Allowed {
     }
   }
 
-  private val clocks = Set("current_timestamp", "now", "current_date", "current_time", "localtimestamp", "current_batch_timestamp")
+  private def shown(e: Expression): String = e match {
+    case a: Alias => a.name
+    case other => toPrettySQL(other)
+  }
 
-  private def refused(what: String, cure: String, node: TreeNode[_], at: Origin): Refused =
-    new Refused(what, cure, Place.text(at).getOrElse(node.simpleString(20)), at)
+  private val foreign = Seq("Python", "InPandas", "InArrow", "WithArrow")
+
+  /** The function as the query calls it; where that is not known, by Spark's name of it. */
+  private def called(e: Expression): String = {
+    val call = "(?s)(\\w+)(\\s*\\(.*)?".r
+    val name = Place.text(e.origin) match {
+      case Some(call(name, _)) => name
+      case _ => e.prettyName
+    }
+    s"${name.toLowerCase(Locale.ROOT)}()"
+  }
+
+  private def clock(e: Expression): Boolean = {
+    def current(e: Expression) = e.containsPattern(CURRENT_LIKE)
+    e.isInstanceOf[CurrentTime] || e.isInstanceOf[CurrentBatchTimestamp] || current(e) && !e.children.exists(current)
+  }
+
+  /** Without a vector each call makes one by chance, but in the mode that has none. */
+  private def salted(a: AesEncrypt): Boolean = {
+    def is(e: Expression, test: Any => Boolean) = e.foldable && test(e.eval())
+    def empty(value: Any) = value match {
+      case bytes: Array[Byte] => bytes.isEmpty
+      case text: UTF8String => text.numBytes == 0
+      case _ => false
+    }
+    !is(a.mode, mode => "ECB".equalsIgnoreCase(String.valueOf(mode))) && is(a.iv, empty)
+  }
 }

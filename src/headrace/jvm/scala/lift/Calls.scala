@@ -1,10 +1,10 @@
 package headrace.lift
 
-import headrace.lift.Printer.{Lambdas, Text, PRODUCT, SHIFT, SUM}
+import headrace.lift.Printer.{Lambdas, Text, PRODUCT, SUM}
 import org.apache.spark.sql.catalyst.FunctionIdentifier
 import org.apache.spark.sql.catalyst.analysis.FunctionRegistry
 import org.apache.spark.sql.catalyst.expressions._
-import org.apache.spark.sql.catalyst.expressions.variant.VariantGet
+import org.apache.spark.sql.catalyst.expressions.variant.{VariantExplode, VariantGet}
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.types._
 
@@ -45,15 +45,16 @@ private object Calls {
       case t: ParseToTimestamp => call(parsed(t), t.children)
       case d: ParseToDate => call(tried("to_date", d.ansiEnabled), d.children)
       case i: MakeInterval => call(tried("make_interval", i.failOnError), i.children)
-      case PreciseTimestampConversion(child, TimestampType, LongType) => call("unix_micros", Seq(child))
+      case PreciseTimestampConversion(child, TimestampType | TimestampNTZType, LongType) => call("unix_micros", Seq(child))
       case PreciseTimestampConversion(child, LongType, TimestampType) => call("timestamp_micros", Seq(child))
-      case c: PreciseTimestampConversion =>
-        throw Refused("window over TIMESTAMP_NTZ", "cast the column to TIMESTAMP, or use stream.window(...)", c, "window")
+      case PreciseTimestampConversion(child, LongType, TimestampNTZType) =>
+        Some(Text(s"timestampadd(MICROSECOND, ${p.arguments(Seq(child, Literal(0L, TimestampNTZType)), in)})"))
 
       // Text and numbers.
-      case s: ShiftLeft => Some(p.leftToRight("<<", SHIFT, s.children, in))
-      case s: ShiftRight => Some(p.leftToRight(">>", SHIFT, s.children, in))
-      case s: ShiftRightUnsigned => Some(p.leftToRight(">>>", SHIFT, s.children, in))
+      // Not as operators: behind the word ARRAY or MAP, Spark reads `>>` as the end of two types.
+      case _: ShiftLeft => call("shiftleft", e.children)
+      case _: ShiftRight => call("shiftright", e.children)
+      case _: ShiftRightUnsigned => call("shiftrightunsigned", e.children)
       case StringTrim(s, c) if c.isDefined => trim("BOTH", s, c)
       case StringTrimLeft(s, c) if c.isDefined => trim("LEADING", s, c)
       case StringTrimRight(s, c) if c.isDefined => trim("TRAILING", s, c)
@@ -85,7 +86,12 @@ private object Calls {
 
       case TryEval(r: RuntimeReplaceable) if r.isInstanceOf[InheritAnalysisRules] => text(p, TryEval(r.replacement), in)
       case TryEval(c: Cast) if Normal.idle(c) => text(p, TryEval(c.child), in)
+      // The minus of try_subtract fails under any setting, that of try_add as the setting says.
+      case TryEval(sum: BinaryExpression) if negated(sum) => call("try_subtract", Seq(sum.left, sum.right.children.head))
       case TryEval(child) => attempt(child).map(name => Text(s"$name(${p.arguments(child.children, in)})"))
+      // Generators that Spark knows in FROM only.
+      case v: VariantExplode => throw Refused(s"the expression ${v.prettyName}", Cures.variants, v, v.prettyName)
+      case _: Collations | _: SQLKeywords => throw Refused(s"the expression ${e.prettyName}", Cures.values, e, e.prettyName)
       case _ => name(e).map(n => Text(s"$n(${p.arguments(e.children, in)})"))
     }
   }
@@ -131,10 +137,21 @@ private object Calls {
     case _ => None
   }
 
+  /** Time minus an interval is time plus the negative interval. */
+  private def negated(sum: BinaryExpression): Boolean = sum.right match {
+    case UnaryMinus(_, true) => moved(sum)
+    case _ => false
+  }
+
+  private def moved(e: Expression): Boolean = e match {
+    case _: TimestampAddInterval | _: TimestampAddYMInterval | _: DateAddYMInterval | _: DateAddInterval | _: TimeAddInterval => true
+    case _ => false
+  }
+
   /** The try_ function that an attempt comes from. */
   private def attempt(child: Expression): Option[String] = child match {
-    case _: TimestampAddInterval | _: TimestampAddYMInterval | _: DateAddYMInterval | _: DateAddInterval | _: TimeAddInterval | _: DateAdd | _: Add =>
-      Some("try_add")
+    case _: DateAdd | _: Add => Some("try_add")
+    case _ if moved(child) => Some("try_add")
     case _: SubtractTimestamps | _: SubtractTimes | _: SubtractDates | _: DateSub | _: Subtract => Some("try_subtract")
     case _: MultiplyYMInterval | _: MultiplyDTInterval | _: MultiplyInterval => Some("try_multiply")
     case _: DivideYMInterval | _: DivideDTInterval | _: DivideInterval => Some("try_divide")
@@ -147,7 +164,7 @@ private object Calls {
   }
 
   private def ddl(schema: DataType): Expression = Literal(schema match {
-    case s: StructType => headrace.bind.Bind.loosen(s).asInstanceOf[StructType].toDDL
+    case s: StructType if SQLConf.get.timestampType == TimestampType => headrace.bind.Bind.loosen(s).asInstanceOf[StructType].toDDL
     case other => Literals.sql(other)
   })
 

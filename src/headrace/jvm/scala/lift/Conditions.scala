@@ -46,11 +46,11 @@ private object Conditions {
   *
   * A list of what is known: of the rest (arithmetic that overflows, casts that fail, functions) it is assumed that it can fail.
   */
-private object Total {
+private[headrace] object Total {
   def apply(e: Expression): Boolean = e.deterministic && (known(e) || constant(e))
 
   private def known(e: Expression): Boolean = e match {
-    case _: AttributeReference | _: Literal | _: NamedLambdaVariable => true
+    case _: AttributeReference | _: BoundReference | _: Literal | _: NamedLambdaVariable => true
     case _: Alias | _: And | _: Or | _: Not | _: IsNull | _: IsNotNull | _: IsNaN => parts(e)
     case _: BinaryComparison | _: In | _: InSet | _: Coalesce | _: If | _: CaseWhen | _: NaNvl | _: Greatest | _: Least => parts(e)
     case _: StringPredicate | _: Lower | _: Upper | _: Length | _: Substring | _: StringTrim | _: StringTrimLeft | _: StringTrimRight => parts(e)

@@ -82,6 +82,8 @@ private object Measures {
       case HyperLogLogPlusPlus(e, error, _, _) =>
         Parts("approx_count_distinct", if (error == 0.05) Seq(e) else Seq(e, Literal(error)))
       case MaxMinByK(value, by, k, reverse, _, _) => Parts(if (reverse) "min_by" else "max_by", Seq(value, by, k))
+      // Minus one stands for no size given, and cannot be given.
+      case ApproxTopKCombine(e, Literal(-1, _), _, _) => Parts("approx_top_k_combine", Seq(e))
       case PercentileCont(e, share, reverse) => Parts("percentile_cont", Seq(share), order(e, reverse))
       case PercentileDisc(e, share, reverse, _, _, _) => Parts("percentile_disc", Seq(share), order(e, reverse))
       // Ascending gives the smallest of equally frequent values; Spark's own text of it says the opposite.

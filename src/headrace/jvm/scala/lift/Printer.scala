@@ -174,11 +174,10 @@ object Printer {
   final val BIT_OR = 5
   final val BIT_XOR = 6
   final val BIT_AND = 7
-  final val SHIFT = 8
-  final val SUM = 9
-  final val PRODUCT = 10
-  final val UNARY = 11
-  final val PRIMARY = 12
+  final val SUM = 8
+  final val PRODUCT = 9
+  final val UNARY = 10
+  final val PRIMARY = 11
 
   /** The names of the lambda variables around an expression; `taken` are the columns, which a variable must not hide. */
   final case class Lambdas(taken: Seq[String], names: Map[ExprId, String]) {

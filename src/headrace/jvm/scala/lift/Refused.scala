@@ -12,7 +12,7 @@ final class Refused(val what: String, val cure: String, val text: String, val or
 
   def json: JObject = JObject(
     "refused" -> JObject(
-      "what" -> JString(what),
+      "what" -> JString(if (what.contains(", which ")) s"$what," else what), // it becomes the subject of a sentence
       "text" -> JString(text),
       "line" -> Place.number(origin.line),
       "column" -> Place.number(origin.startPosition.map(_ + 1)),

@@ -32,8 +32,10 @@ private final class Same(attributes: Map[ExprId, ExprId], variables: Map[ExprId,
     case (x: Cast, y: Cast) =>
       if (x.evalMode != y.evalMode || x.needsTimeZone && x.timeZoneId != y.timeZoneId) Some(s"$x became $y")
       else types(x, y).orElse(difference(x.child, y.child))
-    case (PreciseTimestampConversion(x, TimestampType, LongType), UnixMicros(y)) => difference(x, y)
+    case (PreciseTimestampConversion(x, _, LongType), UnixMicros(y)) => difference(x, y)
     case (PreciseTimestampConversion(x, LongType, TimestampType), MicrosToTimestamp(y)) => difference(x, y)
+    case (PreciseTimestampConversion(x, LongType, TimestampNTZType), TimestampAdd("MICROSECOND", y, Literal(0L, TimestampNTZType), _)) =>
+      difference(x, y)
     case (x: AggregateExpression, y: AggregateExpression) =>
       if (x.isDistinct != y.isDistinct || x.filter.isDefined != y.filter.isDefined || x.mode != y.mode) Some(s"$x became $y")
       else all(x.aggregateFunction +: x.filter.toSeq, y.aggregateFunction +: y.filter.toSeq, x, y)

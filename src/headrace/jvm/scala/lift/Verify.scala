@@ -65,7 +65,7 @@ private final class Verify(session: SparkSession) {
     }
 
   private def differs(p: Printed, how: String): Refused =
-    Refused(s"the expression ${name(p.expression)}, which is not the same when it is read again from `${p.text}`: $how", Cures.expression, p.expression, p.text)
+    Refused(s"the expression ${name(p.expression)} (Spark reads its text `${p.text}` as another one: $how)", Cures.expression, p.expression, p.text)
 }
 
 private object Verify {

@@ -3,7 +3,7 @@ package headrace.source
 import scala.collection.mutable
 
 import org.apache.hadoop.fs.Path
-import org.apache.spark.sql.{classic, DataFrame, SQLContext}
+import org.apache.spark.sql.{classic, DataFrame, SparkSession, SQLContext}
 import org.apache.spark.sql.catalyst.util.CaseInsensitiveMap
 import org.apache.spark.sql.connector.read.streaming.{Offset => StreamOffset, ReadLimit, ReadMaxFiles, ReportsSourceMetrics, SupportsAdmissionControl}
 import org.apache.spark.sql.execution.datasources.{DataSource, InMemoryFileIndex, LogicalRelation}
@@ -29,7 +29,8 @@ class Files extends StreamSourceProvider {
     "files" -> Shape(CaseInsensitiveMap(options)).columns
 
   override def createSource(sql: SQLContext, place: String, schema: Option[StructType], provider: String, options: Map[String, String]): Source =
-    new FileSource(sql.sparkSession.asInstanceOf[classic.SparkSession], place, CaseInsensitiveMap(options))
+    // That of the query, which says how files of a checkpoint are written; the frame was made in the user's.
+    new FileSource(SparkSession.active.asInstanceOf[classic.SparkSession], place, CaseInsensitiveMap(options))
 }
 
 /** How files of one kind are read: the format, the columns it gives, and where the position of a row comes from. */

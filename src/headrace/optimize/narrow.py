@@ -1,0 +1,116 @@
+"""Only the columns that somebody reads, in front of operators with state: the others would be sent there and kept."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
+from functools import singledispatch
+
+from headrace.analysis.schemas import Schemas
+from headrace.ops import Aggregate, Explode, Filter, Generated, Join, OutputOf, Project, Upserts
+from headrace.plan import Node, Plan
+from headrace.syntax import all_columns, quote, references
+
+Columns = frozenset[str] | None
+"""Names in lower case; None: all there are."""
+
+VERB = "narrow"
+
+
+def narrow_inputs(plan: Plan, schemas: Schemas) -> Plan:
+    """In front of joins, aggregates and rows by key come their keys and what is read behind them.
+
+    First rows and window functions settle ties by all columns of their input, ledgers compare whole rows, programs read what they like:
+    they get all. So does an operator whose dead letters somebody reads.
+    """
+    told = {node.input for node in plan.nodes.values() if isinstance(node, OutputOf)}
+    wanted: dict[Node, Columns] = {}
+    changes: dict[Node, Callable[[Node], Node]] = {}
+    for node in reversed(list(plan.nodes.values())):
+        asked = _asked(node, wanted.get(node))
+        for before in node.inputs:
+            place = next((name for name in asked if getattr(node, name) is before), None)
+            columns = None if place is None else asked[place]
+            wanted[before] = _both(wanted[before], columns) if before in wanted else columns
+        less = {place: kept for place, columns in asked.items() if (kept := _kept(getattr(node, place), columns))}
+        if less and isinstance(node, Aggregate | Join | Upserts) and node not in told:
+            changes[node] = _narrowed(less)
+    return plan.rewritten(changes) if changes else plan
+
+
+def _both(one: Columns, other: Columns) -> Columns:
+    return None if one is None or other is None else one | other
+
+
+def _kept(before: Node, wanted: Columns) -> tuple[str, ...]:
+    """The columns that are left of a node's rows, in their order; none if all are."""
+    if wanted is None or len(before.columns) < 2:
+        return ()
+    # A row without columns is none: any one of them stands for it.
+    kept = tuple(name for name in before.columns if name.lower() in wanted) or before.columns[:1]
+    return () if len(kept) == len(before.columns) else kept
+
+
+def _narrowed(less: Mapping[str, tuple[str, ...]]) -> Callable[[Node], Node]:
+    def change(node: Node) -> Node:
+        inputs = {}
+        for place, kept in less.items():
+            before: Node = getattr(node, place)
+            inputs[place] = Project(before, VERB, tuple((name, quote(name)) for name in kept), site=node.site)
+        return replace(node, **inputs)  # type: ignore[arg-type]  # the names of its inputs
+
+    return change
+
+
+def _read(texts: Iterable[str | None]) -> Columns:
+    """The columns that texts name; all, where nobody can tell."""
+    found: set[str] = set()
+    for text in texts:
+        paths = () if text is None else references(text)
+        if paths is None or (text is not None and all_columns(text)):
+            return None
+        found |= {path[0].lower() for path in paths}
+    return frozenset(found)
+
+
+@singledispatch
+def _asked(node: Node, wanted: Columns) -> Mapping[str, Columns]:
+    """By the names of its inputs, the columns that a node needs of them; an input that is not named is needed as it is."""
+    return {}
+
+
+@_asked.register
+def _(node: Filter, wanted: Columns) -> Mapping[str, Columns]:
+    return {"input": _both(wanted, _read(node.where))}
+
+
+@_asked.register
+def _(node: Project, wanted: Columns) -> Mapping[str, Columns]:
+    # Also what nobody reads is computed, as it may fail.
+    return {"input": _read(text for _, text in node.items)}
+
+
+@_asked.register(Explode)
+@_asked.register(Generated)
+def _(node: Explode | Generated, wanted: Columns) -> Mapping[str, Columns]:
+    return {"input": _both(wanted, _read([node.text]))}
+
+
+@_asked.register
+def _(node: Aggregate, wanted: Columns) -> Mapping[str, Columns]:
+    return {"input": _read(text for _, text in (*node.keys, *node.aggregates))}
+
+
+@_asked.register
+def _(node: Upserts, wanted: Columns) -> Mapping[str, Columns]:
+    # Where each change is told, one of a column that nobody reads is a change as well.
+    return {"input": _both(wanted, frozenset(name.lower() for name in node.key)) if node.last and not node.pairs else None}
+
+
+@_asked.register
+def _(node: Join, wanted: Columns) -> Mapping[str, Columns]:
+    both = _both(wanted, _read([node.condition]))
+    return {
+        "left": _both(both, _read(left for left, _ in node.keys)),
+        "right": _both(both, _read(right for _, right in node.keys)),
+    }

@@ -1,0 +1,97 @@
+"""Each rule: what it makes of a plan, what it leaves alone, and that results are the same with it and without it."""
+
+from __future__ import annotations
+
+import random
+import textwrap
+
+import pytest
+from pyspark.sql import SparkSession
+
+import headrace as hr
+from headrace import optimize as rules
+from headrace.analysis.schemas import check
+from headrace.optimize.filters import filters_before_state
+from headrace.testing import Harness
+from headrace.testing.collected import Collected
+from tests.spark.optimize.rules import CASES, TABLES, Case, lines, plan_of
+from tests.spark.queries.changing import Table
+
+
+def sources() -> tuple[hr.Stream, hr.Stream]:
+    sales, shops = (hr.read.memory([], schema, name=name) for name, schema in TABLES.items())
+    return sales, shops
+
+
+def test_every_rule_has_a_case() -> None:
+    assert {case.rule for case in CASES.values()} == set(rules.RULES)
+
+
+@pytest.mark.parametrize("case", CASES.values(), ids=CASES)
+def test_what_a_rule_makes_of_a_plan(spark: SparkSession, case: Case) -> None:
+    plan = plan_of(case.made(*sources())[:1])
+    assert lines(plan) == textwrap.dedent(case.before).strip()
+    assert lines(case.rule(plan, check(plan))) == textwrap.dedent(case.after).strip()
+
+
+@pytest.mark.parametrize("case", CASES.values(), ids=CASES)
+def test_a_rule_is_done_once(spark: SparkSession, case: Case) -> None:
+    for stream in case.made(*sources()):
+        plan = plan_of([stream])
+        better = case.rule(plan, check(plan))
+        assert better is not plan, lines(plan)
+        assert case.rule(better, check(better)) is better
+        assert better.sinks == plan.sinks
+
+
+@pytest.mark.parametrize("case", CASES.values(), ids=CASES)
+def test_what_a_rule_leaves_alone(spark: SparkSession, case: Case) -> None:
+    for stream in case.left(*sources()):
+        plan = plan_of([stream])
+        assert case.rule(plan, check(plan)) is plan, lines(plan)
+
+
+def test_what_several_read_is_left_alone(spark: SparkSession) -> None:
+    """A filter in front of an operator that others read too would make it two."""
+    sales, shops = sources()
+    both = sales.join(shops, on="shop = name")
+    plan = plan_of([both.filter("amount > 2"), both])
+    assert filters_before_state(plan, check(plan)) is plan
+
+
+class Random(Table):
+    """Rows of the tables of the cases: few values, so that much meets; nulls everywhere."""
+
+    def __init__(self, name: str) -> None:
+        def pick(rng: random.Random, *values: object) -> object:
+            return rng.choice((*values, None))
+
+        def sale(rng: random.Random) -> tuple[object, ...]:
+            return rng.randrange(20), pick(rng, "a", "b", "c"), pick(rng, 0, 1, 2, 3, 5), pick(rng, "x", "y")
+
+        def shop(rng: random.Random) -> tuple[object, ...]:
+            return pick(rng, "a", "b", "c"), pick(rng, "SE", "NO"), pick(rng, 1, 3)
+
+        super().__init__(TABLES[name], {"sales": sale, "shops": shop}[name])
+
+
+@pytest.mark.parametrize("case", CASES.values(), ids=CASES)
+def test_both_sides_give_the_same(spark: SparkSession, monkeypatch: pytest.MonkeyPatch, case: Case) -> None:
+    def begun(h: Harness) -> list[Collected]:
+        streams = [h.source(name, schema, changes=True) for name, schema in TABLES.items()]
+        return [h.collect(stream) for stream in (*case.made(*streams), *case.left(*streams))]
+
+    rng = random.Random(11)
+    tables = {name: Random(name) for name in TABLES}
+    with Harness() as plain, Harness() as ruled:
+        ours, theirs = begun(plain), begun(ruled)
+        for epoch in range(4):
+            changes = {name: table.change(rng, 8) for name, table in tables.items()}
+            monkeypatch.setattr(rules, "RULES", ())
+            plain.commit(changes)
+            monkeypatch.setattr(rules, "RULES", (case.rule,))
+            ruled.commit(changes)
+            if epoch == 1:
+                ruled.restart()
+            assert [out.rows() for out in ours] == [out.rows() for out in theirs]
+        assert ours[0].changes()
