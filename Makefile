@@ -3,7 +3,7 @@
 
 PYTHON := .venv/bin/python
 
-.PHONY: help setup demo test test-all lint docs bench-state bench-tpch wheel lock clean
+.PHONY: help setup demo test test-all lint docs bench-state bench-queries bench-tpch wheel lock clean
 
 help:
 	@echo "make demo         a year of flights as a stream, and its delays (sets everything up first)"
@@ -12,6 +12,7 @@ help:
 	@echo "make lint         ruff and mypy"
 	@echo "make docs         the documentation as HTML in site/"
 	@echo "make bench-state  how fast keyed state is, against others (most of an hour on two cores)"
+	@echo "make bench-queries  joins, levels and heap of queries kept up to date, against Spark's own streaming join"
 	@echo "make bench-tpch   what it costs to keep the 22 queries of TPC-H up to date, against Spark batch"
 	@echo "make wheel        the package, in dist/"
 	@echo "make lock         choose versions again: requirements.lock"
@@ -40,6 +41,9 @@ docs: setup
 
 bench-state: setup
 	$(PYTHON) -m bench.state
+
+bench-queries: setup
+	$(PYTHON) -m bench.queries
 
 bench-tpch: setup
 	$(PYTHON) -m bench.tpch

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from headrace.analysis.boundedness import bounded
+from headrace.analysis.repeatable import require_repeatable
 from headrace.analysis.schemas import Schemas, check
 from headrace.errors import HeadraceError
 from headrace.ops import Program, Sink, Source
@@ -58,6 +59,7 @@ class SparkJob:
 def compile(plan: Plan) -> SparkJob:
     """A plan as it will run; raises what is wrong with its texts, types, clocks and folders. Starts the session."""
     _one_sink_a_folder(plan)
+    require_repeatable(plan, check(plan))
     plan, rewritten = optimize(plan)
     schemas = check(plan)
     at = Lowering(plan, schemas, Feeds(plan, schemas.of))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -47,6 +48,9 @@ def from_dataframe(frame: DataFrame) -> Stream:
 def _read(answer: Mapping[str, Any], tables: Mapping[str, Stream], query: str | None) -> Stream:
     if "tree" not in answer:
         raise _refused(answer, query)
+    site = here()
+    for text in answer["warnings"]:
+        warnings.warn_explicit(f"hr.sql: {text}", UserWarning, site.file if site else "headrace", site.line if site else 0)
     return Stream(Reader({name: stream._node for name, stream in tables.items()}, here()).node(answer["tree"]))
 
 
@@ -76,4 +80,6 @@ def _plain(message: str) -> str:
     import re
 
     message = re.sub(r"^\[[A-Z_.0-9]+\]\s*", "", message.strip())
+    # Behind a colon at the end of a line Spark draws its plan.
+    message = re.split(r":[ \t]*\n", message)[0]
     return re.sub(r"\s*\n\s*", " ", re.split(r"\s*(?:== SQL|== DataFrame|SQLSTATE:)", message)[0]).strip().rstrip(".;")

@@ -27,7 +27,8 @@ QUERIES = {
     "whole": "SELECT *, count(*) OVER p AS a, percent_rank() OVER w AS b, ntile(3) OVER w AS c, first_value(v) OVER w AS e FROM t "
     "WINDOW p AS (PARTITION BY k), w AS (PARTITION BY k ORDER BY v DESC, d)",
     "moving": "SELECT *, max(v) OVER (PARTITION BY k ORDER BY v, d ROWS BETWEEN 2 PRECEDING AND 1 FOLLOWING) AS a, "
-    "sum(v) OVER (PARTITION BY k ORDER BY v RANGE BETWEEN 3 PRECEDING AND CURRENT ROW) AS b FROM t",
+    "sum(v) OVER (PARTITION BY k ORDER BY v RANGE BETWEEN 3 PRECEDING AND CURRENT ROW) AS b, "
+    "count_if(v BETWEEN 0 AND 4) OVER (PARTITION BY k) AS c FROM t",
     "first": "SELECT * FROM t ORDER BY v DESC, k, d LIMIT 7",
     "page": "SELECT * FROM t ORDER BY d, v, k LIMIT 9 OFFSET 4",
     "rest": "SELECT * FROM t ORDER BY v, k, d OFFSET 5",

@@ -10,6 +10,7 @@ from pyspark.sql import SparkSession
 import headrace as hr
 from headrace.testing import Collected, Harness
 from tests.spark.queries.changing import Table, batch
+from tests.unit.errors import check_error
 
 HOWS = ("inner", "left", "right", "full", "semi", "anti")
 
@@ -165,3 +166,26 @@ def test_window_functions(spark: SparkSession) -> None:
             assert more.rows() == batch(spark, query, {"sales": sales})
             if epoch == 1:
                 h.restart()
+
+
+def test_what_gives_another_value_each_time_is_refused_where_rows_are_taken_away(spark: SparkSession) -> None:
+    charges = hr.read.memory([], "card string, amount int", name="charges")
+    charges.with_columns(sample="rand()").explain()
+    spent = charges.group_by("card").agg(spent="sum(amount)").named("spent")
+    check_error(
+        """
+        NOT_REPEATABLE: spent.with_columns: `rand()` gives another value each time, and rows are also taken away here
+          at test_verbs.py:*: lambda: hr.job("sampled", spent.with_columns(sample="rand()").write.memory()),
+          hint: take the value from a column of the rows: it must be the same when a row is taken away again
+          page: docs/errors/NOT_REPEATABLE.md
+        """,
+        lambda: hr.job("sampled", spent.with_columns(sample="rand()").write.memory()),
+    )
+
+
+def test_a_query_says_what_of_it_means_nothing(spark: SparkSession) -> None:
+    rows = hr.read.memory([], "k string, v int", name="rows")
+    with pytest.warns(UserWarning, match="hr.sql: the ORDER BY at the end changes nothing: a stream has no order"):
+        hr.sql("SELECT k FROM rows ORDER BY v", rows=rows)
+    with pytest.warns(UserWarning, match="hr.sql: more than one column is called k: one became k_2"):
+        assert hr.sql("SELECT k, v AS k FROM rows", rows=rows).columns == ("k", "k_2")

@@ -1,0 +1,1 @@
+"""What keeping queries up to date costs (`make bench-queries`)."""

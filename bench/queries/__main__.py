@@ -1,0 +1,79 @@
+"""`make bench-queries`: what keeping queries up to date costs: a join, a level, a hundred aggregates, and the heap under growing state.
+
+python -m bench.queries [join] [levels] [heap] [--rounds N] [--scale SHARE] [--json FILE]
+"""
+
+from __future__ import annotations
+
+import argparse
+import datetime as dt
+import json
+import shutil
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import headrace as hr
+from bench.queries import heap, join, levels
+from bench.state.measure import Result, machine, told
+from bench.state.show import show
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+# The heap comes first, while there is nothing in it that others left.
+ALL = ("heap", "join", "levels")
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m bench.queries", description=__doc__.partition("\n")[0] if __doc__ else None)
+    parser.add_argument("names", nargs="*", metavar="NAME", help=f"what is measured, of {', '.join(ALL)} (default: all)")
+    parser.add_argument("--rounds", type=int, help="rounds that count, instead of each one's own number")
+    parser.add_argument("--scale", type=float, default=1.0, help="the share of the rows that the join and the heap get (default: all)")
+    parser.add_argument("--json", type=Path, default=Path("bench/results/queries.json"), help="where the numbers go (default: %(default)s)")
+    asked = parser.parse_args()
+    if unknown := set(asked.names) - set(ALL):
+        parser.error(f"{', '.join(sorted(unknown))}: there are {', '.join(ALL)}")
+    spark = session()
+    on, results = {"date": dt.date.today().isoformat(), **machine()}, list[Result]()
+    folder = Path(tempfile.mkdtemp(prefix="headrace-queries-"))
+    try:
+        for name in ALL:
+            if name in (asked.names or ALL):
+                told(f"— {name}")
+                results += measure(spark, name, folder / name, asked)
+    finally:
+        show(on, results)
+        asked.json.parent.mkdir(parents=True, exist_ok=True)
+        asked.json.write_text(json.dumps({"machine": on, "results": [result.to_json() for result in results]}, indent=2) + "\n")
+        told(f"the numbers lie in {asked.json}")
+        spark.stop()
+        shutil.rmtree(folder, ignore_errors=True)
+    return 0 if all(goal.reached for result in results for goal in result.goals) else 1
+
+
+def session() -> SparkSession:
+    return hr.session(
+        master="local[2]",
+        conf={
+            "spark.driver.memory": "3g",
+            "spark.sql.session.timeZone": "UTC",
+            "spark.sql.shuffle.partitions": "2",
+            # what headrace sets for its own queries, so that Spark's join writes its state alike
+            "spark.sql.streaming.stateStore.providerClass": "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider",
+            "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true",
+        },
+    )
+
+
+def measure(spark: SparkSession, name: str, folder: Path, asked: argparse.Namespace) -> list[Result]:
+    folder.mkdir()
+    if name == "heap":
+        return [heap.measure(spark, folder, asked.scale, told)]
+    if name == "join":
+        return [join.measure(spark, folder, asked.rounds or 3, asked.scale, told)]
+    return levels.measure(spark, folder, asked.rounds or 30, told)
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
