@@ -1,6 +1,7 @@
 """Writes the golden files of the present format: plans and checkpoints for every later version to read; tests/golden tells of them.
 
 python tools/golden.py           writes tests/golden/FORMAT anew; what a released version wrote is never written again
+python tools/golden.py views     one case of it
 """
 
 from __future__ import annotations
@@ -24,11 +25,15 @@ def main() -> None:
     from tools.golden_jobs import CASES, PLANS
 
     target = GOLDEN / str(FORMAT)
-    shutil.rmtree(target, ignore_errors=True)
+    asked = sys.argv[1:] or [*PLANS, *CASES]
     for name, job in PLANS.items():
-        _write(target / "plans" / f"{name}.json", without_sites(job().plan.to_json()))
+        if name in asked:
+            _write(target / "plans" / f"{name}.json", without_sites(job().plan.to_json()))
     for name, made in CASES.items():
+        if name not in asked:
+            continue
         case = target / "checkpoints" / name
+        shutil.rmtree(case, ignore_errors=True)
         for number, run in enumerate(made(), 1):
             _write(case / str(number) / "plan.json", without_sites(run.job.plan.to_json()))
             for source, rows in run.files.items():

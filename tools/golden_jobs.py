@@ -267,7 +267,48 @@ def evolved() -> Iterator[Run]:
     yield Run(version(After), {"rows": [row("a", 6, 6), row("b", 7, 7), row("d", 8, 8)]})
 
 
-CASES = {made.__name__: made for made in (cells, held, broadcast, processing, levels, evolved)}
+def changing(name: str, schema: str) -> hr.Stream:
+    return hr.read.files(f"in/{name}", format="json", schema=f"{schema}, op string", files_per_epoch=1, name=name, change_column="op")
+
+
+def views() -> Iterator[Run]:
+    """What each operator of queries keeps: small groups and one of several pages, of which rows go in the last run."""
+    rows = changing("rows", "k string, v int, x double, s string")
+    shops = changing("shops", "name string, country string")
+    prices = hr.read.files("in/prices", format="json", schema="k string, p decimal(10,2)", name="prices", change_format="upsert", key="k")
+    met = {how: rows.join(shops, on="k = name AND v > length(country)", how=how) for how in ("inner", "left", "full", "anti")}
+    numbers = rows.group_by("k").agg(n="count(*)", total="sum(v)", mean="avg(x)", spread="stddev(x)")
+    values = rows.group_by("k").agg(most="max(v)", one="count(DISTINCT s)", all="sort_array(collect_list(v))", middle="median(x)")
+    placed = rows.select("k", "v", place=hr.f.rank().over(per="k", by="v desc"), before=hr.f.lag("v").over(per="k", by=["v", "s"]))
+    ends = {
+        **met,
+        "cross": rows.filter("v < 3").join(prices.rename({"k": "priced"}), on="x > p"),
+        "numbers": numbers,
+        "values": values,
+        "all": rows.group_by().agg(n="count(*)", least="min(s)"),
+        "once": rows.select("k", "s").distinct(),
+        "top": rows.top(3, by=["v desc", "s"], per="k"),
+        "placed": placed,
+        "prices": prices,
+        "keyed": values.select("k", "most").upserts("k"),
+        "both": rows.select("k").intersect(shops.select(k="name"), all=True),
+    }
+    sinks = [stream.write.files(f"result/{name}", format="json", name=f"{name}_kept", mode="changes") for name, stream in ends.items()]
+    many = [{"k": "m", "v": i % 50, "x": i / 8, "s": f"a longer text, so that a group has several pages: {i}"} for i in range(400)]
+    few = [
+        {"k": k, "v": v, "x": v / 4, "s": s} for k, v, s in (("a", 1, "x"), ("a", 7, "y"), ("b", 2, None), (None, 9, "x"), ("c", 5, "z"))
+    ]
+    shop = [{"name": name, "country": country} for name, country in (("a", "SE"), ("b", "NO"), ("d", "SE"), (None, "FI"))]
+    price = [{"k": "a", "p": "0.10"}, {"k": "b", "p": "0.20"}]
+    plus, minus = {"op": "+"}, {"op": "-"}
+    job = hr.job("views", *sinks)
+    yield Run(job, {"rows": [one | plus for one in (*many, *few)], "shops": [one | plus for one in shop], "prices": price})
+    last = [one | minus for one in (*many[::3], *few[:3])] + [{"k": "d", "v": 8, "x": 1.5, "s": "new", "op": "+"}]
+    gone = [shop[0] | minus, {"name": "c", "country": "DK", "op": "+"}]
+    yield Run(job, {"rows": last, "shops": gone, "prices": [{"k": "a", "p": "0.30"}, {"k": "c", "p": "0.05"}]})
+
+
+CASES = {made.__name__: made for made in (cells, held, broadcast, processing, levels, evolved, views)}
 """By name: the runs of a job, of which the last is left to the test."""
 
 

@@ -28,7 +28,11 @@ class State:
         self.job = stored.job
         kept = tables.kept(stored)
         if not kept:
-            raise HeadraceError("NO_STATE", f"the job {stored.job} keeps no state: it has no programs", hint="there is nothing to look at.")
+            raise HeadraceError(
+                "NO_STATE",
+                f"the job {stored.job} has no programs, and only their state is shown as tables",
+                hint="job.explain() says what each operator of a query keeps.",
+            )
         there = {query: tables.epochs(folder, query) for query in dict.fromkeys(one.query for one in kept)}
         self.epochs = tuple(sorted({number for numbers in there.values() for number in numbers}))
         if not self.epochs:

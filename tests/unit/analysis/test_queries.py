@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 import headrace as hr
-from headrace.ops import kind_of
+from headrace.ops import kind_of, unique
 from headrace.plan import Plan, facts
+from headrace.plan.node import Role
 
 charges = hr.read.memory([], "card string, amount int", name="charges")
 cards = hr.read.memory([], "number string, country string", name="cards")
@@ -25,6 +26,8 @@ KINDS = {
     "a union with changes": (charges.union(changing), "changes"),
     "changes as rows": (spent.changes(), "append"),
     "a source of changes": (changing, "changes"),
+    "the last row of each key": (charges.upserts("card"), "changes"),
+    "its changes as rows": (charges.upserts("card").changes(), "append"),
     "its dead letters": (changing.output("dead_letter"), "changes"),
 }
 
@@ -63,6 +66,12 @@ def kept(stream: hr.Stream) -> str:
         ),
         (changing, "grows with the rows that are there: how often each is, to judge what is taken away"),
         (changing.changes(), "bounded: it keeps nothing"),
+        (charges.upserts("card"), "grows with the number of keys: the last row of a key of card"),
+        (
+            changing.upserts(["card", "amount"]),
+            "grows with the number of keys: the row of a key of card, amount, to see whether another comes beside it",
+        ),
+        (spent.filter("spent > 1").upserts("card"), "bounded: it keeps nothing, as a key of card has one row at the most"),
     ],
 )
 def test_what_is_kept(stream: hr.Stream, said: str) -> None:
@@ -73,3 +82,36 @@ def test_explain_says_whether_rows_are_taken_away() -> None:
     plan = Plan.of("job", [spent.join(cards, on="card = number").write.memory(name="out")._use()])
     said = {plan.nodes[name].op: fact.text for name, fact in facts(plan, "rows").items()}
     assert said == {"source": "bounded, append only", "aggregate": "are added and taken away", "join": "are added and taken away"}
+
+
+UNIQUE = {
+    "the groups of an aggregate": (spent, ["card"], True),
+    "more than them": (spent, ["spent", "CARD"], True),
+    "something else": (spent, ["spent"], False),
+    "the one row of all": (charges.group_by().agg(n="count(*)"), [], True),
+    "under another name": (spent.rename({"card": "number"}), ["number"], True),
+    "computed of it": (spent.select("spent", card="upper(card)"), ["card"], False),
+    "rows of a source": (charges, ["card", "amount"], False),
+    "each row once": (charges.distinct(), ["amount", "card"], True),
+    "the first row of each": (charges.top(1, by="amount", per="card"), ["card"], True),
+    "the first two of each": (charges.top(2, by="amount", per="card"), ["card"], False),
+    "rows by key": (charges.upserts("card"), ["card"], True),
+    "a partner at the most": (spent.join(cards.upserts("number"), on="card = number", how="left"), ["card"], True),
+    "many partners": (spent.join(cards, on="card = number"), ["card"], False),
+    "both of a cross join": (spent.join(cards.upserts("number"), on="1 = 1"), ["card", "number"], True),
+    "the left rows of a semi join": (spent.join(cards, on="card = number", how="semi"), ["card"], True),
+    "rows of two": (spent.union(spent.filter("spent > 1")), ["card"], False),
+}
+
+
+@pytest.mark.parametrize("name", UNIQUE)
+def test_what_tells_rows_apart(name: str) -> None:
+    stream, columns, told = UNIQUE[name]
+    assert unique(stream._node, columns) is told
+
+
+def test_what_two_views_have_in_common_is_one_operator() -> None:
+    again = charges.group_by("card").agg(spent="sum(amount)")
+    ends = [spent.top(3, by="spent"), again.join(cards, on="card = number")]
+    plan = Plan.of("job", [stream.write.memory(name=f"out {i}")._use() for i, stream in enumerate(ends)])
+    assert [node.op for node in plan.nodes.values() if node.role is Role.STATEFUL] == ["aggregate", "top", "join"]

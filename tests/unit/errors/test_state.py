@@ -73,8 +73,8 @@ def test_folder_that_is_being_emptied(tmp_path: Path) -> None:
 def test_job_without_programs(tmp_path: Path) -> None:
     check_error(
         """
-        NO_STATE: the job count keeps no state: it has no programs
-          hint: there is nothing to look at.
+        NO_STATE: the job count has no programs, and only their state is shown as tables
+          hint: job.explain() says what each operator of a query keeps.
           page: docs/errors/NO_STATE.md
         """,
         lambda: hr.state(checkpoint(tmp_path / "c", programs=False)),
