@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 
 from headrace.analysis.schemas import Schemas
 from headrace.ops import Aggregate, Filter, Join, Partition, Project, Top, Upserts
 from headrace.plan import Node, Plan
-from headrace.syntax import all_columns, conjuncts, plain_name, references
+from headrace.syntax import conjuncts, plain_name, used
 
 
 def filters_before_state(plan: Plan, schemas: Schemas) -> Plan:
@@ -38,7 +38,7 @@ def _one_step(plan: Plan, total: frozenset[str]) -> dict[Node, Callable[[Node], 
         operator, visible = _operator(node.input, readers)
         if operator is None or operator in changes:
             continue
-        places = {part: _place(operator, visible, part) for part in parts}
+        places = {part: _place(operator, node.columns, visible, part) for part in parts}
         if any(places.values()):
             stay = tuple(part for part in parts if not places[part])
             changes[node] = _left(stay)
@@ -63,19 +63,16 @@ def _operator(node: Node, readers: Counter[Node]) -> tuple[Node | None, frozense
     return (node if alone else None), visible
 
 
-def _place(operator: Node, visible: frozenset[str], text: str) -> str | None:
-    """The input of the operator at which a condition may stand as well."""
-    paths = references(text)
-    if not paths or all_columns(text):
-        return None
-    used = {path[0].lower() for path in paths}
-    if not used <= visible:
+def _place(operator: Node, columns: Iterable[str], visible: frozenset[str], text: str) -> str | None:
+    """The input of the operator at which a condition over these columns may stand as well."""
+    named = used(text, columns)
+    if not named or not named <= visible:
         return None
     if isinstance(operator, Join):
-        if used <= {name.lower() for name in operator.left.columns}:
+        if named <= {name.lower() for name in operator.left.columns}:
             return None if operator.how == "full" else "left"
-        return "right" if operator.how == "inner" and used <= {name.lower() for name in operator.right.columns} else None
-    return "input" if used <= _same_for_all(operator) else None
+        return "right" if operator.how == "inner" and named <= {name.lower() for name in operator.right.columns} else None
+    return "input" if named <= _same_for_all(operator) else None
 
 
 def _same_for_all(operator: Node) -> set[str]:

@@ -9,7 +9,7 @@ from functools import singledispatch
 from headrace.analysis.schemas import Schemas
 from headrace.ops import Aggregate, Explode, Filter, Generated, Join, OutputOf, Project, Upserts
 from headrace.plan import Node, Plan
-from headrace.syntax import all_columns, quote, references
+from headrace.syntax import quote, used
 
 Columns = frozenset[str] | None
 """Names in lower case; None: all there are."""
@@ -62,14 +62,14 @@ def _narrowed(less: Mapping[str, tuple[str, ...]]) -> Callable[[Node], Node]:
     return change
 
 
-def _read(texts: Iterable[str | None]) -> Columns:
-    """The columns that texts name; all, where nobody can tell."""
+def _read(node: Node, texts: Iterable[str | None]) -> Columns:
+    """The columns of a node that texts name; all, where nobody can tell."""
     found: set[str] = set()
     for text in texts:
-        paths = () if text is None else references(text)
-        if paths is None or (text is not None and all_columns(text)):
+        named = used(text, node.columns) if text is not None else frozenset()
+        if named is None:
             return None
-        found |= {path[0].lower() for path in paths}
+        found |= named
     return frozenset(found)
 
 
@@ -81,24 +81,24 @@ def _asked(node: Node, wanted: Columns) -> Mapping[str, Columns]:
 
 @_asked.register
 def _(node: Filter, wanted: Columns) -> Mapping[str, Columns]:
-    return {"input": _both(wanted, _read(node.where))}
+    return {"input": _both(wanted, _read(node.input, node.where))}
 
 
 @_asked.register
 def _(node: Project, wanted: Columns) -> Mapping[str, Columns]:
     # Also what nobody reads is computed, as it may fail.
-    return {"input": _read(text for _, text in node.items)}
+    return {"input": _read(node.input, (text for _, text in node.items))}
 
 
 @_asked.register(Explode)
 @_asked.register(Generated)
 def _(node: Explode | Generated, wanted: Columns) -> Mapping[str, Columns]:
-    return {"input": _both(wanted, _read([node.text]))}
+    return {"input": _both(wanted, _read(node.input, [node.text]))}
 
 
 @_asked.register
 def _(node: Aggregate, wanted: Columns) -> Mapping[str, Columns]:
-    return {"input": _read(text for _, text in (*node.keys, *node.aggregates))}
+    return {"input": _read(node.input, (text for _, text in (*node.keys, *node.aggregates)))}
 
 
 @_asked.register
@@ -109,8 +109,8 @@ def _(node: Upserts, wanted: Columns) -> Mapping[str, Columns]:
 
 @_asked.register
 def _(node: Join, wanted: Columns) -> Mapping[str, Columns]:
-    both = _both(wanted, _read([node.condition]))
-    return {
-        "left": _both(both, _read(left for left, _ in node.keys)),
-        "right": _both(both, _read(right for _, right in node.keys)),
-    }
+    sides = {}
+    for side, place in enumerate(("left", "right")):
+        before: Node = getattr(node, place)
+        sides[place] = _both(wanted, _read(before, [*(pair[side] for pair in node.keys), node.condition]))
+    return sides

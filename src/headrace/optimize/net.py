@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from headrace.analysis.schemas import Schemas
-from headrace.ops import Aggregate, Consolidate, Filter, Ledger, Partition, Project, Top, Upserts
+from headrace.ops import Aggregate, Consolidate, Filter, Ledger, Project, Upserts
 from headrace.plan import Node, Plan
 from headrace.syntax import plain_name
 
 
 def net_once(plan: Plan, schemas: Schemas) -> Plan:
-    """What aggregates, window functions, first rows, rows by key and ledgers give is net already: they compare before and after."""
+    """What aggregates, rows by key and ledgers give is net already: of a key they compare what was with what is."""
     changes: dict[Node, Callable[[Node], Node]] = {
         node: _without for node in plan.nodes.values() if isinstance(node, Consolidate) and _net(node.input)
     }
@@ -21,7 +21,7 @@ def net_once(plan: Plan, schemas: Schemas) -> Plan:
 def _net(node: Node) -> bool:
     while isinstance(node, Filter) or (isinstance(node, Project) and _keeps_all(node)):
         node = node.input
-    return isinstance(node, Aggregate | Consolidate | Ledger | Partition | Top | Upserts)
+    return isinstance(node, Aggregate | Consolidate | Ledger | Upserts)
 
 
 def _keeps_all(node: Project) -> bool:

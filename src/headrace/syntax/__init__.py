@@ -1,11 +1,10 @@
 """Spark SQL text: what it refers to. The only package that imports sqlglot, and only when a text needs it."""
 
 from headrace.syntax.conditions import conjuncts, equal_sides, ordering, upper_bound
-from headrace.syntax.names import all_columns, plain_name, quote, references, split_alias, unqualified
+from headrace.syntax.names import plain_name, quote, references, split_alias, unqualified, used
 from headrace.syntax.windows import windows
 
 __all__ = [
-    "all_columns",
     "conjuncts",
     "equal_sides",
     "ordering",
@@ -15,5 +14,6 @@ __all__ = [
     "split_alias",
     "unqualified",
     "upper_bound",
+    "used",
     "windows",
 ]

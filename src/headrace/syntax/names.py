@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from functools import lru_cache
 from typing import Any
 
@@ -78,20 +79,31 @@ def references(text: str) -> tuple[tuple[str, ...], ...] | None:
     return tuple(sorted(found, key=lambda path: found[path]))
 
 
-def all_columns(text: str) -> bool:
-    """Whether a text names all columns at once by a star, or sqlglot cannot tell; that of `count(*)` names none.
+def used(text: str, columns: Iterable[str]) -> frozenset[str] | None:
+    """Those of some columns that a text names, in lower case; None where it names all by a star, or sqlglot cannot tell.
 
-    >>> all_columns("to_json(struct(*))"), all_columns("count(*) * 2")
-    (True, False)
+    A column called `day` counts wherever that word stands, be it a unit of time there.
+
+    >>> sorted(used("min(day) + amount", ["day", "amount", "card"]) or ())
+    ['amount', 'day']
+    >>> used("to_json(struct(*))", ["day"]), used("count(*)", ["day"])
+    (None, frozenset())
     """
+    paths = references(text)
+    if paths is None or _all(text):
+        return None
+    names = {path[0].lower() for path in paths} | (set(re.findall(r"\w+", text.lower())) & (_UNITS | _NILADIC))
+    return frozenset(name.lower() for name in columns if name.lower() in names)
+
+
+def _all(text: str) -> bool:
+    """Whether a text names all columns at once; the star of `count(*)` names none."""
     if "*" not in text:
         return False
-    tree = parsed(text)
-    if tree is None:
-        return True
     from sqlglot import exp
 
-    return any(not isinstance(star.parent, exp.Count) for star in tree.find_all(exp.Star))
+    tree = parsed(text)
+    return tree is None or any(not isinstance(star.parent, exp.Count) for star in tree.find_all(exp.Star))
 
 
 def split_alias(text: str) -> tuple[str, str | None]:

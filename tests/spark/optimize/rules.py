@@ -160,8 +160,14 @@ CASES: Mapping[str, Case] = {
         net_once,
         lambda sales, shops: [
             sales.group_by("shop").agg(spent="sum(amount)").changes(),
-            sales.top(2, by="amount").filter("amount > 1").changes(),
-            numbered(sales).rename({"place": "number"}).changes(),
+            sales.group_by("shop").agg(n="count(*)").filter("n > 1").changes(),
+            sales.group_by("shop")
+            .agg(n="count(*)")
+            .rename({"n": "number"})
+            .upserts("shop")
+            .filter("shop > 'a'")
+            .select("shop", "number")
+            .changes(),
         ],
         """
         changes
@@ -177,6 +183,8 @@ CASES: Mapping[str, Case] = {
         lambda sales, shops: [
             joined(sales, shops, "inner").changes(),
             sales.group_by("shop").agg(spent="sum(amount)").select("spent").changes(),
+            sales.top(2, by="amount").changes(),
+            numbered(sales).changes(),
             sales.group_by("shop").agg(n="count(*)").union(sales.group_by("shop").agg(n="max(amount)")).changes(),
         ],
     ),

@@ -1,12 +1,10 @@
 package headrace.bind
 
-import scala.util.control.NonFatal
-
 import headrace.operator.aggregate.SingleValue
-import org.apache.spark.sql.{AnalysisException, SparkSession}
+import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.QueryPlanningTracker
 import org.apache.spark.sql.catalyst.analysis.UnresolvedFunction
-import org.apache.spark.sql.catalyst.expressions.{Left => _, Right => _, _}
+import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.expressions.aggregate._
 import org.apache.spark.sql.catalyst.optimizer.{DecimalAggregates, ReplaceCurrentLike}
 import org.apache.spark.sql.catalyst.plans.logical.{Aggregate, LocalRelation, LogicalPlan}
@@ -82,14 +80,6 @@ object Aggregation {
     }
     all
   }
-
-  /** What fails, as an error of analysis. */
-  def attempt[T](work: => T): Either[AnalysisException, T] =
-    try Right(work)
-    catch {
-      case e: AnalysisException => Left(e)
-      case NonFatal(e) => Left(Refusal("INVALID_EXPRESSION", Option(e.getMessage).getOrElse(e.toString)))
-    }
 
   private def updated(f: AggregateFunction): Unit = f match {
     case _: DeclarativeAggregate | _: ImperativeAggregate =>

@@ -66,7 +66,7 @@ object Bind {
   }
 
   /** Spark's own errors stay as they are; whatever else stops a text becomes an analysis error too, so that callers see one kind. */
-  private def attempt[T](work: => T): Either[AnalysisException, T] =
+  def attempt[T](work: => T): Either[AnalysisException, T] =
     try Right(work)
     catch {
       case e: AnalysisException => Left(e)

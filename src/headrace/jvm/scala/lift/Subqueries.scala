@@ -1,5 +1,6 @@
 package headrace.lift
 
+import headrace.operator.aggregate.SingleValue
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.expressions.aggregate._
 import org.apache.spark.sql.catalyst.optimizer._

@@ -3,6 +3,7 @@ package headrace.lift
 import scala.util.control.NonFatal
 
 import headrace.bind.Bind
+import headrace.operator.aggregate.SingleValue
 import org.apache.spark.sql.{AnalysisException, SparkSession}
 import org.apache.spark.sql.catalyst.QueryPlanningTracker
 import org.apache.spark.sql.catalyst.analysis.{MultiAlias, UnresolvedAlias}

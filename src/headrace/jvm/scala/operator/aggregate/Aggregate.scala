@@ -45,5 +45,5 @@ object Aggregate {
 
   /** The type of each aggregate over these columns, or what is wrong with its text. */
   def schema(session: SparkSession, input: StructType, texts: Seq[String]): Seq[Either[AnalysisException, DataType]] =
-    Settings.inForce(session)(texts.map(text => Aggregation.attempt(Aggregation.query(session, input, Seq(text)).head.dataType)))
+    Settings.inForce(session)(texts.map(text => Bind.attempt(Aggregation.query(session, input, Seq(text)).head.dataType)))
 }

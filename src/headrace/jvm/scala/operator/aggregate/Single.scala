@@ -16,6 +16,10 @@ final case class SingleValue(child: Expression) extends UnevaluableAggregateFunc
 
 object SingleValue {
   val Name = "single_value"
+
+  def is(e: Expression): Boolean = e.exists(_.isInstanceOf[SingleValue])
+  def argument(e: Expression): Expression = e.collectFirst { case SingleValue(child) => child }.get
+  def argument(text: String): String = text.stripPrefix(s"$Name(").stripSuffix(")")
 }
 
 private[aggregate] final class Single(set: Multiset, dataType: DataType) extends Reader {

@@ -8,22 +8,15 @@ import org.apache.spark.sql.catalyst.expressions.{SortOrder, UnsafeRow}
 import org.apache.spark.sql.types.StructType
 
 /** An operator over the rows of each partition in their order: what it says of them before and after an epoch's rows are in differs, and
-  * the difference is sent. `result` is the schema of what it says.
+  * the difference is sent.
   */
-private[partition] abstract class OrderedRun(name: String, row: StructType, order: Seq[SortOrder], result: StructType) extends Operator {
-  private val rows = new Netted
-  protected val sorted = new Sorted(row.length)
-  private val place = new OrderBytes
-  private val places = new SortKey(row, order)
-  protected val letters: DeadLetters.Of = new DeadLetters(name).of(row)
-  protected val difference = new Difference(result)
+private[partition] abstract class OrderedRun(name: String, schema: StructType, order: Seq[SortOrder]) extends Operator {
+  protected val rows = new Netted
+  protected val sorted = new Sorted(schema.length)
+  protected val places = new SortKey(schema, order)
+  protected val place = new OrderBytes
+  protected val letters: DeadLetters.Of = new DeadLetters(name).of(schema)
   protected var out: Out = _
-
-  /** Adds what is said of the partition to the difference, with this sign. */
-  protected def said(sign: Long): Unit
-
-  /** Once all rows are in. */
-  protected def settled(): Unit = ()
 
   override def open(epoch: Epoch): Unit = places.initialize(TaskContext.getPartitionId())
 
@@ -33,29 +26,20 @@ private[partition] abstract class OrderedRun(name: String, row: StructType, orde
     sorted.open(state)
   }
 
-  override def step(): Boolean = {
-    if (rows.hasNext) {
-      said(-1L)
-      while (rows.hasNext) take(rows.next())
-      said(1L)
-      settled()
-      difference.send(out)
+  /** Finds the row's place; false: its order fails, and it has none. */
+  protected final def placed(input: Input): Boolean =
+    try {
+      places.of(input.row, place)
+      true
+    } catch {
+      case e: Throwable =>
+        letters.put(e, input.row, input.weight, out)
+        false
     }
-    sorted.close()
-    false
-  }
-
-  private def take(input: Input): Unit = {
-    var failure: Throwable = null
-    try places.of(input.row, place)
-    catch { case e: Throwable => failure = e }
-    if (failure == null) sorted.add(place, input.row, input.weight) else letters.put(failure, input.row, input.weight, out)
-  }
 
   override def close(): Unit = {
     rows.release()
     sorted.release()
-    difference.clear()
     out = null
   }
 }

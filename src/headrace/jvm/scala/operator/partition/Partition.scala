@@ -1,15 +1,19 @@
 package headrace.operator.partition
 
+import java.io.IOException
+import java.util.Arrays
+
 import headrace.bind.Settings
-import headrace.operator.{Epoch, Operator, OperatorSpec, Relational}
+import headrace.operator.{Epoch, Input, Operator, OperatorSpec, Relational}
+import headrace.wire.OrderBytes
 import org.apache.spark.TaskContext
 import org.apache.spark.sql.SparkSession
-import org.apache.spark.sql.catalyst.expressions.{SortOrder, UnsafeRow}
+import org.apache.spark.sql.catalyst.expressions.{SortOrder, UnsafeProjection, UnsafeRow}
 import org.apache.spark.sql.types.StructType
 
 /** Window functions over the rows of each partition, in an order completed by all columns.
   *
-  * They are evaluated by Spark's own code, over the rows as they were and as they are.
+  * They are evaluated by Spark's own code, over the rows as they were and as they are, side by side: what is in one alone is sent.
   */
 final case class Partition(name: String, row: StructType, order: Seq[SortOrder], plan: WindowPlan) extends OperatorSpec {
   override def outputs: Seq[String] = Relational.Outputs
@@ -25,47 +29,129 @@ object Partition {
   }
 }
 
-private final class PartitionRun(spec: Partition) extends OrderedRun(spec.name, spec.row, spec.order, spec.plan.schema) {
-  private val functions = new WindowFunctions(spec.plan)
-  private val found = new java.util.ArrayList[UnsafeRow]
+private final class PartitionRun(spec: Partition) extends OrderedRun(spec.name, spec.row, spec.order) {
+  private val was = new Said(-1L)
+  private val is = new Said(1L)
+  private val otherPlace = new OrderBytes
+  private var changes = false
 
   override def open(epoch: Epoch): Unit = {
     super.open(epoch)
-    functions.initialize(TaskContext.getPartitionId())
+    was.functions.initialize(TaskContext.getPartitionId())
+    is.functions.initialize(TaskContext.getPartitionId())
+    changes = false
   }
 
-  /** A partition whose functions fail has no rows in the result until they no longer do. */
-  override protected def said(sign: Long): Unit = {
-    sorted.scan()
-    var failure: Throwable = null
-    try functions.over(each).foreach(row => found.add(row.copy()))
-    catch { case e: Throwable => failure = e }
-    if (failure == null) found.forEach(difference.add(_, sign))
-    else {
-      functions.release()
-      sorted.scan()
-      if (sorted.next()) letters.put(failure, sorted.row, sign, out)
-    }
-    found.clear()
-  }
-
-  /** Each row as often as it is there. */
-  private def each: Iterator[UnsafeRow] = new Iterator[UnsafeRow] {
-    private var left = 0L
-    override def hasNext: Boolean = left > 0 || (sorted.next() && {
-      left = sorted.count
+  override def step(): Boolean =
+    if (rows.hasNext) {
+      if (!changes) was.read()
+      changes = true
+      val input = rows.next()
+      if (placed(input)) sorted.add(place, input.row, input.weight)
       true
-    })
-    override def next(): UnsafeRow = {
-      if (!hasNext) throw new NoSuchElementException
-      left -= 1
-      sorted.row
+    } else if (changes) {
+      is.read()
+      changes = false
+      true
+    } else if (was.hasMore || is.hasMore) {
+      compareSome()
+      true
+    } else {
+      was.functions.clear()
+      is.functions.clear()
+      sorted.close()
+      false
+    }
+
+  private def compareSome(): Unit = {
+    var n = 0
+    while (n < PartitionRun.AtOnce) {
+      if (was.isThere && is.isThere && was.row == is.row) {
+        was.pass()
+        is.pass()
+      } else if (was.isThere || is.isThere) {
+        val order = if (!is.isThere) -1 else if (!was.isThere) 1 else compare()
+        if (order <= 0) was.send()
+        if (order >= 0) is.send()
+      } else {
+        was.takeBack()
+        is.takeBack()
+      }
+      n += 1
+    }
+  }
+
+  /** Which of the two rows comes first; 0: they differ in their results alone. */
+  private def compare(): Int = {
+    val (before, now) = (was.input, is.input)
+    if (before == now) 0
+    else {
+      places.of(before, place)
+      places.of(now, otherPlace)
+      Arrays.compareUnsigned(place.array, 0, place.length, otherPlace.array, 0, otherPlace.length)
     }
   }
 
   override def close(): Unit = {
-    functions.release()
-    found.clear()
+    was.functions.release()
+    is.functions.release()
     super.close()
   }
+
+  /** The partition as it is (`sign` 1) or was (−1), row by row. Where a function fails it has none. */
+  private final class Said(sign: Long) {
+    val functions = new WindowFunctions(spec.plan)
+    private val columns = UnsafeProjection.create(spec.row)
+    private var first: UnsafeRow = _
+    private var said = 0L // rows that the difference has
+    private var wrong = 0L // and that have to come out again: one behind them fails
+
+    /** Has it a row that the difference has not? */
+    var isThere = false
+
+    def row: UnsafeRow = functions.row
+    def input: UnsafeRow = columns(row)
+    def hasMore: Boolean = isThere || wrong > 0
+
+    def read(): Unit = {
+      said = 0
+      wrong = 0
+      first = sorted.first()
+      try {
+        functions.read(sorted.each())
+        isThere = functions.next()
+      } catch { case e: Throwable => failed(e) }
+    }
+
+    def send(): Unit = {
+      out.emit(Relational.Main, row, Input.NoTime, sign)
+      pass()
+    }
+
+    def pass(): Unit = {
+      said += 1
+      try isThere = functions.next()
+      catch { case e: Throwable => failed(e) }
+    }
+
+    def takeBack(): Unit = if (wrong > 0) {
+      functions.next()
+      out.emit(Relational.Main, row, Input.NoTime, -sign)
+      wrong -= 1
+    }
+
+    private def failed(e: Throwable): Unit = {
+      if (e.isInstanceOf[IOException]) throw e // of the buffer
+      letters.put(e, first, sign, out)
+      isThere = false
+      wrong = said
+      if (wrong > 0) functions.restart()
+    }
+  }
+}
+
+private object PartitionRun {
+
+  /** How many rows are compared before what differs is handed on. */
+  val AtOnce = 64
 }

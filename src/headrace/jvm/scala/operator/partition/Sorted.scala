@@ -16,8 +16,8 @@ private[partition] final class Sorted(fields: Int) {
   private var had = false
   private var isOpen = false
 
+  /** The row it stands on. */
   val row = new UnsafeRow(fields)
-  def count: Long = cursor.count
 
   def open(state: State): Unit = {
     this.state = state
@@ -29,17 +29,40 @@ private[partition] final class Sorted(fields: Int) {
     isOpen = true
   }
 
-  def size: Long = bag.size
+  /** Adds a row so often, or takes it away; one that is not there so often is left alone, which false tells. */
+  def add(place: OrderBytes, row: UnsafeRow, weight: Long): Boolean = bag.add(place.array, place.length, row, weight) >= 0
 
-  /** Adds a row so often, or takes it away; one that is not there is left alone. */
-  def add(place: OrderBytes, row: UnsafeRow, weight: Long): Unit = bag.add(place.array, place.length, row, weight)
+  /** The number of rows up to this place, those that have it included. */
+  def behind(place: OrderBytes): Long = {
+    val before = bag.rank(place.array, place.length)
+    if (bag.find(place.array, place.length)) before + bag.count else before
+  }
 
-  /** Goes before the first row. */
-  def scan(): Unit = cursor.forward()
-
-  def next(): Boolean = cursor.next() && {
-    cursor.value(row)
+  /** Goes to the row with this number; false: there are not so many. */
+  def at(number: Long): Boolean = bag.at(number) && {
+    bag.value(row)
     true
+  }
+
+  /** A copy of the first row, null if there is none. */
+  def first(): UnsafeRow = if (at(0)) row.copy() else null
+
+  /** Each row as often as it is there, in order; each is valid until the next is asked for. */
+  def each(): Iterator[UnsafeRow] = {
+    cursor.forward()
+    new Iterator[UnsafeRow] {
+      private var left = 0L
+      override def hasNext: Boolean = left > 0 || (cursor.next() && {
+        left = cursor.count
+        cursor.value(row)
+        true
+      })
+      override def next(): UnsafeRow = {
+        if (!hasNext) throw new NoSuchElementException
+        left -= 1
+        row
+      }
+    }
   }
 
   /** Removes all rows behind the first `n`. */

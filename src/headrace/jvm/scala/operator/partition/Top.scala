@@ -1,14 +1,15 @@
 package headrace.operator.partition
 
 import headrace.bind.Settings
-import headrace.operator.{Operator, OperatorSpec, Relational}
+import headrace.operator.{Input, Operator, OperatorSpec, Relational}
 import org.apache.spark.sql.SparkSession
-import org.apache.spark.sql.catalyst.expressions.SortOrder
+import org.apache.spark.sql.catalyst.expressions.{SortOrder, UnsafeRow}
 import org.apache.spark.sql.types.StructType
 
 /** The rows of each partition from `offset` on, `count` of them (all where there is none), in an order completed by all columns.
   *
-  * It looks at no more rows than it has to send, before and after. Where rows are only added, none behind them is kept.
+  * A row that comes or goes moves those behind it by one: what is sent is the row itself and the rows that this moves over either end.
+  * Where rows are only added, none behind the last is kept.
   */
 final case class Top(name: String, row: StructType, order: Seq[SortOrder], offset: Long, count: Option[Long], append: Boolean)
     extends OperatorSpec {
@@ -27,17 +28,47 @@ object Top {
   }
 }
 
-private final class TopRun(spec: Top) extends OrderedRun(spec.name, spec.row, spec.order, spec.row) {
-  override protected def said(sign: Long): Unit = {
-    var at = 0L
-    sorted.scan()
-    while (at < spec.end && sorted.next()) {
-      val next = at + sorted.count
-      val here = math.min(next, spec.end) - math.max(at, spec.offset)
-      if (here > 0) difference.add(sorted.row, sign * here)
-      at = next
+private final class TopRun(spec: Top) extends OrderedRun(spec.name, spec.row, spec.order) {
+  private val first = spec.offset
+  private val end = spec.end
+  private val truncates = spec.append && spec.count.nonEmpty
+
+  override def step(): Boolean =
+    if (rows.hasNext) {
+      val input = rows.next()
+      if (placed(input)) { if (input.weight > 0) added(input) else taken(input) }
+      true
+    } else {
+      sorted.close()
+      false
     }
+
+  private def added(input: Input): Unit = {
+    val at = sorted.behind(place)
+    if (at < end) shift(at, input.row, input.weight, 1L)
+    if (at < end || !truncates) sorted.add(place, input.row, input.weight)
+    if (truncates) sorted.truncate(end)
   }
 
-  override protected def settled(): Unit = if (spec.append && spec.count.nonEmpty) sorted.truncate(spec.end)
+  private def taken(input: Input): Unit =
+    if (sorted.add(place, input.row, input.weight)) {
+      val at = sorted.behind(place)
+      if (at < end) shift(at, input.row, -input.weight, -1L)
+    }
+
+  /** The rows from number `at` on move back by `n` to let in a row so often (`sign` 1), or have moved up in its stead (−1). */
+  private def shift(at: Long, row: UnsafeRow, n: Long, sign: Long): Unit = {
+    say(math.max(math.max(at, first), end - n), end, -sign)
+    say(math.max(at, first - n), math.min(first, end - n), sign)
+    val here = math.min(at + n, end) - math.max(at, first)
+    if (here > 0) out.emit(Relational.Main, row, Input.NoTime, sign * here)
+  }
+
+  private def say(from: Long, until: Long, weight: Long): Unit = {
+    var i = from
+    while (i < until && sorted.at(i)) {
+      out.emit(Relational.Main, sorted.row, Input.NoTime, weight)
+      i += 1
+    }
+  }
 }

@@ -1,81 +1,110 @@
 package headrace.operator.partition
 
-import org.apache.spark.sql.catalyst.InternalRow
-import org.apache.spark.sql.catalyst.expressions.{LeafExpression, UnsafeProjection, UnsafeRow}
-import org.apache.spark.sql.catalyst.expressions.codegen.CodegenFallback
+import org.apache.spark.SparkEnv
+import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.execution.ExternalAppendOnlyUnsafeRowArray
 import org.apache.spark.sql.execution.metric.SQLMetric
-import org.apache.spark.sql.execution.window.WindowEvaluatorFactory
-import org.apache.spark.sql.types.{DataType, LongType}
+import org.apache.spark.sql.execution.window.WindowEvaluatorFactoryBase
+import org.apache.spark.sql.internal.SQLConf
 
-/** Spark's own evaluation of window functions, one partition after another.
+/** Spark's own evaluation of window functions over one partition at a time.
   *
-  * Spark's evaluator takes a stream of partitions and is compiled when that begins. To ask it for one partition at a time all the same, it
-  * gets a stream without an end. It reads one row ahead to see where a partition ends: that row is one object, which has the next
-  * partition's number, and which is made to point to that partition's first row before the evaluator looks at its columns.
+  * The rows of a partition are taken into a buffer, which holds so much in memory and has the rest on disk; the frames of the functions
+  * read it as they move along. Spark's evaluator does the same over a stream of partitions, but is compiled anew for each stream, and
+  * keeps its buffer until the next partition.
   */
 private[partition] final class WindowFunctions(plan: WindowPlan) {
   private val before = UnsafeProjection.create(plan.before)
   private val after = UnsafeProjection.create(plan.after)
-  private val number = PartitionNumber()
-  private var results: Iterator[InternalRow] = _ // of the evaluator; null: there is none
-  private var rows: Iterator[UnsafeRow] = Iterator.empty
-  private var sent = 0L
-  private val row = new UnsafeRow(plan.before.length)
+  private var frames: WindowFunctions.Frames = _
+  private var buffer: ExternalAppendOnlyUnsafeRowArray = _ // of the task
+  private var rest: Iterator[UnsafeRow] = Iterator.empty
+  private var index = 0
+
+  /** A row with the results, once `next` has said that there is one; valid until it is asked again. */
+  var row: UnsafeRow = _
 
   def initialize(partition: Int): Unit = {
     before.initialize(partition)
     after.initialize(partition)
   }
 
-  /** The rows of a partition, in their order, with their results; each is valid until the next is asked for. */
-  def over(partition: Iterator[UnsafeRow]): Iterator[UnsafeRow] =
-    if (!partition.hasNext) Iterator.empty
-    else {
-      rows = partition
-      sent = 0
-      if (results == null) results = evaluator()
-      else point()
-      new Iterator[UnsafeRow] {
-        private var taken = 0L
-        // With its first result the evaluator has read all rows of the partition.
-        override def hasNext: Boolean = taken == 0 || taken < sent
-        override def next(): UnsafeRow = {
-          taken += 1
-          after(results.next())
-        }
-      }
-    }
+  /** Takes in the rows of a partition, in their order. */
+  def read(rows: Iterator[UnsafeRow]): Unit = {
+    if (frames == null) frames = new WindowFunctions.Frames(plan)
+    if (buffer == null) buffer = WindowFunctions.buffer()
+    clear()
+    rows.foreach(row => buffer.add(before(row)))
+    if (!buffer.isEmpty) restart()
+  }
 
-  /** Lets go of the evaluator: its rows lie in the memory of its task, and one that has failed is of no more use. */
+  /** Goes before the first row again. */
+  def restart(): Unit = {
+    frames.prepare(buffer)
+    rest = buffer.generateIterator()
+    index = 0
+  }
+
+  def next(): Boolean = rest.hasNext && {
+    row = after(frames.over(rest.next(), index))
+    index += 1
+    true
+  }
+
+  /** Lets go of the partition. */
+  def clear(): Unit = {
+    rest = Iterator.empty
+    if (buffer != null) buffer.clear()
+  }
+
+  /** Lets go of all that belongs to the task. */
   def release(): Unit = {
-    results = null
-    rows = Iterator.empty
-  }
-
-  private def evaluator(): Iterator[InternalRow] = {
-    def metric = new SQLMetric("sum")
-    new WindowEvaluatorFactory(plan.functions, Seq(number), plan.order, plan.columns, metric, metric, metric).createEvaluator().eval(0, stream)
-  }
-
-  private val stream: Iterator[InternalRow] = new Iterator[InternalRow] {
-    override def hasNext: Boolean = true
-    override def next(): InternalRow = {
-      if (rows.hasNext) point() else number.value += 1
-      row
-    }
-  }
-
-  private def point(): Unit = {
-    val made = before(rows.next())
-    row.pointTo(made.getBaseObject, made.getBaseOffset, made.getSizeInBytes)
-    sent += 1
+    clear()
+    buffer = null
+    if (frames != null && frames.belongToTask) frames = null
   }
 }
 
-/** The number of the partition that is being read: nothing of the row's. */
-private final case class PartitionNumber() extends LeafExpression with CodegenFallback {
-  var value = 0L
-  override def dataType: DataType = LongType
-  override def nullable: Boolean = false
-  override def eval(input: InternalRow): Any = value
+private object WindowFunctions {
+
+  /** Spark takes no memory back from such a buffer for somebody else in the task, as another buffer is: each has to do with a small part of
+    * it. Pages are a 16th of what a task can have, or a bit more.
+    */
+  private def buffer(): ExternalAppendOnlyUnsafeRowArray = {
+    val conf = SQLConf.get
+    val held = math.min(2 * SparkEnv.get.memoryManager.pageSizeBytes, conf.windowExecBufferSpillSizeThreshold)
+    new ExternalAppendOnlyUnsafeRowArray(conf.windowExecBufferInMemoryThreshold, held, conf.windowExecBufferSpillThreshold, held)
+  }
+
+  /** The frames of all functions, compiled. */
+  private final class Frames(plan: WindowPlan) extends WindowEvaluatorFactoryBase {
+    override def windowExpression: Seq[NamedExpression] = plan.functions
+    override def partitionSpec: Seq[Expression] = Nil
+    override def orderSpec: Seq[SortOrder] = plan.order
+    override def childOutput: Seq[Attribute] = plan.columns
+    override val spillSize: SQLMetric = new SQLMetric("size")
+
+    private val expressions = windowFrameExpressionFactoryPairs.flatMap(_._1)
+    private val values = new SpecificInternalRow(expressions.map(_.dataType))
+    private val frames = windowFrameExpressionFactoryPairs.map(_._2(values)).toArray
+    private val both = new JoinedRow
+    private val result = createResultProjection(expressions)
+
+    /** Those that keep a tree of partial results have its memory from the task. */
+    val belongToTask: Boolean = frames.exists(_.isInstanceOf[AutoCloseable])
+
+    def prepare(rows: ExternalAppendOnlyUnsafeRowArray): Unit = {
+      checkPartitionSizeLimit(rows.length, frames)
+      frames.foreach(_.prepare(rows))
+    }
+
+    def over(row: UnsafeRow, index: Int): UnsafeRow = {
+      var i = 0
+      while (i < frames.length) {
+        frames(i).write(index, row)
+        i += 1
+      }
+      result(both(row, values))
+    }
+  }
 }

@@ -27,8 +27,9 @@ object WindowPlan {
     val columns = Bind.nullable(schema).map(f => AttributeReference(f.name, f.dataType, nullable = true)())
     val asked = functions.map { case (name, text) => Alias(state.sqlParser.parseExpression(text), name)() }
     val plan = state.analyzer.executeAndCheck(Project(UnresolvedStar(None) +: asked, LocalRelation(columns)), new QueryPlanningTracker)
-    // Constants stay as they are: one that fails must fail for the row.
-    taken(CollapseProject(new Finish(ReplaceCurrentLike(state.catalogManager), fold = false).execute(plan)), columns)
+    // Constants stay as they are: one that fails must fail for the row. Some rules look at the top of a plan alone.
+    val finish = new Finish(ReplaceCurrentLike(state.catalogManager), fold = false)
+    taken(CollapseProject(plan.transformUp { case node => finish.execute(node) }), columns)
   }
 
   private def taken(plan: LogicalPlan, columns: Seq[Attribute]): WindowPlan = plan match {
@@ -42,12 +43,19 @@ object WindowPlan {
       WindowPlan(
         before.map(e => BindReferences.bindReference[Expression](plain(e), AttributeSeq(columns))),
         made,
-        window.windowExpressions,
+        window.windowExpressions.map(bounded),
         window.orderSpec,
         result.map(e => BindReferences.bindReference[Expression](plain(e), AttributeSeq(all))),
         StructType(result.map(e => StructField(e.name, Bind.loosen(e.dataType)))))
     case other => throw refused(other)
   }
+
+  /** Spark's frames take numbers, and two preceding is minus of two as yet. */
+  private def bounded(function: NamedExpression): NamedExpression = function
+    .transform { case frame: SpecifiedWindowFrame =>
+      frame.mapChildren(b => if (b.foldable) Literal.create(b.eval(), b.dataType) else b)
+    }
+    .asInstanceOf[NamedExpression]
 
   private def plain(e: NamedExpression): Expression = e match {
     case Alias(child, _) => child
