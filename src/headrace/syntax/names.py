@@ -80,20 +80,21 @@ def references(text: str) -> tuple[tuple[str, ...], ...] | None:
 
 
 def used(text: str, columns: Iterable[str]) -> frozenset[str] | None:
-    """Those of some columns that a text names, in lower case; None where it names all by a star, or sqlglot cannot tell.
+    """Those of some columns that a text may name, in lower case: more rather than less. None where it names all by a star.
 
-    A column called `day` counts wherever that word stands, be it a unit of time there.
+    A column counts wherever its name stands as a word, as sqlglot leaves out arguments of some functions that it does not know.
 
-    >>> sorted(used("min(day) + amount", ["day", "amount", "card"]) or ())
-    ['amount', 'day']
+    >>> sorted(used("percentile(n, 0.5, day)", ["n", "day", "card"]) or ())
+    ['day', 'n']
     >>> used("to_json(struct(*))", ["day"]), used("count(*)", ["day"])
     (None, frozenset())
     """
-    paths = references(text)
-    if paths is None or _all(text):
+    if _all(text):
         return None
-    names = {path[0].lower() for path in paths} | (set(re.findall(r"\w+", text.lower())) & (_UNITS | _NILADIC))
-    return frozenset(name.lower() for name in columns if name.lower() in names)
+    low = text.lower()
+    words = set(re.findall(r"\w+", low))
+    names = (name.lower() for name in columns)
+    return frozenset(name for name in names if name in words or (not _PLAIN.match(name) and name.replace("`", "``") in low))
 
 
 def _all(text: str) -> bool:
