@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import argparse
 import datetime as dt
-import json
 import shutil
 import tempfile
 from pathlib import Path
@@ -16,7 +15,7 @@ from typing import TYPE_CHECKING
 import headrace as hr
 from bench.queries import heap, join, levels
 from bench.state.measure import Result, machine, told
-from bench.state.show import show
+from bench.state.show import ended, keep, show
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -44,12 +43,10 @@ def main() -> int:
                 results += measure(spark, name, folder / name, asked)
     finally:
         show(on, results)
-        asked.json.parent.mkdir(parents=True, exist_ok=True)
-        asked.json.write_text(json.dumps({"machine": on, "results": [result.to_json() for result in results]}, indent=2) + "\n")
-        told(f"the numbers lie in {asked.json}")
+        keep(asked.json, on, results)
         spark.stop()
         shutil.rmtree(folder, ignore_errors=True)
-    return 0 if all(goal.reached for result in results for goal in result.goals) else 1
+    return ended(results)
 
 
 def session() -> SparkSession:

@@ -7,7 +7,6 @@ python -m bench.state [--only count,fraud,…,epoch,programs,cold] [--contenders
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import shutil
 import sys
@@ -20,7 +19,7 @@ import headrace as hr
 from bench.state import cold, compare, contenders, epoch, large, programs
 from bench.state.contenders.scala import jar
 from bench.state.measure import Result, machine, told
-from bench.state.show import show
+from bench.state.show import ended, keep, show
 from bench.state.workloads import WORKLOADS
 
 if TYPE_CHECKING:
@@ -43,11 +42,9 @@ def main() -> int:
         measure(spark, asked, results)
     finally:
         show(on, results)
-        asked.json.parent.mkdir(parents=True, exist_ok=True)
-        asked.json.write_text(json.dumps({"machine": on, "results": [result.to_json() for result in results]}, indent=2) + "\n")
-        told(f"the numbers lie in {asked.json}")
+        keep(asked.json, on, results)
         spark.stop()
-    return 0 if all(goal.reached for result in results for goal in result.goals) else 1
+    return ended(results)
 
 
 def arguments() -> argparse.Namespace:

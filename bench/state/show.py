@@ -1,10 +1,12 @@
-"""Results as tables."""
+"""Results as tables and in files."""
 
 from __future__ import annotations
 
+import json
 import sys
+from pathlib import Path
 
-from bench.state.measure import Result, median
+from bench.state.measure import Result, median, told
 
 
 def show(on: dict[str, object], results: list[Result]) -> None:
@@ -38,3 +40,14 @@ def show(on: dict[str, object], results: list[Result]) -> None:
 
 def text(value: float, unit: str) -> str:
     return f"{value:,.2f}" if unit in ("s", "×") else f"{value:,.0f}"
+
+
+def keep(file: Path, on: dict[str, object], results: list[Result]) -> None:
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(json.dumps({"machine": on, "results": [result.to_json() for result in results]}, indent=2) + "\n")
+    told(f"the numbers lie in {file}")
+
+
+def ended(results: list[Result]) -> int:
+    """The exit code: 1 where a goal was missed."""
+    return 0 if all(goal.reached for result in results for goal in result.goals) else 1

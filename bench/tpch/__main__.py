@@ -6,12 +6,11 @@ python -m bench.tpch [--scales 0.01,0.1,0.5] [--rounds N] [--memory 4g] [--json 
 from __future__ import annotations
 
 import argparse
-import json
 from pathlib import Path
 
 import headrace as hr
 from bench.state.measure import Result, machine, told
-from bench.state.show import show
+from bench.state.show import ended, keep, show
 from bench.tpch.measure import growth, measure
 
 
@@ -37,11 +36,9 @@ def main() -> int:
             results.append(grown)
     finally:
         show(on, results)
-        asked.json.parent.mkdir(parents=True, exist_ok=True)
-        asked.json.write_text(json.dumps({"machine": on, "results": [result.to_json() for result in results]}, indent=2) + "\n")
-        told(f"the numbers lie in {asked.json}")
+        keep(asked.json, on, results)
         spark.stop()
-    return 0 if all(goal.reached for result in results for goal in result.goals) else 1
+    return ended(results)
 
 
 if __name__ == "__main__":

@@ -7,7 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from bench.state import readme
+from bench import readme
 from tools import error_index
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -33,7 +33,7 @@ def test_the_index_of_errors_is_current() -> None:
 
 def test_the_table_of_speed_is_what_was_measured() -> None:
     written = readme.README.read_text(encoding="utf-8")
-    assert readme.with_table(written) == written, "run: .venv/bin/python -m bench.state.readme"
+    assert readme.with_table(written) == written, "run: .venv/bin/python -m bench.readme"
 
 
 def test_the_documentation_builds_without_warnings(tmp_path: Path) -> None:

@@ -37,14 +37,15 @@ class Schemas:
         return self.of[node] if output == "main" else self.outputs[node, output]
 
 
-_last: tuple[str, Schemas] | None = None
+# The last plans: one is looked at when it is made, when it is rewritten, and when it runs.
+_found: dict[str, Schemas] = {}
+_KEPT = 4
 
 
 def check(plan: Plan) -> Schemas:
     """The schemas of a plan; raises all errors in its texts as one. Starts the session."""
-    global _last
-    if _last is not None and _last[0] == plan.fingerprint:
-        return _last[1]
+    if plan.fingerprint in _found:
+        return _found[plan.fingerprint]
     spark = session()
     request = json.dumps(
         {"settings": {**MEANING, **plan.settings}, "nodes": [asked for node in plan.nodes.values() if (asked := _asked(node))]}
@@ -53,7 +54,9 @@ def check(plan: Plan) -> Schemas:
     if answer["errors"]:
         raise _all([_error(plan, error, answer["schemas"]) for error in answer["errors"]])
     found = _schemas(plan, answer)
-    _last = (plan.fingerprint, found)
+    _found[plan.fingerprint] = found
+    while len(_found) > _KEPT:
+        del _found[next(iter(_found))]
     return found
 
 

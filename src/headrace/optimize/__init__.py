@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from headrace.analysis.schemas import Schemas, check
 from headrace.optimize.filters import filters_before_state
 from headrace.optimize.first import first_rows
 from headrace.optimize.literals import literal_tables
@@ -15,7 +14,7 @@ from headrace.optimize.narrow import narrow_inputs
 from headrace.optimize.net import net_once
 from headrace.plan import Plan
 
-Rule = Callable[[Plan, Schemas], Plan]
+Rule = Callable[[Plan], Plan]
 
 # In this order: the less is kept, the less is there to be narrowed.
 RULES: tuple[Rule, ...] = (literal_tables, filters_before_state, first_rows, narrow_inputs, net_once)
@@ -25,7 +24,7 @@ def optimize(plan: Plan) -> tuple[Plan, tuple[str, ...]]:
     """The plan by all rules, and the names of those that changed it. Starts the session."""
     used: list[str] = []
     for rule in RULES:
-        better = rule(plan, check(plan))
+        better = rule(plan)
         if better is not plan:
             used.append(rule.__name__.replace("_", " "))
             plan = better

@@ -6,25 +6,26 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 
-from headrace.analysis.schemas import Schemas
+from headrace.analysis.schemas import check
 from headrace.ops import Aggregate, Filter, Join, Partition, Project, Top, Upserts
 from headrace.plan import Node, Plan
 from headrace.syntax import conjuncts, plain_name, used
 
 
-def filters_before_state(plan: Plan, schemas: Schemas) -> Plan:
+def filters_before_state(plan: Plan) -> Plan:
     """A condition over the columns of one side of a join, or over the groups of an aggregate, holds as well in front of it.
 
     Only conditions that have a value on every row move: they meet rows that the operator would have left out.
     """
-    total = schemas.total
+    known = set(plan.nodes)
+    total = check(plan).total
     while True:
         changes = _one_step(plan, total)
         if not changes:
             return plan
         plan = plan.rewritten(changes)
         # A filter that moved says the same, under a name of its own.
-        total |= {name for name, node in plan.nodes.items() if isinstance(node, Filter) and name not in schemas.of}
+        total |= {name for name, node in plan.nodes.items() if isinstance(node, Filter) and name not in known}
 
 
 def _one_step(plan: Plan, total: frozenset[str]) -> dict[Node, Callable[[Node], Node]]:
@@ -80,7 +81,8 @@ def _same_for_all(operator: Node) -> set[str]:
     if isinstance(operator, Aggregate):
         return {name.lower() for name, text in operator.keys if (plain_name(text) or "").lower() == name.lower()}
     if isinstance(operator, Upserts):
-        return set() if operator.pairs else {name.lower() for name in operator.key}
+        # A row without a key is told of as a dead letter, whatever becomes of the others.
+        return set() if operator.pairs or operator.last else {name.lower() for name in operator.key}
     assert isinstance(operator, Partition | Top)
     return {(plain_name(text) or "").lower() for text in operator.per}
 

@@ -7,7 +7,6 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
 
-from headrace.analysis.schemas import Schemas
 from headrace.errors import Site
 from headrace.ops import Filter, Partition, Project, Top
 from headrace.plan import Node, Plan
@@ -16,7 +15,7 @@ from headrace.syntax import conjuncts, plain_name, upper_bound
 _ROW_NUMBER = re.compile(r"(?i)\s*row_number\s*\(\s*\)\s+over\b")
 
 
-def first_rows(plan: Plan, schemas: Schemas) -> Plan:
+def first_rows(plan: Plan) -> Plan:
     """Row numbers up to 3 are those of the first three rows of each partition, which change seldom; the others need no numbers.
 
     Both settle ties in the same way, so the numbers stay the same.

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from headrace.analysis.schemas import Schemas
 from headrace.ops import Filter, Generated, Join, Project, Source
 from headrace.plan import Node, Plan
 from headrace.schema import Type, parse_schema
@@ -14,7 +13,7 @@ MOST = 32
 """Rows of such a table. Each is compared with each row that comes, where a join would look one key up and keep all rows."""
 
 
-def literal_tables(plan: Plan, schemas: Schemas) -> Plan:
+def literal_tables(plan: Plan) -> Plan:
     """An inner join with `VALUES` is Spark's own `inline` and a filter."""
     changes: dict[Node, Callable[[Node], Node]] = {
         node: _inlined

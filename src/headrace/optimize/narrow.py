@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from functools import singledispatch
 
-from headrace.analysis.schemas import Schemas
 from headrace.ops import Aggregate, Explode, Filter, Generated, Join, OutputOf, Project, Upserts
 from headrace.plan import Node, Plan
 from headrace.syntax import quote, used
@@ -17,7 +16,7 @@ Columns = frozenset[str] | None
 VERB = "narrow"
 
 
-def narrow_inputs(plan: Plan, schemas: Schemas) -> Plan:
+def narrow_inputs(plan: Plan) -> Plan:
     """In front of joins, aggregates and rows by key come their keys and what is read behind them.
 
     First rows and window functions settle ties by all columns of their input, ledgers compare whole rows, programs read what they like:

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from headrace.analysis.schemas import Schemas
 from headrace.ops import Aggregate, Consolidate, Filter, Ledger, Project, Upserts
 from headrace.plan import Node, Plan
 from headrace.syntax import plain_name
 
 
-def net_once(plan: Plan, schemas: Schemas) -> Plan:
+def net_once(plan: Plan) -> Plan:
     """What aggregates, rows by key and ledgers give is net already: of a key they compare what was with what is."""
     changes: dict[Node, Callable[[Node], Node]] = {
         node: _without for node in plan.nodes.values() if isinstance(node, Consolidate) and _net(node.input)

@@ -1,6 +1,6 @@
-"""The README's table of speed, made of the numbers in bench/results/state.json and large.json.
+"""The README's tables of speed, made of the numbers in bench/results.
 
-python -m bench.state.readme
+python -m bench.readme
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from typing import Any
 from bench.state import contenders as who
 from bench.state.show import text
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[1]
 README, RESULTS = ROOT / "README.md", ROOT / "bench" / "results"
-BEGIN, END = "<!-- python -m bench.state.readme -->\n", "<!-- end -->\n"
+BEGIN, END = "<!-- python -m bench.readme -->\n", "<!-- end -->\n"
 HEADS = {
     who.HEADRACE: "headrace",
     who.IN_TIME: '`order="time"`',
@@ -38,7 +38,7 @@ def with_table(readme: str) -> str:
     _, end, after = rest.partition(END)
     if not begin or not end:
         raise ValueError("the README has no place for the table")
-    return f"{before}{begin}{table(_read('state'))}{large(_read('large')['results'])}{end}{after}"
+    return f"{before}{begin}{table(_read('state'))}{large(_read('large')['results'])}{queries()}{end}{after}"
 
 
 def _read(name: str) -> Any:
@@ -91,6 +91,16 @@ def large(results: Iterable[Mapping[str, Any]]) -> str:
             settled = list(values.values())[len(values) // 3 :]
             told = f"{min(settled):,.0f} to {max(settled):,.0f} {result['unit']} from epoch {len(values) - len(settled) + 1} on"
         lines.append(f"* {result['title']}: {told}\n")
+    return "".join(lines)
+
+
+def queries() -> str:
+    """Queries kept up to date: what was measured, and how it stands to its goals."""
+    lines = ["\nQueries kept up to date:\n\n"]
+    for result in (*_read("tpch")["results"], *_read("queries")["results"]):
+        goals = "; ".join(f"{text(goal['value'], goal['unit'])} {goal['unit']} {goal['name']}" for goal in result["goals"])
+        if goals:
+            lines.append(f"{item(result)}: {goals}\n")
     return "".join(lines)
 
 
