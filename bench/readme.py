@@ -26,6 +26,8 @@ HEADS = {
 }
 """The contenders of the table, in its order."""
 RATE, SPEED = "events/s", "×"
+MANY = 8
+"""Contenders that are rather steps of one."""
 
 
 def main() -> None:
@@ -96,12 +98,20 @@ def large(results: Iterable[Mapping[str, Any]]) -> str:
 
 def queries() -> str:
     """Queries kept up to date: what was measured, and how it stands to its goals."""
-    lines = ["\nQueries kept up to date:\n\n"]
-    for result in (*_read("tpch")["results"], *_read("queries")["results"]):
+    of = [_read(name) for name in ("tpch", "queries")]
+    on = " and ".join(dict.fromkeys(one["machine"]["processor"] for one in of))
+    lines = [f"\nQueries kept up to date ({on}):\n\n"]
+    for result in (result for one in of for result in one["results"]):
         goals = "; ".join(f"{text(goal['value'], goal['unit'])} {goal['unit']} {goal['name']}" for goal in result["goals"])
         if goals:
-            lines.append(f"{item(result)}: {goals}\n")
+            lines.append(f"{item(result) if len(result['contenders']) < MANY else ends(result)}: {goals}\n")
     return "".join(lines)
+
+
+def ends(result: Mapping[str, Any]) -> str:
+    """The first and the last of many values, as an item of a list."""
+    (first, least), *_, (last, most) = ((name, text(one["median"], result["unit"])) for name, one in result["contenders"].items())
+    return f"* {result['title']}: {first} {least} {result['unit']}, {last} {most} {result['unit']}"
 
 
 def cells(*rows: Iterable[str]) -> list[str]:
