@@ -64,9 +64,14 @@ class Batch:
                 self._cached[name].unpersist()
             self._cached[name] = table
 
-    def answer(self, query: str) -> list[Row]:
-        """The rows of a query, in any order."""
-        return rows_of(self._spark.sql(query))
+    def answer(self, query: str) -> list[Row] | None:
+        """The rows of a query, in any order; None where a row cannot be computed."""
+        from pyspark.errors import ArithmeticException
+
+        try:
+            return rows_of(self._spark.sql(query))
+        except ArithmeticException:
+            return None
 
 
 def frame(spark: SparkSession, rows: Iterable[Row], ddl: str) -> DataFrame:
