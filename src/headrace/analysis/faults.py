@@ -105,6 +105,8 @@ def _says(code: str, hint: str | None = None) -> Callable[[Fault], Words]:
 
 _PER_ROW = "an expression gives one value for each row; explode makes rows of an array, a program adds up over rows"
 
+_WINDOW = "window functions stand in select and with_columns, in front of it: .with_columns(place=hr.f.rank().over(by=...))"
+
 _OF_ROWS = (
     "an hr.Aggregate is an expression of aggregate functions over the columns it declares: sum(x), max_by(name, x), sum(x) / count(*)"
 )
@@ -135,7 +137,7 @@ _WORDS: Mapping[str, Callable[[Fault], Words]] = {
     "WATERMARK_COLUMN_MISSING": _says("UNKNOWN_COLUMN"),
     "TIME_COLUMN_MISSING": _says("UNKNOWN_COLUMN", "time= names a column that the program emits"),
     "AGGREGATE_IN_ROW_EXPRESSION": _says("NOT_PER_ROW", _PER_ROW),
-    "WINDOW_IN_ROW_EXPRESSION": _says("NOT_PER_ROW", _PER_ROW),
+    "WINDOW_IN_ROW_EXPRESSION": _says("NOT_PER_ROW", _WINDOW),
     "GENERATOR_IN_ROW_EXPRESSION": _says("NOT_PER_ROW", _PER_ROW),
     "SUBQUERY_IN_ROW_EXPRESSION": _says("NOT_PER_ROW", _PER_ROW),
     "NOT_A_ROW_EXPRESSION": _says("NOT_PER_ROW", _PER_ROW),

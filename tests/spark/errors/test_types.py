@@ -122,7 +122,6 @@ def test_unknown_field() -> None:
     ("text", "kind"),
     [
         ("sum(amount)", "an aggregate function"),
-        ("sum(amount) OVER (PARTITION BY card)", "a window function"),
         ("explode(tags)", "a generator"),
     ],
 )
@@ -136,6 +135,18 @@ def test_more_than_one_row(text: str, kind: str) -> None:
         """,
         lambda: job(charges.select(total=text)),
         hide={text: "<text>", kind: "<kind>"},
+    )
+
+
+def test_window_function_in_a_condition() -> None:
+    check_error(
+        """
+        NOT_PER_ROW: charges.filter: a window function in a row expression, in `rank() OVER (ORDER BY amount) = 1`
+          at test_types.py:*: lambda: job(charges.filter("rank() OVER (ORDER BY amount) = 1")),
+          hint: window functions stand in select and with_columns, in front of it: .with_columns(place=hr.f.rank().over(by=...))
+          page: docs/errors/NOT_PER_ROW.md
+        """,
+        lambda: job(charges.filter("rank() OVER (ORDER BY amount) = 1")),
     )
 
 
