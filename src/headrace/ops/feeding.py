@@ -58,16 +58,15 @@ class Feeding:
             found = _debezium(source, schema_of(rows))
         elif self.column is not None:
             found = _weighed_by(source, self.column)
-        elif self.format == "upsert" or not traits.checked:
-            found = source
         else:
-            return ledger(source)
+            found = source
         if self.format == "upsert":
             if traits.ordered == "time":
                 message = f"{self.verb}: files in the order of their times do not say which row of a key is the last one"
                 raise wrong(message, 'read them in the order of their names: by="name"')
             return Upserts(found, key_of(found, self.key, self.verb), last=True, site=here())
-        return found if self.trusted or found is source else ledger(found)
+        judged = traits.checked or found is not source
+        return ledger(found) if judged and not self.trusted else found
 
 
 def taken(connector: str, takes: bool, options: dict[str, Any]) -> Feeding:
