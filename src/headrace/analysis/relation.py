@@ -44,7 +44,7 @@ def _(node: Partition) -> Json:
 
 @relation.register
 def _(node: Top) -> Json:
-    return {"per": list(node.per), "order": _lists(node.order), "count": node.count, "offset": node.offset}
+    return {"per": list(node.per), "order": _lists(node.order), "count": node.count, "offset": node.offset, "ties": node.ties}
 
 
 @relation.register

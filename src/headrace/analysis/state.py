@@ -83,6 +83,11 @@ def _(node: Partition, append: bool) -> Fact:
 
 @state_of.register
 def _(node: Top, append: bool) -> Fact:
+    if append and node.ties != "row_number":
+        kept = f"the first {node.count} of each {_partition(node.per)}, and those that tie with the last"
+        if node.ties == "dense_rank":
+            kept = f"those of the first {node.count} values of each {_partition(node.per)}"
+        return Fact(ROWS, f"grows with the rows that tie: {kept}")
     if append and node.count is not None:
         kept = f"the first {node.count + node.offset} rows of each {_partition(node.per)}"
         return Fact(GROUPS if node.per else BOUNDED, f"{'grows with the number of partitions' if node.per else 'bounded'}: {kept}")

@@ -59,7 +59,7 @@ def _(node: Filter | Partition, keys: dict[Node, Keys]) -> Keys:
 @_keys.register
 def _(node: Top, keys: dict[Node, Keys]) -> Keys:
     per = [plain_name(text) for text in node.per]
-    one = node.count == 1 and all(per)
+    one = node.count == 1 and node.ties == "row_number" and all(per)
     return (*keys[node.input], _set(name for name in per if name)) if one else keys[node.input]
 
 

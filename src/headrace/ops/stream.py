@@ -108,9 +108,19 @@ class Stream:
         """Each row once."""
         return Stream(aggregate.distinct(self._node))
 
-    def top(self, n: int, *, by: Column | str | Iterable[Column | str], per: Column | str | Iterable[Column | str] = ()) -> Stream:
-        """The first `n` rows of each group in an order: `sales.top(3, by="amount desc", per="shop")`."""
-        return Stream(top.top(self._node, n, by, per, self._alias))
+    def top(
+        self,
+        n: int,
+        *,
+        by: Column | str | Iterable[Column | str],
+        per: Column | str | Iterable[Column | str] = (),
+        ties: str = "row_number",
+    ) -> Stream:
+        """The first `n` rows of each group in an order: `sales.top(3, by="amount desc", per="shop")`.
+
+        `ties="rank"` adds those that are equal to the last one in that order; `ties="dense_rank"` takes all rows of the first `n` values.
+        """
+        return Stream(top.top(self._node, n, by, per, ties, self._alias))
 
     def intersect(self, other: Stream, *, all: bool = False) -> Stream:
         """The rows that both streams have, each once; with `all` as often as both have it."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import field
 from functools import cached_property
 from typing import Any, ClassVar
 
@@ -14,18 +15,26 @@ from headrace.ops.source import DEAD_LETTER
 from headrace.plan import Node, Role, node
 from headrace.syntax import ordering
 
+TIES = ("row_number", "rank", "dense_rank")
+
 
 @node("top", Role.STATEFUL)
 class Top(Node):
     """The `count` first rows of each partition behind `offset` others, in an order whose ties are settled by all columns, nulls first.
 
-    Law: after every epoch it is `row_number() OVER (PARTITION BY per ORDER BY order) <= count` of the input so far.
+    Law: after every epoch it is `ties() OVER (PARTITION BY per ORDER BY order) <= count` of the input so far. `ties` is `row_number`, or
+    without an offset also `rank`, which lets in all rows that tie with the last one, and `dense_rank`, which lets in the rows of the first
+    `count` values of the order.
 
     >>> import headrace as hr
     >>> sales = hr.read.memory([("a", 5), ("a", 7)], "shop string, amount int", name="sales")
     >>> # epoch 1: +(a, 5) +(a, 7)   ->   +(a, 7)
     >>> # epoch 2: -(a, 7)           ->   -(a, 7) +(a, 5)
     >>> sales.top(1, by="amount desc", per="shop")
+    <Stream top: shop, amount>
+    >>> # epoch 1: +(a, 5) +(a, 7)   ->   +(a, 7)
+    >>> # epoch 2: +(b, 7)           ->   +(b, 7)
+    >>> sales.top(1, by="amount desc", ties="rank")
     <Stream top: shop, amount>
     """
 
@@ -36,6 +45,7 @@ class Top(Node):
     order: tuple[Ordering, ...]
     count: int | None
     offset: int = 0
+    ties: str = field(default="row_number", metadata={"later": True})
 
     @cached_property
     def columns(self) -> tuple[str, ...]:
@@ -46,22 +56,28 @@ class Top(Node):
         return (DEAD_LETTER,)
 
     def describe(self) -> str:
-        kept = "all rows" if self.count is None else f"the first {self.count}"
+        kept = "all rows" if self.count is None else f"the first {self.count}" + _TIED[self.ties]
         behind = f" behind {self.offset}" if self.offset else ""
         per = f" per {', '.join(self.per)}" if self.per else ""
         by = ", ".join(f"{text} {direction} nulls {nulls}" for text, direction, nulls in self.order)
         return f"{kept}{behind}{per}" + (f" by {by}" if by else "")
 
 
-def top(input: Node, count: Any, by: Any, per: Any, alias: str | None) -> Top:
+_TIED = {"row_number": "", "rank": " with ties", "dense_rank": " values"}
+
+
+def top(input: Node, count: Any, by: Any, per: Any, ties: Any, alias: str | None) -> Top:
     if isinstance(count, bool) or not isinstance(count, int) or count < 1:
         raise PlanError(
             "BAD_ORDER", f"top cannot keep {count!r} rows", hint='a whole number from 1 on: .top(3, by="amount desc")', site=here()
         )
+    if ties not in TIES:
+        hint = 'row_number, rank or dense_rank: .top(3, by="amount desc", ties="rank")'
+        raise PlanError("BAD_ORDER", f"top does not know the ties {ties!r}", hint=hint, site=here())
     orders = [by] if isinstance(by, str | Column) else list(by)
     texts = [ordering(one) if isinstance(one, str) else ordering(one._expression.text) for one in orders]
     columns = [per] if isinstance(per, str | Column) else list(per)
     parts = given(input, columns, {}, alias)
     asked = given(input, [text for text, _, _ in texts], {}, alias)
     order: Sequence[Ordering] = [(found.text, direction, nulls) for found, (_, direction, nulls) in zip(asked, texts, strict=True)]
-    return Top(input, tuple(part.text for part in parts), tuple(order), count, site=here())
+    return Top(input, tuple(part.text for part in parts), tuple(order), count, ties=ties, site=here())

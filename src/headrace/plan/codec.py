@@ -17,7 +17,7 @@ def encode(node: Node, names: Mapping[Node, str]) -> dict[str, Any]:
     """A node as JSON; its inputs by their names."""
     found: dict[str, Any] = {"name": names[node], "op": node.op}
     for item in _stored(type(node)):
-        if item.name != "name":
+        if item.name != "name" and not (item.metadata.get("later") and getattr(node, item.name) == item.default):
             found[item.name] = _plain(getattr(node, item.name), names)
     return found
 
@@ -75,7 +75,11 @@ def without_sites(value: Any) -> Any:
 
 
 def _stored(cls: type[Node]) -> list[Field[Any]]:
-    """The fields that are part of a plan; others, `metadata={"stored": False}`, hold objects of this process."""
+    """The fields that are part of a plan; others, `metadata={"stored": False}`, hold objects of this process.
+
+    Those that a kind of node got later, `metadata={"later": True}`, are written only where they say something: a plan without them keeps
+    its form, and so its fingerprint and the names made of it.
+    """
     return [item for item in fields(cls) if item.metadata.get("stored", True)]
 
 

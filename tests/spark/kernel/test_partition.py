@@ -30,6 +30,8 @@ QUERIES = {
     "sum(v) OVER (PARTITION BY k ORDER BY v RANGE BETWEEN 3 PRECEDING AND CURRENT ROW) AS b, "
     "count_if(v BETWEEN 0 AND 4) OVER (PARTITION BY k) AS c FROM t",
     "first": "SELECT * FROM t ORDER BY v DESC, k, d LIMIT 7",
+    "tied": "SELECT * FROM t QUALIFY rank() OVER (PARTITION BY k ORDER BY v DESC) <= 3",
+    "values": "SELECT *, rank() OVER w AS a, dense_rank() OVER w AS b FROM t WINDOW w AS (ORDER BY d DESC, v) QUALIFY b < 3",
     "page": "SELECT * FROM t ORDER BY d, v, k LIMIT 9 OFFSET 4",
     "rest": "SELECT * FROM t ORDER BY v, k, d OFFSET 5",
 }
@@ -129,8 +131,11 @@ def test_first_rows_of_rows_that_are_only_added(spark: SparkSession) -> None:
         t = h.source("t", "v int")
         bounds = [(0, 3), (2, 6), (0, 1)]
         outs = [h.collect(hr.sql(f"SELECT v FROM t ORDER BY v LIMIT {end - first} OFFSET {first}", t=t)) for first, end in bounds]
+        tied, values = (h.collect(t.top(3, by="v desc", ties=ties)) for ties in ("rank", "dense_rank"))
         for _ in range(5):
             new = [(chance.randint(0, 20),) for _ in range(8)]
             kept = sorted(kept + new)
             h.commit({"t": [("+", row) for row in new]})
             assert [out.rows() for out in outs] == [kept[first:end] for first, end in bounds]
+            assert tied.rows() == [row for row in kept if row >= kept[-3]]
+            assert values.rows() == [row for row in kept if row in sorted(set(kept))[-3:]]

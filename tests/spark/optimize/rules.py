@@ -54,6 +54,10 @@ def numbered(sales: hr.Stream) -> hr.Stream:
     return hr.sql("SELECT *, row_number() OVER (PARTITION BY shop ORDER BY amount DESC) AS place FROM sales", sales=sales)
 
 
+def ranked(sales: hr.Stream, function: str) -> hr.Stream:
+    return hr.sql(f"SELECT *, {function}() OVER (PARTITION BY shop ORDER BY amount DESC) AS place FROM sales", sales=sales)
+
+
 LIMITS = "(SELECT * FROM VALUES ('a', 2), ('b', 3), ('b', 4), (NULL, 5) AS t(code, least))"
 
 
@@ -102,6 +106,18 @@ CASES: Mapping[str, Case] = {
                 "SELECT id, place FROM (SELECT id, row_number() OVER (ORDER BY amount, shop) AS place FROM sales) WHERE place = 1",
                 sales=sales,
             ),
+            ranked(sales, "rank").filter("place <= 2"),
+            ranked(sales, "dense_rank").filter("place < 3"),
+            hr.sql("SELECT id, shop FROM sales QUALIFY rank() OVER (PARTITION BY shop ORDER BY amount DESC NULLS FIRST) = 2", sales=sales),
+            sales.with_columns(place=hr.f.dense_rank().over(per="shop", by="amount")).filter("place = 1"),
+            *(
+                hr.sql(
+                    "SELECT * FROM (SELECT *, row_number() OVER w AS a, rank() OVER w AS b, dense_rank() OVER w AS c FROM sales"
+                    f" WINDOW w AS (PARTITION BY shop ORDER BY amount)) WHERE {name} <= 2",
+                    sales=sales,
+                )
+                for name in "abc"
+            ),
         ],
         """
         filter place <= 2
@@ -117,11 +133,21 @@ CASES: Mapping[str, Case] = {
         lambda sales, shops: [
             numbered(sales).filter("place > 2"),
             numbered(sales).filter("place <= 2 OR amount > 2"),
-            hr.sql("SELECT * FROM (SELECT *, rank() OVER (ORDER BY amount) AS place FROM sales) WHERE place <= 2", sales=sales),
-            hr.sql(
-                "SELECT * FROM (SELECT *, row_number() OVER w AS place, sum(amount) OVER w AS total FROM sales"
-                " WINDOW w AS (ORDER BY amount)) WHERE place <= 2",
-                sales=sales,
+            ranked(sales, "rank").filter("place > 2"),
+            ranked(sales, "percent_rank").filter("place <= 1"),
+            *(
+                hr.sql(
+                    f"SELECT * FROM (SELECT *, {function}() OVER w AS place, {other} OVER w AS other FROM sales"
+                    " WINDOW w AS (ORDER BY amount)) WHERE place <= 2",
+                    sales=sales,
+                )
+                for function, other in [
+                    ("row_number", "sum(amount)"),
+                    ("rank", "lead(id)"),
+                    ("rank", "count(*)"),
+                    ("dense_rank", "cume_dist()"),
+                    ("dense_rank", "ntile(2)"),
+                ]
             ),
         ],
     ),

@@ -10,7 +10,9 @@ from pyspark.sql import SparkSession
 
 import headrace as hr
 from headrace import optimize as rules
+from headrace.ops import Top
 from headrace.optimize.filters import filters_before_state
+from headrace.optimize.first import first_rows
 from headrace.testing import Harness
 from headrace.testing.collected import Collected
 from tests.spark.optimize.rules import CASES, TABLES, Case, lines, plan_of
@@ -48,6 +50,16 @@ def test_what_a_rule_leaves_alone(spark: SparkSession, case: Case) -> None:
     for stream in case.left(*sources()):
         plan = plan_of([stream])
         assert case.rule(plan) is plan, lines(plan)
+
+
+@pytest.mark.parametrize("function", ["row_number", "rank", "dense_rank"])
+def test_first_rows_tie_as_the_function_that_is_asked_for(spark: SparkSession, function: str) -> None:
+    sales, _ = sources()
+    query = "SELECT *, row_number() OVER w AS a, rank() OVER w AS b, dense_rank() OVER w AS c FROM sales WINDOW w AS (ORDER BY amount)"
+    column = {"row_number": "a", "rank": "b", "dense_rank": "c"}[function]
+    plan = first_rows(plan_of([hr.sql(query, sales=sales).filter(f"{column} < 4")]))
+    [top] = [node for node in plan.nodes.values() if isinstance(node, Top)]
+    assert (top.count, top.ties) == (3, function)
 
 
 def test_what_several_read_is_left_alone(spark: SparkSession) -> None:

@@ -69,6 +69,14 @@ def others(a: hr.Stream, b: hr.Stream) -> Queries:
             a.select("k", "x").top(2, by="x desc", per="k"),
             "SELECT k, x FROM (SELECT *, row_number() OVER (PARTITION BY k ORDER BY x DESC) n FROM a) WHERE n <= 2",
         ),
+        "top with ties": (
+            a.select("k", "x").top(2, by="x desc", per="k", ties="rank"),
+            "SELECT k, x FROM a QUALIFY rank() OVER (PARTITION BY k ORDER BY x DESC) <= 2",
+        ),
+        "top values": (
+            a.select("k", "x").top(2, by="x", ties="dense_rank"),
+            "SELECT k, x FROM a QUALIFY dense_rank() OVER (ORDER BY x) <= 2",
+        ),
         "top of all": (a.select("k", "x").top(3, by=["k desc", "x"]), "SELECT k, x FROM a ORDER BY k DESC, x LIMIT 3"),
         "a group of a join of a group": (
             a.group_by("k").agg(n="count(*)").join(b, on="k = j").group_by("y").agg(s="sum(n)").filter("s > 1"),

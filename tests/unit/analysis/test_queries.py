@@ -61,6 +61,18 @@ def kept(stream: hr.Stream) -> str:
         ),
         (charges.top(3, by="amount"), "bounded: the first 3 rows of each partition (there is one)"),
         (
+            charges.top(3, by="amount", per="card", ties="rank"),
+            "grows with the rows that tie: the first 3 of each partition of card, and those that tie with the last",
+        ),
+        (
+            charges.top(3, by="amount", ties="dense_rank"),
+            "grows with the rows that tie: those of the first 3 values of each partition (there is one)",
+        ),
+        (
+            changing.top(3, by="amount", per="card", ties="rank"),
+            "grows with the rows, as those behind move up when one is taken away; in the order of each partition of card",
+        ),
+        (
             changing.top(3, by="amount", per="card"),
             "grows with the rows, as those behind move up when one is taken away; in the order of each partition of card",
         ),
@@ -94,6 +106,7 @@ UNIQUE = {
     "rows of a source": (charges, ["card", "amount"], False),
     "each row once": (charges.distinct(), ["amount", "card"], True),
     "the first row of each": (charges.top(1, by="amount", per="card"), ["card"], True),
+    "the first of each and its ties": (charges.top(1, by="amount", per="card", ties="rank"), ["card"], False),
     "the first two of each": (charges.top(2, by="amount", per="card"), ["card"], False),
     "rows by key": (charges.upserts("card"), ["card"], True),
     "a partner at the most": (spent.join(cards.upserts("number"), on="card = number", how="left"), ["card"], True),

@@ -482,6 +482,15 @@ def test_top() -> None:
         """,
         lambda: charges.top(0, by="amount"),
     )
+    check_error(
+        """
+        BAD_ORDER: top does not know the ties 'all'
+          at test_ops.py:*: lambda: charges.top(1, by="amount", ties="all"),
+          hint: row_number, rank or dense_rank: .top(3, by="amount desc", ties="rank")
+          page: docs/errors/BAD_ORDER.md
+        """,
+        lambda: charges.top(1, by="amount", ties="all"),
+    )
 
 
 def test_sql() -> None:

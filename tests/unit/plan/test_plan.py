@@ -63,6 +63,7 @@ spent = charges.group_by("card").agg(spent="sum(amount)")
 QUERIES = [
     spent.join(cards, on="card", how="left"),
     spent.top(3, by="spent desc"),
+    spent.top(3, by="spent desc", ties="rank"),
     charges.intersect(charges.filter("amount > 1"), all=True).distinct(),
     hr.Stream(Partition(spent._node, (), (("spent", "desc", "last"),), (("place", "rank() OVER (ORDER BY spent DESC)"),))),
     spent.changes(),
@@ -78,6 +79,19 @@ def test_round_trip_of_every_node() -> None:
     assert again.to_json() == data
     assert again.fingerprint == plan.fingerprint
     assert [node.columns for node in again.nodes.values()] == [node.columns for node in plan.nodes.values()]
+
+
+def test_what_nodes_got_later_changes_no_plan_without_it() -> None:
+    empty = hr.read.memory([], "card string, amount int", name="charges")
+
+    def made(ties: str) -> Plan:
+        return job(empty.top(3, by="amount desc", per="card", ties=ties))
+
+    [top] = [item for item in made("row_number").to_json()["nodes"] if item["op"] == "top"]
+    assert (top["name"], sorted(top)) == ("top-f41eec97", ["count", "input", "name", "offset", "op", "order", "per", "site"])
+    [top] = [item for item in made("rank").to_json()["nodes"] if item["op"] == "top"]
+    assert (top["name"] == "top-f41eec97", top["ties"]) == (False, "rank")
+    assert len({made(ties).fingerprint for ties in ("row_number", "rank", "dense_rank")}) == 3
 
 
 def test_the_fingerprint_forgets_lines_and_nothing_else() -> None:

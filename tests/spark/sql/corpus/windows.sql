@@ -184,3 +184,28 @@ SELECT shop, n, bool_or(flag) OVER (PARTITION BY shop ORDER BY n) AS a, bit_or(n
 
 -- name: windows_over_strings_dates_and_booleans
 SELECT shop, day, flag, rank() OVER (ORDER BY shop) AS a, rank() OVER (ORDER BY day DESC) AS b, rank() OVER (ORDER BY flag, raw) AS c, rank() OVER (ORDER BY tags, s) AS e FROM sales;
+
+-- name: top_with_ties_of_doubles
+SELECT shop, d, id FROM (SELECT shop, d, id, rank() OVER (PARTITION BY shop ORDER BY d DESC NULLS FIRST) AS r FROM sales) WHERE r <= 3;
+
+-- name: top_with_ties_of_all
+SELECT n, flag, id FROM sales QUALIFY rank() OVER (ORDER BY n NULLS LAST, flag DESC) <= 4;
+
+-- name: top_values
+SELECT shop, n, id, place FROM (SELECT shop, n, id, dense_rank() OVER (PARTITION BY shop ORDER BY n) AS place FROM sales) WHERE place < 3;
+
+-- name: top_values_of_a_collation
+SELECT alias, age FROM people QUALIFY dense_rank() OVER (ORDER BY alias DESC) <= 3;
+
+-- name: top_values_that_are_null
+SELECT shop, day, amount FROM sales QUALIFY dense_rank() OVER (PARTITION BY shop ORDER BY day NULLS FIRST, amount DESC NULLS FIRST) = 1;
+
+-- name: top_with_all_ranks
+SELECT * FROM (SELECT shop, n, rank() OVER w AS a, dense_rank() OVER w AS b FROM sales WINDOW w AS (PARTITION BY shop ORDER BY n DESC)) WHERE b <= 2 AND a < 6;
+
+-- name: top_numbers_beside_ranks
+-- oracle: SELECT shop, n, id, r, a, b FROM (SELECT shop, n, id, row_number() OVER (PARTITION BY shop ORDER BY n, shop, n, id) AS r, rank() OVER (PARTITION BY shop ORDER BY n) AS a, dense_rank() OVER (PARTITION BY shop ORDER BY n) AS b FROM sales) WHERE r <= 3
+SELECT shop, n, id, r, a, b FROM (SELECT shop, n, id, row_number() OVER w AS r, rank() OVER w AS a, dense_rank() OVER w AS b FROM (SELECT shop, n, id FROM sales) WINDOW w AS (PARTITION BY shop ORDER BY n)) WHERE r <= 3;
+
+-- name: top_groups_with_ties
+SELECT shop, total FROM (SELECT shop, total, rank() OVER (ORDER BY total DESC) AS r FROM (SELECT shop, count(*) AS total FROM sales GROUP BY shop)) WHERE r <= 2;

@@ -18,6 +18,13 @@ final class SortKey(schema: StructType, orders: Seq[SortOrder]) {
 
   /** Writes the row's place. A value of the order may fail. */
   def of(row: UnsafeRow, to: OrderBytes): Unit = {
+    tied(row, to)
+    rest.columnsOf(row, to)
+    if (rest.leavesTies) to.raw(row.getBytes, 0, row.getSizeInBytes)
+  }
+
+  /** Writes what the places of all rows that tie with this one begin with, and those of no others. */
+  def tied(row: UnsafeRow, to: OrderBytes): Unit = {
     to.clear()
     val found = values(row)
     var i = 0
@@ -36,7 +43,5 @@ final class SortKey(schema: StructType, orders: Seq[SortOrder]) {
       }
       i += 1
     }
-    rest.columnsOf(row, to)
-    if (rest.leavesTies) to.raw(row.getBytes, 0, row.getSizeInBytes)
   }
 }

@@ -43,3 +43,9 @@ private[partition] abstract class OrderedRun(name: String, schema: StructType, o
     out = null
   }
 }
+
+private[partition] object OrderedRun {
+
+  /** How many rows are looked at before what is said of them is handed on. */
+  val AtOnce = 64
+}

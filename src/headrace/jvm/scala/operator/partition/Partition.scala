@@ -65,7 +65,7 @@ private final class PartitionRun(spec: Partition) extends OrderedRun(spec.name, 
 
   private def compareSome(): Unit = {
     var n = 0
-    while (n < PartitionRun.AtOnce) {
+    while (n < OrderedRun.AtOnce) {
       if (was.isThere && is.isThere && was.row == is.row) {
         was.pass()
         is.pass()
@@ -148,10 +148,4 @@ private final class PartitionRun(spec: Partition) extends OrderedRun(spec.name, 
       if (wrong > 0) functions.restart()
     }
   }
-}
-
-private object PartitionRun {
-
-  /** How many rows are compared before what differs is handed on. */
-  val AtOnce = 64
 }

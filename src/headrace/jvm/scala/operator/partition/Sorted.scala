@@ -39,7 +39,12 @@ private[partition] final class Sorted(fields: Int) {
   }
 
   /** Goes to the row with this number; false: there are not so many. */
-  def at(number: Long): Boolean = bag.at(number) && {
+  def at(number: Long): Boolean = bag.at(number) && here()
+
+  /** Goes to the first row that is not in front of a place; false: there is none. */
+  def from(place: OrderBytes): Boolean = bag.seek(place.array, place.length) && here()
+
+  private def here(): Boolean = {
     bag.value(row)
     true
   }
@@ -64,6 +69,21 @@ private[partition] final class Sorted(fields: Int) {
       }
     }
   }
+
+  /** Goes before the rows from one place up to another, which `next` reads; no bytes are the place behind all. */
+  def between(low: OrderBytes, high: OrderBytes): Unit =
+    cursor.forward(low.array, low.length, if (high.length == 0) null else high.array, high.length)
+
+  def next(): Boolean = cursor.next() && {
+    cursor.value(row)
+    true
+  }
+
+  /** How often the row is there that `next` went to. */
+  def count: Long = cursor.count
+
+  /** Removes it, however often it is there. */
+  def remove(): Unit = bag.remove(cursor.keyBytes, cursor.keySize)
 
   /** Removes all rows behind the first `n`. */
   def truncate(n: Long): Unit = while (bag.size > n) {

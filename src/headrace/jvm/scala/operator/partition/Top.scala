@@ -9,22 +9,40 @@ import org.apache.spark.sql.types.StructType
 /** The rows of each partition from `offset` on, `count` of them (all where there is none), in an order completed by all columns.
   *
   * A row that comes or goes moves those behind it by one: what is sent is the row itself and the rows that this moves over either end.
-  * Where rows are only added, none behind the last is kept.
+  * Where rows are only added, none behind the last is kept. With `ties`, the rows whose rank is at most the count: `TiesRun`.
   */
-final case class Top(name: String, row: StructType, order: Seq[SortOrder], offset: Long, count: Option[Long], append: Boolean)
+final case class Top(
+    name: String,
+    row: StructType,
+    order: Seq[SortOrder],
+    offset: Long,
+    count: Option[Long],
+    append: Boolean,
+    ties: Option[Top.Ties])
     extends OperatorSpec {
   override def outputs: Seq[String] = Relational.Outputs
   override def bags: Boolean = true
-  override def instance(): Operator = new TopRun(this)
+  override def instance(): Operator = if (ties.isEmpty) new TopRun(this) else new TiesRun(this)
 
   /** The number of rows behind which nothing matters. */
   def end: Long = count.fold(Long.MaxValue)(n => if (n > Long.MaxValue - offset) Long.MaxValue else offset + n)
 }
 
 object Top {
+
+  /** The rank that counts, where rows that are equal in the order share one. */
+  sealed trait Ties extends Serializable
+  case object Rank extends Ties
+  case object DenseRank extends Ties
+
   def build(session: SparkSession, document: String): Top = Settings.inForce(session) {
     val read = Relational.read(document)
-    Top(read.name, read.side(0), Orders.read(session, read), read.number("offset").getOrElse(0L), read.number("count"), read.append)
+    val ties = read.text("ties").getOrElse("row_number") match {
+      case "row_number" => None
+      case "rank" => Some(Rank)
+      case "dense_rank" => Some(DenseRank)
+    }
+    Top(read.name, read.side(0), Orders.read(session, read), read.number("offset").getOrElse(0L), read.number("count"), read.append, ties)
   }
 }
 

@@ -1,0 +1,31 @@
+"""Trials of the kernel in a JVM of its own without Spark: they are Scala (`scala/`), compiled against the kernel's jar."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from headrace.jvm import compile, java
+
+Trials = Callable[..., str]
+
+
+@pytest.fixture(scope="session")
+def trials(tmp_path_factory: pytest.TempPathFactory) -> Trials:
+    """Runs the main class of a trial with some words."""
+    runtime, kernel = java.find(), compile.kernel_jar()
+    jar = tmp_path_factory.mktemp("trials") / "trials.jar"
+    said = compile.scalac(runtime, Path(__file__).parent / "scala", jar, kernel)
+    assert said is None, said
+
+    def run(main: str, *words: object) -> str:
+        path = f"{jar}:{kernel}:{compile.spark_jars()}/*"
+        command = [str(runtime.executable), "-Xmx1g", "-XX:+UseSerialGC", "-cp", path, main, *map(str, words)]
+        done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
+        assert done.returncode == 0, done.stdout
+        return done.stdout
+
+    return run
