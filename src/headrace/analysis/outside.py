@@ -11,7 +11,8 @@ from headrace.plan import Fact, Plan, fact
 @fact("code")
 def code(plan: Plan) -> Mapping[str, Fact]:
     """For each node that calls such functions, their names: the session has to know them whenever the job starts."""
-    return {
-        name: Fact(list(called), f"from outside Spark: {', '.join(f'{each}()' for each in called)}, by the name that the session has for it")
-        for name, called in check(plan).outside.items()
-    }
+    found = {}
+    for name, called in check(plan).outside.items():
+        shown = ", ".join(f"{each}()" for each in called)
+        found[name] = Fact(list(called), f"from outside Spark: {shown}, by the name that the session has for it")
+    return found

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -57,7 +57,7 @@ def table() -> Table:
 AGGREGATES = {
     "one": "SELECT k, geometric_mean(n) AS g FROM a GROUP BY k",
     "of all": "SELECT geometric_mean(n) AS g, longest(x) AS l, count(*) AS c FROM a",
-    "a struct with an array": "SELECT k, longest(x) AS l, longest(x).letters[0] AS first FROM a GROUP BY k",
+    "a struct with an array": "SELECT k, longest(x) AS l, get(longest(x).letters, 0) AS first FROM a GROUP BY k",
     "in another case, twice": "SELECT k, Geometric_Mean(n) AS g, geometric_mean(n) + 1 AS h, sum(n) AS s FROM a GROUP BY k",
     "with DISTINCT and FILTER": "SELECT x, geometric_mean(DISTINCT n) AS g, longest(x) FILTER (WHERE k > 1) AS l FROM a GROUP BY x",
     "HAVING": "SELECT x FROM a GROUP BY x HAVING geometric_mean(n) > 2",
@@ -151,7 +151,7 @@ def test_explain_marks_what_calls_them(users: SparkSession) -> None:
     assert shown.count("    code: ") == 1
     assert "    code: from outside Spark: geometric_mean(), longest(), by the name that the session has for it\n" in shown
     assert "the values of geometric_mean(CAST(n AS DOUBLE))" in shown
-    rows = str(charges().select("card", s="shout(card)").filter("n > 1" if False else "s <> ''").explain())
+    rows = str(charges().select("card", s="shout(card)").filter("s <> ''").explain())
     assert rows.count("    code: from outside Spark: shout(), ") == 1
 
 
@@ -185,11 +185,11 @@ def test_what_is_refused(users: SparkSession, query: str) -> None:
 def test_a_verb_with_one_that_gives_another_value_each_time(users: SparkSession) -> None:
     check_error(
         """
-        BAD_EXPRESSION: aggregate: chance in chance(n): a row that is taken away must be found again, in `chance(n)`
-          at test_outside.py:*: lambda: hr.job("chances", charges().group_by("card").agg(c="chance(n)").write.memory()),
+        BAD_EXPRESSION: chances: chance in chance(n): a row that is taken away must be found again, in `chance(n)`
+          at test_outside.py:*: lambda: hr.job("chances", charges().group_by("card").agg(c="chance(n)").named("chances").write.memory()),
           page: docs/errors/BAD_EXPRESSION.md
         """,
-        lambda: hr.job("chances", charges().group_by("card").agg(c="chance(n)").write.memory()),
+        lambda: hr.job("chances", charges().group_by("card").agg(c="chance(n)").named("chances").write.memory()),
     )
 
 
@@ -207,14 +207,14 @@ def forgotten(users: SparkSession) -> None:
 
 def test_a_session_without_the_function(users: SparkSession, tmp_path: Path) -> None:
     """Each way to a start: the query is built again, the verbs are, the job is there or was stored as a plan."""
-    made = hr.job("means", by_verbs().write.files(str(tmp_path / "out"), mode="changes"))
+    made = hr.job("means", by_verbs().write.files(str(tmp_path / "out"), format="json", mode="changes"))
     made.run(checkpoint=tmp_path / "checkpoint", flush=False, progress=False)
     stored = made.plan.to_json()
     forgotten(users)
     try:
-        for start in (lambda: hr.job("means", by_verbs().write.memory()), lambda: made.run(checkpoint=tmp_path / "checkpoint", progress=False)):
-            check_error(MISSING, start)
-        check_error(MISSING.replace(": charges().group_by", ": charges().group_by"), lambda: Job(Plan.from_json(stored)).run(progress=False))
+        check_error(MISSING, lambda: hr.job("means", by_verbs().write.memory()))
+        check_error(MISSING, lambda: made.run(checkpoint=tmp_path / "checkpoint", progress=False))
+        check_error(MISSING, lambda: Job(Plan.from_json(stored)).run(checkpoint=tmp_path / "checkpoint", progress=False))
         check_error(
             """
             UNKNOWN_FUNCTION: Spark has no function `geometric_mean` at line 2, column 3: `geometric_mean(n) AS g FROM charges GROUP BY card`

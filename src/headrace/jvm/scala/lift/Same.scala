@@ -40,7 +40,7 @@ private final class Same(attributes: Map[ExprId, ExprId], variables: Map[ExprId,
       if (x.isDistinct != y.isDistinct || x.filter.isDefined != y.filter.isDefined || x.mode != y.mode) Some(s"$x became $y")
       else all(x.aggregateFunction +: x.filter.toSeq, y.aggregateFunction +: y.filter.toSeq, x, y)
     // Their encoders are numbered anew each time.
-    case (x: UserDefinedExpression, y: UserDefinedExpression) if Outside.same(a, b) => all(a.children, b.children, a, b).orElse(types(a, b))
+    case (_: UserDefinedExpression, _: UserDefinedExpression) if Outside.same(a, b) => all(a.children, b.children, a, b).orElse(types(a, b))
     case (x, y) if x.getClass != y.getClass || x.productArity != y.productArity => Some(s"$x became $y")
     case (x, y) => parts(x.productIterator.toSeq, y.productIterator.toSeq, x, y).orElse(types(x, y))
   }
