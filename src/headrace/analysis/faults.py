@@ -9,6 +9,7 @@ from difflib import get_close_matches
 from typing import Any
 
 from headrace.errors import HeadraceError, Site
+from headrace.jvm.session import UNREGISTERED
 
 
 @dataclass(frozen=True)
@@ -79,7 +80,7 @@ def _unknown_function(fault: Fault) -> Words:
     return (
         "UNKNOWN_FUNCTION",
         f"{fault.node}: Spark has no function `{name}`{_in(fault)}",
-        "see the list of built-in functions of Spark SQL",
+        UNREGISTERED,
     )
 
 

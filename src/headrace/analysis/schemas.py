@@ -24,7 +24,7 @@ class Schemas:
     """What the check found: the schema of each node, of each further output of an operator, and the key of each operator.
 
     `unsteady` are the texts of a node that give something else when they are evaluated again, such as `rand()`; `total` the filters
-    whose conditions have a value on every row, whatever is in it.
+    whose conditions have a value on every row, whatever is in it; `outside` the functions that a node calls and that are not Spark's own.
     """
 
     of: Mapping[str, Struct]
@@ -32,6 +32,7 @@ class Schemas:
     keys: Mapping[str, Struct]
     unsteady: Mapping[str, tuple[str, ...]]
     total: frozenset[str]
+    outside: Mapping[str, tuple[str, ...]]
 
     def output(self, node: str, output: str) -> Struct:
         return self.of[node] if output == "main" else self.outputs[node, output]
@@ -54,6 +55,8 @@ def check(plan: Plan) -> Schemas:
     if answer["errors"]:
         raise _all([_error(plan, error, answer["schemas"]) for error in answer["errors"]])
     found = _schemas(plan, answer)
+    if found.outside:  # what the session knows may be another thing the next time
+        return found
     _found[plan.fingerprint] = found
     while len(_found) > _KEPT:
         del _found[next(iter(_found))]
@@ -143,7 +146,8 @@ def _schemas(plan: Plan, answer: Mapping[str, Any]) -> Schemas:
     unsteady: dict[str, tuple[str, ...]] = {}
     for warning in answer["warnings"]:
         unsteady[warning["node"]] = (*unsteady.get(warning["node"], ()), warning["text"])
-    return Schemas(found, outputs, keys, unsteady, frozenset(answer["total"]))
+    outside = {node: tuple(names) for node, names in answer["outside"].items()}
+    return Schemas(found, outputs, keys, unsteady, frozenset(answer["total"]), outside)
 
 
 def _error(plan: Plan, error: Mapping[str, Any], schemas: Mapping[str, str]) -> HeadraceError:

@@ -24,6 +24,12 @@ _attached: set[str] = set()
 """Applications whose session carries the kernel: asking the JVM again would cost every call of `session()` some milliseconds."""
 _log: Path | None = None
 
+UNREGISTERED = (
+    "see the list of built-in functions of Spark SQL; one of your own is registered on the session before the job is built: "
+    "spark.udf.registerJavaUDAF(name, class)"
+)
+"""What helps where the session does not have a function."""
+
 
 def session(spark: SparkSession | None = None, *, master: str | None = None, conf: Mapping[str, object] | None = None) -> SparkSession:
     """The SparkSession that headrace works with: the one given, else the active one, else a new one on this machine.

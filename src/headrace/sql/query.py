@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from headrace.errors import HeadraceError, PlanError, here
 from headrace.jvm.lift import lift_frame, lift_sql
+from headrace.jvm.session import UNREGISTERED
 from headrace.ops.stream import Stream
 from headrace.plan.meaning import meaning
 from headrace.sql.tree import Reader
@@ -61,6 +62,9 @@ def _refused(answer: Mapping[str, Any], query: str | None) -> HeadraceError:
         place = _place(found, query) or (f", in `{found['text']}`" if found.get("text") else "")
         return PlanError("BAD_QUERY", f"{found['what']} cannot be kept up to date{place}", hint=found.get("cure"), site=here())
     found = answer["error"]
+    if found["class"].startswith("UNRESOLVED_ROUTINE"):
+        name = found["parameters"].get("routineName", "").replace("`", "")
+        return PlanError("UNKNOWN_FUNCTION", f"Spark has no function `{name}`{_place(found, query)}", hint=UNREGISTERED, site=here())
     return PlanError("BAD_QUERY", f"Spark refuses the query{_place(found, query)}: {_plain(found['message'])}", site=here())
 
 

@@ -81,6 +81,18 @@ def test_the_error_as_it_is_printed(tables: dict[str, Stream]) -> None:
     )
 
 
+def test_a_function_that_spark_does_not_have(tables: dict[str, Stream]) -> None:
+    check_error(
+        """
+        UNKNOWN_FUNCTION: Spark has no function `nosuch` at line 1, column 11: `nosuch(i) FROM t`
+          at test_refused.py:*: lambda: hr.sql("SELECT i, nosuch(i) FROM t", **tables),
+          hint: see the list of built-in functions of Spark SQL; one of your own is registered on the session before the job is built: spark.udf.registerJavaUDAF(name, class)
+          page: docs/errors/UNKNOWN_FUNCTION.md
+        """,
+        lambda: hr.sql("SELECT i, nosuch(i) FROM t", **tables),
+    )
+
+
 def test_every_cure_of_the_code_is_shown() -> None:
     cures = set(re.findall(r'val \w+ = "(.*)"', (LIFT / "Cures.scala").read_text(encoding="utf-8")))
     for file in LIFT.glob("*.scala"):

@@ -71,8 +71,18 @@ SELECT shop, explode(collect_set(n)) AS n FROM sales GROUP BY shop;
 SELECT explode(array(shop, shop)) AS shop FROM sales;
 
 -- name: variant_explode
--- refused: the expression variant_explode cannot be kept up to date
 SELECT h.shop, v.pos, v.key, to_json(v.value) AS value FROM shops h, LATERAL variant_explode(try_parse_json(h.j)) v;
+
+-- name: variant_explode_outer
+SELECT h.shop, v.pos, v.key, to_json(v.value) AS value FROM shops h, LATERAL variant_explode_outer(try_parse_json(h.j)) v;
+
+-- name: variant_explode_of_each_value
+SELECT h.shop, v.key, w.pos, CAST(w.value AS STRING) AS value
+FROM shops h, LATERAL variant_explode(try_parse_json(h.j)) v, LATERAL variant_explode_outer(v.value) w;
+
+-- name: variant_explode_of_a_constant
+SELECT v.pos, v.key, CAST(v.value AS INT) AS n, count(s.id) AS rows
+FROM variant_explode(parse_json('{"a": 1, "b": 3}')) v LEFT JOIN sales s ON s.n = CAST(v.value AS INT) GROUP BY 1, 2, 3;
 
 -- name: values_alone
 SELECT * FROM VALUES (1, 'a', DATE'2026-01-01'), (2, NULL, NULL), (1, 'a', DATE'2026-01-01') AS v(x, y, z);

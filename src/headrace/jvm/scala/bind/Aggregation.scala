@@ -22,6 +22,9 @@ final case class Aggregation(
 
   def dataType: DataType = Bind.loosen(result.dataType)
 
+  /** All there is in it. */
+  def parts: Seq[Expression] = result +: functions.flatMap(f => f.function +: f.filter.toSeq)
+
   /** What is kept between rows. */
   def buffer: StructType = StructType(functions.zipWithIndex.flatMap { case (f, i) =>
     f.buffer.zipWithIndex.map { case (t, j) => StructField(s"b${i}_$j", t, nullable = true) }
@@ -65,6 +68,7 @@ object Aggregation {
           case _: SingleValue =>
           case p: PythonFuncExpression =>
             throw Refusal("PYTHON_FUNCTION", s"the Python function ${p.name} in an aggregate", "function" -> p.name)
+          case u: UserDefinedExpression if !f.function.deterministic => throw changing(u.name, text)
           case other => updated(other)
         }
       }
@@ -72,14 +76,15 @@ object Aggregation {
       parts.foreach(_.foreach {
         case p: PythonFuncExpression =>
           throw Refusal("PYTHON_FUNCTION", s"the Python function ${p.name} in an aggregate", "function" -> p.name)
-        case e if !e.deterministic && e.children.forall(_.deterministic) =>
-          val why = s"${e.prettyName} in $text: a row that is taken away must be found again"
-          throw Refusal("NON_DETERMINISTIC_AGGREGATE", why, "expression" -> text)
+        case e if !e.deterministic && e.children.forall(_.deterministic) => throw changing(e.prettyName, text)
         case _ =>
       })
     }
     all
   }
+
+  private def changing(name: String, text: String) =
+    Refusal("NON_DETERMINISTIC_AGGREGATE", s"$name in $text: a row that is taken away must be found again", "expression" -> text)
 
   private def updated(f: AggregateFunction): Unit = f match {
     case _: DeclarativeAggregate | _: ImperativeAggregate =>

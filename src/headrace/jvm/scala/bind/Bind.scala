@@ -106,10 +106,11 @@ private final class Scope(session: SparkSession, schema: StructType) {
     }
 
   def generator(expression: Expression, text: String, names: Seq[String], outer: Boolean): Bind.Unnested = {
+    val generator = FromOnly(expression)
     val named = names match {
-      case Seq() => UnresolvedAlias(expression)
-      case Seq(one) => Alias(expression, one)()
-      case many => MultiAlias(expression, many)
+      case Seq() => UnresolvedAlias(generator)
+      case Seq(one) => Alias(generator, one)()
+      case many => MultiAlias(generator, many)
     }
     analyse(Project(Seq(named), relation)) match {
       case Project(_, g @ Generate(made, _, _, _, output, child: LocalRelation)) =>

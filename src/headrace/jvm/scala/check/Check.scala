@@ -3,7 +3,7 @@ package headrace.check
 import scala.collection.mutable
 import scala.util.control.NonFatal
 
-import headrace.bind.{Bind, Settings}
+import headrace.bind.{Bind, Outside, Settings}
 import headrace.lift.Total
 import headrace.operator.program.Program
 import headrace.route.Unweigh
@@ -38,7 +38,7 @@ object Check {
       } catch {
         case NonFatal(e) =>
           val fault = Fault("", "", "", "", Fault.of(e)).json
-          JObject("schemas" -> JObject(), "keys" -> JObject(), "warnings" -> JArray(Nil), "errors" -> JArray(List(fault)), "total" -> JArray(Nil))
+          JObject("errors" -> JArray(List(fault)), "schemas" -> JObject())
       }
     JsonMethods.compact(answer)
   }
@@ -70,6 +70,7 @@ private final class Check(val session: SparkSession) {
   private val faults = mutable.ArrayBuffer.empty[Fault]
   private val warnings = mutable.ArrayBuffer.empty[Fault]
   private val total = mutable.LinkedHashSet.empty[String]
+  private val called = mutable.LinkedHashMap.empty[String, Seq[String]]
 
   def answer: JValue = {
     def ddl(all: Iterable[(String, StructType)]) =
@@ -79,7 +80,8 @@ private final class Check(val session: SparkSession) {
       "keys" -> ddl(keys),
       "errors" -> JArray(faults.map(_.json).toList),
       "warnings" -> JArray(warnings.map(_.json).toList),
-      "total" -> JArray(total.toList.map(JString(_))))
+      "total" -> JArray(total.toList.map(JString(_))),
+      "outside" -> JObject(called.map { case (node, names) => node -> (JArray(names.distinct.map(JString(_)).toList): JValue) }.toList))
   }
 
   /** Learns one node's schema, or its errors. */
@@ -106,11 +108,18 @@ private final class Check(val session: SparkSession) {
 
   def fault(node: String, site: String, at: String, sql: String, what: Fault.What): Unit = faults += Fault(node, site, at, sql, what)
 
+  /** Notes which functions a node calls that are not Spark's own. */
+  def outside(node: String, all: Iterable[Expression]): Unit = {
+    val names = Outside.names(all)
+    if (names.nonEmpty) called(node) = called.getOrElse(node, Nil) ++ names
+  }
+
   /** The texts of one scope; a text that fails is a fault of its own. */
   def bind(node: String, scope: StructType, texts: Seq[Program.Text]): Seq[Option[Expression]] =
     Bind.outcomes(session, scope, texts.map(_.sql)).zip(texts).map {
       case (Right(e), t) =>
         if (!e.deterministic) notRepeatable(node, t)
+        outside(node, Seq(e))
         Some(e)
       case (Left(e), t) =>
         fault(node, t.site, t.at, t.sql, Fault.of(e))
@@ -241,6 +250,7 @@ private final class Check(val session: SparkSession) {
       val sql = text(step \ "generate").getOrElse("")
       try {
         val made = Bind.generator(session, from, sql, list(step \ "names").flatMap(text(_)), step \ "outer" == JBool(true))
+        outside(node, Seq(made.generator))
         if (!made.generator.deterministic) notRepeatable(node, Program.Text(sql, at, site))
         val schema = StructType(from.fields ++ made.appended.fields)
         distinct(node, site, at, schema.fieldNames.toSeq)

@@ -60,8 +60,10 @@ private[check] final class Relations(check: Check, id: String, site: String) {
       }
     })
     val aggregates = items(value \ "aggregates")
-    val columns = Aggregate.schema(check.session, from, aggregates.map(_._2)).zip(aggregates).zipWithIndex.flatMap {
-      case ((Right(dataType), (name, _)), _) => Some(StructField(name, Bind.loosen(dataType)))
+    val columns = Aggregate.bound(check.session, from, aggregates.map(_._2)).zip(aggregates).zipWithIndex.flatMap {
+      case ((Right(made), (name, _)), _) =>
+        check.outside(id, made.parts)
+        Some(StructField(name, made.dataType))
       case ((Left(e), (_, sql)), i) =>
         check.fault(id, site, s"aggregates/$i", sql, Fault.of(e))
         None
@@ -81,8 +83,11 @@ private[check] final class Relations(check: Check, id: String, site: String) {
     order(value, from)
     val functions = items(value \ "functions")
     val rows =
-      try WindowPlan.of(check.session, from, functions).schema
-      catch {
+      try {
+        val plan = WindowPlan.of(check.session, from, functions)
+        check.outside(id, plan.before ++ plan.functions ++ plan.after)
+        plan.schema
+      } catch {
         case e: AnalysisException =>
           check.fault(id, site, "functions", functions.map(_._2).mkString(", "), Fault.of(e))
           from

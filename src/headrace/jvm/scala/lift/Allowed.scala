@@ -2,6 +2,8 @@ package headrace.lift
 
 import java.util.Locale
 
+import headrace.bind.Outside
+import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.analysis.ResolvedInlineTable
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.expressions.aggregate.{AggregateFunction, Measure}
@@ -12,7 +14,8 @@ import org.apache.spark.sql.catalyst.util.toPrettySQL
 import org.apache.spark.unsafe.types.UTF8String
 
 /** What of Spark's queries has no incremental meaning, found in the analysed plan, where each part still knows its place in the text. */
-private object Allowed {
+private final class Allowed(session: SparkSession) {
+  import Allowed._
 
   def check(plan: LogicalPlan): Unit = walk(plan, plan.origin)
 
@@ -54,8 +57,10 @@ private object Allowed {
     val at = Place.or(e.origin, outer)
     def no(what: String, cure: String) = throw new Refused(what, cure, Place.text(at).getOrElse(shown(e)), at)
     e match {
-      case p: PythonFuncExpression => no(s"the Python function ${p.name}", Cures.outside)
-      case u: UserDefinedExpression => no(s"the user-defined function ${u.name}", Cures.session)
+      case p: PythonFuncExpression => no(s"the Python function ${p.name}", Cures.python)
+      case u: UserDefinedExpression if !Outside.isRegistered(session, e) => no(s"the user-defined function ${u.name}", Cures.session)
+      case u: UserDefinedExpression if !e.deterministic && e.children.forall(_.deterministic) =>
+        no(s"${u.name}(), which gives another value each time", Cures.chance)
       case v: VariableReference => no(s"the session variable ${v.originalNameParts.mkString(".")}", Cures.constant)
       case _: CurrentUser | _: CurrentDatabase | _: CurrentCatalog | _: CurrentPath =>
         no(s"${called(e)}, which is another value in another session", Cures.constant)
@@ -76,7 +81,9 @@ private object Allowed {
       case _ =>
     }
   }
+}
 
+private object Allowed {
   private def shown(e: Expression): String = e match {
     case a: Alias => a.name
     case other => toPrettySQL(other)

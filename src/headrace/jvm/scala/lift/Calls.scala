@@ -1,5 +1,6 @@
 package headrace.lift
 
+import headrace.bind.Outside
 import headrace.lift.Printer.{Lambdas, Text, PRODUCT, SUM}
 import org.apache.spark.sql.catalyst.FunctionIdentifier
 import org.apache.spark.sql.catalyst.analysis.FunctionRegistry
@@ -89,15 +90,17 @@ private object Calls {
       // The minus of try_subtract fails under any setting, that of try_add as the setting says.
       case TryEval(sum: BinaryExpression) if negated(sum) => call("try_subtract", Seq(sum.left, sum.right.children.head))
       case TryEval(child) => attempt(child).map(name => Text(s"$name(${p.arguments(child.children, in)})"))
-      // Generators that Spark knows in FROM only.
-      case v: VariantExplode => throw Refused(s"the expression ${v.prettyName}", Cures.variants, v, v.prettyName)
+      // Generators that Spark knows in FROM only; for this one texts have a way round (`FromOnly`).
+      case v: VariantExplode => call(v.prettyName, v.children)
       case _: Collations | _: SQLKeywords => throw Refused(s"the expression ${e.prettyName}", Cures.values, e, e.prettyName)
       case _ => name(e).map(n => Text(s"$n(${p.arguments(e.children, in)})"))
     }
   }
 
-  /** What a function is called: as it was written or as its class says, if that is a name of its class. */
-  def name(e: Expression): Option[String] = {
+  /** What a function is called: as it was registered; one of Spark's as it was written or as its class says, if that is a name of its class. */
+  def name(e: Expression): Option[String] = Outside.name(e).map(Names.quoted).orElse(builtin(e))
+
+  private def builtin(e: Expression): Option[String] = {
     val wanted = e.getTagValue(FunctionRegistry.FUNC_ALIAS).toSeq :+ e.prettyName
     byClass.get(e.getClass.getName) match {
       case Some(names) => wanted.find(names.contains).orElse(names.headOption)

@@ -53,13 +53,13 @@ object Lift {
       val state = session.asInstanceOf[classic.SparkSession].sessionState
       val asked = Project(Seq(UnresolvedAlias(state.sqlParser.parseExpression(text))), View.of("t", ddl))
       val plan = state.analyzer.executeAndCheck(asked, new QueryPlanningTracker)
-      Allowed.check(plan)
+      new Allowed(session).check(plan)
       JObject("text" -> JString(written(new Tree(session).of(Rewrite(plan)).json)))
     }
   }
 
   private def lifted(session: SparkSession, plan: LogicalPlan): JObject = {
-    Allowed.check(plan)
+    new Allowed(session).check(plan)
     val rewritten = Rewrite(plan)
     val tree = new Tree(session).of(rewritten)
     val types = rewritten.output.map(_.dataType)

@@ -18,7 +18,25 @@ private object Normal {
       case KnownNullable(child) => child
       case KnownNotNull(child) => child
       case u: UpdateFields => apply(u.evalExpr)
+      case i: If => guarded(i).getOrElse(i)
       case other => other
+    }
+  }
+
+  /** A function of Scala that takes numbers is not called where one of them is null: the analyser sees to that each time. */
+  def guarded(e: If): Option[ScalaUDF] = {
+    def never(missing: Expression, f: ScalaUDF): Boolean = missing match {
+      case Or(l, r) => never(l, f) && never(r, f)
+      case IsNull(x) => f.children.zip(f.inputPrimitives).exists { case (argument, primitive) => primitive && bare(argument).semanticEquals(x) }
+      case _ => false
+    }
+    def bare(e: Expression): Expression = e match {
+      case KnownNotNull(child) => child
+      case other => other
+    }
+    e match {
+      case If(missing, Literal(null, _), f: ScalaUDF) if never(missing, f) => Some(f)
+      case _ => None
     }
   }
 

@@ -78,6 +78,7 @@ final class Printer(scope: Scope) {
 
     case r: RuntimeReplaceable if Normal.disguised(r) => text(r.replacement, in)
     case w: With => text(Normal.inlined(w), in)
+    case i: If if Normal.guarded(i).isDefined => text(Normal.guarded(i).get, in)
     case KnownNullable(child) => text(child, in)
     case KnownNotNull(child) => text(child, in)
     case u: UpdateFields => text(u.evalExpr, in)

@@ -1,6 +1,6 @@
 package headrace.lift
 
-import headrace.bind.Bind
+import headrace.bind.{Bind, Outside}
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.expressions.aggregate.AggregateExpression
 import org.apache.spark.sql.catalyst.util.{ArrayData, MapData}
@@ -39,6 +39,8 @@ private final class Same(attributes: Map[ExprId, ExprId], variables: Map[ExprId,
     case (x: AggregateExpression, y: AggregateExpression) =>
       if (x.isDistinct != y.isDistinct || x.filter.isDefined != y.filter.isDefined || x.mode != y.mode) Some(s"$x became $y")
       else all(x.aggregateFunction +: x.filter.toSeq, y.aggregateFunction +: y.filter.toSeq, x, y)
+    // Their encoders are numbered anew each time.
+    case (_: UserDefinedExpression, _: UserDefinedExpression) if Outside.same(a, b) => all(a.children, b.children, a, b).orElse(types(a, b))
     case (x, y) if x.getClass != y.getClass || x.productArity != y.productArity => Some(s"$x became $y")
     case (x, y) => parts(x.productIterator.toSeq, y.productIterator.toSeq, x, y).orElse(types(x, y))
   }

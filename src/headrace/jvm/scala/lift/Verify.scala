@@ -2,7 +2,7 @@ package headrace.lift
 
 import scala.util.control.NonFatal
 
-import headrace.bind.Bind
+import headrace.bind.{Bind, FromOnly}
 import headrace.operator.aggregate.SingleValue
 import org.apache.spark.sql.{AnalysisException, SparkSession}
 import org.apache.spark.sql.catalyst.QueryPlanningTracker
@@ -34,7 +34,7 @@ private final class Verify(session: SparkSession) {
   /** A generator, without its OUTER. */
   def generator(scope: Scope, g: Printed, columns: Int): Unit = {
     val relation = new Relation(scope)
-    val parsed = parse(g)
+    val parsed = FromOnly(parse(g))
     val named = if (columns == 1) UnresolvedAlias(parsed) else MultiAlias(parsed, (1 to columns).map(i => s"c$i"))
     val found = analysed(Seq(g), Project(Seq(named), relation.plan)).collectFirst { case x: Generate => x.generator }
     found match {

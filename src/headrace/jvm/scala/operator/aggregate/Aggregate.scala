@@ -4,7 +4,7 @@ import headrace.bind.{Aggregation, Bind, Settings}
 import headrace.operator.Relational
 import org.apache.spark.sql.{AnalysisException, SparkSession}
 import org.apache.spark.sql.catalyst.expressions._
-import org.apache.spark.sql.types.{DataType, StructType}
+import org.apache.spark.sql.types.StructType
 
 /** Groups of rows as one row each, kept up to date.
   *
@@ -43,7 +43,7 @@ object Aggregate {
     )
   }
 
-  /** The type of each aggregate over these columns, or what is wrong with its text. */
-  def schema(session: SparkSession, input: StructType, texts: Seq[String]): Seq[Either[AnalysisException, DataType]] =
-    Settings.inForce(session)(texts.map(text => Bind.attempt(Aggregation.query(session, input, Seq(text)).head.dataType)))
+  /** Each aggregate over these columns, or what is wrong with its text. */
+  def bound(session: SparkSession, input: StructType, texts: Seq[String]): Seq[Either[AnalysisException, Aggregation]] =
+    Settings.inForce(session)(texts.map(text => Bind.attempt(Aggregation.query(session, input, Seq(text)).head)))
 }

@@ -97,8 +97,8 @@ object AggregateTrial {
   /** The types of aggregates over columns, or `CONDITION: message`. */
   def types(session: SparkSession, ddl: String, texts: String): String = {
     val JArray(all) = JsonMethods.parse(texts): @unchecked
-    val found = Aggregate.schema(session, StructType.fromDDL(ddl), all.collect { case JString(text) => text })
-    JsonMethods.compact(JArray(found.map(_.fold(e => s"${e.getCondition}: ${e.getMessage}", _.sql)).map(JString(_)).toList))
+    val found = Aggregate.bound(session, StructType.fromDDL(ddl), all.collect { case JString(text) => text })
+    JsonMethods.compact(JArray(found.map(_.fold(e => s"${e.getCondition}: ${e.getMessage}", _.dataType.sql)).map(JString(_)).toList))
   }
 
   /** As it arrives at an executor. */

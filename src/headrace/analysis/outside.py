@@ -1,0 +1,18 @@
+"""Outside: the functions of a plan whose code is not Spark's."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from headrace.analysis.schemas import check
+from headrace.plan import Fact, Plan, fact
+
+
+@fact("code")
+def code(plan: Plan) -> Mapping[str, Fact]:
+    """For each node that calls such functions, their names: the session has to know them whenever the job starts."""
+    found = {}
+    for name, called in check(plan).outside.items():
+        shown = ", ".join(f"{each}()" for each in called)
+        found[name] = Fact(list(called), f"from outside Spark: {shown}, by the name that the session has for it")
+    return found

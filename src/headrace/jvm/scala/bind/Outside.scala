@@ -1,0 +1,41 @@
+package headrace.bind
+
+import org.apache.spark.sql.{classic, SparkSession}
+import org.apache.spark.sql.catalyst.FunctionIdentifier
+import org.apache.spark.sql.catalyst.expressions.{Expression, ScalaUDF, UserDefinedExpression}
+import org.apache.spark.sql.execution.aggregate.{ScalaAggregator, ScalaUDAF}
+
+/** Functions whose code is not Spark's. A plan has them by their name alone: the session in which a job starts has to know it. */
+object Outside {
+
+  /** The names of those in some expressions. */
+  def names(all: Iterable[Expression]): Seq[String] =
+    all.flatMap(_.collect { case u: UserDefinedExpression => u.name }).toSeq.distinct
+
+  /** The name it was registered by. */
+  def name(e: Expression): Option[String] = e match {
+    case u: ScalaUDAF => u.udafName
+    case a: ScalaAggregator[_, _, _] => a.aggregatorName
+    case f: ScalaUDF => f.udfName
+    case _ => None
+  }
+
+  /** Does this session find it by its name? A name that Spark has too might be another function in the next session. */
+  def isRegistered(session: SparkSession, e: Expression): Boolean = name(e).exists { name =>
+    val catalog = session.asInstanceOf[classic.SparkSession].sessionState.catalog
+    catalog.isTemporaryFunction(FunctionIdentifier(name)) && !catalog.isBuiltinFunction(name)
+  }
+
+  /** Whether both run the same code. One that `CREATE FUNCTION` names by its class is made anew for each call. */
+  def same(a: Expression, b: Expression): Boolean = (code(a), code(b)) match {
+    case (Some(x), Some(y)) => x == y || x.getClass == y.getClass && x.getClass.getConstructors.exists(_.getParameterCount == 0)
+    case _ => false
+  }
+
+  private def code(e: Expression): Option[AnyRef] = e match {
+    case u: ScalaUDAF => Some(u.udaf)
+    case a: ScalaAggregator[_, _, _] => Some(a.agg)
+    case f: ScalaUDF => Some(f.function)
+    case _ => None
+  }
+}
