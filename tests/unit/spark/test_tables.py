@@ -65,7 +65,7 @@ def test_a_table_for_the_keys_for_each_cell_with_entries_and_each_input() -> Non
         ("alerts_held_event", "held", "event"),
         ("alerts_held_rules", "held", "rules"),
     ]
-    assert [one.broadcast for one in kept(found)] == [("rules",)]
+    assert [one.entry.op for one in kept(found)] == [1]
 
 
 def test_rows_that_are_handled_as_they_come_are_not_held() -> None:
