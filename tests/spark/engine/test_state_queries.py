@@ -322,5 +322,5 @@ def test_keys_with_a_collation(tmp_path: Path) -> None:
     sums = rows.group_by("k").agg(n="sum(v)").named("sums")
     hr.job("loose", sums.write.memory()).run(checkpoint=tmp_path / "s", progress=False)
     found = hr.state(tmp_path / "s")
-    assert found.tables["sums"] == "key struct<k: binary>, rows bigint, n bigint, k string"
+    assert found.tables["sums"] == "key struct<k: binary>, rows bigint, n bigint, k string collate UTF8_LCASE"
     assert found.table("sums").rows() == [((b"a",), 2, 3, "A"), ((b"b",), 1, 3, "b")]

@@ -55,10 +55,10 @@ private[inspect] final class RelationTables(own: classic.SparkSession, document:
 
   private def groups(name: String): Seq[(String, Shown)] = {
     val spec = Aggregate.build(own, document.toString)
+    val asked = read.texts("aggregates").map(_.head).zip(spec.results).map { case (name, e) => StructField(name, Bind.loosen(e.dataType)) }
     // Behind the results that were asked for stands a text of each key that has a collation.
-    val results = read.texts("aggregates").map(_.head) ++ read.key.collect { case k if RelationTables.collated(k.dataType) => k.name }
-    val row = StructType(results.zip(spec.results).map { case (name, e) => StructField(name, Bind.loosen(e.dataType)) })
-    val kept = keys(row)
+    val row = StructType(asked ++ Bind.nullable(read.key).filter(k => RelationTables.collated(k.dataType)))
+    val (results, kept) = (row.fieldNames.toSeq, keys(row))
     val whole = new ValueTable(kept, new Said.OfGroup(kept, spec, row, Names.beside(results, "rows")), from.values(level))
     (name -> whole) +: spec.sets.indices.map { set =>
       // One that several read is called after the first.
