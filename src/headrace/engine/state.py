@@ -30,8 +30,8 @@ class State:
         if not kept:
             raise HeadraceError(
                 "NO_STATE",
-                f"the job {stored.job} has no programs, and only their state is shown as tables",
-                hint="job.explain() says what each operator of a query keeps.",
+                f"the job {stored.job} has no operator that keeps anything",
+                hint="job.explain() says what each operator of a job keeps.",
             )
         there = {query: tables.epochs(folder, query) for query in dict.fromkeys(one.query for one in kept)}
         self.epochs = tuple(sorted({number for numbers in there.values() for number in numbers}))

@@ -6,18 +6,24 @@ import json
 import pickle
 import re
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar
 
 from headrace.analysis.faults import Fault, error_of
+from headrace.analysis.relation import relation
 from headrace.errors import HeadraceError
 from headrace.jvm.session import jvm, session
+from headrace.ops import Join, Partition, Program, Top, Upserts
+from headrace.plan import Node
 from headrace.schema import Struct, parse_schema
 from headrace.schema.values import rows_from_internal, zone
 from headrace.spark.checkpoint import Stored, query_folder
 from headrace.spark.failures import of_java
 from headrace.spark.lower.program import kept as kept_document
+from headrace.spark.lower.relation import only_added
 from headrace.spark.tables import Kept
+from headrace.syntax import plain_name
 
 Rows = list[tuple[Any, ...]]
 T = TypeVar("T")
@@ -26,13 +32,13 @@ T = TypeVar("T")
 class Inspected:
     """The tables of a checkpoint in a session of their own; `at` is the epoch of each query. Nothing is read before rows are asked for."""
 
-    def __init__(self, folder: Path, stored: Stored, programs: Sequence[Kept], at: Mapping[str, int]) -> None:
+    def __init__(self, folder: Path, stored: Stored, operators: Sequence[Kept], at: Mapping[str, int]) -> None:
         self._folder = folder
         self._zone = zone(stored.settings["spark.sql.session.timeZone"])
         document = {
             "settings": dict(stored.settings),
             "partitions": stored.partitions,
-            "programs": [_document(folder, one, at[one.query]) for one in programs],
+            "operators": [_document(folder, one, at[one.query]) for one in operators],
         }
         spark = session()
         kernel = jvm(spark).headrace.inspect.Inspect
@@ -98,7 +104,17 @@ def unreadable(folder: Path, error: HeadraceError) -> HeadraceError:
 
 
 def _document(folder: Path, one: Kept, epoch: int) -> dict[str, Any]:
-    """A program as the kernel needs it to read its state."""
+    """An operator as the kernel needs it to read its state."""
+    return {
+        **(_program(one, one.node) if isinstance(one.node, Program) else _relation(one)),
+        "kind": one.entry.shape.kind,
+        "checkpoint": str(query_folder(folder, one.query)),
+        "epoch": epoch,
+        "tables": [{"name": table.name, "shows": table.shows, "of": table.of} for table in one.tables],
+    }
+
+
+def _program(one: Kept, node: Program) -> dict[str, Any]:
     shape = one.entry.shape
     return {
         **kept_document(one.entry),
@@ -106,10 +122,37 @@ def _document(folder: Path, one: Kept, epoch: int) -> dict[str, Any]:
         "clock": shape.clock,
         # inputs are numbered as the plan has them
         "inputs": [
-            {"name": name, "side": side, "schema": given.schema, "broadcast": name in one.broadcast}
+            {"name": name, "side": side, "schema": given.schema, "broadcast": name in node.broadcast}
             for side, (name, given) in enumerate(shape.inputs.items())
         ],
-        "checkpoint": str(query_folder(folder, one.query)),
-        "epoch": epoch,
-        "tables": [{"name": table.name, "shows": table.shows, "of": table.of} for table in one.tables],
     }
+
+
+def _relation(one: Kept) -> dict[str, Any]:
+    shape = one.entry.shape
+    return {
+        "op": one.entry.op,
+        "name": shape.name,
+        "level": shape.level,
+        "key": _named_key(one.node, shape.key),
+        # they are stored in the order of their sides
+        "inputs": [{"name": name, "side": side, "schema": given.schema} for side, (name, given) in enumerate(shape.inputs.items())],
+        "append": only_added(one.node),
+        **relation(one.node),
+    }
+
+
+def _named_key(node: Node, key: str) -> str:
+    """The key's columns, `key_1` and so on, by the names of what they are: those of the columns that they are computed of alone."""
+    texts: tuple[str, ...] = ()
+    if isinstance(node, Join):
+        texts = tuple(left for left, _ in node.keys)
+    elif isinstance(node, Partition | Top):
+        texts = node.per
+    stored = parse_schema(key).fields if key else ()
+    names = node.key if isinstance(node, Upserts) else tuple(plain_name(text) for text in texts)
+    # A join has one more column in its key where rows without partners are spread, and where it has no keys.
+    named = [replace(field, name=name or field.name) for field, name in zip(stored, names, strict=False)]
+    made = Struct((*named, *stored[len(named) :]))
+    clash = len({name.lower() for name in made.names}) < len(made.names)
+    return key if clash else made.ddl

@@ -1,7 +1,9 @@
 """Tables of the state: what of a job's state is shown, under which names, and at which epochs it can be read.
 
 A program `alerts` gives the table `alerts` with a row for each key, `alerts_<cell>` for each cell with entries, and `alerts_held_<input>`
-for the rows that wait for the watermark. The plan and the identity in `job.json` say all of it; no session is needed.
+for the rows that wait for the watermark. An operator of a query has the table of its name, a join one for each side. The plan and the
+identity in `job.json` say all of it; no session is needed. Only which values an aggregate keeps is known to Spark alone: those tables
+are named where it is asked (`inspect/RelationTables.scala`).
 """
 
 from __future__ import annotations
@@ -9,20 +11,23 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import singledispatch
 from pathlib import Path
 
-from headrace.ops import Program
-from headrace.plan import Plan
+from headrace.ops import Aggregate, Join, Ledger, Partition, Program, Top, Upserts, unique
+from headrace.plan import Node, Plan
 from headrace.spark.checkpoint import Stored, query_folder
 from headrace.spark.identity import Entry
 from headrace.spark.layout import Cell
 
 KEYS, CELL, HELD = "keys", "cell", "held"
+ROWS, LEFT, RIGHT, GROUPS = "rows", "left", "right", "groups"
 
 
 @dataclass(frozen=True)
 class StateTable:
-    """One table: `shows` is KEYS, CELL or HELD, `of` the name of the cell or input."""
+    """One table. Of a program `shows` is KEYS, CELL or HELD, and `of` the name of the cell or input; of an operator of a query it is ROWS,
+    LEFT, RIGHT or GROUPS."""
 
     name: str
     shows: str
@@ -31,43 +36,28 @@ class StateTable:
 
 @dataclass(frozen=True)
 class Kept:
-    """A program that keeps state: the query it belongs to, its entry in the identity, its broadcast inputs, its tables."""
+    """An operator that keeps state: the query it belongs to, its entry in the identity, its node in the plan, its tables."""
 
     query: str
     entry: Entry
-    broadcast: tuple[str, ...]
+    node: Node
     tables: tuple[StateTable, ...]
 
 
 def kept(stored: Stored) -> tuple[Kept, ...]:
-    """What the programs of a checkpoint's job keep. Programs that the job no longer has are left out."""
+    """What the operators of a checkpoint's job keep. Those that the job no longer has are left out."""
     plan = Plan.from_json(stored.plan)
     found = [
-        (query.name, entry, node)
+        (query.name, entry, plan.nodes[name])
         for query in stored.identity.queries
         for name, entry in query.live().items()
-        if isinstance(node := plan.nodes.get(name), Program)
+        if name in plan.nodes and entry.shape.kind != "sink"
     ]
-    # Programs come first, so that no cell of one takes the name of another.
+    # Operators come first, so that no part of one takes the name of another.
     names = _Names()
-    of_keys = {entry.op: names.give(entry.shape.name) for _, entry, _ in found}
-    return tuple(Kept(query, entry, node.broadcast, tuple(_tables(entry, of_keys[entry.op], names))) for query, entry, node in found)
-
-
-def _tables(entry: Entry, name: str, names: _Names) -> Iterable[StateTable]:
-    cells = entry.layouts[-1].cells
-    if entry.shape.key or any(_in_row(cell) for cell in cells):
-        yield StateTable(name, KEYS)
-    for cell in cells:
-        if not _in_row(cell):
-            yield StateTable(names.give(f"{name}_{cell.name}"), CELL, cell.name)
-    for held in entry.shape.inputs if entry.shape.order == "time" else ():
-        yield StateTable(names.give(f"{name}_held_{held}"), HELD, held)
-
-
-def _in_row(cell: Cell) -> bool:
-    """Whether a cell is a column of its key's row; others have entries."""
-    return cell.kind in ("value", "aggregate") or (cell.kind == "timer" and cell.key is None)
+    given = {entry.op: names.give(entry.shape.name) for _, entry, _ in found}
+    all = [Kept(query, entry, node, tuple(_tables(node, entry, given[entry.op], names))) for query, entry, node in found]
+    return tuple(one for one in all if one.tables)
 
 
 class _Names:
@@ -88,6 +78,53 @@ class _Names:
             name, number = f"{plain}_{number}", number + 1
         self._given.add(name.lower())
         return name
+
+
+@singledispatch
+def _tables(node: Node, entry: Entry, name: str, names: _Names) -> Iterable[StateTable]:
+    """The tables of an operator; none where it keeps nothing."""
+    return ()
+
+
+@_tables.register(Ledger)
+@_tables.register(Partition)
+@_tables.register(Top)
+def _(node: Ledger | Partition | Top, entry: Entry, name: str, names: _Names) -> Iterable[StateTable]:
+    yield StateTable(name, ROWS)
+
+
+@_tables.register
+def _(node: Upserts, entry: Entry, name: str, names: _Names) -> Iterable[StateTable]:
+    if node.last or not unique(node.input, node.key):
+        yield StateTable(name, ROWS)
+
+
+@_tables.register
+def _(node: Join, entry: Entry, name: str, names: _Names) -> Iterable[StateTable]:
+    yield StateTable(names.give(f"{name}_left"), LEFT)
+    yield StateTable(names.give(f"{name}_right"), RIGHT)
+
+
+@_tables.register
+def _(node: Aggregate, entry: Entry, name: str, names: _Names) -> Iterable[StateTable]:
+    yield StateTable(name, GROUPS)
+
+
+@_tables.register
+def _(node: Program, entry: Entry, name: str, names: _Names) -> Iterable[StateTable]:
+    cells = entry.layouts[-1].cells
+    if entry.shape.key or any(_in_row(cell) for cell in cells):
+        yield StateTable(name, KEYS)
+    for cell in cells:
+        if not _in_row(cell):
+            yield StateTable(names.give(f"{name}_{cell.name}"), CELL, cell.name)
+    for held in entry.shape.inputs if entry.shape.order == "time" else ():
+        yield StateTable(names.give(f"{name}_held_{held}"), HELD, held)
+
+
+def _in_row(cell: Cell) -> bool:
+    """Whether a cell is a column of its key's row; others have entries."""
+    return cell.kind in ("value", "aggregate") or (cell.kind == "timer" and cell.key is None)
 
 
 def epochs(folder: Path, query: str) -> tuple[int, ...]:

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import json
 import shutil
+from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+import headrace as hr
 from tests import golden
 
+pytestmark = pytest.mark.usefixtures("spark")
 
-@pytest.mark.usefixtures("spark")
+
 @pytest.mark.parametrize("case", golden.checkpoints(), ids=lambda case: f"{case.parents[1].name}-{case.name}")
 def test_a_golden_checkpoint_goes_on(case: Path, tmp_path: Path) -> None:
     kept, anew = tmp_path / "kept", tmp_path / "anew"
@@ -25,3 +30,27 @@ def test_a_golden_checkpoint_goes_on(case: Path, tmp_path: Path) -> None:
     assert golden.results(kept) == golden.results(anew)
     # else a checkpoint that was begun anew, or never asked, would do as well
     assert golden.results(case) == before_the_last != golden.results(kept)
+
+
+def test_the_state_of_golden_queries(tmp_path: Path) -> None:
+    """What the released version wrote, and what this one made of it: ledgers have the rows that are there, joins those that can meet."""
+    (case,) = (path for path in golden.checkpoints() if (path.parents[1].name, path.name) == ("1", "views"))
+    folder = tmp_path / "case"
+    shutil.copytree(case, folder)
+    old = hr.state(folder / "checkpoint").epoch
+    first, last = golden.runs(case)
+    golden.run(last, folder, last=True)
+    live: Counter[tuple[Any, ...]] = Counter()
+    for step, epoch in ((first, old), (last, None)):
+        for line in "".join(file.read_text(encoding="utf-8") for file in sorted((step / "in" / "rows").iterdir())).splitlines():
+            row = json.loads(line)
+            live[row["k"], row["v"], row["x"], row["s"]] += 1 if row["op"] == "+" else -1
+        live += Counter()  # drops what is 0
+        found = hr.state(folder / "checkpoint", epoch=epoch)
+        counts = {name: found.count(name) for name in found.tables}
+        assert all(counts.values()), counts
+        assert {tuple(row[:-1]): row[-1] for row in found.table("rows_ledger").rows()} == live
+        inner = found.query("SELECT k, v, x, s, count FROM join_86e6026d_left").rows()
+        assert {tuple(row[:-1]): row[-1] for row in inner} == {row: n for row, n in live.items() if row[0] is not None}
+        groups = dict(found.query("SELECT key.k, rows FROM aggregate_27414cd0").rows())
+        assert groups == {k: sum(n for row, n in live.items() if row[0] == k) for k in {row[0] for row in live}}

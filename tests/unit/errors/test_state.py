@@ -70,11 +70,11 @@ def test_folder_that_is_being_emptied(tmp_path: Path) -> None:
     )
 
 
-def test_job_without_programs(tmp_path: Path) -> None:
+def test_job_without_state(tmp_path: Path) -> None:
     check_error(
         """
-        NO_STATE: the job count has no programs, and only their state is shown as tables
-          hint: job.explain() says what each operator of a query keeps.
+        NO_STATE: the job count has no operator that keeps anything
+          hint: job.explain() says what each operator of a job keeps.
           page: docs/errors/NO_STATE.md
         """,
         lambda: hr.state(checkpoint(tmp_path / "c", programs=False)),

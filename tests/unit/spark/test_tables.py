@@ -6,9 +6,10 @@ from pathlib import Path
 from typing import Any
 
 import headrace as hr
-from headrace.plan import Plan
+from headrace.plan import Plan, Role
 from headrace.spark.checkpoint import Stored
 from headrace.spark.identity import Entry, Identity, InputShape, QueryIdentity, Shape
+from headrace.spark.inspect import _named_key
 from headrace.spark.layout import Cell, Layout, first
 from headrace.spark.tables import epochs, kept
 
@@ -65,7 +66,7 @@ def test_a_table_for_the_keys_for_each_cell_with_entries_and_each_input() -> Non
         ("alerts_held_event", "held", "event"),
         ("alerts_held_rules", "held", "rules"),
     ]
-    assert [one.broadcast for one in kept(found)] == [("rules",)]
+    assert [one.entry.op for one in kept(found)] == [1]
 
 
 def test_rows_that_are_handled_as_they_come_are_not_held() -> None:
@@ -111,3 +112,61 @@ def test_epochs_are_those_that_are_committed_and_have_their_state(tmp_path: Path
                 (main / f"state/{level}/0/{epoch + 1}_a4d4-9f.changelog").touch()
     assert epochs(tmp_path, "main") == (4, 5, 6, 7, 8)
     assert epochs(tmp_path, "other") == ()
+
+
+def of_queries(*ends: hr.Stream, retired: tuple[str, ...] = ()) -> Stored:
+    """What `job.json` says of a job of queries."""
+    plan = Plan.of("views", [end.write.memory(name=f"out {number}")._use() for number, end in enumerate(ends)])
+    nodes = [node for node in plan.nodes.values() if node.role is Role.STATEFUL]
+    entries = tuple(
+        Entry(op, Shape(str(node.name), node.op, 1, "key_1 string", inputs={}), (first(()),), str(node.name) in retired)
+        for op, node in enumerate(nodes, 1)
+    )
+    return Stored("id", "views", plan.to_json(), {}, 2, Identity((QueryIdentity("main", (), 1, "none", entries),), 99))
+
+
+sales = hr.read.memory([], "shop string, amount int", name="sales")
+shops = hr.read.memory([], "name string, country string", name="shops")
+
+
+def test_operators_of_queries_have_tables_of_their_names_and_joins_one_for_each_side() -> None:
+    told = hr.read.files("in", format="json", schema="shop string, amount int, op string", name="told", change_column="op")
+    met = told.join(shops, on="shop = name").named("met-both")
+    found = of_queries(
+        met,
+        told.group_by("shop").agg(n="count(*)").named("met_both_left"),
+        told.top(1, by="amount", per="shop").named("best"),
+        told.select("shop", place=hr.f.rank().over(per="shop", by="amount")),
+        sales.upserts("shop").named("last"),
+        # of which there is one row at the most, and what nets an epoch: they keep nothing
+        sales.group_by("shop").agg(n="sum(amount)").named("sums").upserts("shop").named("sure"),
+    )
+    made = {name: shows for name, shows, _ in names(found) if not name.startswith("partition_")}
+    assert made == {
+        "told_ledger": "rows",
+        "met_both_left_2": "left",
+        "met_both_right": "right",
+        "met_both_left": "groups",
+        "best": "rows",
+        "last": "rows",
+        "sums": "groups",
+    }
+    assert len(names(found)) == len(made) + 1
+    assert "last" not in [name for name, _, _ in names(of_queries(sales.upserts("shop").named("last"), retired=("last",)))]
+
+
+def test_the_columns_of_a_key_are_called_after_what_they_are() -> None:
+    def key(end: hr.Stream, stored: str) -> str:
+        return _named_key(end._node, stored)
+
+    assert key(sales.join(shops, on="shop = name"), "key_1 string") == "shop string"
+    # rows without partners are spread
+    assert key(sales.join(shops, on="shop = name", how="left"), "key_1 string, spread int") == "shop string, spread int"
+    assert key(sales.join(shops, on="upper(shop) = name AND shop = country"), "key_1 string, key_2 string") == "key_1 string, shop string"
+    assert key(sales.join(shops, on="amount > length(name)"), "shard int not null") == "shard int not null"
+    assert key(sales.top(1, by="amount", per="shop"), "key_1 string") == "shop string"
+    assert key(sales.top(1, by="amount"), "") == ""
+    assert key(sales.upserts(["amount", "shop"]), "key_1 int, key_2 string") == "amount int, shop string"
+    assert key(sales.group_by(hr.expr("upper(shop)").alias("s")).agg(n="count(*)"), "s string") == "s string"
+    spread = sales.rename({"shop": "spread"}).join(shops, on="spread = name", how="left")
+    assert key(spread, "key_1 string, spread int") == "key_1 string, spread int"

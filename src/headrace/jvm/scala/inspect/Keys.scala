@@ -14,9 +14,9 @@ private[inspect] final class OneGroup(only: Array[Byte]) extends Groups {
   override def has(group: Array[Byte]): Boolean = java.util.Arrays.equals(group, only)
 }
 
-/** The groups of one program's own keys, and the column `key` that they become; a program without keys has none. */
-private[inspect] final class Keys(op: Int, schema: StructType) extends Groups {
-  val column: Seq[StructField] = if (schema.isEmpty) Nil else Seq(StructField("key", schema))
+/** The groups of one operator's own keys, and the column `key` that they become; an operator without keys has none. */
+private[inspect] final class Keys(op: Int, schema: StructType, name: String = "key") extends Groups {
+  val column: Seq[StructField] = if (schema.isEmpty) Nil else Seq(StructField(name, schema))
 
   override def has(group: Array[Byte]): Boolean = Wire.opOf(group) == op && !Wire.isShared(group)
 

@@ -4,7 +4,7 @@ import org.apache.spark.rdd.RDD
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.types.StructType
 
-/** A table of what a program keeps. */
+/** A table of what an operator keeps. */
 private[inspect] trait Shown {
   def schema: StructType
 

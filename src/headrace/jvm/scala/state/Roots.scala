@@ -80,3 +80,13 @@ final class Roots(bags: Int) {
       }
   }
 }
+
+object Roots {
+
+  /** The first page of one of a value's bags, for those who only look; null: the bag is empty. The value has the pages from `at` on. */
+  def page(value: Array[Byte], at: Int, bags: Int, bag: Int): Array[Byte] = {
+    def size(i: Int): Int = Platform.getInt(value, Platform.BYTE_ARRAY_OFFSET + at + 4 * i)
+    val from = at + 4 * bags + (0 until bag).map(size).sum
+    if (size(bag) == 0) null else java.util.Arrays.copyOfRange(value, from, from + size(bag))
+  }
+}

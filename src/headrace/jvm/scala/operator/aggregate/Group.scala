@@ -9,7 +9,7 @@ import org.apache.spark.unsafe.Platform
   * Its value: a byte (the format), a byte (1: a row was sent, 2: its result fails), the number of rows, the row sent, what the accumulators
   * keep, the roots of the multisets' bags.
   */
-private[aggregate] final class Group(spec: AggregateOperator) {
+private[headrace] final class Group(spec: AggregateOperator) {
   private val roots = new Roots(spec.sets.size)
   private val sets = spec.sets.zipWithIndex.map { case (s, i) => new Multiset(s, i, roots) }.toArray
   private val calls = spec.calls.map(Accumulators.of(_, spec.sets, sets)).toArray
@@ -20,7 +20,7 @@ private[aggregate] final class Group(spec: AggregateOperator) {
   private val fed =
     sets.indices.map(s => calls.indices.filter(i => spec.calls(i).set == s && spec.calls(i).once).map(calls).toArray).toArray
   private val values = new GenericInternalRow(calls.length)
-  private val project = UnsafeProjection.create(spec.results)
+  private lazy val project = UnsafeProjection.create(spec.results)
   private val from = new Unpacking
   private val to = new Packing
   private var state: State = _
@@ -37,9 +37,17 @@ private[aggregate] final class Group(spec: AggregateOperator) {
 
   def open(state: State): Unit = {
     this.state = state
-    had = state.get()
+    look(state.get())
+  }
+
+  /** Begins with a stored value (null: none), for those who only look. */
+  def look(value: Array[Byte]): Unit = {
+    had = value
     if (had == null) clear() else read()
   }
+
+  /** The first page of a multiset's bag; null: it is empty. A bag has the number of its multiset. */
+  def root(set: Int): Array[Byte] = roots.pages(set).get(0)
 
   private def clear(): Unit = {
     total = 0L

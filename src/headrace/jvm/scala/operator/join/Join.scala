@@ -28,6 +28,15 @@ final case class Join(name: String, how: How, left: StructType, right: StructTyp
   override def outputs: Seq[String] = Relational.Outputs
   override def bags: Boolean = true
   override def instance(): Operator = new JoinRun(this)
+
+  def side(number: Int): StructType = if (number == Join.Left) left else right
+
+  /** Are the rows of a side kept? Without a condition nobody asks for more of the right side than how many there are. */
+  def keepsRows(side: Int): Boolean = side == Join.Left || how.pairs || condition.nonEmpty
+
+  /** Does each row of a side carry how many partners it has? Without a condition it has all rows of the other side. */
+  def countsPartners(side: Int): Boolean =
+    condition.nonEmpty && how != How.Inner && (side == Join.Left || how == How.Full)
 }
 
 object Join {

@@ -19,8 +19,7 @@ final class JoinRun(spec: Join) extends Operator {
   // Only rows that are added for ever, in a join that never looks whether there are partners, need no net.
   private val rows: Taken = if (spec.append && how == How.Inner) new Plain else new Netted
   private val predicate = spec.condition.map(Predicate.create(_)).orNull
-  private val counts = how != How.Inner && predicate != null
-  private val kept = new Sides(spec.left.length, spec.right.length, counts, counts && how == How.Full)
+  private val kept = new Sides(spec.left.length, spec.right.length, spec.countsPartners(Join.Left), spec.countsPartners(Join.Right))
   private val left = kept.left
   private val right = kept.right
   private val both = new JoinedRow
@@ -182,8 +181,7 @@ final class JoinRun(spec: Join) extends Operator {
       left.add(input.row, weight, partners)
     } else {
       if (how == How.Full && partners == 0) out.emit(Relational.Main, both(noLeft, input.row), Input.NoTime, weight)
-      // Without a condition nobody asks for more of the right side than how many there are.
-      if (how.pairs || predicate != null) right.add(input.row, weight, partners) else right.addTotal(weight)
+      if (spec.keepsRows(Join.Right)) right.add(input.row, weight, partners) else right.addTotal(weight)
     }
   }
 

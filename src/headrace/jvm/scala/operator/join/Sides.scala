@@ -55,9 +55,16 @@ private[join] final class Sides(leftFields: Int, rightFields: Int, leftCounts: B
   }
 }
 
-private object Sides {
-  val Format: Byte = 1
-  val Header = 24
+private[headrace] object Sides {
+  private[join] val Format: Byte = 1
+  private[join] val Header = 24
+
+  /** What a stored value says of a side, for those who only look: how many rows it has, and the first page of their bag. */
+  def total(value: Array[Byte], side: Int): Long = Platform.getLong(value, Platform.BYTE_ARRAY_OFFSET + (if (side == Join.Left) 8 else 16))
+  def root(value: Array[Byte], side: Int): Array[Byte] = Roots.page(value, Header, 2, bag(side))
+
+  /** The number of a side's bag. */
+  def bag(side: Int): Int = if (side == Join.Left) 0 else 1
 }
 
 /** The rows of one side: a bag under the rows' own bytes. Where rows count their partners, that is the entry's value. */

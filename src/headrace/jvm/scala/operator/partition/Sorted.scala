@@ -122,7 +122,11 @@ private[partition] final class Sorted(fields: Int) {
   }
 }
 
-private object Sorted {
-  val Format: Byte = 1
-  val Header = 8
+private[headrace] object Sorted {
+  private[partition] val Format: Byte = 1
+  private[partition] val Header = 8
+
+  /** The number of its only bag, and the first page of that in a stored value, for those who only look. */
+  val BagNumber = 0
+  def root(value: Array[Byte]): Array[Byte] = Roots.page(value, Header, 1, BagNumber)
 }

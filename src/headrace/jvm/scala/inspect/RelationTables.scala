@@ -1,0 +1,107 @@
+package headrace.inspect
+
+import scala.jdk.CollectionConverters._
+
+import com.fasterxml.jackson.databind.JsonNode
+import headrace.HeadraceKernelException
+import headrace.bind.Bind
+import headrace.operator.Relational
+import headrace.operator.aggregate.{Aggregate, AggregateOperator}
+import headrace.operator.join.Join
+import headrace.wire.OrderRead
+import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.catalyst.optimizer.NormalizeNaNAndZero
+import org.apache.spark.sql.catalyst.util.CollationFactory
+import org.apache.spark.sql.classic
+import org.apache.spark.sql.types._
+
+/** The tables of one operator of a query: a side of a join (`left`, `right`), the groups of an aggregate and the values it keeps (`groups`),
+  * or its rows (`rows`).
+  */
+private[inspect] final class RelationTables(own: classic.SparkSession, document: JsonNode, from: Families, names: Names) {
+  private val read = Relational.read(document.toString)
+  private val op = document.get("op").asInt
+  private val level = document.get("level").asInt
+  private val kind = document.get("kind").asText
+
+  def tables: Seq[(String, Shown)] = document.get("tables").elements.asScala.toSeq.flatMap { table =>
+    val name = table.get("name").asText
+    table.get("shows").asText match {
+      case "left" => Seq(name -> side(Join.Left))
+      case "right" => Seq(name -> side(Join.Right))
+      case "groups" => groups(name)
+      case "rows" => Seq(name -> rows)
+      case other => throw new HeadraceKernelException("INTERNAL", s"no table shows $other", read.name)
+    }
+  }
+
+  private def side(number: Int): Shown = {
+    val join = Join.build(own, document.toString)
+    val row = Bind.nullable(join.side(number))
+    if (join.keepsRows(number)) new BagTable(keys(row), new Root.OfSide(number), new Entry.InKey(row), join.countsPartners(number), from, level)
+    else new ValueTable(keys(), new Said.Total(keys(), number, "count"), from.values(level))
+  }
+
+  private def rows: Shown = {
+    val row = Bind.nullable(read.side(0))
+    kind match {
+      case "ledger" =>
+        val whole = new Keys(op, row)
+        new ValueTable(whole, new Said.Counted(whole, row, Names.beside(row.fieldNames.toSeq, "count")), from.values(level))
+      case "upserts" => new ValueTable(keys(row), new Said.OneRow(keys(row), row), from.values(level))
+      case _ => new BagTable(keys(row), new Root.OfPartition, new Entry.InValue(row), partners = false, from, level)
+    }
+  }
+
+  private def groups(name: String): Seq[(String, Shown)] = {
+    val spec = Aggregate.build(own, document.toString)
+    val asked = read.texts("aggregates").map(_.head).zip(spec.results).map { case (name, e) => StructField(name, Bind.loosen(e.dataType)) }
+    // Behind the results that were asked for stands a text of each key that has a collation.
+    val row = StructType(asked ++ Bind.nullable(read.key).filter(k => RelationTables.collated(k.dataType)))
+    val (results, kept) = (row.fieldNames.toSeq, keys(row))
+    val whole = new ValueTable(kept, new Said.OfGroup(kept, spec, row, Names.beside(results, "rows")), from.values(level))
+    (name -> whole) +: spec.sets.indices.map { set =>
+      // One that several read is called after the first.
+      val first = spec.results.indexWhere(_.exists { case BoundReference(i, _, _) => spec.calls(i).set == set; case _ => false })
+      names.give(s"${name}_${results(first)}") -> values(spec, set)
+    }
+  }
+
+  private def values(spec: AggregateOperator, set: Int): Shown = {
+    val arguments = spec.sets(set).arguments
+    val order = new OrderRead(arguments.types)
+    val types = if (spec.sets(set).valued) Bind.nullable(arguments.types) else order.schema
+    val called = arguments.columns.foldLeft(Seq.empty[String]) { (taken, column) =>
+      taken :+ Names.beside(taken, RelationTables.column(spec.arguments(column)).fold("value")(read.side(0)(_).name))
+    }
+    val row = StructType(called.zip(types).map { case (name, field) => field.copy(name = name) })
+    val entry = if (spec.sets(set).valued) new Entry.InValue(row) else new Entry.InOrder(order, row)
+    new BagTable(keys(row), new Root.OfSet(spec, set), entry, partners = false, from, level)
+  }
+
+  /** The keys, beside the columns of a row. */
+  private def keys(row: StructType = new StructType): Keys =
+    new Keys(op, RelationTables.shown(read.key), Names.beside(row.fieldNames.toSeq, "key"))
+}
+
+private object RelationTables {
+
+  /** Key columns as they lie in a key: in the place of a text with a collation stand the bytes that equal texts have in common. */
+  def shown(key: StructType): StructType =
+    StructType(Bind.nullable(key).map(k => if (collated(k.dataType)) k.copy(dataType = BinaryType) else k))
+
+  def collated(t: DataType): Boolean = t match {
+    case s: StringType => s.collationId != CollationFactory.UTF8_BINARY_COLLATION_ID
+    case _ => false
+  }
+
+  /** The column that an argument is, be it filtered, cast or normalised. */
+  def column(argument: Expression): Option[Int] = argument match {
+    case BoundReference(i, _, _) => Some(i)
+    case If(_, e, Literal(null, _)) => column(e)
+    case c: Cast => column(c.child)
+    case KnownFloatingPointNormalized(e) => column(e)
+    case NormalizeNaNAndZero(e) => column(e)
+    case _ => None
+  }
+}
