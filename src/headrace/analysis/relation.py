@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import singledispatch
 from typing import Any
 
-from headrace.ops import Aggregate, Consolidate, Join, Ledger, Partition, Top, Upserts, unique
+from headrace.ops import Aggregate, Consolidate, Join, Ledger, Partition, Temporal, Top, Upserts, unique
 from headrace.plan import Node
 
 Json = dict[str, Any]
@@ -45,6 +45,11 @@ def _(node: Partition) -> Json:
 @relation.register
 def _(node: Top) -> Json:
     return {"per": list(node.per), "order": _lists(node.order), "count": node.count, "offset": node.offset, "ties": node.ties}
+
+
+@relation.register
+def _(node: Temporal) -> Json:
+    return {"since": list(node.since), "until": list(node.until)}
 
 
 @relation.register

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from functools import singledispatch
 from typing import Any
 
-from headrace.ops import Aggregate, Consolidate, Join, Ledger, Partition, Program, Top, Upserts, kinds, unique
+from headrace.ops import Aggregate, Consolidate, Join, Ledger, Partition, Program, Temporal, Top, Upserts, kinds, unique
 from headrace.plan import Fact, Node, Plan, Role, fact
 
 ROWS, GROUPS, BOUNDED = "grows with rows", "grows with groups", "bounded"
@@ -92,6 +92,13 @@ def _(node: Top, append: bool) -> Fact:
         kept = f"the first {node.count + node.offset} rows of each {_partition(node.per)}"
         return Fact(GROUPS if node.per else BOUNDED, f"{'grows with the number of partitions' if node.per else 'bounded'}: {kept}")
     return Fact(ROWS, f"grows with the rows, as those behind move up when one is taken away; in the order of each {_partition(node.per)}")
+
+
+@state_of.register
+def _(node: Temporal, append: bool) -> Fact:
+    if node.until:
+        return Fact("given back", "given back when a row's time has passed: each row that is there or will be")
+    return Fact("given back", "given back when a row's time has come: each row that waits for it")
 
 
 @state_of.register

@@ -17,6 +17,7 @@ from headrace.ops.project import Project
 from headrace.ops.sink import Sink
 from headrace.ops.source import Source, Watermark
 from headrace.ops.stream import Keyed, Stream
+from headrace.ops.temporal import Temporal
 from headrace.ops.time import event_time
 from headrace.ops.top import Top
 from headrace.ops.union import Union
@@ -40,6 +41,7 @@ __all__ = [
     "Sink",
     "Source",
     "Stream",
+    "Temporal",
     "Top",
     "Union",
     "Upserts",

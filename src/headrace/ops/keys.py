@@ -10,6 +10,7 @@ from headrace.ops.filter import Filter
 from headrace.ops.join import Join
 from headrace.ops.partition import Partition
 from headrace.ops.project import Project
+from headrace.ops.temporal import Temporal
 from headrace.ops.top import Top
 from headrace.ops.upserts import Upserts
 from headrace.plan import Node, order
@@ -52,7 +53,8 @@ def _(node: Aggregate, keys: dict[Node, Keys]) -> Keys:
 
 @_keys.register(Filter)
 @_keys.register(Partition)
-def _(node: Filter | Partition, keys: dict[Node, Keys]) -> Keys:
+@_keys.register(Temporal)
+def _(node: Filter | Partition | Temporal, keys: dict[Node, Keys]) -> Keys:
     return keys[node.input]
 
 

@@ -11,6 +11,7 @@ from headrace.ops.output import OutputOf
 from headrace.ops.partition import Partition
 from headrace.ops.program import Program
 from headrace.ops.source import Source
+from headrace.ops.temporal import Temporal
 from headrace.ops.top import Top
 from headrace.ops.upserts import Upserts
 from headrace.ops.weigh import Weighed
@@ -85,6 +86,11 @@ def _(node: Aggregate, kinds: dict[Node, str]) -> str:
 @_kind.register
 def _(node: Upserts, kinds: dict[Node, str]) -> str:
     return APPEND if node.pairs else CHANGES
+
+
+@_kind.register
+def _(node: Temporal, kinds: dict[Node, str]) -> str:
+    return CHANGES if node.until else kinds[node.input]
 
 
 @_kind.register(Partition)

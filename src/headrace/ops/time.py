@@ -18,6 +18,7 @@ from headrace.ops.program import Program
 from headrace.ops.project import Project
 from headrace.ops.sink import Sink
 from headrace.ops.source import Source
+from headrace.ops.temporal import Temporal
 from headrace.ops.top import Top
 from headrace.ops.union import Union
 from headrace.ops.upserts import Upserts
@@ -64,9 +65,10 @@ def _(node: Changes | Consolidate | Filter | Generated | Sink | Weighed, times: 
 @_time.register(Join)
 @_time.register(Ledger)
 @_time.register(Partition)
+@_time.register(Temporal)
 @_time.register(Top)
 @_time.register(Upserts)
-def _(node: Aggregate | Join | Ledger | Partition | Top | Upserts, times: dict[Node, str | None]) -> str | None:
+def _(node: Aggregate | Join | Ledger | Partition | Temporal | Top | Upserts, times: dict[Node, str | None]) -> str | None:
     # What a query gives is right at the end of each epoch, whatever the times in its rows.
     return None
 

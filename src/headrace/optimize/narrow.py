@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from functools import singledispatch
 
-from headrace.ops import Aggregate, Explode, Filter, Generated, Join, OutputOf, Project, Upserts
+from headrace.ops import Aggregate, Explode, Filter, Generated, Join, OutputOf, Project, Temporal, Upserts
 from headrace.plan import Node, Plan
 from headrace.syntax import quote, used
 
@@ -32,7 +32,7 @@ def narrow_inputs(plan: Plan) -> Plan:
             columns = None if place is None else asked[place]
             wanted[before] = _both(wanted[before], columns) if before in wanted else columns
         less = {place: kept for place, columns in asked.items() if (kept := _kept(getattr(node, place), columns))}
-        if less and isinstance(node, Aggregate | Join | Upserts) and node not in told:
+        if less and isinstance(node, Aggregate | Join | Temporal | Upserts) and node not in told:
             changes[node] = _narrowed(less)
     return plan.rewritten(changes) if changes else plan
 
@@ -104,6 +104,11 @@ def _(node: Aggregate, wanted: Columns) -> Mapping[str, Columns]:
 def _(node: Upserts, wanted: Columns) -> Mapping[str, Columns]:
     # Where each change is told, one of a column that nobody reads is a change as well.
     return {"input": _both(wanted, frozenset(name.lower() for name in node.key)) if node.last and not node.pairs else None}
+
+
+@_asked.register
+def _(node: Temporal, wanted: Columns) -> Mapping[str, Columns]:
+    return {"input": _both(wanted, _read(node.input, (*node.since, *node.until)))}
 
 
 @_asked.register

@@ -9,7 +9,7 @@ from headrace.analysis.boundedness import bounded
 from headrace.analysis.repeatable import require_repeatable
 from headrace.analysis.schemas import Schemas, check
 from headrace.errors import HeadraceError
-from headrace.ops import Program, Sink, Source
+from headrace.ops import Program, Sink, Source, Temporal
 from headrace.optimize import optimize
 from headrace.plan import Node, Plan
 from headrace.plan.meaning import MEANING
@@ -63,8 +63,15 @@ def compile(plan: Plan) -> SparkJob:
     plan, rewritten = optimize(plan)
     schemas = check(plan)
     at = Lowering(plan, schemas, Feeds(plan, schemas.of))
-    queries = cut(plan, {name: node.clock if isinstance(node, Program) else "none" for name, node in plan.nodes.items()})
+    queries = cut(plan, {name: _clock(node) for name, node in plan.nodes.items()})
     return SparkJob(at, rewritten, queries, tuple(shape_of(query, at) for query in queries))
+
+
+def _clock(node: Node) -> str:
+    """The time that an operator goes by."""
+    if isinstance(node, Temporal):
+        return "processing"
+    return node.clock if isinstance(node, Program) else "none"
 
 
 def _one_sink_a_folder(plan: Plan) -> None:

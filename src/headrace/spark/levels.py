@@ -63,18 +63,15 @@ def _clock(sink: Node, nodes: Sequence[Node], clocks: Mapping[str, str]) -> str:
 
 def _refuse_mixed(sink: Node, event: Node, processing: Node) -> None:
     if event in order([processing]):
-        why = f"{processing.name} has timers of processing time and stands behind {event.name}, which works in event time"
+        why = f"{processing.name} goes by processing time and stands behind {event.name}, which works in event time"
     elif processing in order([event]):
-        why = f"{event.name} works in event time and stands behind {processing.name}, which has timers of processing time"
+        why = f"{event.name} works in event time and stands behind {processing.name}, which goes by processing time"
     else:
-        why = (
-            f"{sink.name} gets rows of {event.name}, which works in event time, "
-            f"and of {processing.name}, whose timers go by processing time"
-        )
+        why = f"{sink.name} gets rows of {event.name}, which works in event time, and of {processing.name}, which goes by processing time"
     raise HeadraceError(
         "CLOCKS_MIXED",
         f"{why}; one Spark query has one clock",
-        hint='use timers of one clock, or write the first result to files and read them in a second job; clock="event" is the default.',
+        hint='use one clock, or write the first result to files and read them in a second job; clock="event" is the default.',
         site=processing.site,
     )
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from headrace.errors import PlanError, Site
-from headrace.ops import Aggregate, Filter, Generated, Join, Partition, Project, Top, Union
+from headrace.ops import Aggregate, Filter, Generated, Join, Partition, Project, Temporal, Top, Union
 from headrace.ops.values import one_row, values
 from headrace.plan import Node
 from headrace.syntax import quote
@@ -46,6 +46,9 @@ class Reader:
 
     def _filter(self, tree: Json) -> Node:
         return Filter(self.node(tree["input"]), (tree["condition"],), site=self._site)
+
+    def _temporal(self, tree: Json) -> Node:
+        return Temporal(self.node(tree["input"]), tuple(tree["since"]), tuple(tree["until"]), site=self._site)
 
     def _join(self, tree: Json) -> Node:
         left, right = self.node(tree["left"]), self.node(tree["right"])

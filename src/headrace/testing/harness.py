@@ -145,15 +145,13 @@ class Harness:
         return self._commits
 
     def advance(self, duration: str | timedelta) -> None:
-        """Move processing time forward; it stands still otherwise. Timers that this makes due have fired when it returns."""
+        """Move processing time forward; it stands still otherwise. What this makes due is done when it returns."""
         self._must_be_open()
         self._begin()
         millis = milliseconds(duration, "the duration")
         timed = [query for query in self._queries() if query.query.clock == "processing"]
         if not timed:
-            raise HeadraceError(
-                "HARNESS_USE", "no program here has timers of processing time", hint="event time moves with the rows", site=here()
-            )
+            raise HeadraceError("HARNESS_USE", "nothing here goes by processing time", hint="event time moves with the rows", site=here())
         for query in timed:
             query.handle.advance(millis)
         self._settle()

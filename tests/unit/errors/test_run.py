@@ -107,9 +107,9 @@ def test_one_query_with_two_clocks() -> None:
     clocks = {name: node.clock for name, node in plan.nodes.items() if isinstance(node, Program)}
     check_error(
         """
-        CLOCKS_MIXED: charges.Sums.Remind has timers of processing time and stands behind charges.Sums, which works in event time; one Spark query has one clock
+        CLOCKS_MIXED: charges.Sums.Remind goes by processing time and stands behind charges.Sums, which works in event time; one Spark query has one clock
           at test_run.py:*: plan = plan_of(charges.key_by("card").process(Sums, time="ts").key_by("card").process(Remind, order="arrival"))
-          hint: use timers of one clock, or write the first result to files and read them in a second job; clock="event" is the default.
+          hint: use one clock, or write the first result to files and read them in a second job; clock="event" is the default.
           page: docs/errors/CLOCKS_MIXED.md
         """,
         lambda: cut(plan, clocks),

@@ -8,7 +8,7 @@ import pytest
 
 import headrace as hr
 import headrace.ops  # registers the nodes
-from headrace.ops import Partition, kind_of
+from headrace.ops import Partition, Temporal, kind_of
 from headrace.plan import Node, Plan, explain, order, steps
 from headrace.plan.drawing import svg
 from headrace.plan.node import REGISTRY, Role
@@ -68,6 +68,7 @@ QUERIES = [
     hr.Stream(Partition(spent._node, (), (("spent", "desc", "last"),), (("place", "rank() OVER (ORDER BY spent DESC)"),))),
     spent.changes(),
     spent.upserts("card").changes(),
+    hr.Stream(Temporal(timed._node, (), ("ts + INTERVAL 1 HOUR",))),
 ]
 
 

@@ -120,9 +120,9 @@ def test_clocks_behind_each_other_are_refused() -> None:
     wait = count(t, "a").key_by("k").process(Wait, order="arrival").named("wait")
     check_error(
         """
-        CLOCKS_MIXED: wait has timers of processing time and stands behind a, which works in event time; one Spark query has one clock
+        CLOCKS_MIXED: wait goes by processing time and stands behind a, which works in event time; one Spark query has one clock
           at test_levels.py:*: wait = count(t, "a").key_by("k").process(Wait, order="arrival").named("wait")
-          hint: use timers of one clock, or write the first result to files and read them in a second job; clock="event" is the default.
+          hint: use one clock, or write the first result to files and read them in a second job; clock="event" is the default.
           page: docs/errors/CLOCKS_MIXED.md
         """,
         lambda: queries(wait),
@@ -132,9 +132,7 @@ def test_clocks_behind_each_other_are_refused() -> None:
 def test_clocks_beside_each_other_in_one_sink_are_refused() -> None:
     t = source("t")
     wait = t.key_by("k").process(Wait, order="arrival").named("wait")
-    with pytest.raises(
-        HeadraceError, match="s1 gets rows of a, which works in event time, and of wait, whose timers go by processing time"
-    ):
+    with pytest.raises(HeadraceError, match="s1 gets rows of a, which works in event time, and of wait, which goes by processing time"):
         queries(count(t, "a").union(wait))
 
 

@@ -25,6 +25,7 @@ private[check] final class Relations(check: Check, id: String, site: String) {
       case "partition" => partition(value, schemas.head)
       case "top" => top(value, schemas.head)
       case "upserts" => upserts(value, schemas.head)
+      case "temporal" => temporal(value, schemas.head)
       case _ => (schemas.head, schemas.head) // of whole rows
     }
     check.distinct(id, site, "columns", found._1.fieldNames.toSeq)
@@ -105,6 +106,11 @@ private[check] final class Relations(check: Check, id: String, site: String) {
     columns.filterNot(f => isKey(f.dataType)).foreach(f => check.fault(id, site, "by", "", Fault.keyType(f.name, f.dataType)))
     val key = StructType(columns.zipWithIndex.map { case (f, i) => StructField(s"key_${i + 1}", f.dataType) })
     (if (value \ "pairs" == JBool(true)) from.add("_change", StringType) else from, key)
+  }
+
+  private def temporal(value: JValue, from: StructType): (StructType, StructType) = {
+    for (side <- Seq("since", "until"); (time, i) <- list(value \ side).flatMap(text(_)).zipWithIndex) bound(from, time, s"$side/$i")
+    (from, from)
   }
 
   private def per(value: JValue, from: StructType): StructType = StructType(

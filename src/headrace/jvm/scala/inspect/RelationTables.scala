@@ -45,7 +45,7 @@ private[inspect] final class RelationTables(own: classic.SparkSession, document:
   private def rows: Shown = {
     val row = Bind.nullable(read.side(0))
     kind match {
-      case "ledger" =>
+      case "ledger" | "temporal" => // what else is kept of a row comes behind its count
         val whole = new Keys(op, row)
         new ValueTable(whole, new Said.Counted(whole, row, Names.beside(row.fieldNames.toSeq, "count")), from.values(level))
       case "upserts" => new ValueTable(keys(row), new Said.OneRow(keys(row), row), from.values(level))

@@ -4,7 +4,7 @@ package headrace.lift
 private object Cures {
   val asOf = "join on the key and keep the nearest row: row_number() OVER (PARTITION BY ... ORDER BY ...) = 1"
   val chance = "take the value from a column of the rows: it must be the same when a row is taken away again"
-  val clock = "take the time from a column of the rows, or use a state program with a timer"
+  val clock = "keep rows for a time with a comparison: WHERE ts > current_timestamp() - INTERVAL 1 HOUR; else take the time from a column of the rows"
   val constant = "write its value into the query"
   val correlated = "join the two tables instead"
   val count = "count with an aggregate of its own"

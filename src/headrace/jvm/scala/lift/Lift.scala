@@ -58,7 +58,8 @@ object Lift {
     }
   }
 
-  private def lifted(session: SparkSession, plan: LogicalPlan): JObject = {
+  private def lifted(session: SparkSession, analysed: LogicalPlan): JObject = {
+    val plan = Temporal.found(analysed)
     new Allowed(session).check(plan)
     val rewritten = Rewrite(plan)
     val tree = new Tree(session).of(rewritten)

@@ -32,6 +32,7 @@ private object Prune {
         val child = if (kept.exists(open)) needed(w.child, w.child.outputSet) else narrow(w.child, read)
         w.copy(windowExpressions = kept, child = child)
       }
+    case t: Temporal => t.copy(child = narrow(t.child, columns ++ references(t.since ++ t.until)))
     case k: Kept => k.copy(child = needed(k.child, k.child.outputSet))
     case g: Generate => g.copy(child = needed(g.child, columns ++ g.generator.references))
     case u: Union =>

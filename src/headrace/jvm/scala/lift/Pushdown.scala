@@ -51,6 +51,8 @@ private object Pushdown extends Rule[LogicalPlan] {
       val (through, here) = conditions.partition(_.references.subsetOf(g.child.outputSet))
       filtered(here, g.copy(child = pushed(g.child, through)))
 
+    case t: Temporal => t.copy(child = pushed(t.child, conditions))
+
     case u: Union =>
       u.copy(children = u.children.map { c =>
         val columns = u.output.map(_.exprId).zip(c.output).toMap

@@ -24,6 +24,7 @@ private final class Tree(session: SparkSession) {
     case r: Range => range(r)
     case Project(list, child) => project(of(child), list)
     case Filter(condition, child) => filter(of(child), condition)
+    case t: Temporal => temporal(t)
     case j: Join => join(j)
     case a: Aggregate => aggregate(a)
     case w: Window => window(w)
@@ -50,6 +51,14 @@ private final class Tree(session: SparkSession) {
     val printed = text(child.scope, condition)
     verify.rows(child.scope, Seq(printed))
     Lifted(node("filter", "condition" -> JString(printed.text), "input" -> child.json), child.scope)
+  }
+
+  private def temporal(t: Temporal): Lifted = {
+    val child = of(t.child)
+    val (since, until) = (t.since.map(text(child.scope, _)), t.until.map(text(child.scope, _)))
+    verify.rows(child.scope, since ++ until)
+    val json = node("temporal", "since" -> strings(since.map(_.text)), "until" -> strings(until.map(_.text)), "input" -> child.json)
+    Lifted(json, child.scope)
   }
 
   private def join(j: Join): Lifted = {

@@ -3,7 +3,7 @@ package headrace.query
 import java.util.concurrent.ConcurrentHashMap
 
 import headrace.HeadraceKernelException
-import headrace.operator.{Consolidate, Ledger, OperatorSpec, Upserts}
+import headrace.operator.{Consolidate, Ledger, OperatorSpec, Temporal, Upserts}
 import headrace.operator.aggregate.Aggregate
 import headrace.operator.join.Join
 import headrace.operator.partition.{Partition, Top}
@@ -25,6 +25,7 @@ object Kinds {
   register("ledger", (_, document) => Ledger.build(document))
   register("consolidate", (_, document) => Consolidate.build(document))
   register("upserts", (_, document) => Upserts.build(document))
+  register("temporal", Temporal.build)
 
   private def register(kind: String, build: Build): Unit = builds.put(kind, build)
 

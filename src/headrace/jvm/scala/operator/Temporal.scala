@@ -1,0 +1,110 @@
+package headrace.operator
+
+import headrace.bind.{Bind, Settings}
+import headrace.state.State
+import org.apache.spark.TaskContext
+import org.apache.spark.sql.SparkSession
+import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.types.StructType
+import org.apache.spark.unsafe.Platform
+
+/** Shows each row while the processing time is in its span: at or behind all of `since` and before all of `until`.
+  *
+  * A row whose span has ended is forgotten: what is added or taken away of it later says nothing. Without `until` it is forgotten once it
+  * is shown, as nothing of it is due any more.
+  */
+final case class Temporal(name: String, row: StructType, since: Seq[Expression], until: Seq[Expression]) extends OperatorSpec {
+  override def outputs: Seq[String] = Relational.Outputs
+  override def instance(): Operator = new TemporalRun(this)
+}
+
+object Temporal {
+  def build(session: SparkSession, document: String): Temporal = Settings.inForce(session) {
+    val read = Relational.read(document)
+    def bound(field: String) = Bind.expressions(session, read.side(0), read.names(field))
+    Temporal(read.name, read.side(0), bound("since"), bound("until"))
+  }
+}
+
+/** Of a row there is kept: how often it is there, the alarm that is set, and whether it is shown; 8, 8 and 1 bytes. */
+private final class TemporalRun(spec: Temporal) extends Operator {
+  private val bounds = UnsafeProjection.create(spec.since ++ spec.until)
+  private val letters = new DeadLetters(spec.name).of(spec.row)
+  private var now = 0L
+  private var key: UnsafeRow = _
+  private var rows: Iterator[Input] = _
+  private var state: State = _
+  private var out: Out = _
+
+  override def open(epoch: Epoch): Unit = {
+    now = epoch.now
+    bounds.initialize(TaskContext.getPartitionId())
+  }
+
+  override def start(key: UnsafeRow, rows: Iterator[Input], state: State, out: Out): Unit = {
+    this.key = key
+    this.rows = rows
+    this.state = state
+    this.out = out
+  }
+
+  override def step(): Boolean = {
+    var net = 0L
+    while (rows.hasNext) {
+      net = Math.addExact(net, rows.next().weight)
+      out.count(0, Counts.Handled, 1L)
+    }
+    var failure: Throwable = null
+    val span =
+      try bounds(key)
+      catch { case e: Throwable => failure = e; null }
+    if (failure != null) { if (net != 0) letters.put(failure, key, net, out) }
+    else if (!span.anyNull) settle(net, latest(span), earliest(span))
+    false
+  }
+
+  private def latest(span: UnsafeRow): Long = spec.since.indices.foldLeft(Long.MinValue)((t, i) => math.max(t, span.getLong(i)))
+
+  private def earliest(span: UnsafeRow): Long =
+    spec.until.indices.foldLeft(State.Never)((t, i) => math.min(t, span.getLong(spec.since.size + i)))
+
+  private def settle(net: Long, since: Long, until: Long): Unit = {
+    val stored = state.get()
+    val had = if (stored == null) 0L else Platform.getLong(stored, TemporalRun.Count)
+    val armed = if (stored == null) State.Never else Platform.getLong(stored, TemporalRun.Armed)
+    val wasShown = stored != null && stored(TemporalRun.Shown) != 0
+    val has = Math.addExact(had, net)
+    val isShown = since <= now && now < until
+    // Without an end nothing is kept of a row that is shown, and only what has come is known of it.
+    val change = (if (isShown) has else 0L) - (if (wasShown) had else 0L)
+    if (change != 0) out.emit(Relational.Main, key, Input.NoTime, change)
+    val due = if (until <= now || has == 0) State.Never else if (isShown) until else since
+    keep(stored != null, armed, due, has, isShown)
+  }
+
+  private def keep(had: Boolean, armed: Long, due: Long, has: Long, isShown: Boolean): Unit = {
+    val alarm = state.alarm(armed, due)
+    if (due == State.Never) { if (had) state.remove() }
+    else {
+      val value = new Array[Byte](TemporalRun.Size)
+      Platform.putLong(value, TemporalRun.Count, has)
+      Platform.putLong(value, TemporalRun.Armed, alarm)
+      value(TemporalRun.Shown) = if (isShown) 1 else 0
+      state.put(value)
+    }
+  }
+
+  override def close(): Unit = {
+    key = null
+    rows = null
+    state = null
+    out = null
+  }
+}
+
+private object TemporalRun {
+  private val Count = Platform.BYTE_ARRAY_OFFSET.toLong
+  private val Armed = Count + 8
+  private val Shown = 16
+  private val Size = 17
+}
