@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections import Counter
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -114,6 +115,16 @@ def test_what_is_kept_and_whether_rows_are_taken_away(spark: SparkSession) -> No
     told = str(hr.job("j", due.write.memory(), hr.sql(LAST, t=t).named("last").write.memory()).explain())
     assert "given back when a row's time has come: each row that waits for it" in told
     assert "given back when a row's time has passed: each row that is there or will be" in told
+
+
+def test_its_state_is_shown(spark: SparkSession, tmp_path: Path) -> None:
+    now = datetime.now(UTC).replace(microsecond=0)
+    rows = [("a", now), ("a", now), ("b", now - timedelta(hours=2)), ("c", now + timedelta(hours=2))]
+    t = hr.read.memory(rows, "k string, ts timestamp", name="t")
+    fresh = hr.sql("SELECT k, ts FROM t WHERE ts > now() - INTERVAL 1 HOUR AND ts < now() + INTERVAL 1 HOUR", t=t).named("fresh")
+    hr.job("j", kept := fresh.write.memory()).run(checkpoint=tmp_path / "c", progress=False)
+    assert [row[0] for row in kept.rows()] == ["a", "a"]
+    assert hr.state(tmp_path / "c").query("SELECT k, count FROM fresh ORDER BY k").rows() == [("a", 2), ("c", 1)]
 
 
 @pytest.mark.parametrize(
