@@ -84,7 +84,8 @@ class Rebuilt:
         self.frame(node["input"]).createOrReplaceTempView(view)
         names = ", ".join(map(_quoted, node["names"]))
         if node["text"].startswith("variant_explode("):  # which LATERAL VIEW does not know
-            return self._spark.sql(f"SELECT * FROM {view} {'LEFT ' if node['outer'] else ''}JOIN LATERAL {node['text']} AS g ({names})")
+            call = node["text"].replace("(", "_outer(", 1) if node["outer"] else node["text"]
+            return self._spark.sql(f"SELECT * FROM {view} JOIN LATERAL {call} AS g ({names})")
         return self._spark.sql(f"SELECT * FROM {view} LATERAL VIEW {'OUTER ' if node['outer'] else ''}{node['text']} g AS {names}")
 
     def _union(self, node: Node) -> DataFrame:
