@@ -5,9 +5,12 @@ Every error text reads: code and message, the place, a hint that cures it, the p
 
 from __future__ import annotations
 
+import contextlib
 import linecache
+import re
 import sys
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextvars import ContextVar
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -18,25 +21,28 @@ DEMO = PACKAGE + "demo/"
 
 @dataclass(frozen=True)
 class Site:
-    """A place in the user's code.
+    """A place in the user's code; with a column, counted from 1, where a file of another kind than Python's is read for its job.
 
-    >>> str(Site("job.py", 12, 'charges.filter("amount > 3")'))
-    'job.py:12'
+    >>> str(Site("job.py", 12, 'charges.filter("amount > 3")')), str(Site("job.yaml", 12, "filter: amount > 3", 9))
+    ('job.py:12', 'job.yaml:12:9')
     """
 
     file: str
     line: int
     text: str = ""
+    column: int | None = None
 
     def __str__(self) -> str:
-        return f"{shown_path(self.file)}:{self.line}"
+        return f"{shown_path(self.file)}:{self.line}" + ("" if self.column is None else f":{self.column}")
 
     @classmethod
     def parse(cls, text: str) -> Site:
         """The site that `str(site)` printed; the line's text is read again where the file is still there."""
-        file, _, line = text.rpartition(":")
-        number = int(line) if line.isdigit() else 0
-        return cls(file or text, number, linecache.getline(file, number).strip() if file else "")
+        found = re.fullmatch(r"(.+?):(\d+)(?::(\d+))?", text)
+        if found is None:
+            return cls(text, 0)
+        file, line, column = found.groups()
+        return cls(file, int(line), linecache.getline(file, int(line)).strip(), None if column is None else int(column))
 
 
 def ours(file: str) -> bool:
@@ -44,8 +50,35 @@ def ours(file: str) -> bool:
     return file.startswith(PACKAGE) and not file.startswith(DEMO)
 
 
-def here() -> Site | None:
-    """The innermost line outside this package: the one its user wrote."""
+Inside = Callable[[int, int], Site]
+_placed: ContextVar[tuple[Site, Inside | None] | None] = ContextVar("headrace_place", default=None)
+
+
+@contextlib.contextmanager
+def at(place: Site, inside: Inside | None = None) -> Iterator[None]:
+    """While this lasts, what is built has this place in a file, and not the line of Python that reads the file.
+
+    `inside` gives the place of a line and column, counted from 1, of the text that stands there.
+    """
+    token = _placed.set((place, inside))
+    try:
+        yield
+    except HeadraceError as error:
+        error.site = error.site or place
+        raise
+    finally:
+        _placed.reset(token)
+
+
+def here(line: int | None = None, column: int | None = None) -> Site | None:
+    """The innermost line outside this package: the one its user wrote; in a file that is read for its job, the place in that file.
+
+    `line` and `column` count within the text that is wrong, such as a query.
+    """
+    placed = _placed.get()
+    if placed is not None:
+        place, inside = placed
+        return place if inside is None or line is None or column is None else inside(line, column)
     frame = sys._getframe(1)
     while frame is not None and ours(frame.f_code.co_filename):
         if frame.f_back is None:
@@ -270,6 +303,14 @@ CODES: dict[str, Code] = {
     "UNNAMED_COLUMN": Code("PlanError", "user", "an expression where a named column is needed"),
     "WATERMARK_PLACE": Code("PlanError", "user", "a watermark that does not stand at a source"),
     "WATERMARK_TYPE": Code("PlanError", "user", "a watermark over something that is no timestamp"),
+    # spec
+    "YAML_CYCLE": Code("PlanError", "user", "views in YAML that read each other in a circle"),
+    "YAML_INCLUDE": Code("PlanError", "user", "a file that YAML includes and that cannot be included"),
+    "YAML_KEY": Code("PlanError", "user", "a key in YAML that does not exist there, or one that lacks"),
+    "YAML_NAME": Code("PlanError", "user", "a name in YAML that stands for nothing, or for two things"),
+    "YAML_SYNTAX": Code("PlanError", "user", "a file that is no YAML as jobs are written in it"),
+    "YAML_TYPE": Code("PlanError", "user", "a value in YAML of another type than is wanted there"),
+    "YAML_VARIABLE": Code("PlanError", "user", "a variable of the environment that YAML asks for and that is not there"),
     # ports
     "BAD_OPTION": Code("ConnectorError", "user", "an option of a source or sink that does not exist or fit"),
     "CONNECTOR_BROKEN": Code("ConnectorError", "environment", "a connector that cannot be loaded"),
@@ -341,7 +382,8 @@ CODES: dict[str, Code] = {
     # engine, settings, command line
     "BAD_SETTING": Code("ConfigError", "user", "a setting that does not exist or fit"),
     "FILE_FAILED": Code("PlanError", "user", "a Python file that raised while it was loaded"),
-    "FILE_KIND": Code("ConfigError", "user", "a file that is neither Python nor JSON"),
+    "CHECK_FAILED": Code("PlanError", "user", "a check of a job that does not hold"),
+    "FILE_KIND": Code("ConfigError", "user", "a file that is neither Python nor YAML nor JSON"),
     "FILE_MISSING": Code("ConfigError", "user", "a file that does not exist"),
     "GUARANTEE": Code("PlanError", "user", "a sink with a weaker guarantee than required"),
     "JOB_UNKNOWN": Code("ConfigError", "user", "a job that a file does not make"),

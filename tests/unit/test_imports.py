@@ -25,6 +25,7 @@ ROWS: tuple[tuple[str, ...], ...] = (
     ("ports",),
     ("ops",),
     ("sql",),
+    ("spec",),
     ("analysis",),
     ("optimize",),
     ("spark",),
@@ -41,7 +42,7 @@ ROWS: tuple[tuple[str, ...], ...] = (
 ROW = {package: number for number, row in enumerate(ROWS) for package in row}
 
 # Who may import what from outside.
-DOORS = {"sqlglot": {"syntax"}, "py4j": {"jvm"}}
+DOORS = {"sqlglot": {"syntax"}, "py4j": {"jvm"}, "yaml": {"spec"}}
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from headrace.errors import HeadraceError, PlanError, here
+from headrace.errors import HeadraceError, PlanError, Site, here
 from headrace.jvm.lift import lift_frame, lift_sql
 from headrace.ops.stream import Stream
 from headrace.plan.meaning import meaning
@@ -59,9 +59,13 @@ def _refused(answer: Mapping[str, Any], query: str | None) -> HeadraceError:
     if "refused" in answer:
         found = answer["refused"]
         place = _place(found, query) or (f", in `{found['text']}`" if found.get("text") else "")
-        return PlanError("BAD_QUERY", f"{found['what']} cannot be kept up to date{place}", hint=found.get("cure"), site=here())
+        return PlanError("BAD_QUERY", f"{found['what']} cannot be kept up to date{place}", hint=found.get("cure"), site=_site(found))
     found = answer["error"]
-    return PlanError("BAD_QUERY", f"Spark refuses the query{_place(found, query)}: {_plain(found['message'])}", site=here())
+    return PlanError("BAD_QUERY", f"Spark refuses the query{_place(found, query)}: {_plain(found['message'])}", site=_site(found))
+
+
+def _site(found: Mapping[str, Any]) -> Site | None:
+    return here(found.get("line"), found.get("column"))
 
 
 def _place(found: Mapping[str, Any], query: str | None) -> str:
