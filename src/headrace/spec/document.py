@@ -117,8 +117,8 @@ def document(file: Path, environment: Mapping[str, str] | None = None) -> Docume
     if not sinks:
         raise PlanError("YAML_KEY", "the job has no sinks", hint="sinks: {out: {from: view, connector: console}}", site=own.keys["sinks"])
     checks = tuple(_check(value) for value in items(own.values["checks"], "`checks`")) if "checks" in own.values else ()
-    name = own.values["job"]
-    return Document(text(name, "`job`"), name.site, _settings(own), streams, tuple(sinks), checks)
+    title = own.values["job"]
+    return Document(text(title, "`job`"), title.site, _settings(own), streams, tuple(sinks), checks)
 
 
 def _entries(part: Table, section: str) -> Iterator[tuple[str, Value, Site]]:

@@ -79,7 +79,7 @@ def arguments(found: Table, what: str, known: Mapping[str, Parameter]) -> dict[s
 
 def kind_of(hint: Any) -> Kind | None:
     """The kind of an annotation; None where only Python has such values."""
-    options = set(typing.get_args(hint)) if typing.get_origin(hint) in (Union, types.UnionType) else {hint}
+    options = _options(hint)
     origins = {typing.get_origin(option) or option for option in options}
     if Stream in origins:
         return STREAM
@@ -89,9 +89,14 @@ def kind_of(hint: Any) -> Kind | None:
         return MAP
     lists = [option for option in options if (typing.get_origin(option) or option) in _LISTS]
     if lists:
-        of = {typing.get_origin(one) or one for option in lists for one in typing.get_args(option)}
+        of = {one for option in lists for part in typing.get_args(option) for one in _options(part)}
         return (TEXTS if str in options else LIST_OF_TEXTS) if of & {str, Column} else LIST
     return next((kind for plain, kind in _PLAIN.items() if plain in options), ANY)
+
+
+def _options(hint: Any) -> set[Any]:
+    """The types of a union; of anything else, itself."""
+    return set(typing.get_args(hint)) if typing.get_origin(hint) in (Union, types.UnionType) else {hint}
 
 
 def _flag(value: Value, what: str) -> bool:

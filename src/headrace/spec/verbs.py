@@ -94,9 +94,8 @@ def verbs() -> Mapping[str, Verb]:
         found[name] = Verb(name, getattr(Stream, name), whole=kind, spread=spread, only=True)
     for name in _OTHERS:
         known = parameters(getattr(Stream, name))
-        first, *rest = [*known.values(), None]
-        alone = first is not None and not any(one is not None and one.needed for one in rest)
-        found[name] = Verb(name, getattr(Stream, name), known, first.kind if first is not None and alone else None)
+        alone = bool(known) and not any(one.needed for one in [*known.values()][1:])
+        found[name] = Verb(name, getattr(Stream, name), known, next(iter(known.values())).kind if alone else None)
     found["output"] = _named_output(found["output"])
     return dict(sorted(found.items()))
 
