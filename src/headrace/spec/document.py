@@ -144,17 +144,19 @@ def _settings(own: Table) -> dict[str, tuple[str, Site]]:
 def _source(name: str, value: Value, site: Site) -> Source:
     what = f"the source {name}"
     found = table(value, what)
-    connector, known = _connector(found, what, connectors.source)
-    fields(found, what, {"connector": True, **{one.name: one.needed for one in known.values()}, "watermark": False})
+    connector, known = _connector(found, what, site, connectors.source)
+    fields(found, what, {"connector": True, **{one.name: one.needed for one in known.values()}, "watermark": False}, site)
     mark = None
     if "watermark" in found.values:
         mark = called("watermark", found.values["watermark"], found.keys["watermark"])
     return Source(name, site, connector, kinds.arguments(found, what, known), mark)
 
 
-def _connector(found: Table, what: str, takes: Callable[[str], Mapping[str, kinds.Parameter]]) -> tuple[str, Mapping[str, kinds.Parameter]]:
+def _connector(
+    found: Table, what: str, site: Site, takes: Callable[[str], Mapping[str, kinds.Parameter]]
+) -> tuple[str, Mapping[str, kinds.Parameter]]:
     if "connector" not in found.values:
-        raise PlanError("YAML_KEY", f"{what} needs `connector`", hint="it says which one: `connector: files`", site=found.site)
+        raise PlanError("YAML_KEY", f"{what} needs `connector`", hint="it says which one: `connector: files`", site=site)
     value = found.values["connector"]
     connector = text(value, f"`connector` of {what}")
     with at(value.site):
@@ -169,7 +171,7 @@ def _view(name: str, value: Value, site: Site) -> Query | Chain:
         return Query(name, site, value, places)
     if not isinstance(value, Table):
         raise wanted(what, "a query in SQL, or a mapping of `from` and `steps`", value)
-    fields(value, what, {"from": True, "steps": True})
+    fields(value, what, {"from": True, "steps": True}, site)
     start = Reference(text(value.values["from"], f"`from` of {what}"), value.values["from"].site)
     steps = tuple(step(one) for one in items(value.values["steps"], f"`steps` of {what}"))
     return Chain(name, site, steps, (start, *(one for each in steps for one in each.references)))
@@ -185,8 +187,8 @@ def _place(query: Scalar, name: str) -> Site:
 def _sink(name: str, value: Value, site: Site) -> Sink:
     what = f"the sink {name}"
     found = table(value, what)
-    connector, known = _connector(found, what, connectors.sink)
-    fields(found, what, {"from": True, "connector": True, **{one.name: one.needed for one in known.values()}})
+    connector, known = _connector(found, what, site, connectors.sink)
+    fields(found, what, {"from": True, "connector": True, **{one.name: one.needed for one in known.values()}}, site)
     start = Reference(text(found.values["from"], f"`from` of {what}"), found.values["from"].site)
     return Sink(name, site, connector, kinds.arguments(found, what, known), start)
 

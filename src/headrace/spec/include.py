@@ -40,7 +40,9 @@ def _add(file: Path, environment: Mapping[str, str], found: dict[Path, Part], ab
             raise _refused(f"{name} includes itself", "what both files need goes into a third one", value.site)
         if not other.is_file():
             raise _refused(
-                f"there is no file {name}", f"paths are relative to the file that includes: it was looked for at {other}", value.site
+                f"there is no file {name}",
+                f"paths are relative to the file that includes: it was looked for at {other.absolute()}",
+                value.site,
             )
         if place not in found:
             _add(other, environment, found, (*above, file.resolve()))

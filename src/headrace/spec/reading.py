@@ -10,7 +10,8 @@ from headrace.errors import PlanError, Site
 from headrace.spec.value import Items, Scalar, Table, Value
 from headrace.spec.variables import SIGN, replaced
 
-_PLAIN = "tag:yaml.org,2002:"
+# What the base loader calls scalars, lists and mappings without a tag of their own.
+_PLAIN = {f"tag:yaml.org,2002:{kind}" for kind in ("str", "seq", "map")}
 
 
 def read(file: Path, environment: Mapping[str, str]) -> Value:
@@ -28,9 +29,10 @@ def read(file: Path, environment: Mapping[str, str]) -> Value:
         # The base loader takes every scalar for a text, where others know words and numbers of YAML 1.1.
         root = yaml.compose(text, Loader=yaml.BaseLoader)
     except yaml.MarkedYAMLError as problem:
-        raise _syntax(problem.problem or "it has no form", reader.place(problem.problem_mark or problem.context_mark)) from None
+        what = ", ".join(part for part in (problem.context, problem.problem) if part)
+        raise _syntax(what, reader.place(problem.problem_mark or problem.context_mark), _QUOTES) from None
     except yaml.YAMLError as problem:
-        raise _syntax(str(problem).partition("\n")[0], Site(path, 1)) from None
+        raise _syntax(str(problem).partition("\n")[0], Site(path, 1), _QUOTES) from None
     if root is None:
         raise PlanError("YAML_SYNTAX", f"{file} is empty", hint="a job begins with its name: `job: fraud`", site=Site(path, 1))
     return reader.value(root)
@@ -66,7 +68,7 @@ class _Reader:
 
     def _made(self, node: Any) -> Value:
         site = self.place(node.start_mark)
-        if not node.tag.startswith(_PLAIN):
+        if node.tag not in _PLAIN:
             raise _syntax(f"the tag {node.tag} says nothing here", site)
         if node.id == "scalar":
             text = replaced(node.value, self.environment, self._complain(node))
@@ -114,6 +116,8 @@ class _Reader:
         return place
 
 
-def _syntax(what: str, site: Site) -> PlanError:
-    hint = "docs/yaml.md says how a job is written; a text with `: ` or ` #` in it needs quotes, or `|` and lines of its own"
+_QUOTES = "a text with `: ` or ` #` in it, or one that begins with a sign, needs quotes, or `|` and lines of its own"
+
+
+def _syntax(what: str, site: Site, hint: str = "docs/yaml.md says how a job is written") -> PlanError:
     return PlanError("YAML_SYNTAX", f"this cannot be read: {what}", hint=hint, site=site)

@@ -87,14 +87,14 @@ def text(value: Value, what: str) -> str:
     return value.text
 
 
-def fields(found: Table, what: str, known: Mapping[str, bool]) -> None:
-    """Refuse keys that are not known, and the lack of those that are needed, which `known` maps to True."""
-    for key, site in found.keys.items():
+def fields(found: Table, what: str, known: Mapping[str, bool], site: Site | None = None) -> None:
+    """Refuse keys that are not known, and the lack of those that are needed, which `known` maps to True; the latter at `site`."""
+    for key, place in found.keys.items():
         if key not in known:
-            raise unknown(f"{what} has no `{key}`", key, known, site)
+            raise unknown(f"{what} has no `{key}`", key, known, place)
     missing = [key for key, needed in known.items() if needed and key not in found.values]
     if missing:
-        raise PlanError("YAML_KEY", f"{what} needs `{missing[0]}`", hint=f"it takes: {', '.join(known)}", site=found.site)
+        raise PlanError("YAML_KEY", f"{what} needs `{missing[0]}`", hint=f"it takes: {', '.join(known)}", site=site or found.site)
 
 
 def unknown(message: str, name: str, known: Any, site: Site, code: str = "YAML_KEY", has: str = "it takes") -> PlanError:

@@ -144,5 +144,5 @@ def _step(verb: Verb, given: Value | None, site: Site) -> Step:
         )
     if verb.only:
         raise PlanError("YAML_TYPE", f"`{verb.name}` was given nothing", hint=_EXAMPLE, site=site)
-    fields(given, f"`{verb.name}`", {name: one.needed for name, one in verb.parameters.items()})
+    fields(given, f"`{verb.name}`", {name: one.needed for name, one in verb.parameters.items()}, site)
     return Step(verb, given.site, (), kinds.arguments(given, f"`{verb.name}`", verb.parameters))
