@@ -100,19 +100,19 @@ def _options(hint: Any) -> set[Any]:
 
 
 def _flag(value: Value, what: str) -> bool:
-    if not isinstance(value, Scalar) or value.quoted or value.text not in ("true", "false"):
+    if not isinstance(value, Scalar) or value.text not in ("true", "false"):
         raise wanted(what, "true or false", value)
     return value.text == "true"
 
 
 def _whole(value: Value, what: str) -> int:
-    if not isinstance(value, Scalar) or value.quoted or not _INT.fullmatch(value.text):
+    if not isinstance(value, Scalar) or not _INT.fullmatch(value.text):
         raise wanted(what, "a whole number", value)
     return int(value.text)
 
 
 def _number(value: Value, what: str) -> float:
-    if not isinstance(value, Scalar) or value.quoted or not (_INT.fullmatch(value.text) or _FLOAT.fullmatch(value.text)):
+    if not isinstance(value, Scalar) or not (_INT.fullmatch(value.text) or _FLOAT.fullmatch(value.text)):
         raise wanted(what, "a number", value)
     return float(value.text)
 

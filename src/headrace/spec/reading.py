@@ -116,7 +116,7 @@ class _Reader:
         return place
 
 
-_QUOTES = "a text with `: ` or ` #` in it, or one that begins with a sign, needs quotes, or `|` and lines of its own"
+_QUOTES = "a text with `: `, ` #` or, inside {...}, `${` in it needs quotes, or `|` and lines of its own"
 
 
 def _syntax(what: str, site: Site, hint: str = "docs/yaml.md says how a job is written") -> PlanError:

@@ -119,7 +119,7 @@ def test_sources_and_sinks_are_the_calls_of_python(write: Write) -> None:
             format: csv
             schema: card string, op string, ts timestamp
             follow: ${FOLLOW}
-            files_per_epoch: ${LIMIT:-3}
+            files_per_epoch: "${LIMIT:-3}"
             options: {header: true, sep: ";"}
             change_column: op
             trusted: true

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-import headrace as hr
 from headrace.spec.build import build
 from headrace.spec.document import document
 from tests.unit.errors import check_error
@@ -46,22 +45,23 @@ def test_no_yaml(job: Made) -> None:
         """
         YAML_SYNTAX: this cannot be read: mapping values are not allowed here
           at job.yaml:1:7: job: a: b
-          hint: a text with `: ` or ` #` in it, or one that begins with a sign, needs quotes, or `|` and lines of its own
+          hint: a text with `: `, ` #` or, inside {...}, `${` in it needs quotes, or `|` and lines of its own
           page: docs/errors/YAML_SYNTAX.md
         """,
         job("job: a: b\n"),
     )
 
 
-def test_a_file_that_is_empty(job: Made) -> None:
+def test_a_file_that_is_empty(write: Write) -> None:
+    path = write("# nothing\n")
     check_error(
         """
-        YAML_KEY: a job needs `job`
-          at job.yaml:2:1: sinks: {out: {from: charges, connector: console}}
-          hint: it takes: job, settings, include, sources, views, sinks, checks
-          page: docs/errors/YAML_KEY.md
+        YAML_SYNTAX: job.yaml is empty
+          at job.yaml:1
+          hint: a job begins with its name: `job: fraud`
+          page: docs/errors/YAML_SYNTAX.md
         """,
-        job("# nothing\nsinks:\n"[:10]),
+        lambda: document(path),
     )
 
 
@@ -106,7 +106,7 @@ def test_two_documents(job: Made) -> None:
         """
         YAML_SYNTAX: this cannot be read: expected a single document in the stream, but found another document
           at job.yaml:2:1: ---
-          hint: a text with `: ` or ` #` in it, or one that begins with a sign, needs quotes, or `|` and lines of its own
+          hint: a text with `: `, ` #` or, inside {...}, `${` in it needs quotes, or `|` and lines of its own
           page: docs/errors/YAML_SYNTAX.md
         """,
         job("job: a\n---\njob: b\n"),
@@ -602,12 +602,12 @@ def test_a_variable_without_an_end(job: Made) -> None:
 def test_a_variable_that_is_empty(job: Made) -> None:
     check_error(
         """
-        YAML_SYNTAX: this cannot be read: while parsing a flow mapping, expected ',' or '}', but got '{'
-          at job.yaml:3:58: charges: {connector: files, path: '${EMPTY}', format: ${EMPTY}}
-          hint: a text with `: ` or ` #` in it, or one that begins with a sign, needs quotes, or `|` and lines of its own
-          page: docs/errors/YAML_SYNTAX.md
+        BAD_OPTION: read.files: format cannot be ''
+          at job.yaml:3:3: charges: {connector: files, path: in, format: "${EMPTY}"}
+          hint: It is one of: json, csv, parquet
+          page: docs/errors/BAD_OPTION.md
         """,
-        job(source("{connector: files, path: '${EMPTY}', format: ${EMPTY}}")),
+        job(source('{connector: files, path: in, format: "${EMPTY}"}')),
     )
 
 
