@@ -13,7 +13,8 @@ SOURCE = Path(__file__).resolve().parents[2] / "src"
 
 # Lowest first. Packages of one row never import each other.
 ROWS: tuple[tuple[str, ...], ...] = (
-    ("errors", "samples"),
+    ("places", "samples"),
+    ("errors",),
     ("atomic",),
     ("manifest",),
     ("syntax",),
