@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import re
 from collections.abc import Iterator, Mapping
 
 from headrace.errors import HeadraceError, here
@@ -31,8 +32,9 @@ def under(key: str, value: str) -> Iterator[None]:
     try:
         conf.set(key, value)
     except Exception as problem:
-        why = str(problem).partition("\n")[0].partition(" SQLSTATE")[0]
-        raise HeadraceError("BAD_SETTING", f"Spark refuses {key} = {value}: {why}", hint="docs/settings.md", site=here()) from None
+        why = re.sub(r"^\[\S+\] ", "", str(problem).partition("\n")[0].partition(" SQLSTATE")[0])
+        hint = "docs/settings.md says which settings a plan keeps"
+        raise HeadraceError("BAD_SETTING", f"Spark refuses {key} = {value}: {why}", hint=hint, site=here()) from None
     try:
         yield
     finally:

@@ -55,13 +55,16 @@ def parameters(function: Callable[..., Any]) -> dict[str, Parameter]:
     for one in signature.parameters.values():
         if one.name != "self" and one.kind not in (one.VAR_POSITIONAL, one.VAR_KEYWORD):
             name = _SPELLED.get(one.name, one.name.rstrip("_"))
-            kind = TEXT if one.name == "schema" else kind_of(one.annotation)
+            kind = TEXT if one.name in _AS_TEXT else kind_of(one.annotation)
             found[name] = Parameter(name, one.name, kind, one.default is one.empty)
     return found
 
 
 # `first.join(second)` is `join: {with: second}` after `from: first`.
 _SPELLED = {"other": "with"}
+
+# What Python also takes as an object: a schema, an output of a program.
+_AS_TEXT = ("schema", "output_")
 
 
 def arguments(found: Table, what: str, known: Mapping[str, Parameter]) -> dict[str, Any]:

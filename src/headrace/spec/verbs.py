@@ -70,7 +70,7 @@ def _group_by(stream: Stream, keys: Any = (), agg: Any = ()) -> Stream:
     return stream.group_by(*keys).agg(*agg)
 
 
-# The verbs whose one argument is a list or mapping of what the user names.
+# The verbs whose one argument is a list or mapping of what the user names, and whether Python spreads it over several.
 _WHOLE: Mapping[str, tuple[Kind, bool]] = {
     "filter": (kinds.ONE_OR_MORE, True),
     "select": (kinds.COLUMNS, True),
@@ -96,13 +96,7 @@ def verbs() -> Mapping[str, Verb]:
         known = parameters(getattr(Stream, name))
         alone = bool(known) and not any(one.needed for one in [*known.values()][1:])
         found[name] = Verb(name, getattr(Stream, name), known, next(iter(known.values())).kind if alone else None)
-    found["output"] = _named_output(found["output"])
     return dict(sorted(found.items()))
-
-
-def _named_output(verb: Verb) -> Verb:
-    """`output` takes an object of a program too; in YAML it is a name."""
-    return Verb(verb.name, verb.call, {"output": Parameter("output", "output_", kinds.TEXT, needed=True)}, kinds.TEXT)
 
 
 def step(value: Value) -> Step:

@@ -130,7 +130,14 @@ def load(text: str) -> hr.Job:
 
 
 def test_an_error_in_a_query_is_at_its_place_in_the_file() -> None:
-    check_error("", lambda: load(JOB))
+    check_error(
+        """
+        BAD_QUERY: Spark refuses the query at line 2, column 12: `amout) AS spent`: A column, variable, or function parameter with name `amout` cannot be resolved. Did you mean one of the following? [`amount`, `card`]
+          at job.yaml:7:16: sum(amout) AS spent
+          page: docs/errors/BAD_QUERY.md
+        """,
+        lambda: load(JOB),
+    )
 
 
 def test_an_error_in_a_type_is_at_its_step() -> None:
@@ -143,14 +150,30 @@ def test_an_error_in_a_type_is_at_its_step() -> None:
 
 
 def test_a_setting_that_spark_refuses() -> None:
-    check_error("", lambda: load(JOB.replace("sources:", "settings: {spark.sql.session.timeZone: Mars/Olympus}\nsources:")))
+    check_error(
+        """
+        BAD_SETTING: Spark refuses spark.sql.session.timeZone = Mars/Olympus: The value 'Mars/Olympus' in the config "spark.sql.session.timeZone" is invalid. Cannot resolve the given timezone.
+          at job.yaml:2:12: settings: {spark.sql.session.timeZone: Mars/Olympus}
+          hint: docs/settings.md says which settings a plan keeps
+          page: docs/errors/BAD_SETTING.md
+        """,
+        lambda: load(JOB.replace("sources:", "settings: {spark.sql.session.timeZone: Mars/Olympus}\nsources:")),
+    )
 
 
 GOOD = JOB.replace("amout", "amount")
 
 
 def test_a_guarantee_that_is_not_there() -> None:
-    check_error("", lambda: load(GOOD + "checks:\n  - {view: spend, require: exactly once}\n"))
+    check_error(
+        """
+        GUARANTEE: out is not written exactly once, but at least once: an epoch that is run again is printed again
+          at job.yaml:12:5: - {view: spend, require: exactly once}
+          hint: explain gives the reasons for each sink; files sinks are exactly once.
+          page: docs/errors/GUARANTEE.md
+        """,
+        lambda: load(GOOD + "checks:\n  - {view: spend, require: exactly once}\n"),
+    )
 
 
 def test_state_that_grows() -> None:
@@ -160,19 +183,58 @@ def test_state_that_grows() -> None:
 
 
 def test_other_columns_than_the_check_says() -> None:
-    check_error("", lambda: load(GOOD + "checks:\n  - view: spend\n    schema: card string, spent int\n"))
+    check_error(
+        """
+        CHECK_FAILED: the view spend has other columns than the check says
+          at job.yaml:12:5: - view: spend
+          hint: it has: card string, spent bigint
+          page: docs/errors/CHECK_FAILED.md
+        """,
+        lambda: load(GOOD + "checks:\n  - view: spend\n    schema: card string, spent int\n"),
+    )
 
 
 def test_a_guarantee_of_a_view_that_is_not_written() -> None:
     text = GOOD.replace("sinks:\n", "  few: SELECT DISTINCT card FROM charges\nsinks:\n")
-    check_error("", lambda: load(text + "checks: [{view: few, require: exactly once}]\n"))
+    check_error(
+        """
+        CHECK_FAILED: no sink writes what the view few gives
+          at job.yaml:12:17: checks: [{view: few, require: exactly once}]
+          hint: a guarantee is one of writing: check a view that is written, or require something else of it
+          page: docs/errors/CHECK_FAILED.md
+        """,
+        lambda: load(text + "checks: [{view: few, require: exactly once}]\n"),
+    )
 
 
 def test_a_check_of_a_sink() -> None:
-    check_error("", lambda: load(GOOD + "checks: [{sink: outt, require: bounded state}]\n"))
+    check_error(
+        """
+        YAML_NAME: there is no sink `outt`
+          at job.yaml:11:17: checks: [{sink: outt, require: bounded state}]
+          hint: did you mean `out`? There are: out
+          page: docs/errors/YAML_NAME.md
+        """,
+        lambda: load(GOOD + "checks: [{sink: outt, require: bounded state}]\n"),
+    )
 
 
 def test_checks_that_hold() -> None:
     text = GOOD.replace("connector: console", "connector: memory") + "checks:\n  - {sink: out, require: exactly once}\n"
     text += "  - {view: spend, schema: CARD string}\n".replace("CARD string", '"CARD string, spent BIGINT"')
     assert load(text).name == "fraud"
+
+
+def test_state_that_the_rules_make_bounded() -> None:
+    """What is checked is the plan as it runs: of the first row of all only that row is kept."""
+    query = "SELECT card FROM (SELECT card, row_number() OVER (ORDER BY amount DESC) AS n FROM charges) WHERE n <= 1"
+    text = GOOD.replace("sinks:\n", f"  best: {query}\nsinks:\n")
+    assert load(text + "checks: [{view: best, require: bounded state}]\n").name == "fraud"
+
+
+def test_a_view_that_is_a_source_is_read_once() -> None:
+    text = GOOD.replace(
+        "sinks:\n",
+        "  all: SELECT * FROM charges\n  again: {from: all, steps: [{filter: amount > 3}]}\nsinks:\n  kept: {from: again, connector: memory}\n",
+    )
+    assert [node.op for node in load(text).plan.nodes.values()].count("source") == 1
