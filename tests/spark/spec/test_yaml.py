@@ -124,6 +124,9 @@ sinks:
 """
 
 
+GOOD = JOB.replace("amout", "amount")
+
+
 def load(text: str) -> hr.Job:
     Path("job.yaml").write_text(text, encoding="utf-8")
     return hr.load("job.yaml")
@@ -141,11 +144,15 @@ def test_an_error_in_a_query_is_at_its_place_in_the_file() -> None:
 
 
 def test_an_error_in_a_type_is_at_its_step() -> None:
-    text = JOB.replace("amout", "amount").replace(
-        "sinks:\n", "  few: {from: spend, steps: [{filter: spent > 3}, {select: [{n: spent + card}]}]}\nsinks:\n"
-    )
+    chain = "  few: {from: spend, steps: [{filter: spent > 3}, {select: [{n: spent + array(1)}]}]}\n"
+    text = GOOD.replace("sinks:\n", f"{chain}sinks:\n").replace("from: spend, connector", "from: few, connector")
     check_error(
-        "", lambda: load(text.replace("from: spend, connector", "from: few, connector").replace("spent + card", "spent + array(1)"))
+        """
+        WRONG_TYPE: few: Cannot resolve "(spent + array(1))" due to data type mismatch: the left and right operands of the binary operator have incompatible types ("BIGINT" and "ARRAY<INT>"), in `spent + array(1)`
+          at job.yaml:9:60: few: {from: spend, steps: [{filter: spent > 3}, {select: [{n: spent + array(1)}]}]}
+          page: docs/errors/WRONG_TYPE.md
+        """,
+        lambda: load(text),
     )
 
 
@@ -159,9 +166,6 @@ def test_a_setting_that_spark_refuses() -> None:
         """,
         lambda: load(JOB.replace("sources:", "settings: {spark.sql.session.timeZone: Mars/Olympus}\nsources:")),
     )
-
-
-GOOD = JOB.replace("amout", "amount")
 
 
 def test_a_guarantee_that_is_not_there() -> None:
@@ -178,7 +182,13 @@ def test_a_guarantee_that_is_not_there() -> None:
 
 def test_state_that_grows() -> None:
     check_error(
-        "", lambda: load(GOOD + "checks:\n  - {view: charges, require: bounded state}\n  - {view: spend, require: bounded state}\n")
+        """
+        CHECK_FAILED: the state of spend is not bounded: it grows with the number of groups: a row of numbers for a group of card
+          at job.yaml:13:5: - {view: spend, require: bounded state}
+          hint: explain says what each operator keeps
+          page: docs/errors/CHECK_FAILED.md
+        """,
+        lambda: load(GOOD + "checks:\n  - {view: charges, require: bounded state}\n  - {view: spend, require: bounded state}\n"),
     )
 
 
