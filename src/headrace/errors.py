@@ -9,10 +9,10 @@ from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from headrace.places import Site as Site
-from headrace.places import at as at
 from headrace.places import here as here
 from headrace.places import ours as ours
 from headrace.places import shown_path as shown_path
+from headrace.places import standing as standing
 
 
 class HeadraceError(Exception):

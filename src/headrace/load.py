@@ -14,7 +14,7 @@ from headrace import spec
 from headrace.engine import Job
 from headrace.engine import job as job_of
 from headrace.engine.loading import loading
-from headrace.errors import HeadraceError, Site, at
+from headrace.errors import HeadraceError, Site, standing
 from headrace.optimize import optimize
 from headrace.plan import Plan
 
@@ -61,7 +61,7 @@ def _of_yaml(place: Path) -> Job:
     found = spec.document(place)
     with found.in_effect():
         built = spec.build(found)
-        with at(found.site):
+        with standing(found.site):
             made = job_of(found.job, *built.sinks)
         spec.check(found, built, made.plan, lambda plan: optimize(plan)[0])
     return made

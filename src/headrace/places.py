@@ -26,10 +26,10 @@ class Site:
     file: str
     line: int
     text: str = ""
-    column: int | None = None
+    column: int = 0
 
     def __str__(self) -> str:
-        return f"{shown_path(self.file)}:{self.line}" + ("" if self.column is None else f":{self.column}")
+        return f"{shown_path(self.file)}:{self.line}" + (f":{self.column}" if self.column else "")
 
     @classmethod
     def parse(cls, text: str) -> Site:
@@ -38,7 +38,7 @@ class Site:
         if found is None:
             return cls(text, 0)
         file, line, column = found.groups()
-        return cls(file, int(line), linecache.getline(file, int(line)).strip(), None if column is None else int(column))
+        return cls(file, int(line), linecache.getline(file, int(line)).strip(), int(column or 0))
 
 
 def ours(file: str) -> bool:
@@ -51,7 +51,7 @@ _placed: ContextVar[tuple[Site, Inside | None] | None] = ContextVar("headrace_pl
 
 
 @contextlib.contextmanager
-def at(place: Site, inside: Inside | None = None) -> Iterator[None]:
+def standing(place: Site, inside: Inside | None = None) -> Iterator[None]:
     """While this lasts, what is built has this place in a file, and not the line of Python that reads the file.
 
     `inside` gives the place of a line and column, counted from 1, of the text that stands there.

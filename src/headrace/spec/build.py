@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from headrace.errors import HeadraceError, PlanError, at
+from headrace.errors import HeadraceError, PlanError, standing
 from headrace.ops.read import read
 from headrace.ops.stream import Stream
 from headrace.ops.write import Sink
@@ -29,13 +29,13 @@ def build(found: Document) -> Built:
     """What a document says, by the verbs that Python calls. Starts the session where a view is SQL."""
     streams: dict[str, Stream] = {}
     for named in ordered(found):
-        with at(named.site):
+        with standing(named.site):
             streams[named.name.lower()] = _stream(named, streams, found)
     sinks: list[Sink] = []
     try:
         for one in found.sinks:
             stream = streams[find(found, one.start).name.lower()]
-            with at(one.site):
+            with standing(one.site):
                 sinks.append(getattr(stream.write, one.connector)(**one.options, name=one.name))
     except HeadraceError:
         for made in sinks:
@@ -93,7 +93,7 @@ def _stream(named: Named, streams: Mapping[str, Stream], found: Document) -> Str
         return stream if named.watermark is None else _done(named.watermark, stream, made)
     if isinstance(named, Query):
         tables = {find(found, one).name: made(one) for one in reads(named, found)}
-        with at(named.text.site, named.text.inside):
+        with standing(named.text.site, named.text.inside):
             stream = sql(named.text.text, **tables)
     else:
         stream = _chained(named, made)
@@ -109,5 +109,5 @@ def _chained(chain: Chain, made: Callable[[Reference], Stream]) -> Stream:
 
 
 def _done(step: Step, stream: Stream, made: Callable[[Reference], Stream]) -> Stream:
-    with at(step.site):
+    with standing(step.site):
         return step.done(stream, made)

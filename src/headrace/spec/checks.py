@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from headrace.errors import HeadraceError, PlanError, at
+from headrace.errors import HeadraceError, PlanError, standing
 from headrace.plan import Node, Plan, facts, order
 from headrace.schema import Struct, parse_schema
 from headrace.spec.build import Built, find
@@ -17,7 +17,7 @@ Rewrite = Callable[[Plan], Plan]
 def check(found: Document, built: Built, plan: Plan, rewritten: Rewrite) -> None:
     """Raise the first check that does not hold. `rewritten` gives a plan as it runs, which may keep less than it says."""
     for asked in found.checks:
-        with at(asked.site):
+        with standing(asked.site):
             _check(asked, found, built, plan, rewritten)
 
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from headrace.errors import PlanError, Site, at
+from headrace.errors import PlanError, Site, standing
 from headrace.plan.meaning import MEANING, under
 from headrace.spec import connectors, kinds
 from headrace.spec.include import parts
@@ -93,7 +93,7 @@ class Document:
         """While this lasts the session has the settings of the job."""
         with contextlib.ExitStack() as stack:
             for key, (value, site) in self.settings.items():
-                with at(site):
+                with standing(site):
                     stack.enter_context(under(key, value))
             yield
 
@@ -159,7 +159,7 @@ def _connector(
         raise PlanError("YAML_KEY", f"{what} needs `connector`", hint="it says which one: `connector: files`", site=site)
     value = found.values["connector"]
     connector = text(value, f"`connector` of {what}")
-    with at(value.site):
+    with standing(value.site):
         return connector, takes(connector)
 
 
