@@ -69,7 +69,7 @@ def _bounded(plan: Plan) -> None:
     growing = {name: one for name, one in facts(plan, "state").items() if str(one.value).startswith("grows")}
     if growing:
         name, one = next(iter(growing.items()))
-        more = f" ({len(growing) - 1} more operators grow, too)" if len(growing) > 1 else ""
+        more = f" (nor is that of {len(growing) - 1} more)" if len(growing) > 1 else ""
         raise PlanError(
             "CHECK_FAILED", f"the state of {name} is not bounded: it {one.text}{more}", hint="explain says what each operator keeps"
         )
