@@ -5,66 +5,14 @@ Every error text reads: code and message, the place, a hint that cures it, the p
 
 from __future__ import annotations
 
-import linecache
-import sys
 from collections.abc import Iterable
-from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, NamedTuple
 
-PACKAGE = str(Path(__file__).parent) + "/"
-DEMO = PACKAGE + "demo/"
-
-
-@dataclass(frozen=True)
-class Site:
-    """A place in the user's code.
-
-    >>> str(Site("job.py", 12, 'charges.filter("amount > 3")'))
-    'job.py:12'
-    """
-
-    file: str
-    line: int
-    text: str = ""
-
-    def __str__(self) -> str:
-        return f"{shown_path(self.file)}:{self.line}"
-
-    @classmethod
-    def parse(cls, text: str) -> Site:
-        """The site that `str(site)` printed; the line's text is read again where the file is still there."""
-        file, _, line = text.rpartition(":")
-        number = int(line) if line.isdigit() else 0
-        return cls(file or text, number, linecache.getline(file, number).strip() if file else "")
-
-
-def ours(file: str) -> bool:
-    """Whether a file is one of this package. The demo counts as a user's: its programs are written as a user writes them."""
-    return file.startswith(PACKAGE) and not file.startswith(DEMO)
-
-
-def here() -> Site | None:
-    """The innermost line outside this package: the one its user wrote."""
-    frame = sys._getframe(1)
-    while frame is not None and ours(frame.f_code.co_filename):
-        if frame.f_back is None:
-            return None
-        frame = frame.f_back
-    file, line = frame.f_code.co_filename, frame.f_lineno
-    return Site(file, line, linecache.getline(file, line, frame.f_globals).strip())
-
-
-def shown_path(file: str) -> str:
-    """A path as a person wants to read it: from the current folder where it lies below, a notebook's cell by that name."""
-    if "ipykernel_" in file:
-        return "cell"
-    if file.startswith("<") or not Path(file).is_absolute():
-        return file
-    try:
-        return str(Path(file).relative_to(Path.cwd()))
-    except (ValueError, OSError):
-        return file
+from headrace.places import Site as Site
+from headrace.places import here as here
+from headrace.places import ours as ours
+from headrace.places import shown_path as shown_path
+from headrace.places import standing as standing
 
 
 class HeadraceError(Exception):
@@ -270,6 +218,14 @@ CODES: dict[str, Code] = {
     "UNNAMED_COLUMN": Code("PlanError", "user", "an expression where a named column is needed"),
     "WATERMARK_PLACE": Code("PlanError", "user", "a watermark that does not stand at a source"),
     "WATERMARK_TYPE": Code("PlanError", "user", "a watermark over something that is no timestamp"),
+    # spec
+    "YAML_CYCLE": Code("PlanError", "user", "views in YAML that read each other in a circle"),
+    "YAML_INCLUDE": Code("PlanError", "user", "a file that YAML includes and that cannot be included"),
+    "YAML_KEY": Code("PlanError", "user", "a key in YAML that does not exist there, or one that lacks"),
+    "YAML_NAME": Code("PlanError", "user", "a name in YAML that stands for nothing, or for two things"),
+    "YAML_SYNTAX": Code("PlanError", "user", "a file that is no YAML as jobs are written in it"),
+    "YAML_TYPE": Code("PlanError", "user", "a value in YAML of another type than is wanted there"),
+    "YAML_VARIABLE": Code("PlanError", "user", "a variable of the environment that YAML asks for and that is not there"),
     # ports
     "BAD_OPTION": Code("ConnectorError", "user", "an option of a source or sink that does not exist or fit"),
     "CONNECTOR_BROKEN": Code("ConnectorError", "environment", "a connector that cannot be loaded"),
@@ -341,7 +297,8 @@ CODES: dict[str, Code] = {
     # engine, settings, command line
     "BAD_SETTING": Code("ConfigError", "user", "a setting that does not exist or fit"),
     "FILE_FAILED": Code("PlanError", "user", "a Python file that raised while it was loaded"),
-    "FILE_KIND": Code("ConfigError", "user", "a file that is neither Python nor JSON"),
+    "CHECK_FAILED": Code("PlanError", "user", "a check of a job that does not hold"),
+    "FILE_KIND": Code("ConfigError", "user", "a file that is neither Python nor YAML nor JSON"),
     "FILE_MISSING": Code("ConfigError", "user", "a file that does not exist"),
     "GUARANTEE": Code("PlanError", "user", "a sink with a weaker guarantee than required"),
     "JOB_UNKNOWN": Code("ConfigError", "user", "a job that a file does not make"),

@@ -1,4 +1,4 @@
-"""hr.load: the job that a Python file makes, or that a JSON plan is."""
+"""hr.load: the job that a Python file makes, that a YAML file describes, or that a JSON plan is."""
 
 from __future__ import annotations
 
@@ -10,14 +10,17 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from headrace import spec
 from headrace.engine import Job
+from headrace.engine import job as job_of
 from headrace.engine.loading import loading
-from headrace.errors import HeadraceError, Site
+from headrace.errors import HeadraceError, Site, standing
+from headrace.optimize import optimize
 from headrace.plan import Plan
 
 
 def load(path: str | Path, *, job: str | None = None) -> Job:
-    """The job of a file: of a Python file that makes one, or of a plan as JSON. `job` is its name where the file makes several.
+    """The job of a file: of a Python file that makes one, of YAML, or of a plan as JSON. `job` is its name where the file makes several.
 
     >>> import tempfile, headrace as hr
     >>> charges = hr.read.memory([("a", 1)], "card string, amount int", name="charges")
@@ -34,11 +37,13 @@ def load(path: str | Path, *, job: str | None = None) -> Job:
         found = [_of_json(place)]
     elif place.suffix == ".py":
         found = _of_python(place)
+    elif place.suffix in (".yaml", ".yml"):
+        found = [_of_yaml(place)]
     else:
         raise HeadraceError(
             "FILE_KIND",
-            f"{path} is neither Python nor JSON",
-            hint="a job is loaded from a .py file that makes one, or from a plan as .json",
+            f"{path} is neither Python nor YAML nor JSON",
+            hint="a job is loaded from a .py file that makes one, from a .yaml file, or from a plan as .json",
         )
     return _one(found, place, job)
 
@@ -50,6 +55,16 @@ def _of_json(place: Path) -> Job:
         raise HeadraceError(
             "PLAN_BROKEN", f"{place} is no JSON: {problem}", hint="plans are written by `headrace plan FILE` and Job.plan.to_json()"
         ) from None
+
+
+def _of_yaml(place: Path) -> Job:
+    found = spec.document(place)
+    with found.in_effect():
+        built = spec.build(found)
+        with standing(found.site):
+            made = job_of(found.job, *built.sinks)
+        spec.check(found, built, made.plan, lambda plan: optimize(plan)[0])
+    return made
 
 
 def _of_python(place: Path) -> list[Job]:

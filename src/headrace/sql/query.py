@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from headrace.errors import HeadraceError, PlanError, here
+from headrace.errors import HeadraceError, PlanError, Site, here
 from headrace.jvm.lift import lift_frame, lift_sql
 from headrace.jvm.session import UNREGISTERED
 from headrace.ops.stream import Stream
@@ -60,12 +60,16 @@ def _refused(answer: Mapping[str, Any], query: str | None) -> HeadraceError:
     if "refused" in answer:
         found = answer["refused"]
         place = _place(found, query) or (f", in `{found['text']}`" if found.get("text") else "")
-        return PlanError("BAD_QUERY", f"{found['what']} cannot be kept up to date{place}", hint=found.get("cure"), site=here())
+        return PlanError("BAD_QUERY", f"{found['what']} cannot be kept up to date{place}", hint=found.get("cure"), site=_site(found))
     found = answer["error"]
     if found["class"].startswith("UNRESOLVED_ROUTINE"):
         name = found["parameters"].get("routineName", "").replace("`", "")
-        return PlanError("UNKNOWN_FUNCTION", f"Spark has no function `{name}`{_place(found, query)}", hint=UNREGISTERED, site=here())
-    return PlanError("BAD_QUERY", f"Spark refuses the query{_place(found, query)}: {_plain(found['message'])}", site=here())
+        return PlanError("UNKNOWN_FUNCTION", f"Spark has no function `{name}`{_place(found, query)}", hint=UNREGISTERED, site=_site(found))
+    return PlanError("BAD_QUERY", f"Spark refuses the query{_place(found, query)}: {_plain(found['message'])}", site=_site(found))
+
+
+def _site(found: Mapping[str, Any]) -> Site | None:
+    return here(found.get("line"), found.get("column"))
 
 
 def _place(found: Mapping[str, Any], query: str | None) -> str:

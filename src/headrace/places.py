@@ -1,0 +1,97 @@
+"""Places in the user's code and files: where what is built was written, and where what is wrong stands."""
+
+from __future__ import annotations
+
+import contextlib
+import linecache
+import re
+import sys
+from collections.abc import Callable, Iterator
+from contextvars import ContextVar
+from dataclasses import dataclass
+from pathlib import Path
+
+PACKAGE = str(Path(__file__).parent) + "/"
+DEMO = PACKAGE + "demo/"
+
+
+@dataclass(frozen=True)
+class Site:
+    """A place in the user's code; with a column, counted from 1, where a file of another kind than Python's is read for its job.
+
+    >>> str(Site("job.py", 12, 'charges.filter("amount > 3")')), str(Site("job.yaml", 12, "filter: amount > 3", 9))
+    ('job.py:12', 'job.yaml:12:9')
+    """
+
+    file: str
+    line: int
+    text: str = ""
+    column: int = 0
+
+    def __str__(self) -> str:
+        return f"{shown_path(self.file)}:{self.line}" + (f":{self.column}" if self.column else "")
+
+    @classmethod
+    def parse(cls, text: str) -> Site:
+        """The site that `str(site)` printed; the line's text is read again where the file is still there."""
+        found = re.fullmatch(r"(.+?):(\d+)(?::(\d+))?", text)
+        if found is None:
+            return cls(text, 0)
+        file, line, column = found.groups()
+        return cls(file, int(line), linecache.getline(file, int(line)).strip(), int(column or 0))
+
+
+def ours(file: str) -> bool:
+    """Whether a file is one of this package. The demo counts as a user's: its programs are written as a user writes them."""
+    return file.startswith(PACKAGE) and not file.startswith(DEMO)
+
+
+Inside = Callable[[int, int], Site]
+_placed: ContextVar[tuple[Site, Inside | None] | None] = ContextVar("headrace_place", default=None)
+
+
+@contextlib.contextmanager
+def standing(place: Site, inside: Inside | None = None) -> Iterator[None]:
+    """While this lasts, what is built has this place in a file, and not the line of Python that reads the file.
+
+    `inside` gives the place of a line and column, counted from 1, of the text that stands there.
+    """
+    token = _placed.set((place, inside))
+    try:
+        yield
+    except Exception as error:
+        if getattr(error, "site", place) is None:
+            error.site = place  # type: ignore[attr-defined]  # errors of headrace have it
+        raise
+    finally:
+        _placed.reset(token)
+
+
+def here(line: int | None = None, column: int | None = None) -> Site | None:
+    """The innermost line outside this package: the one its user wrote; in a file that is read for its job, the place in that file.
+
+    `line` and `column` count within the text that is wrong, such as a query.
+    """
+    placed = _placed.get()
+    if placed is not None:
+        place, inside = placed
+        return place if inside is None or line is None or column is None else inside(line, column)
+    frame = sys._getframe(1)
+    while frame is not None and ours(frame.f_code.co_filename):
+        if frame.f_back is None:
+            return None
+        frame = frame.f_back
+    file, line = frame.f_code.co_filename, frame.f_lineno
+    return Site(file, line, linecache.getline(file, line, frame.f_globals).strip())
+
+
+def shown_path(file: str) -> str:
+    """A path as a person wants to read it: from the current folder where it lies below, a notebook's cell by that name."""
+    if "ipykernel_" in file:
+        return "cell"
+    if file.startswith("<") or not Path(file).is_absolute():
+        return file
+    try:
+        return str(Path(file).relative_to(Path.cwd()))
+    except (ValueError, OSError):
+        return file

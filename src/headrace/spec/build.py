@@ -1,0 +1,113 @@
+"""The streams and sinks of a job, built in the order in which they read each other."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from headrace.errors import HeadraceError, PlanError, standing
+from headrace.ops.read import read
+from headrace.ops.stream import Stream
+from headrace.ops.write import Sink
+from headrace.spec.document import Chain, Document, Named, Query, Source
+from headrace.spec.kinds import Reference
+from headrace.spec.value import unknown
+from headrace.spec.verbs import Step
+from headrace.sql.query import sql
+
+
+@dataclass(frozen=True)
+class Built:
+    """The streams of a job by their names in lower case, and its sinks."""
+
+    streams: Mapping[str, Stream]
+    sinks: tuple[Sink, ...]
+
+
+def build(found: Document) -> Built:
+    """What a document says, by the verbs that Python calls. Starts the session where a view is SQL."""
+    streams: dict[str, Stream] = {}
+    for named in ordered(found):
+        with standing(named.site):
+            streams[named.name.lower()] = _stream(named, streams, found)
+    sinks: list[Sink] = []
+    try:
+        for one in found.sinks:
+            stream = streams[find(found, one.start).name.lower()]
+            with standing(one.site):
+                sinks.append(getattr(stream.write, one.connector)(**one.options, name=one.name))
+    except HeadraceError:
+        for made in sinks:
+            made._use()  # there will be no job, so nobody has forgotten to give it this sink
+        raise
+    return Built(streams, tuple(sinks))
+
+
+def find(found: Document, reference: Reference) -> Named:
+    """The source or view that a name stands for."""
+    named = found.streams.get(reference.name.lower())
+    if named is None:
+        known = [one.name for one in found.streams.values()]
+        message = f"there is no source or view `{reference.name}`"
+        raise unknown(message, reference.name, known, reference.site, "YAML_NAME", "there are")
+    return named
+
+
+def ordered(found: Document) -> tuple[Named, ...]:
+    """All sources and views, each behind those it reads, else as they stand."""
+    done: dict[str, Named] = {}
+    for named in found.streams.values():
+        _visit(named, found, done, ())
+    for sink in found.sinks:
+        find(found, sink.start)
+    return tuple(done.values())
+
+
+def _visit(named: Named, found: Document, done: dict[str, Named], above: tuple[Named, ...]) -> None:
+    if named.name in done:
+        return
+    if named in above:
+        circle = [one.name for one in (*above[above.index(named) :], named)]
+        hint = "what a view reads is made before it: take one of them out of the circle"
+        raise PlanError("YAML_CYCLE", f"the views read each other in a circle: {' -> '.join(circle)}", hint=hint, site=named.site)
+    for reference in reads(named, found):
+        _visit(find(found, reference), found, done, (*above, named))
+    done[named.name] = named
+
+
+def reads(named: Named, found: Document) -> tuple[Reference, ...]:
+    """What a source or view reads; of a query that only Spark understands, every source or view whose name is a word of it."""
+    if named.reads is not None:
+        return named.reads
+    words = set(re.findall(r"\w+", named.text.text.lower())) if isinstance(named, Query) else set()
+    return tuple(Reference(one.name, named.site) for key, one in found.streams.items() if key in words and one is not named)
+
+
+def _stream(named: Named, streams: Mapping[str, Stream], found: Document) -> Stream:
+    def made(reference: Reference) -> Stream:
+        return streams[find(found, reference).name.lower()]
+
+    if isinstance(named, Source):
+        stream: Stream = getattr(read, named.connector)(**named.options, name=named.name)
+        return stream if named.watermark is None else _done(named.watermark, stream, made)
+    if isinstance(named, Query):
+        tables = {find(found, one).name: made(one) for one in reads(named, found)}
+        with standing(named.text.site, named.text.inside):
+            stream = sql(named.text.text, **tables)
+    else:
+        stream = _chained(named, made)
+    # What gives a stream as it is goes by the name that the stream has: it is read once.
+    return stream if stream._node.name is not None else stream.named(named.name)
+
+
+def _chained(chain: Chain, made: Callable[[Reference], Stream]) -> Stream:
+    stream = made(chain.reads[0])
+    for step in chain.steps:
+        stream = _done(step, stream, made)
+    return stream
+
+
+def _done(step: Step, stream: Stream, made: Callable[[Reference], Stream]) -> Stream:
+    with standing(step.site):
+        return step.done(stream, made)

@@ -1,0 +1,86 @@
+"""What a job requires of itself: a guarantee, bounded state, a schema."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from headrace.errors import HeadraceError, PlanError, standing
+from headrace.plan import Node, Plan, facts, order
+from headrace.schema import Struct, parse_schema
+from headrace.spec.build import Built, find
+from headrace.spec.document import Check, Document
+from headrace.spec.value import unknown
+
+Rewrite = Callable[[Plan], Plan]
+
+
+def check(found: Document, built: Built, plan: Plan, rewritten: Rewrite) -> None:
+    """Raise the first check that does not hold. `rewritten` gives a plan as it runs, which may keep less than it says."""
+    for asked in found.checks:
+        with standing(asked.site):
+            _check(asked, found, built, plan, rewritten)
+
+
+def _check(asked: Check, found: Document, built: Built, plan: Plan, rewritten: Rewrite) -> None:
+    if asked.schema is not None and asked.view is not None:
+        _schema(asked.view.name, asked.schema.text, _node(asked, found, built))
+    elif asked.require == "bounded state":
+        of = Plan.of(plan.job, [_node(asked, found, built)], plan.settings) if asked.view or asked.sink else plan
+        _bounded(rewritten(of))
+    else:
+        _guarantee(_sinks(asked, found, built, plan), plan)
+
+
+def _node(asked: Check, found: Document, built: Built) -> Node:
+    """The node of the view or sink that a check names."""
+    if asked.view is not None:
+        return built.streams[find(found, asked.view).name.lower()]._node
+    assert asked.sink is not None
+    names = [one.name for one in found.sinks]
+    if asked.sink.name not in names:
+        raise unknown(f"there is no sink `{asked.sink.name}`", asked.sink.name, names, asked.sink.site, "YAML_NAME", "there are")
+    return built.sinks[names.index(asked.sink.name)]._node
+
+
+def _sinks(asked: Check, found: Document, built: Built, plan: Plan) -> tuple[str, ...]:
+    """The sinks of a check: the one it names, those behind its view, or all."""
+    if asked.sink is not None:
+        return (str(_node(asked, found, built).name),)
+    if asked.view is None:
+        return plan.sinks
+    node = _node(asked, found, built)
+    behind = tuple(str(one._node.name) for one in built.sinks if node in order([one._node]))
+    if not behind:
+        hint = "a guarantee is one of writing: check a view that is written, or require something else of it"
+        raise PlanError("CHECK_FAILED", f"no sink writes what the view {asked.view.name} gives", hint=hint, site=asked.view.site)
+    return behind
+
+
+def _guarantee(sinks: tuple[str, ...], plan: Plan) -> None:
+    known = facts(plan, "guarantee")
+    weak = [name for name in sinks if known[name].value != "exactly once"]
+    if weak:
+        more = f" ({len(weak) - 1} more of the sinks are not, either)" if len(weak) > 1 else ""
+        message = f"{weak[0]} is not written exactly once, but {known[weak[0]].text}{more}"
+        raise HeadraceError("GUARANTEE", message, hint="explain gives the reasons for each sink; files sinks are exactly once.")
+
+
+def _bounded(plan: Plan) -> None:
+    growing = {name: one for name, one in facts(plan, "state").items() if str(one.value).startswith("grows")}
+    if growing:
+        name, one = next(iter(growing.items()))
+        more = f" (nor is that of {len(growing) - 1} more)" if len(growing) > 1 else ""
+        raise PlanError(
+            "CHECK_FAILED", f"the state of {name} is not bounded: it {one.text}{more}", hint="explain says what each operator keeps"
+        )
+
+
+def _schema(view: str, wanted: str, node: Node) -> None:
+    plan = Plan.of("", [node])
+    has, asked = parse_schema(str(facts(plan, "schema")[plan.sinks[0]].value)), parse_schema(wanted)
+    if _columns(has) != _columns(asked):
+        raise PlanError("CHECK_FAILED", f"the view {view} has other columns than the check says", hint=f"it has: {has.ddl}")
+
+
+def _columns(schema: Struct) -> list[tuple[str, str]]:
+    return [(field.name.lower(), field.type.text) for field in schema.fields]

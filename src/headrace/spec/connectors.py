@@ -1,0 +1,58 @@
+"""What sources and sinks take in YAML: their connector's own options, as its constructor names them, and what every one takes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+from typing import Any
+
+from headrace.ops.feeding import OPTIONS as FEEDING
+from headrace.ops.sink import MODES
+from headrace.ports import sink_class, source_class
+from headrace.ports.registry import names_with
+from headrace.spec import kinds
+from headrace.spec.kinds import Json, Kind, Parameter, parameters
+
+_FEEDING: Mapping[str, Kind] = {name: kinds.FLAG if name == "trusted" else kinds.TEXTS if name == "key" else kinds.TEXT for name in FEEDING}
+
+
+@cache
+def source(connector: str) -> Mapping[str, Parameter]:
+    """The options of a source, without those that headrace itself reads."""
+    cls = source_class(connector)
+    more = _FEEDING if cls.feeds else {}
+    return parameters(cls) | {name: Parameter(name, name, kind, needed=False) for name, kind in more.items()}
+
+
+@cache
+def sink(connector: str) -> Mapping[str, Parameter]:
+    """The options of a sink."""
+    return parameters(sink_class(connector)) | {"mode": Parameter("mode", "mode", kinds.TEXT, needed=False)}
+
+
+def schemas(kind: str, known: Mapping[str, Json], only: str = "") -> Json:
+    """The JSON schema of all sources or sinks; `known` is what every one takes, `only` the package of the connectors to name."""
+    ways = []
+    for name in names_with(kind):
+        cls: Any = source_class(name) if kind == "Source" else sink_class(name)
+        takes = source(name) if kind == "Source" else sink(name)
+        if not cls.__module__.startswith(only) or any(one.kind is None and one.needed for one in takes.values()):
+            continue
+        options = {
+            one.name: {**one.kind.schema, "enum": list(MODES)} if one.name == "mode" else one.kind.schema
+            for one in takes.values()
+            if one.kind
+        }
+        ways.append(
+            {
+                "if": {"properties": {"connector": {"const": name}}},
+                "then": {
+                    "properties": {**known, **options},
+                    "required": [one.name for one in takes.values() if one.needed],
+                    "additionalProperties": False,
+                },
+            }
+        )
+    names = [way["if"]["properties"]["connector"]["const"] for way in ways]  # type: ignore[index]
+    required = [name for name in ("from", "connector") if name in known]
+    return {"type": "object", "properties": {**known, "connector": {"enum": names}}, "required": required, "allOf": ways}

@@ -1,0 +1,220 @@
+"""What the files of a job say, checked as far as that goes without building it."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from headrace.errors import PlanError, Site, standing
+from headrace.plan.meaning import MEANING, under
+from headrace.spec import connectors, kinds
+from headrace.spec.include import parts
+from headrace.spec.kinds import Reference
+from headrace.spec.value import Items, Scalar, Table, Value, fields, items, table, text, unknown, wanted
+from headrace.spec.verbs import Step, called, step
+from headrace.syntax import tables
+
+
+@dataclass(frozen=True)
+class Source:
+    """A connector with its options, and its watermark."""
+
+    name: str
+    site: Site
+    connector: str
+    options: Mapping[str, Any]
+    watermark: Step | None = None
+    reads: tuple[Reference, ...] = ()
+
+
+@dataclass(frozen=True)
+class Query:
+    """A view by its SQL. `reads` is None where nobody can tell what it reads before Spark does."""
+
+    name: str
+    site: Site
+    text: Scalar
+    reads: tuple[Reference, ...] | None
+
+
+@dataclass(frozen=True)
+class Chain:
+    """A view by verbs over the stream that comes first in `reads`."""
+
+    name: str
+    site: Site
+    steps: tuple[Step, ...]
+    reads: tuple[Reference, ...]
+
+
+@dataclass(frozen=True)
+class Sink:
+    """A connector with its options, and what it is fed by."""
+
+    name: str
+    site: Site
+    connector: str
+    options: Mapping[str, Any]
+    start: Reference
+
+
+@dataclass(frozen=True)
+class Check:
+    """Something that is required of a view, a sink or the job."""
+
+    site: Site
+    view: Reference | None = None
+    sink: Reference | None = None
+    require: str | None = None
+    schema: Scalar | None = None
+
+
+Named = Source | Query | Chain
+
+
+@dataclass(frozen=True)
+class Document:
+    """A job as its files say it: sources and views by name in lower case, as Spark compares names."""
+
+    job: str
+    site: Site
+    settings: Mapping[str, tuple[str, Site]]
+    streams: Mapping[str, Named]
+    sinks: tuple[Sink, ...]
+    checks: tuple[Check, ...] = field(default=())
+
+    @contextlib.contextmanager
+    def in_effect(self) -> Iterator[None]:
+        """While this lasts the session has the settings of the job."""
+        with contextlib.ExitStack() as stack:
+            for key, (value, site) in self.settings.items():
+                with standing(site):
+                    stack.enter_context(under(key, value))
+            yield
+
+
+def document(file: Path, environment: Mapping[str, str] | None = None) -> Document:
+    """What a file and those it includes say. `environment` has the variables, by default those of this process."""
+    found = parts(file, os.environ if environment is None else environment)
+    own = found[-1].found
+    streams: dict[str, Named] = {}
+    for part in found:
+        for section, read in _STREAMS.items():
+            for name, value, site in _entries(part.found, section):
+                before = streams.get(name.lower())
+                if before is not None:
+                    raise _twice(name, before.site, site)
+                streams[name.lower()] = read(name, value, site)
+    sinks = [_sink(name, value, site) for name, value, site in _entries(own, "sinks")]
+    for sink in sinks:
+        if sink.name.lower() in streams:
+            raise _twice(sink.name, streams[sink.name.lower()].site, sink.site)
+    if not sinks:
+        raise PlanError("YAML_KEY", "the job has no sinks", hint="sinks: {out: {from: view, connector: console}}", site=own.keys["sinks"])
+    checks = tuple(_check(value) for value in items(own.values["checks"], "`checks`")) if "checks" in own.values else ()
+    title = own.values["job"]
+    return Document(text(title, "`job`"), title.site, _settings(own), streams, tuple(sinks), checks)
+
+
+def _entries(part: Table, section: str) -> Iterator[tuple[str, Value, Site]]:
+    if section in part.values:
+        found = table(part.values[section], f"`{section}`")
+        for name, value in found.values.items():
+            yield name, value, found.keys[name]
+
+
+def _twice(name: str, before: Site, site: Site) -> PlanError:
+    hint = "sources, views and sinks have names of their own, compared without case"
+    return PlanError("YAML_NAME", f"`{name}` is there twice, first at {before}", hint=hint, site=site)
+
+
+def _settings(own: Table) -> dict[str, tuple[str, Site]]:
+    found = table(own.values["settings"], "`settings`") if "settings" in own.values else None
+    for key, site in found.keys.items() if found else ():
+        if key not in MEANING:
+            raise unknown(f"`{key}` is no setting of a job", key, MEANING, site, has="those that change what a job means are")
+    return {key: (text(value, f"`{key}`"), found.keys[key]) for key, value in found.values.items()} if found else {}
+
+
+def _source(name: str, value: Value, site: Site) -> Source:
+    what = f"the source {name}"
+    found = table(value, what)
+    connector, known = _connector(found, what, site, connectors.source)
+    fields(found, what, {"connector": True, **{one.name: one.needed for one in known.values()}, "watermark": False}, site)
+    mark = None
+    if "watermark" in found.values:
+        mark = called("watermark", found.values["watermark"], found.keys["watermark"])
+    return Source(name, site, connector, kinds.arguments(found, what, known), mark)
+
+
+def _connector(
+    found: Table, what: str, site: Site, takes: Callable[[str], Mapping[str, kinds.Parameter]]
+) -> tuple[str, Mapping[str, kinds.Parameter]]:
+    if "connector" not in found.values:
+        raise PlanError("YAML_KEY", f"{what} needs `connector`", hint="it says which one: `connector: files`", site=site)
+    value = found.values["connector"]
+    connector = text(value, f"`connector` of {what}")
+    with standing(value.site):
+        return connector, takes(connector)
+
+
+def _view(name: str, value: Value, site: Site) -> Query | Chain:
+    what = f"the view {name}"
+    if isinstance(value, Scalar) and not value.empty:
+        read = tables(value.text)
+        places = None if read is None else tuple(Reference(one, _place(value, one)) for one in read)
+        return Query(name, site, value, places)
+    if not isinstance(value, Table):
+        raise wanted(what, "a query in SQL, or a mapping of `from` and `steps`", value)
+    fields(value, what, {"from": True, "steps": True}, site)
+    start = Reference(text(value.values["from"], f"`from` of {what}"), value.values["from"].site)
+    steps = tuple(step(one) for one in items(value.values["steps"], f"`steps` of {what}"))
+    return Chain(name, site, steps, (start, *(one for each in steps for one in each.references)))
+
+
+def _place(query: Scalar, name: str) -> Site:
+    """Where a query first has a name."""
+    found = re.search(rf"(?i)(?<!\w){re.escape(name)}(?!\w)", query.text)
+    before = query.text[: found.start()] if found else ""
+    return query.inside(before.count("\n") + 1, len(before) - (before.rfind("\n") + 1) + 1)
+
+
+def _sink(name: str, value: Value, site: Site) -> Sink:
+    what = f"the sink {name}"
+    found = table(value, what)
+    connector, known = _connector(found, what, site, connectors.sink)
+    fields(found, what, {"from": True, "connector": True, **{one.name: one.needed for one in known.values()}}, site)
+    start = Reference(text(found.values["from"], f"`from` of {what}"), found.values["from"].site)
+    return Sink(name, site, connector, kinds.arguments(found, what, known), start)
+
+
+def _check(value: Value) -> Check:
+    found = table(value, "a check")
+    fields(found, "a check", {"view": False, "sink": False, "require": False, "schema": False})
+    given = {name: one for name, one in found.values.items() if not (isinstance(one, Scalar) and one.empty)}
+    if "view" in given and "sink" in given:
+        raise PlanError("YAML_KEY", "a check has a view or a sink, and not both", hint="make two checks of it", site=found.site)
+    if ("require" in given) == ("schema" in given):
+        raise PlanError(
+            "YAML_KEY", "a check has one of `require` and `schema`", hint="- {view: spend, require: exactly once}", site=found.site
+        )
+    if "schema" in given and "view" not in given:
+        raise PlanError("YAML_KEY", "a schema is checked of a view", hint='- {view: spend, schema: "card string"}', site=found.site)
+    places = {name: Reference(text(given[name], f"`{name}` of a check"), given[name].site) for name in ("view", "sink") if name in given}
+    asked = text(given["require"], "`require` of a check") if "require" in given else None
+    if asked is not None and asked not in REQUIRED:
+        raise unknown(f"`{asked}` cannot be required", asked, REQUIRED, given["require"].site, "YAML_TYPE", "it is one of")
+    schema = given.get("schema")
+    if isinstance(schema, Table | Items):
+        raise wanted("`schema` of a check", "a text", schema)
+    return Check(found.site, places.get("view"), places.get("sink"), asked, schema)
+
+
+REQUIRED = ("exactly once", "bounded state")
+
+_STREAMS: Mapping[str, Callable[[str, Value, Site], Named]] = {"sources": _source, "views": _view}

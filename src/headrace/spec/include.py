@@ -1,0 +1,64 @@
+"""The files of a job: its own, and those that it includes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from headrace.errors import PlanError, Site
+from headrace.spec.reading import read
+from headrace.spec.value import Table, fields, items, table, text
+
+OWN = ("job", "settings", "include", "sources", "views", "sinks", "checks")
+INCLUDED = ("include", "sources", "views")
+
+
+@dataclass(frozen=True)
+class Part:
+    """One file of a job."""
+
+    file: Path
+    found: Table
+
+
+def parts(file: Path, environment: Mapping[str, str]) -> tuple[Part, ...]:
+    """The file of a job, and before it those that it includes, each once and before the one that asked for it."""
+    found: dict[Path, Part] = {}
+    _add(file, environment, found, ())
+    return tuple(found.values())
+
+
+def _add(file: Path, environment: Mapping[str, str], found: dict[Path, Part], above: tuple[Path, ...]) -> None:
+    part = table(read(file, environment), f"a job in {file.name}" if not above else f"{file.name}")
+    _keys(part, file, included=bool(above))
+    for value in items(part.values["include"], "`include`") if "include" in part.values else ():
+        name = text(value, "each of `include`")
+        other = file.parent / name
+        place = other.resolve()
+        if place in (*above, file.resolve()):
+            raise _refused(f"{name} includes itself", "what both files need goes into a third one", value.site)
+        if not other.is_file():
+            raise _refused(
+                f"there is no file {name}",
+                f"paths are relative to the file that includes: it was looked for at {other.absolute()}",
+                value.site,
+            )
+        if place not in found:
+            _add(other, environment, found, (*above, file.resolve()))
+    found[file.resolve()] = Part(file, part)
+
+
+def _keys(part: Table, file: Path, *, included: bool) -> None:
+    if included:
+        own = next((key for key in part.keys if key in OWN and key not in INCLUDED), None)
+        if own is not None:
+            hint = f"an included file has: {', '.join(INCLUDED)}; `{own}` goes into the file of the job"
+            raise _refused(f"{file.name} is included and has `{own}`", hint, part.keys[own])
+        fields(part, file.name, dict.fromkeys(INCLUDED, False))
+    else:
+        fields(part, "a job", {key: key in ("job", "sinks") for key in OWN})
+
+
+def _refused(message: str, hint: str, site: Site) -> PlanError:
+    return PlanError("YAML_INCLUDE", message, hint=hint, site=site)

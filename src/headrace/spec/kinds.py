@@ -1,0 +1,212 @@
+"""The types that values in YAML can have, found by the annotations of the functions that take them."""
+
+from __future__ import annotations
+
+import collections.abc
+import inspect
+import re
+import types
+import typing
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Union
+
+from headrace.errors import Site
+from headrace.expr import Column, expr
+from headrace.ops.stream import Stream
+from headrace.spec.value import Items, Scalar, Table, Value, items, table, text, wanted
+
+Json = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Reference:
+    """A source or view by its name, to be looked up when it is built."""
+
+    name: str
+    site: Site
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A type: how a value of it is read, `what` being its name in errors, and its JSON schema."""
+
+    read: Callable[[Value, str], Any]
+    schema: Json
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """What a function takes under a name, in YAML and in Python. `kind` is None where only Python can give it."""
+
+    name: str
+    python: str
+    kind: Kind | None
+    needed: bool
+
+
+def parameters(function: Callable[..., Any]) -> dict[str, Parameter]:
+    """The parameters of a function that take one value each, by their names in YAML."""
+    try:
+        signature = inspect.signature(function, eval_str=True)
+    except NameError:  # a name that only type checkers see
+        signature = inspect.signature(function)
+    found = {}
+    for one in signature.parameters.values():
+        if one.name != "self" and one.kind not in (one.VAR_POSITIONAL, one.VAR_KEYWORD):
+            name = _SPELLED.get(one.name, one.name.rstrip("_"))
+            kind = TEXT if one.name in _AS_TEXT else kind_of(one.annotation)
+            found[name] = Parameter(name, one.name, kind, one.default is one.empty)
+    return found
+
+
+# `first.join(second)` is `join: {with: second}` after `from: first`.
+_SPELLED = {"other": "with"}
+
+# What Python also takes as an object: a schema, an output of a program.
+_AS_TEXT = ("schema", "output_")
+
+
+def arguments(found: Table, what: str, known: Mapping[str, Parameter]) -> dict[str, Any]:
+    """What a mapping gives for parameters, by their names in Python; what is left empty is not given."""
+    given = {}
+    for name, parameter in known.items():
+        value = found.values.get(name)
+        if value is None or (isinstance(value, Scalar) and value.empty and not parameter.needed):
+            continue
+        if parameter.kind is None:
+            raise wanted(f"`{name}` of {what}", "a function of Python", value, "write the job in Python")
+        given[parameter.python] = parameter.kind.read(value, f"`{name}` of {what}")
+    return given
+
+
+def kind_of(hint: Any) -> Kind | None:
+    """The kind of an annotation; None where only Python has such values."""
+    options = _options(hint)
+    origins = {typing.get_origin(option) or option for option in options}
+    if Stream in origins:
+        return STREAM
+    if collections.abc.Callable in origins:
+        return None
+    if collections.abc.Mapping in origins:
+        return MAP
+    lists = [option for option in options if (typing.get_origin(option) or option) in _LISTS]
+    if lists:
+        of = {one for option in lists for part in typing.get_args(option) for one in _options(part)}
+        return (TEXTS if str in options else LIST_OF_TEXTS) if of & {str, Column} else LIST
+    return next((kind for plain, kind in _PLAIN.items() if plain in options), ANY)
+
+
+def _options(hint: Any) -> set[Any]:
+    """The types of a union; of anything else, itself."""
+    return set(typing.get_args(hint)) if typing.get_origin(hint) in (Union, types.UnionType) else {hint}
+
+
+def _flag(value: Value, what: str) -> bool:
+    if not isinstance(value, Scalar) or value.text not in ("true", "false"):
+        raise wanted(what, "true or false", value)
+    return value.text == "true"
+
+
+def _whole(value: Value, what: str) -> int:
+    if not isinstance(value, Scalar) or not _INT.fullmatch(value.text):
+        raise wanted(what, "a whole number", value)
+    return int(value.text)
+
+
+def _number(value: Value, what: str) -> float:
+    if not isinstance(value, Scalar) or not (_INT.fullmatch(value.text) or _FLOAT.fullmatch(value.text)):
+        raise wanted(what, "a number", value)
+    return float(value.text)
+
+
+def _list_of_texts(value: Value, what: str) -> list[str]:
+    return [text(item, f"each of {what}") for item in items(value, what)]
+
+
+def _texts(value: Value, what: str) -> str | list[str]:
+    return text(value, what) if isinstance(value, Scalar) else _list_of_texts(value, what)
+
+
+def _map(value: Value, what: str) -> dict[str, Any]:
+    return {key: anything(item, f"`{key}` of {what}") for key, item in table(value, what).values.items()}
+
+
+def _stream(value: Value, what: str) -> Reference:
+    if not isinstance(value, Scalar) or value.empty:
+        raise wanted(what, "the name of a source or view", value)
+    return Reference(value.text, value.site)
+
+
+def _streams(value: Value, what: str) -> list[Reference]:
+    return [_stream(item, f"each of {what}") for item in (value.items if isinstance(value, Items) else (value,))]
+
+
+def _columns(value: Value, what: str) -> list[Column | str]:
+    """Columns: a text, a list of texts and of mappings of names to texts, or one such mapping. Their order is kept."""
+    found: list[Column | str] = []
+    for item in value.items if isinstance(value, Items) else (value,):
+        if isinstance(item, Table):
+            found += [expr(text(one, f"`{name}` of {what}")).alias(name) for name, one in item.values.items()]
+        else:
+            found.append(text(item, f"each column of {what}"))
+    return found
+
+
+def anything(value: Value, what: str) -> Any:
+    """A value by what it looks like: true, false, null, a number without leading zeros, else a text."""
+    if isinstance(value, Items):
+        return [anything(item, what) for item in value.items]
+    if isinstance(value, Table):
+        return _map(value, what)
+    if value.quoted:
+        return value.text
+    if value.empty or value.text in ("true", "false"):
+        return {"true": True, "false": False}.get(value.text)
+    if _INT.fullmatch(value.text):
+        return int(value.text)
+    return float(value.text) if _FLOAT.fullmatch(value.text) else value.text
+
+
+_INT = re.compile(r"-?(0|[1-9][0-9]*)")
+_FLOAT = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+([eE][-+]?[0-9]+)?|[eE][-+]?[0-9]+)")
+_LISTS = (list, tuple, collections.abc.Sequence, collections.abc.Iterable)
+
+# For editors: a number or a word is as good a text as any, and where a number is wanted a variable may stand for it.
+_WORD: Json = {"type": ["string", "number", "boolean"]}
+_VARIABLE: Json = {"type": "string", "pattern": "\\$\\{"}
+
+
+def _or_variable(*kinds: str) -> Json:
+    return {"anyOf": [{"type": list(kinds) if len(kinds) > 1 else kinds[0]}, _VARIABLE]}
+
+
+def _list(of: Json) -> Json:
+    return {"type": "array", "items": of}
+
+
+def _one_or_more(*of: Json) -> Json:
+    return {"anyOf": [*of, _list({"anyOf": list(of)} if len(of) > 1 else of[0])]}
+
+
+TEXT = Kind(text, _WORD)
+FLAG = Kind(_flag, _or_variable("boolean"))
+WHOLE = Kind(_whole, _or_variable("integer"))
+NUMBER = Kind(_number, _or_variable("number"))
+TEXTS = Kind(_texts, _one_or_more(_WORD))
+LIST_OF_TEXTS = Kind(_list_of_texts, _list(_WORD))
+MAP = Kind(_map, {"type": "object"})
+LIST = Kind(lambda value, what: [anything(item, what) for item in items(value, what)], {"type": "array"})
+ANY = Kind(anything, {})
+STREAM = Kind(_stream, {"type": "string"})
+STREAMS = Kind(_streams, _one_or_more({"type": "string"}))
+COLUMNS = Kind(_columns, _one_or_more(_WORD, {"type": "object", "additionalProperties": _WORD}))
+ONE_OR_MORE = Kind(
+    lambda value, what: _list_of_texts(value, what) if isinstance(value, Items) else [text(value, what)], _one_or_more(_WORD)
+)
+NAMES = Kind(
+    lambda value, what: {key: text(item, f"`{key}` of {what}") for key, item in table(value, what).values.items()},
+    {"type": "object", "additionalProperties": _WORD},
+)
+
+_PLAIN: Mapping[Any, Kind] = {str: TEXT, bool: FLAG, int: WHOLE, float: NUMBER}

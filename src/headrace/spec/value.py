@@ -1,0 +1,104 @@
+"""What a YAML file holds: values that know their places.
+
+A scalar is kept as its text, and of which type it is says whoever asks for it: so `on`, `no` and `010` are never taken for something else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from difflib import get_close_matches
+from typing import Any
+
+from headrace.errors import PlanError, Site
+
+
+@dataclass(frozen=True)
+class Scalar:
+    """A text with its variables replaced. `inside` is the place of a line and column of it in the file."""
+
+    text: str
+    quoted: bool
+    site: Site
+    inside: Callable[[int, int], Site]
+
+    @property
+    def empty(self) -> bool:
+        """Whether nothing was written."""
+        return not self.quoted and self.text in ("", "~", "null")
+
+    def __str__(self) -> str:
+        return "nothing" if self.empty else f"`{self.text}`" if len(self.text) <= 60 else f"`{self.text[:57]}...`"
+
+
+@dataclass(frozen=True)
+class Items:
+    """A list."""
+
+    items: tuple[Value, ...]
+    site: Site
+
+    def __str__(self) -> str:
+        return "a list"
+
+
+@dataclass(frozen=True)
+class Table:
+    """A mapping; `keys` has the places of its keys."""
+
+    values: Mapping[str, Value]
+    keys: Mapping[str, Site]
+    site: Site
+
+    def __str__(self) -> str:
+        return "a mapping"
+
+
+Value = Scalar | Items | Table
+
+
+def wanted(what: str, kind: str, value: Value, hint: str | None = None) -> PlanError:
+    """The error for a value of another type."""
+    return PlanError("YAML_TYPE", f"{what} is {kind}, and here it is {value}", hint=hint, site=value.site)
+
+
+def table(value: Value, what: str) -> Table:
+    """The value as a mapping; nothing at all is an empty one."""
+    if isinstance(value, Scalar) and value.empty:
+        return Table({}, {}, value.site)
+    if not isinstance(value, Table):
+        raise wanted(what, "a mapping", value)
+    return value
+
+
+def items(value: Value, what: str) -> tuple[Value, ...]:
+    """The values of a list."""
+    if isinstance(value, Scalar) and value.empty:
+        return ()
+    if not isinstance(value, Items):
+        raise wanted(what, "a list", value)
+    return value.items
+
+
+def text(value: Value, what: str) -> str:
+    """The value as a text, however it is written."""
+    if not isinstance(value, Scalar) or value.empty:
+        raise wanted(what, "a text", value)
+    return value.text
+
+
+def fields(found: Table, what: str, known: Mapping[str, bool], site: Site | None = None) -> None:
+    """Refuse keys that are not known, and the lack of those that are needed, which `known` maps to True; the latter at `site`."""
+    for key, place in found.keys.items():
+        if key not in known:
+            raise unknown(f"{what} has no `{key}`", key, known, place)
+    missing = [key for key, needed in known.items() if needed and key not in found.values]
+    if missing:
+        raise PlanError("YAML_KEY", f"{what} needs `{missing[0]}`", hint=f"it takes: {', '.join(known)}", site=site or found.site)
+
+
+def unknown(message: str, name: str, known: Any, site: Site, code: str = "YAML_KEY", has: str = "it takes") -> PlanError:
+    """The error for a name that does not exist, with the nearest one that does."""
+    near = get_close_matches(name, list(known), 1)
+    listed = f"{has}: {', '.join(known) or 'nothing'}"
+    return PlanError(code, message, hint=f"did you mean `{near[0]}`? {listed[0].upper()}{listed[1:]}" if near else listed, site=site)

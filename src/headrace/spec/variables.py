@@ -1,0 +1,41 @@
+"""Variables of the environment in the texts of a job: `${NAME}`, `${NAME:-default}`; `$${` for the letters `${` themselves."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+
+SIGN = re.compile(r"\$\$\{|\$\{([^}\n]*)(\}?)")
+_VARIABLE = re.compile(r"([A-Za-z_]\w*)(:-(.*))?", re.ASCII)
+
+Complain = Callable[[str, str, str], Exception]
+
+
+def replaced(text: str, environment: Mapping[str, str], complain: Complain) -> str:
+    """A text with its variables replaced. `complain` makes the error of a sign, of a message and a hint.
+
+    As in a shell a default also stands for a variable that is set and empty.
+
+    >>> replaced("${IN:-data}/${YEAR} $${x}", {"YEAR": "2026"}, lambda sign, message, hint: ValueError(message))
+    'data/2026 ${x}'
+    """
+
+    def value(found: re.Match[str]) -> str:
+        sign, inner, end = found[0], found[1], found[2]
+        if inner is None:
+            return "${"
+        if not end:
+            raise complain(sign, f"`{sign}` has no end", "a variable is written ${NAME}; the letters themselves are written $${")
+        known = _VARIABLE.fullmatch(inner)
+        if known is None:
+            hint = "it is ${NAME} or ${NAME:-default}; the letters themselves are written $${"
+            raise complain(sign, f"`{sign}` is no variable of the environment", hint)
+        name, defaults, default = known.groups()
+        given = environment.get(name)
+        if defaults:
+            return given or default
+        if given is None:
+            raise complain(sign, f"the environment has no variable {name}", f"set it, or give a default: ${{{name}:-...}}")
+        return given
+
+    return SIGN.sub(value, text)

@@ -1,0 +1,142 @@
+"""The verbs of a stream as YAML calls them: one mapping of a verb to its arguments for each step."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Any
+
+from headrace.errors import PlanError, Site
+from headrace.ops.stream import Stream
+from headrace.spec import kinds
+from headrace.spec.kinds import Json, Kind, Parameter, Reference, parameters
+from headrace.spec.value import Scalar, Table, Value, fields, unknown
+
+
+@dataclass(frozen=True)
+class Verb:
+    """A verb: `call` is given the stream and its arguments.
+
+    `parameters` are given by a mapping of their names; `whole` is what any other value stands for, or all values where `only` is set.
+    """
+
+    name: str
+    call: Callable[..., Stream]
+    parameters: Mapping[str, Parameter] = field(default_factory=dict)
+    whole: Kind | None = None
+    spread: bool = False
+    only: bool = False
+
+    def schema(self) -> Json:
+        """The JSON schema of its arguments."""
+        known = [one for one in self.parameters.values() if one.kind is not None]
+        table = {
+            "type": "object",
+            "properties": {one.name: one.kind.schema for one in known if one.kind},
+            "required": [one.name for one in known if one.needed],
+            "additionalProperties": False,
+        }
+        if self.whole is None:
+            return table if known else {"type": "null"}
+        return self.whole.schema if self.only else {"anyOf": [self.whole.schema, table]}
+
+
+@dataclass(frozen=True)
+class Step:
+    """One call of a verb, read and not yet done."""
+
+    verb: Verb
+    site: Site
+    arguments: tuple[Any, ...] = ()
+    keywords: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def references(self) -> tuple[Reference, ...]:
+        """The streams that it names."""
+        return tuple(one for one in (*self.arguments, *self.keywords.values()) if isinstance(one, Reference))
+
+    def done(self, stream: Stream, find: Callable[[Reference], Stream]) -> Stream:
+        """The stream behind it."""
+        arguments, keywords = [_found(one, find) for one in self.arguments], {key: _found(one, find) for key, one in self.keywords.items()}
+        return self.verb.call(stream, *arguments, **keywords)
+
+
+def _found(value: Any, find: Callable[[Reference], Stream]) -> Any:
+    return find(value) if isinstance(value, Reference) else value
+
+
+def _group_by(stream: Stream, keys: Any = (), agg: Any = ()) -> Stream:
+    return stream.group_by(*keys).agg(*agg)
+
+
+# The verbs whose one argument is a list or mapping of what the user names, and whether Python spreads it over several.
+_WHOLE: Mapping[str, tuple[Kind, bool]] = {
+    "filter": (kinds.ONE_OR_MORE, True),
+    "select": (kinds.COLUMNS, True),
+    "with_columns": (kinds.COLUMNS, True),
+    "drop": (kinds.ONE_OR_MORE, True),
+    "rename": (kinds.NAMES, False),
+    "union": (kinds.STREAMS, True),
+}
+_OTHERS = ("explode", "join", "distinct", "top", "intersect", "subtract", "changes", "upserts", "watermark", "output", "named", "alias")
+_GROUP_BY = {
+    "keys": Parameter("keys", "keys", kinds.COLUMNS, needed=False),
+    "agg": Parameter("agg", "agg", kinds.COLUMNS, needed=True),
+}
+
+
+@cache
+def verbs() -> Mapping[str, Verb]:
+    """All verbs, by name."""
+    found = {"group_by": Verb("group_by", _group_by, _GROUP_BY)}
+    for name, (kind, spread) in _WHOLE.items():
+        found[name] = Verb(name, getattr(Stream, name), whole=kind, spread=spread, only=True)
+    for name in _OTHERS:
+        known = parameters(getattr(Stream, name))
+        alone = bool(known) and not any(one.needed for one in [*known.values()][1:])
+        found[name] = Verb(name, getattr(Stream, name), known, next(iter(known.values())).kind if alone else None)
+    return dict(sorted(found.items()))
+
+
+def step(value: Value) -> Step:
+    """The step that a value says: `{verb: arguments}`, or a verb alone."""
+    if isinstance(value, Scalar) and not value.empty:
+        name, given, site = value.text, None, value.site
+    elif isinstance(value, Table) and len(value.values) == 1:
+        [(name, given)] = value.values.items()
+        site = value.keys[name]
+    else:
+        raise PlanError("YAML_TYPE", f"a step is one verb with its arguments, and here it is {value}", hint=_EXAMPLE, site=value.site)
+    return called(name, given, site)
+
+
+def called(name: str, given: Value | None, site: Site) -> Step:
+    """The step of a verb by its name, which stands at `site`, with its arguments."""
+    verb = verbs().get(name)
+    if verb is None:
+        raise unknown(f"there is no verb `{name}`", name, verbs(), site, has="there are")
+    return _step(verb, None if isinstance(given, Scalar) and given.empty else given, site)
+
+
+_EXAMPLE = "each step is an item of the list: `- filter: amount > 500`"
+
+
+def _step(verb: Verb, given: Value | None, site: Site) -> Step:
+    if verb.whole is not None and given is not None and (verb.only or not isinstance(given, Table)):
+        read = verb.whole.read(given, f"`{verb.name}`")
+        return Step(verb, given.site, tuple(read) if verb.spread else (read,))
+    if given is None:
+        given = Table({}, {}, site)
+    if not isinstance(given, Table):
+        takes = ", ".join(verb.parameters)
+        raise PlanError(
+            "YAML_TYPE",
+            f"`{verb.name}` is followed by a mapping of its arguments, and here it is {given}" if takes else f"`{verb.name}` takes nothing",
+            hint=f"it takes: {takes}" if takes else f"write it alone: `- {verb.name}`",
+            site=given.site,
+        )
+    if verb.only:
+        raise PlanError("YAML_TYPE", f"`{verb.name}` was given nothing", hint=_EXAMPLE, site=site)
+    fields(given, f"`{verb.name}`", {name: one.needed for name, one in verb.parameters.items()}, site)
+    return Step(verb, given.site, (), kinds.arguments(given, f"`{verb.name}`", verb.parameters))

@@ -1,0 +1,1 @@
+"""Jobs in YAML, run by Spark."""

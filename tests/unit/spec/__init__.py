@@ -1,0 +1,1 @@
+"""Jobs in YAML, as far as they need no Spark."""

@@ -1,0 +1,740 @@
+"""What is wrong with a job in YAML, and where: whole texts, with line and column."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from headrace.spec.build import build
+from headrace.spec.document import document
+from tests.unit.errors import check_error
+from tests.unit.spec.conftest import Write
+
+CHARGES = 'job: fraud\nsources:\n  charges: {connector: memory, rows: [], schema: "card string, amount int, ts timestamp"}\n'
+SINKS = "sinks: {out: {from: charges, connector: console}}\n"
+Made = Callable[[str], Callable[[], object]]
+
+
+@pytest.fixture
+def job(write: Write) -> Made:
+    """What makes a job of a text; without a line for its sinks it gets one."""
+
+    def made(text: str) -> Callable[[], object]:
+        path = write(text if "sinks:" in text else text + SINKS)
+        return lambda: build(document(path, {"EMPTY": ""}))
+
+    return made
+
+
+def view(text: str) -> str:
+    return f"{CHARGES}views:\n  v: {text}\n"
+
+
+def step(*lines: str) -> str:
+    return f"{CHARGES}views:\n  v:\n    from: charges\n    steps:\n" + "".join(f"      - {line}\n" for line in lines)
+
+
+def source(text: str) -> str:
+    return f"job: fraud\nsources:\n  charges: {text}\n"
+
+
+def test_no_yaml(job: Made) -> None:
+    check_error(
+        """
+        YAML_SYNTAX: this cannot be read: mapping values are not allowed here
+          at job.yaml:1:7: job: a: b
+          hint: a text with `: `, ` #` or, inside {...}, `${` in it needs quotes, or `|` and lines of its own
+          page: docs/errors/YAML_SYNTAX.md
+        """,
+        job("job: a: b\n"),
+    )
+
+
+def test_a_file_that_is_empty(write: Write) -> None:
+    path = write("# nothing\n")
+    check_error(
+        """
+        YAML_SYNTAX: job.yaml is empty
+          at job.yaml:1
+          hint: a job begins with its name: `job: fraud`
+          page: docs/errors/YAML_SYNTAX.md
+        """,
+        lambda: document(path),
+    )
+
+
+def test_a_key_that_is_there_twice(job: Made) -> None:
+    check_error(
+        """
+        YAML_SYNTAX: this cannot be read: `job` is there twice, first in line 1
+          at job.yaml:2:1: job: b
+          hint: docs/yaml.md says how a job is written
+          page: docs/errors/YAML_SYNTAX.md
+        """,
+        job("job: a\njob: b\n"),
+    )
+
+
+def test_a_tag(job: Made) -> None:
+    check_error(
+        """
+        YAML_SYNTAX: this cannot be read: the tag tag:yaml.org,2002:python/name:os.system says nothing here
+          at job.yaml:1:6: job: !!python/name:os.system x
+          hint: docs/yaml.md says how a job is written
+          page: docs/errors/YAML_SYNTAX.md
+        """,
+        job("job: !!python/name:os.system x\n"),
+    )
+
+
+def test_a_value_that_has_itself_in_it(job: Made) -> None:
+    check_error(
+        """
+        YAML_SYNTAX: this cannot be read: a value that has itself in it
+          at job.yaml:1:6: job: &a [*a]
+          hint: docs/yaml.md says how a job is written
+          page: docs/errors/YAML_SYNTAX.md
+        """,
+        job("job: &a [*a]\n"),
+    )
+
+
+def test_two_documents(job: Made) -> None:
+    check_error(
+        """
+        YAML_SYNTAX: this cannot be read: expected a single document in the stream, but found another document
+          at job.yaml:2:1: ---
+          hint: a text with `: `, ` #` or, inside {...}, `${` in it needs quotes, or `|` and lines of its own
+          page: docs/errors/YAML_SYNTAX.md
+        """,
+        job("job: a\n---\njob: b\n"),
+    )
+
+
+def test_a_key_that_is_no_text(job: Made) -> None:
+    check_error(
+        """
+        YAML_SYNTAX: this cannot be read: a key is a text
+          at job.yaml:2:3: ? [x]
+          hint: docs/yaml.md says how a job is written
+          page: docs/errors/YAML_SYNTAX.md
+        """,
+        job("job: a\n? [x]\n: b\n"),
+    )
+
+
+def test_a_job_that_is_a_list(job: Made) -> None:
+    check_error(
+        """
+        YAML_TYPE: a job in job.yaml is a mapping, and here it is a list
+          at job.yaml:1:1: - sinks: x
+          page: docs/errors/YAML_TYPE.md
+        """,
+        job("- sinks: x\n"),
+    )
+
+
+def test_an_unknown_section(job: Made) -> None:
+    check_error(
+        """
+        YAML_KEY: a job has no `sorces`
+          at job.yaml:2:1: sorces:
+          hint: did you mean `sources`? It takes: job, settings, include, sources, views, sinks, checks
+          page: docs/errors/YAML_KEY.md
+        """,
+        job(CHARGES.replace("sources", "sorces")),
+    )
+
+
+def test_a_job_without_a_name(job: Made) -> None:
+    check_error(
+        """
+        YAML_KEY: a job needs `job`
+          at job.yaml:1:1: sinks: {}
+          hint: it takes: job, settings, include, sources, views, sinks, checks
+          page: docs/errors/YAML_KEY.md
+        """,
+        job("sinks: {}\n"),
+    )
+
+
+def test_a_job_without_sinks(job: Made) -> None:
+    check_error(
+        """
+        YAML_KEY: the job has no sinks
+          at job.yaml:4:1: sinks:
+          hint: sinks: {out: {from: view, connector: console}}
+          page: docs/errors/YAML_KEY.md
+        """,
+        job(CHARGES + "sinks:\n"),
+    )
+
+
+def test_a_source_without_a_connector(job: Made) -> None:
+    check_error(
+        """
+        YAML_KEY: the source charges needs `connector`
+          at job.yaml:3:3: charges: {path: in}
+          hint: it says which one: `connector: files`
+          page: docs/errors/YAML_KEY.md
+        """,
+        job(source("{path: in}")),
+    )
+
+
+def test_a_connector_that_does_not_exist(job: Made) -> None:
+    check_error(
+        """
+        UNKNOWN_CONNECTOR: there is no connector `fils`
+          at job.yaml:3:24: charges: {connector: fils, path: in}
+          hint: did you mean `files`? Installed are: console, files, foreach_batch, memory, rate, values
+          page: docs/errors/UNKNOWN_CONNECTOR.md
+        """,
+        job(source("{connector: fils, path: in}")),
+    )
+
+
+def test_an_option_that_does_not_exist(job: Made) -> None:
+    check_error(
+        """
+        YAML_KEY: the source charges has no `rows_per_secnd`
+          at job.yaml:3:30: charges: {connector: rate, rows_per_secnd: 3}
+          hint: did you mean `rows_per_second`? It takes: connector, rows_per_second, watermark
+          page: docs/errors/YAML_KEY.md
+        """,
+        job(source("{connector: rate, rows_per_secnd: 3}")),
+    )
+
+
+def test_an_option_that_lacks(job: Made) -> None:
+    check_error(
+        """
+        YAML_KEY: the source charges needs `rows_per_second`
+          at job.yaml:3:3: charges: {connector: rate}
+          hint: it takes: connector, rows_per_second, watermark
+          page: docs/errors/YAML_KEY.md
+        """,
+        job(source("{connector: rate}")),
+    )
+
+
+def test_a_value_that_the_connector_refuses(job: Made) -> None:
+    check_error(
+        """
+        BAD_OPTION: read.files: format cannot be 'jsn'
+          at job.yaml:3:3: charges: {connector: files, path: in, format: jsn}
+          hint: did you mean 'json'? It is one of: json, csv, parquet
+          page: docs/errors/BAD_OPTION.md
+        """,
+        job(source("{connector: files, path: in, format: jsn}")),
+    )
+
+
+def test_a_flag_of_yaml_1_1(job: Made) -> None:
+    check_error(
+        """
+        YAML_TYPE: `follow` of the source charges is true or false, and here it is `yes`
+          at job.yaml:3:63: charges: {connector: files, path: in, format: json, follow: yes}
+          page: docs/errors/YAML_TYPE.md
+        """,
+        job(source("{connector: files, path: in, format: json, follow: yes}")),
+    )
+
+
+def test_a_number_that_is_none(job: Made) -> None:
+    check_error(
+        """
+        YAML_TYPE: `rows_per_second` of the source charges is a whole number, and here it is `010`
+          at job.yaml:3:47: charges: {connector: rate, rows_per_second: 010}
+          page: docs/errors/YAML_TYPE.md
+        """,
+        job(source("{connector: rate, rows_per_second: 010}")),
+    )
+
+
+def test_a_path_that_is_left_empty(job: Made) -> None:
+    check_error(
+        """
+        YAML_TYPE: `path` of the source charges is a text, and here it is nothing
+          at job.yaml:3:36: charges: {connector: files, path: , format: json}
+          page: docs/errors/YAML_TYPE.md
+        """,
+        job(source("{connector: files, path: , format: json}")),
+    )
+
+
+def test_a_schema_that_cannot_be_read(job: Made) -> None:
+    check_error(
+        """
+        BAD_TYPE: the schema `card strng` cannot be read: there is no type `strng`, did you mean `string`?
+          at job.yaml:3:3: charges: {connector: memory, rows: [], schema: card strng}
+          hint: a schema looks like "card string, amount decimal(10,2), ts timestamp"
+          page: docs/errors/BAD_TYPE.md
+        """,
+        job(source("{connector: memory, rows: [], schema: card strng}")),
+    )
+
+
+def test_a_function_of_python(job: Made) -> None:
+    check_error(
+        """
+        YAML_TYPE: `function` of the sink out is a function of Python, and here it is `send`
+          at job.yaml:5:60: out: {from: charges, connector: foreach_batch, function: send}
+          hint: write the job in Python
+          page: docs/errors/YAML_TYPE.md
+        """,
+        job(CHARGES + "sinks:\n  out: {from: charges, connector: foreach_batch, function: send}\n"),
+    )
+
+
+def test_a_mode_that_does_not_exist(job: Made) -> None:
+    check_error(
+        """
+        BAD_OPTION: write.console: mode cannot be 'chnges'
+          at job.yaml:5:3: out: {from: charges, connector: console, mode: chnges}
+          hint: it is one of: append, upsert, changes
+          page: docs/errors/BAD_OPTION.md
+        """,
+        job(CHARGES + "sinks:\n  out: {from: charges, connector: console, mode: chnges}\n"),
+    )
+
+
+def test_a_sink_of_nothing(job: Made) -> None:
+    check_error(
+        """
+        YAML_NAME: there is no source or view `spend`
+          at job.yaml:5:15: out: {from: spend, connector: console}
+          hint: there are: charges
+          page: docs/errors/YAML_NAME.md
+        """,
+        job(CHARGES + "sinks:\n  out: {from: spend, connector: console}\n"),
+    )
+
+
+def test_a_verb_that_does_not_exist(job: Made) -> None:
+    check_error(
+        """
+        YAML_KEY: there is no verb `fliter`
+          at job.yaml:8:9: - fliter: amount > 3
+          hint: did you mean `filter`? There are: alias, changes, distinct, drop, explode, filter, group_by, intersect, join, named, output, rename, select, subtract, top, union, upserts, watermark, with_columns
+          page: docs/errors/YAML_KEY.md
+        """,
+        job(step("fliter: amount > 3")),
+    )
+
+
+def test_a_column_that_does_not_exist(job: Made) -> None:
+    check_error(
+        """
+        UNKNOWN_COLUMN: no column `amout` in charges.select
+          at job.yaml:9:17: - filter: amout > 3
+          hint: did you mean `amount`? It has: card, amount.
+          page: docs/errors/UNKNOWN_COLUMN.md
+        """,
+        job(step("select: [card, amount]", "filter: amout > 3")),
+    )
+
+
+def test_two_verbs_in_a_step(job: Made) -> None:
+    check_error(
+        """
+        YAML_TYPE: a step is one verb with its arguments, and here it is a mapping
+          at job.yaml:8:9: - {filter: a, select: b}
+          hint: each step is an item of the list: `- filter: amount > 500`
+          page: docs/errors/YAML_TYPE.md
+        """,
+        job(step("{filter: a, select: b}")),
+    )
+
+
+def test_an_argument_that_does_not_exist(job: Made) -> None:
+    check_error(
+        """
+        YAML_KEY: `join` has no `one`
+          at job.yaml:8:31: - join: {with: charges, one: card}
+          hint: did you mean `on`? It takes: with, on, how
+          page: docs/errors/YAML_KEY.md
+        """,
+        job(step("join: {with: charges, one: card}")),
+    )
+
+
+def test_an_argument_that_lacks(job: Made) -> None:
+    check_error(
+        """
+        YAML_KEY: `join` needs `on`
+          at job.yaml:8:9: - join: {with: charges}
+          hint: it takes: with, on, how
+          page: docs/errors/YAML_KEY.md
+        """,
+        job(step("join: {with: charges}")),
+    )
+
+
+def test_arguments_that_are_no_mapping(job: Made) -> None:
+    check_error(
+        """
+        YAML_TYPE: `join` is followed by a mapping of its arguments, and here it is `charges`
+          at job.yaml:8:15: - join: charges
+          hint: it takes: with, on, how
+          page: docs/errors/YAML_TYPE.md
+        """,
+        job(step("join: charges")),
+    )
+
+
+def test_arguments_of_a_verb_without(job: Made) -> None:
+    check_error(
+        """
+        YAML_TYPE: `distinct` takes nothing
+          at job.yaml:8:19: - distinct: true
+          hint: write it alone: `- distinct`
+          page: docs/errors/YAML_TYPE.md
+        """,
+        job(step("distinct: true")),
+    )
+
+
+def test_no_arguments(job: Made) -> None:
+    check_error(
+        """
+        YAML_TYPE: `select` was given nothing
+          at job.yaml:8:9: - select
+          hint: each step is an item of the list: `- filter: amount > 500`
+          page: docs/errors/YAML_TYPE.md
+        """,
+        job(step("select")),
+    )
+
+
+def test_an_argument_of_another_type(job: Made) -> None:
+    check_error(
+        """
+        YAML_TYPE: `n` of `top` is a whole number, and here it is `three`
+          at job.yaml:8:18: - top: {n: three, by: amount}
+          page: docs/errors/YAML_TYPE.md
+        """,
+        job(step("top: {n: three, by: amount}")),
+    )
+
+
+def test_a_stream_that_does_not_exist(job: Made) -> None:
+    check_error(
+        """
+        YAML_NAME: there is no source or view `charge`
+          at job.yaml:8:22: - join: {with: charge, on: card}
+          hint: did you mean `charges`? There are: charges, v
+          page: docs/errors/YAML_NAME.md
+        """,
+        job(step("join: {with: charge, on: card}")),
+    )
+
+
+def test_a_watermark_behind_a_filter(job: Made) -> None:
+    check_error(
+        """
+        WATERMARK_PLACE: a watermark stands at a source, and charges.filter is no source
+          at job.yaml:9:20: - watermark: {column: ts, delay: 5 minutes}
+          hint: write it first: hr.read.<connector>(...).watermark("ts", "5 minutes"), then filter, select and so on
+          page: docs/errors/WATERMARK_PLACE.md
+        """,
+        job(step("filter: amount > 3", "watermark: {column: ts, delay: 5 minutes}")),
+    )
+
+
+def test_a_table_that_does_not_exist(job: Made) -> None:
+    check_error(
+        """
+        YAML_NAME: there is no source or view `chargs`
+          at job.yaml:5:20: v: SELECT * FROM chargs
+          hint: did you mean `charges`? There are: charges, v
+          page: docs/errors/YAML_NAME.md
+        """,
+        job(view("SELECT * FROM chargs")),
+    )
+
+
+def test_a_table_that_does_not_exist_in_a_block(job: Made) -> None:
+    check_error(
+        """
+        YAML_NAME: there is no source or view `Card`
+          at job.yaml:7:23: FROM charges JOIN Card USING (card)
+          hint: there are: charges, v
+          page: docs/errors/YAML_NAME.md
+        """,
+        job(view("|\n    SELECT *\n    FROM charges JOIN Card USING (card)")),
+    )
+
+
+def test_views_in_a_circle(job: Made) -> None:
+    check_error(
+        """
+        YAML_CYCLE: the views read each other in a circle: a -> b -> c -> a
+          at job.yaml:5:3: a: SELECT * FROM b
+          hint: what a view reads is made before it: take one of them out of the circle
+          page: docs/errors/YAML_CYCLE.md
+        """,
+        job(CHARGES + "views:\n  a: SELECT * FROM b\n  b: {from: c, steps: [distinct]}\n  c: SELECT * FROM a\n"),
+    )
+
+
+def test_a_view_of_itself(job: Made) -> None:
+    check_error(
+        """
+        YAML_CYCLE: the views read each other in a circle: v -> v
+          at job.yaml:5:3: v: SELECT * FROM v
+          hint: what a view reads is made before it: take one of them out of the circle
+          page: docs/errors/YAML_CYCLE.md
+        """,
+        job(view("SELECT * FROM v")),
+    )
+
+
+def test_a_name_for_two_things(job: Made) -> None:
+    check_error(
+        """
+        YAML_NAME: `Charges` is there twice, first at job.yaml:3:3
+          at job.yaml:5:3: Charges: SELECT 1
+          hint: sources, views and sinks have names of their own, compared without case
+          page: docs/errors/YAML_NAME.md
+        """,
+        job(CHARGES + "views:\n  Charges: SELECT 1\n"),
+    )
+
+
+def test_a_sink_with_the_name_of_a_source(job: Made) -> None:
+    check_error(
+        """
+        YAML_NAME: `charges` is there twice, first at job.yaml:3:3
+          at job.yaml:5:3: charges: {from: charges, connector: console}
+          hint: sources, views and sinks have names of their own, compared without case
+          page: docs/errors/YAML_NAME.md
+        """,
+        job(CHARGES + "sinks:\n  charges: {from: charges, connector: console}\n"),
+    )
+
+
+def test_a_name_that_cannot_be_one(job: Made) -> None:
+    check_error(
+        """
+        BAD_NAME: '_c' cannot be a name
+          at job.yaml:3:3: _c: {connector: memory, rows: [], schema: "card string, amount int, ts timestamp"}
+          hint: names begin with a letter or digit and have letters, digits, blanks, `_`, `-` and `.`
+          page: docs/errors/BAD_NAME.md
+        """,
+        job(CHARGES.replace("charges", "_c") + "sinks: {out: {from: _c, connector: console}}\n"),
+    )
+
+
+def test_a_view_that_is_a_list(job: Made) -> None:
+    check_error(
+        """
+        YAML_TYPE: the view v is a query in SQL, or a mapping of `from` and `steps`, and here it is a list
+          at job.yaml:5:6: v: [a]
+          page: docs/errors/YAML_TYPE.md
+        """,
+        job(view("[a]")),
+    )
+
+
+def test_a_view_with_an_unknown_key(job: Made) -> None:
+    check_error(
+        """
+        YAML_KEY: the view v has no `stops`
+          at job.yaml:5:22: v: {from: charges, stops: []}
+          hint: did you mean `steps`? It takes: from, steps
+          page: docs/errors/YAML_KEY.md
+        """,
+        job(view("{from: charges, stops: []}")),
+    )
+
+
+def test_an_unknown_setting(job: Made) -> None:
+    check_error(
+        """
+        YAML_KEY: `spark.sql.session.timezone` is no setting of a job
+          at job.yaml:1:12: settings: {spark.sql.session.timezone: UTC}
+          hint: did you mean `spark.sql.session.timeZone`? Those that change what a job means are: spark.sql.ansi.enabled, spark.sql.session.timeZone, spark.sql.timestampType, spark.sql.caseSensitive
+          page: docs/errors/YAML_KEY.md
+        """,
+        job("settings: {spark.sql.session.timezone: UTC}\n" + CHARGES),
+    )
+
+
+def test_a_variable_that_is_not_set(job: Made) -> None:
+    check_error(
+        """
+        YAML_VARIABLE: the environment has no variable NONE
+          at job.yaml:8:34: - filter: card = '$${NONE} ${NONE}'
+          hint: set it, or give a default: ${NONE:-...}
+          page: docs/errors/YAML_VARIABLE.md
+        """,
+        job(step("filter: card = '$${NONE} ${NONE}'")),
+    )
+
+
+def test_a_variable_that_is_none(job: Made) -> None:
+    check_error(
+        """
+        YAML_VARIABLE: `${secret:X}` is no variable of the environment
+          at job.yaml:1:6: job: ${secret:X}
+          hint: it is ${NAME} or ${NAME:-default}; the letters themselves are written $${
+          page: docs/errors/YAML_VARIABLE.md
+        """,
+        job("job: ${secret:X}\n"),
+    )
+
+
+def test_a_variable_without_an_end(job: Made) -> None:
+    check_error(
+        """
+        YAML_VARIABLE: `${JOB` has no end
+          at job.yaml:3:3: ${JOB
+          hint: a variable is written ${NAME}; the letters themselves are written $${
+          page: docs/errors/YAML_VARIABLE.md
+        """,
+        job("job: |\n  a\n  ${JOB\n"),
+    )
+
+
+def test_a_variable_that_is_empty(job: Made) -> None:
+    check_error(
+        """
+        BAD_OPTION: read.files: format cannot be ''
+          at job.yaml:3:3: charges: {connector: files, path: in, format: "${EMPTY}"}
+          hint: It is one of: json, csv, parquet
+          page: docs/errors/BAD_OPTION.md
+        """,
+        job(source('{connector: files, path: in, format: "${EMPTY}"}')),
+    )
+
+
+def test_a_check_of_nothing(job: Made) -> None:
+    check_error(
+        """
+        YAML_KEY: a check has one of `require` and `schema`
+          at job.yaml:4:10: checks: [{view: charges}]
+          hint: - {view: spend, require: exactly once}
+          page: docs/errors/YAML_KEY.md
+        """,
+        job(CHARGES + "checks: [{view: charges}]\n"),
+    )
+
+
+def test_a_check_that_does_not_exist(job: Made) -> None:
+    check_error(
+        """
+        YAML_TYPE: `exactly twice` cannot be required
+          at job.yaml:4:20: checks: [{require: exactly twice}]
+          hint: did you mean `exactly once`? It is one of: exactly once, bounded state
+          page: docs/errors/YAML_TYPE.md
+        """,
+        job(CHARGES + "checks: [{require: exactly twice}]\n"),
+    )
+
+
+def test_a_check_of_two_things(job: Made) -> None:
+    check_error(
+        """
+        YAML_KEY: a check has a view or a sink, and not both
+          at job.yaml:4:10: checks: [{require: exactly once, sink: out, view: charges}]
+          hint: make two checks of it
+          page: docs/errors/YAML_KEY.md
+        """,
+        job(CHARGES + "checks: [{require: exactly once, sink: out, view: charges}]\n"),
+    )
+
+
+def test_a_schema_of_no_view(job: Made) -> None:
+    check_error(
+        """
+        YAML_KEY: a schema is checked of a view
+          at job.yaml:4:10: checks: [{sink: out, schema: a int}]
+          hint: - {view: spend, schema: "card string"}
+          page: docs/errors/YAML_KEY.md
+        """,
+        job(CHARGES + "checks: [{sink: out, schema: a int}]\n"),
+    )
+
+
+def test_a_file_that_is_no_text(write: Write) -> None:
+    path = write("")
+    path.write_bytes(b"job: \xff\n")
+    check_error(
+        """
+        YAML_SYNTAX: job.yaml cannot be read: invalid start byte
+          at job.yaml:1
+          hint: it is a text in UTF-8
+          page: docs/errors/YAML_SYNTAX.md
+        """,
+        lambda: document(path),
+    )
+
+
+def include(write: Write, name: str, other: str = "") -> Callable[[], object]:
+    write(other, "parts/other.yaml")
+    path = write(f"job: fraud\ninclude:\n  - {name}\n" + CHARGES.removeprefix("job: fraud\n") + SINKS)
+    return lambda: document(path)
+
+
+def test_a_file_that_is_not_there(write: Write, tmp_path: Path) -> None:
+    check_error(
+        """
+        YAML_INCLUDE: there is no file parts/none.yaml
+          at job.yaml:3:5: - parts/none.yaml
+          hint: paths are relative to the file that includes: it was looked for at <folder>/parts/none.yaml
+          page: docs/errors/YAML_INCLUDE.md
+        """,
+        include(write, "parts/none.yaml"),
+        hide={str(tmp_path): "<folder>"},
+    )
+
+
+def test_files_that_include_each_other(write: Write) -> None:
+    check_error(
+        """
+        YAML_INCLUDE: ../job.yaml includes itself
+          at parts/other.yaml:1:11: include: [../job.yaml]
+          hint: what both files need goes into a third one
+          page: docs/errors/YAML_INCLUDE.md
+        """,
+        include(write, "parts/other.yaml", "include: [../job.yaml]\n"),
+    )
+
+
+def test_an_included_file_with_sinks(write: Write) -> None:
+    check_error(
+        """
+        YAML_INCLUDE: other.yaml is included and has `sinks`
+          at parts/other.yaml:1:1: sinks: {}
+          hint: an included file has: include, sources, views; `sinks` goes into the file of the job
+          page: docs/errors/YAML_INCLUDE.md
+        """,
+        include(write, "parts/other.yaml", "sinks: {}\n"),
+    )
+
+
+def test_an_included_file_with_an_unknown_key(write: Write) -> None:
+    check_error(
+        """
+        YAML_KEY: other.yaml has no `source`
+          at parts/other.yaml:1:1: source: {}
+          hint: did you mean `sources`? It takes: include, sources, views
+          page: docs/errors/YAML_KEY.md
+        """,
+        include(write, "parts/other.yaml", "source: {}\n"),
+    )
+
+
+def test_a_name_in_two_files(write: Write) -> None:
+    check_error(
+        """
+        YAML_NAME: `charges` is there twice, first at parts/other.yaml:2:3
+          at job.yaml:5:3: charges: {connector: memory, rows: [], schema: "card string, amount int, ts timestamp"}
+          hint: sources, views and sinks have names of their own, compared without case
+          page: docs/errors/YAML_NAME.md
+        """,
+        include(write, "parts/other.yaml", "views:\n  CHARGES: SELECT 1\n"),
+    )

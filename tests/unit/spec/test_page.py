@@ -1,0 +1,37 @@
+"""The YAML that the documentation shows is what the reader and the schema take."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from headrace.spec.document import document
+from headrace.spec.kinds import anything
+from headrace.spec.reading import read
+from headrace.spec.verbs import verbs
+from tests.unit.spec.conftest import Write
+from tests.unit.spec.test_schema import SCHEMA, fits
+
+PAGE = (Path(__file__).resolve().parents[3] / "docs" / "yaml.md").read_text(encoding="utf-8")
+FIRST, CHECKS, _ = re.findall(r"^```yaml\n(.*?)^```$", PAGE, re.M | re.S)
+
+
+def test_the_first_job_of_the_page(write: Write) -> None:
+    found = document(write(FIRST), {})
+    assert (found.job, sorted(found.streams), len(found.sinks), len(found.checks)) == ("fraud", ["charges", "large", "spend"], 2, 2)
+    assert fits(anything(read(Path("job.yaml"), {}), "it"), SCHEMA)
+
+
+def test_the_checks_of_the_page(write: Write) -> None:
+    found = document(write(FIRST[: FIRST.index("checks:")] + CHECKS), {})
+    assert [(one.require, one.schema is not None) for one in found.checks] == [
+        ("exactly once", False),
+        ("exactly once", False),
+        ("bounded state", False),
+        (None, True),
+    ]
+
+
+def test_the_page_names_every_verb() -> None:
+    listed = PAGE[PAGE.index("The verbs are") : PAGE.index("State programs\nand functions")]
+    assert re.findall(r"`(\w+)`", listed) == list(verbs())
