@@ -6,8 +6,11 @@ Every error text reads: code and message, the place, a hint that cures it, the p
 from __future__ import annotations
 
 import linecache
+import re
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -18,25 +21,27 @@ DEMO = PACKAGE + "demo/"
 
 @dataclass(frozen=True)
 class Site:
-    """A place in the user's code.
+    """A place in the user's code; in a script of SQL also its column, from 1 on.
 
-    >>> str(Site("job.py", 12, 'charges.filter("amount > 3")'))
-    'job.py:12'
+    >>> str(Site("job.py", 12, 'charges.filter("amount > 3")')), str(Site("job.sql", 3, "SELECT amout", 8))
+    ('job.py:12', 'job.sql:3:8')
     """
 
     file: str
     line: int
     text: str = ""
+    column: int = 0
 
     def __str__(self) -> str:
-        return f"{shown_path(self.file)}:{self.line}"
+        return f"{shown_path(self.file)}:{self.line}" + (f":{self.column}" if self.column else "")
 
     @classmethod
     def parse(cls, text: str) -> Site:
         """The site that `str(site)` printed; the line's text is read again where the file is still there."""
-        file, _, line = text.rpartition(":")
-        number = int(line) if line.isdigit() else 0
-        return cls(file or text, number, linecache.getline(file, number).strip() if file else "")
+        found = re.fullmatch(r"(.+?):(\d+)(?::(\d+))?", text)
+        if found is None:
+            return cls(text, 0)
+        return cls(found[1], int(found[2]), linecache.getline(found[1], int(found[2])).strip(), int(found[3] or 0))
 
 
 def ours(file: str) -> bool:
@@ -44,8 +49,24 @@ def ours(file: str) -> bool:
     return file.startswith(PACKAGE) and not file.startswith(DEMO)
 
 
+_standing: ContextVar[Site | None] = ContextVar("headrace_standing", default=None)
+
+
+@contextmanager
+def standing(site: Site) -> Iterator[None]:
+    """While this lasts, what is built was written at `site`: scripts of SQL are read by this package, not by lines of Python."""
+    token = _standing.set(site)
+    try:
+        yield
+    finally:
+        _standing.reset(token)
+
+
 def here() -> Site | None:
-    """The innermost line outside this package: the one its user wrote."""
+    """The place its user wrote: in a script of SQL, or the innermost line outside this package."""
+    told = _standing.get()
+    if told is not None:
+        return told
     frame = sys._getframe(1)
     while frame is not None and ours(frame.f_code.co_filename):
         if frame.f_back is None:
@@ -213,6 +234,9 @@ CODES: dict[str, Code] = {
     "TRACED_BOOL": Code("PlanError", "user", "Python asked a column for a truth value"),
     "TRACED_VALUE": Code("PlanError", "user", "Python asked a column for its value"),
     "UNKNOWN_METHOD": Code("PlanError", "user", "a method that columns do not have"),
+    # syntax, sql
+    "BAD_STATEMENT": Code("PlanError", "user", "a statement of a script that cannot be read"),
+    "UNKNOWN_NAME": Code("PlanError", "user", "a name that a script does not make"),
     # program
     "AGGREGATE_COLUMNS": Code("ProgramError", "user", "a row for an aggregate with other columns"),
     "BAD_AGGREGATE": Code("ProgramError", "user", "an hr.Aggregate whose text is no aggregate over rows"),
@@ -341,7 +365,7 @@ CODES: dict[str, Code] = {
     # engine, settings, command line
     "BAD_SETTING": Code("ConfigError", "user", "a setting that does not exist or fit"),
     "FILE_FAILED": Code("PlanError", "user", "a Python file that raised while it was loaded"),
-    "FILE_KIND": Code("ConfigError", "user", "a file that is neither Python nor JSON"),
+    "FILE_KIND": Code("ConfigError", "user", "a file that is neither Python, SQL nor JSON"),
     "FILE_MISSING": Code("ConfigError", "user", "a file that does not exist"),
     "GUARANTEE": Code("PlanError", "user", "a sink with a weaker guarantee than required"),
     "JOB_UNKNOWN": Code("ConfigError", "user", "a job that a file does not make"),

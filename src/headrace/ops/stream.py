@@ -16,6 +16,7 @@ from headrace.ops.kind import kind_of
 from headrace.ops.time import event_time
 from headrace.ops.write import Write
 from headrace.plan import Explanation, Node, Plan, explain, facts
+from headrace.plan.meaning import asked
 from headrace.schema import Struct, parse_schema
 
 if TYPE_CHECKING:
@@ -48,7 +49,7 @@ class Stream:
     @property
     def schema(self) -> Struct:
         """Its columns with their types. Starts the session, as types are Spark's to find."""
-        plan = Plan.of("", [self._node])
+        plan = Plan.of("", [self._node], asked())
         return parse_schema(str(facts(plan, "schema")[plan.sinks[0]].value))
 
     @property
@@ -58,7 +59,7 @@ class Stream:
 
     def explain(self) -> Explanation:
         """What it is made of and what is known about it. Starts the session."""
-        return explain(Plan.of("", [self._node]))
+        return explain(Plan.of("", [self._node], asked()))
 
     def filter(self, *conditions: Column | str) -> Stream:
         """The rows for which every condition is true: `charges.filter("amount > 500", hr.col("country") == "SE")`."""

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 
 from headrace.jvm.session import session
 
@@ -15,7 +17,25 @@ MEANING: Mapping[str, str] = {
 """What they are where a plan does not say."""
 
 
+_asked: ContextVar[Mapping[str, str]] = ContextVar("headrace_meaning", default={})  # noqa: B039  # nobody changes it
+
+
+@contextmanager
+def meant(settings: Mapping[str, str]) -> Iterator[None]:
+    """While this lasts, these win over the session's: a script says its own."""
+    token = _asked.set(settings)
+    try:
+        yield
+    finally:
+        _asked.reset(token)
+
+
+def asked() -> dict[str, str]:
+    """Those that a script says."""
+    return dict(_asked.get())
+
+
 def meaning() -> dict[str, str]:
-    """Those of the session, which a plan keeps. Starts the session."""
+    """Those that a plan keeps: a script's own, else the session's. Starts the session."""
     spark = session()
-    return {key: spark.conf.get(key, default) or default for key, default in MEANING.items()}
+    return {key: spark.conf.get(key, default) or default for key, default in MEANING.items()} | asked()

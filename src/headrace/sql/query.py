@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from headrace.errors import HeadraceError, PlanError, here
+from headrace.errors import HeadraceError, PlanError, Site, here
 from headrace.jvm.lift import lift_frame, lift_sql
 from headrace.ops.stream import Stream
 from headrace.plan.meaning import meaning
 from headrace.sql.tree import Reader
 from headrace.sql.view import streams
+from headrace.syntax import quote
+from headrace.syntax.statements import CreateFunction, Part
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -36,8 +38,36 @@ def sql(query: str, /, **tables: Stream) -> Stream:
     if wrong is not None:
         hint = f"keywords of hr.sql are tables: hr.sql(..., {wrong}=stream)"
         raise PlanError("BAD_INPUT", f"the table `{wrong}` of hr.sql is {tables[wrong]!r}, which is no stream", hint=hint, site=here())
-    schemas = {name: stream.schema.ddl for name, stream in tables.items()}
-    return _read(lift_sql(query, schemas, meaning()), tables, query)
+    return _read(lift_sql(query, _schemas(tables), meaning()), tables, query)
+
+
+def of_script(query: Part, tables: Mapping[str, Stream], functions: Sequence[str], missing: str) -> Stream:
+    """The same for a query of a script, to whose lines and columns errors point.
+
+    `functions` are the texts behind CREATE FUNCTION of those that it may call; `missing` is the cure for a table that is not there.
+    """
+    answer = lift_sql(query.text, _schemas(tables), meaning(), functions, missing)
+    return _read(answer, tables, query)
+
+
+def check_function(function: CreateFunction, before: Sequence[str]) -> None:
+    """Refuse a function that no query could call; its text may call those `before` it."""
+    functions = (*before, function.definition.text)
+    # What the arguments are does not matter: it is the body that is read.
+    call = f"{quote(function.name)}({', '.join(f'CAST(NULL AS {kind})' for kind in function.types)})"
+    answer = lift_sql("SELECT 1", {}, meaning(), functions)
+    answer = lift_sql(f"SELECT {call} AS called", {}, meaning(), functions) if "tree" in answer else answer
+    if "tree" in answer:
+        return
+    error = answer.get("error", {})
+    if error.get("class", "").startswith("PARSE"):
+        # Of the statement that Spark was given, the definition begins in the second line.
+        raise _refused({"error": {**error, "line": (error["line"] or 1) - 1}}, function.definition)
+    raise _refused(answer, function.body)
+
+
+def _schemas(tables: Mapping[str, Stream]) -> dict[str, str]:
+    return {name: stream.schema.ddl for name, stream in tables.items()}
 
 
 def from_dataframe(frame: DataFrame) -> Stream:
@@ -45,7 +75,7 @@ def from_dataframe(frame: DataFrame) -> Stream:
     return _read(lift_frame(frame), streams(), None)
 
 
-def _read(answer: Mapping[str, Any], tables: Mapping[str, Stream], query: str | None) -> Stream:
+def _read(answer: Mapping[str, Any], tables: Mapping[str, Stream], query: str | Part | None) -> Stream:
     if "tree" not in answer:
         raise _refused(answer, query)
     site = here()
@@ -54,20 +84,28 @@ def _read(answer: Mapping[str, Any], tables: Mapping[str, Stream], query: str | 
     return Stream(Reader({name: stream._node for name, stream in tables.items()}, here()).node(answer["tree"]))
 
 
-def _refused(answer: Mapping[str, Any], query: str | None) -> HeadraceError:
+def _refused(answer: Mapping[str, Any], query: str | Part | None) -> HeadraceError:
     """What is wrong with a query, where, and what to write instead."""
+    found = answer.get("refused") or answer["error"]
+    # A script's site is the place itself; that of Python is the call, and the place in the query is told with the message.
+    place, site = _place(found, query) if isinstance(query, str) else "", here()
+    if isinstance(query, Part):
+        site = _site(found, query)
     if "refused" in answer:
-        found = answer["refused"]
-        place = _place(found, query) or (f", in `{found['text']}`" if found.get("text") else "")
-        return PlanError("BAD_QUERY", f"{found['what']} cannot be kept up to date{place}", hint=found.get("cure"), site=here())
-    found = answer["error"]
-    return PlanError("BAD_QUERY", f"Spark refuses the query{_place(found, query)}: {_plain(found['message'])}", site=here())
+        place = place or (f", in `{found['text']}`" if found.get("text") else "")
+        return PlanError("BAD_QUERY", f"{found['what']} cannot be kept up to date{place}", hint=found.get("cure"), site=site)
+    return PlanError("BAD_QUERY", f"Spark refuses the query{place}: {_plain(found['message'])}", site=site)
 
 
-def _place(found: Mapping[str, Any], query: str | None) -> str:
+def _site(found: Mapping[str, Any], query: Part) -> Site:
+    line, column = found.get("line"), found.get("column")
+    return query.site if line is None or column is None else query.at(line, column)
+
+
+def _place(found: Mapping[str, Any], query: str) -> str:
     """The line and column of a query, with its text from there on."""
     line, column = found.get("line"), found.get("column")
-    if query is None or line is None or column is None:
+    if line is None or column is None:
         return ""
     lines = query.splitlines()
     text = lines[line - 1][column - 1 :].strip() if 0 < line <= len(lines) else ""
