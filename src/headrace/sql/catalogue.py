@@ -96,9 +96,6 @@ class Catalogue:
             raise _bad(f"nothing is written to the sink {idle.name}", f"INSERT INTO {idle.name} SELECT ..., or drop it", idle.part)
         return list(self._sinks.values())
 
-    def of_kind(self, *kinds: type[Creates]) -> dict[str, Creates]:
-        return {name: made for name, made in self.created.items() if isinstance(made, kinds)}
-
     def find(self, name: str, part: Part) -> Creates:
         """What made a name; Spark compares names without case."""
         found = self._known(name)
@@ -130,7 +127,7 @@ class Catalogue:
             message = f"`{known}` is there already, made at {before.site}"
             raise _bad(message, "choose another name, or write CREATE OR REPLACE", statement.part)
         if type(before) is not type(statement):
-            raise _bad(f"`{known}` is no {_kind(statement)} but a {_kind(before)}", "choose another name", statement.part)
+            raise _bad(f"`{known}` is no {kind_of_name(statement)} but a {kind_of_name(before)}", "choose another name", statement.part)
         self._forget(known)
 
     def _forget(self, name: str) -> None:
@@ -159,7 +156,7 @@ class Catalogue:
     def _insert(self, statement: Insert) -> None:
         made = self.find(statement.sink, statement.part)
         if not isinstance(made, CreateSink):
-            raise _bad(f"`{statement.sink}` is no sink but a {_kind(made)}", "rows go to what CREATE SINK made", statement.part)
+            raise _bad(f"`{statement.sink}` is no sink but a {kind_of_name(made)}", "rows go to what CREATE SINK made", statement.part)
         before = self.inserts.get(made.name)
         if before is not None:
             message = f"what goes into the sink {made.name} is said already at {before.site}"
@@ -179,8 +176,8 @@ class Catalogue:
         if known is None:
             if not statement.missing_ok:
                 raise _unknown(statement.name, self.created, statement.part)
-        elif _kind(self.created[known]) != statement.kind.lower():
-            kind = _kind(self.created[known])
+        elif kind_of_name(self.created[known]) != statement.kind.lower():
+            kind = kind_of_name(self.created[known])
             raise _bad(f"`{known}` is no {statement.kind.lower()} but a {kind}", f"DROP {kind.upper()} {known}", statement.part)
         else:
             self._forget(known)
@@ -251,7 +248,8 @@ def _judged(key: str, value: str, statement: Set) -> str:
     return found
 
 
-def _kind(statement: Creates) -> str:
+def kind_of_name(statement: Creates) -> str:
+    """What a name stands for, in a word."""
     return type(statement).__name__.removeprefix("Create").lower()
 
 

@@ -1,0 +1,79 @@
+"""A session at the prompt, in a terminal of its own, as a person types it."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+import pexpect
+
+ROOT = Path(__file__).resolve().parents[3]
+
+
+def test_a_session(tmp_path: Path) -> None:
+    surroundings = {
+        **os.environ,
+        "PYTHONPATH": f"{ROOT / 'src'}",
+        "XDG_STATE_HOME": str(tmp_path / "state"),
+        "HEADRACE_MASTER": "local[2]",
+        "PROMPT_TOOLKIT_NO_CPR": "1",  # this terminal does not tell where its cursor is
+        "TERM": "xterm-256color",
+    }
+    child = pexpect.spawn(
+        sys.executable,
+        ["-m", "headrace", "sql"],
+        cwd=str(tmp_path),
+        env=surroundings,
+        dimensions=(40, 120),
+        encoding="utf-8",
+        timeout=120,
+    )
+    with (tmp_path / "session.txt").open("w") as log:
+        child.logfile_read = log
+        try:
+            _talk(child)
+            child.expect(pexpect.EOF)
+        finally:
+            child.close(force=True)
+    assert child.exitstatus == 0
+    kept = (tmp_path / "state" / "headrace" / "history").read_text()
+    assert "+CREATE VIEW parity AS\n+  SELECT value % 2 AS odd" in kept
+
+
+def _talk(child: pexpect.spawn[str]) -> None:
+    def says(text: str) -> None:
+        child.expect_exact("sql> ")
+        child.send(text)
+
+    says("CREATE SOURCE ticks WITH (connector = 'rate', rows_per_second = 10);\r")
+    child.expect_exact("source ticks: timestamp timestamp, value bigint")
+    # over two lines, with a completed name
+    says("CREATE VIEW parity AS\r")
+    child.expect_exact("... ")
+    child.send("  SELECT value % 2 AS odd, count(*) AS n FROM tick\t GROUP BY value % 2;\r")
+    child.expect_exact("view parity: odd bigint, n bigint")
+    # edited: the last letters are taken back
+    says("SELECT 1200\x7f\x7f3 AS edited;\r")
+    child.expect(r"123[^0-9][\s\S]*\(1 row\)")
+    # live, until Ctrl-C
+    says("SELECT * FROM parity;\r")
+    child.expect(r"2 rows · epoch \d+ · running · Ctrl-C or q ends it")
+    child.expect(r"~ ")
+    child.sendintr()
+    child.expect(r"2 rows · epoch \d+ · stopped")
+    # and until q
+    says("SELECT value FROM ticks;\r")
+    child.expect(r"epoch [1-9]\d* · running")
+    child.send("q")
+    child.expect(r"epoch \d+ · stopped")
+    says("SELECT valu FROM ticks;\r")
+    child.expect("BAD_QUERY")
+    child.expect_exact("at <sql>:1:8: SELECT valu FROM ticks")
+    # a line that is thrown away, by Ctrl-C at the prompt
+    says("SELECT nonsense")
+    child.send("\x03")
+    says("SHOW VIEWS;\r")
+    child.expect_exact("parity")
+    child.expect_exact("(1 row)")
+    says("QUIT\r")
