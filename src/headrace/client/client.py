@@ -108,15 +108,13 @@ class Client:
             return stream.schema.ddl
 
     def _select(self, query: Part) -> bool:
-        from headrace.client.screen import print_changes, watch
-
         stream = self.catalogue.query(query)
         with standing(query.site), meant(self.catalogue.meaning):
             if not endless(stream):
                 self.output.table(collect(stream))
                 return True
-            summary = watch(stream, self.output) if self.output.drawn else print_changes(stream, self.output)
-            # Somebody has to end what has no end: that is how it goes well where he looks on.
+            summary = self.output.live(stream)
+            # Somebody has to end what has no end: where a person looks on, that is how it goes well.
             return self.output.drawn or not summary.stopped
 
     def _show(self, what: str) -> None:

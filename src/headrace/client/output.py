@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 from headrace.engine import Table
 from headrace.errors import HeadraceError
+from headrace.ops.stream import Stream
 from headrace.schema import Struct, parse_schema
+from headrace.spark.summary import Summary
 
 if TYPE_CHECKING:
-    from rich.console import Console
     from rich.table import Table as Drawn
 
 FORMATS = ("table", "csv", "json")
@@ -27,12 +28,6 @@ class Output:
         self.format = format
 
     @property
-    def console(self) -> Console:
-        from rich.console import Console
-
-        return Console(highlight=False, soft_wrap=True)
-
-    @property
     def drawn(self) -> bool:
         """Whether a person looks at a terminal."""
         return self.format == "table" and sys.stdout.isatty()
@@ -42,7 +37,9 @@ class Output:
         if self.format == "table" and not self.drawn:
             print(table.shown(len(table)))
         elif self.format == "table":
-            self.console.print(drawing(table))
+            from rich.console import Console
+
+            Console(highlight=False).print(drawing(table))
             self.note(f"({len(table):,} row{'' if len(table) == 1 else 's'})")
         else:
             self.lines(table, head=True)
@@ -60,6 +57,12 @@ class Output:
         else:
             for row in table.to_json():
                 print(json.dumps(row, ensure_ascii=False), flush=True)
+
+    def live(self, stream: Stream) -> Summary:
+        """A stream without an end: a table that stays current, or for programs what each epoch changes."""
+        from headrace.client import screen
+
+        return screen.watch(stream) if self.drawn else screen.print_changes(stream, self)
 
     def listed(self, columns: Sequence[str], rows: Sequence[tuple[str, ...]]) -> None:
         """Names and what is said of them."""

@@ -24,16 +24,18 @@ if TYPE_CHECKING:
 _STYLES = {"+": "green", "~": "yellow"}
 
 
-def watch(stream: Stream, output: Output) -> Summary:
-    """Show a stream until Ctrl-C or q, or until its input ends."""
-    schema = stream.schema
-    console = output.console
+def watch(stream: Stream, epochs: int | None = None) -> Summary:
+    """Show a stream until Ctrl-C or q, until its input ends, or so many epochs are there."""
+    from rich.console import Console
     from rich.live import Live
 
+    schema = stream.schema
+    console = Console(highlight=False)
     with _keys() as pressed, Live(console=console, auto_refresh=False, vertical_overflow="crop") as live:
 
         def look(board: Board, run: Run, signals: Signals) -> None:
-            if "q" in pressed():
+            enough = epochs is not None and board.epoch + 1 >= epochs
+            if "q" in pressed() or (enough and not signals.asked):
                 signals.asked += 1
             live.update(drawn(board, schema, max(console.height - 6, 1), run.status), refresh=True)
 

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import sys
 import tempfile
 import warnings
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 from headrace.analysis.boundedness import sources
+from headrace.engine.live import endless
 from headrace.engine.loading import refuse_while_loading
 from headrace.engine.table import Table
 from headrace.errors import HeadraceError, here
@@ -66,7 +69,19 @@ def _lost(summary: Summary) -> str:
     return f'{dead:,} row{"" if dead == 1 else "s"} failed and are missing{first} (.output("dead_letter") has them)'
 
 
-def show(stream: Stream, n: int = 20) -> None:
-    """Print the first `n` rows of a stream of bounded input."""
+def show(stream: Stream, n: int = 20, *, epochs: int | None = None) -> None:
+    """Print the first `n` rows of a stream of bounded input.
+
+    One without an end is shown as it runs, in a terminal or under the cell of a notebook: until Ctrl-C or an interrupt, or until so many
+    `epochs` are there.
+    """
     refuse_while_loading("hr.show")
-    print(collect(stream).shown(n))
+    if not endless(stream):
+        print(collect(stream).shown(n))
+        return
+    # The client stands above this package; it is loaded by name when first asked for.
+    shown = import_module("headrace.client.notebook") if "IPython" in sys.modules else None
+    if shown is not None and shown.running():
+        shown.watch(stream, n, epochs)
+    else:
+        import_module("headrace.client.screen").watch(stream, epochs)

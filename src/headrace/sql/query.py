@@ -87,12 +87,11 @@ def _read(answer: Mapping[str, Any], tables: Mapping[str, Stream], query: str | 
 def _refused(answer: Mapping[str, Any], query: str | Part | None) -> HeadraceError:
     """What is wrong with a query, where, and what to write instead."""
     found = answer.get("refused") or answer["error"]
-    # A script's site is the place itself; that of Python is the call, and the place in the query is told with the message.
-    place, site = _place(found, query) if isinstance(query, str) else "", here()
-    if isinstance(query, Part):
-        site = _site(found, query)
+    # The site of a script is the place itself; that of Python is the call, and the place in the query is told with the message.
+    told = isinstance(query, Part) and found.get("line") is not None
+    place, site = (_place(found, query), here()) if isinstance(query, str) else ("", here() if query is None else _site(found, query))
     if "refused" in answer:
-        place = place or (f", in `{found['text']}`" if found.get("text") else "")
+        place = place or (f", in `{found['text']}`" if found.get("text") and not told else "")
         return PlanError("BAD_QUERY", f"{found['what']} cannot be kept up to date{place}", hint=found.get("cure"), site=site)
     return PlanError("BAD_QUERY", f"Spark refuses the query{place}: {_plain(found['message'])}", site=site)
 

@@ -87,7 +87,7 @@ def test_what_can_be_asked(capsys: pytest.CaptureFixture[str]) -> None:
     assert asked("SET job = 'mine'; SET job") == ["setting,value", "job,mine"]
     assert "spark.sql.session.timeZone,UTC" in asked("SHOW SETTINGS")
     assert asked("EXPLAIN")[0].startswith("job spent  (fingerprint ")
-    assert "spent = charges > " in "\n".join(asked("EXPLAIN SELECT * FROM spent"))
+    assert asked("EXPLAIN SELECT * FROM spent")[0].startswith("plan  (fingerprint ")
 
 
 def test_an_order_that_changes_nothing_is_told(capsys: pytest.CaptureFixture[str]) -> None:

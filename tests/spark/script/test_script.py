@@ -159,7 +159,7 @@ def test_errors_inside_a_query() -> None:
     check_error(
         """
         BAD_QUERY: the table crads, which is not one of the given streams, cannot be kept up to date
-          at job.sql:12:65: SELECT c.card, c.amount, d.country FROM charges c JOIN crads d ON c.card = d.card;
+          at job.sql:12:58: SELECT c.card, c.amount, d.country FROM charges c JOIN crads d ON c.card = d.card;
           hint: name a source or view of the script: there are charges, cards
           page: docs/errors/BAD_QUERY.md
         """,
@@ -195,8 +195,8 @@ def test_errors_of_functions() -> None:
     )
     check_error(
         """
-        BAD_QUERY: Spark refuses the query: Syntax error at or near ';'
-          at job.sql:1:53: CREATE FUNCTION twice(x INT) RETURNS INT RETURN x * ;
+        BAD_QUERY: Spark refuses the query: Syntax error at or near end of input
+          at job.sql:1:52: CREATE FUNCTION twice(x INT) RETURNS INT RETURN x * ;
           page: docs/errors/BAD_QUERY.md
         """,
         lambda: loaded("CREATE FUNCTION twice(x INT) RETURNS INT RETURN x * ;"),
