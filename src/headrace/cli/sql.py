@@ -12,7 +12,7 @@ from headrace.client.output import FORMATS, Output
 from headrace.errors import HeadraceError
 from headrace.load import job_name, script
 from headrace.syntax.script import statements
-from headrace.syntax.statements import Statement, lasting
+from headrace.syntax.statements import Run, Statement, lasting
 
 EPILOG = """\
 A script's statements run in their order; what it inserts into sinks is one job, which runs at its end. With -e nothing of FILE runs but its
@@ -62,8 +62,8 @@ def _answer(client: Client, place: Path | None, texts: list[str]) -> int:
 
 
 def _whole(client: Client, found: tuple[Statement, ...], asked: argparse.Namespace) -> int:
-    """A script, then its job."""
-    ended = client.run(found)
+    """A script, then its job, which RUN in it would only run twice."""
+    ended = client.run(one for one in found if not isinstance(one, Run))
     if not ended or not client.catalogue.sinks():
         return 0 if ended else 130
     summary = client.run_job(

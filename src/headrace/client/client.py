@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
+from headrace.client.order import ordered
 from headrace.client.output import Output
 from headrace.engine import Job, collect
 from headrace.engine.job import of_script
@@ -18,6 +19,7 @@ from headrace.plan.meaning import MEANING, meaning, meant
 from headrace.ports.registry import connectors, names_with
 from headrace.spark.summary import Summary
 from headrace.sql.catalogue import SETTINGS, Catalogue, kind_of_name
+from headrace.syntax.script import last_order
 from headrace.syntax.statements import (
     CreateFunction,
     CreateSink,
@@ -46,6 +48,7 @@ class Client:
         self.output = output
         self.talks = talks
         self._name = job
+        self._ordered = False  # whether the last result was printed in the order that its query asks for
 
     def run(self, statements: Iterable[Statement]) -> bool:
         """Run statements up to the first that was stopped; whether none was."""
@@ -87,12 +90,13 @@ class Client:
     @contextmanager
     def _warned(self) -> Iterator[None]:
         """What Python would print with the line of a file, as a note."""
+        self._ordered = False
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             yield
-        for warning in caught:
-            if issubclass(warning.category, UserWarning | RuntimeWarning):
-                self.output.warn(str(warning.message).removeprefix("hr.sql: "))
+        for text in (str(warning.message) for warning in caught if issubclass(warning.category, UserWarning | RuntimeWarning)):
+            if not (self._ordered and text.startswith("hr.sql: the ORDER BY")):
+                self.output.warn(text.removeprefix("hr.sql: "))
 
     def _tell(self, statement: Statement) -> None:
         name = getattr(statement, "name", None)
@@ -111,7 +115,10 @@ class Client:
         stream = self.catalogue.query(query)
         with standing(query.site), meant(self.catalogue.meaning):
             if not endless(stream):
-                self.output.table(collect(stream))
+                found = collect(stream)
+                in_order = ordered(found, last_order(query.text))
+                self._ordered = in_order is not None
+                self.output.table(found if in_order is None else in_order)
                 return True
             summary = self.output.live(stream)
             # Somebody has to end what has no end: where a person looks on, that is how it goes well.

@@ -46,7 +46,9 @@ class Output:
 
     def lines(self, table: Table, *, head: bool) -> None:
         """Rows for programs: an object a line, or CSV, with its header if this is the `head`."""
-        if self.format == "csv":
+        if self.format == "table":
+            print(table.shown(len(table)), flush=True)
+        elif self.format == "csv":
             text = io.StringIO(newline="")
             written = csv.writer(text, lineterminator="\n")
             if head:

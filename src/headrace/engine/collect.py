@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 import tempfile
 import warnings
@@ -13,6 +12,7 @@ from typing import Any
 from headrace.analysis.boundedness import sources
 from headrace.engine.live import endless
 from headrace.engine.loading import refuse_while_loading
+from headrace.engine.lost import lost
 from headrace.engine.table import Table
 from headrace.errors import HeadraceError, here
 from headrace.ops.columns import label
@@ -24,7 +24,6 @@ from headrace.ports import sink_class
 from headrace.spark.job import compile
 from headrace.spark.signals import Signals
 from headrace.spark.start import start
-from headrace.spark.summary import Summary
 
 
 def collect(stream: Stream) -> Table:
@@ -53,20 +52,8 @@ def collect(stream: Stream) -> Table:
         if summary is None or summary.stopped:
             raise KeyboardInterrupt
         if sum(summary.dead_letters.values()):
-            warnings.warn(_lost(summary), RuntimeWarning, stacklevel=2)
+            warnings.warn(lost(summary), RuntimeWarning, stacklevel=2)
         return Table(kept.rows(), made.schemas.of[str(plan.sinks[0])])
-
-
-def _lost(summary: Summary) -> str:
-    """What went to dead letters that nobody will see, as their folder is thrown away."""
-    dead = sum(summary.dead_letters.values())
-    first = ""
-    for file in (file for folder in summary.dead_letters for file in sorted(Path(folder).glob("*.json"))):
-        lines = file.read_text(encoding="utf-8").splitlines()
-        if lines and not first:
-            letter = json.loads(lines[0])
-            first = f"; the first at {letter.get('node')}: {letter.get('reason')}"
-    return f'{dead:,} row{"" if dead == 1 else "s"} failed and are missing{first} (.output("dead_letter") has them)'
 
 
 def show(stream: Stream, n: int = 20, *, epochs: int | None = None) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tempfile
 import threading
+import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -12,6 +13,7 @@ from typing import Any, ClassVar
 from headrace import ports
 from headrace.analysis.boundedness import sources
 from headrace.engine.loading import refuse_while_loading
+from headrace.engine.lost import lost
 from headrace.ops.keys import known_keys
 from headrace.ops.kind import kind_of
 from headrace.ops.sink import sink
@@ -139,6 +141,8 @@ def follow(
         summary = run.watch(lambda: look(board, run, signals), signals)
         assert summary is not None  # without a timeout `watch` ends with the run
         look(board, run, signals)
+        if sum(summary.dead_letters.values()):
+            warnings.warn(lost(summary), RuntimeWarning, stacklevel=3)
     return summary
 
 

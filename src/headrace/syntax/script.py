@@ -8,6 +8,7 @@ from functools import cache
 from typing import Any
 
 from headrace.errors import PlanError
+from headrace.syntax.conditions import ordering
 from headrace.syntax.reader import Reader, string
 from headrace.syntax.statements import (
     CreateFunction,
@@ -100,6 +101,28 @@ def _tokenizer() -> Any:
         COMMANDS = set()  # noqa: RUF012  # sqlglot's own way to say it
 
     return Tokenizer
+
+
+def last_order(query: str) -> tuple[tuple[str, str, str], ...]:
+    """The ORDER BY at the end of a query, as `ordering` gives each of its parts; empty where there is none.
+
+    >>> last_order("SELECT a, row_number() OVER (ORDER BY b) FROM t ORDER BY a DESC, 2 LIMIT 3")
+    (('a', 'desc', 'last'), ('2', 'asc', 'first'))
+    """
+    tokens = _tokens(Part(query, "<sql>", 0, len(query)))
+    found: list[str] = []
+    depth, begun = 0, -1
+    for at, token in enumerate(tokens):
+        word = "" if string(token) else token.text.upper()
+        if depth == 0 and word == "ORDER BY":
+            begun, found = at + 1, []
+        elif depth == 0 and begun >= 0 and (word in (",", "LIMIT", "OFFSET", "UNION", "|>")):
+            found.append(query[tokens[begun].start : token.start].strip())
+            begun = at + 1 if word == "," else -1
+        depth += (word == "(") - (word == ")")
+    if begun >= 0:
+        found.append(query[tokens[begun].start :].strip())
+    return tuple(ordering(text) for text in found)
 
 
 def _tokens(whole: Part) -> list[Any]:

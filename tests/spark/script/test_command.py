@@ -90,8 +90,12 @@ def test_what_can_be_asked(capsys: pytest.CaptureFixture[str]) -> None:
     assert asked("EXPLAIN SELECT * FROM spent")[0].startswith("plan  (fingerprint ")
 
 
-def test_an_order_that_changes_nothing_is_told(capsys: pytest.CaptureFixture[str]) -> None:
-    _, err = run(capsys, ["sql", "-e", "SELECT * FROM VALUES (1), (2) AS t(n) ORDER BY n"])
+def test_a_result_comes_in_its_order(capsys: pytest.CaptureFixture[str]) -> None:
+    values = "FROM VALUES (2, 'b'), (NULL, 'c'), (1, 'a'), (3, 'b') AS t(n, s)"
+    ask = ["sql", "--output", "csv", "-e"]
+    assert run(capsys, [*ask, f"SELECT n, s {values} ORDER BY S DESC, 1"]) == ("n,s\n,c\n2,b\n3,b\n1,a\n", "")
+    assert run(capsys, [*ask, f"SELECT n {values} ORDER BY n DESC NULLS FIRST LIMIT 2"]) == ('n\n""\n3\n', "")
+    _, err = run(capsys, [*ask, f"SELECT n {values} ORDER BY n + 1"])
     assert err == "warning: the ORDER BY at the end changes nothing: a stream has no order\n"
 
 

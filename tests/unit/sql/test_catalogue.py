@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 import headrace as hr
 from headrace.plan import Plan
+from headrace.settings import settings
 from headrace.sql.catalogue import Catalogue
 from headrace.syntax.script import statements
 from tests.unit.errors import check_error
@@ -49,6 +52,23 @@ def test_settings_of_runs_and_of_meaning() -> None:
     made = said("SET job = 'x'; SET every = 5 seconds; SET 'spark.sql.ansi.enabled' = FALSE; SET spark.sql.timestamptype = timestamp_ntz")
     assert made.asked == {"job": "x", "every": "5 seconds"}
     assert made.meaning == {"spark.sql.ansi.enabled": "false", "spark.sql.timestampType": "TIMESTAMP_NTZ"}
+
+
+def test_what_a_script_says_of_runs_gives_way(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.chdir(tmp_path)
+    said = {"every": "5 seconds", "partitions": "3"}
+    assert (settings("x", said).every, settings("x", said).partitions, settings("x", said, every="1 second").every) == (5000, 3, 1000)
+    monkeypatch.setenv("HEADRACE_EVERY", "2 seconds")
+    (tmp_path / "headrace.toml").write_text("[job]\npartitions = 4\n")
+    assert (settings("x", said).every, settings("x", said).partitions) == (2000, 4)
+    check_error(
+        """
+        BAD_SETTING: the setting partitions in the script: '0' does not fit: it is a number from 1 on
+          hint: the settings are explained in docs/settings.md.
+          page: docs/errors/BAD_SETTING.md
+        """,
+        lambda: settings("x", {"partitions": "0"}),
+    )
 
 
 def test_a_name_that_is_not_there() -> None:
