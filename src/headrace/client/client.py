@@ -27,6 +27,7 @@ from headrace.syntax.statements import (
     CreateView,
     Describe,
     Explain,
+    Insert,
     Part,
     Run,
     Select,
@@ -104,7 +105,7 @@ class Client:
             self.output.note(f"{kind_of_name(statement)} {name}: {self._columns(self.catalogue.streams[str(name)])}")
         elif isinstance(statement, CreateFunction | CreateSink):
             self.output.note(f"{kind_of_name(statement)} {name}")
-        elif self.catalogue.inserts:
+        elif isinstance(statement, Insert):
             self.output.note(f"the job writes {', '.join(self.catalogue.inserts)}; RUN runs it")
 
     def _columns(self, stream: Stream) -> str:

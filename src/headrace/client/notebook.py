@@ -49,6 +49,10 @@ class Shown(Output):
         super().__init__()
         self.epochs: int | None = None
 
+    @property
+    def drawn(self) -> bool:
+        return True
+
     def table(self, table: Table) -> None:
         display(table)
 

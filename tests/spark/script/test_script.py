@@ -167,11 +167,11 @@ def test_errors_inside_a_query() -> None:
     )
     check_error(
         """
-        BAD_QUERY: Spark refuses the query: Syntax error at or near 'GROUP'
-          at job.sql:16:52: SELECT country, sum(amount) AS spent FROM known WHERE GROUP BY country;
+        BAD_QUERY: Spark refuses the query: Syntax error at or near ','
+          at job.sql:16:18: SELECT country,, sum(amount) AS spent FROM known GROUP BY country;
           page: docs/errors/BAD_QUERY.md
         """,
-        lambda: loaded(SCRIPT.replace("FROM known GROUP", "FROM known WHERE GROUP")),
+        lambda: loaded(SCRIPT.replace("country, sum", "country,, sum")),
     )
     check_error(
         """
@@ -204,7 +204,7 @@ def test_errors_of_functions() -> None:
     check_error(
         """
         BAD_QUERY: rand(), which gives another value each time, cannot be kept up to date
-          at job.sql:1:56: CREATE FUNCTION chance(x INT) RETURNS DOUBLE RETURN x * rand();
+          at job.sql:1:57: CREATE FUNCTION chance(x INT) RETURNS DOUBLE RETURN x * rand();
           hint: take the value from a column of the rows: it must be the same when a row is taken away again
           page: docs/errors/BAD_QUERY.md
         """,
