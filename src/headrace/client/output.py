@@ -95,8 +95,8 @@ def drawing(table: Table) -> Drawn:
     return drawn
 
 
-def empty(schema: Struct, *marks: str) -> Drawn:
-    """A table with these columns, and narrow ones before them."""
+def empty(schema: Struct, *marks: str, wraps: bool = True) -> Drawn:
+    """A table with these columns, and narrow ones before them. Without `wraps` a row is one line, its long values cut."""
     from rich.markup import escape
     from rich.table import Table as Drawn
 
@@ -106,7 +106,9 @@ def empty(schema: Struct, *marks: str) -> Drawn:
     for field in schema.fields:
         numeric = field.type.text.startswith(("int", "bigint", "smallint", "tinyint", "decimal", "double", "float"))
         right = numeric and "interval" not in field.type.text
-        drawn.add_column(escape(field.name), justify="right" if right else "left", overflow="fold")
+        drawn.add_column(
+            escape(field.name), justify="right" if right else "left", overflow="fold" if wraps else "ellipsis", no_wrap=not wraps
+        )
     return drawn
 
 

@@ -47,13 +47,11 @@ def drawn(board: Board, schema: Struct, height: int, status: str) -> Group:
     from rich.console import Group
     from rich.text import Text
 
-    lines = board.lines()
-    table = empty(schema, "")
+    lines = [line for line in board.lines() for _ in range(line.times)]
+    table = empty(schema, "", wraps=False)
     for line in lines[-height:]:
         now = line.epoch == board.epoch
-        mark = line.mark if now else " "
-        for _ in range(min(line.times, height)):
-            table.add_row(mark, *cells(line.row), style=_STYLES[line.mark] if now else None)
+        table.add_row(line.mark if now else " ", *cells(line.row), style=_STYLES[line.mark] if now else None)
     hidden = max(len(lines) - height, 0)
     more = f", {hidden:,} above" if hidden else ""
     epoch = "no epoch yet" if board.epoch < 0 else f"epoch {board.epoch}"

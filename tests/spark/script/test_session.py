@@ -1,9 +1,13 @@
-"""A session at the prompt, in a terminal of its own, as a person types it."""
+"""Streams without an end in the client: at the prompt of a terminal, as a person types, and as lines for a program."""
 
 from __future__ import annotations
 
+import json
 import os
+import signal
+import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
 
 import pexpect
@@ -11,21 +15,44 @@ import pexpect
 ROOT = Path(__file__).resolve().parents[3]
 
 
-def test_a_session(tmp_path: Path) -> None:
-    surroundings = {
+def surroundings(folder: Path) -> dict[str, str]:
+    return {
         **os.environ,
         "PYTHONPATH": f"{ROOT / 'src'}",
-        "XDG_STATE_HOME": str(tmp_path / "state"),
+        "XDG_STATE_HOME": str(folder / "state"),
         "HEADRACE_MASTER": "local[2]",
         "PROMPT_TOOLKIT_NO_CPR": "1",  # this terminal does not tell where its cursor is
         "PYTHONUTF8": "1",
         "TERM": "xterm-256color",
     }
+
+
+def test_changes_for_a_program_that_reads_lines(tmp_path: Path) -> None:
+    script = """
+        CREATE SOURCE ticks WITH (connector = 'rate', rows_per_second = 10);
+        SELECT value % 2 AS odd, count(*) AS n FROM ticks GROUP BY value % 2
+        """
+    command = [sys.executable, "-m", "headrace", "sql", "-e", script, "--output", "json"]
+    with subprocess.Popen(command, cwd=tmp_path, env=surroundings(tmp_path), stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        lines = [next(process.stdout) for _ in range(4)]
+        process.send_signal(signal.SIGINT)
+        lines += process.stdout
+        assert process.wait() == 130
+    found = [json.loads(line) for line in lines]
+    assert found[0]["_change"] == "insert"
+    net = Counter[int]()
+    for change in found:
+        net[change["odd"]] += {"insert": 1, "delete": -1}[change["_change"]]
+    assert net == {0: 1, 1: 1}
+
+
+def test_a_session(tmp_path: Path) -> None:
     child = pexpect.spawn(
         sys.executable,
         ["-m", "headrace", "sql"],
         cwd=str(tmp_path),
-        env=surroundings,
+        env=surroundings(tmp_path),
         dimensions=(40, 120),
         encoding="utf-8",
         timeout=120,
