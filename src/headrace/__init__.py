@@ -160,6 +160,11 @@ __all__ = [
 ]
 
 
+def load_ipython_extension(shell: Any) -> None:
+    """`%load_ext headrace` in a notebook."""
+    import_module("headrace.client.notebook").load(shell)
+
+
 class _Package(ModuleType):
     """This package as a module: `hr.expr` and `hr.load` are functions, though submodules of these names are imported, too."""
 

@@ -161,6 +161,9 @@ CODES: dict[str, Code] = {
     "TRACED_BOOL": Code("PlanError", "user", "Python asked a column for a truth value"),
     "TRACED_VALUE": Code("PlanError", "user", "Python asked a column for its value"),
     "UNKNOWN_METHOD": Code("PlanError", "user", "a method that columns do not have"),
+    # syntax, sql
+    "BAD_STATEMENT": Code("PlanError", "user", "a statement of a script that cannot be read"),
+    "UNKNOWN_NAME": Code("PlanError", "user", "a name that a script does not make"),
     # program
     "AGGREGATE_COLUMNS": Code("ProgramError", "user", "a row for an aggregate with other columns"),
     "BAD_AGGREGATE": Code("ProgramError", "user", "an hr.Aggregate whose text is no aggregate over rows"),
@@ -298,7 +301,7 @@ CODES: dict[str, Code] = {
     "BAD_SETTING": Code("ConfigError", "user", "a setting that does not exist or fit"),
     "FILE_FAILED": Code("PlanError", "user", "a Python file that raised while it was loaded"),
     "CHECK_FAILED": Code("PlanError", "user", "a check of a job that does not hold"),
-    "FILE_KIND": Code("ConfigError", "user", "a file that is neither Python nor YAML nor JSON"),
+    "FILE_KIND": Code("ConfigError", "user", "a file that is neither Python, SQL, YAML nor JSON"),
     "FILE_MISSING": Code("ConfigError", "user", "a file that does not exist"),
     "GUARANTEE": Code("PlanError", "user", "a sink with a weaker guarantee than required"),
     "JOB_UNKNOWN": Code("ConfigError", "user", "a job that a file does not make"),

@@ -1,4 +1,4 @@
-"""hr.load: the job that a Python file makes, that a YAML file describes, or that a JSON plan is."""
+"""hr.load: the job that a Python file or a script of SQL makes, that a YAML file describes, or that a JSON plan is."""
 
 from __future__ import annotations
 
@@ -13,14 +13,21 @@ from typing import Any
 from headrace import spec
 from headrace.engine import Job
 from headrace.engine import job as job_of
+from headrace.engine.job import of_script
 from headrace.engine.loading import loading
 from headrace.errors import HeadraceError, Site, standing
+from headrace.ops.source import clean
 from headrace.optimize import optimize
 from headrace.plan import Plan
+from headrace.sql.catalogue import Catalogue
+from headrace.syntax.script import statements
+from headrace.syntax.statements import Statement, lasting
 
 
 def load(path: str | Path, *, job: str | None = None) -> Job:
-    """The job of a file: of a Python file that makes one, of YAML, or of a plan as JSON. `job` is its name where the file makes several.
+    """The job of a file: of a Python file or a script of SQL that makes one, of YAML, or of a plan as JSON.
+
+    `job` is its name where a Python file makes several.
 
     >>> import tempfile, headrace as hr
     >>> charges = hr.read.memory([("a", 1)], "card string, amount int", name="charges")
@@ -37,13 +44,15 @@ def load(path: str | Path, *, job: str | None = None) -> Job:
         found = [_of_json(place)]
     elif place.suffix == ".py":
         found = _of_python(place)
+    elif place.suffix == ".sql":
+        found = _of_sql(place)
     elif place.suffix in (".yaml", ".yml"):
         found = [_of_yaml(place)]
     else:
         raise HeadraceError(
             "FILE_KIND",
-            f"{path} is neither Python nor YAML nor JSON",
-            hint="a job is loaded from a .py file that makes one, from a .yaml file, or from a plan as .json",
+            f"{path} is neither Python, SQL, YAML nor JSON",
+            hint="a job is loaded from a .py or .sql file that makes one, from a .yaml file, or from a plan as .json",
         )
     return _one(found, place, job)
 
@@ -55,6 +64,28 @@ def _of_json(place: Path) -> Job:
         raise HeadraceError(
             "PLAN_BROKEN", f"{place} is no JSON: {problem}", hint="plans are written by `headrace plan FILE` and Job.plan.to_json()"
         ) from None
+
+
+def _of_sql(place: Path) -> list[Job]:
+    """The job of a script, if it writes anything. What only asks, such as SELECT, is for `headrace sql`."""
+    catalogue = Catalogue()
+    for statement in script(place):
+        if lasting(statement):
+            catalogue.add(statement)
+    return [of_script(job_name(place), catalogue)] if catalogue.sinks() else []
+
+
+def script(place: Path) -> tuple[Statement, ...]:
+    """The statements of a file."""
+    try:
+        return statements(place.read_text(encoding="utf-8-sig"), str(place.absolute()))
+    except UnicodeDecodeError as problem:
+        raise HeadraceError("FILE_FAILED", f"{place} is no text in UTF-8: {problem.reason}", hint="save it in UTF-8") from None
+
+
+def job_name(place: Path) -> str:
+    """What the job of a script is called that does not say it."""
+    return clean(place.stem)
 
 
 def _of_yaml(place: Path) -> Job:
@@ -122,7 +153,9 @@ def _one(found: list[Job], place: Path, wanted: str | None) -> Job:
             "JOB_UNKNOWN", f"{place} has no job {wanted}", hint=f"it has: {names}" if found else "it makes no job: job = hr.job(...)"
         )
     if not found:
-        raise HeadraceError("JOB_UNKNOWN", f"{place} makes no job", hint='keep one in a name of the module: job = hr.job("name", ...)')
+        cure = "say what is written: CREATE SINK ... and INSERT INTO ... SELECT ..."
+        hint = cure if place.suffix == ".sql" else 'keep one in a name of the module: job = hr.job("name", ...)'
+        raise HeadraceError("JOB_UNKNOWN", f"{place} makes no job", hint=hint)
     if len(found) > 1:
         raise HeadraceError("JOB_UNKNOWN", f"{place} makes several jobs: {names}", hint="say which: --job NAME, or hr.load(path, job=NAME)")
     return found[0]

@@ -1,4 +1,4 @@
-"""Settings of a run: argument > HEADRACE_* > headrace.toml [job.NAME] > [job] > default."""
+"""Settings of a run: argument > HEADRACE_* > headrace.toml [job.NAME] > [job] > SET in the job's script > default."""
 
 from __future__ import annotations
 
@@ -64,10 +64,11 @@ def _flag(value: Any) -> bool:
 READ: Mapping[str, Callable[[Any], Any]] = {"checkpoint": _folder, "every": _every, "partitions": _count, "progress": _flag}
 
 
-def settings(job: str, **arguments: Any) -> Settings:
-    """The settings of a run of `job`; arguments that are None count as not given."""
+def settings(job: str, said: Mapping[str, Any] | None = None, **arguments: Any) -> Settings:
+    """The settings of a run of `job`, whose script `said` some; arguments that are None count as not given."""
     found: dict[str, Any] = {"checkpoint": Path(".headrace") / job, "every": 0, "partitions": None, "progress": None}
-    for place, values in (*_file(job), ("the environment", _environment()), ("an argument", arguments)):
+    script = ("the script", said or {})
+    for place, values in (script, *_file(job), ("the environment", _environment()), ("an argument", arguments)):
         for name, value in values.items():
             if value is None:
                 continue

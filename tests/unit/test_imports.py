@@ -34,6 +34,7 @@ ROWS: tuple[tuple[str, ...], ...] = (
     ("settings",),
     ("engine",),
     ("load",),
+    ("client",),
     ("testing",),
     ("__init__",),
     ("demo",),  # written as a user writes: with `import headrace as hr`

@@ -10,7 +10,7 @@ from headrace.load import load
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("file", metavar="FILE", help="a Python file that makes a job, a job in YAML, or a plan as JSON")
+    parser.add_argument("file", metavar="FILE", help="a Python file, a script of SQL or YAML that makes a job, or a plan as JSON")
     parser.add_argument("--job", metavar="NAME", help="which job, where the file makes several")
     parser.add_argument(
         "--path",

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-import json
+import sys
 import tempfile
 import warnings
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 from headrace.analysis.boundedness import sources
+from headrace.engine.live import endless
 from headrace.engine.loading import refuse_while_loading
+from headrace.engine.lost import lost
 from headrace.engine.table import Table
 from headrace.errors import HeadraceError, here
 from headrace.ops.columns import label
@@ -21,7 +24,6 @@ from headrace.ports import sink_class
 from headrace.spark.job import compile
 from headrace.spark.signals import Signals
 from headrace.spark.start import start
-from headrace.spark.summary import Summary
 
 
 def collect(stream: Stream) -> Table:
@@ -50,23 +52,23 @@ def collect(stream: Stream) -> Table:
         if summary is None or summary.stopped:
             raise KeyboardInterrupt
         if sum(summary.dead_letters.values()):
-            warnings.warn(_lost(summary), RuntimeWarning, stacklevel=2)
+            warnings.warn(lost(summary), RuntimeWarning, stacklevel=2)
         return Table(kept.rows(), made.schemas.of[str(plan.sinks[0])])
 
 
-def _lost(summary: Summary) -> str:
-    """What went to dead letters that nobody will see, as their folder is thrown away."""
-    dead = sum(summary.dead_letters.values())
-    first = ""
-    for file in (file for folder in summary.dead_letters for file in sorted(Path(folder).glob("*.json"))):
-        lines = file.read_text(encoding="utf-8").splitlines()
-        if lines and not first:
-            letter = json.loads(lines[0])
-            first = f"; the first at {letter.get('node')}: {letter.get('reason')}"
-    return f'{dead:,} row{"" if dead == 1 else "s"} failed and are missing{first} (.output("dead_letter") has them)'
+def show(stream: Stream, n: int = 20, *, epochs: int | None = None) -> None:
+    """Print the first `n` rows of a stream of bounded input.
 
-
-def show(stream: Stream, n: int = 20) -> None:
-    """Print the first `n` rows of a stream of bounded input."""
+    One without an end is shown as it runs, in a terminal or under the cell of a notebook: until Ctrl-C or an interrupt, or until so many
+    `epochs` are there.
+    """
     refuse_while_loading("hr.show")
-    print(collect(stream).shown(n))
+    if not endless(stream):
+        print(collect(stream).shown(n))
+        return
+    # The client stands above this package; it is loaded by name when first asked for.
+    shown = import_module("headrace.client.notebook") if "IPython" in sys.modules else None
+    if shown is not None and shown.running():
+        shown.watch(stream, n, epochs)
+    else:
+        import_module("headrace.client.screen").watch(stream, epochs)

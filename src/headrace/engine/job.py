@@ -14,7 +14,7 @@ from headrace.jvm.session import session
 from headrace.ops.source import valid_name
 from headrace.ops.write import Sink
 from headrace.plan import Explanation, Node, Plan, explain, facts
-from headrace.plan.meaning import meaning
+from headrace.plan.meaning import meaning, meant
 from headrace.settings import Settings, settings
 from headrace.spark.job import compile
 from headrace.spark.migrate import migrate
@@ -24,6 +24,7 @@ from headrace.spark.run import Run
 from headrace.spark.signals import Signals
 from headrace.spark.start import start
 from headrace.spark.summary import Summary
+from headrace.sql.catalogue import Catalogue
 
 Show = bool | Callable[[Progress], object] | None
 
@@ -31,8 +32,10 @@ Show = bool | Callable[[Progress], object] | None
 class Job:
     """Sinks and all that feeds them, under one name and with one checkpoint. Made by `hr.job(name, *sinks)` or `hr.load(file)`."""
 
-    def __init__(self, plan: Plan) -> None:
+    def __init__(self, plan: Plan, said: Mapping[str, str] | None = None) -> None:
         self.plan = plan
+        # What its script says of its runs; arguments, the environment and headrace.toml win over it.
+        self._said = dict(said or {})
 
     def __repr__(self) -> str:
         return f"<Job {self.name}: {', '.join(self.plan.sinks)}>"
@@ -120,7 +123,7 @@ class Job:
     ) -> tuple[Settings, Display]:
         refuse_while_loading(f"the job {self.name}")
         shown = progress if isinstance(progress, bool) else None
-        asked = settings(self.name, checkpoint=checkpoint, every=every, partitions=partitions, progress=shown)
+        asked = settings(self.name, self._said, checkpoint=checkpoint, every=every, partitions=partitions, progress=shown)
         return asked, Display(self.name, progress if callable(progress) else asked.progress)
 
     def _start(self, asked: Settings, fresh: bool, flush: bool) -> Run:
@@ -136,7 +139,7 @@ class Job:
             job.run(checkpoint=made.new)
         """
         refuse_while_loading(f"the job {self.name}")
-        old, new = (settings(self.name, checkpoint=folder).checkpoint for folder in (checkpoint, to))
+        old, new = (settings(self.name, self._said, checkpoint=folder).checkpoint for folder in (checkpoint, to))
         return migrate(compile(self.plan), old, new, dry_run=dry_run)
 
     def with_paths(self, paths: Mapping[str, str]) -> Job:
@@ -152,7 +155,15 @@ class Job:
             known[name]["options"] = {**known[name]["options"], "path": path}
         made = Plan.from_json(data)
         # What lives in this process (rows of memory sources, functions) is not in the JSON, and is kept.
-        return Job(_alive(made, self.plan, set(paths)))
+        return Job(_alive(made, self.plan, set(paths)), self._said)
+
+
+def of_script(name: str, catalogue: Catalogue) -> Job:
+    """The job of a script; `name` is that of its file, unless it says another."""
+    said = dict(catalogue.asked)
+    with meant(catalogue.meaning):
+        made = job(said.pop("job", name), *catalogue.sinks())
+    return Job(made.plan, said)
 
 
 def job(name: str, *sinks: Sink) -> Job:

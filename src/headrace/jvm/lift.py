@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from headrace.jvm.session import jvm, session
@@ -14,11 +14,16 @@ if TYPE_CHECKING:
 Json = dict[str, Any]
 
 
-def lift_sql(query: str, tables: Mapping[str, str], settings: Mapping[str, str]) -> Json:
-    """The tree of a query over tables of these schemas, or what is wrong with it. Starts the session."""
+def lift_sql(
+    query: str, tables: Mapping[str, str], settings: Mapping[str, str], functions: Sequence[str] = (), missing: str | None = None
+) -> Json:
+    """The tree of a query over tables of these schemas, or what is wrong with it. Starts the session.
+
+    `functions` are what stands behind CREATE FUNCTION of those that it may call; `missing` is the cure for a table that is not there.
+    """
     spark = session()
-    request = json.dumps({"settings": dict(settings), "query": query, "tables": dict(tables)})
-    found: Json = json.loads(jvm(spark).headrace.lift.Lift.sql(spark._jsparkSession, request))
+    asked = {"settings": dict(settings), "query": query, "tables": dict(tables), "functions": list(functions), "missing": missing}
+    found: Json = json.loads(jvm(spark).headrace.lift.Lift.sql(spark._jsparkSession, json.dumps(asked)))
     return found
 
 

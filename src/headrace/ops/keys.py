@@ -29,11 +29,16 @@ def unique(node: Node, columns: Iterable[str]) -> bool:
     >>> unique(spent._node, ["number", "spent"]), unique(spent._node, ["spent"])
     (True, False)
     """
+    given = {name.lower() for name in columns}
+    return any(key <= given for key in known_keys(node))
+
+
+def known_keys(node: Node) -> Keys:
+    """All sets of columns that are known to tell the rows of a node apart."""
     found: dict[Node, Keys] = {}
     for before in order([node]):
         found[before] = _keys(before, found)
-    given = {name.lower() for name in columns}
-    return any(key <= given for key in found[node])
+    return found[node]
 
 
 @singledispatch

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from datetime import timedelta
+from html import escape
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +17,8 @@ from headrace.ops.kind import kind_of
 from headrace.ops.time import event_time
 from headrace.ops.write import Write
 from headrace.plan import Explanation, Node, Plan, explain, facts
+from headrace.plan.drawing import svg
+from headrace.plan.meaning import asked
 from headrace.schema import Struct, parse_schema
 
 if TYPE_CHECKING:
@@ -40,6 +43,12 @@ class Stream:
     def __repr__(self) -> str:
         return f"<Stream {label(self._node)}: {', '.join(self.columns)}>"
 
+    def _repr_html_(self) -> str:
+        """Its columns with their types and the drawing of its plan, for notebooks. Starts the session."""
+        rows = "".join(f"<tr><td>{escape(field.name)}</td><td>{escape(field.type.text)}</td></tr>" for field in self.schema.fields)
+        head = "<tr><th>column</th><th>type</th></tr>"
+        return f"<div><table><thead>{head}</thead><tbody>{rows}</tbody></table>{svg(Plan.of('', [self._node]))}</div>"
+
     @property
     def columns(self) -> tuple[str, ...]:
         """The names of its columns."""
@@ -48,7 +57,7 @@ class Stream:
     @property
     def schema(self) -> Struct:
         """Its columns with their types. Starts the session, as types are Spark's to find."""
-        plan = Plan.of("", [self._node])
+        plan = Plan.of("", [self._node], asked())
         return parse_schema(str(facts(plan, "schema")[plan.sinks[0]].value))
 
     @property
@@ -58,7 +67,7 @@ class Stream:
 
     def explain(self) -> Explanation:
         """What it is made of and what is known about it. Starts the session."""
-        return explain(Plan.of("", [self._node]))
+        return explain(Plan.of("", [self._node], asked()))
 
     def filter(self, *conditions: Column | str) -> Stream:
         """The rows for which every condition is true: `charges.filter("amount > 500", hr.col("country") == "SE")`."""

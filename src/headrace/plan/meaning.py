@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import contextlib
-import re
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 
 from headrace.errors import HeadraceError, here
 from headrace.jvm.session import session
+from headrace.schema.values import zone
 
 MEANING: Mapping[str, str] = {
     "spark.sql.ansi.enabled": "true",
@@ -18,27 +19,37 @@ MEANING: Mapping[str, str] = {
 """What they are where a plan does not say."""
 
 
-def meaning() -> dict[str, str]:
-    """Those of the session, which a plan keeps. Starts the session."""
-    spark = session()
-    return {key: spark.conf.get(key, default) or default for key, default in MEANING.items()}
+_asked: ContextVar[Mapping[str, str]] = ContextVar("headrace_meaning", default={})  # noqa: B039  # nobody changes it
 
 
-@contextlib.contextmanager
-def under(key: str, value: str) -> Iterator[None]:
-    """While this lasts the session has this value of one of these settings, so that plans made meanwhile keep it."""
-    conf = session().conf
-    before = conf.get(key, None)
-    try:
-        conf.set(key, value)
-    except Exception as problem:
-        why = re.sub(r"^\[\S+\] ", "", str(problem).partition("\n")[0].partition(" SQLSTATE")[0])
-        hint = "docs/settings.md says which settings a plan keeps"
-        raise HeadraceError("BAD_SETTING", f"Spark refuses {key} = {value}: {why}", hint=hint, site=here()) from None
+@contextmanager
+def meant(settings: Mapping[str, str]) -> Iterator[None]:
+    """While this lasts, these win over the session's: a script says its own."""
+    token = _asked.set(settings)
     try:
         yield
     finally:
-        if before is None:
-            conf.unset(key)
-        else:
-            conf.set(key, before)
+        _asked.reset(token)
+
+
+def asked() -> dict[str, str]:
+    """Those that a script says."""
+    return dict(_asked.get())
+
+
+def meaning() -> dict[str, str]:
+    """Those that a plan keeps: a script's own, else the session's. Starts the session."""
+    spark = session()
+    return {key: spark.conf.get(key, default) or default for key, default in MEANING.items()} | asked()
+
+
+def judged(key: str, value: str) -> str:
+    """One of these settings as Spark writes it, if it can be this."""
+    if key.endswith("timeZone"):
+        zone(value)
+        return value
+    can = ("TIMESTAMP_LTZ", "TIMESTAMP_NTZ") if key.endswith("timestampType") else ("true", "false")
+    found = next((one for one in can if one.lower() == value.lower()), None)
+    if found is None:
+        raise HeadraceError("BAD_SETTING", f"{key} cannot be {value!r}", hint=f"it is {' or '.join(can)}", site=here())
+    return found

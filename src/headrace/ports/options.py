@@ -29,6 +29,11 @@ def build(cls: type[T], verb: str, arguments: tuple[Any, ...], options: Mapping[
     return cls(*arguments, **options)
 
 
+def several(cls: type[Any]) -> set[str]:
+    """The options of a connector's class that take a list of names."""
+    return {name for name, parameter in inspect.signature(cls).parameters.items() if "Sequence[str]" in str(parameter.annotation)}
+
+
 def choice(verb: str, option: str, value: Any, options: tuple[str, ...]) -> str:
     """One of several words."""
     if value not in options:

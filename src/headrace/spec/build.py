@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
@@ -15,6 +14,7 @@ from headrace.spec.kinds import Reference
 from headrace.spec.value import unknown
 from headrace.spec.verbs import Step
 from headrace.sql.query import sql
+from headrace.syntax.script import mentioned
 
 
 @dataclass(frozen=True)
@@ -80,8 +80,8 @@ def reads(named: Named, found: Document) -> tuple[Reference, ...]:
     """What a source or view reads; of a query that only Spark understands, every source or view whose name is a word of it."""
     if named.reads is not None:
         return named.reads
-    words = set(re.findall(r"\w+", named.text.text.lower())) if isinstance(named, Query) else set()
-    return tuple(Reference(one.name, named.site) for key, one in found.streams.items() if key in words and one is not named)
+    others = [one.name for one in found.streams.values() if one is not named]
+    return tuple(Reference(name, named.site) for name in mentioned(named.text.text, others)) if isinstance(named, Query) else ()
 
 
 def _stream(named: Named, streams: Mapping[str, Stream], found: Document) -> Stream:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from headrace.errors import PlanError, Site, standing
-from headrace.plan.meaning import MEANING, under
+from headrace.plan.meaning import MEANING, judged, meant
 from headrace.spec import connectors, kinds
 from headrace.spec.include import parts
 from headrace.spec.kinds import Reference
@@ -90,11 +90,12 @@ class Document:
 
     @contextlib.contextmanager
     def in_effect(self) -> Iterator[None]:
-        """While this lasts the session has the settings of the job."""
-        with contextlib.ExitStack() as stack:
-            for key, (value, site) in self.settings.items():
-                with standing(site):
-                    stack.enter_context(under(key, value))
+        """While this lasts what is built means what the job's settings say."""
+        asked = {}
+        for key, (value, site) in self.settings.items():
+            with standing(site):
+                asked[key] = judged(key, value)
+        with meant(asked):
             yield
 
 

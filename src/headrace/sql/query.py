@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from headrace.errors import HeadraceError, PlanError, Site, here
+from headrace.errors import HeadraceError, PlanError, here, standing
 from headrace.jvm.lift import lift_frame, lift_sql
 from headrace.jvm.session import UNREGISTERED
 from headrace.ops.stream import Stream
 from headrace.plan.meaning import meaning
 from headrace.sql.tree import Reader
 from headrace.sql.view import streams
+from headrace.syntax import quote
+from headrace.syntax.statements import CreateFunction, Part
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -37,8 +39,38 @@ def sql(query: str, /, **tables: Stream) -> Stream:
     if wrong is not None:
         hint = f"keywords of hr.sql are tables: hr.sql(..., {wrong}=stream)"
         raise PlanError("BAD_INPUT", f"the table `{wrong}` of hr.sql is {tables[wrong]!r}, which is no stream", hint=hint, site=here())
-    schemas = {name: stream.schema.ddl for name, stream in tables.items()}
-    return _read(lift_sql(query, schemas, meaning()), tables, query)
+    return _read(lift_sql(query, _schemas(tables), meaning()), tables, query)
+
+
+def of_script(query: Part, tables: Mapping[str, Stream], functions: Sequence[str], missing: str) -> Stream:
+    """The same for a query of a script, to whose lines and columns errors point.
+
+    `functions` are the texts behind CREATE FUNCTION of those that it may call; `missing` is the cure for a table that is not there.
+    """
+    with standing(query.site, query.at):
+        return _read(lift_sql(query.text, _schemas(tables), meaning(), functions, missing), tables, None)
+
+
+def check_function(function: CreateFunction, before: Sequence[str]) -> None:
+    """Refuse a function that no query could call; its text may call those `before` it."""
+    functions = (*before, function.definition.text)
+    # What the arguments are does not matter: it is the body that is read.
+    call = f"{quote(function.name)}({', '.join(f'CAST(NULL AS {kind})' for kind in function.types)})"
+    answer = lift_sql("SELECT 1", {}, meaning(), functions)
+    answer = lift_sql(f"SELECT {call} AS called", {}, meaning(), functions) if "tree" in answer else answer
+    if "tree" in answer:
+        return
+    error = answer.get("error", {})
+    wrong = function.body
+    if error.get("class", "").startswith("PARSE"):
+        # Of the statement that Spark was given, the definition begins in the second line.
+        answer, wrong = {"error": {**error, "line": (error["line"] or 1) - 1}}, function.definition
+    with standing(wrong.site, wrong.at):
+        raise _refused(answer, None)
+
+
+def _schemas(tables: Mapping[str, Stream]) -> dict[str, str]:
+    return {name: stream.schema.ddl for name, stream in tables.items()}
 
 
 def from_dataframe(frame: DataFrame) -> Stream:
@@ -56,26 +88,25 @@ def _read(answer: Mapping[str, Any], tables: Mapping[str, Stream], query: str | 
 
 
 def _refused(answer: Mapping[str, Any], query: str | None) -> HeadraceError:
-    """What is wrong with a query, where, and what to write instead."""
+    """What is wrong with a query, where, and what to write instead. Without `query` the place of the error is that in the query."""
+    found = answer.get("refused") or answer["error"]
+    line = found.get("line")
+    site = here(line, found.get("column"))
+    place = "" if query is None else _place(found, query)
     if "refused" in answer:
-        found = answer["refused"]
-        place = _place(found, query) or (f", in `{found['text']}`" if found.get("text") else "")
-        return PlanError("BAD_QUERY", f"{found['what']} cannot be kept up to date{place}", hint=found.get("cure"), site=_site(found))
-    found = answer["error"]
+        told = place or (line is not None and site is not None and site.column)
+        place = place or (f", in `{found['text']}`" if found.get("text") and not told else "")
+        return PlanError("BAD_QUERY", f"{found['what']} cannot be kept up to date{place}", hint=found.get("cure"), site=site)
     if found["class"].startswith("UNRESOLVED_ROUTINE"):
         name = found["parameters"].get("routineName", "").replace("`", "")
-        return PlanError("UNKNOWN_FUNCTION", f"Spark has no function `{name}`{_place(found, query)}", hint=UNREGISTERED, site=_site(found))
-    return PlanError("BAD_QUERY", f"Spark refuses the query{_place(found, query)}: {_plain(found['message'])}", site=_site(found))
+        return PlanError("UNKNOWN_FUNCTION", f"Spark has no function `{name}`{place}", hint=UNREGISTERED, site=site)
+    return PlanError("BAD_QUERY", f"Spark refuses the query{place}: {_plain(found['message'])}", site=site)
 
 
-def _site(found: Mapping[str, Any]) -> Site | None:
-    return here(found.get("line"), found.get("column"))
-
-
-def _place(found: Mapping[str, Any], query: str | None) -> str:
+def _place(found: Mapping[str, Any], query: str) -> str:
     """The line and column of a query, with its text from there on."""
     line, column = found.get("line"), found.get("column")
-    if query is None or line is None or column is None:
+    if line is None or column is None:
         return ""
     lines = query.splitlines()
     text = lines[line - 1][column - 1 :].strip() if 0 < line <= len(lines) else ""

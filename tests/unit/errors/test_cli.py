@@ -53,8 +53,8 @@ def test_file_of_another_kind() -> None:
     Path("job.ipynb").touch()
     check_error(
         """
-        FILE_KIND: job.ipynb is neither Python nor YAML nor JSON
-          hint: a job is loaded from a .py file that makes one, from a .yaml file, or from a plan as .json
+        FILE_KIND: job.ipynb is neither Python, SQL, YAML nor JSON
+          hint: a job is loaded from a .py or .sql file that makes one, from a .yaml file, or from a plan as .json
           page: docs/errors/FILE_KIND.md
         """,
         lambda: hr.load("job.ipynb"),

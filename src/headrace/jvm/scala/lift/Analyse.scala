@@ -7,8 +7,8 @@ import org.apache.spark.sql.catalyst.expressions.SubqueryExpression
 import org.apache.spark.sql.catalyst.plans.logical.{View => _, _}
 import org.apache.spark.sql.classic
 
-/** A query's text as Spark's analysed plan over views of the given streams, and over nothing else. */
-private final class Analyse(session: SparkSession, tables: Seq[(String, String)]) {
+/** A query's text as Spark's analysed plan over views of the given streams, and over nothing else; `missing` is the cure for others. */
+private final class Analyse(session: SparkSession, tables: Seq[(String, String)], missing: String) {
   private val state = session.asInstanceOf[classic.SparkSession].sessionState
 
   def apply(query: String): LogicalPlan = {
@@ -26,7 +26,7 @@ private final class Analyse(session: SparkSession, tables: Seq[(String, String)]
       }
       named match {
         case Some((name, ddl)) => SubqueryAlias(AliasIdentifier(r.multipartIdentifier.head), View.of(name, ddl))
-        case None => throw Refused(s"the table ${r.multipartIdentifier.mkString(".")}, which is not one of the given streams", Cures.table, r, r.name)
+        case None => throw Refused(s"the table ${r.multipartIdentifier.mkString(".")}, which is not one of the given streams", missing, r, r.name)
       }
     case _: Command | _: ParsedStatement | _: CompoundPlanStatement =>
       throw Refused("a statement that is not a query", Cures.statement, plan, plan.nodeName)

@@ -20,16 +20,21 @@ import org.json4s.jackson.JsonMethods
   */
 object Lift {
 
-  /** Lifts `{"settings": {…}, "query": "SELECT …", "tables": {"t": "a INT, b STRING", …}}`. */
+  /** Lifts `{"settings": {…}, "query": "SELECT …", "tables": {"t": "a INT, b STRING", …}, "functions": ["f(x INT) RETURNS INT RETURN x", …],
+    * "missing": "what to do about a table that is not there"}`.
+    */
   def sql(session: SparkSession, request: String): String = {
     val document = JsonMethods.parse(request)
-    Settings.under(session, texts(document \ "settings")) {
+    val settings = texts(document \ "settings")
+    def text(name: String): Option[String] = Option(document \ name).collect { case JString(text) => text }
+    Settings.under(session, settings) {
       answered {
-        val query = document \ "query" match {
-          case JString(text) => text
-          case _ => ""
+        val functions = document \ "functions" match {
+          case JArray(all) => all.collect { case JString(text) => text }
+          case _ => Nil
         }
-        lifted(session, new Analyse(session, texts(document \ "tables"))(query))
+        val known = if (functions.isEmpty) session else Functions.in(session, settings, functions)
+        lifted(known, new Analyse(known, texts(document \ "tables"), text("missing").getOrElse(Cures.table))(text("query").getOrElse("")))
       }
     }
   }

@@ -1,0 +1,76 @@
+"""`headrace sql [FILE]`"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+from typing import Any
+
+from headrace.client.client import Client
+from headrace.client.output import FORMATS, Output
+from headrace.errors import HeadraceError
+from headrace.load import job_name, script
+from headrace.syntax.script import statements
+from headrace.syntax.statements import Run, Statement, lasting
+
+EPILOG = """\
+A script's statements run in their order; what it inserts into sinks is one job, which runs at its end. With -e nothing of FILE runs but its
+names are known. Without FILE and -e this is a prompt, or reads a script from standard input. docs/sql.md lists the statements.
+"""
+
+
+def add(commands: Any) -> None:
+    parser: argparse.ArgumentParser = commands.add_parser(
+        "sql", help="run a script of SQL, or ask questions", description="Run a script of SQL, or be a prompt for it.", epilog=EPILOG
+    )
+    parser.add_argument("file", metavar="FILE", nargs="?", help="a script of SQL")
+    parser.add_argument("-e", "--execute", metavar="SQL", action="append", default=[], help="run these statements; may be repeated")
+    parser.add_argument("--output", choices=FORMATS, default="table", help="how results are printed (default: table)")
+    parser.add_argument("--checkpoint", metavar="FOLDER", help="where the job keeps its state (default: .headrace/NAME)")
+    parser.add_argument("--every", metavar="DURATION", help='begin an epoch this often, as "10 seconds"')
+    parser.add_argument("--fresh", action="store_true", help="remove the checkpoint and what the sinks wrote, and start over")
+    parser.add_argument("--no-flush", dest="flush", action="store_false", help="keep held rows and timers of bounded input for later")
+    parser.add_argument("--quiet", action="store_true", help="no progress while the job runs")
+    parser.set_defaults(run=run)
+
+
+def run(asked: argparse.Namespace) -> int:
+    output = Output(asked.output)
+    place = None if asked.file is None else Path(asked.file)
+    if place is not None and not place.is_file():
+        raise HeadraceError("FILE_MISSING", f"there is no file {place}", hint=f"it was looked for at {place.absolute()}")
+    client = Client(output, job="sql" if place is None else job_name(place))
+    if asked.execute:
+        return _answer(client, place, asked.execute)
+    if place is not None:
+        return _whole(client, script(place), asked)
+    if sys.stdin.isatty():
+        from headrace.client.prompt import prompt
+
+        return prompt(output)
+    return _whole(client, statements(sys.stdin.read(), "<stdin>"), asked)
+
+
+def _answer(client: Client, place: Path | None, texts: list[str]) -> int:
+    """Only what was asked; a file says what there is."""
+    known = () if place is None else script(place)
+    ended = client.run(statement for statement in known if lasting(statement))
+    for text in texts:
+        ended = client.run(statements(text, "<sql>")) and ended
+    return 0 if ended else 130
+
+
+def _whole(client: Client, found: tuple[Statement, ...], asked: argparse.Namespace) -> int:
+    """A script, then its job, which RUN in it would only run twice."""
+    ended = client.run(one for one in found if not isinstance(one, Run))
+    if not ended or not client.catalogue.sinks():
+        return 0 if ended else 130
+    summary = client.run_job(
+        checkpoint=asked.checkpoint,
+        every=asked.every,
+        fresh=asked.fresh,
+        flush=asked.flush,
+        progress=False if asked.quiet else None,
+    )
+    return 130 if summary.stopped else 0

@@ -1,0 +1,187 @@
+"""Statements run one after the other, and what each of them shows."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+from headrace.client.order import ordered
+from headrace.client.output import Output
+from headrace.engine import Job, collect
+from headrace.engine.job import of_script
+from headrace.engine.live import endless
+from headrace.errors import standing
+from headrace.ops.stream import Stream
+from headrace.plan.meaning import MEANING, meaning, meant
+from headrace.ports.registry import connectors, names_with
+from headrace.spark.summary import Summary
+from headrace.sql.catalogue import SETTINGS, Catalogue, kind_of_name
+from headrace.syntax.script import last_order
+from headrace.syntax.statements import (
+    CreateFunction,
+    CreateSink,
+    CreateSource,
+    CreateView,
+    Describe,
+    Explain,
+    Insert,
+    Part,
+    Run,
+    Select,
+    Set,
+    Show,
+    Statement,
+    lasting,
+)
+
+
+class Client:
+    """The names of a session, and where its results go; `job` is what its job is called unless a SET says another name.
+
+    `talks`: what a CREATE made is told, as somebody types.
+    """
+
+    def __init__(self, output: Output, *, job: str = "sql", talks: bool = False) -> None:
+        self.catalogue = Catalogue()
+        self.output = output
+        self.talks = talks
+        self._name = job
+        self._ordered = False  # whether the last result was printed in the order that its query asks for
+
+    def run(self, statements: Iterable[Statement]) -> bool:
+        """Run statements up to the first that was stopped; whether none was."""
+        return all(self.one(statement) for statement in statements)
+
+    def one(self, statement: Statement) -> bool:
+        """Run one statement, the same way."""
+        with self._warned(), standing(statement.site):
+            if lasting(statement):
+                self.catalogue.add(statement)
+                if self.talks:
+                    self._tell(statement)
+                return True
+            match statement:
+                case Select():
+                    return self._select(statement.query)
+                case Run():
+                    return not self.run_job().stopped
+                case Show():
+                    self._show(statement.what)
+                case Describe():
+                    self._describe(statement)
+                case Explain():
+                    self._explain(statement.query)
+                case Set():
+                    self._settings(statement.name)
+            return True
+
+    def job(self) -> Job:
+        """The job that the INSERTs so far make."""
+        return of_script(self._name, self.catalogue)
+
+    def run_job(self, **arguments: Any) -> Summary:
+        """Run it, and say what it did."""
+        summary = self.job().run(**arguments)
+        self.output.note(str(summary))
+        return summary
+
+    @contextmanager
+    def _warned(self) -> Iterator[None]:
+        """What Python would print with the line of a file, as a note."""
+        self._ordered = False
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            yield
+        for text in (str(warning.message) for warning in caught if issubclass(warning.category, UserWarning | RuntimeWarning)):
+            if not (self._ordered and text.startswith("hr.sql: the ORDER BY")):
+                self.output.warn(text.removeprefix("hr.sql: "))
+
+    def _tell(self, statement: Statement) -> None:
+        name = getattr(statement, "name", None)
+        if isinstance(statement, CreateSource | CreateView):
+            self.output.note(f"{kind_of_name(statement)} {name}: {self._columns(self.catalogue.streams[str(name)])}")
+        elif isinstance(statement, CreateFunction | CreateSink):
+            self.output.note(f"{kind_of_name(statement)} {name}")
+        elif isinstance(statement, Insert):
+            self.output.note(f"the job writes {', '.join(self.catalogue.inserts)}; RUN runs it")
+
+    def _columns(self, stream: Stream) -> str:
+        with meant(self.catalogue.meaning):
+            return stream.schema.ddl
+
+    def _select(self, query: Part) -> bool:
+        stream = self.catalogue.query(query)
+        with standing(query.site), meant(self.catalogue.meaning):
+            if not endless(stream):
+                found = collect(stream)
+                in_order = ordered(found, last_order(query.text))
+                self._ordered = in_order is not None
+                self.output.table(found if in_order is None else in_order)
+                return True
+            summary = self.output.live(stream)
+            # Somebody has to end what has no end: where a person looks on, that is how it goes well.
+            return self.output.drawn or not summary.stopped
+
+    def _show(self, what: str) -> None:
+        created = self.catalogue.created.values()
+        match what:
+            case "SOURCES":
+                rows = [
+                    (made.name, self.catalogue.streams[made.name]._node.describe()) for made in created if isinstance(made, CreateSource)
+                ]
+                self.output.listed(("source", "reads"), rows)
+            case "VIEWS":
+                rows = [(made.name, _line(made.query)) for made in created if isinstance(made, CreateView)]
+                self.output.listed(("view", "query"), rows)
+            case "TABLES":
+                rows = [(made.name, kind_of_name(made)) for made in created if isinstance(made, CreateSource | CreateView)]
+                self.output.listed(("table", "kind"), rows)
+            case "FUNCTIONS":
+                rows = [(made.name, _line(made.definition)) for made in created if isinstance(made, CreateFunction)]
+                self.output.listed(("function", "definition"), rows)
+            case "SINKS":
+                rows = [(made.name, str(made.options.get("connector"))) for made in created if isinstance(made, CreateSink)]
+                self.output.listed(("sink", "connector"), rows)
+            case "CONNECTORS":
+                reads, writes = names_with("Source"), names_with("Sink")
+                kinds = [(name, "yes" if name in reads else "", "yes" if name in writes else "") for name in connectors()]
+                self.output.listed(("connector", "reads", "writes"), kinds)
+            case _:
+                self._settings(None)
+
+    def _settings(self, name: str | None) -> None:
+        with meant(self.catalogue.meaning):
+            values: Mapping[str, str] = {**{key: self.catalogue.asked.get(key, "") for key in SETTINGS}, **meaning()}
+        asked = [key for key in (*SETTINGS, *MEANING) if name is None or key.lower() == name.lower()]
+        self.output.listed(("setting", "value"), [(key, values[key]) for key in asked])
+
+    def _describe(self, statement: Describe) -> None:
+        made = self.catalogue.find(statement.name, statement.part)
+        match made:
+            case CreateFunction():
+                self.output.listed(("function", "definition"), [(made.name, _line(made.definition))])
+            case CreateSink():
+                fed = self.catalogue.inserts.get(made.name)
+                rows = [("written", "nothing" if fed is None else _line(fed.part))]
+                self.output.listed(("option", "value"), [*((key, str(value)) for key, value in made.options.items()), *rows])
+            case _:
+                with meant(self.catalogue.meaning):
+                    schema = self.catalogue.streams[made.name].schema
+                self.output.listed(("column", "type"), [(field.name, field.type.text) for field in schema.fields])
+
+    def _explain(self, query: Part | None) -> None:
+        if query is None:
+            self.output.text(str(self.job().explain()))
+            return
+        stream = self.catalogue.query(query)
+        with meant(self.catalogue.meaning):
+            self.output.text(str(stream.explain()))
+
+
+def _line(part: Part) -> str:
+    """A text in one line, as a list shows it."""
+    text = " ".join(part.text.split())
+    return text if len(text) <= 100 or not sys.stdout.isatty() else text[:97] + "..."

@@ -1,0 +1,95 @@
+"""A stream in a terminal: its rows as a table that stays current, what the last epoch changed marked."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import select
+import sys
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
+
+from headrace.client.output import Output, cells, empty
+from headrace.engine.live import Board, follow, shows_changes
+from headrace.engine.table import Table
+from headrace.ops.stream import Stream
+from headrace.schema import Struct
+from headrace.spark.run import Run
+from headrace.spark.signals import Signals
+from headrace.spark.summary import Summary
+
+if TYPE_CHECKING:
+    from rich.console import Group
+
+_STYLES = {"+": "green", "~": "yellow"}
+
+
+def watch(stream: Stream, epochs: int | None = None) -> Summary:
+    """Show a stream until Ctrl-C or q, until its input ends, or so many epochs are there."""
+    from rich.console import Console
+    from rich.live import Live
+
+    schema = stream.schema
+    console = Console(highlight=False)
+    with _keys() as pressed, Live(console=console, auto_refresh=False, vertical_overflow="crop") as live:
+
+        def look(board: Board, run: Run, signals: Signals) -> None:
+            enough = epochs is not None and board.epoch + 1 >= epochs
+            if "q" in pressed() or (enough and not signals.asked):
+                signals.asked += 1
+            live.update(drawn(board, schema, max(console.height - 6, 1), run.status), refresh=True)
+
+        return follow(stream, look)
+
+
+def drawn(board: Board, schema: Struct, height: int, status: str) -> Group:
+    """The newest rows that fit, and below them where the run stands."""
+    from rich.console import Group
+    from rich.text import Text
+
+    lines = [line for line in board.lines() for _ in range(line.times)]
+    table = empty(schema, "", wraps=False)
+    for line in lines[-height:]:
+        now = line.epoch == board.epoch
+        table.add_row(line.mark if now else " ", *cells(line.row), style=_STYLES[line.mark] if now else None)
+    hidden = max(len(lines) - height, 0)
+    more = f", {hidden:,} above" if hidden else ""
+    epoch = "no epoch yet" if board.epoch < 0 else f"epoch {board.epoch}"
+    told = f"{board.rows:,} row{'' if board.rows == 1 else 's'}{more} · {epoch} · {status}"
+    ends = " · Ctrl-C or q ends it" if status == "running" else ""
+    return Group(table, Text(told + ends, style="dim"))
+
+
+def print_changes(stream: Stream, output: Output) -> Summary:
+    """The same for a program that reads lines: what each epoch adds, or with the column `_change` what it changes."""
+    shown = stream.changes() if shows_changes(stream) else stream
+    schema = shown.schema
+    heads = [True]
+
+    def told(changes: list[tuple[tuple[object, ...], int]]) -> None:
+        rows = [row for row, weight in changes for _ in range(weight)]
+        output.lines(Table(rows, schema), head=heads.pop() if heads else False)
+
+    return follow(shown, lambda board, run, signals: None, told)
+
+
+@contextlib.contextmanager
+def _keys() -> Iterator[Callable[[], str]]:
+    """What is typed while the block runs, without waiting for the end of a line; nothing where standard input is no terminal."""
+    if not sys.stdin.isatty():
+        yield lambda: ""
+        return
+    import termios
+    import tty
+
+    number = sys.stdin.fileno()
+    before = termios.tcgetattr(number)
+
+    def pressed() -> str:
+        return os.read(number, 100).decode(errors="replace") if select.select([number], [], [], 0)[0] else ""
+
+    try:
+        tty.setcbreak(number)
+        yield pressed
+    finally:
+        termios.tcsetattr(number, termios.TCSADRAIN, before)

@@ -1,0 +1,151 @@
+"""A stream while it runs: the rows that are there now, and what the last epoch changed."""
+
+from __future__ import annotations
+
+import tempfile
+import threading
+import warnings
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, ClassVar
+
+from headrace import ports
+from headrace.analysis.boundedness import sources
+from headrace.engine.loading import refuse_while_loading
+from headrace.engine.lost import lost
+from headrace.ops.keys import known_keys
+from headrace.ops.kind import kind_of
+from headrace.ops.sink import sink
+from headrace.ops.stream import Stream
+from headrace.plan import Plan
+from headrace.plan.meaning import meaning
+from headrace.ports.weights import changes_of
+from headrace.spark.job import compile
+from headrace.spark.run import Run
+from headrace.spark.signals import Signals
+from headrace.spark.start import start
+from headrace.spark.summary import Summary
+
+Row = tuple[Any, ...]
+
+KEPT = 10_000
+"""Rows of a stream of added rows that stay on the board: the newest."""
+
+
+@dataclass(frozen=True)
+class Line:
+    """A row on the board: `times` is how often it is there, `epoch` the last one that changed it, `mark` is "+" if it is new, else "~"."""
+
+    row: Row
+    times: int
+    epoch: int
+    mark: str
+
+
+class Board(ports.Sink):
+    """A sink that keeps the rows of a stream in this process, each in its place.
+
+    Where columns are known to tell the rows apart, a row that replaces another takes its place.
+    """
+
+    connector: ClassVar[str] = "live"
+
+    def __init__(self, key: tuple[int, ...] | None, told: Callable[[list[tuple[Row, int]]], None] | None = None) -> None:
+        self._key = key
+        self._told = told
+        self._lock = threading.Lock()
+        self._lines: dict[Any, Line] = {}
+        self._context: ports.SinkContext | None = None
+        self.epoch = -1
+        self.rows = 0
+
+    @property
+    def traits(self) -> ports.SinkTraits:
+        return ports.SinkTraits(False, "it is shown, not kept", ("append", "changes"))
+
+    def options(self) -> dict[str, Any]:
+        return {}
+
+    @classmethod
+    def from_options(cls, options: Mapping[str, Any]) -> Board:
+        return cls(None)
+
+    def open(self, context: ports.SinkContext) -> None:
+        self._context = context
+
+    def stage(self) -> dict[str, Any]:
+        return {"kind": "rows"}
+
+    def commit(self, epoch: int, staged: ports.Staged) -> None:
+        assert self._context is not None  # a sink is opened before it is written
+        changes = changes_of(staged, self._context) if staged.count else []
+        with self._lock:
+            self.epoch = epoch
+            self._change(sorted(changes, key=lambda change: change[1] > 0))
+            self.rows += sum(weight for _, weight in changes)
+            if self._context.mode == "append":
+                for place in list(self._lines)[: max(len(self._lines) - KEPT, 0)]:
+                    del self._lines[place]
+        if changes and self._told is not None:
+            self._told(changes)
+
+    def lines(self) -> list[Line]:
+        """The rows that are there, in the order of their places."""
+        with self._lock:
+            return list(self._lines.values())
+
+    def _change(self, changes: list[tuple[Row, int]]) -> None:
+        """What goes before what comes: a place that both have stays, and is empty in between."""
+        empty: dict[Any, Line] = {}
+        for row, weight in changes:
+            place = self._place(row)
+            line = self._lines.get(place)
+            if weight < 0 and line is not None:
+                left = replace(line, times=line.times + weight, epoch=self.epoch, mark="~")
+                self._lines[place] = left
+                if left.times <= 0:
+                    empty[place] = line
+            elif weight > 0:
+                times = weight + (line.times if line is not None and place not in empty else 0)
+                self._lines[place] = Line(row, times, self.epoch, "+" if line is None else "~")
+                empty.pop(place, None)
+        for place in empty:
+            del self._lines[place]
+
+    def _place(self, row: Row) -> str:
+        return repr(row if self._key is None else tuple(row[i] for i in self._key))
+
+
+def endless(stream: Stream) -> bool:
+    """Whether some source of a stream has no end."""
+    return any(not source.connect().traits.bounded for source in sources(stream._node))
+
+
+def follow(
+    stream: Stream, look: Callable[[Board, Run, Signals], None], told: Callable[[list[tuple[Row, int]]], None] | None = None
+) -> Summary:
+    """Run a stream on a checkpoint that is thrown away, until it ends or somebody stops it.
+
+    `look` is called ten times a second, in the thread of the caller; one more in `asked` of its signals stops the run as Ctrl-C does.
+    `told` is called with the changes of each epoch that has some.
+    """
+    refuse_while_loading("a stream")
+    key = next(iter(sorted(known_keys(stream._node), key=len)), None)
+    columns = [name.lower() for name in stream.columns]
+    board = Board(None if key is None else tuple(sorted(columns.index(name) for name in key)), told)
+    plan = Plan.of("live", [sink(stream._node, board, None, None)], meaning())
+    made = compile(plan)
+    with tempfile.TemporaryDirectory(prefix="headrace-") as folder, Signals() as signals:
+        run = start(made, Path(folder, "checkpoint"))
+        summary = run.watch(lambda: look(board, run, signals), signals)
+        assert summary is not None  # without a timeout `watch` ends with the run
+        look(board, run, signals)
+        if sum(summary.dead_letters.values()):
+            warnings.warn(lost(summary), RuntimeWarning, stacklevel=3)
+    return summary
+
+
+def shows_changes(stream: Stream) -> bool:
+    """Whether rows are also taken away."""
+    return kind_of(stream._node) == "changes"

@@ -1,0 +1,256 @@
+"""The names of a script, and what they stand for: made with the same verbs as in Python, so that the plan is the same."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from difflib import get_close_matches
+from typing import Any
+
+from headrace.errors import HeadraceError, PlanError, standing
+from headrace.ops.feeding import OPTIONS as FEEDING
+from headrace.ops.read import read
+from headrace.ops.sink import MODES
+from headrace.ops.stream import Stream
+from headrace.ops.write import Sink
+from headrace.plan.meaning import MEANING, judged, meant
+from headrace.ports import sink_class, source_class
+from headrace.ports.options import build, choice, several
+from headrace.ports.registry import names_with
+from headrace.sql.query import check_function, of_script
+from headrace.syntax.statements import (
+    CreateFunction,
+    CreateSink,
+    CreateSource,
+    CreateView,
+    Drop,
+    Insert,
+    Part,
+    Set,
+    Statement,
+)
+
+SETTINGS = ("job", "checkpoint", "every", "partitions")
+"""What SET says of the job and its runs, beside the settings of Spark that change what a text means."""
+
+Creates = CreateSource | CreateView | CreateFunction | CreateSink
+
+
+class Catalogue:
+    """What a script has said so far.
+
+    >>> from headrace.syntax.script import statements
+    >>> script = "CREATE SOURCE charges (card STRING) WITH (connector = 'files', path = 'in/', format = 'json')"
+    >>> catalogue = Catalogue()
+    >>> catalogue.add(statements(script)[0])
+    >>> catalogue.streams["charges"]
+    <Stream charges: card>
+    """
+
+    def __init__(self) -> None:
+        self.created: dict[str, Creates] = {}
+        """The statements that made the names, in their order."""
+        self.streams: dict[str, Stream] = {}
+        self.inserts: dict[str, Insert | CreateSink] = {}
+        """By the name of its sink, the statement that says what is written to it."""
+        self.asked: dict[str, str] = {}
+        """The settings of the job and its runs."""
+        self.meaning: dict[str, str] = {}
+        """The settings that change what texts mean."""
+        self._sinks: dict[str, Sink] = {}
+
+    def add(self, statement: Statement) -> None:
+        """Take in a CREATE, INSERT, DROP or SET."""
+        with standing(statement.site), meant(self.meaning):
+            match statement:
+                case CreateSource():
+                    self._free(statement)
+                    self._define(statement, _source(statement))
+                case CreateView():
+                    self._free(statement)
+                    self._define(statement, _named(self._stream(statement.query), statement.name))
+                case CreateFunction():
+                    self._free(statement)
+                    self._function(statement)
+                case CreateSink():
+                    self._free(statement)
+                    self._sink(statement)
+                case Insert():
+                    self._insert(statement)
+                case Drop():
+                    self._drop(statement)
+                case Set():
+                    self._set(statement)
+                case _:
+                    raise TypeError(f"{type(statement).__name__} makes no name")
+
+    def query(self, query: Part) -> Stream:
+        """The stream of a SELECT over the names."""
+        with standing(query.site), meant(self.meaning):
+            return self._stream(query)
+
+    def sinks(self) -> list[Sink]:
+        """All that the job writes; each sink has to be written."""
+        idle = next((made for name, made in self.created.items() if isinstance(made, CreateSink) and name not in self.inserts), None)
+        if idle is not None:
+            raise _bad(f"nothing is written to the sink {idle.name}", f"INSERT INTO {idle.name} SELECT ..., or drop it", idle.part)
+        return list(self._sinks.values())
+
+    def find(self, name: str, part: Part) -> Creates:
+        """What made a name; Spark compares names without case."""
+        found = self._known(name)
+        if found is None:
+            raise _unknown(name, self.created, part)
+        return self.created[found]
+
+    def _known(self, name: str) -> str | None:
+        return next((known for known in self.created if known.lower() == name.lower()), None)
+
+    def _stream(self, query: Part) -> Stream:
+        from headrace.syntax.script import mentioned
+
+        tables = {name: self.streams[name] for name in mentioned(query.text, self.streams)}
+        has = f": there are {', '.join(self.streams)}" if self.streams else " first"
+        with standing(query.site):
+            return of_script(query, tables, self._functions(), f"name a source or view of the script{has}")
+
+    def _functions(self) -> list[str]:
+        return [made.definition.text for made in self.created.values() if isinstance(made, CreateFunction)]
+
+    def _free(self, statement: Creates) -> None:
+        """Refuse a name that is taken, unless it is to be replaced by one of its kind."""
+        known = self._known(statement.name)
+        if known is None:
+            return
+        before = self.created[known]
+        if not statement.replace:
+            message = f"`{known}` is there already, made at {before.site}"
+            raise _bad(message, "choose another name, or write CREATE OR REPLACE", statement.part)
+        if type(before) is not type(statement):
+            raise _bad(f"`{known}` is no {kind_of_name(statement)} but a {kind_of_name(before)}", "choose another name", statement.part)
+        self._forget(known)
+
+    def _forget(self, name: str) -> None:
+        for names in (self.created, self.streams, self.inserts, self._sinks):
+            names.pop(name, None)
+
+    def _define(self, statement: CreateSource | CreateView, stream: Stream) -> None:
+        self.created[statement.name] = statement
+        self.streams[statement.name] = stream
+
+    def _function(self, statement: CreateFunction) -> None:
+        check_function(statement, self._functions())
+        self.created[statement.name] = statement
+
+    def _sink(self, statement: CreateSink) -> None:
+        connector, options = _connector(statement, "Sink")
+        # Made once for nothing, so that its options are judged where they stand.
+        mode = options.pop("mode", None)
+        build(sink_class(connector), f"write.{connector}", (), options)
+        if mode is not None:
+            choice(f"write.{connector}", "mode", mode, MODES)
+        if statement.query is not None:
+            self._write(statement, statement, statement.query)
+        self.created[statement.name] = statement
+
+    def _insert(self, statement: Insert) -> None:
+        made = self.find(statement.sink, statement.part)
+        if not isinstance(made, CreateSink):
+            raise _bad(f"`{statement.sink}` is no sink but a {kind_of_name(made)}", "rows go to what CREATE SINK made", statement.part)
+        before = self.inserts.get(made.name)
+        if before is not None:
+            message = f"what goes into the sink {made.name} is said already at {before.site}"
+            raise _bad(message, "one query feeds a sink: put the two together with UNION ALL", statement.part)
+        self._write(made, statement, statement.query)
+
+    def _write(self, made: CreateSink, statement: Insert | CreateSink, query: Part) -> None:
+        connector, options = _connector(made, "Sink")
+        sink: Sink = getattr(self._stream(query).write, connector)(name=made.name, **options)
+        # It is given to a job when the script ends, or never, where it was only typed.
+        sink._use()
+        self._sinks[made.name] = sink
+        self.inserts[made.name] = statement
+
+    def _drop(self, statement: Drop) -> None:
+        known = self._known(statement.name)
+        if known is None:
+            if not statement.missing_ok:
+                raise _unknown(statement.name, self.created, statement.part)
+        elif kind_of_name(self.created[known]) != statement.kind.lower():
+            kind = kind_of_name(self.created[known])
+            raise _bad(f"`{known}` is no {statement.kind.lower()} but a {kind}", f"DROP {kind.upper()} {known}", statement.part)
+        else:
+            self._forget(known)
+
+    def _set(self, statement: Set) -> None:
+        name, value = str(statement.name), str(statement.value)
+        key = next((known for known in (*SETTINGS, *MEANING) if known.lower() == name.lower()), None)
+        if key is None:
+            hint = f"there are: {', '.join((*SETTINGS, *MEANING))}; others of Spark are given to hr.session or in spark-defaults.conf"
+            raise HeadraceError("BAD_SETTING", f"a script cannot set {name}", hint=hint, site=statement.site)
+        if key in SETTINGS:
+            self.asked[key] = value
+            return
+        if self.meaning.get(key) != value and any(
+            isinstance(made, CreateView | CreateFunction | CreateSink) for made in self.created.values()
+        ):
+            hint = "put it in front of the first view, function and sink: it says what their texts mean"
+            raise HeadraceError("BAD_SETTING", f"{key} is set too late", hint=hint, site=statement.site)
+        self.meaning[key] = judged(key, value)
+
+
+def _source(statement: CreateSource) -> Stream:
+    connector, options = _connector(statement, "Source")
+    idle = options.pop("idle", None)
+    if idle is not None and statement.watermark is None:
+        raise _bad("idle is of a watermark, and there is none", "add WATERMARK FOR ts AS ts - INTERVAL '5' SECONDS", statement.part)
+    if statement.columns is not None:
+        options["schema"] = statement.columns
+    stream: Stream = getattr(read, connector)(name=statement.name, **options)
+    if statement.watermark is None:
+        return stream
+    column, delay = statement.watermark
+    return stream.watermark(column, delay, idle=idle)
+
+
+def _connector(statement: CreateSource | CreateSink, kind: str) -> tuple[str, dict[str, Any]]:
+    """The connector of a source or sink, and the arguments that it is called with."""
+    options = dict(statement.options)
+    connector = options.pop("connector", None)
+    if not isinstance(connector, str):
+        what = "it is not said which connector" if connector is None else f"connector cannot be {connector!r}"
+        has = ", ".join(names_with(kind))
+        raise _bad(f"{what} {statement.name} has", f"WITH (connector = 'files', ...); there are: {has}", statement.part)
+    cls = source_class(connector) if kind == "Source" else sink_class(connector)
+    listed = several(cls) | (set(FEEDING) & {"key"} if getattr(cls, "feeds", False) else set())
+    return connector, {name: _listed(value) if name in listed else value for name, value in options.items()}
+
+
+def _listed(value: Any) -> Any:
+    """`'a, b'` as a list, for what takes one."""
+    return [part.strip() for part in value.split(",")] if isinstance(value, str) and "," in value else value
+
+
+def _named(stream: Stream, name: str) -> Stream:
+    """The view's name for what it made; what has a name of its own, as a source or another view that it only passes on, keeps it."""
+    return stream if stream._node.name is not None else stream.named(name)
+
+
+def kind_of_name(statement: Creates) -> str:
+    """What a name stands for, in a word."""
+    return type(statement).__name__.removeprefix("Create").lower()
+
+
+def _unknown(name: str, known: Iterable[str] | Mapping[str, Any], part: Part) -> PlanError:
+    names = list(known)
+    near = get_close_matches(name, names, 1)
+    guess = f"did you mean {near[0]}? " if near else ""
+    return PlanError(
+        "UNKNOWN_NAME",
+        f"the script has nothing called {name}",
+        hint=f"{guess}It has: {', '.join(names)}" if names else "CREATE it first",
+        site=part.site,
+    )
+
+
+def _bad(message: str, hint: str, part: Part) -> PlanError:
+    return PlanError("BAD_STATEMENT", message, hint=hint, site=part.site)

@@ -1,0 +1,260 @@
+"""Reading one statement of a script, token by token."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from headrace.errors import PlanError
+from headrace.syntax.statements import Part
+
+_WATERMARK = "WATERMARK FOR ts AS ts - INTERVAL '5' SECONDS"
+
+
+def string(token: Any) -> bool:
+    """Whether a token is a text in quotes, which means no name."""
+    return str(token.token_type.name).endswith("STRING")
+
+
+class Reader:
+    """A statement and how far it has been read. `form` is how it is written, which errors show."""
+
+    def __init__(self, whole: Part, tokens: Sequence[Any]) -> None:
+        self._whole = whole
+        self._tokens = tokens
+        self._at = 0
+        self.form = ""
+        self.part = self._between(0, len(tokens))
+
+    def _between(self, first: int, last: int) -> Part:
+        """From one token up to another, which is left out."""
+        return Part(self._whole.script, self._whole.file, self._tokens[first].start, self._tokens[last - 1].end + 1)
+
+    def _token(self, ahead: int = 0) -> Any:
+        at = self._at + ahead
+        return self._tokens[at] if at < len(self._tokens) else None
+
+    def _word(self, token: Any) -> str:
+        return "" if token is None or string(token) or token.token_type.name == "IDENTIFIER" else str(token.text).upper()
+
+    @property
+    def next(self) -> str:
+        """The next word in capitals, or the sign; empty for something in quotes and at the end."""
+        return self._word(self._token())
+
+    def more(self) -> bool:
+        """Whether anything is left."""
+        return self._token() is not None
+
+    @property
+    def after(self) -> bool:
+        """Whether there is something behind the next word."""
+        return self._token(1) is not None
+
+    @property
+    def word(self) -> str:
+        """What stands next, as it was written."""
+        token = self._token()
+        return "" if token is None else self._whole.script[token.start : token.end + 1]
+
+    @property
+    def start(self) -> int:
+        """Where in the script the next token begins; at the end, where the statement ends."""
+        token = self._token()
+        return self.part.end if token is None else int(token.start)
+
+    def skip(self) -> None:
+        self._at += 1
+
+    def takes(self, *words: str) -> bool:
+        """Whether these words stand next; if so they are behind us."""
+        if any(self._word(self._token(i)) != word for i, word in enumerate(words)):
+            return False
+        self._at += len(words)
+        return True
+
+    def needs(self, word: str) -> None:
+        if not self.takes(word):
+            raise self._expected(word)
+
+    def ends(self) -> None:
+        """Complain of what stands behind the statement."""
+        if self._token() is not None:
+            raise self.wrong(f"the statement is at its end before `{self.word}`", self.form or "put a semicolon between two statements")
+
+    def name(self, what: str) -> str:
+        token = self._token()
+        if token is None or string(token) or not (token.token_type.name == "IDENTIFIER" or str(token.text).isidentifier()):
+            raise self._expected(what)
+        self._at += 1
+        if self.next == ".":
+            raise self.wrong(f"a name has one part, and behind `{token.text}` stands a dot", f"write it in back quotes: `{token.text}...`")
+        return str(token.text)
+
+    def rest(self) -> Part:
+        """All that is left; there has to be something."""
+        if self._token() is None:
+            raise self._expected("more")
+        first, self._at = self._at, len(self._tokens)
+        return self._between(first, len(self._tokens))
+
+    def query(self) -> Part:
+        if self.next not in ("SELECT", "WITH", "FROM", "VALUES", "TABLE", "("):
+            raise self._expected("a query")
+        return self.rest()
+
+    def setting(self) -> str:
+        """The name of a setting: in quotes, or words with dots between them."""
+        token = self._token()
+        if string(token):
+            self._at += 1
+            return str(token.text)
+        first = self._at
+        while self._token() is not None and self.next not in ("=", ",", ")", "("):
+            self._at += 1
+            if not self.takes("."):
+                break
+        if self._at == first:
+            raise self._expected("the name of a setting")
+        return self._between(first, self._at).text
+
+    def value_text(self) -> str:
+        """A value as a text: of quotes what is in them, else what was written."""
+        token = self._token()
+        if token is not None and string(token):
+            self._at += 1
+            return str(token.text)
+        return self.rest().text
+
+    def options(self) -> dict[str, Any]:
+        """`(name = value, ...)`; a name with dots is that of an entry of a map."""
+        self.needs("(")
+        found: dict[str, Any] = {}
+        while not self.takes(")"):
+            self._option(found)
+            if self.next != ")":
+                self.needs(",")
+        return found
+
+    def _option(self, found: dict[str, Any]) -> None:
+        at = self._at
+        token = self._token()
+        if token is None:
+            raise self._expected(")")
+        if string(token):
+            self._at += 1
+            first, *more = str(token.text).split(".", 1)
+        else:
+            name = self.setting()
+            first, *more = name.replace("`", "").split(".", 1)
+            first = first.lower()
+        self.needs("=")
+        into, key = (found.setdefault(first, {}), more[0]) if more else (found, first)
+        if not isinstance(into, dict) or key in into:
+            self._at = at
+            raise self.wrong(f"the option {'.'.join((first, *more))} is given twice", "say it once")
+        into[key] = self._value()
+
+    def _value(self) -> Any:
+        token = self._token()
+        if token is not None and string(token):
+            self._at += 1
+            return str(token.text)
+        if self.takes("("):
+            values = []
+            while not self.takes(")"):
+                values.append(self._value())
+                if self.next != ")":
+                    self.needs(",")
+            return values
+        for word, value in (("TRUE", True), ("FALSE", False), ("NULL", None)):
+            if self.takes(word):
+                return value
+        sign = "-" if self.takes("-") else ""
+        text = sign + self.word
+        for kind in (int, float):
+            try:
+                number = kind(text)
+            except ValueError:
+                continue
+            self._at += 1
+            return number
+        raise self._expected("a value: a text in quotes, a number, TRUE or FALSE")
+
+    def columns(self) -> tuple[str | None, tuple[str, str] | None]:
+        """The columns of a source as DDL, and its watermark."""
+        kept: list[str] = []
+        watermark = None
+        for first, last in self._items():
+            if [self._word(token) for token in self._tokens[first : first + 2]] == ["WATERMARK", "FOR"]:
+                if watermark is not None:
+                    self._at = first
+                    raise self.wrong("a source has one watermark", _WATERMARK)
+                watermark = self._watermark(first, last)
+            else:
+                kept.append(self._between(first, last).text)
+        return ", ".join(kept) or None, watermark
+
+    def parameters(self) -> tuple[str, ...]:
+        """The types of the parameters of a function."""
+        found = []
+        for first, last in self._items():
+            ends = (at for at in range(first + 1, last) if self._word(self._tokens[at]) in ("DEFAULT", "COMMENT", "NOT"))
+            end = next(ends, last)
+            if end <= first + 1:
+                self._at = end
+                raise self.wrong("a parameter has a name and a type", self.form)
+            found.append(self._between(first + 1, end).text)
+        return tuple(found)
+
+    def _items(self) -> list[tuple[int, int]]:
+        """What stands between commas in parentheses: the first token of each and the one behind its last."""
+        self.needs("(")
+        found, begun, depth = [], self._at, 0
+        while True:
+            token = self._token()
+            if token is None:
+                raise self._expected(")")
+            sign = "" if string(token) or token.token_type.name == "IDENTIFIER" else token.text
+            closes = sign == ")" and depth == 0
+            if closes or (sign == "," and depth == 0):
+                if self._at > begun:
+                    found.append((begun, self._at))
+                elif not (closes and not found):
+                    raise self._expected("a column")
+                begun = self._at + 1
+            depth += sign.count("(") + sign.count("<") - sign.count(")") - sign.count(">")
+            self._at += 1
+            if closes:
+                return found
+
+    def _watermark(self, first: int, last: int) -> tuple[str, str]:
+        """`WATERMARK FOR ts AS ts - INTERVAL '5' SECONDS` as column and delay."""
+        behind, self._at = self._at, first + 2
+        column = self.name("the column of the watermark")
+        self.needs("AS")
+        place = self._at
+        if self.name("the column of the watermark").lower() != column.lower():
+            self._at = place
+            raise self.wrong(f"the watermark for {column} is told by another column", _WATERMARK)
+        if self._at == last:
+            self._at = behind
+            return column, "0 seconds"
+        if not self.takes("-", "INTERVAL") or self._at >= last:
+            raise self.wrong(f"the watermark for {column} is not the column less an interval", _WATERMARK)
+        delay = " ".join(str(token.text) for token in self._tokens[self._at : last])
+        self._at = behind
+        return column, delay
+
+    def _expected(self, what: str) -> PlanError:
+        shown = what if " " in what or what == "more" else f"`{what}`"
+        if self._token() is None:
+            return self.wrong(f"the statement ends where {shown} is expected", self.form)
+        return self.wrong(f"`{self.word}` stands where {shown} is expected", self.form)
+
+    def wrong(self, message: str, hint: str) -> PlanError:
+        """The error of this statement, at what stands next."""
+        token = self._token()
+        end = self._whole.end
+        place = Part(self._whole.script, self._whole.file, self.part.end - 1 if token is None else token.start, end)
+        return PlanError("BAD_STATEMENT", message, hint=hint, site=place.site)

@@ -1,0 +1,279 @@
+"""A script of SQL: split at its semicolons, each statement read into its parts. What Spark is to read stays as it was written."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from difflib import get_close_matches
+from functools import cache
+from typing import Any
+
+from headrace.errors import PlanError
+from headrace.syntax.conditions import ordering
+from headrace.syntax.reader import Reader, string
+from headrace.syntax.statements import (
+    CreateFunction,
+    CreateSink,
+    CreateSource,
+    CreateView,
+    Describe,
+    Drop,
+    Explain,
+    Insert,
+    Part,
+    Run,
+    Select,
+    Set,
+    Show,
+    Statement,
+)
+
+FORMS: Mapping[str, str] = {
+    "CREATE SOURCE": "CREATE SOURCE name (column type, ..., WATERMARK FOR ts AS ts - INTERVAL '5' SECONDS)\n"
+    "WITH (connector = 'files', path = 'in/', format = 'json')",
+    "CREATE VIEW": "CREATE VIEW name AS SELECT ...",
+    "CREATE FUNCTION": "CREATE FUNCTION name(x INT, y INT) RETURNS INT RETURN x + y",
+    "CREATE SINK": "CREATE SINK name WITH (connector = 'files', path = 'out/', format = 'json')",
+    "INSERT": "INSERT INTO sink SELECT ...",
+    "SET": "SET name = 'value'",
+    "SHOW": "SHOW SOURCES, VIEWS, TABLES, FUNCTIONS, SINKS, SETTINGS or CONNECTORS",
+    "DESCRIBE": "DESCRIBE name",
+    "EXPLAIN": "EXPLAIN, or EXPLAIN SELECT ...",
+    "DROP": "DROP SOURCE, VIEW, FUNCTION or SINK, then the name",
+    "SELECT": "SELECT ...",
+    "RUN": "RUN",
+}
+"""How statements are written, by their first words."""
+
+KINDS = ("SOURCE", "VIEW", "FUNCTION", "SINK")
+SHOWN = ("SOURCES", "VIEWS", "TABLES", "FUNCTIONS", "SINKS", "SETTINGS", "CONNECTORS")
+_QUERIES = ("SELECT", "WITH", "FROM", "VALUES", "TABLE", "(")
+
+
+def statements(text: str, file: str = "<sql>") -> tuple[Statement, ...]:
+    """The statements of a script.
+
+    >>> first, second = statements("create view large as select * from charges where note <> ';'; -- no more\\nSELECT 1", "job.sql")
+    >>> first.name, first.query.text
+    ('large', "select * from charges where note <> ';'")
+    >>> type(second).__name__, str(second.site)
+    ('Select', 'job.sql:2:1')
+    """
+    whole = Part(text, file, 0, len(text))
+    found, begun = [], 0
+    tokens = _tokens(whole)
+    for at, token in enumerate(tokens):
+        if token.token_type.name == "SEMICOLON":
+            found.append(tokens[begun:at])
+            begun = at + 1
+    found.append(tokens[begun:])
+    return tuple(_statement(Reader(whole, part)) for part in found if part)
+
+
+def finished(text: str) -> bool:
+    """Whether a text ends with its statement, so that no more lines of it are to come.
+
+    >>> finished("SELECT 1;  -- one"), finished("SELECT 'a;"), finished("SELECT 1"), finished(" ")
+    (True, False, False, True)
+    """
+    try:
+        tokens = _tokens(Part(text, "<sql>", 0, len(text)))
+    except PlanError:
+        return False
+    return not tokens or tokens[-1].token_type.name == "SEMICOLON"
+
+
+def mentioned(query: str, names: Iterable[str]) -> tuple[str, ...]:
+    """Those of some names that a query may mean as tables: all that stand in it as words, in the order given.
+
+    >>> mentioned("SELECT * FROM charges JOIN `my cards` USING (card) WHERE note = 'limits'", ["my cards", "Charges", "limits"])
+    ('my cards', 'Charges')
+    """
+    words = {token.text.lower() for token in _tokens(Part(query, "<sql>", 0, len(query))) if not string(token)}
+    return tuple(name for name in names if name.lower() in words)
+
+
+@cache
+def _tokenizer() -> Any:
+    from sqlglot.dialects.spark import Spark
+
+    class Tokenizer(Spark.Tokenizer):
+        # Behind these words sqlglot reads up to the next semicolon as one string, quotes or not.
+        COMMANDS = set()  # noqa: RUF012  # sqlglot's own way to say it
+
+    return Tokenizer
+
+
+def last_order(query: str) -> tuple[tuple[str, str, str], ...]:
+    """The ORDER BY at the end of a query, as `ordering` gives each of its parts; empty where there is none.
+
+    >>> last_order("SELECT a, row_number() OVER (ORDER BY b) FROM t ORDER BY a DESC, 2 LIMIT 3")
+    (('a', 'desc', 'last'), ('2', 'asc', 'first'))
+    """
+    tokens = _tokens(Part(query, "<sql>", 0, len(query)))
+    found: list[str] = []
+    depth, begun = 0, -1
+    for at, token in enumerate(tokens):
+        word = "" if string(token) else token.text.upper()
+        if depth == 0 and word == "ORDER BY":
+            begun, found = at + 1, []
+        elif depth == 0 and begun >= 0 and (word in (",", "LIMIT", "OFFSET", "UNION", "|>")):
+            found.append(query[tokens[begun].start : token.start].strip())
+            begun = at + 1 if word == "," else -1
+        depth += (word == "(") - (word == ")")
+    if begun >= 0:
+        found.append(query[tokens[begun].start :].strip())
+    return tuple(ordering(text) for text in found)
+
+
+def _tokens(whole: Part) -> list[Any]:
+    from sqlglot.errors import SqlglotError
+
+    try:
+        return list(_tokenizer()().tokenize(whole.text))
+    except SqlglotError:
+        raise PlanError(
+            "BAD_STATEMENT",
+            "a quote or comment that begins here has no end",
+            hint="close it; a quote inside a string is written \\' and inside a name ``",
+            site=_unclosed(whole).site,
+        ) from None
+
+
+def _unclosed(whole: Part) -> Part:
+    """From the quote or comment that has no end: the last place up to which the text can be read."""
+    from sqlglot.errors import SqlglotError
+
+    for at in range(len(whole.text) - 1, -1, -1):
+        if whole.text[at] in "'\"`/":
+            try:
+                _tokenizer()().tokenize(whole.text[:at])
+            except SqlglotError:
+                continue
+            return Part(whole.script, whole.file, at, whole.end)
+    return whole
+
+
+def _statement(given: Reader) -> Statement:
+    if given.next in _QUERIES:
+        given.form = FORMS["SELECT"]
+        return Select(given.part, given.rest())
+    for words, read in _READ.items():
+        if given.takes(*words.split()):
+            given.form = FORMS.get(words, "")
+            made = read(given)
+            given.ends()
+            return made
+    given.form = ""
+    near = get_close_matches(given.next, [*(words.split()[0] for words in FORMS)], 1)
+    guess = f"did you mean {near[0]}? " if near else ""
+    begin = ", ".join(dict.fromkeys(words.split()[0] for words in FORMS))
+    raise given.wrong(f"no statement begins with `{given.word}`", f"{guess}A statement begins with {begin}")
+
+
+def _create(given: Reader) -> Statement:
+    replace = given.takes("OR", "REPLACE")
+    given.takes("TEMPORARY")
+    given.takes("INCREMENTAL")
+    kind = next((kind for kind in KINDS if given.takes(kind)), None)
+    if kind is None:
+        made = ", ".join(f"CREATE {kind}" for kind in KINDS)
+        raise given.wrong(f"`{given.word}` is nothing that can be created", f"there are: {made}")
+    given.form = FORMS[f"CREATE {kind}"]
+    return _CREATED[kind](given, replace)
+
+
+def _source(given: Reader, replace: bool) -> Statement:
+    name = given.name("the name of the source")
+    columns, watermark = given.columns() if given.next == "(" else (None, None)
+    given.needs("WITH")
+    return CreateSource(given.part, name, columns, watermark, given.options(), replace)
+
+
+def _view(given: Reader, replace: bool) -> Statement:
+    name = given.name("the name of the view")
+    given.needs("AS")
+    return CreateView(given.part, name, given.query(), replace)
+
+
+def _function(given: Reader, replace: bool) -> Statement:
+    start = given.start
+    name = given.name("the name of the function")
+    types = given.parameters() if given.next == "(" else ()
+    while given.more() and not given.takes("RETURN"):
+        if given.next in ("LANGUAGE", "USING", "AS"):
+            raise given.wrong(
+                f"the function {name} is not an expression of SQL, and a query that is kept up to date stays in the JVM",
+                "write it with functions of Spark SQL: " + FORMS["CREATE FUNCTION"],
+            )
+        if given.takes("RETURNS", "TABLE"):
+            raise given.wrong(f"the function {name} returns a table", "make it a view: CREATE VIEW name AS SELECT ...")
+        given.skip()
+    body = given.rest()
+    return CreateFunction(given.part, name, Part(body.script, body.file, start, body.end), body, types, replace)
+
+
+def _sink(given: Reader, replace: bool) -> Statement:
+    name = given.name("the name of the sink")
+    given.needs("WITH")
+    options = given.options()
+    return CreateSink(given.part, name, options, given.query() if given.takes("AS") else None, replace)
+
+
+def _insert(given: Reader) -> Statement:
+    given.needs("INTO")
+    sink = given.name("the name of a sink")
+    return Insert(given.part, sink, given.query())
+
+
+def _set(given: Reader) -> Statement:
+    if not given.more():
+        return Set(given.part, None, None)
+    name = given.setting()
+    if not given.more():
+        return Set(given.part, name, None)
+    given.needs("=")
+    return Set(given.part, name, given.value_text())
+
+
+def _show(given: Reader) -> Statement:
+    what = next((what for what in SHOWN if given.takes(what)), None)
+    if what is None:
+        raise given.wrong(f"`{given.word}` cannot be shown" if given.more() else "it is not said what to show", given.form)
+    return Show(given.part, what)
+
+
+def _describe(given: Reader) -> Statement:
+    kind = next((kind for kind in (*KINDS, "TABLE") if given.next == kind and given.after), None)
+    given.takes(kind or "")
+    return Describe(given.part, given.name("the name of a source, view, sink or function"))
+
+
+def _explain(given: Reader) -> Statement:
+    return Explain(given.part, given.query() if given.more() else None)
+
+
+def _drop(given: Reader) -> Statement:
+    kind = next((kind for kind in KINDS if given.takes(kind)), None)
+    if kind is None:
+        raise given.wrong(f"`{given.word}` is nothing that can be dropped", given.form)
+    missing_ok = given.takes("IF", "EXISTS")
+    return Drop(given.part, kind, given.name(f"the name of the {kind.lower()}"), missing_ok)
+
+
+_CREATED: Mapping[str, Callable[[Reader, bool], Statement]] = {
+    "SOURCE": _source,
+    "VIEW": _view,
+    "FUNCTION": _function,
+    "SINK": _sink,
+}
+_READ: Mapping[str, Callable[[Reader], Statement]] = {
+    "CREATE": _create,
+    "INSERT": _insert,
+    "SET": _set,
+    "SHOW": _show,
+    "DESCRIBE": _describe,
+    "DESC": _describe,
+    "EXPLAIN": _explain,
+    "DROP": _drop,
+    "RUN": lambda given: Run(given.part),
+}

@@ -1,0 +1,150 @@
+"""What a script says of sources, sinks and settings, as far as no query has to be read by Spark."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import headrace as hr
+from headrace.plan import Plan
+from headrace.settings import settings
+from headrace.sql.catalogue import Catalogue
+from headrace.syntax.script import statements
+from tests.unit.errors import check_error
+
+CHARGES = "CREATE SOURCE charges (card STRING) WITH (connector = 'files', path = 'in', format = 'json');"
+
+
+def said(script: str) -> Catalogue:
+    made = Catalogue()
+    for statement in statements(script, "job.sql"):
+        made.add(statement)
+    return made
+
+
+def test_a_source_is_what_python_reads() -> None:
+    made = said(
+        """
+        CREATE SOURCE prices (id INT, tag STRING, price INT, ts TIMESTAMP, WATERMARK FOR ts AS ts - INTERVAL '2' MINUTES)
+        WITH (connector = 'files', path = 'in', format = 'csv', options.sep = ';', change_format = 'upsert', key = 'id, tag', idle = '1 hour');
+        """
+    )
+    read = hr.read.files(
+        "in",
+        format="csv",
+        schema="id int, tag string, price int, ts timestamp",
+        options={"sep": ";"},
+        change_format="upsert",
+        key=["id", "tag"],
+        name="prices",
+    ).watermark("ts", "2 minutes", idle="1 hour")
+    assert Plan.of("", [made.streams["prices"]._node]).fingerprint == Plan.of("", [read._node]).fingerprint
+
+
+def test_names_are_compared_without_case_and_can_be_replaced() -> None:
+    made = said(CHARGES + "CREATE OR REPLACE SOURCE Charges (amount INT) WITH (connector = 'files', path = 'in', format = 'json')")
+    assert {name: stream.columns for name, stream in made.streams.items()} == {"Charges": ("amount",)}
+    assert said(CHARGES + "DROP SOURCE CHARGES; DROP VIEW IF EXISTS other").created == {}
+
+
+def test_settings_of_runs_and_of_meaning() -> None:
+    made = said("SET job = 'x'; SET every = 5 seconds; SET 'spark.sql.ansi.enabled' = FALSE; SET spark.sql.timestamptype = timestamp_ntz")
+    assert made.asked == {"job": "x", "every": "5 seconds"}
+    assert made.meaning == {"spark.sql.ansi.enabled": "false", "spark.sql.timestampType": "TIMESTAMP_NTZ"}
+
+
+def test_what_a_script_says_of_runs_gives_way(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.chdir(tmp_path)
+    said = {"every": "5 seconds", "partitions": "3"}
+    assert (settings("x", said).every, settings("x", said).partitions, settings("x", said, every="1 second").every) == (5000, 3, 1000)
+    monkeypatch.setenv("HEADRACE_EVERY", "2 seconds")
+    (tmp_path / "headrace.toml").write_text("[job]\npartitions = 4\n")
+    assert (settings("x", said).every, settings("x", said).partitions) == (2000, 4)
+    check_error(
+        """
+        BAD_SETTING: the setting partitions in the script: '0' does not fit: it is a number from 1 on
+          hint: the settings are explained in docs/settings.md.
+          page: docs/errors/BAD_SETTING.md
+        """,
+        lambda: settings("x", {"partitions": "0"}),
+    )
+
+
+def test_a_name_that_is_not_there() -> None:
+    check_error(
+        """
+        UNKNOWN_NAME: the script has nothing called chrges
+          at job.sql:2:1: DROP SOURCE chrges
+          hint: did you mean charges? It has: charges
+          page: docs/errors/UNKNOWN_NAME.md
+        """,
+        lambda: said(CHARGES + "\nDROP SOURCE chrges"),
+    )
+    check_error(
+        """
+        UNKNOWN_NAME: the script has nothing called out
+          at job.sql:1:1: INSERT INTO out SELECT 1
+          hint: CREATE it first
+          page: docs/errors/UNKNOWN_NAME.md
+        """,
+        lambda: said("INSERT INTO out SELECT 1"),
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "message", "hint"),
+    [
+        ("CREATE SOURCE charges WITH (connector = 'rate')", "`charges` is there already, made at job.sql:1:1", "choose another name, or write CREATE OR REPLACE"),
+        ("CREATE OR REPLACE SINK charges WITH (connector = 'memory')", "`charges` is no sink but a source", "choose another name"),
+        ("DROP VIEW charges", "`charges` is no view but a source", "DROP SOURCE charges"),
+        ("INSERT INTO charges SELECT 1", "`charges` is no sink but a source", "rows go to what CREATE SINK made"),
+        ("CREATE SINK out WITH (path = 'out')", "it is not said which connector out has", "WITH (connector = 'files', ...); there are: console, files, foreach_batch, memory"),
+        ("CREATE SOURCE ticks WITH (connector = 'rate', rows_per_second = 1, idle = '1 s')", "idle is of a watermark, and there is none", "add WATERMARK FOR ts AS ts - INTERVAL '5' SECONDS"),
+    ],
+)  # fmt: skip
+def test_what_does_not_fit(text: str, message: str, hint: str) -> None:
+    expected = [f"BAD_STATEMENT: {message}", f"  at job.sql:2:1: {text}", f"  hint: {hint}", "  page: docs/errors/BAD_STATEMENT.md"]
+    check_error("\n".join(expected), lambda: said(f"{CHARGES}\n{text}"))
+
+
+def test_a_sink_that_nothing_is_written_to() -> None:
+    check_error(
+        """
+        BAD_STATEMENT: nothing is written to the sink out
+          at job.sql:1:1: CREATE SINK out WITH (connector = 'memory')
+          hint: INSERT INTO out SELECT ..., or drop it
+          page: docs/errors/BAD_STATEMENT.md
+        """,
+        lambda: said("CREATE SINK out WITH (connector = 'memory')").sinks(),
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "code", "message", "hint"),
+    [
+        ("SET spark.sql.shuffle.partitions = 3", "BAD_SETTING", "a script cannot set spark.sql.shuffle.partitions", "there are: job, checkpoint, every, partitions, spark.sql.ansi.enabled, spark.sql.session.timeZone, spark.sql.timestampType, spark.sql.caseSensitive; others of Spark are given to hr.session or in spark-defaults.conf"),
+        ("SET spark.sql.ansi.enabled = perhaps", "BAD_SETTING", "spark.sql.ansi.enabled cannot be 'perhaps'", "it is true or false"),
+        ("SET spark.sql.session.timeZone = Mars", "UNKNOWN_TIME_ZONE", "there is no time zone `Mars`", "use a name like Europe/Stockholm or UTC; on a machine without time zones `pip install tzdata` brings them"),
+        ("CREATE SINK s WITH (connector = 'files', path = 'x', format = 'xml')", "BAD_OPTION", "write.files: format cannot be 'xml'", "It is one of: json, csv, parquet"),
+        ("CREATE SINK s WITH (connector = 'memory', mode = 'change')", "BAD_OPTION", "write.memory: mode cannot be 'change'", "did you mean 'changes'? It is one of: append, upsert, changes"),
+        ("CREATE SOURCE s (a strin) WITH (connector = 'files', path = 'x', format = 'json')", "BAD_TYPE", "the schema `a strin` cannot be read: there is no type `strin`, did you mean `string`?", 'a schema looks like "card string, amount decimal(10,2), ts timestamp"'),
+        ("CREATE SOURCE s (WATERMARK FOR value AS value) WITH (connector = 'rate', rows_per_second = 1)", "WATERMARK_TYPE", "the column of a watermark is a timestamp, and `value` of s is bigint", "give it the type timestamp in the schema: value timestamp"),
+        ("CREATE SOURCE s WITH (connector = 'kfka')", "UNKNOWN_CONNECTOR", "there is no connector `kfka`", "Installed are: console, files, foreach_batch, memory, rate, values"),
+    ],
+)  # fmt: skip
+def test_errors_of_others_name_the_statement(text: str, code: str, message: str, hint: str) -> None:
+    expected = [f"{code}: {message}", f"  at job.sql:1:1: {text}", f"  hint: {hint}", f"  page: docs/errors/{code}.md"]
+    check_error("\n".join(expected), lambda: said(text))
+
+
+def test_what_texts_mean_is_said_before_them() -> None:
+    check_error(
+        """
+        BAD_SETTING: spark.sql.ansi.enabled is set too late
+          at job.sql:2:1: SET spark.sql.ansi.enabled = false
+          hint: put it in front of the first view, function and sink: it says what their texts mean
+          page: docs/errors/BAD_SETTING.md
+        """,
+        lambda: said("CREATE SINK out WITH (connector = 'memory');\nSET spark.sql.ansi.enabled = false"),
+    )

@@ -1,0 +1,189 @@
+"""Scripts read into statements, and every way in which one cannot be read."""
+
+from __future__ import annotations
+
+import pytest
+
+from headrace.syntax.script import finished, mentioned, statements
+from headrace.syntax.statements import (
+    CreateFunction,
+    CreateSink,
+    CreateSource,
+    CreateView,
+    Describe,
+    Drop,
+    Explain,
+    Insert,
+    Run,
+    Select,
+    Set,
+    Show,
+    Statement,
+)
+from tests.unit.errors import check_error
+
+
+def one(text: str) -> Statement:
+    [found] = statements(text, "job.sql")
+    return found
+
+
+def test_a_source() -> None:
+    made = one(
+        """
+        create Source `my charges` (
+          card STRING COMMENT 'a; b', -- its number
+          tags MAP<STRING, ARRAY<INT>>, ts TIMESTAMP,
+          WATERMARK FOR ts AS ts - INTERVAL '5' SECONDS
+        ) with (CONNECTOR = 'files', path = 'it\\'s', files_per_epoch = 3, share = -0.5, follow = TRUE, schema = NULL,
+                partition_by = ('a', 'b'), options.Header = false, 'options.a b' = "c")
+        """
+    )
+    assert isinstance(made, CreateSource)
+    assert (made.name, made.watermark, made.replace) == ("my charges", ("ts", "5 SECONDS"), False)
+    assert made.columns == "card STRING COMMENT 'a; b', tags MAP<STRING, ARRAY<INT>>, ts TIMESTAMP"
+    assert made.options == {
+        "connector": "files",
+        "path": "it's",
+        "files_per_epoch": 3,
+        "share": -0.5,
+        "follow": True,
+        "schema": None,
+        "partition_by": ["a", "b"],
+        "options": {"Header": False, "a b": "c"},
+    }
+
+
+@pytest.mark.parametrize(
+    ("text", "delay"),
+    [
+        ("ts - INTERVAL '5' SECONDS", "5 SECONDS"),
+        ("ts - INTERVAL 5 minutes", "5 minutes"),
+        ("ts - interval '1 hour 30 minutes'", "1 hour 30 minutes"),
+        ("TS", "0 seconds"),
+    ],
+)
+def test_watermarks(text: str, delay: str) -> None:
+    made = one(f"CREATE SOURCE s (WATERMARK FOR ts AS {text}) WITH (connector = 'x')")
+    assert isinstance(made, CreateSource)
+    assert (made.columns, made.watermark) == (None, ("ts", delay))
+
+
+def test_every_other_statement() -> None:
+    script = """
+        CREATE OR REPLACE VIEW v AS /* all */ SELECT ';', "--" FROM `a;b` -- no more
+        ;;
+        CREATE TEMPORARY FUNCTION f(x INT, y DECIMAL(10, 2) DEFAULT 3) RETURNS INT COMMENT 'RETURN' RETURN x + y;
+        CREATE SINK s WITH (connector = 'memory');
+        CREATE SINK t WITH (connector = 'memory') AS SELECT 1;
+        INSERT INTO s WITH a AS (SELECT 1) SELECT * FROM a;
+        SET 'spark.sql.ansi.enabled' = FALSE; SET spark.sql.session.timeZone = 'UTC'; SET job = two words; SET job; SET;
+        SHOW tables; DESCRIBE v; DESC FUNCTION f; DESCRIBE sink; EXPLAIN; EXPLAIN SELECT 1;
+        SELECT 1; FROM v |> SELECT a; (SELECT 1) UNION ALL VALUES (2); TABLE v;
+        DROP VIEW IF EXISTS v; DROP SINK s; RUN
+    """
+    found = statements(script, "job.sql")
+    assert [type(made) for made in found] == [
+        *(CreateView, CreateFunction, CreateSink, CreateSink, Insert, Set, Set, Set, Set, Set, Show, Describe, Describe, Describe),
+        *(Explain, Explain, Select, Select, Select, Select, Drop, Drop, Run),
+    ]
+    view, function, sink, fed, insert, *sets = found[:10]
+    assert isinstance(view, CreateView)
+    assert (view.replace, view.query.text, str(view.query.site)) == (True, "SELECT ';', \"--\" FROM `a;b`", "job.sql:2:47")
+    assert isinstance(function, CreateFunction)
+    assert (function.name, function.types, function.body.text) == ("f", ("INT", "DECIMAL(10, 2)"), "x + y")
+    assert function.definition.text == "f(x INT, y DECIMAL(10, 2) DEFAULT 3) RETURNS INT COMMENT 'RETURN' RETURN x + y"
+    assert isinstance(sink, CreateSink)
+    assert sink.query is None
+    assert isinstance(fed, CreateSink)
+    assert fed.query is not None
+    assert fed.query.text == "SELECT 1"
+    assert isinstance(insert, Insert)
+    assert (insert.sink, insert.query.text) == ("s", "WITH a AS (SELECT 1) SELECT * FROM a")
+    assert [(made.name, made.value) for made in sets if isinstance(made, Set)] == [
+        ("spark.sql.ansi.enabled", "FALSE"),
+        ("spark.sql.session.timeZone", "UTC"),
+        ("job", "two words"),
+        ("job", None),
+        (None, None),
+    ]
+    assert [made.name for made in found if isinstance(made, Describe)] == ["v", "f", "sink"]
+    assert [None if made.query is None else made.query.text for made in found if isinstance(made, Explain)] == [None, "SELECT 1"]
+    assert [(made.kind, made.name, made.missing_ok) for made in found if isinstance(made, Drop)] == [
+        ("VIEW", "v", True),
+        ("SINK", "s", False),
+    ]
+    assert (found[-1].line, found[-1].column, found[-1].text) == (11, 45, "RUN")
+
+
+def test_when_a_text_is_finished() -> None:
+    assert finished("SELECT 1;")
+    assert finished("SELECT 1; -- done")
+    assert finished("")
+    assert not finished("SELECT 1")
+    assert not finished("SELECT 'a;\n")
+    assert not finished("SELECT /* 1;")
+    assert not finished("SELECT ';'")
+
+
+def test_the_tables_of_a_query() -> None:
+    assert mentioned("SELECT 'a', b FROM `C d`, x.e -- f", ["a", "b", "c d", "E", "f"]) == ("b", "c d", "E")
+
+
+SOURCE = """CREATE SOURCE name (column type, ..., WATERMARK FOR ts AS ts - INTERVAL '5' SECONDS)
+                WITH (connector = 'files', path = 'in/', format = 'json')"""
+FUNCTION = "CREATE FUNCTION name(x INT, y INT) RETURNS INT RETURN x + y"
+
+
+@pytest.mark.parametrize(
+    ("text", "message", "place", "hint"),
+    [
+        ("selec 1", "no statement begins with `selec`", "1:1", "did you mean SELECT? A statement begins with CREATE, INSERT, SET, SHOW, DESCRIBE, EXPLAIN, DROP, SELECT, RUN"),
+        ("SELECT 1;\n  SELECT 'a", "a quote or comment that begins here has no end", "2:10", "close it; a quote inside a string is written \\' and inside a name ``"),
+        ("SELECT 1 /* one", "a quote or comment that begins here has no end", "1:10", "close it; a quote inside a string is written \\' and inside a name ``"),
+        ("CREATE TABLE t (a INT)", "`TABLE` is nothing that can be created", "1:8", "there are: CREATE SOURCE, CREATE VIEW, CREATE FUNCTION, CREATE SINK"),
+        ("CREATE SOURCE s", "the statement ends where `WITH` is expected", "1:15", SOURCE),
+        ("CREATE SOURCE s (a INT,) WITH (x = 1)", "`)` stands where a column is expected", "1:24", SOURCE),
+        ("CREATE SOURCE s (a INT", "the statement ends where `)` is expected", "1:22", SOURCE),
+        ("CREATE SOURCE s WITH (a = b)", "`b` stands where a value: a text in quotes, a number, TRUE or FALSE is expected", "1:27", SOURCE),
+        ("CREATE SOURCE s WITH (a = 1, A = 2)", "the option a is given twice", "1:30", "say it once"),
+        ("CREATE SOURCE s WITH (a 1)", "`1` stands where `=` is expected", "1:25", SOURCE),
+        ("CREATE SOURCE s (WATERMARK FOR ts AS tt) WITH (a = 1)", "the watermark for ts is told by another column", "1:38", "WATERMARK FOR ts AS ts - INTERVAL '5' SECONDS"),
+        ("CREATE SOURCE s (WATERMARK FOR ts AS ts + 1) WITH (a = 1)", "the watermark for ts is not the column less an interval", "1:41", "WATERMARK FOR ts AS ts - INTERVAL '5' SECONDS"),
+        ("CREATE SOURCE s (WATERMARK FOR a AS a, WATERMARK FOR b AS b) WITH (a = 1)", "a source has one watermark", "1:40", "WATERMARK FOR ts AS ts - INTERVAL '5' SECONDS"),
+        ("CREATE VIEW v SELECT 1", "`SELECT` stands where `AS` is expected", "1:15", "CREATE VIEW name AS SELECT ..."),
+        ("CREATE VIEW v AS", "the statement ends where a query is expected", "1:16", "CREATE VIEW name AS SELECT ..."),
+        ("CREATE VIEW 'v' AS SELECT 1", "`'v'` stands where the name of the view is expected", "1:13", "CREATE VIEW name AS SELECT ..."),
+        ("CREATE VIEW a.b AS SELECT 1", "a name has one part, and behind `a` stands a dot", "1:14", "write it in back quotes: `a...`"),
+        ("CREATE FUNCTION f(x) RETURNS INT RETURN 1", "a parameter has a name and a type", "1:20", FUNCTION),
+        ("CREATE FUNCTION f() RETURNS TABLE(x INT) RETURN SELECT 1", "the function f returns a table", "1:34", "make it a view: CREATE VIEW name AS SELECT ..."),
+        ("CREATE FUNCTION f(x INT) RETURNS INT", "the statement ends where more is expected", "1:36", FUNCTION),
+        ("CREATE FUNCTION f(x INT) RETURNS INT LANGUAGE PYTHON AS $$ $$", "the function f is not an expression of SQL, and a query that is kept up to date stays in the JVM", "1:38", f"write it with functions of Spark SQL: {FUNCTION}"),
+        ("CREATE FUNCTION f AS 'a.B'", "the function f is not an expression of SQL, and a query that is kept up to date stays in the JVM", "1:19", f"write it with functions of Spark SQL: {FUNCTION}"),
+        ("INSERT OVERWRITE s SELECT 1", "`OVERWRITE` stands where `INTO` is expected", "1:8", "INSERT INTO sink SELECT ..."),
+        ("INSERT INTO s FROM_ALL", "`FROM_ALL` stands where a query is expected", "1:15", "INSERT INTO sink SELECT ..."),
+        ("SET a b", "`b` stands where `=` is expected", "1:7", "SET name = 'value'"),
+        ("SHOW", "it is not said what to show", "1:4", "SHOW SOURCES, VIEWS, TABLES, FUNCTIONS, SINKS, SETTINGS or CONNECTORS"),
+        ("SHOW ALL", "`ALL` cannot be shown", "1:6", "SHOW SOURCES, VIEWS, TABLES, FUNCTIONS, SINKS, SETTINGS or CONNECTORS"),
+        ("DESCRIBE", "the statement ends where the name of a source, view, sink or function is expected", "1:8", "DESCRIBE name"),
+        ("EXPLAIN v", "`v` stands where a query is expected", "1:9", "EXPLAIN, or EXPLAIN SELECT ..."),
+        ("DROP TABLE t", "`TABLE` is nothing that can be dropped", "1:6", "DROP SOURCE, VIEW, FUNCTION or SINK, then the name"),
+        ("RUN it", "the statement is at its end before `it`", "1:5", "RUN"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_read(text: str, message: str, place: str, hint: str) -> None:
+    line = text.split("\n")[int(place[0]) - 1].strip()
+    expected = [f"BAD_STATEMENT: {message}", f"  at job.sql:{place}: {line}", f"  hint: {hint.replace(' ' * 16, ' ' * 8)}"]
+    check_error("\n".join([*expected, "  page: docs/errors/BAD_STATEMENT.md"]), lambda: statements(text, "job.sql"))
+
+
+def test_the_error_of_a_statement_is_whole() -> None:
+    check_error(
+        """
+        BAD_STATEMENT: `SELECT` stands where `AS` is expected
+          at job.sql:2:15: CREATE VIEW v SELECT 1;
+          hint: CREATE VIEW name AS SELECT ...
+          page: docs/errors/BAD_STATEMENT.md
+        """,
+        lambda: statements("SET job = 'x';\nCREATE VIEW v SELECT 1;", "job.sql"),
+    )
