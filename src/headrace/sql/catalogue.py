@@ -63,16 +63,17 @@ class Catalogue:
         with standing(statement.site), meant(self.meaning):
             match statement:
                 case CreateSource():
-                    self._free(statement)
+                    self._check(statement)
                     self._define(statement, _source(statement))
                 case CreateView():
-                    self._free(statement)
+                    self._check(statement)
                     self._define(statement, _named(self._stream(statement.query), statement.name))
                 case CreateFunction():
-                    self._free(statement)
-                    self._function(statement)
+                    self._check(statement)
+                    check_function(statement, self._functions())
+                    self._define(statement)
                 case CreateSink():
-                    self._free(statement)
+                    self._check(statement)
                     self._sink(statement)
                 case Insert():
                     self._insert(statement)
@@ -116,7 +117,7 @@ class Catalogue:
     def _functions(self) -> list[str]:
         return [made.definition.text for made in self.created.values() if isinstance(made, CreateFunction)]
 
-    def _free(self, statement: Creates) -> None:
+    def _check(self, statement: Creates) -> None:
         """Refuse a name that is taken, unless it is to be replaced by one of its kind."""
         known = self._known(statement.name)
         if known is None:
@@ -127,19 +128,17 @@ class Catalogue:
             raise _bad(message, "choose another name, or write CREATE OR REPLACE", statement.part)
         if type(before) is not type(statement):
             raise _bad(f"`{known}` is no {kind_of_name(statement)} but a {kind_of_name(before)}", "choose another name", statement.part)
-        self._forget(known)
+
+    def _define(self, statement: Creates, stream: Stream | None = None) -> None:
+        """Keep what was made, in the place of what it replaces."""
+        self._forget(self._known(statement.name) or statement.name)
+        self.created[statement.name] = statement
+        if stream is not None:
+            self.streams[statement.name] = stream
 
     def _forget(self, name: str) -> None:
         for names in (self.created, self.streams, self.inserts, self._sinks):
             names.pop(name, None)
-
-    def _define(self, statement: CreateSource | CreateView, stream: Stream) -> None:
-        self.created[statement.name] = statement
-        self.streams[statement.name] = stream
-
-    def _function(self, statement: CreateFunction) -> None:
-        check_function(statement, self._functions())
-        self.created[statement.name] = statement
 
     def _sink(self, statement: CreateSink) -> None:
         connector, options = _connector(statement, "Sink")
@@ -148,9 +147,10 @@ class Catalogue:
         build(sink_class(connector), f"write.{connector}", (), options)
         if mode is not None:
             choice(f"write.{connector}", "mode", mode, MODES)
-        if statement.query is not None:
-            self._write(statement, statement, statement.query)
-        self.created[statement.name] = statement
+        fed = None if statement.query is None else self._fed(statement, statement.query)
+        self._define(statement)
+        if fed is not None:
+            self._write(statement, statement, fed)
 
     def _insert(self, statement: Insert) -> None:
         made = self.find(statement.sink, statement.part)
@@ -160,13 +160,16 @@ class Catalogue:
         if before is not None:
             message = f"what goes into the sink {made.name} is said already at {before.site}"
             raise _bad(message, "one query feeds a sink: put the two together with UNION ALL", statement.part)
-        self._write(made, statement, statement.query)
+        self._write(made, statement, self._fed(made, statement.query))
 
-    def _write(self, made: CreateSink, statement: Insert | CreateSink, query: Part) -> None:
+    def _fed(self, made: CreateSink, query: Part) -> Sink:
         connector, options = _connector(made, "Sink")
         sink: Sink = getattr(self._stream(query).write, connector)(name=made.name, **options)
         # It is given to a job when the script ends, or never, where it was only typed.
         sink._use()
+        return sink
+
+    def _write(self, made: CreateSink, statement: Insert | CreateSink, sink: Sink) -> None:
         self._sinks[made.name] = sink
         self.inserts[made.name] = statement
 

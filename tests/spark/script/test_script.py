@@ -176,7 +176,7 @@ def test_errors_inside_a_query() -> None:
     check_error(
         """
         BAD_QUERY: rand(), which gives another value each time, cannot be kept up to date
-          at job.sql:12:38: SELECT c.card, c.amount, d.country, rand() r FROM charges c JOIN cards d ON c.card = d.card;
+          at job.sql:12:39: SELECT c.card, c.amount, d.country, rand() r FROM charges c JOIN cards d ON c.card = d.card;
           hint: take the value from a column of the rows: it must be the same when a row is taken away again
           page: docs/errors/BAD_QUERY.md
         """,

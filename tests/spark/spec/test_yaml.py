@@ -156,15 +156,24 @@ def test_an_error_in_a_type_is_at_its_step() -> None:
     )
 
 
-def test_a_setting_that_spark_refuses() -> None:
+def test_a_setting_that_cannot_be() -> None:
     check_error(
         """
-        BAD_SETTING: Spark refuses spark.sql.session.timeZone = Mars/Olympus: The value 'Mars/Olympus' in the config "spark.sql.session.timeZone" is invalid. Cannot resolve the given timezone.
+        UNKNOWN_TIME_ZONE: there is no time zone `Mars/Olympus`
           at job.yaml:2:12: settings: {spark.sql.session.timeZone: Mars/Olympus}
-          hint: docs/settings.md says which settings a plan keeps
-          page: docs/errors/BAD_SETTING.md
+          hint: use a name like Europe/Stockholm or UTC; on a machine without time zones `pip install tzdata` brings them
+          page: docs/errors/UNKNOWN_TIME_ZONE.md
         """,
         lambda: load(JOB.replace("sources:", "settings: {spark.sql.session.timeZone: Mars/Olympus}\nsources:")),
+    )
+    check_error(
+        """
+        BAD_SETTING: spark.sql.ansi.enabled cannot be 'perhaps'
+          at job.yaml:2:12: settings: {spark.sql.ansi.enabled: perhaps}
+          hint: it is true or false
+          page: docs/errors/BAD_SETTING.md
+        """,
+        lambda: load(JOB.replace("sources:", "settings: {spark.sql.ansi.enabled: perhaps}\nsources:")),
     )
 
 

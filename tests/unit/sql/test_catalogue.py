@@ -48,6 +48,14 @@ def test_names_are_compared_without_case_and_can_be_replaced() -> None:
     assert said(CHARGES + "DROP SOURCE CHARGES; DROP VIEW IF EXISTS other").created == {}
 
 
+def test_what_cannot_replace_leaves_what_was_there() -> None:
+    made = said(CHARGES + "CREATE SINK out WITH (connector = 'memory');")
+    for text in ("CREATE OR REPLACE SOURCE charges WITH (connector = 'no')", "CREATE OR REPLACE SINK out WITH (connector = 'no')"):
+        with pytest.raises(hr.ConnectorError):
+            made.add(statements(text)[0])
+    assert (list(made.created), list(made.streams)) == (["charges", "out"], ["charges"])
+
+
 def test_settings_of_runs_and_of_meaning() -> None:
     made = said("SET job = 'x'; SET every = 5 seconds; SET 'spark.sql.ansi.enabled' = FALSE; SET spark.sql.timestamptype = timestamp_ntz")
     assert made.asked == {"job": "x", "every": "5 seconds"}
