@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from bench.environments import CACHE
 from bench.nexmark import chance, generator
 from bench.nexmark.chance import Chance, Numbers
 from bench.nexmark.generator import AUCTION, BID, OF, PERSON, Generator, kinds
@@ -24,7 +25,6 @@ from bench.nexmark.generator import AUCTION, BID, OF, PERSON, Generator, kinds
 if TYPE_CHECKING:
     import pyarrow as pa
 
-CACHE = Path(".headrace/bench").absolute()
 CORES = 2
 BLOCK = 100_000
 SIDE_ROWS = 10_000

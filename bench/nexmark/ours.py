@@ -36,6 +36,13 @@ def seconds(query: Query, events: Events) -> float:
     return spent
 
 
+def rows(query: Query, events: Events) -> int:
+    """How many rows the answer has at the end of the stream, counted by a query over it."""
+    counted = hr.sql("SELECT count(*) AS n FROM answer", answer=view(query, streams(events)))
+    ((found,),) = hr.collect(counted).rows()
+    return int(found)
+
+
 def kept(queries: Iterable[Query], events: Events, folder: Path, files_per_epoch: int | None = CORES) -> hr.Job:
     """All queries as one job, each with its changes in a folder of its name."""
     tables = streams(events, files_per_epoch)

@@ -1,6 +1,6 @@
 """Nexmark: what its queries hold at the end of the stream is what DuckDB answers over the same files, however many epochs that took.
 
-The sample has 20,000 events in three epochs; `make test-all` has a million, in one and in 37. `tests/faults` has ten, and kills.
+The sample has 20,000 events in three epochs; `make test-all` has a million, in one and in 37. `tests/faults` has it in ten, and kills.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ def compare(folder: Path, events: int, epochs: int) -> None:
     given = make(events, epochs, cache=folder)
     summary = ours.kept(READY.values(), given, folder / "out").run(checkpoint=folder / "checkpoint", progress=False, partitions=2)
     assert summary.epochs == epochs
-    assert wrong(READY.values(), Oracle(given), folder / "out") == {}
+    assert wrong(list(READY.values()), Oracle(given), folder / "out") == {}
 
 
 def wrong(queries: list[Query], oracle: Oracle, folder: Path) -> dict[str, str]:
