@@ -90,8 +90,8 @@ def show(on: dict[str, object], events: Events, results: list[Measured]) -> None
     )
     title = f"Nexmark, {events.events:,} events; headrace in {events.epochs} epochs"
     table = Table(title=title, title_justify="left", title_style="bold")
-    heads = [f"{name} {what}" for name in (HEADRACE, FLINK) for what in ("min s", "median s", "MiB")]
-    for column in ("", *heads, "× as fast", "rows"):
+    heads = [f"{name}\n{what}" for name in (HEADRACE, FLINK) for what in ("min s", "median s", "MiB")]
+    for column in ("", *heads, "×", "rows"):
         table.add_column(column, justify="right" if column else "left")
     for result in results:
         cells = [cell for name in (HEADRACE, FLINK) for cell in _cells(result, name)]

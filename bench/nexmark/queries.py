@@ -1,7 +1,7 @@
 """The 23 queries, one file each: for headrace in `queries`, for Flink in `flink`, and in `oracle` those that DuckDB spells in another way.
 
 They are the published ones (github.com/nexmark/nexmark). A file begins with the query's title; a second line of comment tells where it
-differs from the published one.
+differs from the published one. Newer releases of Flink take `dateTime` for a type unless it is quoted.
 """
 
 from __future__ import annotations

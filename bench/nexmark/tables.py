@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
 
 import headrace as hr
 from bench.nexmark.events import CORES, Events
@@ -29,8 +31,7 @@ def streams(events: Events, files_per_epoch: int | None = CORES) -> dict[str, hr
 
 def in_duckdb(events: Events) -> list[str]:
     """The statements that make the tables."""
-    types = {"string": "varchar"}
-    structs = "".join(f", {name}: 'STRUCT({_typed(columns, ' ', types)})'" for name, columns in COLUMNS.items())
+    structs = "".join(f", {name}: 'STRUCT({_typed(columns, ' ', {'string': 'varchar'})})'" for name, columns in COLUMNS.items())
     read = f"read_json('{events.stream}/*.json', format = 'newline_delimited', columns = {{event_type: 'int'{structs}}})"
     side = f"read_json('{events.side}/*.json', format = 'newline_delimited', columns = {{key: 'bigint', value: 'varchar'}})"
     return [
@@ -42,21 +43,20 @@ def in_duckdb(events: Events) -> list[str]:
 
 def in_flink(events: Events) -> list[str]:
     """The statements that make the tables, and take others of the same names away before. Times and their delay are the published ones."""
-    types = {"timestamp": "timestamp(3)"}
-    rows = ", ".join(f"{name} ROW<{_typed(columns, ' ', types)}>" for name, columns in COLUMNS.items())
-    time = "CASE WHEN event_type = 0 THEN person.dateTime WHEN event_type = 1 THEN auction.dateTime ELSE bid.dateTime END"
+    rows = ", ".join(f"{name} ROW<{_typed(columns, ' ', {'timestamp': 'timestamp(3)'}, '`')}>" for name, columns in COLUMNS.items())
+    time = " ".join(f"WHEN {code} THEN {name}.`dateTime`" for name, code in KINDS.items())
     views = {
-        name: ", ".join("dateTime" if column == "dateTime" else f"{name}.{column}" for column in _names(columns))
+        name: ", ".join(f"`{column}`" if column == "dateTime" else f"{name}.`{column}`" for column, _ in _columns(columns))
         for name, columns in COLUMNS.items()
     }
     return [
         *(f"DROP TEMPORARY VIEW IF EXISTS {name}" for name in KINDS),
         "DROP TEMPORARY TABLE IF EXISTS events",
         "DROP TEMPORARY TABLE IF EXISTS side_input",
-        f"CREATE TEMPORARY TABLE events (event_type int, {rows}, dateTime AS {time}, "
-        f"WATERMARK FOR dateTime AS dateTime - INTERVAL '4' SECOND) WITH ({_files(events.for_flink())})",
+        f"CREATE TEMPORARY TABLE events (event_type int, {rows}, `dateTime` AS CASE event_type {time} END, "
+        f"WATERMARK FOR `dateTime` AS `dateTime` - INTERVAL '4' SECOND) WITH ({_files(events.for_flink())})",
         *(f"CREATE TEMPORARY VIEW {name} AS SELECT {views[name]} FROM events WHERE event_type = {code}" for name, code in KINDS.items()),
-        f"CREATE TEMPORARY TABLE side_input (`key` bigint, `value` string) WITH ({_files(events.side)})",
+        f"CREATE TEMPORARY TABLE side_input ({_typed(SIDE, ' ', {}, '`')}) WITH ({_files(events.side)})",
     ]
 
 
@@ -64,9 +64,9 @@ def _files(path: Path) -> str:
     return f"'connector' = 'filesystem', 'path' = '{path.as_uri()}', 'format' = 'json'"
 
 
-def _names(columns: str) -> list[str]:
-    return re.findall(r"(\w+) \w+", columns)
+def _columns(columns: str) -> list[tuple[str, str]]:
+    return re.findall(r"(\w+) (\w+)", columns)
 
 
-def _typed(columns: str, between: str, types: dict[str, str] | None = None) -> str:
-    return ", ".join(f"{name}{between}{(types or {}).get(type, type)}" for name, type in re.findall(r"(\w+) (\w+)", columns))
+def _typed(columns: str, between: str, types: Mapping[str, str] = MappingProxyType({}), quote: str = "") -> str:
+    return ", ".join(f"{quote}{name}{quote}{between}{types.get(type, type)}" for name, type in _columns(columns))

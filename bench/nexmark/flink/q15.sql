@@ -1,5 +1,5 @@
 -- Bidding statistics
-SELECT date_format(dateTime, 'yyyy-MM-dd') AS `day`,
+SELECT date_format(`dateTime`, 'yyyy-MM-dd') AS `day`,
   count(*) AS total_bids,
   count(*) FILTER (WHERE price < 10000) AS rank1_bids,
   count(*) FILTER (WHERE price >= 10000 AND price < 1000000) AS rank2_bids,
@@ -13,4 +13,4 @@ SELECT date_format(dateTime, 'yyyy-MM-dd') AS `day`,
   count(DISTINCT auction) FILTER (WHERE price >= 10000 AND price < 1000000) AS rank2_auctions,
   count(DISTINCT auction) FILTER (WHERE price >= 1000000) AS rank3_auctions
 FROM bid
-GROUP BY date_format(dateTime, 'yyyy-MM-dd');
+GROUP BY date_format(`dateTime`, 'yyyy-MM-dd');

@@ -1,7 +1,7 @@
 -- Channel statistics
 SELECT channel,
-  date_format(dateTime, 'yyyy-MM-dd') AS `day`,
-  max(date_format(dateTime, 'HH:mm')) AS `minute`,
+  date_format(`dateTime`, 'yyyy-MM-dd') AS `day`,
+  max(date_format(`dateTime`, 'HH:mm')) AS `minute`,
   count(*) AS total_bids,
   count(*) FILTER (WHERE price < 10000) AS rank1_bids,
   count(*) FILTER (WHERE price >= 10000 AND price < 1000000) AS rank2_bids,
@@ -15,4 +15,4 @@ SELECT channel,
   count(DISTINCT auction) FILTER (WHERE price >= 10000 AND price < 1000000) AS rank2_auctions,
   count(DISTINCT auction) FILTER (WHERE price >= 1000000) AS rank3_auctions
 FROM bid
-GROUP BY channel, date_format(dateTime, 'yyyy-MM-dd');
+GROUP BY channel, date_format(`dateTime`, 'yyyy-MM-dd');

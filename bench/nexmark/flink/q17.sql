@@ -1,6 +1,6 @@
 -- Auction statistics
 SELECT auction,
-  date_format(dateTime, 'yyyy-MM-dd') AS `day`,
+  date_format(`dateTime`, 'yyyy-MM-dd') AS `day`,
   count(*) AS total_bids,
   count(*) FILTER (WHERE price < 10000) AS rank1_bids,
   count(*) FILTER (WHERE price >= 10000 AND price < 1000000) AS rank2_bids,
@@ -10,4 +10,4 @@ SELECT auction,
   avg(price) AS avg_price,
   sum(price) AS sum_price
 FROM bid
-GROUP BY auction, date_format(dateTime, 'yyyy-MM-dd');
+GROUP BY auction, date_format(`dateTime`, 'yyyy-MM-dd');

@@ -28,7 +28,7 @@ def test_the_tables_are_made_over_the_files_for_flink(tmp_path: Path) -> None:
     ]
     assert f"'path' = '{(tmp_path / 'flink').as_uri()}'" in statements[5]
     assert statements[8] == (
-        "CREATE TEMPORARY VIEW bid AS SELECT bid.auction, bid.bidder, bid.price, bid.channel, bid.url, dateTime, bid.extra "
+        "CREATE TEMPORARY VIEW bid AS SELECT bid.`auction`, bid.`bidder`, bid.`price`, bid.`channel`, bid.`url`, `dateTime`, bid.`extra` "
         "FROM events WHERE event_type = 2"
     )
     assert set(COLUMNS) == {"person", "auction", "bid"}
