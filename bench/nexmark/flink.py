@@ -115,4 +115,4 @@ class Refused(RuntimeError):
 
     def __init__(self, trace: str) -> None:
         causes = re.findall(r"^(?:Caused by: |: )(\S.*)$", trace, re.MULTILINE)
-        super().__init__(causes[-1] if causes else trace)
+        super().__init__(causes[-1] if causes else trace.partition("\n")[0])

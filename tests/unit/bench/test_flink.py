@@ -42,7 +42,7 @@ def test_flink_says_windows_with_table_around_them() -> None:
 def test_of_a_trace_the_last_cause_is_told() -> None:
     trace = "An error occurred while calling o7.executeInsert.\n: first\n\tat a.b(C.java:1)\nCaused by: second: why\n\tat d\n\t... 3 more"
     assert str(Refused(trace)) == "second: why"
-    assert str(Refused("no trace")) == "no trace"
+    assert str(Refused("a.B: alone\n\tat c.D(E.java:1)")) == "a.B: alone"
 
 
 def test_the_mean_is_of_the_queries_that_both_ran() -> None:
