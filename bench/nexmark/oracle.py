@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from bench.nexmark.events import Events
-from bench.nexmark.queries import Query
+from bench.nexmark.queries import OF_THE_CLOCK, Query
 from bench.nexmark.tables import in_duckdb
 
 SHOWN = 3
@@ -44,6 +44,8 @@ class Oracle:
             source, sign = f"read_csv({listed}, hive_partitioning = true, all_varchar = true)", "1"
         else:
             source, sign = f"read_parquet({listed})", "CASE _change WHEN 'insert' THEN 1 WHEN 'delete' THEN -1 END"
+        if query.name == OF_THE_CLOCK:
+            source, sign = f"(SELECT bidder, sum({sign} * bid_count) AS bid_count FROM {source} GROUP BY bidder)", "1"
         if not files:
             source, sign = f"(SELECT {names} FROM ({query.oracle}) LIMIT 0)", "1"
         self._database.execute(

@@ -148,6 +148,21 @@ class TestDifference:
         assert self.oracle.difference(QUERIES["q2"], []).startswith(f"{len(set(self.rows))} rows are missing: ")
 
 
+def test_windows_of_the_clock_are_compared_by_the_bids_in_them(tmp_path: Path) -> None:
+    oracle = Oracle(make(10_000, 1, cache=tmp_path))
+    counts = oracle.answer(QUERIES["q12"])
+    halves = [(bidder, part, window, "insert") for bidder, count in counts for window, part in enumerate((count // 2, count - count // 2))]
+    taken_back = [(1000, 7, 2, "insert"), (1000, 7, 2, "delete")]
+
+    def told(rows: list[tuple[int, int, int, str]]) -> str:
+        names = ("bidder", "bid_count", "starttime", "_change")
+        parquet.write_table(pa.table(dict(zip(names, map(pa.array, zip(*rows, strict=True)), strict=True))), tmp_path / "result.parquet")
+        return oracle.difference(QUERIES["q12"], [tmp_path / "result.parquet"])
+
+    assert told([*halves, *taken_back]) == ""
+    assert told(halves[1:]).startswith("1 rows are missing: ")
+
+
 def test_no_oracle_is_without_rows(tmp_path: Path) -> None:
     oracle = Oracle(Events(make(20_000, 1, cache=tmp_path).folder, 20_000, 1))
     assert [name for name, query in QUERIES.items() if not oracle.rows(query)] == []
