@@ -3,7 +3,7 @@
 
 PYTHON := .venv/bin/python
 
-.PHONY: help setup demo test test-all lint docs bench-state bench-queries bench-tpch wheel lock clean
+.PHONY: help setup demo test test-all lint docs bench-state bench-queries bench-tpch bench-nexmark wheel lock clean
 
 help:
 	@echo "make demo         a year of flights as a stream, and its delays (sets everything up first)"
@@ -14,6 +14,7 @@ help:
 	@echo "make bench-state  how fast keyed state is, against others (most of an hour on two cores)"
 	@echo "make bench-queries  joins, levels and heap of queries kept up to date, against Spark's own streaming join"
 	@echo "make bench-tpch   what it costs to keep the 22 queries of TPC-H up to date, against Spark batch"
+	@echo "make bench-nexmark  the 23 queries of Nexmark, against Flink SQL, which is installed beside it (most of an hour)"
 	@echo "make wheel        the package, in dist/"
 	@echo "make lock         choose versions again: requirements.lock"
 
@@ -47,6 +48,9 @@ bench-queries: setup
 
 bench-tpch: setup
 	$(PYTHON) -m bench.tpch
+
+bench-nexmark: setup
+	$(PYTHON) -m bench.nexmark
 
 wheel: setup
 	$(PYTHON) -m hatchling build --target wheel

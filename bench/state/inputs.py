@@ -12,12 +12,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from bench.environments import CACHE
 from bench.state.workloads.workload import END, Input, Workload
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-CACHE = Path(".headrace/bench").absolute()
 FILES = 4
 
 

@@ -5,12 +5,10 @@ from __future__ import annotations
 import shutil
 import subprocess
 import sysconfig
-from pathlib import Path
 from typing import Any
 
+from bench.environments import CACHE
 from bench.tpch.tables import SCHEMAS
-
-CACHE = Path(".headrace/bench").absolute()
 
 
 def tables(scale: float) -> dict[str, Any]:

@@ -6,7 +6,8 @@ import subprocess
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
-from bench.state.contenders.bytewax import Bytewax, python
+from bench.environments import python
+from bench.state.contenders.bytewax import PACKAGES, Bytewax
 from bench.state.contenders.contender import Answer, Contender
 from bench.state.contenders.kernel import Kernel
 from bench.state.contenders.scala import ScalaProcessor
@@ -36,7 +37,7 @@ def contenders(spark: SparkSession, names: Iterable[str], told: Callable[[str], 
         SCALA: lambda: ScalaProcessor(TITLES[SCALA], spark),
         ROW: lambda: RowProcessor(TITLES[ROW], spark),
         PANDAS: lambda: PandasProcessor(TITLES[PANDAS], spark, SHARES[PANDAS]),
-        BYTEWAX: lambda: Bytewax(TITLES[BYTEWAX], python()),
+        BYTEWAX: lambda: Bytewax(TITLES[BYTEWAX], python(*PACKAGES)),
         READING: lambda: ReadingAlone(TITLES[READING], spark),
     }
     found: dict[str, Contender] = {}

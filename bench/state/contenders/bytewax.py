@@ -8,15 +8,13 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-import sys
 import tempfile
-import venv
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from bench.state.contenders.contender import Answer
-from bench.state.inputs import CACHE, Events
+from bench.state.inputs import Events
 from bench.state.workloads import Workload
 
 PACKAGES = ("bytewax==0.21.1", "pyarrow==26.0.1")
@@ -57,16 +55,3 @@ class Bytewax:
         if len(reports) != PROCESSES:
             raise RuntimeError(f"{len(reports)} of {PROCESSES} processes of bytewax came to the end of {workload.name}")
         return reports
-
-
-def python() -> Path:
-    """The interpreter with bytewax, made now if need be. Raises CalledProcessError where it cannot be installed."""
-    version = f"{sys.version_info.major}.{sys.version_info.minor}"
-    folder = CACHE / f"venv-{version}-{'-'.join(PACKAGES).replace('==', '-')}"
-    found, done = folder / "bin/python", folder / "installed"
-    if not done.is_file():
-        venv.create(folder, clear=True, with_pip=True)
-        command = [str(found), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--only-binary", ":all:", *PACKAGES]
-        subprocess.run(command, check=True)
-        done.touch()
-    return found

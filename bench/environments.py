@@ -1,0 +1,23 @@
+"""Interpreters of their own for contenders that are Python packages, made at first use. Nothing of headrace depends on them."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import venv
+from pathlib import Path
+
+CACHE = Path(".headrace/bench").absolute()
+
+
+def python(*packages: str, only_binary: bool = True) -> Path:
+    """The interpreter with these packages, made now if need be. Raises CalledProcessError where they cannot be installed."""
+    version = f"{sys.version_info.major}.{sys.version_info.minor}"
+    folder = CACHE / f"venv-{version}-{'-'.join(packages).replace('==', '-')}"
+    found, done = folder / "bin/python", folder / "installed"
+    if not done.is_file():
+        venv.create(folder, clear=True, with_pip=True)
+        binary = ["--only-binary", ":all:"] if only_binary else []
+        subprocess.run([str(found), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *binary, *packages], check=True)
+        done.touch()
+    return found

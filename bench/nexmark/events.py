@@ -1,0 +1,135 @@
+"""The events as files of JSON lines, made once and kept in `.headrace/bench`. Making them is not measured.
+
+A line is `{"event_type": 2, "bid": {…}}`, as the published tables have it: one stream, and a view of each kind. An epoch is two files,
+one for each core. Flink's file source takes files in no order and would find events of later files late, so it is given the same lines
+in two files, each those of one core in the order of the epochs.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shutil
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from bench.environments import CACHE
+from bench.nexmark import chance, generator
+from bench.nexmark.chance import Chance, Numbers
+from bench.nexmark.generator import AUCTION, BID, OF, PERSON, Generator, kinds
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+CORES = 2
+BLOCK = 100_000
+SIDE_ROWS = 10_000
+SHARE_LATE, MOST_LATE = 0.1, 60_000
+"""With `late`: the share of events that come late, and by how many milliseconds at most."""
+
+
+@dataclass(frozen=True)
+class Events:
+    folder: Path
+    events: int
+    epochs: int
+
+    @property
+    def stream(self) -> Path:
+        """The files of the epochs, by name."""
+        return self.folder / "events"
+
+    @property
+    def side(self) -> Path:
+        """The table that bids are joined with: `{"key": 0, "value": "0"}` and so on."""
+        return self.folder / "side"
+
+    def for_flink(self) -> Path:
+        """The same lines, in a file for each core."""
+        folder = self.folder / "flink"
+        if not folder.exists():
+            fresh = folder.with_suffix(".new")
+            shutil.rmtree(fresh, ignore_errors=True)
+            fresh.mkdir()
+            for core in range(CORES):
+                with (fresh / f"{core}.json").open("wb") as whole:
+                    for part in sorted(self.stream.glob(f"*-{core}.json")):
+                        with part.open("rb") as lines:
+                            shutil.copyfileobj(lines, whole, 1 << 20)
+            fresh.rename(folder)
+        return folder
+
+
+def make(events: int, epochs: int, *, seed: int = 1, late: bool = False, cache: Path = CACHE) -> Events:
+    code = hashlib.sha256(b"".join(Path(f"{module.__file__}").read_bytes() for module in (chance, generator))).hexdigest()[:8]
+    folder = cache / f"nexmark-{events}-{epochs}-{seed}{'-late' if late else ''}-{code}"
+    if not folder.exists():
+        fresh = folder.with_suffix(".new")
+        shutil.rmtree(fresh, ignore_errors=True)
+        made = Events(fresh, events, epochs)
+        made.stream.mkdir(parents=True)
+        _write(made, Generator(seed), arrivals(events, seed, late))
+        made.side.mkdir()
+        (made.side / "side.json").write_text("".join(json.dumps({"key": i, "value": str(i)}) + "\n" for i in range(SIDE_ROWS)))
+        fresh.rename(folder)
+    return Events(folder, events, epochs)
+
+
+def arrivals(events: int, seed: int, late: bool) -> Numbers:
+    """The numbers of the events in the order in which they come; their times are those of their numbers."""
+    numbers = np.arange(events)
+    if not late:
+        return numbers
+    random = Chance(seed)
+    delay = np.where(random.unit("late", numbers) < SHARE_LATE, random.below("delay", numbers, MOST_LATE), 0)
+    return np.argsort(Generator(seed).time(numbers) + delay, kind="stable")
+
+
+def _write(made: Events, generator: Generator, order: Numbers) -> None:
+    bounds = np.arange(made.epochs + 1) * made.events // made.epochs
+    for epoch in range(made.epochs):
+        of_epoch = order[bounds[epoch] : bounds[epoch + 1]]
+        # fifty events stay together, so that both files have the same share of each kind
+        core = of_epoch // OF % CORES
+        for number in range(CORES):
+            with (made.stream / f"{epoch:04}-{number}.json").open("wb") as file:
+                for text in lines(generator, of_epoch[core == number]):
+                    file.write(text)
+
+
+def lines(generator: Generator, numbers: Numbers) -> Iterator[bytes]:
+    """The events with these numbers, in their order."""
+    import pyarrow as pa
+
+    for first in range(0, len(numbers), BLOCK):
+        block = numbers[first : first + BLOCK]
+        kind = kinds(block)
+        made, places = [], []
+        for code, name in ((PERSON, "person"), (AUCTION, "auction"), (BID, "bid")):
+            place = np.flatnonzero(kind == code)
+            if len(place):
+                made.append(_json(code, name, getattr(generator, name)(block[place])))
+                places.append(place)
+        sorted_lines = pa.concat_arrays(made).take(np.argsort(np.concatenate(places)))
+        _, offsets, text = sorted_lines.buffers()
+        (end,) = np.frombuffer(offsets, np.int32)[len(block) : len(block) + 1]
+        yield text.to_pybytes()[:end]
+
+
+def _json(code: int, name: str, columns: dict[str, pa.Array | Numbers]) -> pa.Array:
+    """A line for each row. No text has a letter that JSON would write in another way."""
+    import pyarrow as pa
+    from pyarrow import compute, types
+
+    parts: list[pa.Array | str] = []
+    before = f'{{"event_type":{code},"{name}":{{'
+    for column, values in columns.items():
+        array = pa.array(values)
+        quote = "" if types.is_integer(array.type) else '"'
+        parts += [f'{before}"{column}":{quote}', array.cast(pa.string())]
+        before = f"{quote},"
+    return compute.binary_join_element_wise(*parts, f"{before[:-1]}}}}}\n", "")

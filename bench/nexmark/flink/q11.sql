@@ -1,0 +1,4 @@
+-- User sessions
+SELECT bidder, count(*) AS bid_count, window_start AS starttime, window_end AS endtime
+FROM TABLE(SESSION(TABLE bid PARTITION BY bidder, DESCRIPTOR(`dateTime`), INTERVAL '10' SECOND))
+GROUP BY bidder, window_start, window_end;

@@ -1,0 +1,95 @@
+"""A query by both, in turns, and what is told of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from statistics import geometric_mean
+from typing import Any
+
+from bench.nexmark import memory, ours
+from bench.nexmark.events import Events
+from bench.nexmark.flink import Flink, Refused
+from bench.nexmark.queries import OF_THE_CLOCK, UNREADY, Query
+from bench.state.measure import in_turns, median
+
+HEADRACE, FLINK = "headrace", "Flink SQL"
+
+
+@dataclass
+class Measured:
+    """Seconds of each round, MiB at the most, and why somebody is missing."""
+
+    query: Query
+    rows: int | None = None
+    samples: Mapping[str, list[float]] = field(default_factory=dict)
+    peaks: dict[str, int] = field(default_factory=dict)
+    absent: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def ratio(self) -> float | None:
+        """How many times as fast headrace is."""
+        if len(self.samples) < 2:
+            return None
+        return median(self.samples[FLINK]) / median(self.samples[HEADRACE])
+
+    def to_json(self) -> dict[str, Any]:
+        contenders = {
+            name: {"median": round(median(values), 3), "samples": [round(value, 3) for value in values], "peak_mib": self.peaks.get(name)}
+            for name, values in self.samples.items()
+        }
+        return {
+            "title": f"{self.query.name}, {self.query.title}",
+            "unit": "s",
+            "contenders": contenders,
+            "ratio": None if self.ratio is None else round(self.ratio, 3),
+            "rows": self.rows,
+            "absent": self.absent,
+        }
+
+
+def measure(
+    query: Query, events: Events, rows: int | None, process: int, flink: Flink | None, rounds: int, warm: int, told: Callable[[str], object]
+) -> Measured:
+    """`rows` is how many the answer has, if that is known; `process` is the JVM of headrace."""
+    found = Measured(query, None if query.name == OF_THE_CLOCK else rows)
+    runs: dict[str, Callable[[], float]] = {}
+
+    def taken(name: str, process: int, run: Callable[[], float]) -> Callable[[], float]:
+        def measured() -> float:
+            memory.forget(process)
+            seconds = run()
+            found.peaks[name] = max(found.peaks.get(name, 0), memory.most(process))
+            return seconds
+
+        return measured
+
+    if query.name in UNREADY:
+        found.absent[HEADRACE] = "windows in time are not there yet"
+    else:
+        _same(found, HEADRACE, ours.rows(query, events))
+        runs[HEADRACE] = taken(HEADRACE, process, lambda: ours.seconds(query, events))
+    if flink is None:
+        found.absent[FLINK] = "it could not be installed"
+    else:
+        try:
+            _same(found, FLINK, flink.rows(query))
+            runs[FLINK] = taken(FLINK, flink.process, lambda: flink.seconds(query))
+        except Refused as refused:
+            found.absent[FLINK] = str(refused)
+    found.samples = in_turns(runs, rounds, warm=warm, told=told)
+    return found
+
+
+def _same(found: Measured, name: str, rows: int) -> None:
+    """All give as many rows, except where the clock decides."""
+    if found.query.name == OF_THE_CLOCK:
+        return
+    if found.rows is not None and rows != found.rows:
+        raise RuntimeError(f"{found.query.name}: {name} gives {rows:,} rows instead of {found.rows:,}")
+    found.rows = rows
+
+
+def mean(results: list[Measured]) -> float | None:
+    ratios = [result.ratio for result in results if result.ratio is not None]
+    return geometric_mean(ratios) if ratios else None

@@ -1,0 +1,45 @@
+"""Nexmark: what its queries hold at the end of the stream is what DuckDB answers over the same files, however many epochs that took.
+
+The sample has 20,000 events in three epochs; `make test-all` has a million, in one and in 37. `tests/faults` has it in ten, and kills.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from bench.nexmark import ours
+from bench.nexmark.events import make
+from bench.nexmark.oracle import Oracle
+from bench.nexmark.queries import QUERIES, READY, Query
+from pyspark.sql import SparkSession
+
+import headrace as hr
+
+
+def compare(folder: Path, events: int, epochs: int) -> None:
+    given = make(events, epochs, cache=folder)
+    summary = ours.kept(READY.values(), given, folder / "out").run(checkpoint=folder / "checkpoint", progress=False, partitions=2)
+    assert summary.epochs == epochs
+    assert wrong(list(READY.values()), Oracle(given), folder / "out") == {}
+
+
+def wrong(queries: list[Query], oracle: Oracle, folder: Path) -> dict[str, str]:
+    """By query, how what it wrote differs from the answer."""
+    found = {query.name: oracle.difference(query, hr.committed_files(folder / query.name)) for query in queries}
+    return {name: difference for name, difference in found.items() if difference}
+
+
+def test_there_are_23() -> None:
+    assert list(QUERIES) == [f"q{number}" for number in range(23)]
+    assert all(query.tables for query in QUERIES.values())
+
+
+def test_a_sample_is_what_duckdb_answers(spark: SparkSession, tmp_path: Path) -> None:
+    compare(tmp_path, 20_000, 3)
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("epochs", [1, 37])
+def test_a_million_events_are_what_duckdb_answers(spark: SparkSession, tmp_path: Path, epochs: int) -> None:
+    compare(tmp_path, 1_000_000, epochs)
