@@ -6,10 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from headrace.analysis.boundedness import bounded
+from headrace.analysis.closing import require_closing
 from headrace.analysis.repeatable import require_repeatable
 from headrace.analysis.schemas import Schemas, check
 from headrace.errors import HeadraceError
-from headrace.ops import Program, Sink, Source
+from headrace.ops import Program, Sink, Source, groups
 from headrace.optimize import optimize
 from headrace.plan import Node, Plan
 from headrace.plan.meaning import MEANING
@@ -59,12 +60,21 @@ class SparkJob:
 def compile(plan: Plan) -> SparkJob:
     """A plan as it will run; raises what is wrong with its texts, types, clocks and folders. Starts the session."""
     _one_sink_a_folder(plan)
+    require_closing(plan)
     require_repeatable(plan, check(plan))
     plan, rewritten = optimize(plan)
     schemas = check(plan)
     at = Lowering(plan, schemas, Feeds(plan, schemas.of))
-    queries = cut(plan, {name: node.clock if isinstance(node, Program) else "none" for name, node in plan.nodes.items()})
+    queries = cut(plan, _clocks(plan))
     return SparkJob(at, rewritten, queries, tuple(shape_of(query, at) for query in queries))
+
+
+def _clocks(plan: Plan) -> Mapping[str, str]:
+    """The clock of each operator: a program's own, and event time where groups close."""
+    closing = groups([plan.nodes[name] for name in plan.sinks])
+    return {
+        name: node.clock if isinstance(node, Program) else "event" if node in closing else "none" for name, node in plan.nodes.items()
+    }
 
 
 def _one_sink_a_folder(plan: Plan) -> None:
