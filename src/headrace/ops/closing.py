@@ -18,9 +18,9 @@ from headrace.ops.filter import Filter
 from headrace.ops.generate import Generated
 from headrace.ops.join import Join
 from headrace.ops.ledger import Ledger
-from headrace.ops.output import LATE, LATE_RIGHT, OutputOf
+from headrace.ops.output import LATE_RIGHT, OutputOf
 from headrace.ops.partition import Partition
-from headrace.ops.program import Program
+from headrace.ops.program import LATE, Program
 from headrace.ops.project import Project
 from headrace.ops.source import Source
 from headrace.ops.top import Top

@@ -10,7 +10,23 @@ from typing import TYPE_CHECKING, Any
 
 from headrace.errors import PlanError, here
 from headrace.expr import Column
-from headrace.ops import aggregate, explode, feeding, filter, join, output, program, project, sets, source, top, union, upserts, window
+from headrace.ops import (
+    aggregate,
+    dedupe,
+    explode,
+    feeding,
+    filter,
+    join,
+    output,
+    program,
+    project,
+    sets,
+    source,
+    top,
+    union,
+    upserts,
+    window,
+)
 from headrace.ops.closing import late_outputs
 from headrace.ops.columns import label
 from headrace.ops.kind import kind_of
@@ -112,6 +128,24 @@ class Stream:
     def top(self, n: int, *, by: Column | str | Iterable[Column | str], per: Column | str | Iterable[Column | str] = ()) -> Stream:
         """The first `n` rows of each group in an order: `sales.top(3, by="amount desc", per="shop")`."""
         return Stream(top.top(self._node, n, by, per, self._alias))
+
+    def dedupe(
+        self,
+        *,
+        on: Column | str | Iterable[Column | str],
+        keep: str = "first",
+        by: Column | str | Iterable[Column | str] | None = None,
+        within: str | timedelta | None = None,
+    ) -> Stream:
+        """One row for each key: `orders.dedupe(on="id")`, the first by event time; or the last, or in an order `by` columns.
+
+        All keys are kept, as an earlier row may come. With `within="1 hour"` a key is forgotten an hour after its row: the first goes on
+        when the watermark has passed it, is never taken back, and those of the hour behind it are dropped.
+        """
+        if within is None:
+            return Stream(dedupe.dedupe(self._node, on, keep, by, self._alias), self._alias)
+        program_, time = dedupe.for_a_while(self._node, keep, by, within)
+        return self.key_by(*dedupe.keys(on)).process(program_, order="time", time=time)
 
     def window(self, window_: window.Window, *, emit: str = "changes", lateness: str | timedelta = "0 seconds") -> Stream:
         """Each row with the windows that it falls into, to be grouped, joined or ranked by: `charges.window(hr.tumble("ts", "1 hour"))`.

@@ -58,9 +58,7 @@ def _(node: Source, times: dict[Node, str | None]) -> str | None:
 @_time.register(Sink)
 @_time.register(Weighed)
 @_time.register(Windows)
-def _(
-    node: Changes | Consolidate | Filter | Generated | Sink | Weighed | Windows, times: dict[Node, str | None]
-) -> str | None:
+def _(node: Changes | Consolidate | Filter | Generated | Sink | Weighed | Windows, times: dict[Node, str | None]) -> str | None:
     return times[node.input]
 
 

@@ -82,7 +82,9 @@ def hop(time: Any, size: str | timedelta, step: str | timedelta, *, offset: str 
     """Windows of a size that begin at every step, so that a row is in several: `hr.hop("ts", "10 minutes", "5 minutes")`."""
     length, every = _micros(size, "the size"), _micros(step, "the step")
     if every > length:
-        raise _wrong(f"the step cannot be {step!r}: between windows of {_shown(length)} rows would be in none", "a step of the size or less")
+        raise _wrong(
+            f"the step cannot be {step!r}: between windows of {_shown(length)} rows would be in none", "a step of the size or less"
+        )
     return Window("hop", time, length, every, _offset(offset, every))
 
 

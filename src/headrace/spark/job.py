@@ -72,9 +72,7 @@ def compile(plan: Plan) -> SparkJob:
 def _clocks(plan: Plan) -> Mapping[str, str]:
     """The clock of each operator: a program's own, and event time where groups close."""
     closing = groups([plan.nodes[name] for name in plan.sinks])
-    return {
-        name: node.clock if isinstance(node, Program) else "event" if node in closing else "none" for name, node in plan.nodes.items()
-    }
+    return {name: node.clock if isinstance(node, Program) else "event" if node in closing else "none" for name, node in plan.nodes.items()}
 
 
 def _one_sink_a_folder(plan: Plan) -> None:

@@ -11,7 +11,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 import headrace as hr
-from headrace.testing import Collected, Harness
+from headrace.testing import Harness
 from headrace.testing.collected import in_order
 from tests.models.windows import Input, Kind, Row, Watermark, Windowed, commits
 
@@ -43,7 +43,10 @@ def queries(rows: hr.Stream) -> dict[str, Query]:
                 (*key, len({r[0] for r in of}), max(of, key=lambda r: (r[1], r[0]))[0]) for key, of in grouped(found, lambda r: r[3:6])
             ],
         ),
-        "distinct": (rows.select("card", "window_end").distinct(), lambda found: [key for key, _ in grouped(found, lambda r: (r[0], r[4]))]),
+        "distinct": (
+            rows.select("card", "window_end").distinct(),
+            lambda found: [key for key, _ in grouped(found, lambda r: (r[0], r[4]))],
+        ),
     }
 
 

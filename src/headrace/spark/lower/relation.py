@@ -10,7 +10,8 @@ from headrace.analysis.relation import relation
 from headrace.analysis.schemas import DEAD
 from headrace.ops import groups
 from headrace.ops.kind import kinds
-from headrace.ops.output import LATE, LATE_RIGHT
+from headrace.ops.output import LATE_RIGHT
+from headrace.ops.program import LATE
 from headrace.plan import Node
 from headrace.plan.codec import encode, without_sites
 from headrace.schema import parse_schema
@@ -37,7 +38,7 @@ def lowered(node: Node, entry: Entry, at: Lowering) -> Json:
     name = str(node.name)
     found = inlets(node, at)
     closing = _closing(node, found)
-    late = [
+    late: list[Json] = [
         {"name": output, "schema": at.schemas.of[str(stream.name)].ddl, "time": None, "routes": []}
         for output, stream in zip((LATE, LATE_RIGHT), node.inputs, strict=False)
         if closing and output in closing["late"]

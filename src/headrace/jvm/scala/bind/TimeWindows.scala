@@ -18,7 +18,7 @@ final case class TimeWindows(child: Expression, kind: String, size: Long, step: 
     with CodegenFallback {
 
   override def elementSchema: StructType =
-    StructType(Seq("window_start", "window_end", "window_time").map(StructField(_, child.dataType)))
+    StructType(TimeWindows.Columns.map(StructField(_, child.dataType)))
 
   override def prettyName: String = TimeWindows.Name
 
@@ -47,6 +47,8 @@ object TimeWindows {
 
   /** What a text calls it. It is no function of Spark's: only texts of plans know it. */
   val Name = "time_windows"
+
+  val Columns: Seq[String] = Seq("window_start", "window_end", "window_time")
 
   /** How long before its end the time of a window is. */
   private val Last = 1000L
