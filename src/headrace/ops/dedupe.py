@@ -50,7 +50,7 @@ def for_a_while(input: Node, keep: str, by: Any, within: str | timedelta) -> tup
     _known(keep)
     if keep == "last" or by is not None:
         hint = "leave within out, or take the first row by event time"
-        raise PlanError("BAD_OPTION", "dedupe: within goes with keep='first' and without by", hint=hint, site=here())
+        raise PlanError("BAD_INPUT", "dedupe: within goes with keep='first' and without by", hint=hint, site=here())
     time = event_time(input)
     if time is None:
         hint = 'give the source a watermark: .watermark("ts", "5 minutes")'
@@ -67,4 +67,4 @@ def keys(on: Any) -> list[Any]:
 
 def _known(keep: str) -> None:
     if keep not in ("first", "last"):
-        raise PlanError("BAD_OPTION", f"dedupe: keep cannot be {keep!r}", hint='it is "first" or "last"', site=here())
+        raise PlanError("BAD_INPUT", f"dedupe: keep cannot be {keep!r}", hint='it is "first" or "last"', site=here())

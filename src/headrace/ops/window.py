@@ -101,7 +101,7 @@ def window(input: Node, asked: Any, emit: str, lateness: str | timedelta, alias:
         hint = '.window(hr.tumble("ts", "10 seconds")), or hr.hop or hr.cumulate'
         raise PlanError("BAD_INPUT", f"window was given {asked!r}, which is no window", hint=hint, site=here())
     if emit not in (CHANGES, CLOSE):
-        raise PlanError("BAD_OPTION", f"window: emit cannot be {emit!r}", hint='it is "changes" or "close"', site=here())
+        raise PlanError("BAD_INPUT", f"window: emit cannot be {emit!r}", hint='it is "changes" or "close"', site=here())
     late = milliseconds(lateness, "the lateness")
     [time] = given(input, [asked.time], {}, alias)
     once([*input.columns, *COLUMNS], "window")

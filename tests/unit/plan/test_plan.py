@@ -67,6 +67,7 @@ QUERIES = [
     hr.Stream(Partition(spent._node, (), (("spent", "desc", "last"),), (("place", "rank() OVER (ORDER BY spent DESC)"),))),
     spent.changes(),
     spent.upserts("card").changes(),
+    timed.window(hr.hop("ts", "1 hour", "5 minutes"), lateness="1 minute").group_by("window_end").agg(n="count(*)").output("late"),
 ]
 
 

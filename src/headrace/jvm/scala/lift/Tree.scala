@@ -175,8 +175,7 @@ private final class Tree(session: SparkSession) {
   }
 
   private def windows(w: TimeWindows, columns: Seq[Attribute], child: Lifted): Lifted = {
-    if (!TimeWindows.isTime(w.child.dataType))
-      throw Refused(s"windows over ${w.child.sql}, which is ${w.child.dataType.sql} and no timestamp", Cures.windows, w, w.child.sql)
+    if (!TimeWindows.isTime(w.child.dataType)) throw Refused(s"windows over a column of type ${w.child.dataType.sql}", Cures.windows, w, w.child.sql)
     val time = text(child.scope, w.child)
     verify.rows(child.scope, Seq(time))
     val names = Names.distinct(columns.map(_.name), child.scope.names)

@@ -29,7 +29,7 @@ private object WindowTables {
     val below = inner.mapChildren(WindowTables(_)).transformExpressions { case s: SubqueryExpression => s.withNewPlan(WindowTables(s.plan)) }
     below match {
       case t: UnresolvedTableValuedFunction => parameters.get(kind(t)).fold(below)(windows(t, _))
-      case a @ UnresolvedTVFAliases(_, child, names) if !child.isInstanceOf[UnresolvedTableValuedFunction] =>
+      case UnresolvedTVFAliases(_, child, names) if !child.isInstanceOf[UnresolvedTableValuedFunction] =>
         UnresolvedSubqueryColumnAliases(names, child)
       case other => other
     }
@@ -49,9 +49,10 @@ private object WindowTables {
     if (size <= 0 || step <= 0 || step > size) throw call.wrong("with windows of no length, or with steps longer than a window")
     if (kind(t) == "cumulate" && size % step != 0) throw call.wrong("with a size that is no multiple of the step")
     val offset = if (call.has("offset")) call.micros("offset") else 0L
-    val made = TimeWindows(call.time, kind(t), size, step, Math.floorMod(offset, if (kind(t) == "hop") step else size))
-    val columns = TimeWindows.Columns.map(name => UnresolvedAttribute(Seq(name)))
-    CurrentOrigin.withOrigin(t.origin)(Generate(made, Nil, outer = false, None, columns, call.table))
+    CurrentOrigin.withOrigin(t.origin) {
+      val made = TimeWindows(call.time, kind(t), size, step, Math.floorMod(offset, if (kind(t) == "hop") step else size))
+      Generate(made, Nil, outer = false, None, TimeWindows.Columns.map(name => UnresolvedAttribute(Seq(name))), call.table)
+    }
   }
 
   /** The arguments of a call, by place or by name. */
@@ -67,7 +68,7 @@ private object WindowTables {
     def has(name: String): Boolean = given.contains(name)
 
     def table: LogicalPlan = argument("data") match {
-      case f: FunctionTableSubqueryArgumentExpression if f.partitionByExpressions.isEmpty && !f.withSinglePartition => WindowTables(f.plan)
+      case f: FunctionTableSubqueryArgumentExpression if f.partitionByExpressions.isEmpty && !f.withSinglePartition => f.plan
       // Where no brackets stand around it, the word TABLE is left out: Spark then reads a column.
       case a: UnresolvedAttribute => CurrentOrigin.withOrigin(a.origin)(UnresolvedRelation(a.nameParts, CaseInsensitiveStringMap.empty()))
       case other => throw wrong(s"of ${other.sql}")

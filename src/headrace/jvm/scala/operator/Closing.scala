@@ -20,14 +20,14 @@ trait Closable extends Operator {
 /** An operator of a query whose groups close when the watermark reaches a time that their key tells: their state goes then, and rows of a
   * `late` side that come after are sent to the side's output and change nothing.
   *
-  * `waits`: what it says of a group is said when the group closes, once, as the net of it. Till then it is a bag beside the operator's own
+  * `atClose`: what it says of a group is said when the group closes, once, as the net of it. Till then it is a bag beside the operator's own
   * state; an operator that `waits` by itself says nothing before.
   */
-final case class Closing(inner: OperatorSpec, closes: Expression, late: Seq[(String, Int)], waits: Boolean, row: StructType)
+final case class Closing(inner: OperatorSpec, closes: Expression, late: Seq[(String, Int)], atClose: Boolean, row: StructType)
     extends OperatorSpec {
   override def outputs: Seq[String] = inner.outputs ++ late.map(_._1)
   override def bags: Boolean = inner.bags || holds
-  def holds: Boolean = waits && !inner.waits
+  def holds: Boolean = atClose && !inner.waits
   override def instance(): Operator = inner.instance() match {
     case operator: Closable => new ClosingRun(this, operator)
     case other => throw new IllegalStateException(s"groups of a ${other.getClass.getSimpleName} cannot close")
@@ -48,8 +48,8 @@ object Closing {
     }
   }
 
-  /** The bag of what is not said yet, among those of its operator. */
-  private[operator] val Unsaid = 1 << 20
+  /** The first bag of what is not said yet, behind those of the operator. */
+  private[operator] val Bags = 1 << 20
 }
 
 /** Drops late rows on the way to the inner operator, tells it when the group ends, and sees to the alarm: one is set while the group has
@@ -195,8 +195,8 @@ private final class Watched extends State {
   * empty when the epoch ends.
   */
 private final class Unsaid(columns: StructType) extends Out {
-  private val added = new Unsaid.Rows(Closing.Unsaid)
-  private val taken = new Unsaid.Rows(Closing.Unsaid + 1)
+  private val added = new Unsaid.Rows(Closing.Bags)
+  private val taken = new Unsaid.Rows(Closing.Bags + 1)
   private val row = new UnsafeRow(columns.length)
   private val toUnsafe = UnsafeProjection.create(columns)
   private var out: Out = _
