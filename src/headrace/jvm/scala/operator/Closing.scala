@@ -69,6 +69,7 @@ private final class ClosingRun(spec: Closing, inner: Closable) extends Operator 
   private var out: Out = _
   private var closes = State.Never
   private var isClosed = false
+  private var isBegun = false
   private var isDone = false
 
   override def open(epoch: Epoch): Unit = {
@@ -83,6 +84,7 @@ private final class ClosingRun(spec: Closing, inner: Closable) extends Operator 
     closes = if (time == null) State.Never else time.asInstanceOf[Long]
     // Watermark 0 means none yet.
     isClosed = watermark > 0 && closes <= watermark
+    isBegun = false
     isDone = false
     watched.of(state)
     onTime.of(rows)
@@ -93,8 +95,9 @@ private final class ClosingRun(spec: Closing, inner: Closable) extends Operator 
   }
 
   override def step(): Boolean =
-    if (onTime.pass()) true
-    else if (!isDone && inner.step()) true
+    // Once the operator has begun, a row that it holds is valid until it asks for the next: it is it who asks then.
+    if (!isBegun && onTime.pass()) true
+    else if (!isDone && begun()) true
     else {
       isDone = true
       if (unsaid != null && isClosed && unsaid.say()) true
@@ -103,6 +106,11 @@ private final class ClosingRun(spec: Closing, inner: Closable) extends Operator 
         false
       }
     }
+
+  private def begun(): Boolean = {
+    isBegun = true
+    inner.step()
+  }
 
   private def finish(): Unit = {
     if (unsaid != null) unsaid.close()
@@ -213,10 +221,11 @@ private final class Unsaid(columns: StructType) extends Out {
   override def emit(output: Int, row: InternalRow, time: Long, weight: Long): Unit =
     if (output != Relational.Main) out.emit(output, row, time, weight)
     else {
+      // A copy: the buffer of a projection may be longer than its row.
       val bytes = (row match {
         case unsafe: UnsafeRow => unsafe
         case other => toUnsafe(other)
-      }).getBytes
+      }).copy().getBytes
       val (own, other) = if (weight > 0) (added, taken) else (taken, added)
       val n = math.abs(weight)
       own.add(bytes, n - other.remove(bytes, n))
