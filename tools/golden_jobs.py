@@ -425,5 +425,20 @@ def times() -> hr.Job:
     return hr.job("golden-times", now.named("now").write.memory(name="now_kept"))
 
 
-PLANS = {made.__name__: made for made in (everything, queries, times)}
+def windows() -> hr.Job:
+    """Windows of time of all kinds, sent as they change and when they close."""
+    rows = read("rows")
+    hours = rows.window(hr.hop("ts", "1 hour", "15 minutes"), lateness="1 minute").group_by("k", "window_end").agg(s="sum(v)")
+    days = rows.window(hr.cumulate("ts", "1 day", "1 hour", offset="2 hours"), emit="close").group_by("window_end").agg(n="count(*)")
+    late = rows.window(hr.tumble("ts", "1 hour")).group_by("k", "window_start").agg(m="max(v)")
+    return hr.job(
+        "windows",
+        hours.top(1, by="s desc", per="window_end").write.memory(name="best"),
+        days.write.files("result/days", format="json", name="days"),
+        late.output("late").write.files("result/late", format="json", name="late"),
+        rows.dedupe(on="k", within="1 hour").write.files("result/once", format="json", name="once"),
+    )
+
+
+PLANS = {made.__name__: made for made in (everything, queries, times, windows)}
 """By name: jobs of which only the plan is kept."""

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from headrace.manifest import committed_files
     from headrace.ops.read import read
     from headrace.ops.stream import Grouped, Keyed, Stream, broadcast
+    from headrace.ops.window import cumulate, hop, tumble
     from headrace.ops.write import Sink
     from headrace.plan import Plan
     from headrace.program import (
@@ -82,6 +83,7 @@ _PUBLIC = {
         "headrace.load": "load",
         "headrace.ops.read": "read",
         "headrace.ops.stream": "Grouped Keyed Stream broadcast",
+        "headrace.ops.window": "cumulate hop tumble",
         "headrace.ops.write": "Sink",
         "headrace.plan": "Plan",
         "headrace.program": "Aggregate Broadcast List Local Map Output Program Timer Value"
@@ -132,6 +134,7 @@ __all__ = [
     "col",
     "collect",
     "committed_files",
+    "cumulate",
     "days",
     "each",
     "elsewhen",
@@ -139,6 +142,7 @@ __all__ = [
     "expr",
     "f",
     "from_dataframe",
+    "hop",
     "hours",
     "job",
     "let",
@@ -155,6 +159,7 @@ __all__ = [
     "sql",
     "state",
     "struct",
+    "tumble",
     "watermark",
     "when",
 ]

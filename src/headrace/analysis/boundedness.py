@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from headrace.ops import Program, Source, kinds
+from headrace.ops import Program, Source, groups, kinds
+from headrace.ops.window import CLOSE
 from headrace.plan import Fact, Node, Plan, Role, fact, order
 
 
@@ -12,16 +13,18 @@ from headrace.plan import Fact, Node, Plan, Role, fact, order
 def rows(plan: Plan) -> Mapping[str, Fact]:
     """For each source, whether it ends, in which order it is read and what kind of stream it is; the last also for operators of queries."""
     found = {}
-    changing = kinds([plan.nodes[name] for name in plan.sinks])
+    ends = [plan.nodes[name] for name in plan.sinks]
+    changing, closing = kinds(ends), groups(ends)
     for name, node in plan.nodes.items():
         if node.role is Role.STATEFUL and not isinstance(node, Program):
             taken = changing[node] == "changes"
-            found[name] = Fact(changing[node], "are added and taken away" if taken else "are only added")
+            final = ", once, when their group closes" if node in closing and closing[node].emit == CLOSE else ""
+            found[name] = Fact(changing[node], "are added and taken away" if taken else f"are only added{final}")
         if isinstance(node, Source):
             traits = node.connect().traits
-            ends = "bounded" if traits.bounded else "unbounded"
+            end = "bounded" if traits.bounded else "unbounded"
             by = f", in the order of {'names' if traits.ordered == 'name' else 'time'}" if traits.ordered else ""
-            found[name] = Fact(ends, f"{ends}, {'append only' if traits.changes == 'append' else 'changes'}{by}")
+            found[name] = Fact(end, f"{end}, {'append only' if traits.changes == 'append' else 'changes'}{by}")
     return found
 
 

@@ -107,7 +107,7 @@ def _asked(node: Node) -> Json | None:
             one["from"] = _feeding(stream)
         return {"id": node.name, "operator": asked}
     if isinstance(node, OutputOf):
-        if isinstance(node.input, Program):
+        if isinstance(node.input, Program) or node.late is not None:
             return None
         # all other outputs are dead letters, which have one fixed schema
         return {"id": node.name, "schema": DEAD}
@@ -129,6 +129,8 @@ DEAD = "node string, reason string, file string, position bigint, raw string"
 
 def _feeding(node: Node) -> str:
     """The id under which the check knows the rows of a node."""
+    if isinstance(node, OutputOf) and node.late is not None:
+        return _feeding(node.late)
     if isinstance(node, OutputOf) and isinstance(node.input, Program):
         return str(node.input.name) if node.output == "main" else f"{node.input.name}#{node.output}"
     return str(node.name)

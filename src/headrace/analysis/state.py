@@ -7,21 +7,43 @@ from collections.abc import Iterable, Mapping
 from functools import singledispatch
 from typing import Any
 
-from headrace.ops import Aggregate, Consolidate, Join, Ledger, Partition, Program, Temporal, Top, Upserts, kinds, unique
+from headrace.ops import Aggregate, Consolidate, Group, Join, Ledger, Partition, Program, Temporal, Top, Upserts, groups, kinds, unique
+from headrace.ops.closing import IN_STRUCT, SELF
 from headrace.plan import Fact, Node, Plan, Role, fact
+from headrace.schema import shown
 
-ROWS, GROUPS, BOUNDED = "grows with rows", "grows with groups", "bounded"
+ROWS, GROUPS, BOUNDED, GIVEN = "grows with rows", "grows with groups", "bounded", "given back"
 
 
 @fact("state")
 def state(plan: Plan) -> Mapping[str, Fact]:
     """For each operator, what it keeps; for a program, which of its cells some handler clears."""
-    added = kinds([plan.nodes[name] for name in plan.sinks])
-    return {
-        name: state_of(node, all(added.get(before) == "append" for before in node.inputs))
-        for name, node in plan.nodes.items()
-        if node.role is Role.STATEFUL
-    }
+    ends = [plan.nodes[name] for name in plan.sinks]
+    added, closing = kinds(ends), groups(ends)
+    found = {}
+    for name, node in plan.nodes.items():
+        if node.role is Role.STATEFUL:
+            kept = state_of(node, all(added.get(before) == "append" for before in node.inputs))
+            found[name] = _given_back(node, closing[node], kept) if node in closing else kept
+    return found
+
+
+def _given_back(node: Node, group: Group, kept: Fact) -> Fact:
+    """What an operator keeps until its groups close."""
+    times = []
+    for number, closes in group.keys:
+        text = _keys(node)[number]
+        time = text if closes.at == SELF else f"{text}.end" if closes.at == IN_STRUCT else closes.at.format(text)
+        times.append(f"{time} and {shown(closes.lateness_ms)} more" if closes.lateness_ms else time)
+    late = "; rows that come later are late" if any(group.judged) else ""
+    return Fact(GIVEN, f"given back when the watermark passes {' or '.join(times)}{late}; till then: {kept.text}")
+
+
+def _keys(node: Node) -> list[str]:
+    """The texts of the columns that its groups have in common."""
+    if isinstance(node, Aggregate):
+        return [text for _, text in node.keys]
+    return [left for left, _ in node.keys] if isinstance(node, Join) else list(node.per if isinstance(node, Partition | Top) else ())
 
 
 @singledispatch

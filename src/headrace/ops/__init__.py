@@ -2,6 +2,7 @@
 
 from headrace.ops.aggregate import Aggregate
 from headrace.ops.changes import Changes
+from headrace.ops.closing import Group, closing, groups
 from headrace.ops.consolidate import Consolidate
 from headrace.ops.explode import Explode
 from headrace.ops.filter import Filter
@@ -23,6 +24,7 @@ from headrace.ops.top import Top
 from headrace.ops.union import Union
 from headrace.ops.upserts import Upserts
 from headrace.ops.weigh import Weighed
+from headrace.ops.window import Windows
 
 __all__ = [
     "Aggregate",
@@ -31,6 +33,7 @@ __all__ = [
     "Explode",
     "Filter",
     "Generated",
+    "Group",
     "Join",
     "Keyed",
     "Ledger",
@@ -47,7 +50,10 @@ __all__ = [
     "Upserts",
     "Watermark",
     "Weighed",
+    "Windows",
+    "closing",
     "event_time",
+    "groups",
     "kind_of",
     "kinds",
     "unique",

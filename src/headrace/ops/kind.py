@@ -6,6 +6,7 @@ from functools import singledispatch
 
 from headrace.ops.aggregate import Aggregate
 from headrace.ops.changes import Changes
+from headrace.ops.closing import groups
 from headrace.ops.join import Join
 from headrace.ops.output import OutputOf
 from headrace.ops.partition import Partition
@@ -15,6 +16,7 @@ from headrace.ops.temporal import Temporal
 from headrace.ops.top import Top
 from headrace.ops.upserts import Upserts
 from headrace.ops.weigh import Weighed
+from headrace.ops.window import CLOSE
 from headrace.plan import Node, Role, order
 
 APPEND, CHANGES = "append", "changes"
@@ -34,8 +36,10 @@ def kind_of(node: Node) -> str:
 def kinds(ends: list[Node]) -> dict[Node, str]:
     """The kind of each node that the given ones need."""
     found: dict[Node, str] = {}
+    closing = groups(ends)
     for node in order(ends):
-        found[node] = _kind(node, found)
+        # A result that is sent when its group closes is never taken back.
+        found[node] = APPEND if node in closing and closing[node].emit == CLOSE else _kind(node, found)
     return found
 
 
@@ -67,6 +71,8 @@ def _(node: Program, kinds: dict[Node, str]) -> str:
 
 @_kind.register
 def _(node: OutputOf, kinds: dict[Node, str]) -> str:
+    if node.late is not None:
+        return kinds[node.late]
     # The dead letter of a row that is taken away is taken away as well.
     return APPEND if node.input.role is Role.SOURCE or isinstance(node.input, Program) else CHANGES
 

@@ -7,16 +7,19 @@ from typing import Any
 
 from headrace.errors import PlanError, here
 from headrace.ops.columns import label
-from headrace.ops.program import Program
-from headrace.ops.source import DEAD_COLUMNS
+from headrace.ops.program import LATE, Program
+from headrace.ops.source import DEAD_COLUMNS, DEAD_LETTER
 from headrace.plan import Node, Role, node
+
+LATE_RIGHT = f"{LATE}_right"
 
 
 @node("output", Role.OUTPUT)
 class OutputOf(Node):
     """The rows of one output of a source or operator by its name.
 
-    `dead_letter` has the rows that could not be read or computed: `node, reason, file, position, raw`.
+    `dead_letter` has the rows that could not be read or computed: `node, reason, file, position, raw`; `late` those that came to an
+    operator after their group had closed, of a join those of its left side, `late_right` those of the other.
 
     >>> import headrace as hr
     >>> charges = hr.read.memory([("a", 1)], "card string, amount int", name="charges")
@@ -31,7 +34,14 @@ class OutputOf(Node):
     def columns(self) -> tuple[str, ...]:
         if isinstance(self.input, Program):
             return self.input.output_columns(self.output)
-        return DEAD_COLUMNS
+        return DEAD_COLUMNS if self.late is None else self.late.columns
+
+    @property
+    def late(self) -> Node | None:
+        """The input of an operator of a query whose late rows these are; None where they are something else."""
+        if isinstance(self.input, Program) or self.output == DEAD_LETTER:
+            return None
+        return self.input.inputs[1 if self.output == LATE_RIGHT else 0]
 
     @property
     def verb(self) -> str:
@@ -41,8 +51,10 @@ class OutputOf(Node):
         return f"output {self.output}"
 
 
-def output(input: Node, wanted: Any) -> OutputOf:
-    if not input.outputs:
+def output(input: Node, wanted: Any, late: tuple[str, ...]) -> OutputOf:
+    """`late` are the outputs that it has for rows behind their time."""
+    outputs = (*input.outputs, *late)
+    if not outputs:
         before = input
         while not before.outputs:
             before = before.inputs[0]
@@ -53,7 +65,7 @@ def output(input: Node, wanted: Any) -> OutputOf:
             site=here(),
         )
     name = wanted if isinstance(wanted, str) else getattr(wanted, "_name", None)
-    if name is None or name not in input.outputs:
+    if name is None or name not in outputs:
         shown = f"`{wanted}`" if isinstance(wanted, str) else repr(wanted)
-        raise PlanError("UNKNOWN_OUTPUT", f"{label(input)} has no output {shown}", hint=f"it has: {', '.join(input.outputs)}", site=here())
+        raise PlanError("UNKNOWN_OUTPUT", f"{label(input)} has no output {shown}", hint=f"it has: {', '.join(outputs)}", site=here())
     return OutputOf(input, name, site=here())

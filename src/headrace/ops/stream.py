@@ -11,7 +11,24 @@ from typing import TYPE_CHECKING, Any
 
 from headrace.errors import PlanError, here
 from headrace.expr import Column
-from headrace.ops import aggregate, explode, feeding, filter, join, output, program, project, sets, source, top, union, upserts
+from headrace.ops import (
+    aggregate,
+    dedupe,
+    explode,
+    feeding,
+    filter,
+    join,
+    output,
+    program,
+    project,
+    sets,
+    source,
+    top,
+    union,
+    upserts,
+    window,
+)
+from headrace.ops.closing import late_outputs
 from headrace.ops.columns import label
 from headrace.ops.kind import kind_of
 from headrace.ops.time import event_time
@@ -131,6 +148,32 @@ class Stream:
         """
         return Stream(top.top(self._node, n, by, per, ties, self._alias))
 
+    def dedupe(
+        self,
+        *,
+        on: Column | str | Iterable[Column | str],
+        keep: str = "first",
+        by: Column | str | Iterable[Column | str] | None = None,
+        within: str | timedelta | None = None,
+    ) -> Stream:
+        """One row for each key: `orders.dedupe(on="id")`, the first by event time; or the last, or in an order `by` columns.
+
+        All keys are kept, as an earlier row may come. With `within="1 hour"` a key is forgotten an hour after its row: the first goes on
+        when the watermark has passed it, is never taken back, and those of the hour behind it are dropped.
+        """
+        if within is None:
+            return Stream(dedupe.dedupe(self._node, on, keep, by, self._alias), self._alias)
+        program_, time = dedupe.for_a_while(self._node, keep, by, within)
+        return self.key_by(*dedupe.keys(on)).process(program_, order="time", time=time)
+
+    def window(self, window_: window.Window, *, emit: str = "changes", lateness: str | timedelta = "0 seconds") -> Stream:
+        """Each row with the windows that it falls into, to be grouped, joined or ranked by: `charges.window(hr.tumble("ts", "1 hour"))`.
+
+        It gets the columns `window_start`, `window_end` and `window_time`. What is computed for each window is sent as it changes, or with
+        `emit="close"` once, when the watermark has reached its end and `lateness` more; rows that come after that are late.
+        """
+        return Stream(window.window(self._node, window_, emit, lateness, self._alias), self._alias)
+
     def intersect(self, other: Stream, *, all: bool = False) -> Stream:
         """The rows that both streams have, each once; with `all` as often as both have it."""
         return Stream(sets.intersect(self._node, _stream(other, "intersect", "first.intersect(second)")._node, all))
@@ -182,8 +225,11 @@ class Stream:
         return Stream(self._node, source.valid_name(name))
 
     def output(self, output_: Any) -> Stream:
-        """Another output: "late", "dead_letter", or an hr.Output of the program, by the object or its name."""
-        return Stream(output.output(self._node, output_))
+        """Another output: "late", "dead_letter", or an hr.Output of the program, by the object or its name.
+
+        A query has late rows where its groups close: of `.window(...).group_by("window_end").agg(...)` those that came after that.
+        """
+        return Stream(output.output(self._node, output_, late_outputs(self._node)))
 
     def key_by(self, *columns: Column | str) -> Keyed:
         """Keyed by columns, for a program with state for each key: `charges.key_by("card").process(SmallThenLarge)`."""

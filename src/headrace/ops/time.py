@@ -23,6 +23,7 @@ from headrace.ops.top import Top
 from headrace.ops.union import Union
 from headrace.ops.upserts import Upserts
 from headrace.ops.weigh import Weighed
+from headrace.ops.window import Windows
 from headrace.plan import Node, order
 from headrace.syntax import plain_name
 
@@ -57,7 +58,8 @@ def _(node: Source, times: dict[Node, str | None]) -> str | None:
 @_time.register(Generated)
 @_time.register(Sink)
 @_time.register(Weighed)
-def _(node: Changes | Consolidate | Filter | Generated | Sink | Weighed, times: dict[Node, str | None]) -> str | None:
+@_time.register(Windows)
+def _(node: Changes | Consolidate | Filter | Generated | Sink | Weighed | Windows, times: dict[Node, str | None]) -> str | None:
     return times[node.input]
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from functools import singledispatch
 
-from headrace.ops import Aggregate, Explode, Filter, Generated, Join, OutputOf, Project, Temporal, Upserts
+from headrace.ops import Aggregate, Explode, Filter, Generated, Join, OutputOf, Project, Temporal, Upserts, Windows
 from headrace.plan import Node, Plan
 from headrace.syntax import quote, used
 
@@ -20,13 +20,14 @@ def narrow_inputs(plan: Plan) -> Plan:
     """In front of joins, aggregates and rows by key come their keys and what is read behind them.
 
     First rows and window functions settle ties by all columns of their input, ledgers compare whole rows, programs read what they like:
-    they get all. So does an operator whose dead letters somebody reads.
+    they get all. So does an operator whose dead letters or late rows somebody reads.
     """
-    told = {node.input for node in plan.nodes.values() if isinstance(node, OutputOf)}
+    outputs = [node for node in plan.nodes.values() if isinstance(node, OutputOf)]
+    told, late = {node.input for node in outputs}, {node.input for node in outputs if node.late is not None}
     wanted: dict[Node, Columns] = {}
     changes: dict[Node, Callable[[Node], Node]] = {}
     for node in reversed(list(plan.nodes.values())):
-        asked = _asked(node, wanted.get(node))
+        asked = {} if node in late else _asked(node, wanted.get(node))
         for before in node.inputs:
             place = next((name for name in asked if getattr(node, name) is before), None)
             columns = None if place is None else asked[place]
@@ -93,6 +94,11 @@ def _(node: Project, wanted: Columns) -> Mapping[str, Columns]:
 @_asked.register(Generated)
 def _(node: Explode | Generated, wanted: Columns) -> Mapping[str, Columns]:
     return {"input": _both(wanted, _read(node.input, [node.text]))}
+
+
+@_asked.register
+def _(node: Windows, wanted: Columns) -> Mapping[str, Columns]:
+    return {"input": _both(wanted, _read(node.input, [node.time]))}
 
 
 @_asked.register

@@ -6,10 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from headrace.analysis.boundedness import bounded
+from headrace.analysis.closing import require_closing
 from headrace.analysis.repeatable import require_repeatable
 from headrace.analysis.schemas import Schemas, check
 from headrace.errors import HeadraceError
-from headrace.ops import Program, Sink, Source, Temporal
+from headrace.ops import Program, Sink, Source, Temporal, groups
 from headrace.optimize import optimize
 from headrace.plan import Node, Plan
 from headrace.plan.meaning import MEANING
@@ -59,19 +60,27 @@ class SparkJob:
 def compile(plan: Plan) -> SparkJob:
     """A plan as it will run; raises what is wrong with its texts, types, clocks and folders. Starts the session."""
     _one_sink_a_folder(plan)
+    require_closing(plan)
     require_repeatable(plan, check(plan))
     plan, rewritten = optimize(plan)
     schemas = check(plan)
     at = Lowering(plan, schemas, Feeds(plan, schemas.of))
-    queries = cut(plan, {name: _clock(node) for name, node in plan.nodes.items()})
+    queries = cut(plan, _clocks(plan))
     return SparkJob(at, rewritten, queries, tuple(shape_of(query, at) for query in queries))
 
 
-def _clock(node: Node) -> str:
-    """The time that an operator goes by."""
+def _clocks(plan: Plan) -> Mapping[str, str]:
+    """The time that each operator goes by: a program says it, closing groups go by event time, rows of now by that of the machine."""
+    closing = groups([plan.nodes[name] for name in plan.sinks])
+    return {name: _clock(node, node in closing) for name, node in plan.nodes.items()}
+
+
+def _clock(node: Node, closes: bool) -> str:
     if isinstance(node, Temporal):
         return "processing"
-    return node.clock if isinstance(node, Program) else "none"
+    if isinstance(node, Program):
+        return node.clock
+    return "event" if closes else "none"
 
 
 def _one_sink_a_folder(plan: Plan) -> None:

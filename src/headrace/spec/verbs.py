@@ -7,8 +7,9 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
 
-from headrace.errors import PlanError, Site
+from headrace.errors import PlanError, Site, here
 from headrace.ops.stream import Stream
+from headrace.ops.window import cumulate, hop, tumble
 from headrace.spec import kinds
 from headrace.spec.kinds import Json, Kind, Parameter, Reference, parameters
 from headrace.spec.value import Scalar, Table, Value, fields, unknown
@@ -70,6 +71,27 @@ def _group_by(stream: Stream, keys: Any = (), agg: Any = ()) -> Stream:
     return stream.group_by(*keys).agg(*agg)
 
 
+def _window(
+    stream: Stream,
+    kind: str,
+    time: str,
+    size: str,
+    step: str | None = None,
+    offset: str = "0 seconds",
+    emit: str = "changes",
+    lateness: str = "0 seconds",
+) -> Stream:
+    made = {"tumble": tumble, "hop": hop, "cumulate": cumulate}.get(kind)
+    if made is None:
+        hint = "the kinds are tumble, hop and cumulate: `window: {kind: tumble, time: ts, size: 10 seconds}`"
+        raise PlanError("YAML_TYPE", f"there are no windows of the kind `{kind}`", hint=hint, site=here())
+    if (step is None) != (made is tumble):
+        hint = "windows of the kind hop and cumulate have a step, those of the kind tumble have none"
+        raise PlanError("YAML_KEY", f"`window` of the kind {kind} {'needs' if step is None else 'has no'} `step`", hint=hint, site=here())
+    sizes = (size,) if step is None else (size, step)
+    return stream.window(made(time, *sizes, offset=offset), emit=emit, lateness=lateness)
+
+
 # The verbs whose one argument is a list or mapping of what the user names, and whether Python spreads it over several.
 _WHOLE: Mapping[str, tuple[Kind, bool]] = {
     "filter": (kinds.ONE_OR_MORE, True),
@@ -79,7 +101,21 @@ _WHOLE: Mapping[str, tuple[Kind, bool]] = {
     "rename": (kinds.NAMES, False),
     "union": (kinds.STREAMS, True),
 }
-_OTHERS = ("explode", "join", "distinct", "top", "intersect", "subtract", "changes", "upserts", "watermark", "output", "named", "alias")
+_OTHERS = (
+    "explode",
+    "join",
+    "distinct",
+    "dedupe",
+    "top",
+    "intersect",
+    "subtract",
+    "changes",
+    "upserts",
+    "watermark",
+    "output",
+    "named",
+    "alias",
+)
 _GROUP_BY = {
     "keys": Parameter("keys", "keys", kinds.COLUMNS, needed=False),
     "agg": Parameter("agg", "agg", kinds.COLUMNS, needed=True),
@@ -89,7 +125,8 @@ _GROUP_BY = {
 @cache
 def verbs() -> Mapping[str, Verb]:
     """All verbs, by name."""
-    found = {"group_by": Verb("group_by", _group_by, _GROUP_BY)}
+    windows = {name: one for name, one in parameters(_window).items() if name != "stream"}
+    found = {"group_by": Verb("group_by", _group_by, _GROUP_BY), "window": Verb("window", _window, windows)}
     for name, (kind, spread) in _WHOLE.items():
         found[name] = Verb(name, getattr(Stream, name), whole=kind, spread=spread, only=True)
     for name in _OTHERS:

@@ -10,10 +10,12 @@ from headrace.errors import HeadraceError, PlanError, here, standing
 from headrace.jvm.lift import lift_frame, lift_sql
 from headrace.jvm.session import UNREGISTERED
 from headrace.ops.stream import Stream
+from headrace.ops.window import CHANGES, CLOSE, Windows
+from headrace.plan import order
 from headrace.plan.meaning import meaning
 from headrace.sql.tree import Reader
 from headrace.sql.view import streams
-from headrace.syntax import quote
+from headrace.syntax import quote, streaming
 from headrace.syntax.statements import CreateFunction, Part
 
 if TYPE_CHECKING:
@@ -24,7 +26,8 @@ def sql(query: str, /, **tables: Stream) -> Stream:
     """The result of a Spark SQL query over streams, kept up to date. Starts the session, as Spark reads the query.
 
     Each keyword is the name of a table in the query. After every epoch the result is what Spark's batch engine would answer over all rows
-    so far; rows that are no longer in it are taken away.
+    so far; rows that are no longer in it are taken away. Windows of time are `window(ts, ...)`, or TUMBLE, HOP and CUMULATE in FROM; with
+    EMIT ON WINDOW CLOSE at the end of the query, what it says of a window is given once, when the window closes.
 
     >>> import headrace as hr
     >>> charges = hr.read.memory([("a", 7), ("a", 2), ("b", 5)], "card string, amount int", name="charges")
@@ -39,7 +42,7 @@ def sql(query: str, /, **tables: Stream) -> Stream:
     if wrong is not None:
         hint = f"keywords of hr.sql are tables: hr.sql(..., {wrong}=stream)"
         raise PlanError("BAD_INPUT", f"the table `{wrong}` of hr.sql is {tables[wrong]!r}, which is no stream", hint=hint, site=here())
-    return _read(lift_sql(query, _schemas(tables), meaning()), tables, query)
+    return _lifted(query, tables, query)
 
 
 def of_script(query: Part, tables: Mapping[str, Stream], functions: Sequence[str], missing: str) -> Stream:
@@ -48,7 +51,7 @@ def of_script(query: Part, tables: Mapping[str, Stream], functions: Sequence[str
     `functions` are the texts behind CREATE FUNCTION of those that it may call; `missing` is the cure for a table that is not there.
     """
     with standing(query.site, query.at):
-        return _read(lift_sql(query.text, _schemas(tables), meaning(), functions, missing), tables, None)
+        return _lifted(query.text, tables, None, functions, missing)
 
 
 def check_function(function: CreateFunction, before: Sequence[str]) -> None:
@@ -69,6 +72,19 @@ def check_function(function: CreateFunction, before: Sequence[str]) -> None:
         raise _refused(answer, None)
 
 
+def _lifted(
+    query: str, tables: Mapping[str, Stream], shown: str | None, functions: Sequence[str] = (), missing: str | None = None
+) -> Stream:
+    """The stream of a query; `shown` is its text where errors quote it."""
+    text, close = streaming(query)
+    answer = lift_sql(text, _schemas(tables), meaning(), functions, missing)
+    found = _read(answer, tables, shown, CLOSE if close else CHANGES)
+    if close and not any(isinstance(node, Windows) and node.emit == CLOSE for node in order([found._node])):
+        hint = 'make windows in this query, or say it where they are made: .window(..., emit="close")'
+        raise PlanError("NEVER_CLOSES", "EMIT ON WINDOW CLOSE stands in a query without windows", hint=hint, site=here())
+    return found
+
+
 def _schemas(tables: Mapping[str, Stream]) -> dict[str, str]:
     return {name: stream.schema.ddl for name, stream in tables.items()}
 
@@ -78,13 +94,13 @@ def from_dataframe(frame: DataFrame) -> Stream:
     return _read(lift_frame(frame), streams(), None)
 
 
-def _read(answer: Mapping[str, Any], tables: Mapping[str, Stream], query: str | None) -> Stream:
+def _read(answer: Mapping[str, Any], tables: Mapping[str, Stream], query: str | None, emit: str = CHANGES) -> Stream:
     if "tree" not in answer:
         raise _refused(answer, query)
     site = here()
     for text in answer["warnings"]:
         warnings.warn_explicit(f"hr.sql: {text}", UserWarning, site.file if site else "headrace", site.line if site else 0)
-    return Stream(Reader({name: stream._node for name, stream in tables.items()}, here()).node(answer["tree"]))
+    return Stream(Reader({name: stream._node for name, stream in tables.items()}, here(), emit).node(answer["tree"]))
 
 
 def _refused(answer: Mapping[str, Any], query: str | None) -> HeadraceError:

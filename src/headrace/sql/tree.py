@@ -7,8 +7,9 @@ from dataclasses import replace
 from typing import Any
 
 from headrace.errors import PlanError, Site
-from headrace.ops import Aggregate, Filter, Generated, Join, Partition, Project, Temporal, Top, Union
+from headrace.ops import Aggregate, Filter, Generated, Join, Partition, Project, Temporal, Top, Union, Windows
 from headrace.ops.values import one_row, values
+from headrace.ops.window import CHANGES
 from headrace.plan import Node
 from headrace.syntax import quote
 
@@ -16,11 +17,12 @@ Json = Mapping[str, Any]
 
 
 class Reader:
-    """Reads trees over these streams; all nodes are of the query at `site`."""
+    """Reads trees over these streams; all nodes are of the query at `site`, and its windows are sent as `emit` says."""
 
-    def __init__(self, tables: Mapping[str, Node], site: Site | None) -> None:
+    def __init__(self, tables: Mapping[str, Node], site: Site | None, emit: str = CHANGES) -> None:
         self._tables = {name.lower(): node for name, node in tables.items()}
         self._site = site
+        self._emit = emit
 
     def node(self, tree: Json) -> Node:
         """The node of a tree."""
@@ -91,6 +93,19 @@ class Reader:
 
     def _generate(self, tree: Json) -> Node:
         return Generated(self.node(tree["input"]), tree["text"], tuple(tree["names"]), tree["outer"], site=self._site)
+
+    def _windows(self, tree: Json) -> Node:
+        return Windows(
+            self.node(tree["input"]),
+            tree["kind"],
+            tree["time"],
+            tree["size"],
+            tree["step"],
+            tree["offset"],
+            tuple(tree["names"]),
+            self._emit,
+            site=self._site,
+        )
 
     def _union(self, tree: Json) -> Node:
         first, *others = [self.node(one) for one in tree["inputs"]]

@@ -2,6 +2,7 @@
 
 from headrace.syntax.conditions import conjuncts, equal_sides, ordering, upper_bound
 from headrace.syntax.names import plain_name, quote, references, split_alias, unqualified, used
+from headrace.syntax.streaming import streaming
 from headrace.syntax.tables import tables
 from headrace.syntax.windows import windows
 
@@ -13,6 +14,7 @@ __all__ = [
     "quote",
     "references",
     "split_alias",
+    "streaming",
     "tables",
     "unqualified",
     "upper_bound",

@@ -88,6 +88,13 @@ class Rebuilt:
             return self._spark.sql(f"SELECT * FROM {view} JOIN LATERAL {call} AS g ({names})")
         return self._spark.sql(f"SELECT * FROM {view} LATERAL VIEW {'OUTER ' if node['outer'] else ''}{node['text']} g AS {names}")
 
+    def _windows(self, node: Node) -> DataFrame:
+        assert node["kind"] != "cumulate", "Spark has no such windows"
+        size, step, offset = (f"'{node[part]} microseconds'" for part in ("size", "step", "offset"))
+        windowed = self.frame(node["input"]).select("*", _text(f"window({node['time']}, {size}, {step}, {offset})").alias("w"))
+        ends = ("w.start", "w.end", "w.end - INTERVAL '0.001' SECOND")
+        return windowed.select("*", *(_text(text).alias(name) for text, name in zip(ends, node["names"], strict=True))).drop("w")
+
     def _union(self, node: Node) -> DataFrame:
         return _union([self.frame(n) for n in node["inputs"]])
 

@@ -69,6 +69,7 @@ QUERIES = [
     spent.changes(),
     spent.upserts("card").changes(),
     hr.Stream(Temporal(timed._node, (), ("ts + INTERVAL 1 HOUR",))),
+    timed.window(hr.hop("ts", "1 hour", "5 minutes"), lateness="1 minute").group_by("window_end").agg(n="count(*)").output("late"),
 ]
 
 

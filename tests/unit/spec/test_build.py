@@ -84,6 +84,13 @@ STEPS: dict[str, Callable[[Stream, Stream], Stream]] = {
     "subtract: {with: charges}": lambda charges, cards: charges.subtract(charges),
     "upserts: card": lambda charges, cards: charges.upserts("card"),
     "upserts: [card, ts]": lambda charges, cards: charges.upserts(["card", "ts"]),
+    "dedupe: {on: card, keep: last, by: ts}": lambda charges, cards: charges.dedupe(on="card", keep="last", by="ts"),
+    "window: {kind: tumble, time: ts, size: 1 hour, lateness: 1 minute}": lambda charges, cards: charges.window(
+        hr.tumble("ts", "1 hour"), lateness="1 minute"
+    ),
+    "window: {kind: hop, time: ts, size: 1 hour, step: 5 minutes, offset: 1 minute}": lambda charges, cards: charges.window(
+        hr.hop("ts", "1 hour", "5 minutes", offset="1 minute")
+    ),
     "output: dead_letter": lambda charges, cards: charges.output("dead_letter"),
     "watermark: {column: ts, delay: 5 minutes, idle: 1 hour}": lambda charges, cards: charges.watermark("ts", "5 minutes", idle="1 hour"),
 }

@@ -318,10 +318,31 @@ def test_a_verb_that_does_not_exist(job: Made) -> None:
         """
         YAML_KEY: there is no verb `fliter`
           at job.yaml:8:9: - fliter: amount > 3
-          hint: did you mean `filter`? There are: alias, changes, distinct, drop, explode, filter, group_by, intersect, join, named, output, rename, select, subtract, top, union, upserts, watermark, with_columns
+          hint: did you mean `filter`? There are: alias, changes, dedupe, distinct, drop, explode, filter, group_by, intersect, join, named, output, rename, select, subtract, top, union, upserts, watermark, window, with_columns
           page: docs/errors/YAML_KEY.md
         """,
         job(step("fliter: amount > 3")),
+    )
+
+
+def test_windows_that_do_not_exist(job: Made) -> None:
+    check_error(
+        """
+        YAML_TYPE: there are no windows of the kind `tumbling`
+          at job.yaml:8:17: - window: {kind: tumbling, time: ts, size: 1 hour}
+          hint: the kinds are tumble, hop and cumulate: `window: {kind: tumble, time: ts, size: 10 seconds}`
+          page: docs/errors/YAML_TYPE.md
+        """,
+        job(step("window: {kind: tumbling, time: ts, size: 1 hour}")),
+    )
+    check_error(
+        """
+        YAML_KEY: `window` of the kind hop needs `step`
+          at job.yaml:8:17: - window: {kind: hop, time: ts, size: 1 hour}
+          hint: windows of the kind hop and cumulate have a step, those of the kind tumble have none
+          page: docs/errors/YAML_KEY.md
+        """,
+        job(step("window: {kind: hop, time: ts, size: 1 hour}")),
     )
 
 

@@ -8,9 +8,13 @@ from collections.abc import Sequence
 
 from headrace.analysis.relation import relation
 from headrace.analysis.schemas import DEAD
+from headrace.ops import groups
 from headrace.ops.kind import kinds
+from headrace.ops.output import LATE_RIGHT
+from headrace.ops.program import LATE
 from headrace.plan import Node
 from headrace.plan.codec import encode, without_sites
+from headrace.schema import parse_schema
 from headrace.spark.identity import Entry, InputShape, Shape
 from headrace.spark.lower.operator import Inlet, Json, Lowering, inlets
 
@@ -20,17 +24,25 @@ def shape_of(node: Node, level: int, at: Lowering) -> Shape:
     name = str(node.name)
     found = inlets(node, at)
     content = without_sites(encode(node, {node: name, **{before: str(before.name) for before in node.inputs}}))
-    content |= {"inputs": [inlet.schema for inlet in found], "key": found[0].key_schema}
+    closing = _closing(node, found)
+    content |= {"inputs": [inlet.schema for inlet in found], "key": found[0].key_schema, **closing}
     del content["name"]
     digest = hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:16]
     inputs = {inlet.name: InputShape(inlet.schema, (), ()) for inlet in sorted(found, key=lambda inlet: inlet.side)}
-    return Shape(name, node.op, level, found[0].key_schema, "", "none", inputs, (), node.site, digest)
+    clock = "event" if closing else "none"
+    return Shape(name, node.op, level, found[0].key_schema, "", clock, inputs, (), node.site, digest)
 
 
 def lowered(node: Node, entry: Entry, at: Lowering) -> Json:
     """The operator with its outputs, without their routes."""
     name = str(node.name)
     found = inlets(node, at)
+    closing = _closing(node, found)
+    late: list[Json] = [
+        {"name": output, "schema": at.schemas.of[str(stream.name)].ddl, "time": None, "routes": []}
+        for output, stream in zip((LATE, LATE_RIGHT), node.inputs, strict=False)
+        if closing and output in closing["late"]
+    ]
     return {
         "op": entry.op,
         "name": name,
@@ -40,11 +52,25 @@ def lowered(node: Node, entry: Entry, at: Lowering) -> Json:
         "inputs": [{"name": inlet.name, "side": inlet.side, "schema": inlet.schema} for inlet in found],
         "append": only_added(node),
         **relation(node),
+        **closing,
         "outputs": [
             {"name": "main", "schema": at.schemas.of[name].ddl, "time": None, "routes": []},
             {"name": "dead_letter", "schema": DEAD, "time": None, "routes": []},
+            *late,
         ],
     }
+
+
+def _closing(node: Node, found: Sequence[Inlet]) -> Json:
+    """When its groups close, as text over their key; the output for late rows of each side; whether it waits until then to say anything."""
+    group = groups([node]).get(node)
+    if group is None:
+        return {}
+    text = group.text(parse_schema(found[0].key_schema).names)
+    sides = sorted(found, key=lambda inlet: LATE_RIGHT if inlet.name == "right" else LATE)
+    judged = zip((LATE, LATE_RIGHT), group.judged, strict=False)
+    late = {output: inlet.side for (output, is_judged), inlet in zip(judged, sides, strict=False) if is_judged}
+    return {"closes": text, "late": late, "emit": group.emit}
 
 
 def only_added(node: Node) -> bool:

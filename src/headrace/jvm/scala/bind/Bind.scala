@@ -105,14 +105,16 @@ private final class Scope(session: SparkSession, schema: StructType) {
       case other => throw Scope.refused(other)
     }
 
-  def generator(expression: Expression, text: String, names: Seq[String], outer: Boolean): Bind.Unnested = {
-    val generator = FromOnly(expression)
+  def generator(parsed: Expression, text: String, names: Seq[String], outer: Boolean): Bind.Unnested = {
+    val generator = FromOnly(TimeWindows.read(parsed))
     val named = names match {
       case Seq() => UnresolvedAlias(generator)
       case Seq(one) => Alias(generator, one)()
       case many => MultiAlias(generator, many)
     }
     analyse(Project(Seq(named), relation)) match {
+      case Project(_, Generate(w: TimeWindows, _, _, _, _, _)) if !TimeWindows.isTime(w.child.dataType) =>
+        throw Refusal("NOT_A_TIMESTAMP", s"${w.child.sql} is ${w.child.dataType.sql}, not a timestamp", "type" -> w.child.dataType.sql)
       case Project(_, g @ Generate(made, _, _, _, output, child: LocalRelation)) =>
         val inputs = made.children.zipWithIndex.map { case (e, i) => Alias(e, s"__headrace_$i")() }
         val bound = if (inputs.isEmpty) made else made.withNewChildren(finish(Project(inputs, child))).asInstanceOf[Generator]

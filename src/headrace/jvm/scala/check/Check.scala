@@ -3,7 +3,7 @@ package headrace.check
 import scala.collection.mutable
 import scala.util.control.NonFatal
 
-import headrace.bind.{Bind, Outside, Settings}
+import headrace.bind.{Bind, Outside, Settings, TimeWindows}
 import headrace.lift.Total
 import headrace.operator.program.Program
 import headrace.route.Unweigh
@@ -257,7 +257,8 @@ private final class Check(val session: SparkSession) {
         schema
       } catch {
         case e: AnalysisException =>
-          fault(node, site, at, sql, Fault.of(e))
+          // The text of windows is ours; the user wrote the name of a column.
+          fault(node, site, at, if (sql.startsWith(TimeWindows.Name)) "" else sql, Fault.of(e))
           from
       }
     }

@@ -23,4 +23,5 @@ private object Cures {
   val table = "give it as a keyword: hr.sql(..., name=stream)"
   val values = "write the rows that you need as VALUES"
   val vector = "give the initialisation vector from a column of the rows: aes_encrypt(text, key, 'GCM', 'DEFAULT', vector)"
+  val windows = "TUMBLE(TABLE t, DESCRIPTOR(ts), INTERVAL '10' SECOND), HOP(..., slide, size) or CUMULATE(..., step, size)"
 }

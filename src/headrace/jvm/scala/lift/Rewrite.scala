@@ -16,7 +16,7 @@ private object Rewrite {
 
   def apply(plan: LogicalPlan): LogicalPlan = {
     val plain = InlineCTE(alwaysInline = true)(plan)
-    val relational = Subqueries(finished(plain))
+    val relational = Windowing(Subqueries(finished(plain)))
     tidy.execute(Prune(settled.execute(Limits(relational))))
   }
 

@@ -1,5 +1,6 @@
 package headrace.lift
 
+import headrace.bind.TimeWindows
 import headrace.lift.Verify.Printed
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.analysis.ResolvedInlineTable
@@ -164,6 +165,7 @@ private final class Tree(session: SparkSession) {
   private def generate(g: Generate): Lifted = {
     val child = of(g.child)
     g.generator match {
+      case w: TimeWindows => windows(w, g.generatorOutput, child)
       // INTERSECT ALL and EXCEPT ALL: each row as often as its count says, which is at least once.
       case ReplicateRows(count +: columns) =>
         val times = Names.distinct(Seq("n"), child.scope.names).head
@@ -179,6 +181,24 @@ private final class Tree(session: SparkSession) {
         val json = generated(printed.text, names, g.outer, child)
         Lifted(json, Scope(child.scope.columns ++ g.generatorOutput.zip(names)))
     }
+  }
+
+  private def windows(w: TimeWindows, columns: Seq[Attribute], child: Lifted): Lifted = {
+    if (!TimeWindows.isTime(w.child.dataType)) throw Refused(s"windows over a column of type ${w.child.dataType.sql}", Cures.windows, w, w.child.sql)
+    val time = text(child.scope, w.child)
+    verify.rows(child.scope, Seq(time))
+    val names = Names.distinct(columns.map(_.name), child.scope.names)
+    val json = node(
+      "windows",
+      "kind" -> JString(w.kind),
+      "time" -> JString(time.text),
+      "size" -> JInt(w.size),
+      "step" -> JInt(w.step),
+      "offset" -> JInt(w.offset),
+      "names" -> strings(names),
+      "input" -> child.json
+    )
+    Lifted(json, Scope(child.scope.columns ++ columns.zip(names)))
   }
 
   private def generated(text: String, names: Seq[String], outer: Boolean, child: Lifted): JObject =

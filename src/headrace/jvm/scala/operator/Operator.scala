@@ -88,6 +88,9 @@ trait OperatorSpec extends Serializable {
   /** Does it keep bags, or may it find some that an earlier version kept? Without them a level is spared the state variable for pages. */
   def bags: Boolean = false
 
+  /** Does it keep to itself what it has to say of a group until the group closes? */
+  def waits: Boolean = false
+
   /** Has it inputs whose rows every key sees, and a group for them in each partition? */
   def shared: Boolean = false
 

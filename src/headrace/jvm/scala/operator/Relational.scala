@@ -13,6 +13,12 @@ final case class Relational(name: String, key: StructType, sides: Map[Int, Struc
     case _ => None
   }
 
+  /** The rows of an output. */
+  def output(name: String): StructType = json \ "outputs" match {
+    case JArray(all) => all.find(_ \ "name" == JString(name)).fold(new StructType)(o => Relational.schema(o \ "schema"))
+    case _ => new StructType
+  }
+
   def flag(field: String): Boolean = json \ field == JBool(true)
 
   def number(field: String): Option[Long] = json \ field match {
@@ -41,15 +47,16 @@ object Relational {
 
   def read(text: String): Relational = {
     val json = JsonMethods.parse(text)
-    def schema(value: JValue): StructType = value match {
-      case JString(ddl) if ddl.nonEmpty => StructType.fromDDL(ddl)
-      case _ => new StructType
-    }
     val sides = json \ "inputs" match {
       case JArray(inputs) => inputs.map(input => (input \ "side").asInstanceOf[JInt].num.toInt -> schema(input \ "schema")).toMap
       case _ => Map.empty[Int, StructType]
     }
     val JString(name) = json \ "name": @unchecked
     Relational(name, schema(json \ "key"), sides, json \ "append" == JBool(true), json)
+  }
+
+  private def schema(value: JValue): StructType = value match {
+    case JString(ddl) if ddl.nonEmpty => StructType.fromDDL(ddl)
+    case _ => new StructType
   }
 }

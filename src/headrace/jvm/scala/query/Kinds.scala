@@ -3,7 +3,7 @@ package headrace.query
 import java.util.concurrent.ConcurrentHashMap
 
 import headrace.HeadraceKernelException
-import headrace.operator.{Consolidate, Ledger, OperatorSpec, Temporal, Upserts}
+import headrace.operator.{Closing, Consolidate, Ledger, OperatorSpec, Temporal, Upserts}
 import headrace.operator.aggregate.Aggregate
 import headrace.operator.join.Join
 import headrace.operator.partition.{Partition, Top}
@@ -32,6 +32,6 @@ object Kinds {
   private[query] def build(session: SparkSession, operator: OperatorText): OperatorSpec = {
     val build = builds.get(operator.kind)
     if (build == null) throw new HeadraceKernelException("INTERNAL", s"no operator of kind ${operator.kind}", operator.name, operator.site)
-    build(session, operator.json)
+    Closing.around(session, operator.json, build(session, operator.json))
   }
 }

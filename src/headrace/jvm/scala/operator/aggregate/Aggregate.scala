@@ -39,7 +39,8 @@ object Aggregate {
       choice.allSets,
       choice.allCalls,
       results,
-      Collated.shown(read.key, results, own.size)
+      Collated.shown(read.key, results, own.size),
+      read.text("emit").contains("close")
     )
   }
 

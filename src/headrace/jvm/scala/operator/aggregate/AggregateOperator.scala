@@ -9,7 +9,7 @@ import org.apache.spark.sql.types.StructType
   *
   * `arguments` are all expressions that any function reads of a row of `input`; `sets` the multisets that functions share; `calls` the
   * functions; `results` what the row says, over the values of the calls; `shown` the row that is sent, over key and results (none: it has
-  * both). `global`: the group without keys, which is there without rows.
+  * both). `global`: the group without keys, which is there without rows. `waits`: a group's row is made when the group closes.
   */
 final case class AggregateOperator(
     name: String,
@@ -21,7 +21,8 @@ final case class AggregateOperator(
     sets: Seq[Multiset.Spec],
     calls: Seq[Call],
     results: Seq[Expression],
-    shown: Seq[Expression])
+    shown: Seq[Expression],
+    override val waits: Boolean)
     extends OperatorSpec {
 
   override def outputs: Seq[String] = Relational.Outputs

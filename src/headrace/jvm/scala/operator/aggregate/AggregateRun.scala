@@ -12,7 +12,7 @@ import org.apache.spark.sql.types.{StructField, StructType}
   *
   * A row over which an argument or a filter fails takes no part in any of the aggregates. A group whose result fails has no row.
   */
-private[aggregate] final class AggregateRun(spec: AggregateOperator) extends Operator {
+private[aggregate] final class AggregateRun(spec: AggregateOperator) extends Closable {
   private val rows: Taken = if (spec.append) new Plain else new Netted
   private val arguments = UnsafeProjection.create(spec.arguments)
   private val group = new Group(spec)
@@ -24,6 +24,9 @@ private[aggregate] final class AggregateRun(spec: AggregateOperator) extends Ope
 
   private var key: UnsafeRow = _
   private var out: Out = _
+  private var isLast = false
+
+  override def ending(isLast: Boolean): Unit = this.isLast = isLast
 
   override def open(epoch: Epoch): Unit = ()
 
@@ -37,7 +40,8 @@ private[aggregate] final class AggregateRun(spec: AggregateOperator) extends Ope
   override def step(): Boolean = {
     // Rows send nothing, but for dead letters: those are handed on one by one.
     while (rows.hasNext) if (!take(rows.next())) return true
-    finish()
+    if (spec.waits && !isLast) group.close() else finish()
+    key = null
     false
   }
 
@@ -66,8 +70,7 @@ private[aggregate] final class AggregateRun(spec: AggregateOperator) extends Ope
     group.sent = row
     if (failure != null && !group.fails) ofGroups.put(failure, InternalRow(key), 1L, out)
     group.fails = failure != null
-    group.close()
-    key = null
+    if (isLast) group.end() else group.close()
   }
 
   private def send(row: UnsafeRow, weight: Long): Unit = {

@@ -127,6 +127,15 @@ private[headrace] final class Group(spec: AggregateOperator) {
     release()
   }
 
+  /** Keeps nothing of the group. */
+  def end(): Unit = {
+    total = 0L
+    sent = null
+    fails = false
+    sets.foreach(_.clear())
+    close()
+  }
+
   private def written(): Array[Byte] = {
     to.clear()
     to.byte(Group.Format)

@@ -14,7 +14,7 @@ import org.apache.spark.sql.types.StructType
   *
   * A row meets its partners step by step, so what a heavy key sends is never held as a whole.
   */
-final class JoinRun(spec: Join) extends Operator {
+final class JoinRun(spec: Join) extends Closable {
   private val how = spec.how
   // Only rows that are added for ever, in a join that never looks whether there are partners, need no net.
   private val rows: Taken = if (spec.append && how == How.Inner) new Plain else new Netted
@@ -37,6 +37,8 @@ final class JoinRun(spec: Join) extends Operator {
   private var totalBefore = 0L // of the side whose rows come
   private var sweeping: Side = _ // whose rows all change, as the other side came into being or vanished
   private var sweep = 0L
+
+  override def ending(isLast: Boolean): Unit = kept.isLast = isLast
 
   override def open(epoch: Epoch): Unit = if (predicate != null) predicate.initialize(TaskContext.getPartitionId())
 

@@ -18,6 +18,9 @@ private[join] final class Sides(leftFields: Int, rightFields: Int, leftCounts: B
   private var leftBefore = 0L
   private var rightBefore = 0L
 
+  /** Is nothing to be kept of the key? */
+  var isLast = false
+
   def open(state: State): Unit = {
     this.state = state
     val value = state.get()
@@ -32,6 +35,7 @@ private[join] final class Sides(leftFields: Int, rightFields: Int, leftCounts: B
 
   /** Writes what has changed. */
   def close(): Unit = {
+    if (isLast) Seq(left, right).foreach(_.clear())
     left.close()
     right.close()
     if (left.total == 0 && right.total == 0) { if (had) state.remove() }
@@ -111,6 +115,12 @@ private[join] final class Side(fields: Int, val counts: Boolean, roots: Roots, n
     write(partners)
     val left = bag.add(key, row.getSizeInBytes, number8, Platform.BYTE_ARRAY_OFFSET, if (counts) 8 else 0, weight)
     if (left >= 0) total += weight
+  }
+
+  def clear(): Unit = if (total > 0 || isOpen) {
+    enter()
+    bag.clear()
+    total = 0
   }
 
   def addTotal(weight: Long): Unit = total = math.max(0L, total + weight)

@@ -10,13 +10,15 @@ import org.apache.spark.sql.types.StructType
 /** An operator over the rows of each partition in their order: what it says of them before and after an epoch's rows are in differs, and
   * the difference is sent.
   */
-private[partition] abstract class OrderedRun(name: String, schema: StructType, order: Seq[SortOrder]) extends Operator {
+private[partition] abstract class OrderedRun(name: String, schema: StructType, order: Seq[SortOrder]) extends Closable {
   protected val rows = new Netted
   protected val sorted = new Sorted(schema.length)
   protected val places = new SortKey(schema, order)
   protected val place = new OrderBytes
   protected val letters: DeadLetters.Of = new DeadLetters(name).of(schema)
   protected var out: Out = _
+
+  override def ending(isLast: Boolean): Unit = sorted.isLast = isLast
 
   override def open(epoch: Epoch): Unit = places.initialize(TaskContext.getPartitionId())
 

@@ -16,6 +16,9 @@ private[partition] final class Sorted(fields: Int) {
   private var had = false
   private var isOpen = false
 
+  /** Is nothing to be kept of the partition? */
+  var isLast = false
+
   /** The row it stands on. */
   val row = new UnsafeRow(fields)
 
@@ -98,6 +101,7 @@ private[partition] final class Sorted(fields: Int) {
 
   /** Writes what has changed. */
   def close(): Unit = {
+    if (isLast) bag.clear()
     isOpen = false
     bag.close()
     if (roots.isEmpty(0)) { if (had) state.remove() }

@@ -1,0 +1,91 @@
+package headrace.lift
+
+import java.util.Locale
+
+import headrace.bind.TimeWindows
+import org.apache.spark.sql.catalyst.analysis._
+import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.catalyst.plans.logical._
+import org.apache.spark.sql.catalyst.trees.CurrentOrigin
+import org.apache.spark.sql.types.{DayTimeIntervalType, StringType}
+import org.apache.spark.sql.util.CaseInsensitiveStringMap
+import org.apache.spark.unsafe.types.CalendarInterval
+
+/** `TUMBLE`, `HOP` and `CUMULATE` in FROM, which Spark's parser takes and its catalog does not know, as windows of a table.
+  *
+  * {{{
+  * TUMBLE(DATA => t, TIMECOL => DESCRIPTOR(ts), SIZE => INTERVAL '10' SECOND, OFFSET => …)
+  * HOP(t, DESCRIPTOR(ts), slide, size, offset)   CUMULATE(t, DESCRIPTOR(ts), step, size, offset)
+  * }}}
+  */
+private object WindowTables {
+
+  def apply(plan: LogicalPlan): LogicalPlan = {
+    val inner = plan match {
+      case w: UnresolvedWith =>
+        w.copy(cteRelations = w.cteRelations.map(one => one.copy(_2 = one._2.copy(child = WindowTables(one._2.child)))))
+      case other => other
+    }
+    val below = inner.mapChildren(WindowTables(_)).transformExpressions { case s: SubqueryExpression => s.withNewPlan(WindowTables(s.plan)) }
+    below match {
+      case t: UnresolvedTableValuedFunction => parameters.get(kind(t)).fold(below)(windows(t, _))
+      case UnresolvedTVFAliases(_, child, names) if !child.isInstanceOf[UnresolvedTableValuedFunction] =>
+        UnresolvedSubqueryColumnAliases(names, child)
+      case other => other
+    }
+  }
+
+  private val parameters: Map[String, Seq[String]] = Map(
+    "tumble" -> Seq("data", "timecol", "size", "offset"),
+    "hop" -> Seq("data", "timecol", "slide", "size", "offset"),
+    "cumulate" -> Seq("data", "timecol", "step", "size", "offset"))
+
+  private def kind(t: UnresolvedTableValuedFunction): String = if (t.name.size == 1) t.name.head.toLowerCase(Locale.ROOT) else ""
+
+  private def windows(t: UnresolvedTableValuedFunction, names: Seq[String]): LogicalPlan = {
+    val call = new Call(t, kind(t), names)
+    val size = call.micros("size")
+    val step = names.find(n => n == "slide" || n == "step").fold(size)(call.micros)
+    if (size <= 0 || step <= 0 || step > size) throw call.wrong("with windows of no length, or with steps longer than a window")
+    if (kind(t) == "cumulate" && size % step != 0) throw call.wrong("with a size that is no multiple of the step")
+    val offset = if (call.has("offset")) call.micros("offset") else 0L
+    CurrentOrigin.withOrigin(t.origin) {
+      val made = TimeWindows(call.time, kind(t), size, step, Math.floorMod(offset, if (kind(t) == "hop") step else size))
+      Generate(made, Nil, outer = false, None, TimeWindows.Columns.map(name => UnresolvedAttribute(Seq(name))), call.table)
+    }
+  }
+
+  /** The arguments of a call, by place or by name. */
+  private final class Call(t: UnresolvedTableValuedFunction, kind: String, names: Seq[String]) {
+    private val given = t.functionArgs.zipWithIndex.map {
+      case (NamedArgumentExpression(name, value), _) => name.toLowerCase(Locale.ROOT) -> value
+      case (value, i) => names.lift(i).getOrElse(throw wrong(s"with ${t.functionArgs.size} arguments")) -> value
+    }.toMap
+    given.keys.find(!names.contains(_)).foreach(name => throw wrong(s"with an argument ${name.toUpperCase(Locale.ROOT)}"))
+
+    def wrong(what: String): Refused = Refused(s"${kind.toUpperCase(Locale.ROOT)} $what", Cures.windows, t, kind)
+
+    def has(name: String): Boolean = given.contains(name)
+
+    def table: LogicalPlan = argument("data") match {
+      case f: FunctionTableSubqueryArgumentExpression if f.partitionByExpressions.isEmpty && !f.withSinglePartition => f.plan
+      // Where no brackets stand around it, the word TABLE is left out: Spark then reads a column.
+      case a: UnresolvedAttribute => CurrentOrigin.withOrigin(a.origin)(UnresolvedRelation(a.nameParts, CaseInsensitiveStringMap.empty()))
+      case other => throw wrong(s"of ${other.sql}")
+    }
+
+    def time: Expression = argument("timecol") match {
+      case f: UnresolvedFunction if f.nameParts.last.equalsIgnoreCase("descriptor") && f.arguments.size == 1 => f.arguments.head
+      case other => throw wrong(s"over ${other.sql}")
+    }
+
+    def micros(name: String): Long = argument(name) match {
+      case Literal(n: Long, _: DayTimeIntervalType) => n
+      case Literal(i: CalendarInterval, _) if i.months == 0 => i.days * 86400000000L + i.microseconds
+      case Literal(text, _: StringType) if text != null => TimeWindow.getIntervalInMicroSeconds(text.toString)
+      case other => throw wrong(s"with a ${name.toUpperCase(Locale.ROOT)} of ${other.sql}")
+    }
+
+    private def argument(name: String): Expression = given.getOrElse(name, throw wrong(s"without ${name.toUpperCase(Locale.ROOT)}"))
+  }
+}

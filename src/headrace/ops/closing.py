@@ -1,0 +1,271 @@
+"""Which columns close: a value of the column will not come again once the watermark has reached a time that the value tells.
+
+An operator whose groups have such a column among their keys gives back what it keeps of a group when the group closes.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import singledispatch
+
+from headrace.ops.aggregate import Aggregate
+from headrace.ops.changes import Changes
+from headrace.ops.consolidate import Consolidate
+from headrace.ops.explode import Explode
+from headrace.ops.filter import Filter
+from headrace.ops.generate import Generated
+from headrace.ops.join import Join
+from headrace.ops.ledger import Ledger
+from headrace.ops.output import LATE_RIGHT, OutputOf
+from headrace.ops.partition import Partition
+from headrace.ops.program import LATE, Program
+from headrace.ops.project import Project
+from headrace.ops.source import Source
+from headrace.ops.top import Top
+from headrace.ops.union import Union
+from headrace.ops.weigh import Weighed
+from headrace.ops.window import CHANGES, CLOSE, Windows
+from headrace.plan import Node, order
+from headrace.syntax import plain_name, quote
+
+SELF, IN_STRUCT = "{}", "{}.`end`"
+_NEXT_MILLI, _NEXT_MICRO = "timestampadd(MILLISECOND, 1L, {})", "timestampadd(MICROSECOND, 1L, {})"
+
+
+@dataclass(frozen=True)
+class Closes:
+    """How a column closes: `at` is the text of the time, in which `{}` stands for the column; `start` that of the struct's field `start`.
+
+    `straight`: the rows come straight from a source, so one may be late; what operators make comes in time.
+    """
+
+    at: str
+    lateness_ms: int = 0
+    emit: str = CHANGES
+    straight: bool = True
+    start: str = ""
+
+
+Columns = Mapping[str, Closes]
+"""The columns that close, by name in lower case."""
+
+
+@dataclass(frozen=True)
+class Group:
+    """How the groups of an operator close: `keys` are the numbers of the key columns that close, each with how it does.
+
+    The earliest counts. `judged` says of each input whether its rows may be late; `emit` when its result is sent.
+    """
+
+    keys: tuple[tuple[int, Closes], ...]
+    judged: tuple[bool, ...]
+    emit: str
+
+    def text(self, names: Sequence[str]) -> str:
+        """The time at which a group closes, as text over key columns of these names."""
+        times = []
+        for number, closes in self.keys:
+            time = closes.at.format(quote(names[number]))
+            times.append(f"timestampadd(MILLISECOND, {closes.lateness_ms}L, {time})" if closes.lateness_ms else time)
+        return times[0] if len(times) == 1 else f"least({', '.join(times)})"
+
+
+def closing(ends: Iterable[Node]) -> dict[Node, Columns]:
+    """The columns that close, of each node that the given ones need.
+
+    >>> import headrace as hr
+    >>> charges = hr.read.memory([], "card string, ts timestamp", name="charges").watermark("ts", "5 minutes")
+    >>> spent = charges.window(hr.tumble("ts", "1 hour")).group_by("card", "window_end").agg(n="count(*)").rename({"window_end": "until"})
+    >>> {name: closes.at for name, closes in closing([spent._node])[spent._node].items()}
+    {'until': '{}'}
+    """
+    found: dict[Node, Columns] = {}
+    for node in order(ends):
+        found[node] = _columns(node, found)
+    return found
+
+
+def groups(ends: Iterable[Node]) -> dict[Node, Group]:
+    """The operators whose groups close, and how."""
+    found = closing(ends)
+    return {node: group for node in found if (group := _group(node, found)) is not None}
+
+
+def late_outputs(node: Node) -> tuple[str, ...]:
+    """The outputs of an operator of a query that have rows which came after their group had closed."""
+    group = groups([node]).get(node)
+    return () if group is None else tuple(name for name, judged in zip((LATE, LATE_RIGHT), group.judged, strict=False) if judged)
+
+
+def carried(text: str, columns: Columns) -> Closes | None:
+    """How the value of a text closes: a column, a field of a window as Spark's `window()` gives it, or such a window itself."""
+    text = text.strip()
+    name = plain_name(text)
+    if name is not None:
+        return columns.get(name.lower())
+    if found := _STRUCT.fullmatch(text):
+        start, end = (carried(part, columns) for part in found.groups())
+        return replace(end, at=IN_STRUCT, start=start.at) if start and end and end.at == SELF else None
+    if found := _FIELD.fullmatch(text):
+        if parts := _STRUCT.fullmatch(found[1]):
+            return carried(parts[1 if found[2] == "start" else 2], columns)
+        whole = carried(found[1], columns)
+        return replace(whole, at=whole.start if found[2] == "start" else SELF, start="") if whole and whole.at == IN_STRUCT else None
+    if found := _WINDOW_TIME.fullmatch(text):
+        end = carried(found[1], columns)
+        return replace(end, at=_NEXT_MICRO) if end and end.at == SELF else None
+    if found := _COALESCE.fullmatch(text):
+        one, other = (carried(part, columns) for part in found.groups())
+        return one if one == other else None
+    return None
+
+
+_NAME = r"(?:\w+|`(?:[^`]|``)+`)"
+_PATH = rf"{_NAME}(?:\.{_NAME})*"
+_STRUCT = re.compile(rf"named_struct\('start', ({_PATH}), 'end', ({_PATH})\)")
+_FIELD = re.compile(r"(.+)\.`?(start|end)`?")
+_WINDOW_TIME = re.compile(r"timestamp_micros\(unix_micros\((.+)\) - 1L\)")
+_COALESCE = re.compile(rf"coalesce\(({_NAME}), ({_NAME})\)")
+
+
+@singledispatch
+def _columns(node: Node, found: Mapping[Node, Columns]) -> Columns:
+    """Behind whatever is not named here nothing closes."""
+    return {}
+
+
+@_columns.register
+def _(node: Source, found: Mapping[Node, Columns]) -> Columns:
+    return {} if node.watermark is None else {node.watermark.column.lower(): Closes(SELF)}
+
+
+@_columns.register(Changes)
+@_columns.register(Consolidate)
+@_columns.register(Filter)
+@_columns.register(Generated)
+@_columns.register(Ledger)
+@_columns.register(Weighed)
+def _(node: Changes | Consolidate | Filter | Generated | Ledger | Weighed, found: Mapping[Node, Columns]) -> Columns:
+    return found[node.input]
+
+
+@_columns.register
+def _(node: Explode, found: Mapping[Node, Columns]) -> Columns:
+    gone = (node.replaces or "").lower()
+    return {name: closes for name, closes in found[node.input].items() if name != gone}
+
+
+@_columns.register
+def _(node: Project, found: Mapping[Node, Columns]) -> Columns:
+    return _named(node.items, found[node.input])
+
+
+@_columns.register
+def _(node: Union, found: Mapping[Node, Columns]) -> Columns:
+    first, *others = (found[branch] for branch in node.branches)
+    return {name: closes for name, closes in first.items() if all(other.get(name) == closes for other in others)}
+
+
+@_columns.register
+def _(node: Windows, found: Mapping[Node, Columns]) -> Columns:
+    before = found[node.input]
+    time = carried(node.time, before)
+    if time is None or time.at not in (SELF, _NEXT_MILLI, _NEXT_MICRO):
+        return before
+    late = max(time.lateness_ms, node.lateness_ms)
+    ended = {
+        node.names[0]: f"timestampadd(MICROSECOND, {node.size_us}L, {SELF})",
+        node.names[1]: SELF,
+        node.names[2]: _NEXT_MILLI,
+    }
+    kept = {name: replace(closes, lateness_ms=max(closes.lateness_ms, late), emit=node.emit) for name, closes in before.items()}
+    return {**kept, **{name.lower(): Closes(at, late, node.emit, time.straight) for name, at in ended.items()}}
+
+
+@_columns.register
+def _(node: Aggregate, found: Mapping[Node, Columns]) -> Columns:
+    return _made(_named(node.keys, found[node.input]))
+
+
+@_columns.register(Partition)
+@_columns.register(Top)
+def _(node: Partition | Top, found: Mapping[Node, Columns]) -> Columns:
+    # Of the other columns a value may still be taken away when its own time has passed.
+    return _made(_named([(plain_name(text) or "", text) for text in node.per], found[node.input]))
+
+
+@_columns.register
+def _(node: Join, found: Mapping[Node, Columns]) -> Columns:
+    meeting = dict(_meeting(node, found))
+    sides = (0,) if node.how in ("semi", "anti", "existence") else (0, 1)
+    named = {plain_name(node.keys[number][side]): closes for side in sides for number, closes in meeting.items()}
+    return _made({name.lower(): closes for name, closes in named.items() if name is not None})
+
+
+@_columns.register
+def _(node: Program, found: Mapping[Node, Columns]) -> Columns:
+    return _emitted(node, "main")
+
+
+@_columns.register
+def _(node: OutputOf, found: Mapping[Node, Columns]) -> Columns:
+    return _emitted(node.input, node.output) if isinstance(node.input, Program) else {}
+
+
+def _emitted(node: Program, output: str) -> Columns:
+    time = node.output_time(output)
+    # A program that takes rows as they come takes the oldest ones, too.
+    return {} if time is None else {time.lower(): Closes(SELF, straight=node.order == "arrival")}
+
+
+def _named(items: Iterable[tuple[str, str]], columns: Columns) -> Columns:
+    return {name.lower(): closes for name, text in items if name and (closes := carried(text, columns)) is not None}
+
+
+def _made(columns: Columns) -> Columns:
+    return {name: replace(closes, straight=False) for name, closes in columns.items()}
+
+
+@singledispatch
+def _group(node: Node, found: Mapping[Node, Columns]) -> Group | None:
+    return None
+
+
+@_group.register
+def _(node: Aggregate, found: Mapping[Node, Columns]) -> Group | None:
+    return _of_one([text for _, text in node.keys], found[node.input])
+
+
+@_group.register(Partition)
+@_group.register(Top)
+def _(node: Partition | Top, found: Mapping[Node, Columns]) -> Group | None:
+    return _of_one(node.per, found[node.input])
+
+
+@_group.register
+def _(node: Join, found: Mapping[Node, Columns]) -> Group | None:
+    keys = tuple(_meeting(node, found))
+    judged = tuple(any(closes.straight for closes in found[side].values()) for side in (node.left, node.right))
+    return _group_of(keys, judged)
+
+
+def _of_one(texts: Sequence[str], columns: Columns) -> Group | None:
+    keys = tuple((number, closes) for number, text in enumerate(texts) if (closes := carried(text, columns)) is not None)
+    return _group_of(keys, (any(closes.straight for _, closes in keys),))
+
+
+def _group_of(keys: tuple[tuple[int, Closes], ...], judged: tuple[bool, ...]) -> Group | None:
+    if not keys:
+        return None
+    return Group(keys, judged, CLOSE if all(closes.emit == CLOSE for _, closes in keys) else CHANGES)
+
+
+def _meeting(node: Join, found: Mapping[Node, Columns]) -> Iterable[tuple[int, Closes]]:
+    """The keys of a join that close alike on both sides, which then wait for the later of the two."""
+    for number, (left, right) in enumerate(node.keys):
+        one, other = carried(left, found[node.left]), carried(right, found[node.right])
+        if one is not None and other is not None and (one.at, one.start) == (other.at, other.start):
+            emit = CLOSE if one.emit == other.emit == CLOSE else CHANGES
+            yield number, replace(one, lateness_ms=max(one.lateness_ms, other.lateness_ms), emit=emit)

@@ -1,0 +1,70 @@
+"""One row for each key: the first or the last."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any
+
+from headrace.errors import PlanError, here
+from headrace.expr import Column
+from headrace.ops.columns import label
+from headrace.ops.time import event_time
+from headrace.ops.top import Top, top
+from headrace.plan import Node
+from headrace.program import Program, Value, emit, when
+from headrace.syntax import quote
+
+_TURNED = {"asc": "desc", "desc": "asc", "first": "last", "last": "first"}
+
+
+class Dedupe(Program):
+    """The first row of a key; for a time from that row on no other."""
+
+    def __init__(self, within: str | timedelta) -> None:
+        self.seen = Value("boolean", expires=within)
+
+    def on_event(self, e: Any) -> None:
+        with when(~self.seen.exists()):
+            self.seen.set(True)
+            emit(e)
+
+
+def dedupe(input: Node, on: Any, keep: str, by: Any, alias: str | None) -> Top:
+    """The first row of each key, or the last: by event time, where no order is given."""
+    _known(keep)
+    time = event_time(input)
+    if by is None and time is None and keep == "last":
+        hint = 'say in which order: .dedupe(on="card", keep="last", by="version")'
+        raise PlanError("BAD_ORDER", f"{label(input)} has no event time, so none of its rows is the last", hint=hint, site=here())
+    order = by if by is not None else [] if time is None else quote(time)
+    first = top(input, 1, order, keys(on), "row_number", alias)
+    if keep == "first":
+        return first
+    turned = tuple((text, _TURNED[direction], _TURNED[nulls]) for text, direction, nulls in first.order)
+    return replace(first, order=turned)
+
+
+def for_a_while(input: Node, keep: str, by: Any, within: str | timedelta) -> tuple[Dedupe, str]:
+    """The program that passes the first row of a key by event time and forgets it a while later, and the column of that time."""
+    _known(keep)
+    if keep == "last" or by is not None:
+        hint = "leave within out, or take the first row by event time"
+        raise PlanError("BAD_INPUT", "dedupe: within goes with keep='first' and without by", hint=hint, site=here())
+    time = event_time(input)
+    if time is None:
+        hint = 'give the source a watermark: .watermark("ts", "5 minutes")'
+        raise PlanError("NO_WATERMARK", f"dedupe: within is event time, and {label(input)} has none", hint=hint, site=here())
+    return Dedupe(within), time
+
+
+def keys(on: Any) -> list[Any]:
+    found = [on] if isinstance(on, str | Column) else list(on)
+    if not found:
+        raise PlanError("BAD_KEY", "dedupe was given no column", hint='.dedupe(on="id"); for whole rows: .distinct()', site=here())
+    return found
+
+
+def _known(keep: str) -> None:
+    if keep not in ("first", "last"):
+        raise PlanError("BAD_INPUT", f"dedupe: keep cannot be {keep!r}", hint='it is "first" or "last"', site=here())

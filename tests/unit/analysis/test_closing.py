@@ -1,0 +1,90 @@
+"""Results that are to be sent when windows close, where nothing closes."""
+
+from __future__ import annotations
+
+import pytest
+
+import headrace as hr
+from headrace.analysis.closing import require_closing
+from headrace.plan import Plan
+from tests.unit.errors import check_error
+
+plain = hr.read.memory([], "card string, ts timestamp, amount int", name="charges")
+charges = plain.watermark("ts", "5 minutes")
+closed = charges.window(hr.tumble("ts", "1 hour"), emit="close")
+
+
+class Count(hr.Program):
+    def on_event(self, e: hr.Row) -> None:
+        hr.emit(e)
+
+
+def checked(stream: hr.Stream) -> None:
+    require_closing(Plan.of("job", [stream.write.memory(name="out")._use()]))
+
+
+def test_groups_without_a_column_of_the_window() -> None:
+    check_error(
+        """
+        NEVER_CLOSES: charges.window sends what is computed of a window when it closes, and the groups of spent have no column of it
+          at test_closing.py:*: return closed.group_by("card").agg(spent="sum(amount)").named("spent")
+          hint: group, join or rank by `window_end`, or send each change: emit="changes"
+          page: docs/errors/NEVER_CLOSES.md
+        """,
+        lambda: checked(groups_of_cards()),
+    )
+
+
+def groups_of_cards() -> hr.Stream:
+    return closed.group_by("card").agg(spent="sum(amount)").named("spent")
+
+
+def test_windows_of_which_nothing_is_computed() -> None:
+    check_error(
+        """
+        NEVER_CLOSES: charges.window sends what is computed of a window when it closes, and it is written as it is
+          at test_closing.py:*: closed = charges.window(hr.tumble("ts", "1 hour"), emit="close")
+          hint: group, join or rank by `window_end`, or send each change: emit="changes"
+          page: docs/errors/NEVER_CLOSES.md
+        """,
+        lambda: checked(closed.filter("amount > 1")),
+    )
+
+
+def test_windows_without_a_watermark() -> None:
+    check_error(
+        """
+        NO_WATERMARK: charges.window sends what is computed of a window when it closes, and `ts` is not event time there, so none ever does
+          at test_closing.py:*: windowed = plain.window(hr.tumble("ts", "1 hour"), emit="close")
+          hint: give the source a watermark, .watermark("ts", "5 minutes"), or send each change: emit="changes"
+          page: docs/errors/NO_WATERMARK.md
+        """,
+        lambda: checked(without_watermark()),
+    )
+
+
+def without_watermark() -> hr.Stream:
+    windowed = plain.window(hr.tumble("ts", "1 hour"), emit="close")
+    return windowed.group_by("window_end").agg(n="count(*)")
+
+
+spent = closed.group_by("card", "window_end").agg(spent="sum(amount)")
+
+
+@pytest.mark.parametrize(
+    "stream",
+    [
+        spent,
+        spent.group_by("card").agg(most="max(spent)"),
+        spent.key_by("card").process(Count),
+        closed.filter("amount > 1").top(1, by="amount", per="window_start"),
+        spent.output("late"),
+    ],
+)
+def test_what_closes(stream: hr.Stream) -> None:
+    checked(stream)
+
+
+def test_a_program_behind_windows() -> None:
+    with pytest.raises(hr.PlanError, match=r"NEVER_CLOSES: charges\.window sends .* the groups of charges\.Count have no column of it"):
+        checked(closed.key_by("card").process(Count))

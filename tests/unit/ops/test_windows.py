@@ -1,0 +1,233 @@
+"""Windows of time: what is refused, which columns close, and what is known of what stands behind."""
+
+from __future__ import annotations
+
+import pytest
+
+import headrace as hr
+from headrace.ops import closing, groups, kind_of
+from headrace.plan import Plan, facts
+from headrace.syntax import streaming
+from tests.unit.errors import check_error
+
+charges = hr.read.memory([], "card string, ts timestamp, amount int", name="charges").watermark("ts", "5 minutes")
+plain = hr.read.memory([], "card string, ts timestamp, amount int", name="plain")
+hours = charges.window(hr.tumble("ts", "1 hour"))
+closed = charges.window(hr.tumble("ts", "1 hour"), emit="close", lateness="1 minute")
+spent = hours.group_by("card", "window_end").agg(spent="sum(amount)")
+once = closed.group_by("card", "window_end").agg(spent="sum(amount)")
+LATER = "timestampadd(MICROSECOND, 3600000000L, {})"
+
+
+def closes(stream: hr.Stream) -> dict[str, str]:
+    return {name: found.at for name, found in closing([stream._node])[stream._node].items()}
+
+
+CLOSING = {
+    "a watermark": (charges, {"ts": "{}"}),
+    "no watermark": (plain.window(hr.tumble("ts", "1 hour")), {}),
+    "windows": (hours, {"ts": "{}", "window_start": LATER, "window_end": "{}", "window_time": "timestampadd(MILLISECOND, 1L, {})"}),
+    "windows of another column": (charges.with_columns(at="ts + INTERVAL 1 HOUR").window(hr.tumble("at", "1 hour")), {"ts": "{}"}),
+    "another name": (hours.select("card", until="window_end"), {"until": "{}"}),
+    "a computed column": (hours.select(until="window_end + INTERVAL 1 HOUR"), {}),
+    "groups": (spent, {"window_end": "{}"}),
+    "groups of something else": (hours.group_by("card").agg(n="count(*)"), {}),
+    "first rows": (spent.top(1, by="spent", per="window_end"), {"window_end": "{}"}),
+    "first rows of all": (spent.top(1, by="spent"), {}),
+    "window functions": (spent.with_columns(n=hr.f.rank().over(per="window_end", by="spent")), {"window_end": "{}"}),
+    "a join": (spent.join(once.rename({"spent": "s"}), on=["card", "window_end"]), {"window_end": "{}"}),
+    "a full join": (spent.join(once.rename({"spent": "s"}), on=["card", "window_end"], how="full"), {"window_end": "{}"}),
+    "a join of another key": (spent.join(once.rename({"spent": "s", "window_end": "e"}), on="card"), {}),
+    "a join with a table": (spent.join(plain.select("card", a="amount"), on="card"), {}),
+    "a union": (spent.union(spent.filter("spent > 1")), {"window_end": "{}"}),
+    "a union with rows that came otherwise": (hours.select("window_end").union(spent.select("window_end")), {}),
+    "windows of windows": (
+        spent.select(at="window_end - INTERVAL 1 HOUR", end="window_end").window(hr.tumble("end", "1 day")).select("window_end"),
+        {"window_end": "{}"},
+    ),
+    "the last row of each key": (hours.upserts("card"), {}),
+    "a struct": (hours.select(w="named_struct('start', window_start, 'end', window_end)"), {"w": "{}.`end`"}),
+    "its end": (
+        hours.select(w="named_struct('start', window_start, 'end', window_end)").select(e="`w`.`end`", s="w.start"),
+        {"e": "{}", "s": LATER},
+    ),
+    "its time": (
+        hours.select(w="named_struct('start', window_start, 'end', window_end)").select(t="timestamp_micros(unix_micros(w.`end`) - 1L)"),
+        {"t": "timestampadd(MICROSECOND, 1L, {})"},
+    ),
+}
+
+
+@pytest.mark.parametrize("name", CLOSING)
+def test_which_columns_close(name: str) -> None:
+    stream, found = CLOSING[name]
+    assert closes(stream) == found
+
+
+KINDS = {
+    "changes": (spent, "changes"),
+    "closed": (once, "append"),
+    "first rows of closed ones": (once.top(1, by="spent", per="window_end"), "append"),
+    "first rows of all closed ones": (once.top(1, by="spent"), "changes"),
+    "a full join of closed ones": (once.join(once.rename({"spent": "s"}), on=["card", "window_end"], how="full"), "append"),
+    "a left join of one that is and one that is not": (
+        once.join(spent.rename({"spent": "s"}), on=["card", "window_end"], how="left"),
+        "changes",
+    ),
+    "late rows": (once.output("late"), "append"),
+}
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_whether_rows_are_taken_away(name: str) -> None:
+    stream, kind = KINDS[name]
+    assert kind_of(stream._node) == kind
+
+
+def test_when_a_group_closes() -> None:
+    group = groups([once._node])[once._node]
+    assert (group.text(["card", "two words"]), group.judged) == ("timestampadd(MILLISECOND, 60000L, `two words`)", (True,))
+    both = closed.group_by("ts", "window_start").agg(n="count(*)")._node
+    assert groups([both])[both].text(["ts", "window_start"]) == (
+        "least(timestampadd(MILLISECOND, 60000L, ts), "
+        "timestampadd(MILLISECOND, 60000L, timestampadd(MICROSECOND, 3600000000L, window_start)))"
+    )
+    joined = closed.select("window_end").join(once.rename({"window_end": "e"}), on="window_end = e")._node
+    assert groups([joined])[joined].judged == (True, False)
+
+
+def said(stream: hr.Stream, fact: str) -> str:
+    plan = Plan.of("job", [stream.write.memory(name="out")._use()])
+    return list(facts(plan, fact).values())[-1].text
+
+
+def test_explain_says_when_state_is_given_back() -> None:
+    kept = "till then: grows with the number of groups: a row of numbers for a group of card, window_end"
+    assert said(spent, "state") == f"given back when the watermark passes window_end; rows that come later are late; {kept}"
+    assert (
+        said(once, "state") == f"given back when the watermark passes window_end and 1 minute more; rows that come later are late; {kept}"
+    )
+    assert said(once, "rows") == "are only added, once, when their group closes"
+    assert said(spent.top(1, by="spent", per="window_end"), "state").startswith(
+        "given back when the watermark passes window_end; till then: "
+    )
+    assert said(plain.window(hr.tumble("ts", "1 hour")).group_by("window_end").agg(n="count(*)"), "state").startswith("grows with")
+    assert hours._node.describe() == "tumble ts by 1 hour, emit=changes"
+    moved = charges.window(hr.hop("ts", "1 hour", "5 minutes", offset="1 minute"), lateness="2 minutes")
+    assert moved._node.describe() == "hop ts by 1 hour every 5 minutes from 1 minute on, emit=changes, 2 minutes late at the most"
+
+
+def test_an_output_for_late_rows_is_there_where_rows_are_judged() -> None:
+    assert once.output("late").columns == closed.columns
+    check_error(
+        """
+        UNKNOWN_OUTPUT: top has no output `late`
+          at test_windows.py:*: lambda: once.top(1, by="spent", per="window_end").output("late"),
+          hint: it has: dead_letter
+          page: docs/errors/UNKNOWN_OUTPUT.md
+        """,
+        lambda: once.top(1, by="spent", per="window_end").output("late"),
+    )
+
+
+def test_windows_that_are_none() -> None:
+    check_error(
+        """
+        BAD_INPUT: window was given '1 hour', which is no window
+          at test_windows.py:*: lambda: charges.window("1 hour"),  # type: ignore[arg-type]
+          hint: .window(hr.tumble("ts", "10 seconds")), or hr.hop or hr.cumulate
+          page: docs/errors/BAD_INPUT.md
+        """,
+        lambda: charges.window("1 hour"),  # type: ignore[arg-type]
+    )
+    check_error(
+        """
+        BAD_DURATION: the size cannot be '0 seconds'
+          at test_windows.py:*: lambda: hr.tumble("ts", "0 seconds"),
+          hint: a window lasts a millisecond at least
+          page: docs/errors/BAD_DURATION.md
+        """,
+        lambda: hr.tumble("ts", "0 seconds"),
+    )
+    check_error(
+        """
+        BAD_DURATION: the step cannot be '2 hours': between windows of 1 hour rows would be in none
+          at test_windows.py:*: lambda: hr.hop("ts", "1 hour", "2 hours"),
+          hint: a step of the size or less
+          page: docs/errors/BAD_DURATION.md
+        """,
+        lambda: hr.hop("ts", "1 hour", "2 hours"),
+    )
+    check_error(
+        """
+        BAD_DURATION: the size cannot be '1 hour': it is no multiple of the step, 25 minutes
+          at test_windows.py:*: lambda: hr.cumulate("ts", "1 hour", "25 minutes"),
+          hint: a size of whole steps
+          page: docs/errors/BAD_DURATION.md
+        """,
+        lambda: hr.cumulate("ts", "1 hour", "25 minutes"),
+    )
+    check_error(
+        """
+        BAD_INPUT: window: emit cannot be 'never'
+          at test_windows.py:*: lambda: charges.window(hr.tumble("ts", "1 hour"), emit="never"),
+          hint: it is "changes" or "close"
+          page: docs/errors/BAD_INPUT.md
+        """,
+        lambda: charges.window(hr.tumble("ts", "1 hour"), emit="never"),
+    )
+    check_error(
+        """
+        DUPLICATE_COLUMN: window would give two columns `window_start`
+          at test_windows.py:*: lambda: hours.window(hr.tumble("ts", "1 hour")),
+          hint: give one of them another name
+          page: docs/errors/DUPLICATE_COLUMN.md
+        """,
+        lambda: hours.window(hr.tumble("ts", "1 hour")),
+    )
+
+
+def test_one_row_for_each_key_of_what() -> None:
+    check_error(
+        """
+        BAD_ORDER: plain has no event time, so none of its rows is the last
+          at test_windows.py:*: lambda: plain.dedupe(on="card", keep="last"),
+          hint: say in which order: .dedupe(on="card", keep="last", by="version")
+          page: docs/errors/BAD_ORDER.md
+        """,
+        lambda: plain.dedupe(on="card", keep="last"),
+    )
+    check_error(
+        """
+        NO_WATERMARK: dedupe: within is event time, and plain has none
+          at test_windows.py:*: lambda: plain.dedupe(on="card", within="1 hour"),
+          hint: give the source a watermark: .watermark("ts", "5 minutes")
+          page: docs/errors/NO_WATERMARK.md
+        """,
+        lambda: plain.dedupe(on="card", within="1 hour"),
+    )
+    check_error(
+        """
+        BAD_INPUT: dedupe: within goes with keep='first' and without by
+          at test_windows.py:*: lambda: charges.dedupe(on="card", keep="last", within="1 hour"),
+          hint: leave within out, or take the first row by event time
+          page: docs/errors/BAD_INPUT.md
+        """,
+        lambda: charges.dedupe(on="card", keep="last", within="1 hour"),
+    )
+    assert kind_of(charges.dedupe(on="card", within="1 hour")._node) == "append"
+
+
+@pytest.mark.parametrize(
+    ("query", "text", "close"),
+    [
+        ("SELECT 1", "SELECT 1", False),
+        ("SELECT a FROM t EMIT ON WINDOW CLOSE;", "SELECT a FROM t                     ;", True),
+        ("SELECT 'TUMBLE(TABLE t' -- EMIT ON WINDOW CLOSE", "SELECT 'TUMBLE(TABLE t' -- EMIT ON WINDOW CLOSE", False),
+        ("SELECT * FROM hop(DATA => TABLE a, x => (1))", "SELECT * FROM hop(DATA =>       a, x => (1))", False),
+        ("SELECT * FROM TABLE(cumulate(TABLE (a), 1)) b", "SELECT * FROM       cumulate(TABLE (a), 1)  b", False),
+        ("SELECT tumble, `HOP` FROM emit", "SELECT tumble, `HOP` FROM emit", False),
+    ],
+)
+def test_what_spark_does_not_read(query: str, text: str, close: bool) -> None:
+    assert streaming(query) == (text, close)
