@@ -102,7 +102,8 @@ def late_outputs(node: Node) -> tuple[str, ...]:
 def carried(text: str, columns: Columns) -> Closes | None:
     """How the value of a text closes: a column, a field of a window as Spark's `window()` gives it, or such a window itself."""
     text = text.strip()
-    name = plain_name(text)
+    # Spark writes the column `window` of its own without quotes, though it is a word of SQL.
+    name = text if text.lower() in columns else plain_name(text)
     if name is not None:
         return columns.get(name.lower())
     if found := _STRUCT.fullmatch(text):

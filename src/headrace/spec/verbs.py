@@ -9,7 +9,7 @@ from typing import Any
 
 from headrace.errors import PlanError, Site, here
 from headrace.ops.stream import Stream
-from headrace.ops.window import cumulate, hop, tumble
+from headrace.ops.window import Window, cumulate, hop, tumble
 from headrace.spec import kinds
 from headrace.spec.kinds import Json, Kind, Parameter, Reference, parameters
 from headrace.spec.value import Scalar, Table, Value, fields, unknown
@@ -81,7 +81,8 @@ def _window(
     emit: str = "changes",
     lateness: str = "0 seconds",
 ) -> Stream:
-    made = {"tumble": tumble, "hop": hop, "cumulate": cumulate}.get(kind)
+    kinds_of: Mapping[str, Callable[..., Window]] = {"tumble": tumble, "hop": hop, "cumulate": cumulate}
+    made = kinds_of.get(kind)
     if made is None:
         hint = "the kinds are tumble, hop and cumulate: `window: {kind: tumble, time: ts, size: 10 seconds}`"
         raise PlanError("YAML_TYPE", f"there are no windows of the kind `{kind}`", hint=hint, site=here())

@@ -47,6 +47,12 @@ CLOSING = {
     ),
     "the last row of each key": (hours.upserts("card"), {}),
     "a struct": (hours.select(w="named_struct('start', window_start, 'end', window_end)"), {"w": "{}.`end`"}),
+    "a group of Spark's own": (
+        hours.select(window="named_struct('start', window_start, 'end', window_end)")
+        .group_by(hr.expr("window").alias("window"))
+        .agg(n="1"),
+        {"window": "{}.`end`"},
+    ),
     "its end": (
         hours.select(w="named_struct('start', window_start, 'end', window_end)").select(e="`w`.`end`", s="w.start"),
         {"e": "{}", "s": LATER},
