@@ -1,6 +1,7 @@
 """Verbs and their nodes, one file per operator."""
 
 from headrace.ops.aggregate import Aggregate
+from headrace.ops.asof import AsOf
 from headrace.ops.changes import Changes
 from headrace.ops.consolidate import Consolidate
 from headrace.ops.explode import Explode
@@ -25,6 +26,7 @@ from headrace.ops.weigh import Weighed
 
 __all__ = [
     "Aggregate",
+    "AsOf",
     "Changes",
     "Consolidate",
     "Explode",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import singledispatch
 
 from headrace.ops.aggregate import Aggregate
+from headrace.ops.asof import AsOf
 from headrace.ops.changes import Changes
 from headrace.ops.join import Join
 from headrace.ops.output import OutputOf
@@ -66,6 +67,9 @@ def _(node: Program, kinds: dict[Node, str]) -> str:
 
 @_kind.register
 def _(node: OutputOf, kinds: dict[Node, str]) -> str:
+    late = node.input.late(node.output) if isinstance(node.input, AsOf) else None
+    if late is not None:
+        return kinds[late]
     # The dead letter of a row that is taken away is taken away as well.
     return APPEND if node.input.role is Role.SOURCE or isinstance(node.input, Program) else CHANGES
 
@@ -75,6 +79,11 @@ def _(node: Join, kinds: dict[Node, str]) -> str:
     # A row without partners is taken back, or comes, when the first of them does.
     added = kinds[node.left] == kinds[node.right] == APPEND and node.how in ("inner", "semi")
     return APPEND if added else CHANGES
+
+
+@_kind.register
+def _(node: AsOf, kinds: dict[Node, str]) -> str:
+    return kinds[node.left] if node.emit == "close" else CHANGES
 
 
 @_kind.register

@@ -6,6 +6,7 @@ from functools import cached_property
 from typing import Any
 
 from headrace.errors import PlanError, here
+from headrace.ops.asof import AsOf
 from headrace.ops.columns import label
 from headrace.ops.program import Program
 from headrace.ops.source import DEAD_COLUMNS
@@ -29,7 +30,7 @@ class OutputOf(Node):
 
     @cached_property
     def columns(self) -> tuple[str, ...]:
-        if isinstance(self.input, Program):
+        if isinstance(self.input, Program | AsOf):
             return self.input.output_columns(self.output)
         return DEAD_COLUMNS
 

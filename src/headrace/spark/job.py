@@ -9,7 +9,7 @@ from headrace.analysis.boundedness import bounded
 from headrace.analysis.repeatable import require_repeatable
 from headrace.analysis.schemas import Schemas, check
 from headrace.errors import HeadraceError
-from headrace.ops import Program, Sink, Source
+from headrace.ops import AsOf, Program, Sink, Source
 from headrace.optimize import optimize
 from headrace.plan import Node, Plan
 from headrace.plan.meaning import MEANING
@@ -63,7 +63,7 @@ def compile(plan: Plan) -> SparkJob:
     plan, rewritten = optimize(plan)
     schemas = check(plan)
     at = Lowering(plan, schemas, Feeds(plan, schemas.of))
-    queries = cut(plan, {name: node.clock if isinstance(node, Program) else "none" for name, node in plan.nodes.items()})
+    queries = cut(plan, {name: node.clock if isinstance(node, AsOf | Program) else "none" for name, node in plan.nodes.items()})
     return SparkJob(at, rewritten, queries, tuple(shape_of(query, at) for query in queries))
 
 

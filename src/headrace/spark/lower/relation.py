@@ -34,7 +34,7 @@ def lowered(node: Node, entry: Entry, at: Lowering) -> Json:
     return {
         "op": entry.op,
         "name": name,
-        "site": None if node.site is None else str(node.site),
+        "site": site_of(node),
         "kind": node.op,
         "key": found[0].key_schema,
         "inputs": [{"name": inlet.name, "side": inlet.side, "schema": inlet.schema} for inlet in found],
@@ -45,6 +45,11 @@ def lowered(node: Node, entry: Entry, at: Lowering) -> Json:
             {"name": "dead_letter", "schema": DEAD, "time": None, "routes": []},
         ],
     }
+
+
+def site_of(node: Node) -> str | None:
+    """The user's line, as documents have it."""
+    return None if node.site is None else str(node.site)
 
 
 def only_added(node: Node) -> bool:
