@@ -8,9 +8,11 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from headrace.testing.collected import in_order
 from tests.models.machine import sortable
 
 Row = tuple[Any, ...]
+Change = tuple[str, Row]
 
 
 @dataclass(frozen=True)
@@ -48,7 +50,7 @@ class Asked:
         return [(*row, *found[1:])]
 
     def answer(self, rows: Iterable[Row], versions: Sequence[Row], width: int) -> list[Row]:
-        return sorted((made for row in rows for made in self.joined(row, versions, width)), key=sortable)
+        return in_order([made for row in rows for made in self.joined(row, versions, width)])
 
 
 @dataclass
@@ -63,27 +65,29 @@ class Timed:
     late_versions: Counter[Row] = field(default_factory=Counter)
     sent: list[Row] = field(default_factory=list)
 
-    def epoch(self, rows: Iterable[Row], versions: Iterable[Row], mark: dt.datetime | None) -> None:
-        """An epoch at this watermark."""
+    def epoch(self, rows: Iterable[Change], versions: Iterable[Change], mark: dt.datetime | None) -> None:
+        """An epoch that begins at this watermark."""
         for came, kept, late in ((rows, self.rows, self.late), (versions, self.versions, self.late_versions)):
-            for row in came:
+            for sign, row in came:
                 if mark is not None and row[1] is not None and row[1] <= mark:
                     late[row] += 1
-                else:
+                elif sign == "+":
                     kept.append(row)
+                else:
+                    kept.remove(row)
 
     def close(self, mark: dt.datetime | None) -> None:
-        """Sends what is final at a watermark, None for the end of time."""
-        self._send(lambda row: mark is None or self._final(row, mark))
+        """Sends what is final at a watermark; rows that can meet none are at once."""
+        self._send(lambda row: None in row[:2] or (mark is not None and self._final(row, mark)))
 
-    def nulls(self) -> None:
-        """Rows that can meet none are final at once."""
-        self._send(lambda row: None in row[:2])
+    def finish(self) -> None:
+        """Time has ended."""
+        self._send(lambda row: True)
 
     def _final(self, row: Row, mark: dt.datetime) -> bool:
         # Whatever comes is later than the watermark: a version at the first such time has to make no difference.
-        if None in row[:2] or row[1] > mark:
-            return None in row[:2]
+        if row[1] > mark:
+            return False
         soon = (row[0], mark + dt.timedelta(microseconds=1), *(None,) * (self.width - 2))
         now = self.asked.version(row, self.versions)
         return self.asked.version(row, [*self.versions, soon]) == now

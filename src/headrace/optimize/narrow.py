@@ -19,8 +19,8 @@ VERB = "narrow"
 def narrow_inputs(plan: Plan) -> Plan:
     """In front of joins, aggregates and rows by key come their keys and what is read behind them.
 
-    First rows, as-of joins among their versions, and window functions settle ties by all columns of their input, ledgers compare whole rows, programs read what they like:
-    they get all. So does an operator whose dead letters somebody reads.
+    First rows and window functions settle ties by all columns of their input, as-of joins those of versions; ledgers compare whole rows,
+    programs read what they like: they get all. So does an operator whose dead letters somebody reads.
     """
     told = {node.input for node in plan.nodes.values() if isinstance(node, OutputOf)}
     wanted: dict[Node, Columns] = {}

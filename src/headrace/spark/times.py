@@ -9,7 +9,7 @@ from headrace.plan import Node, Plan, Role
 from headrace.spark.feeds import Feed
 
 
-def judged(plan: Plan, node: Node, name: str, feeds: Sequence[Feed], apart: str) -> bool:
+def judged(plan: Plan, node: Node, name: str, feeds: Sequence[Feed], apart: str = ".process(P, derived=stream.key_by(...))") -> bool:
     """Whether the rows of an input may be late; `apart`: how rows of an operator are given an input of their own."""
     found = {plan.nodes[feed.producer].role is Role.SOURCE for feed in feeds}
     if len(found) > 1:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import warnings
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
@@ -61,7 +62,11 @@ def _refused(answer: Mapping[str, Any], query: str | None) -> HeadraceError:
         place = _place(found, query) or (f", in `{found['text']}`" if found.get("text") else "")
         return PlanError("BAD_QUERY", f"{found['what']} cannot be kept up to date{place}", hint=found.get("cure"), site=here())
     found = answer["error"]
-    return PlanError("BAD_QUERY", f"Spark refuses the query{_place(found, query)}: {_plain(found['message'])}", site=here())
+    hint = _AS_OF if re.search(r"(?i)\bSYSTEM_TIME\s+AS\s+OF\b", query or "") else None
+    return PlanError("BAD_QUERY", f"Spark refuses the query{_place(found, query)}: {_plain(found['message'])}", hint=hint, site=here())
+
+
+_AS_OF = 'write it with the verb: orders.join_asof(rates, on="pair", time=("ts", "at"))'
 
 
 def _place(found: Mapping[str, Any], query: str | None) -> str:
@@ -77,8 +82,6 @@ def _place(found: Mapping[str, Any], query: str | None) -> str:
 
 def _plain(message: str) -> str:
     """Spark's sentence without its class, SQLSTATE and picture of the text."""
-    import re
-
     message = re.sub(r"^\[[A-Z_.0-9]+\]\s*", "", message.strip())
     # Behind a colon at the end of a line Spark draws its plan.
     message = re.split(r":[ \t]*\n", message)[0]

@@ -9,11 +9,15 @@ import pytest
 from pyspark.sql import SparkSession
 
 import headrace as hr
+from headrace.errors import HeadraceError
 from headrace.testing import Collected, Harness
-from tests.models.asof import Asked
-from tests.spark.queries.changing import Row, Table, batch
+from headrace.testing.collected import in_order
+from tests.models.asof import Asked, Timed
+from tests.models.machine import times
+from tests.spark.queries.changing import Changes, Row, Table, batch
+from tests.unit.errors import check_error
 
-NOON = dt.datetime(2026, 1, 1, 12)
+NOON = dt.datetime(2026, 1, 1, 12, tzinfo=dt.UTC)
 ORDERS = "pair string, ts timestamp, amount int"
 RATES = "pair string, at timestamp, rate int, place string"
 WIDTH = 4
@@ -24,6 +28,13 @@ ASKED = [
     for within in (None, dt.timedelta(minutes=3))
     for how in ("left", "inner")
 ]
+
+
+BATCH = """
+WITH o AS (SELECT *, row_number() OVER (ORDER BY pair, ts, amount) AS id FROM orders),
+m AS (SELECT id, max(struct(at, rate, place)) AS v FROM o JOIN rates ON o.pair = rates.pair AND at <= ts GROUP BY id)
+SELECT pair, ts, amount, v.at, v.rate, v.place FROM o LEFT JOIN m USING (id)
+"""
 
 
 def a_time(rng: random.Random) -> dt.datetime | None:
@@ -45,9 +56,8 @@ def name(asked: Asked) -> str:
 
 
 def joined(orders: hr.Stream, rates: hr.Stream, asked: Asked, **more: str) -> hr.Stream:
-    return orders.join_asof(
-        rates, on="pair", time=("ts", "at"), how=asked.how, direction=asked.direction, within=asked.within, **more
-    )
+    how, direction, within = asked.how, asked.direction, asked.within
+    return orders.join_asof(rates, on="pair", time=("ts", "at"), how=how, direction=direction, within=within, **more)
 
 
 @pytest.mark.parametrize(("partitions", "seed"), [(1, 3), (3, 4)])
@@ -56,9 +66,7 @@ def test_the_answer_is_that_of_a_list_scan(spark: SparkSession, partitions: int,
     rng, here = random.Random(seed), tables()
     with Harness(partitions=partitions) as h:
         orders, rates = (h.source(one, table.schema, changes=True) for one, table in here.items())
-        outs: dict[str, tuple[Collected, Asked]] = {
-            name(asked): (h.collect(joined(orders, rates, asked)), asked) for asked in ASKED
-        }
+        outs: dict[str, tuple[Collected, Asked]] = {name(asked): (h.collect(joined(orders, rates, asked)), asked) for asked in ASKED}
         for epoch in range(8):
             # An epoch with one side alone has nothing to hide behind.
             changing = ("rates",) if epoch == 3 else ("orders",) if epoch == 5 else ("orders", "rates")
@@ -70,7 +78,164 @@ def test_the_answer_is_that_of_a_list_scan(spark: SparkSession, partitions: int,
                 one: (out.rows(), want) for one, (out, asked) in outs.items() if out.rows() != (want := asked.answer(rows, versions, WIDTH))
             }
             assert not wrong, f"epoch {epoch}"
+        assert outs[name(Asked())][0].rows() == batch(spark, BATCH, here)
         for one, table in here.items():
             h.commit({one: [("-", row) for row in table.rows]})
         assert not any(out.rows() for out, _ in outs.values())
         assert h.metrics()["dead_letters"] == 0
+
+
+def test_a_heavy_key_and_only_what_differs_is_sent(spark: SparkSession) -> None:
+    """Hundreds of versions among thousands of rows of one key, which take pages; one more changes the rows behind it alone."""
+    rng = random.Random(1)
+    moments = [NOON + dt.timedelta(seconds=i) for i in range(2000)]
+    rows = [("x", moment, 1) for moment in moments]
+    versions = [("x", moment, i, "p") for i, moment in enumerate(rng.sample(moments, 400))]
+    kinds = [Asked(direction=direction) for direction in ("backward", "forward", "nearest")]
+    with Harness(partitions=1) as h:
+        orders, rates = h.source("orders", ORDERS, changes=True), h.source("rates", RATES, changes=True)
+        outs = [(h.collect(joined(orders, rates, asked)), asked) for asked in kinds]
+        h.commit({"orders": [("+", row) for row in rows]})
+        h.commit({"rates": [("+", row) for row in versions]})
+        # Each row was taken back and told once, whatever number of versions came.
+        assert all(len(out.changes()) <= 3 * len(rows) for out, _ in outs)
+        for out, asked in outs:
+            assert out.rows() == asked.answer(rows, versions, WIDTH)
+        h.restart()
+        at = sorted(version[1] for version in versions)
+        more = ("x", at[200] + dt.timedelta(milliseconds=1), 7, "q")
+        h.commit({"rates": [("+", more)]})
+        for out, asked in outs:
+            assert out.rows() == asked.answer(rows, [*versions, more], WIDTH)
+            changed = [change for change in out.changes() if change[0] == 3]
+            assert len(changed) == 2 * sum(row[3:] == more[1:] for row in out.rows()) < 80
+        h.commit({"rates": [("-", row) for row in [*versions[::2], more]], "orders": [("-", row) for row in rows[::3]]})
+        for out, asked in outs:
+            assert out.rows() == asked.answer([row for row in rows if row not in rows[::3]], versions[1::2], WIDTH)
+
+
+def on_the_way(rng: random.Random, epoch: int, mark: dt.datetime | None, live: list[Row], make: object) -> Changes:
+    """Rows around the time of an epoch, some of them late; of those that are not past some go again."""
+    found: Changes = []
+    for _ in range(rng.randrange(12)):
+        moment = None if rng.random() < 0.04 else NOON + dt.timedelta(minutes=4 * epoch + rng.randrange(-9, 9))
+        row = (rng.choice([None, "x", "x", "x", "y"]), moment, *make(rng))  # type: ignore[operator]  # one of the functions below
+        late = mark is not None and moment is not None and moment <= mark
+        gone = [one for one in live if one[1] is not None and (mark is None or one[1] > mark)]
+        if gone and rng.random() < 0.2:
+            row = rng.choice(gone)
+            live.remove(row)
+            found.append(("-", row))
+        else:
+            if not late:
+                live.append(row)
+            found.append(("+", row))
+    return found
+
+
+@pytest.mark.parametrize(("partitions", "seed"), [(1, 1), (2, 2), (3, 3)])
+def test_in_event_time(spark: SparkSession, partitions: int, seed: int) -> None:
+    """Late rows are told of and left out; closed rows come once; restarts anywhere; nothing is left when all time has passed."""
+    rng = random.Random(seed)
+    epochs = 9
+    with Harness(partitions=partitions) as h:
+        marked = {"changes": True, "trusted": True}
+        orders = h.source("orders", ORDERS, watermark=("ts", "2 minutes"), **marked)  # type: ignore[arg-type]
+        rates = h.source("rates", RATES, watermark=("at", "2 minutes"), **marked)  # type: ignore[arg-type]
+        open_ = {one: (h.collect(joined(orders, rates, one)), Timed(one, WIDTH)) for one in ASKED}
+        closed = {one: (h.collect(joined(orders, rates, one, emit="close")), Timed(one, WIDTH)) for one in ASKED}
+        late = h.collect(joined(orders, rates, ASKED[0]).output("late"))
+        late_versions = h.collect(joined(orders, rates, ASKED[0]).output("late_versions"))
+        given: list[dict[str, list[dt.datetime]]] = []
+        live: dict[str, list[Row]] = {"orders": [], "rates": []}
+        marks: list[dt.datetime | None] = [None]
+        for epoch in range(epochs):
+            mark = marks[-1]
+            rows = on_the_way(rng, epoch, mark, live["orders"], lambda rng: (rng.randrange(3),))
+            versions = on_the_way(rng, epoch, mark, live["rates"], lambda rng: (rng.randrange(3), rng.choice([None, "p"])))
+            given.append({"orders": [row[1] for _, row in rows if row[1]], "rates": [row[1] for _, row in versions if row[1]]})
+            marks = list(times(given, dt.timedelta(minutes=2)).marks)
+            h.commit({"orders": rows, "rates": versions})
+            for asked, (out, model) in open_.items():
+                model.epoch(rows, versions, mark)
+                assert out.rows() == asked.answer(model.rows, model.versions, WIDTH), f"epoch {epoch}, {name(asked)}"
+            for asked, (out, model) in closed.items():
+                model.epoch(rows, versions, mark)
+                model.close(marks[-1])
+                assert out.rows() == in_order(model.sent), f"epoch {epoch}, {name(asked)}, closed"
+            if rng.random() < 0.4:
+                h.restart()
+        assert any(mark is not None for mark in marks)
+        first = open_[ASKED[0]][1]
+        assert late.rows() == in_order(list(first.late.elements()))
+        assert late_versions.rows() == in_order(list(first.late_versions.elements()))
+        assert first.late and first.late_versions
+        for counts in h.metrics()["inputs"].values():
+            assert counts["left"]["late"] == first.late.total() and counts["right"]["late"] == first.late_versions.total()
+        h.finish()
+        for asked, (out, model) in closed.items():
+            model.finish()
+            assert out.rows() == in_order(model.sent), f"the end, {name(asked)}"
+        assert sum(query.state_keys() for query in h._queries()) == 0
+
+
+def test_a_closed_row_goes_on_in_event_time(spark: SparkSession) -> None:
+    """What is sent once is append only, has event time, and can be handled in its order."""
+
+    class Places(hr.Program):
+        n = hr.Value("int", default=0)
+
+        def on_event(self, e: object) -> None:
+            self.n.set(self.n.get() + 1)
+            hr.emit(pair=self.key.pair, ts=e.ts, rate=e.rate, n=self.n.get())  # type: ignore[attr-defined]
+
+    at = [NOON + dt.timedelta(minutes=i) for i in range(9)]
+    with Harness() as h:
+        orders = h.source("orders", ORDERS, watermark=("ts", "0 seconds"))
+        rates = h.source("rates", RATES, watermark=("at", "0 seconds"))
+        out = h.collect(joined(orders, rates, Asked(), emit="close").key_by("pair").process(Places))
+        h.commit({"orders": [("+", ("x", at[3], 1)), ("+", ("x", at[1], 1))], "rates": [("+", ("x", at[2], 5, "p"))]})
+        assert out.rows() == [("x", at[1], None, 1)]
+        h.restart()
+        h.commit({"orders": [("+", ("x", at[5], 1))], "rates": [("+", ("x", at[4], 6, "p"))]})
+        assert out.rows() == [("x", at[1], None, 1), ("x", at[3], 5, 2)]
+        h.finish()
+        assert out.rows() == [("x", at[1], None, 1), ("x", at[3], 5, 2), ("x", at[5], 6, 3)]
+        assert h.metrics()["inputs"]["join_asof"]["left"] == {"filtered": 0, "in": 3, "handled": 3, "late": 0, "dead": 0, "held": 0}
+
+
+def test_a_condition_between_other_names(spark: SparkSession) -> None:
+    """Keys by a condition, of types that differ, with aliases; a time that cannot be computed is a dead letter."""
+    with Harness() as h:
+        orders = h.source("orders", "code int, day string", changes=True).alias("o")
+        rates = h.source("rates", "number bigint, since timestamp", changes=True).alias("r")
+        made = orders.join_asof(rates, on="o.code = r.number", time=("CAST(o.day AS timestamp)", "r.since"))
+        out, dead = h.collect(made), h.collect(made.output("dead_letter"))
+        h.commit({"orders": [("+", (1, "2026-01-01")), ("+", (1, "never"))], "rates": [("+", (1, NOON - dt.timedelta(days=1)))]})
+        assert out.rows() == [(1, "2026-01-01", 1, NOON - dt.timedelta(days=1))]
+        assert len(dead.rows()) == 1
+        h.commit({"orders": [("-", (1, "never"))]})
+        assert dead.rows() == []
+
+
+def test_a_time_is_a_timestamp(spark: SparkSession) -> None:
+    orders = hr.read.memory([], "pair string, day date", name="orders")
+    rates = hr.read.memory([], "pair string, at timestamp", name="rates")
+    check_error(
+        """
+        WRONG_TYPE: join_asof: the time of the left side is DATE, not a timestamp, in `day`
+          at test_asof.py:*: orders.join_asof(rates, on="pair", time=("day", "at")).explain()
+          hint: cast it: CAST(... AS timestamp)
+          page: docs/errors/WRONG_TYPE.md
+        """,
+        lambda: orders.join_asof(rates, on="pair", time=("day", "at")).explain(),
+    )
+
+
+def test_the_query_of_another_time_is_refused_with_the_verb(spark: SparkSession) -> None:
+    orders = hr.read.memory([], ORDERS, name="orders")
+    rates = hr.read.memory([], RATES, name="rates")
+    with pytest.raises(HeadraceError) as refused:
+        hr.sql("SELECT * FROM orders o JOIN rates FOR SYSTEM_TIME AS OF o.ts AS r ON o.pair = r.pair", orders=orders, rates=rates)
+    assert refused.value.code == "BAD_QUERY"
+    assert refused.value.hint == 'write it with the verb: orders.join_asof(rates, on="pair", time=("ts", "at"))'

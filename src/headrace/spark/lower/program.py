@@ -85,8 +85,7 @@ def _(node: Program, entry: Entry, at: Lowering) -> Json:
 
 def _judged(node: Program, name: str, at: Lowering) -> bool:
     """Whether the rows of an input may be late."""
-    apart = ".process(P, derived=stream.key_by(...))"
-    return node.order == "time" and judged(at.plan, node, name, at.feeds.into(node.stream(name)), apart)
+    return node.order == "time" and judged(at.plan, node, name, at.feeds.into(node.stream(name)))
 
 
 def kept(entry: Entry) -> Json:

@@ -30,7 +30,7 @@ private final class Analyse(session: SparkSession, tables: Seq[(String, String)]
       }
     case _: Command | _: ParsedStatement | _: CompoundPlanStatement =>
       throw Refused("a statement that is not a query", Cures.statement, plan, plan.nodeName)
-    case t: RelationTimeTravel => throw Refused("reading a table as of another time", Cures.node, t, "AS OF")
+    case t: RelationTimeTravel => throw Refused("reading a table as of another time", Cures.asOf, t, "AS OF")
     case _ => inside(plan.mapChildren(substituted))
   }
 

@@ -2,7 +2,7 @@ package headrace.lift
 
 /** What a user is told to write instead. */
 private object Cures {
-  val asOf = "join on the key and keep the nearest row: row_number() OVER (PARTITION BY ... ORDER BY ...) = 1"
+  val asOf = "write it with the verb: orders.join_asof(rates, on=\"pair\", time=(\"ts\", \"at\"))"
   val chance = "take the value from a column of the rows: it must be the same when a row is taken away again"
   val clock = "take the time from a column of the rows, or use a state program with a timer"
   val constant = "write its value into the query"
