@@ -145,8 +145,8 @@ def test_in_event_time(spark: SparkSession, partitions: int, seed: int) -> None:
     epochs = 9
     with Harness(partitions=partitions) as h:
         marked = {"changes": True, "trusted": True}
-        orders = h.source("orders", ORDERS, watermark=("ts", "2 minutes"), **marked)  # type: ignore[arg-type]
-        rates = h.source("rates", RATES, watermark=("at", "2 minutes"), **marked)  # type: ignore[arg-type]
+        orders = h.source("orders", ORDERS, watermark=("ts", "2 minutes"), **marked)
+        rates = h.source("rates", RATES, watermark=("at", "2 minutes"), **marked)
         open_ = {one: (h.collect(joined(orders, rates, one)), Timed(one, WIDTH)) for one in ASKED}
         closed = {one: (h.collect(joined(orders, rates, one, emit="close")), Timed(one, WIDTH)) for one in ASKED}
         late = h.collect(joined(orders, rates, ASKED[0]).output("late"))
