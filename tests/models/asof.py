@@ -69,6 +69,9 @@ class Timed:
         """An epoch that begins at this watermark."""
         for came, kept, late in ((rows, self.rows, self.late), (versions, self.versions, self.late_versions)):
             for sign, row in came:
+                # What can meet nothing is left out on the way, if it is not to be given with nulls.
+                if row[0] is None and (kept is self.versions or self.asked.how == "inner"):
+                    continue
                 if mark is not None and row[1] is not None and row[1] <= mark:
                     late[row] += 1
                 elif sign == "+":

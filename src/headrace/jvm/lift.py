@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from headrace.jvm.session import jvm, session
+from headrace.syntax import system_times
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -14,12 +15,22 @@ if TYPE_CHECKING:
 Json = dict[str, Any]
 
 
-def lift_sql(query: str, tables: Mapping[str, str], settings: Mapping[str, str]) -> Json:
-    """The tree of a query over tables of these schemas, or what is wrong with it. Starts the session."""
+def lift_sql(query: str, tables: Mapping[str, str], settings: Mapping[str, str], times: Mapping[str, str]) -> Json:
+    """The tree of a query over tables of these schemas, or what is wrong with it; `times` are the columns from whose time on rows of
+    tables are valid. Starts the session.
+    """
     spark = session()
-    request = json.dumps({"settings": dict(settings), "query": query, "tables": dict(tables)})
+    text, clauses = system_times(query)
+    asked = [{"table_end": _units(query, one.table_end), "time": one.time, "start": one.time_start} for one in clauses]
+    tabled = {"tables": dict(tables), "times": dict(times)}
+    request = json.dumps({"settings": dict(settings), "query": text, **tabled, "system_times": asked})
     found: Json = json.loads(jvm(spark).headrace.lift.Lift.sql(spark._jsparkSession, request))
     return found
+
+
+def _units(text: str, place: int) -> int:
+    """A place in a text as the JVM counts."""
+    return len(text[:place].encode("utf-16-le")) // 2
 
 
 def lift_frame(frame: DataFrame) -> Json:

@@ -9,8 +9,10 @@ from typing import Any, ClassVar
 from headrace.errors import PlanError, here
 from headrace.expr import of_text
 from headrace.ops.columns import checked, column_name, duplicate, given, label
+from headrace.ops.feeding import fed
 from headrace.ops.join import names_of, sides_of
 from headrace.ops.source import DEAD_COLUMNS, DEAD_LETTER
+from headrace.ops.upserts import Upserts
 from headrace.plan import Node, Role, node
 from headrace.schema import milliseconds, shown
 from headrace.syntax import plain_name, quote
@@ -122,6 +124,18 @@ def join_asof(
         )
     reach = None if within is None else milliseconds(within, "how far away a version may be") * 1000
     return AsOf(left, right, how, keys, texts, direction, reach, shared, emit, "event" if timed else "none", site=here())
+
+
+def versions(node: Node) -> Node:
+    """What a stream tells of versions: where a row takes the place of the one before it, each that came, as it was valid in its time."""
+    return node.input if isinstance(node, Upserts) and node.last and not node.pairs else node
+
+
+def version_time(node: Node, time: str | None) -> str | None:
+    """The column from whose time on a row of a stream is valid: its event time, or that of the source whose changes it is."""
+    source = fed(node)
+    mark = None if source is None else source.watermark
+    return time if time is not None or mark is None or mark.column not in node.columns else mark.column
 
 
 def _times(left: Node, right: Node, time: Any, aliases: tuple[str | None, str | None]) -> tuple[str, str]:

@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 from headrace.errors import HeadraceError, PlanError, here
 from headrace.jvm.lift import lift_frame, lift_sql
+from headrace.ops.asof import version_time, versions
 from headrace.ops.stream import Stream
+from headrace.ops.time import event_time
 from headrace.plan.meaning import meaning
 from headrace.sql.tree import Reader
 from headrace.sql.view import streams
@@ -38,7 +40,9 @@ def sql(query: str, /, **tables: Stream) -> Stream:
         hint = f"keywords of hr.sql are tables: hr.sql(..., {wrong}=stream)"
         raise PlanError("BAD_INPUT", f"the table `{wrong}` of hr.sql is {tables[wrong]!r}, which is no stream", hint=hint, site=here())
     schemas = {name: stream.schema.ddl for name, stream in tables.items()}
-    return _read(lift_sql(query, schemas, meaning()), tables, query)
+    rows = {name: versions(stream._node) for name, stream in tables.items()}
+    times = {name: time for name, node in rows.items() if (time := version_time(node, event_time(node))) is not None}
+    return _read(lift_sql(query, schemas, meaning(), times), tables, query)
 
 
 def from_dataframe(frame: DataFrame) -> Stream:
@@ -66,7 +70,7 @@ def _refused(answer: Mapping[str, Any], query: str | None) -> HeadraceError:
     return PlanError("BAD_QUERY", f"Spark refuses the query{_place(found, query)}: {_plain(found['message'])}", hint=hint, site=here())
 
 
-_AS_OF = 'write it with the verb: orders.join_asof(rates, on="pair", time=("ts", "at"))'
+_AS_OF = "write it with the verb: orders.join_asof(rates, on='pair', time=('ts', 'at'))"
 
 
 def _place(found: Mapping[str, Any], query: str | None) -> str:

@@ -2,6 +2,7 @@
 
 from headrace.syntax.conditions import conjuncts, equal_sides, ordering, upper_bound
 from headrace.syntax.names import plain_name, quote, references, split_alias, unqualified, used
+from headrace.syntax.system_time import system_times
 from headrace.syntax.windows import windows
 
 __all__ = [
@@ -12,6 +13,7 @@ __all__ = [
     "quote",
     "references",
     "split_alias",
+    "system_times",
     "unqualified",
     "upper_bound",
     "used",

@@ -2,7 +2,9 @@ package headrace.lift
 
 /** What a user is told to write instead. */
 private object Cures {
-  val asOf = "write it with the verb: orders.join_asof(rates, on=\"pair\", time=(\"ts\", \"at\"))"
+  val asOf = "write it with the verb: orders.join_asof(rates, on='pair', time=('ts', 'at'))"
+  val systemTime = "orders o LEFT JOIN rates FOR SYSTEM_TIME AS OF o.ts AS r ON o.pair = r.pair"
+  val versions = "give it a watermark where it is read: rates.watermark('at', '5 minutes')"
   val chance = "take the value from a column of the rows: it must be the same when a row is taken away again"
   val clock = "take the time from a column of the rows, or use a state program with a timer"
   val constant = "write its value into the query"

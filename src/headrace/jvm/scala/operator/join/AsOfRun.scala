@@ -24,7 +24,8 @@ final class AsOfRun(spec: AsOf) extends Operator {
   private val both = new JoinedRow
   private val none = new GenericInternalRow(spec.sent.size)
 
-  // Of the time at which versions change: the last version before it, at it and behind it, all as they were.
+  // Of the time at which versions change: the last version before it, at it and behind it. The one before may have changed already: then
+  // all rows to which that made a difference are in a range, and it is none of the others' version, as it was or as it is.
   private val before = new Version(spec.sent.size)
   private val there = new Version(spec.sent.size)
   private val after = new Version(spec.sent.size)
@@ -40,8 +41,6 @@ final class AsOfRun(spec: AsOf) extends Operator {
   private var armed = State.Never
   private var kept = false // has the key anything but rows that meet nothing?
   private var ahead: Input = _
-  private var changed = false // has any version changed, and `changedAt` was the last time?
-  private var changedAt = 0L
   private var phase = AsOfRun.Versions
   private var scanning = false
   private var stale = -1L // versions that are to go
@@ -57,7 +56,6 @@ final class AsOfRun(spec: AsOf) extends Operator {
     rows.of(onTime.of(inputs, limit, out), out)
     phase = AsOfRun.Versions
     scanning = false
-    changed = false
     ahead = null
     stale = -1L
     ranges.clear()
@@ -123,7 +121,10 @@ final class AsOfRun(spec: AsOf) extends Operator {
     else {
       val time = ahead.row.getLong(0)
       val silent = spec.close || left.isEmpty
-      if (!silent) neighbours(time)
+      if (!silent) {
+        right.lastBefore(time, before)
+        at(time, there)
+      }
       while (peek() && ahead.side == Join.Right && ahead.row.getLong(0) == time) {
         right.add(ahead.row, ahead.weight)
         ahead = null
@@ -138,16 +139,6 @@ final class AsOfRun(spec: AsOf) extends Operator {
         }
       }
     }
-
-  /** The versions before a time and at it, as they were before this epoch: those before it may have changed already. */
-  private def neighbours(time: Long): Unit = {
-    right.lastBefore(time, now)
-    if (!changed || (now.isThere && now.time > changedAt)) before.set(now)
-    else if (there.isThere) before.set(there)
-    at(time, there)
-    changed = true
-    changedAt = time
-  }
 
   /** The last version of a time. */
   private def at(time: Long, found: Version): Unit = {

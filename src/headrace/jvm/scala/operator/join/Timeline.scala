@@ -120,7 +120,6 @@ private object Timeline {
 /** A copy of a version, or of there being none. */
 final class Version(fields: Int) {
   private var bytes = new Array[Byte](64)
-  private var size = 0
   var isThere = false
   var time = 0L
 
@@ -133,24 +132,12 @@ final class Version(fields: Int) {
   private[join] def set(bag: Bag, time: Long): Unit = {
     this.time = time
     count = bag.count
-    copy(bag.valueBytes, bag.valueOffset, bag.valueSize)
-  }
-
-  private[join] def set(other: Version): Unit =
-    if (!other.isThere) clear()
-    else {
-      time = other.time
-      count = other.count
-      copy(other.bytes, Platform.BYTE_ARRAY_OFFSET, other.size)
-    }
-
-  def sameAs(other: Version): Boolean = isThere == other.isThere && (!isThere || row == other.row)
-
-  private def copy(from: AnyRef, offset: Long, n: Int): Unit = {
+    val n = bag.valueSize
     if (n > bytes.length) bytes = new Array[Byte](math.max(n, 2 * bytes.length))
-    Platform.copyMemory(from, offset, bytes, Platform.BYTE_ARRAY_OFFSET, n)
-    size = n
+    Platform.copyMemory(bag.valueBytes, bag.valueOffset, bytes, Platform.BYTE_ARRAY_OFFSET, n)
     row.pointTo(bytes, n)
     isThere = true
   }
+
+  def sameAs(other: Version): Boolean = isThere == other.isThere && (!isThere || row == other.row)
 }
