@@ -308,7 +308,31 @@ def views() -> Iterator[Run]:
     yield Run(job, {"rows": last, "shops": gone, "prices": [{"k": "a", "p": "0.30"}, {"k": "c", "p": "0.05"}]})
 
 
-CASES = {made.__name__: made for made in (cells, held, broadcast, processing, levels, evolved, views)}
+def priced() -> dict[str, hr.Stream]:
+    """Rows with the price of their time, of which one comes late."""
+    rows, schema = read("rows"), "k string, price int, at timestamp"
+    prices, rates = read("prices", schema, timed=False), read("rates", schema, timed=False).watermark("at", "5 minutes")
+    return {
+        "revised": rows.join_asof(prices, on="k", time=("ts", "at"), direction="nearest"),
+        "once": rows.join_asof(rates, on="k", time=("ts", "at"), within="1 hour", emit="close"),
+    }
+
+
+def versions() -> Iterator[Run]:
+    """Rows and their versions: one small group, and one of several pages that waits for the watermark."""
+    sinks = [stream.write.files(f"result/{name}", format="json", name=f"{name}_kept", mode="changes") for name, stream in priced().items()]
+    job = hr.job("versions", *sinks)
+
+    def run(rows: Rows, **minutes: range) -> Run:
+        told = [{"k": k, "price": minute, "at": row(k, 0, minute)["ts"]} for k, of in minutes.items() for minute in of]
+        return Run(job, {"rows": rows, "prices": told, "rates": told})
+
+    yield run([row("a", 1, 1), *(row("m", v, v % 60) for v in range(600))], a=range(2), m=range(0, 60, 2))
+    yield run([row("a", 2, 70)], m=range(61, 66))
+    yield run([row("m", 3, 80), row("m", 4, 1)], a=range(60, 70), m=range(3, 4))
+
+
+CASES = {made.__name__: made for made in (cells, held, broadcast, processing, levels, evolved, views, versions)}
 """By name: the runs of a job, of which the last is left to the test."""
 
 
@@ -395,6 +419,11 @@ def everything() -> hr.Job:
     )
 
 
+def as_of() -> hr.Job:
+    """A join of rows with their versions, both ways."""
+    return hr.job("as of", *(stream.write.memory(name=name) for name, stream in priced().items()))
+
+
 def queries() -> hr.Job:
     """Every operator of queries."""
     rows = hr.read.files("in/rows.json", format="json", schema=f"{ROWS}, op string", name="rows", change_column="op")
@@ -440,5 +469,5 @@ def windows() -> hr.Job:
     )
 
 
-PLANS = {made.__name__: made for made in (everything, queries, times, windows)}
+PLANS = {made.__name__: made for made in (everything, queries, as_of, times, windows)}
 """By name: jobs of which only the plan is kept."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import singledispatch
 from typing import Any
 
-from headrace.ops import Aggregate, Consolidate, Join, Ledger, Partition, Temporal, Top, Upserts, unique
+from headrace.ops import Aggregate, AsOf, Consolidate, Join, Ledger, Partition, Temporal, Top, Upserts, unique
 from headrace.plan import Node
 
 Json = dict[str, Any]
@@ -30,6 +30,12 @@ def _(node: Consolidate | Ledger) -> Json:
 @relation.register
 def _(node: Join) -> Json:
     return {"how": node.how, "keys": _lists(node.keys), "condition": node.condition, "mark": node.mark}
+
+
+@relation.register
+def _(node: AsOf) -> Json:
+    told = {"how": node.how, "keys": _lists(node.keys), "time": list(node.time), "direction": node.direction, "within_us": node.within_us}
+    return {**told, "shared": list(node.shared), "emit": node.emit, "clock": node.clock}
 
 
 @relation.register

@@ -11,7 +11,7 @@ from headrace.analysis.faults import Fault, error_of
 from headrace.analysis.relation import relation, relation_inputs
 from headrace.errors import HeadraceError, Site
 from headrace.jvm.session import jvm, session
-from headrace.ops import OutputOf, Program, Sink, Source, Union
+from headrace.ops import AsOf, OutputOf, Program, Sink, Source, Union
 from headrace.plan import Fact, Node, Plan, Role, fact, steps
 from headrace.plan.meaning import MEANING
 from headrace.schema import Struct, parse_schema
@@ -109,6 +109,9 @@ def _asked(node: Node) -> Json | None:
     if isinstance(node, OutputOf):
         if isinstance(node.input, Program) or node.late is not None:
             return None
+        late = node.input.late(node.output) if isinstance(node.input, AsOf) else None
+        if late is not None:
+            return {"id": node.name, "site": _text(node.site), "input": _feeding(late), "steps": []}
         # all other outputs are dead letters, which have one fixed schema
         return {"id": node.name, "schema": DEAD}
     if node.role is Role.STATEFUL:

@@ -7,7 +7,22 @@ from collections.abc import Iterable, Mapping
 from functools import singledispatch
 from typing import Any
 
-from headrace.ops import Aggregate, Consolidate, Group, Join, Ledger, Partition, Program, Temporal, Top, Upserts, groups, kinds, unique
+from headrace.ops import (
+    Aggregate,
+    AsOf,
+    Consolidate,
+    Group,
+    Join,
+    Ledger,
+    Partition,
+    Program,
+    Temporal,
+    Top,
+    Upserts,
+    groups,
+    kinds,
+    unique,
+)
 from headrace.ops.closing import IN_STRUCT, SELF
 from headrace.plan import Fact, Node, Plan, Role, fact
 from headrace.schema import shown
@@ -68,6 +83,17 @@ def _(node: Join, append: bool) -> Fact:
         return Fact(ROWS, "grows with the left rows, each of which may still meet one; of the right ones it keeps how many a key has")
     partners = "" if node.how == "inner" or node.condition is None else ", and how many partners each has"
     return Fact(ROWS, f"grows with the rows of both sides, each of which may still meet a row that comes{partners}")
+
+
+@state_of.register
+def _(node: AsOf, append: bool) -> Fact:
+    if node.clock != "event":
+        return Fact(ROWS, "grows with the rows of both sides, as any row may get another version; a watermark on both would end that")
+    waits = "rows until the watermark has passed them" if node.direction == "backward" else "rows until no other version can be theirs"
+    if node.direction == "forward" or node.within_us is not None:
+        return Fact("given back", f"given back by the watermark: {waits}, versions until no row can need them")
+    of = f"a key of {', '.join(left for left, _ in node.keys)}"
+    return Fact("grows with keys", f"grows with the number of keys: the last version of {of}; given back by the watermark: {waits}")
 
 
 @state_of.register

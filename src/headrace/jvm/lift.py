@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from headrace.jvm.session import jvm, session
+from headrace.syntax import system_times
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -15,16 +16,36 @@ Json = dict[str, Any]
 
 
 def lift_sql(
-    query: str, tables: Mapping[str, str], settings: Mapping[str, str], functions: Sequence[str] = (), missing: str | None = None
+    query: str,
+    tables: Mapping[str, str],
+    settings: Mapping[str, str],
+    times: Mapping[str, str],
+    functions: Sequence[str] = (),
+    missing: str | None = None,
 ) -> Json:
     """The tree of a query over tables of these schemas, or what is wrong with it. Starts the session.
 
-    `functions` are what stands behind CREATE FUNCTION of those that it may call; `missing` is the cure for a table that is not there.
+    `times` are the columns from whose time on rows of tables are valid; `functions` what stands behind CREATE FUNCTION of those that it may
+    call; `missing` is the cure for a table that is not there.
     """
     spark = session()
-    asked = {"settings": dict(settings), "query": query, "tables": dict(tables), "functions": list(functions), "missing": missing}
+    text, clauses = system_times(query)
+    asked = {
+        "settings": dict(settings),
+        "query": text,
+        "tables": dict(tables),
+        "times": dict(times),
+        "system_times": [{"table_end": _units(query, one.table_end), "time": one.time, "start": one.time_start} for one in clauses],
+        "functions": list(functions),
+        "missing": missing,
+    }
     found: Json = json.loads(jvm(spark).headrace.lift.Lift.sql(spark._jsparkSession, json.dumps(asked)))
     return found
+
+
+def _units(text: str, place: int) -> int:
+    """A place in a text as the JVM counts."""
+    return len(text[:place].encode("utf-16-le")) // 2
 
 
 def lift_frame(frame: DataFrame) -> Json:

@@ -1,6 +1,7 @@
 """Verbs and their nodes, one file per operator."""
 
 from headrace.ops.aggregate import Aggregate
+from headrace.ops.asof import AsOf
 from headrace.ops.changes import Changes
 from headrace.ops.closing import Group, closing, groups
 from headrace.ops.consolidate import Consolidate
@@ -28,6 +29,7 @@ from headrace.ops.window import Windows
 
 __all__ = [
     "Aggregate",
+    "AsOf",
     "Changes",
     "Consolidate",
     "Explode",

@@ -16,6 +16,9 @@ from headrace.syntax import conjuncts, equal_sides, quote, references
 
 HOWS = ("inner", "left", "right", "full", "semi", "anti")
 
+_Parts = tuple[list[tuple[str, str]], list[int], list[str]]
+"""Keys of both sides, which of them also meet where both are null, and the other parts of a condition."""
+
 
 @node("join", Role.STATEFUL)
 class Join(Node):
@@ -62,20 +65,20 @@ def join(left: Node, right: Node, on: Any, how: str, aliases: tuple[str | None, 
     """The join that a user asks for, with the columns of both sides, a key by name once."""
     if how not in HOWS:
         raise PlanError("BAD_JOIN", f"how cannot be {how!r}", hint=f"it is one of: {', '.join(HOWS)}", site=here())
-    names = _names(left, right, on)
+    names = names_of(left, right, on, "join")
     if names is None:
         return _on_condition(left, right, str(of_text(checked(on))._expression.text), how, aliases)
     return _on_names(left, right, names, how)
 
 
-def _names(left: Node, right: Node, on: Any) -> tuple[str, ...] | None:
-    """The columns of `on` where it names some; None where it is a condition."""
+def names_of(left: Node, right: Node, on: Any, verb: str) -> tuple[str, ...] | None:
+    """The columns of `on` where it names some, as the left side spells them; None where it is a condition."""
     if isinstance(on, str) and on.strip().isidentifier():
         on = (on,)
     if isinstance(on, str) or not isinstance(on, Sequence):
         return None
     if not on:
-        raise PlanError("BAD_JOIN", "join was given no columns", hint='on="card", or a condition: on="a.card = b.number"', site=here())
+        raise PlanError("BAD_JOIN", f"{verb} was given no columns", hint='on="card", or a condition: on="a.card = b.number"', site=here())
     for name in on:
         column_name(right, name)
     return tuple(column_name(left, name) for name in on)
@@ -118,6 +121,15 @@ def _on_condition(left: Node, right: Node, text: str, how: str, aliases: tuple[s
     shared = [name for name in right.columns if name.lower() in {one.lower() for one in left.columns}]
     if shared:
         raise _clash(left, right, shared[0])
+    text = _over_both(left, right, text, aliases)
+    if how == "right":
+        swapped = joined(right, left, "left", text)
+        return Project(swapped, "join", tuple((name, quote(name)) for name in (*left.columns, *right.columns)), site=here())
+    return joined(left, right, how, text)
+
+
+def _over_both(left: Node, right: Node, text: str, aliases: tuple[str | None, str | None]) -> str:
+    """A condition without the aliases of the streams, its columns checked."""
     for alias in aliases:
         expression = bare(of_text(text)._expression, alias)
         text = expression.text
@@ -126,14 +138,21 @@ def _on_condition(left: Node, right: Node, text: str, how: str, aliases: tuple[s
         if path[0].lower() not in both:
             hint = f"there are: {', '.join((*left.columns, *right.columns))}"
             raise PlanError("UNKNOWN_COLUMN", f"no column `{'.'.join(path)}` in {label(left)} or {label(right)}", hint=hint, site=here())
-    if how == "right":
-        swapped = joined(right, left, "left", text)
-        return Project(swapped, "join", tuple((name, quote(name)) for name in (*left.columns, *right.columns)), site=here())
-    return joined(left, right, how, text)
+    return text
 
 
 def joined(left: Node, right: Node, how: str, condition: str | None) -> Join:
     """A join on a condition, of which the equalities between the sides become its keys."""
+    keys, safe, rest = _apart(left, right, condition)
+    return Join(left, right, how, tuple(keys), tuple(safe), " AND ".join(f"({part})" for part in rest) or None, site=here())
+
+
+def sides_of(left: Node, right: Node, text: str, aliases: tuple[str | None, str | None]) -> _Parts:
+    """What a user's condition over both sides consists of."""
+    return _apart(left, right, _over_both(left, right, text, aliases))
+
+
+def _apart(left: Node, right: Node, condition: str | None) -> _Parts:
     keys: list[tuple[str, str]] = []
     safe: list[int] = []
     rest: list[str] = []
@@ -145,7 +164,7 @@ def joined(left: Node, right: Node, how: str, condition: str | None) -> Join:
             keys.append((sides[0], sides[1]) if of[0] == "left" else (sides[1], sides[0]))
         else:
             rest.append(part)
-    return Join(left, right, how, tuple(keys), tuple(safe), " AND ".join(f"({part})" for part in rest) or None, site=here())
+    return keys, safe, rest
 
 
 def _side(text: str, left: Node, right: Node) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from functools import singledispatch
 
 from headrace.ops.aggregate import Aggregate
+from headrace.ops.asof import AsOf
 from headrace.ops.filter import Filter
 from headrace.ops.join import Join
 from headrace.ops.partition import Partition
@@ -54,6 +55,11 @@ def _(node: Upserts, keys: dict[Node, Keys]) -> Keys:
 @_keys.register
 def _(node: Aggregate, keys: dict[Node, Keys]) -> Keys:
     return (_set(name for name, _ in node.keys),)
+
+
+@_keys.register
+def _(node: AsOf, keys: dict[Node, Keys]) -> Keys:
+    return keys[node.left]  # a row has one version at the most
 
 
 @_keys.register(Filter)

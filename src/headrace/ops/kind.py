@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import singledispatch
 
 from headrace.ops.aggregate import Aggregate
+from headrace.ops.asof import AsOf
 from headrace.ops.changes import Changes
 from headrace.ops.closing import groups
 from headrace.ops.join import Join
@@ -82,6 +83,11 @@ def _(node: Join, kinds: dict[Node, str]) -> str:
     # A row without partners is taken back, or comes, when the first of them does.
     added = kinds[node.left] == kinds[node.right] == APPEND and node.how in ("inner", "semi")
     return APPEND if added else CHANGES
+
+
+@_kind.register
+def _(node: AsOf, kinds: dict[Node, str]) -> str:
+    return kinds[node.left] if node.emit == "close" else CHANGES
 
 
 @_kind.register

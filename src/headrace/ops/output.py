@@ -6,6 +6,7 @@ from functools import cached_property
 from typing import Any
 
 from headrace.errors import PlanError, here
+from headrace.ops.asof import AsOf
 from headrace.ops.columns import label
 from headrace.ops.program import LATE, Program
 from headrace.ops.source import DEAD_COLUMNS, DEAD_LETTER
@@ -41,6 +42,8 @@ class OutputOf(Node):
         """The input of an operator of a query whose late rows these are; None where they are something else."""
         if isinstance(self.input, Program) or self.output == DEAD_LETTER:
             return None
+        if isinstance(self.input, AsOf):
+            return self.input.late(self.output)
         return self.input.inputs[1 if self.output == LATE_RIGHT else 0]
 
     @property

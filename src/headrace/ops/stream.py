@@ -13,6 +13,7 @@ from headrace.errors import PlanError, here
 from headrace.expr import Column
 from headrace.ops import (
     aggregate,
+    asof,
     dedupe,
     explode,
     feeding,
@@ -125,6 +126,27 @@ class Stream:
         """
         stream = _stream(other, "join", 'charges.join(cards, on="card")')
         return Stream(join.join(self._node, stream._node, on, how, (self._alias, stream._alias)))
+
+    def join_asof(
+        self,
+        versions: Stream,
+        *,
+        on: Column | str | Iterable[str],
+        time: tuple[Column | str, Column | str],
+        how: str = "left",
+        direction: str = "backward",
+        within: str | timedelta | None = None,
+        emit: str = "changes",
+    ) -> Stream:
+        """Each row with the version of its time: `orders.join_asof(rates, on="pair", time=("ts", "at"))`.
+
+        `time` is that of a row and of a version; `direction` is backward (the last version at or before the row), forward or nearest, at
+        the most `within` away. `how` is left (nulls where there is none) or inner. With `emit="close"` a row waits until the watermark has
+        passed it, and is sent once; else a version that comes later revises the answer.
+        """
+        stream = _stream(versions, "join_asof", 'orders.join_asof(rates, on="pair", time=("ts", "at"))')
+        aliases, times = (self._alias, stream._alias), (event_time(self._node), event_time(stream._node))
+        return Stream(asof.join_asof(self._node, stream._node, on, time, how, direction, within, emit, aliases, times))
 
     def group_by(self, *columns: Column | str) -> Grouped:
         """Grouped by columns, for aggregates kept up to date: `charges.group_by("card").agg(spent="sum(amount)")`."""

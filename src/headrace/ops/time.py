@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import singledispatch
 
 from headrace.ops.aggregate import Aggregate
+from headrace.ops.asof import AsOf
 from headrace.ops.changes import Changes
 from headrace.ops.consolidate import Consolidate
 from headrace.ops.explode import Explode
@@ -73,6 +74,12 @@ def _(node: Changes | Consolidate | Filter | Generated | Sink | Weighed | Window
 def _(node: Aggregate | Join | Ledger | Partition | Temporal | Top | Upserts, times: dict[Node, str | None]) -> str | None:
     # What a query gives is right at the end of each epoch, whatever the times in its rows.
     return None
+
+
+@_time.register
+def _(node: AsOf, times: dict[Node, str | None]) -> str | None:
+    # A row goes on when the watermark passes it: in the order of time, as those of a program. Behind a version that is awaited it is older.
+    return times[node.left] if node.emit == "close" and node.direction == "backward" else None
 
 
 @_time.register

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from functools import singledispatch
 
-from headrace.ops import Aggregate, Explode, Filter, Generated, Join, OutputOf, Project, Temporal, Upserts, Windows
+from headrace.ops import Aggregate, AsOf, Explode, Filter, Generated, Join, OutputOf, Project, Temporal, Upserts, Windows
 from headrace.plan import Node, Plan
 from headrace.syntax import quote, used
 
@@ -19,8 +19,8 @@ VERB = "narrow"
 def narrow_inputs(plan: Plan) -> Plan:
     """In front of joins, aggregates and rows by key come their keys and what is read behind them.
 
-    First rows and window functions settle ties by all columns of their input, ledgers compare whole rows, programs read what they like:
-    they get all. So does an operator whose dead letters or late rows somebody reads.
+    First rows and window functions settle ties by all columns of their input, as-of joins those of versions; ledgers compare whole rows,
+    programs read what they like: they get all. So does an operator whose dead letters or late rows somebody reads.
     """
     outputs = [node for node in plan.nodes.values() if isinstance(node, OutputOf)]
     told, late = {node.input for node in outputs}, {node.input for node in outputs if node.late is not None}
@@ -33,7 +33,7 @@ def narrow_inputs(plan: Plan) -> Plan:
             columns = None if place is None else asked[place]
             wanted[before] = _both(wanted[before], columns) if before in wanted else columns
         less = {place: kept for place, columns in asked.items() if (kept := _kept(getattr(node, place), columns))}
-        if less and isinstance(node, Aggregate | Join | Temporal | Upserts) and node not in told:
+        if less and isinstance(node, Aggregate | AsOf | Join | Temporal | Upserts) and node not in told:
             changes[node] = _narrowed(less)
     return plan.rewritten(changes) if changes else plan
 
@@ -124,3 +124,8 @@ def _(node: Join, wanted: Columns) -> Mapping[str, Columns]:
         before: Node = getattr(node, place)
         sides[place] = _both(wanted, _read(before, [*(pair[side] for pair in node.keys), node.condition]))
     return sides
+
+
+@_asked.register
+def _(node: AsOf, wanted: Columns) -> Mapping[str, Columns]:
+    return {"left": _both(wanted, _read(node.left, [*(left for left, _ in node.keys), node.time[0]]))}

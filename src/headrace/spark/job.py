@@ -10,7 +10,7 @@ from headrace.analysis.closing import require_closing
 from headrace.analysis.repeatable import require_repeatable
 from headrace.analysis.schemas import Schemas, check
 from headrace.errors import HeadraceError
-from headrace.ops import Program, Sink, Source, Temporal, groups
+from headrace.ops import AsOf, Program, Sink, Source, Temporal, groups
 from headrace.optimize import optimize
 from headrace.plan import Node, Plan
 from headrace.plan.meaning import MEANING
@@ -78,7 +78,7 @@ def _clocks(plan: Plan) -> Mapping[str, str]:
 def _clock(node: Node, closes: bool) -> str:
     if isinstance(node, Temporal):
         return "processing"
-    if isinstance(node, Program):
+    if isinstance(node, AsOf | Program):
         return node.clock
     return "event" if closes else "none"
 

@@ -5,21 +5,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from headrace.errors import HeadraceError
-from headrace.ops import Program
-from headrace.plan import Plan, Role
+from headrace.plan import Node, Plan, Role
 from headrace.spark.feeds import Feed
 
 
-def judged(plan: Plan, node: Program, name: str, feeds: Sequence[Feed]) -> bool:
-    """Whether the rows of a program's input may be late."""
-    if node.order != "time":
-        return False
+def judged(plan: Plan, node: Node, name: str, feeds: Sequence[Feed], apart: str = ".process(P, derived=stream.key_by(...))") -> bool:
+    """Whether the rows of an input may be late; `apart`: how rows of an operator are given an input of their own."""
     found = {plan.nodes[feed.producer].role is Role.SOURCE for feed in feeds}
     if len(found) > 1:
         raise HeadraceError(
             "SOURCE_WITH_DERIVED",
             f"the input `{name}` of {node.name} mixes rows straight from a source with rows that an operator made",
-            hint="give the operator's rows an input of their own: .process(P, derived=stream.key_by(...)); "
+            hint=f"give the operator's rows an input of their own: {apart}; "
             "only a source's rows can be late, and within one input the two cannot be told apart.",
             site=node.site,
         )

@@ -105,6 +105,7 @@ _WHOLE: Mapping[str, tuple[Kind, bool]] = {
 _OTHERS = (
     "explode",
     "join",
+    "join_asof",
     "distinct",
     "dedupe",
     "top",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import warnings
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -9,7 +10,9 @@ from typing import TYPE_CHECKING, Any
 from headrace.errors import HeadraceError, PlanError, here, standing
 from headrace.jvm.lift import lift_frame, lift_sql
 from headrace.jvm.session import UNREGISTERED
+from headrace.ops.asof import version_time, versions
 from headrace.ops.stream import Stream
+from headrace.ops.time import event_time
 from headrace.ops.window import CHANGES, CLOSE, Windows
 from headrace.plan import order
 from headrace.plan.meaning import meaning
@@ -59,8 +62,8 @@ def check_function(function: CreateFunction, before: Sequence[str]) -> None:
     functions = (*before, function.definition.text)
     # What the arguments are does not matter: it is the body that is read.
     call = f"{quote(function.name)}({', '.join(f'CAST(NULL AS {kind})' for kind in function.types)})"
-    answer = lift_sql("SELECT 1", {}, meaning(), functions)
-    answer = lift_sql(f"SELECT {call} AS called", {}, meaning(), functions) if "tree" in answer else answer
+    answer = lift_sql("SELECT 1", {}, meaning(), {}, functions)
+    answer = lift_sql(f"SELECT {call} AS called", {}, meaning(), {}, functions) if "tree" in answer else answer
     if "tree" in answer:
         return
     error = answer.get("error", {})
@@ -77,7 +80,7 @@ def _lifted(
 ) -> Stream:
     """The stream of a query; `shown` is its text where errors quote it."""
     text, close = streaming(query)
-    answer = lift_sql(text, _schemas(tables), meaning(), functions, missing)
+    answer = lift_sql(text, _schemas(tables), meaning(), _times(tables), functions, missing)
     found = _read(answer, tables, shown, CLOSE if close else CHANGES)
     if close and not any(isinstance(node, Windows) and node.emit == CLOSE for node in order([found._node])):
         hint = 'make windows in this query, or say it where they are made: .window(..., emit="close")'
@@ -87,6 +90,12 @@ def _lifted(
 
 def _schemas(tables: Mapping[str, Stream]) -> dict[str, str]:
     return {name: stream.schema.ddl for name, stream in tables.items()}
+
+
+def _times(tables: Mapping[str, Stream]) -> dict[str, str]:
+    """The column of each table from whose time on its rows are valid, where there is one."""
+    rows = {name: versions(stream._node) for name, stream in tables.items()}
+    return {name: time for name, node in rows.items() if (time := version_time(node, event_time(node))) is not None}
 
 
 def from_dataframe(frame: DataFrame) -> Stream:
@@ -116,7 +125,11 @@ def _refused(answer: Mapping[str, Any], query: str | None) -> HeadraceError:
     if found["class"].startswith("UNRESOLVED_ROUTINE"):
         name = found["parameters"].get("routineName", "").replace("`", "")
         return PlanError("UNKNOWN_FUNCTION", f"Spark has no function `{name}`{place}", hint=UNREGISTERED, site=site)
-    return PlanError("BAD_QUERY", f"Spark refuses the query{place}: {_plain(found['message'])}", site=site)
+    hint = _AS_OF if re.search(r"(?i)\bSYSTEM_TIME\s+AS\s+OF\b", query or "") else None
+    return PlanError("BAD_QUERY", f"Spark refuses the query{place}: {_plain(found['message'])}", hint=hint, site=site)
+
+
+_AS_OF = "write it with the verb: orders.join_asof(rates, on='pair', time=('ts', 'at'))"
 
 
 def _place(found: Mapping[str, Any], query: str) -> str:
@@ -132,8 +145,6 @@ def _place(found: Mapping[str, Any], query: str) -> str:
 
 def _plain(message: str) -> str:
     """Spark's sentence without its class, SQLSTATE and picture of the text."""
-    import re
-
     message = re.sub(r"^\[[A-Z_.0-9]+\]\s*", "", message.strip())
     # Behind a colon at the end of a line Spark draws its plan.
     message = re.split(r":[ \t]*\n", message)[0]

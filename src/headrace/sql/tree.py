@@ -7,11 +7,12 @@ from dataclasses import replace
 from typing import Any
 
 from headrace.errors import PlanError, Site
-from headrace.ops import Aggregate, Filter, Generated, Join, Partition, Project, Temporal, Top, Union, Windows
+from headrace.ops import Aggregate, AsOf, Filter, Generated, Join, Partition, Project, Temporal, Top, Union, Windows, event_time
+from headrace.ops.asof import versions
 from headrace.ops.values import one_row, values
 from headrace.ops.window import CHANGES
 from headrace.plan import Node
-from headrace.syntax import quote
+from headrace.syntax import plain_name, quote
 
 Json = Mapping[str, Any]
 
@@ -60,6 +61,14 @@ class Reader:
         if how == "single":
             return self._single(left, right, keys, safe, tree["condition"])
         return Join(left, right, how, keys, safe, tree["condition"], tree["mark"], site=self._site)
+
+    def _join_asof(self, tree: Json) -> Node:
+        left = self.node(tree["left"])
+        right = Reader({name: versions(node) for name, node in self._tables.items()}, self._site).node(tree["right"])
+        keys = tuple((mine, theirs) for mine, theirs in tree["keys"])
+        mine, theirs = tree["time"]
+        timed = all(time is not None and plain_name(text) == time for text, time in ((mine, event_time(left)), (theirs, event_time(right))))
+        return AsOf(left, right, tree["how"], keys, (mine, theirs), clock="event" if timed else "none", site=self._site)
 
     def _single(self, left: Node, right: Node, keys: tuple[tuple[str, str], ...], safe: tuple[int, ...], condition: str | None) -> Node:
         """Each left row with the one right row that it meets: the right rows of a key are one, or an error."""

@@ -3,6 +3,7 @@
 from headrace.syntax.conditions import conjuncts, equal_sides, ordering, upper_bound
 from headrace.syntax.names import plain_name, quote, references, split_alias, unqualified, used
 from headrace.syntax.streaming import streaming
+from headrace.syntax.system_time import system_times
 from headrace.syntax.tables import tables
 from headrace.syntax.windows import windows
 
@@ -15,6 +16,7 @@ __all__ = [
     "references",
     "split_alias",
     "streaming",
+    "system_times",
     "tables",
     "unqualified",
     "upper_bound",

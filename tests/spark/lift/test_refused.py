@@ -40,7 +40,7 @@ def tables(spark: SparkSession) -> Iterator[dict[str, Stream]]:
     spark.sql("DECLARE VARIABLE best INT DEFAULT 5")
     spark.range(3).createOrReplaceTempView("view_of_the_session")
     columns = "i int, s string, bin binary, ts timestamp, xs array<int>, st struct<a: int>, v variant"
-    yield {"t": hr.read.memory([], columns, name="t"), "u": hr.read.memory([], "id int, w bigint", name="u")}
+    yield {"t": hr.read.memory([], columns, name="t").watermark("ts", "5 minutes"), "u": hr.read.memory([], "id int, w bigint", name="u")}
     spark.catalog.dropTempView("view_of_the_session")
     for kind, name in [("FUNCTION", "python_udf"), ("FUNCTION", "python_udtf"), ("VARIABLE", "best")]:
         spark.sql(f"DROP TEMPORARY {kind} {name}")

@@ -14,7 +14,20 @@ cards = hr.read.memory([], "number string, country string", name="cards")
 changing = hr.read.memory([], "card string, amount int, op string", name="changing", change_column="op")
 spent = charges.group_by("card").agg(spent="sum(amount)")
 
+orders = hr.read.memory([], "pair string, ts timestamp", name="orders")
+rates = hr.read.memory([], "pair string, at timestamp, rate double", name="rates")
+timed = (orders.watermark("ts", "5 minutes"), rates.watermark("at", "5 minutes"))
+
+
+def as_of(left: hr.Stream, right: hr.Stream, **more: str) -> hr.Stream:
+    return left.join_asof(right, on="pair", time=("ts", "at"), **more)  # type: ignore[arg-type]  # all options are texts here
+
+
 KINDS = {
+    "a join as of a time": (as_of(orders, rates, how="inner"), "changes"),
+    "one in event time": (as_of(*timed), "changes"),
+    "one sent once": (as_of(*timed, emit="close"), "append"),
+    "its late rows": (as_of(*timed).output("late"), "append"),
     "a filter": (charges.filter("amount > 1"), "append"),
     "an inner join": (charges.join(cards, on="card = number"), "append"),
     "a semi join": (charges.join(cards, on="card = number", how="semi"), "append"),
@@ -51,6 +64,18 @@ def kept(stream: hr.Stream) -> str:
         (
             charges.join(cards, on="card = number", how="anti"),
             "grows with the left rows, each of which may still meet one; of the right ones it keeps how many a key has",
+        ),
+        (
+            as_of(orders, rates),
+            "grows with the rows of both sides, as any row may get another version; a watermark on both would end that",
+        ),
+        (
+            as_of(*timed),
+            "grows with the number of keys: the last version of a key of pair; given back by the watermark: rows until the watermark has passed them",
+        ),
+        (
+            as_of(*timed, direction="nearest", within="1 hour"),
+            "given back by the watermark: rows until no other version can be theirs, versions until no row can need them",
         ),
         (spent, "grows with the number of groups: a row of numbers for a group of card"),
         (charges.group_by().agg(n="count(*)"), "bounded: a row of numbers for the one group"),

@@ -512,3 +512,81 @@ def test_sql() -> None:
         """,
         lambda: hr.sql("SELECT * FROM t", t=1),
     )
+
+
+def test_join_asof() -> None:
+    rates = hr.read.memory([], "card string, at timestamp, rate double", name="rates")
+    timed = rates.watermark("at", "5 minutes")
+    same = hr.read.memory([], "card string, ts timestamp", name="rates")
+    check_error(
+        """
+        BAD_JOIN: how of join_asof cannot be 'full'
+          at test_ops.py:*: lambda: charges.join_asof(rates, on="card", time=("ts", "at"), how="full"),
+          hint: it is one of: left, inner
+          page: docs/errors/BAD_JOIN.md
+        """,
+        lambda: charges.join_asof(rates, on="card", time=("ts", "at"), how="full"),
+    )
+    check_error(
+        """
+        BAD_JOIN: direction of join_asof cannot be 'back'
+          at test_ops.py:*: lambda: charges.join_asof(rates, on="card", time=("ts", "at"), direction="back"),
+          hint: it is one of: backward, forward, nearest
+          page: docs/errors/BAD_JOIN.md
+        """,
+        lambda: charges.join_asof(rates, on="card", time=("ts", "at"), direction="back"),
+    )
+    check_error(
+        """
+        BAD_JOIN: time of join_asof cannot be 'ts'
+          at test_ops.py:*: lambda: charges.join_asof(rates, on="card", time="ts"),  # type: ignore[arg-type]
+          hint: one for each side: time=("ts", "valid_from")
+          page: docs/errors/BAD_JOIN.md
+        """,
+        lambda: charges.join_asof(rates, on="card", time="ts"),  # type: ignore[arg-type]
+    )
+    check_error(
+        """
+        BAD_JOIN: join_asof finds versions by equal keys, and `rate > 1` is no equality of both sides
+          at test_ops.py:*: lambda: charges.join_asof(rates.rename({"card": "number"}), on="card = number AND rate > 1", time=("ts", "at")),
+          hint: on="pair", or equalities: on="o.pair = r.code"; filter the versions in front of it, or what it gives behind it
+          page: docs/errors/BAD_JOIN.md
+        """,
+        lambda: charges.join_asof(rates.rename({"card": "number"}), on="card = number AND rate > 1", time=("ts", "at")),
+    )
+    check_error(
+        """
+        DUPLICATE_COLUMN: join_asof would give two columns `ts`
+          at test_ops.py:*: lambda: charges.join_asof(same, on="card", time=("ts", "ts")),
+          hint: rename it on one side: rates.rename({"ts": "..."})
+          page: docs/errors/DUPLICATE_COLUMN.md
+        """,
+        lambda: charges.join_asof(same, on="card", time=("ts", "ts")),
+    )
+    check_error(
+        """
+        UNKNOWN_COLUMN: no column `since` in rates
+          at test_ops.py:*: lambda: charges.join_asof(rates, on="card", time=("ts", "since")),
+          hint: it has: card, at, rate.
+          page: docs/errors/UNKNOWN_COLUMN.md
+        """,
+        lambda: charges.join_asof(rates, on="card", time=("ts", "since")),
+    )
+    check_error(
+        """
+        NO_WATERMARK: emit="close" waits until the watermark has passed a row, and `ts` is not the event time of charges: it has none
+          at test_ops.py:*: lambda: charges.join_asof(timed, on="card", time=("ts", "at"), emit="close"),
+          hint: give both sides a watermark where they are read: .watermark("ts", "5 minutes"), and join by that column; what an operator of a query gives has no event time; or send the answer at once: emit="changes"
+          page: docs/errors/NO_WATERMARK.md
+        """,
+        lambda: charges.join_asof(timed, on="card", time=("ts", "at"), emit="close"),
+    )
+    check_error(
+        """
+        BAD_DURATION: how far away a version may be cannot be 'soon': it is not numbers with units
+          at test_ops.py:*: lambda: charges.join_asof(rates, on="card", time=("ts", "at"), within="soon"),
+          hint: write "5 minutes", "1 hour 30 minutes" or datetime.timedelta(minutes=5); units are milliseconds, seconds, minutes, hours, days and weeks
+          page: docs/errors/BAD_DURATION.md
+        """,
+        lambda: charges.join_asof(rates, on="card", time=("ts", "at"), within="soon"),
+    )

@@ -66,6 +66,9 @@ QUERIES = [
     spent.top(3, by="spent desc", ties="rank"),
     charges.intersect(charges.filter("amount > 1"), all=True).distinct(),
     hr.Stream(Partition(spent._node, (), (("spent", "desc", "last"),), (("place", "rank() OVER (ORDER BY spent DESC)"),))),
+    charges.join_asof(
+        charges.rename({"ts": "at", "amount": "then"}).select("card", "at", "then"), on="card", time=("ts", "at"), within="1 hour"
+    ),
     spent.changes(),
     spent.upserts("card").changes(),
     hr.Stream(Temporal(timed._node, (), ("ts + INTERVAL 1 HOUR",))),

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from headrace.ops import Join
+from collections.abc import Sequence
+
+from headrace.ops import AsOf, Join
 from headrace.plan import Node
 from headrace.schema import Struct
 from headrace.spark.lower.operator import Inlet, Json, Lowering, inlets, lower, shape
-from headrace.spark.lower.relation import inlet, lowered, only_added, shape_of
+from headrace.spark.lower.relation import inlet, lowered, only_added, shape_of, site_of
 from headrace.syntax import quote
 
 RIGHT, LEFT = 0, 1
+
+Key = list[tuple[str, str]]
 
 # Which sides keep rows that meet none.
 _KEPT = {"left": (LEFT,), "anti": (LEFT,), "existence": (LEFT,), "full": (LEFT, RIGHT)}
@@ -21,26 +25,26 @@ def _(node: Join, at: Lowering, steady: bool = True) -> tuple[Inlet, ...]:
         return _sharded(node, at)
     # Rows of two streams to which rows are only added meet in any order.
     order = None if node.how == "inner" and only_added(node) else "rows"
-    plain = [i for i in range(len(node.keys)) if i not in node.null_safe]
+    return tuple(
+        inlet(stream, at, delivery="null_key", key=key, key_schema=schema, name=name, side=side, order=order, steps=steps)
+        for name, side, stream in (("right", RIGHT, node.right), ("left", LEFT, node.left))
+        for key, schema, steps in [met(node, side, stream, at, node.null_safe)]
+    )
+
+
+def met(node: AsOf | Join, side: int, stream: Node, at: Lowering, null_safe: Sequence[int] = ()) -> tuple[Key, str, tuple[Json, ...]]:
+    """The key of a side with its schema, and the step that leaves out rows which can meet none and are not kept."""
+    texts = [pair[0 if side == LEFT else 1] for pair in node.keys]
+    plain = [i for i in range(len(texts)) if i not in null_safe]
+    none = " OR ".join(f"({texts[i]}) IS NULL" for i in plain)
+    key = [(f"key_{i}", text) for i, text in enumerate(texts, 1)]
     schema = at.schemas.keys[str(node.name)].ddl
-    spreads = node.how in _KEPT and bool(plain)
-    made = []
-    for name, side, stream in (("right", RIGHT, node.right), ("left", LEFT, node.left)):
-        texts = [pair[0 if side == LEFT else 1] for pair in node.keys]
-        none = " OR ".join(f"({texts[i]}) IS NULL" for i in plain)
-        key = [(f"key_{i}", text) for i, text in enumerate(texts, 1)]
-        steps: tuple[Json, ...] = ()
-        if side in _KEPT.get(node.how, ()):
-            if spreads:
-                key.append(("spread", f"CASE WHEN {none} THEN {_spread(stream, side, at)} END"))
-        else:
-            if plain:
-                steps = ({"where": f"NOT ({none})", "node": str(node.name), "site": None if node.site is None else str(node.site)},)
-            if spreads:
-                key.append(("spread", "CAST(NULL AS int)"))
-        whole = f"{schema}, spread int" if spreads else schema
-        made.append(inlet(stream, at, delivery="null_key", key=key, key_schema=whole, name=name, side=side, order=order, steps=steps))
-    return tuple(made)
+    kept = side in _KEPT.get(node.how, ())
+    steps = () if kept or not plain else ({"where": f"NOT ({none})", "node": str(node.name), "site": site_of(node)},)
+    if node.how in _KEPT and plain:
+        schema += ", spread int"
+        key.append(("spread", f"CASE WHEN {none} THEN {_spread(stream, side, at)} END" if kept else "CAST(NULL AS int)"))
+    return key, schema, steps
 
 
 def _sharded(node: Join, at: Lowering) -> tuple[Inlet, ...]:

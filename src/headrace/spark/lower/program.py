@@ -38,7 +38,7 @@ def _(node: Program, level: int, at: Lowering) -> Shape:
     inputs: dict[str, InputShape] = {}
     for name, stream, key in zip(node.names, node.streams, node.keys, strict=True):
         feeds = at.feeds.into(stream)
-        judged(at.plan, node, name, feeds)  # refuses inputs of which it cannot be told
+        _judged(node, name, at)  # refuses inputs of which it cannot be told
         used = [references(text) for _, text in key]
         columns = None if None in used else tuple(path[0] for paths in used for path in paths or ())
         time = event_time(stream) if node.order == "time" else None
@@ -67,7 +67,7 @@ def _(node: Program, entry: Entry, at: Lowering) -> Json:
                 "side": one["side"],
                 "schema": schema,
                 "broadcast": one["broadcast"],
-                "judged": judged(at.plan, node, one["name"], at.feeds.into(stream)),
+                "judged": _judged(node, one["name"], at),
             }
         )
     outputs: list[Json] = [
@@ -81,6 +81,11 @@ def _(node: Program, entry: Entry, at: Lowering) -> Json:
         "inputs": sides,
         "outputs": outputs,
     }
+
+
+def _judged(node: Program, name: str, at: Lowering) -> bool:
+    """Whether the rows of an input may be late."""
+    return node.order == "time" and judged(at.plan, node, name, at.feeds.into(node.stream(name)))
 
 
 def kept(entry: Entry) -> Json:

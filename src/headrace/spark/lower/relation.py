@@ -46,7 +46,7 @@ def lowered(node: Node, entry: Entry, at: Lowering) -> Json:
     return {
         "op": entry.op,
         "name": name,
-        "site": None if node.site is None else str(node.site),
+        "site": site_of(node),
         "kind": node.op,
         "key": found[0].key_schema,
         "inputs": [{"name": inlet.name, "side": inlet.side, "schema": inlet.schema} for inlet in found],
@@ -71,6 +71,11 @@ def _closing(node: Node, found: Sequence[Inlet]) -> Json:
     judged = zip((LATE, LATE_RIGHT), group.judged, strict=False)
     late = {output: inlet.side for (output, is_judged), inlet in zip(judged, sides, strict=False) if is_judged}
     return {"closes": text, "late": late, "emit": group.emit}
+
+
+def site_of(node: Node) -> str | None:
+    """The user's line, as documents have it."""
+    return None if node.site is None else str(node.site)
 
 
 def only_added(node: Node) -> bool:

@@ -21,6 +21,7 @@ private[check] final class Relations(check: Check, id: String, site: String) {
     val before = check.count
     val found = kind match {
       case "join" => join(value, schemas.head, schemas(1))
+      case "join_asof" => asOf(value, schemas.head, schemas(1))
       case "aggregate" => aggregate(value, schemas.head)
       case "partition" => partition(value, schemas.head)
       case "top" => top(value, schemas.head)
@@ -33,15 +34,7 @@ private[check] final class Relations(check: Check, id: String, site: String) {
   }
 
   private def join(value: JValue, left: StructType, right: StructType): (StructType, StructType) = {
-    val pairs = list(value \ "keys").zipWithIndex.collect { case (JArray(List(JString(l), JString(r))), i) =>
-      (bound(left, l, s"keys/$i/0"), bound(right, r, s"keys/$i/1"), i)
-    }
-    val keys = pairs.collect { case (Some(l), Some(r), i) =>
-      val types = Seq(l, r).map(e => Bind.loosen(e.dataType))
-      val wide = check.widest(types.head, types(1))
-      if (wide.isEmpty) check.fault(id, site, s"keys/$i", "", Fault.keyTypes(s"key ${i + 1}", types))
-      StructField(s"key_${i + 1}", wide.getOrElse(types.head))
-    }
+    val keys = sides(value, left, right)
     val both = StructType(left.fields ++ right.fields)
     text(value \ "condition").foreach(condition(both, _))
     val rows = text(value \ "how") match {
@@ -49,7 +42,30 @@ private[check] final class Relations(check: Check, id: String, site: String) {
       case Some("existence") => left.add(text(value \ "mark").getOrElse("exists"), BooleanType)
       case _ => both
     }
-    (rows, if (keys.isEmpty) Delivery.shardKey else StructType(keys))
+    (rows, if (keys.isEmpty) Delivery.shardKey else keys)
+  }
+
+  private def asOf(value: JValue, left: StructType, right: StructType): (StructType, StructType) = {
+    list(value \ "time").flatMap(text(_)).zip(Seq(left, right)).zipWithIndex.foreach { case ((sql, from), i) =>
+      bound(from, sql, s"time/$i").filter(_.dataType != TimestampType).foreach { e =>
+        check.fault(id, site, s"time/$i", sql, Fault.notTime(s"the time of the ${if (i == 0) "left" else "right"} side", e.dataType))
+      }
+    }
+    val shared = list(value \ "shared").flatMap(text(_)).toSet
+    (StructType(left.fields ++ right.fields.filterNot(f => shared(f.name))), sides(value, left, right))
+  }
+
+  /** The keys of a join, each in one type for both sides. */
+  private def sides(value: JValue, left: StructType, right: StructType): StructType = {
+    val pairs = list(value \ "keys").zipWithIndex.collect { case (JArray(List(JString(l), JString(r))), i) =>
+      (bound(left, l, s"keys/$i/0"), bound(right, r, s"keys/$i/1"), i)
+    }
+    StructType(pairs.collect { case (Some(l), Some(r), i) =>
+      val types = Seq(l, r).map(e => Bind.loosen(e.dataType))
+      val wide = check.widest(types.head, types(1))
+      if (wide.isEmpty) check.fault(id, site, s"keys/$i", "", Fault.keyTypes(s"key ${i + 1}", types))
+      StructField(s"key_${i + 1}", wide.getOrElse(types.head))
+    })
   }
 
   private def aggregate(value: JValue, from: StructType): (StructType, StructType) = {

@@ -4,11 +4,18 @@ import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.{AliasIdentifier, QueryPlanningTracker}
 import org.apache.spark.sql.catalyst.analysis._
 import org.apache.spark.sql.catalyst.expressions.SubqueryExpression
+import org.apache.spark.sql.catalyst.plans.{Inner, LeftOuter, UsingJoin}
 import org.apache.spark.sql.catalyst.plans.logical.{View => _, _}
+import org.apache.spark.sql.catalyst.trees.CurrentOrigin
 import org.apache.spark.sql.classic
 
 /** A query's text as Spark's analysed plan over views of the given streams, and over nothing else; `missing` is the cure for others. */
-private final class Analyse(session: SparkSession, tables: Seq[(String, String)], missing: String) {
+private final class Analyse(
+    session: SparkSession,
+    tables: Seq[(String, String)],
+    times: Seq[(String, String)],
+    clauses: Seq[Analyse.Clause],
+    missing: String) {
   private val state = session.asInstanceOf[classic.SparkSession].sessionState
 
   def apply(query: String): LogicalPlan = {
@@ -25,13 +32,46 @@ private final class Analyse(session: SparkSession, tables: Seq[(String, String)]
         case _ => None
       }
       named match {
-        case Some((name, ddl)) => SubqueryAlias(AliasIdentifier(r.multipartIdentifier.head), View.of(name, ddl))
+        case Some((name, ddl)) =>
+          val view = View.of(name, ddl)
+          val alias = SubqueryAlias(AliasIdentifier(r.multipartIdentifier.head), view)
+          clauses.find(c => r.origin.stopIndex.contains(c.tableEnd)).fold[LogicalPlan](alias)(versions(_, view, alias, r))
         case None => throw Refused(s"the table ${r.multipartIdentifier.mkString(".")}, which is not one of the given streams", missing, r, r.name)
       }
     case _: Command | _: ParsedStatement | _: CompoundPlanStatement =>
       throw Refused("a statement that is not a query", Cures.statement, plan, plan.nodeName)
     case t: RelationTimeTravel => throw Refused("reading a table as of another time", Cures.node, t, "AS OF")
-    case _ => inside(plan.mapChildren(substituted))
+    case _ =>
+      inside(plan.mapChildren(substituted)) match {
+        case j: Join => joined(j)
+        case other => other
+      }
+  }
+
+  /** A table as it was at a time that the left side of its join says. */
+  private def versions(clause: Analyse.Clause, view: View, alias: LogicalPlan, table: LogicalPlan): LogicalPlan = {
+    val from = times.collectFirst { case (name, time) if name == view.name => view.output.find(a => Names.fold(a.name) == Names.fold(time)) }.flatten
+    val at = from.getOrElse(throw new Refused(s"${view.name} FOR SYSTEM_TIME AS OF, which has no time of its rows", Cures.versions, clause.time.trim, table.origin))
+    val time = state.sqlParser.parseExpression(clause.time)
+    CurrentOrigin.withOrigin(table.origin)(SystemTime.Versions(alias, time, at))
+  }
+
+  private def joined(j: Join): LogicalPlan = {
+    def join(right: LogicalPlan, of: SystemTime.Versions) = {
+      def no(what: String) = throw Refused(s"$what FOR SYSTEM_TIME AS OF", Cures.systemTime, j, "JOIN")
+      val outer = j.joinType match {
+        case Inner => false
+        case LeftOuter => true
+        case _: UsingJoin => no("USING in a join")
+        case other => no(s"a ${other.sql} join")
+      }
+      CurrentOrigin.withOrigin(j.origin)(SystemTime(j.left, right, outer, j.condition.getOrElse(no("a join without ON")), of.time, of.at))
+    }
+    j.right match {
+      case v: SystemTime.Versions => join(v.child, v)
+      case a @ SubqueryAlias(_, v: SystemTime.Versions) => join(a.copy(child = v.child), v)
+      case _ => j
+    }
   }
 
   private def inside(plan: LogicalPlan): LogicalPlan = {
@@ -42,4 +82,10 @@ private final class Analyse(session: SparkSession, tables: Seq[(String, String)]
       case other => other
     }
   }
+}
+
+private object Analyse {
+
+  /** FOR SYSTEM_TIME AS OF behind the table whose name ends there, and the text of the time. */
+  final case class Clause(tableEnd: Int, time: String)
 }

@@ -2,7 +2,9 @@ package headrace.lift
 
 /** What a user is told to write instead. */
 private object Cures {
-  val asOf = "join on the key and keep the nearest row: row_number() OVER (PARTITION BY ... ORDER BY ...) = 1"
+  val asOf = "write it with the verb: orders.join_asof(rates, on='pair', time=('ts', 'at'))"
+  val systemTime = "orders o LEFT JOIN rates FOR SYSTEM_TIME AS OF o.ts AS r ON o.pair = r.pair"
+  val versions = "give it a watermark where it is read: rates.watermark('at', '5 minutes')"
   val chance = "take the value from a column of the rows: it must be the same when a row is taken away again"
   val clock = "keep rows for a time with a comparison: WHERE ts > current_timestamp() - INTERVAL 1 HOUR; else take the time from a column of the rows"
   val constant = "write its value into the query"

@@ -34,7 +34,10 @@ object Lift {
           case _ => Nil
         }
         val known = if (functions.isEmpty) session else Functions.in(session, settings, functions)
-        lifted(known, new Analyse(known, texts(document \ "tables"), text("missing").getOrElse(Cures.table))(text("query").getOrElse("")))
+        val query = text("query").getOrElse("")
+        val asked = clauses(document \ "system_times", query)
+        val analyse = new Analyse(known, texts(document \ "tables"), texts(document \ "times"), asked, text("missing").getOrElse(Cures.table))
+        lifted(known, analyse(query))
       }
     }
   }
@@ -100,6 +103,16 @@ object Lift {
         "column" -> Place.number(column.map(_ + 1)),
         "parameters" -> JObject(parameters.toList.sorted.map { case (name, value) => name -> (JString(value): JValue) })
       ))
+
+  private def clauses(value: JValue, query: String): Seq[Analyse.Clause] = value match {
+    case JArray(all) =>
+      all.map { clause =>
+        val (JInt(end), JString(time), JInt(start)) = (clause \ "table_end", clause \ "time", clause \ "start"): @unchecked
+        // Behind as much as stands before it, so that an error has its place.
+        Analyse.Clause(end.toInt, query.take(start.toInt).map(c => if (c == '\n' || c == '\r') c else ' ') + time)
+      }
+    case _ => Nil
+  }
 
   private def texts(value: JValue): Seq[(String, String)] = value match {
     case JObject(fields) => fields.collect { case (name, JString(text)) => name -> text }

@@ -27,6 +27,7 @@ private final class Tree(session: SparkSession) {
     case Filter(condition, child) => filter(of(child), condition)
     case t: Temporal => temporal(t)
     case j: Join => join(j)
+    case s: SystemTime => systemTime(s)
     case a: Aggregate => aggregate(a)
     case w: Window => window(w)
     case k: Kept => limit(k)
@@ -95,6 +96,29 @@ private final class Tree(session: SparkSession) {
       "right" -> right.json
     )
     Lifted(json, scope)
+  }
+
+  private def systemTime(s: SystemTime): Lifted = {
+    val left = of(s.left)
+    val right = renamed(of(s.right), left.scope.names)
+    val joined = Joined.of(Join(s.left, s.right, Inner, Some(s.condition), JoinHint.NONE))
+    val wrong = joined.rest.orElse(if (joined.keys.exists(_.nullSafe)) Some(s.condition) else None)
+    wrong.foreach(e => throw Refused("a condition FOR SYSTEM_TIME AS OF beside equal columns of both sides", Cures.systemTime, e, e.sql))
+    if (!s.time.references.subsetOf(s.left.outputSet))
+      throw Refused("a time FOR SYSTEM_TIME AS OF that is not of the left side", Cures.systemTime, s.time, s.time.sql)
+    val keys = joined.keys.map(k => (text(left.scope, k.left), text(right.scope, k.right)))
+    val (time, at) = (text(left.scope, s.time), text(right.scope, s.at))
+    verify.rows(left.scope, keys.map(_._1) :+ time)
+    verify.rows(right.scope, keys.map(_._2) :+ at)
+    val json = node(
+      "join_asof",
+      "how" -> JString(if (s.outer) "left" else "inner"),
+      "keys" -> array(keys.map { case (l, r) => pair(l.text, r.text) }),
+      "time" -> pair(time.text, at.text),
+      "left" -> left.json,
+      "right" -> right.json
+    )
+    Lifted(json, left.scope ++ right.scope)
   }
 
   private def renamed(child: Lifted, taken: Seq[String]): Lifted = {

@@ -5,7 +5,7 @@ import java.util.concurrent.ConcurrentHashMap
 import headrace.HeadraceKernelException
 import headrace.operator.{Closing, Consolidate, Ledger, OperatorSpec, Temporal, Upserts}
 import headrace.operator.aggregate.Aggregate
-import headrace.operator.join.Join
+import headrace.operator.join.{AsOf, Join}
 import headrace.operator.partition.{Partition, Top}
 import headrace.operator.program.ProgramOperator
 import org.apache.spark.sql.SparkSession
@@ -20,6 +20,7 @@ object Kinds {
   register("program", ProgramOperator.build)
   register("aggregate", Aggregate.build)
   register("join", Join.build)
+  register("join_asof", (_, document) => AsOf.build(document))
   register("partition", Partition.build)
   register("top", Top.build)
   register("ledger", (_, document) => Ledger.build(document))

@@ -1,0 +1,20 @@
+package headrace.lift
+
+import org.apache.spark.sql.catalyst.expressions.{Attribute, Expression}
+import org.apache.spark.sql.catalyst.plans.logical.{BinaryNode, LogicalPlan, UnaryNode}
+
+/** A join of rows with the versions of their time, which Spark has no node for: `time` is over the left side, `at` a column of the right. */
+private final case class SystemTime(left: LogicalPlan, right: LogicalPlan, outer: Boolean, condition: Expression, time: Expression, at: Expression)
+    extends BinaryNode {
+  override def output: Seq[Attribute] = left.output ++ (if (outer) right.output.map(_.withNullability(true)) else right.output)
+  override protected def withNewChildrenInternal(newLeft: LogicalPlan, newRight: LogicalPlan): SystemTime = copy(left = newLeft, right = newRight)
+}
+
+private object SystemTime {
+
+  /** A table with its clause, until its join is found. */
+  final case class Versions(child: LogicalPlan, time: Expression, at: Attribute) extends UnaryNode {
+    override def output: Seq[Attribute] = child.output
+    override protected def withNewChildInternal(newChild: LogicalPlan): Versions = copy(child = newChild)
+  }
+}

@@ -1,0 +1,104 @@
+package headrace.operator.join
+
+import headrace.operator.{Operator, OperatorSpec, Relational}
+import org.apache.spark.sql.types.StructType
+import org.json4s._
+
+/** Which version of its key a row is given, at the most `within` micros away. */
+final case class Reach(direction: String, within: Long) {
+  private val backward = direction == "backward"
+
+  /** Can a version behind a row be its own, and not only one at or before it? */
+  val looksAhead: Boolean = !backward
+
+  /** The version of a row of this time, of its neighbours: `before` is at or before it, `after` behind it. Null: it has none. */
+  def choose(time: Long, before: Version, after: Version): Version = {
+    val mayBefore = before.isThere && Reach.gap(time, before.time) <= within && (direction != "forward" || before.time == time)
+    val mayAfter = looksAhead && after.isThere && Reach.gap(after.time, time) <= within
+    if (mayBefore && (!mayAfter || Reach.gap(time, before.time) <= Reach.gap(after.time, time))) before
+    else if (mayAfter) after
+    else null
+  }
+
+  /** The first time whose rows can have a version at `time`, `before` being the one before it. */
+  def from(time: Long, before: Version): Long =
+    if (backward) time
+    else {
+      val nearest =
+        if (!before.isThere) Long.MinValue
+        else if (direction == "forward") before.time + 1
+        else before.time + (time - before.time) / 2 + 1
+      math.max(nearest, if (time < Long.MinValue + within) Long.MinValue else time - within)
+    }
+
+  /** The first time behind `from` whose rows cannot, `after` being the version behind it; `Long.MaxValue`: there is none. */
+  def until(time: Long, after: Version): Long =
+    if (direction == "forward") time + 1
+    else {
+      val nearest =
+        if (!after.isThere) Long.MaxValue
+        else if (backward) after.time
+        else time + (after.time - time) / 2 + 1
+      math.min(nearest, Reach.plus(Reach.plus(time, within), 1L))
+    }
+
+  /** Once the watermark is here, no version that comes can be that of a row of this time. */
+  def settled(time: Long, before: Version, after: Version): Long =
+    if (backward || (before.isThere && before.time == time)) time
+    else {
+      val known = if (after.isThere) after.time else Long.MaxValue
+      val nearer = if (direction == "nearest" && before.isThere) math.min(within, Reach.gap(time, before.time)) else within
+      math.min(known, Reach.plus(time, nearer))
+    }
+}
+
+private[join] object Reach {
+
+  /** How much later one time is than another, and the sum of a time and a duration; at the most all there is. */
+  def gap(later: Long, earlier: Long): Long = { val d = later - earlier; if (d < 0) Long.MaxValue else d }
+  def plus(time: Long, duration: Long): Long = { val sum = time + duration; if (sum < time) Long.MaxValue else sum }
+}
+
+/** Rows with the versions of their time. The first column of both sides is that time; `sent` are the right columns that go on.
+  *
+  * `timed`: both times are event time. `judged`: may rows of a side be late? `close`: a row is sent once, when it is settled.
+  */
+final case class AsOf(
+    name: String,
+    left: StructType,
+    right: StructType,
+    keys: Int,
+    sent: Seq[Int],
+    inner: Boolean,
+    reach: Reach,
+    timed: Boolean,
+    judged: Map[Int, Boolean],
+    close: Boolean)
+    extends OperatorSpec {
+  override def outputs: Seq[String] = Relational.Outputs ++ (if (timed) Seq("late", "late_versions") else Nil)
+  override def bags: Boolean = true
+  override def instance(): Operator = new AsOfRun(this)
+}
+
+object AsOf {
+  val Late = 2
+  val LateVersions = 3
+
+  def build(document: String): AsOf = {
+    val read = Relational.read(document)
+    val (left, right) = (read.side(Join.Left), read.side(Join.Right))
+    val shared = read.names("shared").toSet
+    val JArray(inputs) = read.json \ "inputs": @unchecked
+    AsOf(
+      read.name,
+      left,
+      right,
+      read.texts("keys").size,
+      right.fieldNames.indices.drop(1).filterNot(i => shared(right.fieldNames(i))),
+      read.text("how").contains("inner"),
+      Reach(read.text("direction").get, read.number("within_us").getOrElse(Long.MaxValue)),
+      read.text("clock").contains("event"),
+      inputs.map(i => (i \ "side").asInstanceOf[JInt].num.toInt -> (i \ "judged" == JBool(true))).toMap,
+      read.text("emit").contains("close"))
+  }
+}

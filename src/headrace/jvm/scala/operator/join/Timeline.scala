@@ -1,0 +1,143 @@
+package headrace.operator.join
+
+import headrace.bag.{Bag, Cursor}
+import headrace.state.Roots
+import headrace.wire.{OrderBytes, OrderKey}
+import org.apache.spark.sql.catalyst.expressions.{BoundReference, UnsafeProjection, UnsafeRow}
+import org.apache.spark.sql.types.StructType
+import org.apache.spark.unsafe.Platform
+
+/** One side of an as-of join: its rows in the order of time, then of all columns; `kept` are the columns that are stored of them.
+  *
+  * A bag under the order-preserving bytes of all columns, the first of which is the time: a byte that it is not null, then 8 of it.
+  */
+private[join] final class Timeline(schema: StructType, kept: Seq[Int], roots: Roots, number: Int) {
+  private val order = new OrderKey(schema)
+  private val columns = UnsafeProjection.create(kept.map(i => BoundReference(i, schema(i).dataType, nullable = true)))
+  private val bag = new Bag
+  private val cursor = new Cursor(bag)
+  private val place = new OrderBytes
+  private val bound = new OrderBytes
+  private val other = new OrderBytes
+  private var isOpen = false
+
+  /** The row it stands on. */
+  val row = new UnsafeRow(kept.length)
+
+  def open(): Unit = {
+    bag.open(roots.pages(number))
+    isOpen = true
+  }
+
+  def isEmpty: Boolean = bag.isEmpty
+
+  /** The stored columns of a row. */
+  def stored(of: UnsafeRow): UnsafeRow = columns(of)
+
+  /** Adds a row so often, or takes it away; one that is not there so often is left alone. */
+  def add(of: UnsafeRow, weight: Long): Unit = {
+    place.clear()
+    order.columnsOf(of, place)
+    if (order.leavesTies) place.raw(of.getBytes, 0, of.getSizeInBytes)
+    bag.add(place.array, place.length, stored(of), weight)
+  }
+
+  /** Begins with the rows from one time until another; `Long.MaxValue`: to the end. */
+  def scan(from: Long, until: Long): Unit = {
+    at(from, bound)
+    at(until, other)
+    cursor.forward(bound.array, bound.length, if (until == Long.MaxValue) null else other.array, other.length)
+  }
+
+  def next(): Boolean = cursor.next() && {
+    cursor.value(row)
+    true
+  }
+
+  /** Of the row that `next` found. */
+  def time: Long = Timeline.timeOf(cursor.keyBytes, 0)
+  def count: Long = cursor.count
+
+  /** Goes to the first row of all; false: there is none. */
+  def first(): Boolean = bag.first() && {
+    bag.value(row)
+    true
+  }
+
+  /** Of the row that `first` found. */
+  def firstTime: Long = Timeline.timeOf(bag.keyBytes, bag.keyAt)
+  def firstCount: Long = bag.count
+  def removeFirst(): Unit = bag.removeHere()
+
+  /** The last row of all that are earlier than `until`. */
+  def lastBefore(until: Long, found: Version): Unit = {
+    val rank = rankOf(until)
+    if (rank > 0 && bag.at(rank - 1)) found.set(bag, Timeline.timeOf(bag.keyBytes, bag.keyAt)) else found.clear()
+  }
+
+  /** The last row of the first time from `from` on. */
+  def nextFrom(from: Long, found: Version): Unit = {
+    at(from, bound)
+    if (bag.seek(bound.array, bound.length)) {
+      val time = Timeline.timeOf(bag.keyBytes, bag.keyAt)
+      if (time == Long.MaxValue) last(found) else lastBefore(time + 1, found)
+    } else found.clear()
+  }
+
+  def last(found: Version): Unit = if (bag.last()) found.set(bag, Timeline.timeOf(bag.keyBytes, bag.keyAt)) else found.clear()
+
+  /** How many rows are earlier. */
+  def rankOf(time: Long): Long = {
+    at(time, bound)
+    bag.rank(bound.array, bound.length)
+  }
+
+  def close(): Unit = {
+    isOpen = false
+    bag.close()
+  }
+
+  /** Lets go of everything, also in the middle of a key that failed. */
+  def release(): Unit = {
+    cursor.stop()
+    if (isOpen) {
+      isOpen = false
+      bag.abandon()
+    }
+  }
+
+  private def at(time: Long, to: OrderBytes): Unit = {
+    to.clear()
+    to.byte(1)
+    to.long(time ^ Long.MinValue)
+  }
+}
+
+private object Timeline {
+  def timeOf(key: Array[Byte], at: Int): Long = java.nio.ByteBuffer.wrap(key, at + 1, 8).getLong ^ Long.MinValue // big endian
+}
+
+/** A copy of a version, or of there being none. */
+final class Version(fields: Int) {
+  private var bytes = new Array[Byte](64)
+  var isThere = false
+  var time = 0L
+
+  /** How often it is there. */
+  var count = 0L
+  val row = new UnsafeRow(fields)
+
+  def clear(): Unit = isThere = false
+
+  private[join] def set(bag: Bag, time: Long): Unit = {
+    this.time = time
+    count = bag.count
+    val n = bag.valueSize
+    if (n > bytes.length) bytes = new Array[Byte](math.max(n, 2 * bytes.length))
+    Platform.copyMemory(bag.valueBytes, bag.valueOffset, bytes, Platform.BYTE_ARRAY_OFFSET, n)
+    row.pointTo(bytes, n)
+    isThere = true
+  }
+
+  def sameAs(other: Version): Boolean = isThere == other.isThere && (!isThere || row == other.row)
+}

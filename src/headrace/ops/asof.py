@@ -1,0 +1,156 @@
+"""Each row with the version of its time."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from functools import cached_property
+from typing import Any, ClassVar
+
+from headrace.errors import PlanError, here
+from headrace.expr import of_text
+from headrace.ops.columns import checked, column_name, duplicate, given, label
+from headrace.ops.feeding import fed
+from headrace.ops.join import names_of, sides_of
+from headrace.ops.source import DEAD_LETTER
+from headrace.ops.upserts import Upserts
+from headrace.plan import Node, Role, node
+from headrace.schema import milliseconds, shown
+from headrace.syntax import plain_name, quote
+
+HOWS = ("left", "inner")
+DIRECTIONS = ("backward", "forward", "nearest")
+EMITS = ("changes", "close")
+LATE, LATE_VERSIONS = "late", "late_versions"
+
+
+@node("join_asof", Role.STATEFUL)
+class AsOf(Node):
+    """Each left row with the one right row, its version, whose time is next to its own among those of equal keys.
+
+    Law: the version is that of the greatest time at or before the row's (backward), the least at or behind it (forward) or the nearest
+    (backward where two are), at the most `within_us` away. Of versions of one time it is the last one by all columns, ascending, nulls
+    first. `how`: where there is none, left gives nulls and inner nothing. A null as time or in a key meets nothing. `shared` are the key
+    columns of the right side that its rows are given without.
+
+    `clock` is "event" where both times are event time: a row that the watermark has passed stays as it is. `emit`: its answer is sent at
+    once and revised ("changes"), or once, when it is final ("close").
+
+    >>> import headrace as hr
+    >>> orders = hr.read.memory([], "pair string, ts timestamp", name="orders")
+    >>> rates = hr.read.memory([], "pair string, at timestamp, rate double", name="rates")
+    >>> # epoch 1: rates +(x, 1:00, 0.5), orders +(x, 3:00)   ->   +(x, 3:00, 1:00, 0.5)
+    >>> # epoch 2: rates +(x, 2:00, 0.6)                      ->   -(x, 3:00, 1:00, 0.5) +(x, 3:00, 2:00, 0.6)
+    >>> orders.join_asof(rates, on="pair", time=("ts", "at"))
+    <Stream join_asof: pair, ts, at, rate>
+    """
+
+    by_content: ClassVar[bool] = True
+
+    left: Node
+    right: Node
+    how: str
+    keys: tuple[tuple[str, str], ...]
+    time: tuple[str, str]
+    direction: str = "backward"
+    within_us: int | None = None
+    shared: tuple[str, ...] = ()
+    emit: str = "changes"
+    clock: str = "none"
+
+    @cached_property
+    def columns(self) -> tuple[str, ...]:
+        return (*self.left.columns, *(name for name in self.right.columns if name not in self.shared))
+
+    @property
+    def outputs(self) -> tuple[str, ...]:
+        return (LATE, LATE_VERSIONS, DEAD_LETTER) if self.clock == "event" else (DEAD_LETTER,)
+
+    def late(self, output: str) -> Node | None:
+        """The input whose late rows an output has."""
+        return {LATE: self.left, LATE_VERSIONS: self.right}.get(output)
+
+    def describe(self) -> str:
+        met = " AND ".join(f"{left} = {right}" for left, right in self.keys)
+        within = "" if self.within_us is None else f" within {shown(self.within_us // 1000)}"
+        once = ", sent once" if self.emit == "close" else ""
+        return f"{self.how} join of {self.time[0]} as of {self.time[1]}, {self.direction}{within}, on {met}{once}"
+
+
+def join_asof(
+    left: Node,
+    right: Node,
+    on: Any,
+    time: Any,
+    how: Any,
+    direction: Any,
+    within: str | timedelta | None,
+    emit: Any,
+    aliases: tuple[str | None, str | None],
+    times: tuple[str | None, str | None],
+) -> AsOf:
+    """The join that a user asks for; `times` is the event time of both sides."""
+    for option, value, known in (("how", how, HOWS), ("direction", direction, DIRECTIONS), ("emit", emit, EMITS)):
+        if value not in known:
+            message = f"{option} of join_asof cannot be {value!r}"
+            raise PlanError("BAD_JOIN", message, hint=f"it is one of: {', '.join(known)}", site=here())
+    texts = _times(left, right, time, aliases)
+    names = names_of(left, right, on, "join_asof")
+    shared = () if names is None else tuple(column_name(right, name) for name in names)
+    taken = {name.lower(): name for name in left.columns}
+    for name in right.columns:
+        if name not in shared and name.lower() in taken:
+            hint = f'rename it on one side: {label(right)}.rename({{"{name}": "..."}})'
+            found = duplicate(name, taken[name.lower()], "join_asof")
+            raise PlanError("DUPLICATE_COLUMN", found.message, hint=hint, site=here())
+    if names is None:
+        keys = _keys(left, right, str(of_text(checked(on))._expression.text), aliases)
+    else:
+        keys = tuple((quote(mine), quote(theirs)) for mine, theirs in zip(names, shared, strict=True))
+    timed = all(mark is not None and (plain_name(text) or "").lower() == mark.lower() for text, mark in zip(texts, times, strict=True))
+    if emit == "close" and not timed:
+        side, mark, text = next((s, m, t) for s, m, t in zip((left, right), times, texts, strict=True) if m is None or m != plain_name(t))
+        has = "it has none" if mark is None else f"that is `{mark}`"
+        raise PlanError(
+            "NO_WATERMARK",
+            f'emit="close" waits until the watermark has passed a row, and `{text}` is not the event time of {label(side)}: {has}',
+            hint='give both sides a watermark where they are read: .watermark("ts", "5 minutes"), and join by that column; '
+            'what an operator of a query gives has no event time; or send the answer at once: emit="changes"',
+            site=here(),
+        )
+    reach = None if within is None else milliseconds(within, "how far away a version may be") * 1000
+    return AsOf(left, right, how, keys, texts, direction, reach, shared, emit, "event" if timed else "none", site=here())
+
+
+def versions(node: Node) -> Node:
+    """What a stream tells of versions: where a row takes the place of the one before it, each that came, as it was valid in its time."""
+    return node.input if isinstance(node, Upserts) and node.last and not node.pairs else node
+
+
+def version_time(node: Node, time: str | None) -> str | None:
+    """The column from whose time on a row of a stream is valid: its event time, or that of the source whose changes it is."""
+    source = fed(node)
+    mark = None if source is None else source.watermark
+    return time if time is not None or mark is None or mark.column not in node.columns else mark.column
+
+
+def _times(left: Node, right: Node, time: Any, aliases: tuple[str | None, str | None]) -> tuple[str, str]:
+    """The texts of both times."""
+    if not isinstance(time, tuple | list) or len(time) != 2:
+        hint = 'one for each side: time=("ts", "valid_from")'
+        raise PlanError("BAD_JOIN", f"time of join_asof cannot be {time!r}", hint=hint, site=here())
+    (mine,), (theirs,) = (given(side, [text], {}, alias) for side, text, alias in zip((left, right), time, aliases, strict=True))
+    return mine.text, theirs.text
+
+
+def _keys(left: Node, right: Node, text: str, aliases: tuple[str | None, str | None]) -> tuple[tuple[str, str], ...]:
+    """The keys of a condition, which has nothing beside them."""
+    keys, safe, rest = sides_of(left, right, text, aliases)
+    wrong = rest[0] if rest else f"{keys[safe[0]][0]} <=> {keys[safe[0]][1]}" if safe else None
+    if wrong is not None:
+        raise PlanError(
+            "BAD_JOIN",
+            f"join_asof finds versions by equal keys, and `{wrong}` is no equality of both sides",
+            hint='on="pair", or equalities: on="o.pair = r.code"; filter the versions in front of it, or what it gives behind it',
+            site=here(),
+        )
+    return tuple(keys)

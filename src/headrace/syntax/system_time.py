@@ -1,0 +1,52 @@
+"""FOR SYSTEM_TIME AS OF in queries: Spark's parser knows it with constants alone, so it is read in front of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+_CLAUSE = ("FOR", "SYSTEM_TIME", "AS", "OF")
+
+
+@dataclass(frozen=True)
+class SystemTime:
+    """The clause behind a table: where the table's name ends, and the column that is the time, with the place where it begins."""
+
+    table_end: int
+    time: str
+    time_start: int
+
+
+def system_times(query: str) -> tuple[str, tuple[SystemTime, ...]]:
+    """A query with blanks in the place of these clauses, so that each word stays where it is, and what they say.
+
+    A clause with anything but a column is left to Spark.
+
+    >>> system_times("SELECT * FROM o JOIN r FOR SYSTEM_TIME AS OF o.ts ON o.k = r.k")
+    ('SELECT * FROM o JOIN r                            ON o.k = r.k', (SystemTime(table_end=21, time='o.ts', time_start=45),))
+    """
+    if "system_time" not in query.lower():
+        return query, ()
+    import sqlglot
+    from sqlglot import TokenType
+    from sqlglot.errors import SqlglotError
+
+    try:
+        tokens = sqlglot.tokenize(query, read="spark")
+    except SqlglotError:
+        return query, ()
+    words = [token.text.upper() for token in tokens]
+    names = (TokenType.VAR, TokenType.IDENTIFIER)
+    found = []
+    for i in range(1, len(tokens) - len(_CLAUSE)):
+        if tuple(words[i : i + 4]) != _CLAUSE or tokens[i + 4].token_type not in names:
+            continue
+        last = i + 4
+        while last + 2 < len(tokens) and words[last + 1] == "." and tokens[last + 2].token_type in names:
+            last += 2
+        if last + 1 < len(tokens) and words[last + 1] in ("(", "+", "-", "."):
+            continue
+        start, end = tokens[i + 4].start, tokens[last].end + 1
+        found.append(SystemTime(tokens[i - 1].end, query[start:end], start))
+        blank = "".join(char if char in "\r\n" else " " for char in query[tokens[i].start : end])
+        query = query[: tokens[i].start] + blank + query[end:]
+    return query, tuple(found)
