@@ -27,40 +27,25 @@ object Temporal {
 }
 
 /** Of a row there is kept: how often it is there, the alarm that is set, and whether it is shown; 8, 8 and 1 bytes. */
-private final class TemporalRun(spec: Temporal) extends Operator {
+private final class TemporalRun(spec: Temporal) extends WholeRows {
   private val bounds = UnsafeProjection.create(spec.since ++ spec.until)
   private val letters = new DeadLetters(spec.name).of(spec.row)
   private var now = 0L
-  private var key: UnsafeRow = _
-  private var rows: Iterator[Input] = _
-  private var state: State = _
-  private var out: Out = _
+
+  override protected def wakes: Boolean = true
 
   override def open(epoch: Epoch): Unit = {
     now = epoch.now
     bounds.initialize(TaskContext.getPartitionId())
   }
 
-  override def start(key: UnsafeRow, rows: Iterator[Input], state: State, out: Out): Unit = {
-    this.key = key
-    this.rows = rows
-    this.state = state
-    this.out = out
-  }
-
-  override def step(): Boolean = {
-    var net = 0L
-    while (rows.hasNext) {
-      net = Math.addExact(net, rows.next().weight)
-      out.count(0, Counts.Handled, 1L)
-    }
+  override protected def settle(net: Long): Unit = {
     var failure: Throwable = null
     val span =
-      try bounds(key)
+      try bounds(row)
       catch { case e: Throwable => failure = e; null }
-    if (failure != null) { if (net != 0) letters.put(failure, key, net, out) }
-    else if (!span.anyNull) settle(net, latest(span), earliest(span))
-    false
+    if (failure != null) { if (net != 0) letters.put(failure, row, net, out) }
+    else if (!span.anyNull) show(net, latest(span), earliest(span))
   }
 
   private def latest(span: UnsafeRow): Long = spec.since.indices.foldLeft(Long.MinValue)((t, i) => math.max(t, span.getLong(i)))
@@ -68,7 +53,7 @@ private final class TemporalRun(spec: Temporal) extends Operator {
   private def earliest(span: UnsafeRow): Long =
     spec.until.indices.foldLeft(State.Never)((t, i) => math.min(t, span.getLong(spec.since.size + i)))
 
-  private def settle(net: Long, since: Long, until: Long): Unit = {
+  private def show(net: Long, since: Long, until: Long): Unit = {
     val stored = state.get()
     val had = if (stored == null) 0L else Platform.getLong(stored, TemporalRun.Count)
     val armed = if (stored == null) State.Never else Platform.getLong(stored, TemporalRun.Armed)
@@ -77,7 +62,7 @@ private final class TemporalRun(spec: Temporal) extends Operator {
     val isShown = since <= now && now < until
     // Without an end nothing is kept of a row that is shown, and only what has come is known of it.
     val change = (if (isShown) has else 0L) - (if (wasShown) had else 0L)
-    if (change != 0) out.emit(Relational.Main, key, Input.NoTime, change)
+    if (change != 0) out.emit(Relational.Main, row, Input.NoTime, change)
     val due = if (until <= now || has == 0) State.Never else if (isShown) until else since
     keep(stored != null, armed, due, has, isShown)
   }
@@ -92,13 +77,6 @@ private final class TemporalRun(spec: Temporal) extends Operator {
       value(TemporalRun.Shown) = if (isShown) 1 else 0
       state.put(value)
     }
-  }
-
-  override def close(): Unit = {
-    key = null
-    rows = null
-    state = null
-    out = null
   }
 }
 

@@ -10,8 +10,11 @@ private[operator] abstract class WholeRows extends Operator {
   protected var out: Out = _
   private var rows: Iterator[Input] = _
 
-  /** What becomes of the row, which an epoch adds or takes away so often; never 0. */
+  /** What becomes of the row, which an epoch adds or takes away so often; 0 only where an alarm may have woken it. */
   protected def settle(net: Long): Unit
+
+  /** Does the operator set alarms? */
+  protected def wakes: Boolean = false
 
   override def open(epoch: Epoch): Unit = ()
 
@@ -28,7 +31,7 @@ private[operator] abstract class WholeRows extends Operator {
       net = Math.addExact(net, rows.next().weight)
       out.count(0, Counts.Handled, 1L)
     }
-    if (net != 0) settle(net)
+    if (net != 0 || wakes) settle(net)
     false
   }
 
