@@ -38,6 +38,7 @@ class Site:
         if found is None:
             return cls(text, 0)
         file, line, column = found.groups()
+        linecache.checkcache(file)  # it may have been written again since it was read
         return cls(file, int(line), linecache.getline(file, int(line)).strip(), int(column or 0))
 
 
