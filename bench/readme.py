@@ -6,6 +6,7 @@ python -m bench.readme
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -40,7 +41,7 @@ def with_table(readme: str) -> str:
     _, end, after = rest.partition(END)
     if not begin or not end:
         raise ValueError("the README has no place for the table")
-    return f"{before}{begin}{table(_read('state'))}{large(_read('large')['results'])}{queries()}{end}{after}"
+    return f"{before}{begin}{table(_read('state'))}{large(_read('large')['results'])}{queries()}{nexmark(_read('nexmark'))}{end}{after}"
 
 
 def _read(name: str) -> Any:
@@ -106,6 +107,24 @@ def queries() -> str:
         if goals:
             lines.append(f"{item(result) if len(result['contenders']) < MANY else ends(result)}: {goals}\n")
     return "".join(lines)
+
+
+def nexmark(found: Mapping[str, Any]) -> str:
+    """Each query of Nexmark against Flink SQL: seconds of both, and how many times as fast headrace is."""
+    on, how = found["machine"], found["how"]
+    both = [one for one in found["results"] if one["ratio"] is not None]
+    best = max(both, key=lambda one: float(one["ratio"]))
+    others = math.exp(sum(math.log(one["ratio"]) for one in both if one is not best) / (len(both) - 1))
+    lines = [
+        f"\nNexmark (`make bench-nexmark`), {how['events']:,} events on {on['cores']} cores ({on['processor']}), seconds; headrace in "
+        f"{how['epochs']} epochs, Flink {on['flink']} with mini-batches and its state on the heap. headrace is "
+        f"{multiple(found['geometric_mean'])} as fast, geometric mean of the {len(both)} queries that both run; "
+        f"{multiple(others)} without its best, {best['title'].partition(',')[0]}.\n\n",
+    ]
+    heads = ["", *(one["title"].partition(",")[0] for one in both)]
+    values = [[name, *(f"{one['contenders'][name]['median']:.1f}" for one in both)] for name in ("headrace", "Flink SQL")]
+    rows = [heads, ["---", *["--:"] * len(both)], *values, ["×", *(f"{one['ratio']:.2f}" for one in both)]]
+    return "".join(f"{line}\n" for line in [*lines, *cells(*rows)]).replace("\n\n\n", "\n\n")
 
 
 def ends(result: Mapping[str, Any]) -> str:
