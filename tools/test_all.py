@@ -20,6 +20,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 STATE = ROOT / ".headrace" / "test-all.json"
 RESULTS = ROOT / "docs" / "results"
+PATIENCE = 7200
+"""Seconds after which a file is taken to hang."""
 WATCHED = ("src", "tests", "docs", "tools", "pyproject.toml", "requirements.lock", "README.md")
 
 
@@ -51,15 +53,19 @@ def save(tree: str, done: dict[str, dict[str, str | float]]) -> None:
 
 def run(file: str) -> dict[str, str | float]:
     started = time.monotonic()
-    done = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "-x", file],
-        cwd=ROOT,
-        env={**os.environ, "HEADRACE_TEST_SCALE": "full"},  # property tests try many cases
-        capture_output=True,
-        encoding="utf-8",
-        errors="replace",
-        check=False,
-    )
+    try:
+        done = subprocess.run(
+            [sys.executable, "-m", "pytest", "-q", "-x", file],
+            cwd=ROOT,
+            env={**os.environ, "HEADRACE_TEST_SCALE": "full"},  # property tests try many cases
+            capture_output=True,
+            encoding="utf-8",
+            errors="replace",
+            timeout=PATIENCE,
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        return {"ok": "NO", "said": f"no end after {PATIENCE // 60} minutes", "seconds": round(time.monotonic() - started, 1)}
     last = next((line for line in reversed(done.stdout.splitlines()) if re.search(r"\d+ (passed|failed|error)", line)), "no tests ran")
     # 5: nothing was collected, as in a file that holds only what others share.
     ok = done.returncode in (0, 5)

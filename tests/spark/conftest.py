@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 import headrace.jvm.session
+from tests.scale import FULL
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -15,7 +16,10 @@ if TYPE_CHECKING:
 
 @pytest.fixture(scope="session")
 def spark() -> Iterator[SparkSession]:
-    """A session on two cores with the kernel's jar, small enough for a machine that runs other things too."""
-    made = headrace.jvm.session.session(master="local[2]", conf={"spark.driver.memory": "2g"})
+    """A session on two cores with the kernel's jar, small enough for a machine that runs other things too.
+
+    At full scale the oracle has larger tables in memory, each as the harness and as batch reads it.
+    """
+    made = headrace.jvm.session.session(master="local[2]", conf={"spark.driver.memory": "6g" if FULL else "2g"})
     yield made
     made.stop()
