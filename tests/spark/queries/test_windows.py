@@ -339,3 +339,23 @@ def test_one_row_for_each_key(spark: SparkSession) -> None:
         assert (last.rows(), once.rows()) == ([(1, "rice")], [(1, "rice"), (1, "tea")])
         h.finish()
         assert once.rows() == [(1, "rice"), (1, "tea")]
+
+
+@pytest.mark.parametrize(
+    ("ties", "kept"), [("rank", [("a", 2), ("b", 2)]), ("dense_rank", [("a", 2), ("b", 2)]), ("row_number", [("a", 2)])]
+)
+def test_first_rows_of_a_window_with_ties_close_too(spark: SparkSession, ties: str, kept: list[tuple[str, int]]) -> None:
+    with Harness() as h:
+        t = h.source("t", "k string, ts timestamp", watermark=("ts", "0 seconds"))
+        counts = t.window(hr.tumble("ts", "1 minute")).group_by("k", "window_end").agg(n="count(*)").named("counts")
+        best = counts.top(1, by="n desc", per="window_end", ties=ties).named("best")
+        out = h.collect(best.select("k", "n"))
+        h.commit({"t": [("+", (k, f"2026-01-01 00:00:{second:02}")) for second, k in enumerate("abbac")]})
+        assert sorted(out.rows()) == kept
+        h.restart()
+        h.commit({"t": [("+", ("c", "2026-01-01 00:02:00"))]})
+        h.commit({"t": [("+", ("c", "2026-01-01 00:00:30"))]})  # late
+        assert sorted(out.rows()) == sorted([*kept, ("c", 1)])
+        h.finish()
+        assert sorted(out.rows()) == sorted([*kept, ("c", 1)])
+        assert h.metrics()["inputs"]["counts"]["input"]["late"] == 1
