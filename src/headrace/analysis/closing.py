@@ -3,18 +3,25 @@
 from __future__ import annotations
 
 from headrace.errors import PlanError
-from headrace.ops import Consolidate, Ledger, Sink, Windows, closing, groups
+from headrace.ops import Consolidate, Join, Ledger, Sink, Windows, closing, groups, intervals
+from headrace.ops.closing import Columns
 from headrace.ops.columns import label
+from headrace.ops.interval import WAITING, bounds
 from headrace.ops.window import CLOSE
 from headrace.plan import Node, Plan, Role, order
 
 
 def require_closing(plan: Plan) -> None:
-    """Behind windows that are sent when they close comes an operator whose groups do."""
+    """Behind windows that are sent when they close comes an operator whose groups do, and what waits for a row's end has rows that end."""
     ends = [plan.nodes[name] for name in plan.sinks]
-    columns, closed = closing(ends), groups(ends)
+    columns, closed, near = closing(ends), groups(ends), intervals(ends)
     waiting: dict[Node, Windows | None] = {}
     for node in order(ends):
+        if isinstance(node, Join) and node.emit == CLOSE and node not in closed:
+            kept = near[node].kept_us if node in near else (None, None)
+            endless = next((side for side in WAITING.get(node.how, ()) if kept[side] is None), None)
+            if endless is not None:
+                raise _endless(node, endless, (columns[node.left], columns[node.right]))
         before = next((waiting[one] for one in node.inputs if waiting[one] is not None), None)
         if isinstance(node, Windows) and node.emit == CLOSE:
             if node.names[1].lower() not in columns[node]:
@@ -45,4 +52,28 @@ def _never(windows: Windows, node: Node) -> PlanError:
         f"{label(windows)} sends what is computed of a window when it closes, and {what}",
         hint=f'group, join or rank by `{windows.names[1]}`, or send each change: emit="changes"',
         site=windows.site if isinstance(node, Sink) else node.site,
+    )
+
+
+def _endless(node: Join, side: int, columns: tuple[Columns, Columns]) -> PlanError:
+    """Of the rows of a side (left 0, right 1) it would never be said that they meet none."""
+    name = ("left", "right")[side]
+    waits = f"{label(node)} says that a {name} row meets none when none can come any more"
+    bounding = [pair for pair, ends in bounds(node).items() if ends[side] is not None]
+    if not bounding:
+        return PlanError(
+            "NEVER_CLOSES",
+            f"{waits}, and its condition does not say until when one can",
+            hint='bound the times of both sides, `ts BETWEEN opened AND opened + INTERVAL 1 HOUR`, or send each change: emit="changes"',
+            site=node.site,
+        )
+    # Where one of the two is event time, it is the other that is missing.
+    pair = max(bounding, key=lambda pair: sum(name in known for name, known in zip(pair, columns, strict=True)))
+    missing = [(name, of) for name, known, of in zip(pair, columns, (node.left, node.right), strict=True) if name not in known]
+    time, of = missing[0]
+    return PlanError(
+        "NO_WATERMARK",
+        f"{waits}, and `{time}` of {label(of)} is not event time, so one always can",
+        hint=f'give the source a watermark, .watermark("{time}", "5 minutes"), or send each change: emit="changes"',
+        site=node.site,
     )

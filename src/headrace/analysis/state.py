@@ -12,6 +12,7 @@ from headrace.ops import (
     AsOf,
     Consolidate,
     Group,
+    Interval,
     Join,
     Ledger,
     Partition,
@@ -19,11 +20,14 @@ from headrace.ops import (
     Temporal,
     Top,
     Upserts,
+    closing,
     groups,
+    intervals,
     kinds,
     unique,
 )
-from headrace.ops.closing import IN_STRUCT, SELF
+from headrace.ops.closing import IN_STRUCT, SELF, Columns
+from headrace.ops.interval import bounds
 from headrace.plan import Fact, Node, Plan, Role, fact
 from headrace.schema import shown
 
@@ -34,13 +38,49 @@ ROWS, GROUPS, BOUNDED, GIVEN = "grows with rows", "grows with groups", "bounded"
 def state(plan: Plan) -> Mapping[str, Fact]:
     """For each operator, what it keeps; for a program, which of its cells some handler clears."""
     ends = [plan.nodes[name] for name in plan.sinks]
-    added, closing = kinds(ends), groups(ends)
+    added, closed, near, columns = kinds(ends), groups(ends), intervals(ends), closing(ends)
     found = {}
     for name, node in plan.nodes.items():
         if node.role is Role.STATEFUL:
             kept = state_of(node, all(added.get(before) == "append" for before in node.inputs))
-            found[name] = _given_back(node, closing[node], kept) if node in closing else kept
+            if node in closed:
+                found[name] = _given_back(node, closed[node], kept)
+            elif isinstance(node, Join):
+                found[name] = _one_by_one(node, near[node]) if node in near else Fact(kept.value, kept.text + _cure(node, columns))
+            else:
+                found[name] = kept
     return found
+
+
+def _one_by_one(node: Join, near: Interval) -> Fact:
+    """What a join keeps whose rows lie near each other in time."""
+    sides = ("left", "right")
+    ends = [f"{name} + {_micros(us)}" if us else name for name, us in zip(near.times, near.kept_us, strict=True)]
+    given = [f"{side} rows when the watermark passes {end}" for side, end in zip(sides, ends, strict=True)]
+    late = "; rows that come when it has passed them are late" if any(near.judged) else ""
+    endless = next((side for side, us in zip((0, 1), near.kept_us, strict=True) if us is None), None)
+    if endless is None:
+        return Fact(GIVEN, f"given back: {', '.join(given)}{late}")
+    mine, other = near.times[endless], near.times[1 - endless]
+    bound = f"{other} <= {mine} + INTERVAL 1 HOUR"
+    kept = f"grows with the {sides[endless]} rows, as the condition does not say until when they can meet one: `{bound}` would"
+    return Fact(ROWS, f"{kept}; given back: {given[1 - endless]}{late}")
+
+
+def _cure(node: Join, columns: Mapping[Node, Columns]) -> str:
+    """What would let the rows of a join go, if little is missing."""
+    left, right = columns[node.left], columns[node.right]
+    for mine, other in bounds(node):
+        if (mine in left) != (other in right):
+            return f"; a watermark on {other if mine in left else mine} would end that"
+    if not left or not right:
+        return ""
+    mine, other = next(iter(left)), next(iter(right))
+    return f"; a condition as `{mine} BETWEEN {other} AND {other} + INTERVAL 1 HOUR` would end that"
+
+
+def _micros(us: int) -> str:
+    return shown(us // 1000) if us % 1000 == 0 else f"{us} microseconds"
 
 
 def _given_back(node: Node, group: Group, kept: Fact) -> Fact:

@@ -3,11 +3,12 @@
 from headrace.ops.aggregate import Aggregate
 from headrace.ops.asof import AsOf
 from headrace.ops.changes import Changes
-from headrace.ops.closing import Group, closing, groups
+from headrace.ops.closing import Group, closing, groups, intervals
 from headrace.ops.consolidate import Consolidate
 from headrace.ops.explode import Explode
 from headrace.ops.filter import Filter
 from headrace.ops.generate import Generated
+from headrace.ops.interval import Interval
 from headrace.ops.join import Join
 from headrace.ops.keys import unique
 from headrace.ops.kind import kind_of, kinds
@@ -36,6 +37,7 @@ __all__ = [
     "Filter",
     "Generated",
     "Group",
+    "Interval",
     "Join",
     "Keyed",
     "Ledger",
@@ -56,6 +58,7 @@ __all__ = [
     "closing",
     "event_time",
     "groups",
+    "intervals",
     "kind_of",
     "kinds",
     "unique",

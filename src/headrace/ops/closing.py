@@ -1,6 +1,7 @@
 """Which columns close: a value of the column will not come again once the watermark has reached a time that the value tells.
 
-An operator whose groups have such a column among their keys gives back what it keeps of a group when the group closes.
+An operator whose groups have such a column among their keys gives back what it keeps of a group when the group closes; a join whose
+condition bounds how far apart two of them are gives back each row when it can meet no other.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from headrace.ops.consolidate import Consolidate
 from headrace.ops.explode import Explode
 from headrace.ops.filter import Filter
 from headrace.ops.generate import Generated
+from headrace.ops.interval import Delay, Interval, interval
 from headrace.ops.join import Join
 from headrace.ops.ledger import Ledger
 from headrace.ops.output import LATE_RIGHT, OutputOf
@@ -93,10 +95,16 @@ def groups(ends: Iterable[Node]) -> dict[Node, Group]:
     return {node: group for node in found if (group := _group(node, found)) is not None}
 
 
+def intervals(ends: Iterable[Node]) -> dict[Node, Interval]:
+    """The joins whose rows end one by one, and when."""
+    found = closing(ends)
+    return {node: near for node in found if isinstance(node, Join) and (near := _interval(node, found)) is not None}
+
+
 def late_outputs(node: Node) -> tuple[str, ...]:
-    """The outputs of an operator of a query that have rows which came after their group had closed."""
-    group = groups([node]).get(node)
-    return () if group is None else tuple(name for name, judged in zip((LATE, LATE_RIGHT), group.judged, strict=False) if judged)
+    """The outputs of an operator of a query that have rows which came when what they could change was forgotten."""
+    ends: Group | Interval | None = groups([node]).get(node) or intervals([node]).get(node)
+    return () if ends is None else tuple(name for name, judged in zip((LATE, LATE_RIGHT), ends.judged, strict=False) if judged)
 
 
 def carried(text: str, columns: Columns) -> Closes | None:
@@ -128,6 +136,7 @@ _PATH = rf"{_NAME}(?:\.{_NAME})*"
 _STRUCT = re.compile(rf"named_struct\('start', ({_PATH}), 'end', ({_PATH})\)")
 _FIELD = re.compile(r"(.+)\.`?(start|end)`?")
 _WINDOW_TIME = re.compile(r"timestamp_micros\(unix_micros\((.+)\) - 1L\)")
+_MOVED = re.compile(r"timestampadd\((MILLISECOND|MICROSECOND), (\d+)L, \{\}\)")
 _COALESCE = re.compile(rf"coalesce\(({_NAME}), ({_NAME})\)")
 
 
@@ -202,6 +211,10 @@ def _(node: Join, found: Mapping[Node, Columns]) -> Columns:
     meeting = dict(_meeting(node, found))
     sides = (0,) if node.how in ("semi", "anti", "existence") else (0, 1)
     named = {plain_name(node.keys[number][side]): closes for side in sides for number, closes in meeting.items()}
+    if (near := _interval(node, found)) is not None:
+        # A row goes out at the latest when it is forgotten.
+        kept = {near.times[side]: near.kept_us[side] for side in sides}
+        named = {name: Closes(SELF, -(-micros // 1000)) for name, micros in kept.items() if micros is not None}
     return _made({name.lower(): closes for name, closes in named.items() if name is not None})
 
 
@@ -268,5 +281,25 @@ def _meeting(node: Join, found: Mapping[Node, Columns]) -> Iterable[tuple[int, C
     for number, (left, right) in enumerate(node.keys):
         one, other = carried(left, found[node.left]), carried(right, found[node.right])
         if one is not None and other is not None and (one.at, one.start) == (other.at, other.start):
-            emit = CLOSE if one.emit == other.emit == CLOSE else CHANGES
+            emit = CLOSE if node.emit == CLOSE or one.emit == other.emit == CLOSE else CHANGES
             yield number, replace(one, lateness_ms=max(one.lateness_ms, other.lateness_ms), emit=emit)
+
+
+def _interval(node: Join, found: Mapping[Node, Columns]) -> Interval | None:
+    """The interval of a join, if its groups do not close as a whole."""
+    if any(_meeting(node, found)):
+        return None
+    left, right = (
+        {name: Delay(us, closes.straight) for name, closes in found[side].items() if (us := _delay(closes)) is not None}
+        for side in (node.left, node.right)
+    )
+    return interval(node, left, right)
+
+
+def _delay(closes: Closes) -> int | None:
+    """How long behind a column's time the watermark is when the column closes, in microseconds; None where that is not of one length."""
+    moved = _MOVED.fullmatch(closes.at)
+    if closes.at != SELF and moved is None:
+        return None
+    later = 0 if moved is None else int(moved[2]) * (1000 if moved[1] == "MILLISECOND" else 1)
+    return later + closes.lateness_ms * 1000

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import field, replace
 from functools import cached_property
 from typing import Any, ClassVar
 
@@ -11,10 +12,12 @@ from headrace.expr import of_text
 from headrace.ops.columns import bare, checked, column_name, duplicate, label
 from headrace.ops.project import Project
 from headrace.ops.source import DEAD_LETTER
+from headrace.ops.window import CHANGES, CLOSE
 from headrace.plan import Node, Role, node
 from headrace.syntax import conjuncts, equal_sides, quote, references
 
 HOWS = ("inner", "left", "right", "full", "semi", "anti")
+EMITS = (CHANGES, CLOSE)
 
 _Parts = tuple[list[tuple[str, str]], list[int], list[str]]
 """Keys of both sides, which of them also meet where both are null, and the other parts of a condition."""
@@ -26,7 +29,8 @@ class Join(Node):
 
     `how`: inner; left and full also give rows that meet none, with nulls; semi and anti give the left rows that meet some, or none;
     existence gives each left row with whether it does, in the column `mark`. A key is a text over the left columns and one over the
-    right; keys in `null_safe` (by number) also meet where both are null. The inputs have no column name in common.
+    right; keys in `null_safe` (by number) also meet where both are null. The inputs have no column name in common. `emit`: that a row
+    meets none is said at once and taken back when it does ("changes"), or once, when it can meet none any more ("close").
 
     >>> import headrace as hr
     >>> charges = hr.read.memory([("a", 7)], "card string, amount int", name="charges")
@@ -44,6 +48,7 @@ class Join(Node):
     null_safe: tuple[int, ...] = ()
     condition: str | None = None
     mark: str | None = None
+    emit: str = field(default=CHANGES, metadata={"later": True})
 
     @cached_property
     def columns(self) -> tuple[str, ...]:
@@ -58,17 +63,19 @@ class Join(Node):
     def describe(self) -> str:
         met = [f"{left} {'<=>' if i in self.null_safe else '='} {right}" for i, (left, right) in enumerate(self.keys)]
         met += [self.condition] if self.condition is not None else []
-        return f"{self.how} join" + (f" on {' AND '.join(met)}" if met else "")
+        once = "" if self.emit == CHANGES else ", rows without partners once"
+        return f"{self.how} join" + (f" on {' AND '.join(met)}" if met else "") + once
 
 
-def join(left: Node, right: Node, on: Any, how: str, aliases: tuple[str | None, str | None]) -> Node:
+def join(left: Node, right: Node, on: Any, how: str, emit: str, aliases: tuple[str | None, str | None]) -> Node:
     """The join that a user asks for, with the columns of both sides, a key by name once."""
-    if how not in HOWS:
-        raise PlanError("BAD_JOIN", f"how cannot be {how!r}", hint=f"it is one of: {', '.join(HOWS)}", site=here())
+    for option, value, known in (("how", how, HOWS), ("emit", emit, EMITS)):
+        if value not in known:
+            raise PlanError("BAD_JOIN", f"{option} cannot be {value!r}", hint=f"it is one of: {', '.join(known)}", site=here())
     names = names_of(left, right, on, "join")
     if names is None:
-        return _on_condition(left, right, str(of_text(checked(on))._expression.text), how, aliases)
-    return _on_names(left, right, names, how)
+        return _on_condition(left, right, str(of_text(checked(on))._expression.text), how, emit, aliases)
+    return _on_names(left, right, names, how, emit)
 
 
 def names_of(left: Node, right: Node, on: Any, verb: str) -> tuple[str, ...] | None:
@@ -84,9 +91,9 @@ def names_of(left: Node, right: Node, on: Any, verb: str) -> tuple[str, ...] | N
     return tuple(column_name(left, name) for name in on)
 
 
-def _on_names(left: Node, right: Node, names: tuple[str, ...], how: str) -> Node:
+def _on_names(left: Node, right: Node, names: tuple[str, ...], how: str, emit: str) -> Node:
     if how == "right":
-        return _on_names_right(left, right, names)
+        return _on_names_right(left, right, names, emit)
     keys = {name.lower() for name in names}
     shared = [name for name in right.columns if name.lower() not in keys and name.lower() in {one.lower() for one in left.columns}]
     if shared and how not in ("semi", "anti"):
@@ -97,7 +104,7 @@ def _on_names(left: Node, right: Node, names: tuple[str, ...], how: str) -> Node
     if how in ("semi", "anti"):
         items = tuple((renamed[name], quote(theirs[name])) for name in names)
     moved = Project(right, "join", items, site=here())
-    made = Join(left, moved, how, tuple((quote(name), quote(renamed[name])) for name in names), site=here())
+    made = Join(left, moved, how, tuple((quote(name), quote(renamed[name])) for name in names), emit=emit, site=here())
     if how in ("semi", "anti"):
         return made
     kept = [
@@ -108,24 +115,24 @@ def _on_names(left: Node, right: Node, names: tuple[str, ...], how: str) -> Node
     return Project(made, "join", tuple(kept), site=here())
 
 
-def _on_names_right(left: Node, right: Node, names: tuple[str, ...]) -> Node:
+def _on_names_right(left: Node, right: Node, names: tuple[str, ...], emit: str) -> Node:
     """A right join is a left one with its sides changed, and its columns in the order that was asked for."""
-    swapped = _on_names(right, left, tuple(column_name(right, name) for name in names), "left")
+    swapped = _on_names(right, left, tuple(column_name(right, name) for name in names), "left", emit)
     keys = {name.lower() for name in names}
     order = [*left.columns, *(name for name in right.columns if name.lower() not in keys)]
     has = {name.lower(): name for name in swapped.columns}
     return Project(swapped, "join", tuple((name, quote(has[name.lower()])) for name in order), site=here())
 
 
-def _on_condition(left: Node, right: Node, text: str, how: str, aliases: tuple[str | None, str | None]) -> Node:
+def _on_condition(left: Node, right: Node, text: str, how: str, emit: str, aliases: tuple[str | None, str | None]) -> Node:
     shared = [name for name in right.columns if name.lower() in {one.lower() for one in left.columns}]
     if shared:
         raise _clash(left, right, shared[0])
     text = _over_both(left, right, text, aliases)
     if how == "right":
-        swapped = joined(right, left, "left", text)
+        swapped = replace(joined(right, left, "left", text), emit=emit)
         return Project(swapped, "join", tuple((name, quote(name)) for name in (*left.columns, *right.columns)), site=here())
-    return joined(left, right, how, text)
+    return replace(joined(left, right, how, text), emit=emit)
 
 
 def _over_both(left: Node, right: Node, text: str, aliases: tuple[str | None, str | None]) -> str:

@@ -80,8 +80,8 @@ def _(node: OutputOf, kinds: dict[Node, str]) -> str:
 
 @_kind.register
 def _(node: Join, kinds: dict[Node, str]) -> str:
-    # A row without partners is taken back, or comes, when the first of them does.
-    added = kinds[node.left] == kinds[node.right] == APPEND and node.how in ("inner", "semi")
+    # A row without partners is taken back, or comes, when the first of them does, unless it is told of when there can be none.
+    added = kinds[node.left] == kinds[node.right] == APPEND and (node.how in ("inner", "semi") or node.emit == CLOSE)
     return APPEND if added else CHANGES
 
 

@@ -118,14 +118,16 @@ class Stream:
             raise PlanError("BAD_INPUT", f"union was given {wrong!r}, which is no stream", hint="first.union(second, third)", site=here())
         return Stream(union.union([self._node, *(stream._node for stream in streams)]))
 
-    def join(self, other: Stream, *, on: Column | str | Iterable[str], how: str = "inner") -> Stream:
+    def join(self, other: Stream, *, on: Column | str | Iterable[str], how: str = "inner", emit: str = "changes") -> Stream:
         """Rows of this stream with those of another that they meet: `charges.join(cards, on="card")`.
 
         `on` names columns that both have, or is a condition over columns of different names. `how` is inner, left, right, full, semi (the
-        rows that meet some) or anti (the rows that meet none).
+        rows that meet some) or anti (the rows that meet none). Where the condition bounds how far the event times of both sides are apart,
+        `ts BETWEEN opened AND opened + INTERVAL 1 HOUR`, a row is forgotten when it can meet no other. With `emit="close"` only then is it
+        said that a row meets none, once; else at once, to be taken back when it does.
         """
         stream = _stream(other, "join", 'charges.join(cards, on="card")')
-        return Stream(join.join(self._node, stream._node, on, how, (self._alias, stream._alias)))
+        return Stream(join.join(self._node, stream._node, on, how, emit, (self._alias, stream._alias)))
 
     def join_asof(
         self,

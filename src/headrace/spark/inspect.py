@@ -21,7 +21,7 @@ from headrace.schema.values import rows_from_internal, zone
 from headrace.spark.checkpoint import Stored, query_folder
 from headrace.spark.failures import of_java
 from headrace.spark.lower.program import kept as kept_document
-from headrace.spark.lower.relation import only_added
+from headrace.spark.lower.relation import interval_of, only_added
 from headrace.spark.tables import Kept
 from headrace.syntax import plain_name
 
@@ -139,6 +139,7 @@ def _relation(one: Kept) -> dict[str, Any]:
         "inputs": [{"name": name, "side": side, "schema": given.schema} for side, (name, given) in enumerate(shape.inputs.items())],
         "append": only_added(one.node),
         **relation(one.node),
+        **interval_of(one.node),
     }
 
 

@@ -10,7 +10,7 @@ from headrace.analysis.closing import require_closing
 from headrace.analysis.repeatable import require_repeatable
 from headrace.analysis.schemas import Schemas, check
 from headrace.errors import HeadraceError
-from headrace.ops import AsOf, Program, Sink, Source, Temporal, groups
+from headrace.ops import AsOf, Program, Sink, Source, Temporal, groups, intervals
 from headrace.optimize import optimize
 from headrace.plan import Node, Plan
 from headrace.plan.meaning import MEANING
@@ -70,8 +70,9 @@ def compile(plan: Plan) -> SparkJob:
 
 
 def _clocks(plan: Plan) -> Mapping[str, str]:
-    """The time that each operator goes by: a program says it, closing groups go by event time, rows of now by that of the machine."""
-    closing = groups([plan.nodes[name] for name in plan.sinks])
+    """The time that each operator goes by: a program says it, what the watermark ends goes by event time, rows of now by the machine's."""
+    ends = [plan.nodes[name] for name in plan.sinks]
+    closing = {*groups(ends), *intervals(ends)}
     return {name: _clock(node, node in closing) for name, node in plan.nodes.items()}
 
 

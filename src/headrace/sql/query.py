@@ -11,6 +11,7 @@ from headrace.errors import HeadraceError, PlanError, here, standing
 from headrace.jvm.lift import lift_frame, lift_sql
 from headrace.jvm.session import UNREGISTERED
 from headrace.ops.asof import version_time, versions
+from headrace.ops.join import Join
 from headrace.ops.stream import Stream
 from headrace.ops.time import event_time
 from headrace.ops.window import CHANGES, CLOSE, Windows
@@ -82,7 +83,7 @@ def _lifted(
     text, close = streaming(query)
     answer = lift_sql(text, _schemas(tables), meaning(), _times(tables), functions, missing)
     found = _read(answer, tables, shown, CLOSE if close else CHANGES)
-    if close and not any(isinstance(node, Windows) and node.emit == CLOSE for node in order([found._node])):
+    if close and not any(isinstance(node, Join | Windows) and node.emit == CLOSE for node in order([found._node])):
         hint = 'make windows in this query, or say it where they are made: .window(..., emit="close")'
         raise PlanError("NEVER_CLOSES", "EMIT ON WINDOW CLOSE stands in a query without windows", hint=hint, site=here())
     return found

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from headrace.errors import PlanError, Site
-from headrace.ops import Aggregate, AsOf, Filter, Generated, Join, Partition, Project, Temporal, Top, Union, Windows, event_time
+from headrace.ops import Aggregate, AsOf, Filter, Generated, Join, Partition, Project, Temporal, Top, Union, Windows, event_time, intervals
 from headrace.ops.asof import versions
 from headrace.ops.values import one_row, values
 from headrace.ops.window import CHANGES
@@ -18,7 +18,7 @@ Json = Mapping[str, Any]
 
 
 class Reader:
-    """Reads trees over these streams; all nodes are of the query at `site`, and its windows are sent as `emit` says."""
+    """Reads trees over these streams; all nodes are of the query at `site`, its windows and joins by time sent as `emit` says."""
 
     def __init__(self, tables: Mapping[str, Node], site: Site | None, emit: str = CHANGES) -> None:
         self._tables = {name.lower(): node for name, node in tables.items()}
@@ -60,7 +60,8 @@ class Reader:
         how = tree["how"]
         if how == "single":
             return self._single(left, right, keys, safe, tree["condition"])
-        return Join(left, right, how, keys, safe, tree["condition"], tree["mark"], site=self._site)
+        made = Join(left, right, how, keys, safe, tree["condition"], tree["mark"], site=self._site)
+        return replace(made, emit=self._emit) if made in intervals([made]) else made
 
     def _join_asof(self, tree: Json) -> Node:
         left = self.node(tree["left"])

@@ -1,6 +1,7 @@
 """Spark SQL text: what it refers to. The only package that imports sqlglot, and only when a text needs it."""
 
 from headrace.syntax.conditions import conjuncts, equal_sides, ordering, upper_bound
+from headrace.syntax.differences import Difference, differences
 from headrace.syntax.names import plain_name, quote, references, split_alias, unqualified, used
 from headrace.syntax.streaming import streaming
 from headrace.syntax.system_time import system_times
@@ -8,7 +9,9 @@ from headrace.syntax.tables import tables
 from headrace.syntax.windows import windows
 
 __all__ = [
+    "Difference",
     "conjuncts",
+    "differences",
     "equal_sides",
     "ordering",
     "plain_name",

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from headrace.analysis.relation import relation
 from headrace.analysis.schemas import DEAD
-from headrace.ops import groups
+from headrace.ops import Join, groups, intervals
 from headrace.ops.kind import kinds
 from headrace.ops.output import LATE_RIGHT
 from headrace.ops.program import LATE
@@ -24,7 +24,7 @@ def shape_of(node: Node, level: int, at: Lowering) -> Shape:
     name = str(node.name)
     found = inlets(node, at)
     content = without_sites(encode(node, {node: name, **{before: str(before.name) for before in node.inputs}}))
-    closing = _closing(node, found)
+    closing = closing_of(node, found)
     content |= {"inputs": [inlet.schema for inlet in found], "key": found[0].key_schema, **closing}
     del content["name"]
     digest = hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:16]
@@ -37,7 +37,7 @@ def lowered(node: Node, entry: Entry, at: Lowering) -> Json:
     """The operator with its outputs, without their routes."""
     name = str(node.name)
     found = inlets(node, at)
-    closing = _closing(node, found)
+    closing = closing_of(node, found)
     late: list[Json] = [
         {"name": output, "schema": at.schemas.of[str(stream.name)].ddl, "time": None, "routes": []}
         for output, stream in zip((LATE, LATE_RIGHT), node.inputs, strict=False)
@@ -61,16 +61,32 @@ def lowered(node: Node, entry: Entry, at: Lowering) -> Json:
     }
 
 
-def _closing(node: Node, found: Sequence[Inlet]) -> Json:
-    """When its groups close, as text over their key; the output for late rows of each side; whether it waits until then to say anything."""
+def closing_of(node: Node, found: Sequence[Inlet]) -> Json:
+    """When its groups close, as text over their key, or when its rows end one by one; the output for late rows of each side; whether it
+    waits until then to say anything.
+    """
     group = groups([node]).get(node)
-    if group is None:
-        return {}
-    text = group.text(parse_schema(found[0].key_schema).names)
     sides = sorted(found, key=lambda inlet: LATE_RIGHT if inlet.name == "right" else LATE)
-    judged = zip((LATE, LATE_RIGHT), group.judged, strict=False)
-    late = {output: inlet.side for (output, is_judged), inlet in zip(judged, sides, strict=False) if is_judged}
-    return {"closes": text, "late": late, "emit": group.emit}
+    if group is not None:
+        text = group.text(parse_schema(found[0].key_schema).names)
+        return {"closes": text, "late": _late(group.judged, sides), "emit": group.emit}
+    near = intervals([node]).get(node)
+    return {**interval_of(node), "late": _late(near.judged, sides), "emit": node.emit} if near and isinstance(node, Join) else {}
+
+
+def interval_of(node: Node) -> Json:
+    """Which rows of a join are near enough to meet, and how long they are kept; nothing where it keeps them for ever, or by groups."""
+    near = intervals([node]).get(node)
+    if near is None:
+        return {}
+    told = {"times": near.times, "lower_us": near.lower_us, "upper_us": near.upper_us, "kept_us": near.kept_us}
+    return {"interval": {**told, "delays_us": [delay.us for delay in near.delays]}}
+
+
+def _late(judged: Sequence[bool], sides: Sequence[Inlet]) -> Json:
+    """The outputs for late rows, each with the number of its side."""
+    outputs = zip((LATE, LATE_RIGHT), judged, strict=False)
+    return {output: inlet.side for (output, is_judged), inlet in zip(outputs, sides, strict=False) if is_judged}
 
 
 def site_of(node: Node) -> str | None:

@@ -2,7 +2,7 @@ package headrace.inspect
 
 import headrace.bag.Leaf
 import headrace.operator.aggregate.{AggregateOperator, Group}
-import headrace.operator.join.Sides
+import headrace.operator.join.{IntervalRun, Sides, TimedSide}
 import headrace.operator.partition.Sorted
 import headrace.state.SparkState
 import headrace.wire.OrderRead
@@ -86,6 +86,11 @@ private[inspect] object Root {
     override def reader(): Array[Byte] => Array[Byte] = Sides.root(_, side)
   }
 
+  /** Of a join whose rows lie in the order of time. */
+  final class OfTimedSide(side: Int) extends Root(Sides.bag(side)) {
+    override def reader(): Array[Byte] => Array[Byte] = IntervalRun.root(_, side)
+  }
+
   final class OfPartition extends Root(Sorted.BagNumber) {
     override def reader(): Array[Byte] => Array[Byte] = Sorted.root
   }
@@ -115,6 +120,18 @@ private[inspect] object Entry {
       (leaf, i) => {
         val bytes = leaf.key(i)
         made.pointTo(bytes, bytes.length)
+        made
+      }
+    }
+  }
+
+  /** Behind its time. */
+  final class InTimedKey(row: StructType) extends Entry(row) {
+    override def reader(): (Leaf, Int) => InternalRow = {
+      val made = new UnsafeRow(row.length)
+      (leaf, i) => {
+        val bytes = leaf.key(i)
+        made.pointTo(bytes, Platform.BYTE_ARRAY_OFFSET + TimedSide.Time, bytes.length - TimedSide.Time)
         made
       }
     }

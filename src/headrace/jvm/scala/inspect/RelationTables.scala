@@ -38,7 +38,9 @@ private[inspect] final class RelationTables(own: classic.SparkSession, document:
   private def side(number: Int): Shown = {
     val join = Join.build(own, document.toString)
     val row = Bind.nullable(join.side(number))
-    if (join.keepsRows(number)) new BagTable(keys(row), new Root.OfSide(number), new Entry.InKey(row), join.countsPartners(number), from, level)
+    def bag(root: Root, entry: Entry) = new BagTable(keys(row), root, entry, join.countsPartners(number), from, level)
+    if (join.interval.nonEmpty) bag(new Root.OfTimedSide(number), new Entry.InTimedKey(row))
+    else if (join.keepsRows(number)) bag(new Root.OfSide(number), new Entry.InKey(row))
     else new ValueTable(keys(), new Said.Total(keys(), number, "count"), from.values(level))
   }
 

@@ -11,8 +11,8 @@ import org.apache.spark.sql.types._
   *
   * Only a condition that cannot fail (`Total`) moves below a join, an aggregate or a filter, since it then sees rows that it would not have
   * seen. One that can fail stays where the user put it, after the same conditions as before; that others have moved in front of it only
-  * takes rows from it. Its own one move is from a filter into the condition of the inner join below, as an equality that the join can use
-  * as its key; even that only if no other condition that can fail stands before it.
+  * takes rows from it. Its own one move is from a filter into the condition of the inner join below: as an equality that the join can use
+  * as its key, or where it says how far apart times of both sides are; even that only if no other condition that can fail stands before it.
   */
 private object Pushdown extends Rule[LogicalPlan] {
   override def apply(plan: LogicalPlan): LogicalPlan = pushed(plan, Nil)
@@ -21,12 +21,12 @@ private object Pushdown extends Rule[LogicalPlan] {
   private def pushed(plan: LogicalPlan, conditions: Seq[Expression]): LogicalPlan = plan match {
     case Filter(condition, child) =>
       val (total, failing) = Conditions.split(condition).partition(Total(_))
-      val (keys, staying) = child match {
-        case j @ Join(_, _, _: InnerLike, _, _) => failing.span(isKey(_, j))
+      val (moving, staying) = child match {
+        case j @ Join(_, _, _: InnerLike, _, _) => failing.span(c => isKey(c, j) || isSpan(c, j))
         case _ => (Nil, failing)
       }
       val below = child match {
-        case j: Join if keys.nonEmpty => j.copy(condition = Conditions.all(j.condition.toSeq ++ keys))
+        case j: Join if moving.nonEmpty => j.copy(condition = Conditions.all(j.condition.toSeq ++ moving))
         case other => other
       }
       filtered(staying, pushed(below, conditions ++ total))
@@ -110,6 +110,20 @@ private object Pushdown extends Rule[LogicalPlan] {
     case e @ (_: EqualTo | _: EqualNullSafe) => Joined.sides(e.asInstanceOf[BinaryComparison], j.left.outputSet, j.right.outputSet).isDefined
     case _ => false
   }
+
+  /** Does it compare a time of one side with one of the other? */
+  private def isSpan(c: Expression, j: Join): Boolean = {
+    val times = c match {
+      case b: Between => isTime(b.proj.dataType)
+      case b: BinaryComparison => isTime(b.left.dataType)
+      case Not(b: BinaryComparison) => isTime(b.left.dataType)
+      case _ => false
+    }
+    def of(side: LogicalPlan) = c.references.exists(side.outputSet.contains)
+    times && of(j.left) && of(j.right) && c.references.subsetOf(j.left.outputSet ++ j.right.outputSet)
+  }
+
+  private def isTime(t: DataType): Boolean = t == TimestampType || t.isInstanceOf[DayTimeIntervalType]
 
   /** A group or partition shows one of several values that count as equal only where there are none: not for 0.0 and −0.0, `a` and `A`. */
   private def exact(t: DataType): Boolean = UnsafeRowUtils.isBinaryStable(t) && !floats(t)

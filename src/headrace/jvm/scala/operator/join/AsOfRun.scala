@@ -17,7 +17,10 @@ import org.apache.spark.unsafe.Platform
 final class AsOfRun(spec: AsOf) extends Operator {
   private val reach = spec.reach
   private val rows = new Netted
-  private val onTime = new OnTime(spec)
+  private val onTime = new OnTime(Array.tabulate(2) { side =>
+    val (rows, output) = if (side == Join.Left) (spec.left, AsOf.Late) else (spec.right, AsOf.LateVersions)
+    if (spec.judged.getOrElse(side, false)) new OnTime.Judge(0, 0L, output, OnTime.columns(rows)) else null
+  })
   private val roots = new Roots(2)
   private val left = new Timeline(spec.left, spec.left.fieldNames.indices.drop(1), roots, 0)
   private val right = new Timeline(spec.right, spec.sent, roots, 1)

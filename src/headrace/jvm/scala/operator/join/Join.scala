@@ -22,21 +22,31 @@ object How {
   }
 }
 
-/** Rows of two sides of one key that meet, under a condition if there is one. */
-final case class Join(name: String, how: How, left: StructType, right: StructType, condition: Option[Expression], append: Boolean)
+/** Rows of two sides of one key that meet, under a condition if there is one. `interval`: they meet within a span of event time, and rows
+  * that can meet no other are forgotten. `sharded`: there is no key, and each right row comes to all groups.
+  */
+final case class Join(
+    name: String,
+    how: How,
+    left: StructType,
+    right: StructType,
+    condition: Option[Expression],
+    append: Boolean,
+    interval: Option[Interval],
+    sharded: Boolean)
     extends OperatorSpec {
-  override def outputs: Seq[String] = Relational.Outputs
+  override def outputs: Seq[String] = Relational.Outputs ++ interval.toSeq.flatMap(_.late.map(_._1))
   override def bags: Boolean = true
-  override def instance(): Operator = new JoinRun(this)
+  override def instance(): Operator = interval.fold[Operator](new JoinRun(this))(new IntervalRun(this, _))
 
   def side(number: Int): StructType = if (number == Join.Left) left else right
 
   /** Are the rows of a side kept? Without a condition nobody asks for more of the right side than how many there are. */
-  def keepsRows(side: Int): Boolean = side == Join.Left || how.pairs || condition.nonEmpty
+  def keepsRows(side: Int): Boolean = side == Join.Left || how.pairs || condition.nonEmpty || interval.nonEmpty
 
   /** Does each row of a side carry how many partners it has? Without a condition it has all rows of the other side. */
   def countsPartners(side: Int): Boolean =
-    condition.nonEmpty && how != How.Inner && (side == Join.Left || how == How.Full)
+    (condition.nonEmpty || interval.nonEmpty) && how != How.Inner && (side == Join.Left || how == How.Full)
 }
 
 object Join {
@@ -49,6 +59,7 @@ object Join {
     val read = Relational.read(document)
     val both = StructType(read.side(Left).fields ++ read.side(Right).fields)
     val condition = read.text("condition").map(text => Bind.expressions(session, both, Seq(text)).head)
-    Join(read.name, How.of(read.text("how").get), read.side(Left), read.side(Right), condition, read.append)
+    val how = How.of(read.text("how").get)
+    Join(read.name, how, read.side(Left), read.side(Right), condition, read.append, Interval.of(read), read.texts("keys").isEmpty)
   }
 }

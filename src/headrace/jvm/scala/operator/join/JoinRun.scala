@@ -2,9 +2,7 @@ package headrace.operator.join
 
 import headrace.operator._
 import headrace.state.State
-import org.apache.spark.TaskContext
-import org.apache.spark.sql.catalyst.expressions.{GenericInternalRow, JoinedRow, Predicate, UnsafeRow}
-import org.apache.spark.sql.types.StructType
+import org.apache.spark.sql.catalyst.expressions.UnsafeRow
 
 /** A join at work on one key after another: each row that comes meets what the other side has, then takes its place on its own side.
   *
@@ -18,18 +16,12 @@ final class JoinRun(spec: Join) extends Closable {
   private val how = spec.how
   // Only rows that are added for ever, in a join that never looks whether there are partners, need no net.
   private val rows: Taken = if (spec.append && how == How.Inner) new Plain else new Netted
-  private val predicate = spec.condition.map(Predicate.create(_)).orNull
+  private val isConditional = spec.condition.nonEmpty
+  private val answers = new Answers(spec)
   private val kept = new Sides(spec.left.length, spec.right.length, spec.countsPartners(Join.Left), spec.countsPartners(Join.Right))
   private val left = kept.left
   private val right = kept.right
-  private val both = new JoinedRow
-  private val noLeft = new GenericInternalRow(spec.left.length)
-  private val noRight = new GenericInternalRow(spec.right.length)
-  private val mark = new GenericInternalRow(1)
-  private val letters = new DeadLetters(spec.name).of(StructType(spec.left.fields ++ spec.right.fields))
-  private val preserved = how == How.Left || how == How.Full
 
-  private var out: Out = _
   private var input: Input = _ // the row that is meeting the other side
   private var partners = 0L // how many of those it has met
   private var meeting = false
@@ -40,10 +32,10 @@ final class JoinRun(spec: Join) extends Closable {
 
   override def ending(isLast: Boolean): Unit = kept.isLast = isLast
 
-  override def open(epoch: Epoch): Unit = if (predicate != null) predicate.initialize(TaskContext.getPartitionId())
+  override def open(epoch: Epoch): Unit = answers.open()
 
   override def start(key: UnsafeRow, inputs: Iterator[Input], state: State, out: Out): Unit = {
-    this.out = out
+    answers.of(out)
     rows.of(inputs, out)
     kept.open(state)
     meeting = false
@@ -94,7 +86,7 @@ final class JoinRun(spec: Join) extends Closable {
     val has = of(side).total > 0
     val other = if (side == Join.Right) left else right
     val told = if (side == Join.Right) how != How.Inner else how == How.Full
-    if (predicate != null || !told || had == has || other.isEmpty) false
+    if (isConditional || !told || had == has || other.isEmpty) false
     else {
       sweeping = other
       sweep = if (has) 1L else -1L
@@ -108,7 +100,7 @@ final class JoinRun(spec: Join) extends Closable {
     ahead = null
     partners = 0
     val others = if (input.side == Join.Right) left else right
-    if (how.pairs || predicate != null) {
+    if (how.pairs || isConditional) {
       others.scan()
       meeting = true
     } else settle(others.total)
@@ -120,28 +112,17 @@ final class JoinRun(spec: Join) extends Closable {
     while (n < JoinRun.AtOnce && meeting) {
       if (others.next()) {
         val (l, r) = if (input.side == Join.Right) (others.row, input.row) else (input.row, others.row)
-        if (meets(l, r, others.count)) {
+        if (answers.meet(l, r, Math.multiplyExact(input.weight, others.count))) {
           partners += others.count
-          if (how.pairs) out.emit(Relational.Main, both(l, r), Input.NoTime, Math.multiplyExact(input.weight, others.count))
           if (others.counts) recount(others)
         }
         n += 1
       } else {
         meeting = false
-        settle(if (predicate == null) others.total else partners)
+        settle(if (!isConditional) others.total else partners)
       }
     }
   }
-
-  private def meets(l: UnsafeRow, r: UnsafeRow, count: Long): Boolean =
-    predicate == null || {
-      try predicate.eval(both(l, r))
-      catch {
-        case e: Throwable =>
-          letters.put(e, both(l, r), Math.multiplyExact(input.weight, count), out)
-          false
-      }
-    }
 
   /** A row of the other side has more partners, or fewer, by the row that came. */
   private def recount(others: Side): Unit = {
@@ -152,39 +133,17 @@ final class JoinRun(spec: Join) extends Closable {
   }
 
   /** What a row's having partners (`sign` 1) or none (−1) changes; `count`: how often it is there. */
-  private def changed(side: Side, row: UnsafeRow, count: Long, sign: Long): Unit =
-    if (side eq left) how match {
-      case How.Left | How.Full => out.emit(Relational.Main, both(row, noRight), Input.NoTime, -sign * count)
-      case How.Semi => out.emit(Relational.Main, row, Input.NoTime, sign * count)
-      case How.Anti => out.emit(Relational.Main, row, Input.NoTime, -sign * count)
-      case How.Existence =>
-        marked(row, has = true, sign * count)
-        marked(row, has = false, -sign * count)
-      case How.Inner =>
-    }
-    else if (how == How.Full) out.emit(Relational.Main, both(noLeft, row), Input.NoTime, -sign * count)
-
-  private def marked(row: UnsafeRow, has: Boolean, weight: Long): Unit = {
-    mark.setBoolean(0, has)
-    out.emit(Relational.Main, both(row, mark), Input.NoTime, weight)
+  private def changed(side: Side, row: UnsafeRow, count: Long, sign: Long): Unit = {
+    val number = if (side eq left) Join.Left else Join.Right
+    answers.row(number, row, has = true, sign * count)
+    answers.row(number, row, has = false, -sign * count)
   }
 
   /** The row has met all that the other side has; it takes its place. */
   private def settle(partners: Long): Unit = {
     val weight = input.weight
-    if (input.side == Join.Left) {
-      how match {
-        case How.Left | How.Full => if (partners == 0) out.emit(Relational.Main, both(input.row, noRight), Input.NoTime, weight)
-        case How.Semi => if (partners > 0) out.emit(Relational.Main, input.row, Input.NoTime, weight)
-        case How.Anti => if (partners == 0) out.emit(Relational.Main, input.row, Input.NoTime, weight)
-        case How.Existence => marked(input.row, partners > 0, weight)
-        case How.Inner =>
-      }
-      left.add(input.row, weight, partners)
-    } else {
-      if (how == How.Full && partners == 0) out.emit(Relational.Main, both(noLeft, input.row), Input.NoTime, weight)
-      if (spec.keepsRows(Join.Right)) right.add(input.row, weight, partners) else right.addTotal(weight)
-    }
+    answers.row(input.side, input.row, partners > 0, weight)
+    if (spec.keepsRows(input.side)) of(input.side).add(input.row, weight, partners) else of(input.side).addTotal(weight)
   }
 
   private def sweepSome(): Unit = {
@@ -199,7 +158,7 @@ final class JoinRun(spec: Join) extends Closable {
   override def close(): Unit = {
     rows.release()
     kept.release()
-    out = null
+    answers.of(null)
     input = null
     ahead = null
     sweeping = null

@@ -1,22 +1,23 @@
 package headrace.operator.join
 
 import headrace.operator.{Counts, Input, Out}
-import org.apache.spark.sql.catalyst.expressions.{BoundReference, UnsafeProjection}
+import org.apache.spark.sql.catalyst.expressions.{BoundReference, UnsafeProjection, UnsafeRow}
 import org.apache.spark.sql.types.StructType
 
-/** Rows without those that are late, which are told of at once. */
-private[join] final class OnTime(spec: AsOf) extends Iterator[Input] {
-  private val judged = Array.tabulate(2)(side => spec.judged.getOrElse(side, false))
-  private val plain = Array.tabulate(2)(side => OnTime.columns(if (side == Join.Left) spec.left else spec.right))
+/** Rows without those that are late, which are told of at once. By the number of a side: how its rows are judged; null: they are not. */
+private[join] final class OnTime(sides: Array[OnTime.Judge]) extends Iterator[Input] {
   private var rows: Iterator[Input] = Iterator.empty
   private var limit = Long.MinValue
   private var out: Out = _
-  private var ahead : Input = _
+  private var toldOf = -1
+  private var ahead: Input = _
 
-  def of(rows: Iterator[Input], limit: Long, out: Out): this.type = {
+  /** Begins with a key's rows; `toldOf`: of the late ones of this side another key tells. */
+  def of(rows: Iterator[Input], limit: Long, out: Out, toldOf: Int = -1): this.type = {
     this.rows = rows
     this.limit = limit
     this.out = out
+    this.toldOf = toldOf
     ahead = null
     this
   }
@@ -24,7 +25,8 @@ private[join] final class OnTime(spec: AsOf) extends Iterator[Input] {
   override def hasNext: Boolean = {
     while (ahead == null && rows.hasNext) {
       val row = rows.next()
-      if (judged(row.side) && !row.row.isNullAt(0) && row.row.getLong(0) <= limit) late(row) else ahead = row
+      val judge = sides(row.side)
+      if (judge != null && judge.isLate(row.row, limit)) late(row, judge) else ahead = row
     }
     ahead != null
   }
@@ -42,13 +44,18 @@ private[join] final class OnTime(spec: AsOf) extends Iterator[Input] {
     out = null
   }
 
-  private def late(input: Input): Unit = {
-    out.emit(if (input.side == Join.Left) AsOf.Late else AsOf.LateVersions, plain(input.side)(input.row), Input.NoTime, input.weight)
+  private def late(input: Input, judge: OnTime.Judge): Unit = {
+    if (input.side != toldOf) out.emit(judge.output, judge.shown(input.row), Input.NoTime, input.weight)
     out.count(input.side, Counts.Late, 1L)
   }
 }
 
 private object OnTime {
+
+  /** A row is late once the watermark is at the time in a column and `delay` more; it goes to the output as `shown` says. */
+  final class Judge(time: Int, delay: Long, val output: Int, val shown: UnsafeRow => UnsafeRow = identity) {
+    def isLate(row: UnsafeRow, watermark: Long): Boolean = !row.isNullAt(time) && Reach.plus(row.getLong(time), delay) <= watermark
+  }
 
   /** A row without its first column, its time. */
   def columns(schema: StructType): UnsafeProjection =

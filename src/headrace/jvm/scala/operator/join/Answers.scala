@@ -1,0 +1,49 @@
+package headrace.operator.join
+
+import headrace.operator._
+import org.apache.spark.TaskContext
+import org.apache.spark.sql.catalyst.expressions.{GenericInternalRow, JoinedRow, Predicate, UnsafeRow}
+import org.apache.spark.sql.types.StructType
+
+/** What a join says of its rows: those of pairs that meet, and of each row whether it meets any. */
+private[join] final class Answers(spec: Join) {
+  private val how = spec.how
+  private val predicate = spec.condition.map(Predicate.create(_)).orNull
+  private val both = new JoinedRow
+  private val noLeft = new GenericInternalRow(spec.left.length)
+  private val noRight = new GenericInternalRow(spec.right.length)
+  private val mark = new GenericInternalRow(1)
+  private val letters = new DeadLetters(spec.name).of(StructType(spec.left.fields ++ spec.right.fields))
+  private var out: Out = _
+
+  def open(): Unit = if (predicate != null) predicate.initialize(TaskContext.getPartitionId())
+
+  def of(out: Out): Unit = this.out = out
+
+  /** Do two rows meet that are there, or go, so often together? The pair is told of where pairs are. */
+  def meet(l: UnsafeRow, r: UnsafeRow, weight: Long): Boolean = {
+    val met = predicate == null || {
+      try predicate.eval(both(l, r))
+      catch {
+        case e: Throwable =>
+          letters.put(e, both(l, r), weight, out)
+          false
+      }
+    }
+    if (met && how.pairs) out.emit(Relational.Main, both(l, r), Input.NoTime, weight)
+    met
+  }
+
+  /** A row with partners (`has`), or without, is there `weight` times more. */
+  def row(side: Int, row: UnsafeRow, has: Boolean, weight: Long): Unit =
+    if (side == Join.Left) how match {
+      case How.Left | How.Full => if (!has) out.emit(Relational.Main, both(row, noRight), Input.NoTime, weight)
+      case How.Semi => if (has) out.emit(Relational.Main, row, Input.NoTime, weight)
+      case How.Anti => if (!has) out.emit(Relational.Main, row, Input.NoTime, weight)
+      case How.Existence =>
+        mark.setBoolean(0, has)
+        out.emit(Relational.Main, both(row, mark), Input.NoTime, weight)
+      case How.Inner =>
+    }
+    else if (how == How.Full && !has) out.emit(Relational.Main, both(noLeft, row), Input.NoTime, weight)
+}

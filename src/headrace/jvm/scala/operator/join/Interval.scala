@@ -1,0 +1,67 @@
+package headrace.operator.join
+
+import headrace.operator.Relational
+import org.apache.spark.sql.types.StructType
+import org.json4s._
+
+/** Which rows of a join lie near enough to each other in time to meet; all in micros, by the number of a side where there are two.
+  *
+  * The time of a left row less that of a right one is between `lower` and `upper`. `times` are the columns with the times. A row is
+  * forgotten when the watermark is at its time and `kept` more (`Long.MaxValue`: never), and late when it is at its time and `delays` more.
+  * `late` are the outputs of late rows, each with its side. `close`: that a row meets none is said when it is forgotten.
+  */
+final case class Interval(
+    times: Seq[Int],
+    lower: Long,
+    upper: Long,
+    kept: Seq[Long],
+    delays: Seq[Long],
+    late: Seq[(String, Int)],
+    close: Boolean) {
+
+  /** The first and the last time that a partner of a row of this side and time can have. */
+  def from(side: Int, time: Long): Long = if (side == Join.Left) Interval.minus(time, upper) else Interval.plus(time, lower)
+  def until(side: Int, time: Long): Long = if (side == Join.Left) Interval.minus(time, lower) else Interval.plus(time, upper)
+
+  /** When a row is forgotten. */
+  def ends(side: Int, time: Long): Long = Interval.plus(time, kept(side))
+}
+
+object Interval {
+
+  /** Of a document; none where its rows do not end one by one. */
+  private[join] def of(read: Relational): Option[Interval] = read.json \ "interval" match {
+    case interval: JObject =>
+      def numbers(field: String): Seq[Option[Long]] = interval \ field match {
+        case JArray(items) => items.map { case JInt(n) => Some(n.toLong); case _ => None }
+        case JInt(n) => Seq(Some(n.toLong))
+        case _ => Seq(None)
+      }
+      val JArray(List(JString(left), JString(right))) = interval \ "times": @unchecked
+      val late = read.json \ "late" match {
+        case JObject(sides) => sides.collect { case (output, JInt(side)) => output -> side.toInt }
+        case _ => Nil
+      }
+      // Documents name the left side first.
+      Some(Interval(
+        Seq(column(read.side(Join.Right), right), column(read.side(Join.Left), left)),
+        numbers("lower_us").head.getOrElse(Long.MinValue),
+        numbers("upper_us").head.getOrElse(Long.MaxValue),
+        numbers("kept_us").reverse.map(_.getOrElse(Long.MaxValue)),
+        numbers("delays_us").reverse.flatten,
+        late,
+        read.text("emit").contains("close")))
+    case _ => None
+  }
+
+  private def column(row: StructType, name: String): Int = row.fieldNames.indexWhere(_.equalsIgnoreCase(name))
+
+  /** A sum, and a difference, that stops at the ends of time; the ends themselves mean that there is none. */
+  private def plus(time: Long, micros: Long): Long =
+    if (micros == Long.MinValue || micros == Long.MaxValue) micros
+    else {
+      val sum = time + micros
+      if (((time ^ sum) & (micros ^ sum)) >= 0) sum else if (micros > 0) Long.MaxValue else Long.MinValue
+    }
+  private def minus(time: Long, micros: Long): Long = plus(time, if (micros == Long.MinValue) Long.MaxValue else if (micros == Long.MaxValue) Long.MinValue else -micros)
+}

@@ -1,0 +1,183 @@
+package headrace.operator.join
+
+import headrace.operator._
+import headrace.state.{Roots, State}
+import headrace.wire.Wire
+import org.apache.spark.sql.catalyst.expressions.UnsafeRow
+import org.apache.spark.unsafe.Platform
+
+/** A join of rows that lie near each other in time, at work on one key after another: each row that comes meets what the other side has in
+  * its span of time, then takes its place on its own side. When all are in, those that the watermark has left behind go.
+  *
+  * Whoever says of a row whether it meets any has each carry the number of its partners. Such joins take the net of their rows.
+  *
+  * Its value: a byte (the format), 7 bytes of nothing, the alarm that is set, then the roots of the bags of both sides.
+  */
+final class IntervalRun(spec: Join, interval: Interval) extends Operator {
+  // Only rows that are added for ever, in a join that never looks whether there are partners, need no net.
+  private val rows: Taken = if (spec.append && spec.how == How.Inner) new Plain else new Netted
+  private val onTime = new OnTime(Array.tabulate(2) { side =>
+    val output = interval.late.indexWhere(_._2 == side)
+    if (output < 0) null else new OnTime.Judge(interval.times(side), interval.delays(side), Relational.Outputs.size + output)
+  })
+  private val answers = new Answers(spec)
+  private val roots = new Roots(2)
+  private val sides = Array.tabulate(2)(side => new TimedSide(spec.side(side).length, spec.countsPartners(side), roots, Sides.bag(side)))
+
+  private var limit = Long.MinValue // the watermark; nothing is late or forgotten where there is none
+  private var flushing = false
+  private var state: State = _
+  private var had = false
+  private var armed = State.Never
+  private var input: Input = _ // the row that is meeting the other side
+  private var time = 0L
+  private var partners = 0L // how many of those it has met
+  private var meeting = false
+
+  override def open(epoch: Epoch): Unit = {
+    limit = if (epoch.watermark > 0) epoch.watermark else Long.MinValue
+    flushing = epoch.flushing
+    answers.open()
+  }
+
+  override def start(key: UnsafeRow, inputs: Iterator[Input], state: State, out: Out): Unit = {
+    this.state = state
+    answers.of(out)
+    // A right row without keys comes to each shard, and the first tells of it if it is late.
+    val toldOf = if (spec.sharded && key.getInt(0) != 0) Join.Right else -1
+    rows.of(onTime.of(inputs, limit, out, toldOf), out)
+    meeting = false
+    val value = state.get()
+    had = value != null
+    if (had && value(0) != IntervalRun.Format) throw new IllegalStateException(s"state of a join by time has format ${value(0)}")
+    armed = if (had) Platform.getLong(value, Platform.BYTE_ARRAY_OFFSET + 8) else State.Never
+    roots.read(state, value, IntervalRun.Header)
+    sides.foreach(_.open())
+  }
+
+  override def step(): Boolean =
+    if (meeting) {
+      meetSome()
+      true
+    } else if (rows.hasNext) {
+      take(rows.next())
+      true
+    } else if (forget(Join.Right) || forget(Join.Left)) true
+    else {
+      write()
+      false
+    }
+
+  private def take(row: Input): Unit = {
+    val at = interval.times(row.side)
+    // Without a time it meets none, now or later.
+    if (row.row.isNullAt(at)) answers.row(row.side, row.row, has = false, row.weight)
+    else {
+      input = row
+      time = row.row.getLong(at)
+      partners = 0
+      meeting = true
+      others.scan(interval.from(row.side, time), interval.until(row.side, time))
+    }
+  }
+
+  private def others: TimedSide = sides(1 - input.side)
+
+  private def meetSome(): Unit = {
+    val others = this.others
+    var n = 0
+    while (n < IntervalRun.AtOnce && meeting)
+      if (others.next()) {
+        val (l, r) = if (input.side == Join.Right) (others.row, input.row) else (input.row, others.row)
+        if (answers.meet(l, r, Math.multiplyExact(input.weight, others.count))) {
+          partners += others.count
+          if (others.counts) recount(others)
+        }
+        n += 1
+      } else {
+        meeting = false
+        settle()
+      }
+  }
+
+  /** A row of the other side has more partners, or fewer, by the row that came. */
+  private def recount(others: TimedSide): Unit = {
+    val before = others.partners
+    val now = before + input.weight
+    if ((before > 0) != (now > 0)) {
+      val sign = if (now > 0) 1L else -1L
+      say(1 - input.side, others.row, has = true, sign * others.count)
+      say(1 - input.side, others.row, has = false, -sign * others.count)
+    }
+    others.partners(now)
+  }
+
+  /** The row has met all that the other side has; it takes its place. */
+  private def settle(): Unit = {
+    say(input.side, input.row, partners > 0, input.weight)
+    sides(input.side).add(input.row, time, input.weight, partners)
+  }
+
+  /** What is said of a row before it is forgotten. */
+  private def say(side: Int, row: UnsafeRow, has: Boolean, weight: Long): Unit =
+    if (has || !interval.close) answers.row(side, row, has, weight)
+
+  /** Some of the rows of a side that the watermark has left behind go; false: there are none. */
+  private def forget(number: Int): Boolean = {
+    val side = sides(number)
+    var n = 0
+    while (limit != Long.MinValue && n < IntervalRun.AtOnce && side.first() && hasEnded(number, side.firstTime)) {
+      if (interval.close && side.counts && side.firstPartners == 0) answers.row(number, side.row, has = false, side.firstCount)
+      side.removeFirst()
+      n += 1
+    }
+    n > 0
+  }
+
+  private def hasEnded(number: Int, time: Long): Boolean =
+    interval.kept(number) != Long.MaxValue && (flushing || interval.ends(number, time) <= limit)
+
+  /** When the key has to be woken: when the first of its rows is forgotten, at the latest at the end of time. */
+  private def wake(): Long = sides.indices.foldLeft(State.Never) { (next, number) =>
+    val side = sides(number)
+    if (interval.kept(number) == Long.MaxValue || !side.first()) next
+    else math.min(next, math.min(Wire.EndMillis * 1000, interval.ends(number, side.firstTime)))
+  }
+
+  private def write(): Unit = {
+    val next = state.alarm(armed, wake())
+    sides.foreach(_.close())
+    if (roots.isEmpty(0) && roots.isEmpty(1)) { if (had) state.remove() }
+    else if (roots.changed || next != armed) {
+      val value = new Array[Byte](IntervalRun.Header + roots.size)
+      value(0) = IntervalRun.Format
+      Platform.putLong(value, Platform.BYTE_ARRAY_OFFSET + 8, next)
+      roots.write(value, IntervalRun.Header)
+      state.put(value)
+    }
+    state = null
+  }
+
+  override def close(): Unit = {
+    rows.release()
+    onTime.release()
+    sides.foreach(_.release())
+    roots.release()
+    answers.of(null)
+    input = null
+    state = null
+  }
+}
+
+private[headrace] object IntervalRun {
+
+  /** Another one than that of a join that keeps its rows in no order. */
+  private val Format: Byte = 2
+  private val Header = 16
+
+  /** How many partners a row meets, or rows are forgotten, before what was sent is handed on. */
+  private val AtOnce = 64
+
+  /** The first page of a side's bag in a stored value, for those who only look. */
+  def root(value: Array[Byte], side: Int): Array[Byte] = Roots.page(value, Header, 2, Sides.bag(side))
+}

@@ -1,0 +1,93 @@
+package headrace.operator.join
+
+import headrace.bag.{Bag, Cursor}
+import headrace.state.Roots
+import org.apache.spark.sql.catalyst.expressions.UnsafeRow
+import org.apache.spark.unsafe.Platform
+
+/** The rows of one side in the order of time: a bag under 8 bytes of time, then the row's own. Where rows count their partners, that is the
+  * entry's value.
+  */
+private[join] final class TimedSide(fields: Int, val counts: Boolean, roots: Roots, number: Int) {
+  private val bag = new Bag
+  private val cursor = new Cursor(bag)
+  private val low = new Array[Byte](TimedSide.Time)
+  private val high = new Array[Byte](TimedSide.Time)
+  private val number8 = new Array[Byte](8)
+  private var key = new Array[Byte](256)
+  private var isOpen = false
+
+  /** The row it stands on. */
+  val row = new UnsafeRow(fields)
+
+  def open(): Unit = {
+    bag.open(roots.pages(number))
+    isOpen = true
+  }
+
+  /** Goes before the first row of these times, both of which belong to it. */
+  def scan(from: Long, until: Long): Unit = {
+    TimedSide.write(from, low)
+    if (until != Long.MaxValue) TimedSide.write(until + 1, high)
+    cursor.forward(low, TimedSide.Time, if (until == Long.MaxValue) null else high, TimedSide.Time)
+  }
+
+  def next(): Boolean = cursor.next() && {
+    row.pointTo(cursor.keyBytes, Platform.BYTE_ARRAY_OFFSET + TimedSide.Time, cursor.keySize - TimedSide.Time)
+    true
+  }
+
+  /** Of the row that `next` found: how often it is there, and how many partners that has. */
+  def count: Long = cursor.count
+  def partners: Long = Platform.getLong(cursor.valueBytes, cursor.valueOffset)
+
+  def partners(n: Long): Unit = {
+    Platform.putLong(number8, Platform.BYTE_ARRAY_OFFSET, n)
+    bag.put(cursor.keyBytes, cursor.keySize, number8, Platform.BYTE_ARRAY_OFFSET, 8)
+  }
+
+  /** Goes to the first row of all; false: there is none. */
+  def first(): Boolean = bag.first() && {
+    row.pointTo(bag.keyBytes, Platform.BYTE_ARRAY_OFFSET + bag.keyAt + TimedSide.Time, bag.keySize - TimedSide.Time)
+    true
+  }
+
+  /** Of the row that `first` found. */
+  def firstTime: Long = TimedSide.read(bag.keyBytes, bag.keyAt)
+  def firstCount: Long = bag.count
+  def firstPartners: Long = Platform.getLong(bag.valueBytes, bag.valueOffset)
+  def removeFirst(): Unit = bag.removeHere()
+
+  /** Adds a row so often, or takes it away; one that was never there is left alone. */
+  def add(of: UnsafeRow, time: Long, weight: Long, partners: Long): Unit = {
+    val size = TimedSide.Time + of.getSizeInBytes
+    if (size > key.length) key = new Array[Byte](math.max(size, 2 * key.length))
+    TimedSide.write(time, key)
+    of.writeToMemory(key, Platform.BYTE_ARRAY_OFFSET + TimedSide.Time)
+    Platform.putLong(number8, Platform.BYTE_ARRAY_OFFSET, partners)
+    bag.add(key, size, number8, Platform.BYTE_ARRAY_OFFSET, if (counts) 8 else 0, weight)
+  }
+
+  def close(): Unit = {
+    isOpen = false
+    bag.close()
+  }
+
+  /** Lets go of everything, also in the middle of a key that failed. */
+  def release(): Unit = {
+    cursor.stop()
+    if (isOpen) {
+      isOpen = false
+      bag.abandon()
+    }
+  }
+}
+
+private[headrace] object TimedSide {
+
+  /** How many bytes of an entry's key are the time: big endian, and such that their order is that of times. */
+  val Time = 8
+
+  private def write(time: Long, to: Array[Byte]): Unit = java.nio.ByteBuffer.wrap(to).putLong(time ^ Long.MinValue)
+  private def read(from: Array[Byte], at: Int): Long = java.nio.ByteBuffer.wrap(from, at, Time).getLong ^ Long.MinValue
+}

@@ -1,0 +1,97 @@
+"""Joins of rows whose times lie near each other: between which rows, and how long one may still meet another."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from headrace.ops.join import Join
+from headrace.syntax import conjuncts, differences
+
+Pair = tuple[str, str]
+Bounds = tuple[int | None, int | None]
+
+WAITING: Mapping[str, tuple[int, ...]] = {"left": (0,), "anti": (0,), "existence": (0,), "full": (0, 1)}
+"""The sides, left 0 and right 1, of whose rows a kind of join says that they meet none."""
+
+
+@dataclass(frozen=True)
+class Delay:
+    """How long after the time in a column a row with it may still come, and whether one that comes later is to be looked for."""
+
+    us: int
+    judged: bool
+
+
+@dataclass(frozen=True)
+class Interval:
+    """The rows of a join meet where the left time less the right one is at least `lower_us` and at the most `upper_us`, if that is said.
+
+    `times` are a column of the left side and one of the right, `delays` what holds of them.
+    """
+
+    times: Pair
+    lower_us: int | None
+    upper_us: int | None
+    delays: tuple[Delay, Delay]
+
+    @property
+    def kept_us(self) -> Bounds:
+        """How long behind its time the watermark has to be for a row of each side to be forgotten; None: it never is.
+
+        Until then it may meet a row that comes, or be taken away itself: what comes later is late.
+        """
+        left, right = self.delays
+        return (
+            None if self.lower_us is None else max(left.us, right.us - self.lower_us),
+            None if self.upper_us is None else max(right.us, left.us + self.upper_us),
+        )
+
+    @property
+    def judged(self) -> tuple[bool, bool]:
+        return (self.delays[0].judged, self.delays[1].judged)
+
+
+def interval(node: Join, left: Mapping[str, Delay], right: Mapping[str, Delay]) -> Interval | None:
+    """The interval of a join between columns of event time, given by their names in lower case; of several the one that bounds most.
+
+    >>> import headrace as hr
+    >>> bids = hr.read.memory([], "auction int, ts timestamp", name="bids")
+    >>> auctions = hr.read.memory([], "id int, opened timestamp", name="auctions")
+    >>> near = bids.join(auctions, on="auction = id AND ts BETWEEN opened AND opened + INTERVAL 1 SECOND")
+    >>> interval(near._node, {"ts": Delay(0, True)}, {"opened": Delay(0, True)}).kept_us
+    (0, 1000000)
+    """
+    if not left or not right:
+        return None
+    found = {pair: ends for pair, ends in bounds(node).items() if pair[0] in left and pair[1] in right}
+    if not found:
+        return None
+    pair = max(found, key=lambda one: sum(end is not None for end in found[one]))
+    return Interval(pair, *found[pair], (left[pair[0]], right[pair[1]]))
+
+
+def bounds(node: Join) -> Mapping[Pair, Bounds]:
+    """The least and the most that columns of the left side are later than those of the right, in microseconds, as the condition says."""
+    mine, theirs = ({name.lower() for name in side.columns} for side in (node.left, node.right))
+    texts = [f"{one} = {other}" for i, (one, other) in enumerate(node.keys) if i not in node.null_safe]
+    texts += conjuncts(node.condition) if node.condition is not None else ()
+    found: dict[Pair, Bounds] = {}
+    for said in (one for text in texts for one in differences(text)):
+        if said.column in mine and said.other in theirs:
+            pair, ends = (said.column, said.other), (said.least_us, said.most_us)
+        elif said.column in theirs and said.other in mine:
+            pair, ends = (said.other, said.column), (_negative(said.most_us), _negative(said.least_us))
+        else:
+            continue
+        lower, upper = found.get(pair, (None, None))
+        found[pair] = (_tighter(lower, ends[0], max), _tighter(upper, ends[1], min))
+    return found
+
+
+def _negative(micros: int | None) -> int | None:
+    return None if micros is None else -micros
+
+
+def _tighter(one: int | None, other: int | None, choose: Callable[[int, int], int]) -> int | None:
+    return other if one is None else one if other is None else choose(one, other)
