@@ -9,6 +9,7 @@ from headrace.ops.columns import label
 from headrace.ops.interval import WAITING, bounds
 from headrace.ops.window import CLOSE
 from headrace.plan import Node, Plan, Role, order
+from headrace.syntax import plain_name
 
 
 def require_closing(plan: Plan) -> None:
@@ -59,7 +60,14 @@ def _endless(node: Join, side: int, columns: tuple[Columns, Columns]) -> PlanErr
     """Of the rows of a side (left 0, right 1) it would never be said that they meet none."""
     name = ("left", "right")[side]
     waits = f"{label(node)} says that a {name} row meets none when none can come any more"
-    bounding = [pair for pair, ends in bounds(node).items() if ends[side] is not None]
+    keys = [tuple((plain_name(text) or "").lower() for text in pair) for pair in node.keys]
+    known = {
+        pair: [name in side for name, side in zip(pair, columns, strict=True)]
+        for pair, ends in bounds(node).items()
+        if ends[side] is not None and pair not in keys
+    }
+    # Where one of the two is event time, it is the other that is missing; two columns that are not may be no times at all.
+    bounding = [pair for pair, timed in known.items() if any(timed) or not all(columns)]
     if not bounding:
         return PlanError(
             "NEVER_CLOSES",
@@ -67,10 +75,8 @@ def _endless(node: Join, side: int, columns: tuple[Columns, Columns]) -> PlanErr
             hint='bound the times of both sides, `ts BETWEEN opened AND opened + INTERVAL 1 HOUR`, or send each change: emit="changes"',
             site=node.site,
         )
-    # Where one of the two is event time, it is the other that is missing.
-    pair = max(bounding, key=lambda pair: sum(name in known for name, known in zip(pair, columns, strict=True)))
-    missing = [(name, of) for name, known, of in zip(pair, columns, (node.left, node.right), strict=True) if name not in known]
-    time, of = missing[0]
+    pair = max(bounding, key=lambda pair: any(known[pair]))
+    time, of = (pair[1], node.right) if known[pair][0] else (pair[0], node.left)
     return PlanError(
         "NO_WATERMARK",
         f"{waits}, and `{time}` of {label(of)} is not event time, so one always can",

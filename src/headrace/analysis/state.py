@@ -56,15 +56,14 @@ def _one_by_one(node: Join, near: Interval) -> Fact:
     """What a join keeps whose rows lie near each other in time."""
     sides = ("left", "right")
     ends = [f"{name} + {_micros(us)}" if us else name for name, us in zip(near.times, near.kept_us, strict=True)]
-    given = [f"{side} rows when the watermark passes {end}" for side, end in zip(sides, ends, strict=True)]
     late = "; rows that come when it has passed them are late" if any(near.judged) else ""
     endless = next((side for side, us in zip((0, 1), near.kept_us, strict=True) if us is None), None)
     if endless is None:
-        return Fact(GIVEN, f"given back: {', '.join(given)}{late}")
+        return Fact(GIVEN, f"given back: left rows when the watermark passes {ends[0]}, right rows when it passes {ends[1]}{late}")
     mine, other = near.times[endless], near.times[1 - endless]
     bound = f"{other} <= {mine} + INTERVAL 1 HOUR"
     kept = f"grows with the {sides[endless]} rows, as the condition does not say until when they can meet one: `{bound}` would"
-    return Fact(ROWS, f"{kept}; given back: {given[1 - endless]}{late}")
+    return Fact(ROWS, f"{kept}; given back: {sides[1 - endless]} rows when the watermark passes {ends[1 - endless]}{late}")
 
 
 def _cure(node: Join, columns: Mapping[Node, Columns]) -> str:

@@ -29,10 +29,12 @@ class Committer:
     """Commits the epochs of one query: called by the JVM, once per epoch and again for one whose end Spark did not see.
 
     Sinks come first and the record last: an epoch that a crash cut off is done again by the sinks, which all know how, and counted once.
+    `clock` tells by seconds how long a source has been silent.
     """
 
-    def __init__(self, sinks: Mapping[int, OpenSink], record: Record) -> None:
+    def __init__(self, sinks: Mapping[int, OpenSink], record: Record, clock: Callable[[], float] = time.monotonic) -> None:
         self.sinks = sinks
+        self.clock = clock
         self.record = record
         self.failed: BaseException | None = None
         self.failed_sink: str | None = None
@@ -61,7 +63,7 @@ class Committer:
             self.failed_sink = one.name
             one.sink.commit(epoch, Staged(part["rows"], tuple(part["files"]), _rows(staged, one.op)))
         self.failed_sink = None
-        now = time.monotonic()
+        now = self.clock()
         for source, _, _, metric, n in found["counts"]:
             if source and metric != TIME and n:
                 self.last_rows[source] = now

@@ -85,9 +85,14 @@ class RunningQuery:
         end = END_MILLIS + max(last, 0)
         return {str(source.name): (end + source.watermark.delay_ms) * 1000 for source in self.timed if source.watermark is not None}
 
+    @property
+    def may_idle(self) -> bool:
+        """Whether a source of it lets the others go on when it is silent."""
+        return any(source.watermark is not None and source.watermark.idle_ms is not None for source in self.timed)
+
     def advance_idle(self, started: float) -> None:
         """Let sources that have been silent for longer than they may hold up the others follow them."""
-        now = time.monotonic()
+        now = self.committer.clock()
         known = self.totals.times()
         silent = {
             str(source.name): source.watermark

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
@@ -46,9 +47,15 @@ def start(job: SparkJob, folder: Path, *, every: int = 0, partitions: int | None
 
 
 def begin(
-    job: SparkJob, folder: Path, *, every: int = 0, partitions: int | None = None, fresh: bool = False, manual_clock: bool = False
+    job: SparkJob,
+    folder: Path,
+    *,
+    every: int = 0,
+    partitions: int | None = None,
+    fresh: bool = False,
+    clock: Callable[[], float] | None = None,
 ) -> Started:
-    """Start the queries of a job.
+    """Start the queries of a job; `clock`: seconds by a clock that is moved by hand, where processing time stands still otherwise.
 
     What its plan, its sources and the checkpoint refuse is refused before anything is touched. Sinks and the kernel are asked last: with
     `fresh` the checkpoint is empty by then, and a clearing that they cut off is finished by the next start.
@@ -82,7 +89,7 @@ def begin(
         sinks = {name: _open(job, query, identity.query(name), checkpoint, opened) for query, name in _with(job, names)}
         checkpoint.end_clearing()
         for query, name in _with(job, names):
-            running.append(_started(job, query, identity.query(name), checkpoint, sinks[name], number, every, manual_clock))
+            running.append(_started(job, query, identity.query(name), checkpoint, sinks[name], number, every, clock))
         return Started(checkpoint, running, opened.close)
     except BaseException:
         for one in running:
@@ -189,7 +196,7 @@ def _started(
     sinks: Mapping[int, OpenSink],
     partitions: int,
     every: int,
-    manual_clock: bool,
+    clock: Callable[[], float] | None,
 ) -> RunningQuery:
     spark = session()
     mend(checkpoint.query(identity.name))
@@ -201,7 +208,7 @@ def _started(
             scans[name], readers[name] = source.connect().scan(spark, context)
     stages = {one.name: one.sink.stage() for one in sinks.values()}
     document = build(query, identity, job.at, readers, stages, partitions)
-    committer = Committer(sinks, checkpoint.record(identity.name))
+    committer = Committer(sinks, checkpoint.record(identity.name), clock or time.monotonic)
     totals = committer.record.totals
     handle = start_query(
         spark,
@@ -210,7 +217,7 @@ def _started(
         committer,
         checkpoint.query(identity.name),
         every=every,
-        manual_clock=manual_clock,
+        manual_clock=clock is not None and any(one.clock == "processing" for one in job.queries),
         log=checkpoint.errors,
     )
     running = RunningQuery(query, identity, handle, committer, {}, totals.epoch)

@@ -55,6 +55,7 @@ class Harness:
         self._sources: dict[str, BoardSource] = {}
         self._sinks: list[Sink] = []
         self._commits = 0
+        self._clock = self._began = 0.0
         self._job: SparkJob | None = None
         self._started: Started | None = None
         self._finished = False
@@ -145,13 +146,17 @@ class Harness:
         return self._commits
 
     def advance(self, duration: str | timedelta) -> None:
-        """Move processing time forward; it stands still otherwise. What this makes due is done when it returns."""
+        """Move processing time forward; it stands still otherwise. What this makes due is done when it returns.
+
+        Sources that have been silent for longer than the `idle` of their watermark let the others go on.
+        """
         self._must_be_open()
         self._begin()
         millis = milliseconds(duration, "the duration")
         timed = [query for query in self._queries() if query.query.clock == "processing"]
-        if not timed:
+        if not timed and not any(query.may_idle for query in self._queries()):
             raise HeadraceError("HARNESS_USE", "nothing here goes by processing time", hint="event time moves with the rows", site=here())
+        self._clock += millis / 1000
         for query in timed:
             query.handle.advance(millis)
         self._settle()
@@ -208,8 +213,8 @@ class Harness:
 
     def _start(self) -> None:
         assert self._job is not None  # made by _begin
-        manual = any(query.clock == "processing" for query in self._job.queries)
-        self._started = begin(self._job, self._folder / "checkpoint", partitions=self._partitions, manual_clock=manual)
+        self._started = begin(self._job, self._folder / "checkpoint", partitions=self._partitions, clock=lambda: self._clock)
+        self._began = self._clock
         for query in self._started.queries:
             query.restore()
 
@@ -225,6 +230,9 @@ class Harness:
         """Wait until every query has done all that it can do now."""
         for query in self._queries():
             query.handle.processAllAvailable()
+            if query.may_idle and not self._finished:
+                query.advance_idle(self._began)
+                query.handle.processAllAvailable()
         for query in self._queries():
             report = query.handle.exception()
             if report:

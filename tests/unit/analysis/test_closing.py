@@ -88,3 +88,61 @@ def test_what_closes(stream: hr.Stream) -> None:
 def test_a_program_behind_windows() -> None:
     with pytest.raises(hr.PlanError, match=r"NEVER_CLOSES: charges\.window sends .* the groups of charges\.Count have no column of it"):
         checked(closed.key_by("card").process(Count))
+
+
+refunds = hr.read.memory([], "number string, at timestamp, sum int", name="refunds")
+timed = refunds.watermark("at", "5 minutes")
+
+
+def test_rows_without_partners_of_which_it_is_never_told() -> None:
+    check_error(
+        """
+        NEVER_CLOSES: near says that a left row meets none when none can come any more, and its condition does not say until when one can
+          at test_closing.py:*: return charges.join(timed, on=on, how=how, emit="close").named("near")
+          hint: bound the times of both sides, `ts BETWEEN opened AND opened + INTERVAL 1 HOUR`, or send each change: emit="changes"
+          page: docs/errors/NEVER_CLOSES.md
+        """,
+        lambda: checked(together("card = number AND ts <= at", "left")),
+    )
+    check_error(
+        """
+        NEVER_CLOSES: near says that a right row meets none when none can come any more, and its condition does not say until when one can
+          at test_closing.py:*: return charges.join(timed, on=on, how=how, emit="close").named("near")
+          hint: bound the times of both sides, `ts BETWEEN opened AND opened + INTERVAL 1 HOUR`, or send each change: emit="changes"
+          page: docs/errors/NEVER_CLOSES.md
+        """,
+        lambda: checked(together("card = number AND ts >= at", "full")),
+    )
+
+
+def together(on: str, how: str) -> hr.Stream:
+    return charges.join(timed, on=on, how=how, emit="close").named("near")
+
+
+def test_rows_without_partners_where_time_is_missing() -> None:
+    check_error(
+        """
+        NO_WATERMARK: near says that a left row meets none when none can come any more, and `at` of refunds is not event time, so one always can
+          at test_closing.py:*: return charges.join(refunds, on="card = number AND ts BETWEEN at AND at + INTERVAL 1 HOUR", how="anti", emit="close").named("near")
+          hint: give the source a watermark, .watermark("at", "5 minutes"), or send each change: emit="changes"
+          page: docs/errors/NO_WATERMARK.md
+        """,
+        lambda: checked(apart()),
+    )
+
+
+def apart() -> hr.Stream:
+    return charges.join(refunds, on="card = number AND ts BETWEEN at AND at + INTERVAL 1 HOUR", how="anti", emit="close").named("near")
+
+
+@pytest.mark.parametrize(
+    "stream",
+    [
+        together("card = number AND ts >= at", "left"),
+        together("card = number AND ts = at", "full"),
+        together("card = number", "inner"),
+        together("card = number AND ts <= at", "semi"),
+    ],
+)
+def test_joins_that_tell_of_all_rows(stream: hr.Stream) -> None:
+    checked(stream)

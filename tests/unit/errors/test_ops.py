@@ -423,6 +423,15 @@ def test_join() -> None:
     )
     check_error(
         """
+        BAD_JOIN: emit cannot be 'once'
+          at test_ops.py:*: lambda: charges.join(cards, on="card", emit="once"),
+          hint: it is one of: changes, close
+          page: docs/errors/BAD_JOIN.md
+        """,
+        lambda: charges.join(cards, on="card", emit="once"),
+    )
+    check_error(
+        """
         BAD_JOIN: join was given no columns
           at test_ops.py:*: lambda: charges.join(cards, on=[]),
           hint: on="card", or a condition: on="a.card = b.number"

@@ -114,7 +114,7 @@ private object Pushdown extends Rule[LogicalPlan] {
   /** Does it compare a time of one side with one of the other? */
   private def isSpan(c: Expression, j: Join): Boolean = {
     val times = c match {
-      case b: Between => isTime(b.proj.dataType)
+      case b: Between => isTime(b.parameters.head.dataType)
       case b: BinaryComparison => isTime(b.left.dataType)
       case Not(b: BinaryComparison) => isTime(b.left.dataType)
       case _ => false

@@ -19,7 +19,7 @@ final class AsOfRun(spec: AsOf) extends Operator {
   private val rows = new Netted
   private val onTime = new OnTime(Array.tabulate(2) { side =>
     val (rows, output) = if (side == Join.Left) (spec.left, AsOf.Late) else (spec.right, AsOf.LateVersions)
-    if (spec.judged.getOrElse(side, false)) new OnTime.Judge(0, 0L, output, OnTime.columns(rows)) else null
+    if (spec.judged.getOrElse(side, false)) OnTime.Judge(0, 0L, output, OnTime.columns(rows)) else null
   })
   private val roots = new Roots(2)
   private val left = new Timeline(spec.left, spec.left.fieldNames.indices.drop(1), roots, 0)

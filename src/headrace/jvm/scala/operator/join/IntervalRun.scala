@@ -18,7 +18,7 @@ final class IntervalRun(spec: Join, interval: Interval) extends Operator {
   private val rows: Taken = if (spec.append && spec.how == How.Inner) new Plain else new Netted
   private val onTime = new OnTime(Array.tabulate(2) { side =>
     val output = interval.late.indexWhere(_._2 == side)
-    if (output < 0) null else new OnTime.Judge(interval.times(side), interval.delays(side), Relational.Outputs.size + output)
+    if (output < 0) null else OnTime.Judge(interval.times(side), interval.delays(side), Relational.Outputs.size + output)
   })
   private val answers = new Answers(spec)
   private val roots = new Roots(2)
