@@ -332,7 +332,23 @@ def versions() -> Iterator[Run]:
     yield run([row("m", 3, 80), row("m", 4, 1)], a=range(60, 70), m=range(3, 4))
 
 
-CASES = {made.__name__: made for made in (cells, held, broadcast, processing, levels, evolved, views, versions)}
+def intervals() -> Iterator[Run]:
+    """Rows that meet others near in time: a small group, and one of several pages; rows go as the watermark passes them."""
+    rows, offers = read("rows"), read("offers", "l string, p int, at timestamp", timed=False).watermark("at", "5 minutes")
+    on = "k = l AND ts BETWEEN at AND at + INTERVAL 30 MINUTES"
+    ends = {"met": rows.join(offers, on=on, how="full"), "once": rows.join(offers, on=on, how="left", emit="close")}
+    sinks = [stream.write.files(f"result/{name}", format="json", name=f"{name}_kept", mode="changes") for name, stream in ends.items()]
+    job = hr.job("intervals", *sinks)
+
+    def run(rows: Rows, **minutes: range) -> Run:
+        return Run(job, {"rows": rows, "offers": [{"l": k, "p": m, "at": row(k, 0, m)["ts"]} for k, of in minutes.items() for m in of]})
+
+    yield run([row("a", 1, 1), row("b", 1, 2), *(row("m", v, v % 20) for v in range(300))], a=range(2), c=range(1), m=range(0, 20, 10))
+    yield run([row("a", 2, 30), row("m", 7, 18)], a=range(28, 30), m=range(12, 13))
+    yield run([row("m", 8, 40), row("a", 3, 4), row("a", 4, 50)], a=range(48, 50), m=range(39, 40))
+
+
+CASES = {made.__name__: made for made in (cells, held, broadcast, processing, levels, evolved, views, versions, intervals)}
 """By name: the runs of a job, of which the last is left to the test."""
 
 

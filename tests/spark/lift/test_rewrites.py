@@ -16,6 +16,8 @@ TABLES = {
     "sales": "id int, shop string, amount int, note string",
     "shops": "name string, country string, size int",
     "days": "day int, week int",
+    "calls": "at timestamp, caller string",
+    "hours": "opens timestamp, agent string",
 }
 
 PAIRS = {
@@ -43,6 +45,17 @@ PAIRS = {
               project name
                 filter country = 'SE'
                   table shops
+        """,
+    ),
+    "how far apart times of both sides are is for the join, in front of what can fail as well": (
+        """SELECT caller FROM calls, hours
+        WHERE caller = agent AND at BETWEEN opens AND opens + INTERVAL 1 HOUR AND 1 / length(agent) > 2 AND at < opens + INTERVAL 2 HOURS""",
+        """
+        project caller
+          filter 1.0D / CAST(length(agent) AS DOUBLE) > 2.0D AND at < opens + INTERVAL '02' HOUR
+            join inner caller = agent if at BETWEEN opens AND opens + INTERVAL '01' HOUR
+              table calls
+              table hours
         """,
     ),
     "a left join whose partner is asked for is an inner one": (

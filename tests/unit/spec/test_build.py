@@ -68,6 +68,9 @@ STEPS: dict[str, Callable[[Stream, Stream], Stream]] = {
     "union: charges": lambda charges, cards: charges.union(charges),
     "join: {with: cards, on: card}": lambda charges, cards: charges.join(cards, on="card"),
     "join: {with: Cards, on: [card], how: left}": lambda charges, cards: charges.join(cards, on=["card"], how="left"),
+    "join: {with: cards, on: [card], how: left, emit: close}": lambda charges, cards: charges.join(
+        cards, on=["card"], how="left", emit="close"
+    ),
     "join_asof: {versions: cards, on: card, time: [ts, CAST(country AS timestamp)], within: 1 hour}": lambda charges, cards: (
         charges.join_asof(cards, on="card", time=("ts", "CAST(country AS timestamp)"), within="1 hour")
     ),
