@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from decimal import Decimal
+from functools import lru_cache
 from typing import Any
 
 from headrace.syntax.names import parsed
@@ -33,6 +34,7 @@ class Difference:
     most_us: int | None
 
 
+@lru_cache(maxsize=1024)
 def differences(text: str) -> tuple[Difference, ...]:
     """What a condition says of the time between two columns, each alone or moved by an interval.
 

@@ -63,5 +63,6 @@ object Interval {
       val sum = time + micros
       if (((time ^ sum) & (micros ^ sum)) >= 0) sum else if (micros > 0) Long.MaxValue else Long.MinValue
     }
-  private def minus(time: Long, micros: Long): Long = plus(time, if (micros == Long.MinValue) Long.MaxValue else if (micros == Long.MaxValue) Long.MinValue else -micros)
+  private def minus(time: Long, micros: Long): Long =
+    if (micros == Long.MinValue) Long.MaxValue else if (micros == Long.MaxValue) Long.MinValue else plus(time, -micros)
 }
