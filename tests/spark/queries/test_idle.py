@@ -17,11 +17,15 @@ NEAR = "k = l AND ts BETWEEN at - INTERVAL 1 MINUTE AND at + INTERVAL 1 MINUTE"
 Change = tuple[str, tuple[str, dt.datetime, int]]
 
 
-class Order(hr.Program):
-    """The rows of all inputs, as they come in the order of time."""
+class Alone(hr.Program):
+    """Rows in the order of time."""
 
     def on_event(self, e: hr.Row) -> None:
         hr.emit(n=e.n)
+
+
+class Order(Alone):
+    """The same with those of another input among them."""
 
     def on_others(self, r: hr.Row) -> None:
         hr.emit(n=r.n)
@@ -55,7 +59,7 @@ def test_a_view_waits_for_no_source_that_it_shares_nothing_with(spark: SparkSess
     with Harness() as h:
         a, b, c = source(h, "a", "ts"), source(h, "b", "at"), source(h, "c", "ts")
         outs = [h.collect(stream) for stream in views(a, b)]
-        alone = h.collect(c.key_by("k").process(Order))
+        alone = h.collect(c.key_by("k").process(Alone))
         h.commit({"a": [at(0, 1), at(5, 2)], "b": [at(0, 7), at(5, 8)]})
         assert told(outs) == [[1, 2], [7], [1, 2, 7, 8]]
         h.restart()
@@ -72,7 +76,7 @@ def test_a_silent_source(spark: SparkSession, idle: str | None) -> None:
     with Harness(partitions=1) as h:
         a, b, c = source(h, "a", "ts"), source(h, "b", "at", idle), source(h, "c", "ts", "1 hour")
         outs = [h.collect(stream) for stream in views(a, b)]
-        third = h.collect(a.union(c).key_by("k").process(Order))
+        third = h.collect(a.union(c).key_by("k").process(Alone))
         h.commit({"a": [at(0, 1)], "b": [at(0, 7)], "c": [at(100, 5)]})
         assert told(outs) == [[1], [], [1, 7]]
         h.commit({"a": [at(5, 2), at(9, 3)]})
