@@ -118,6 +118,14 @@ CASES: Mapping[str, Case] = {
                 )
                 for name in "abc"
             ),
+            numbered(sales).filter("place <= 1"),
+            numbered(sales).filter("place < 1"),
+            ranked(sales, "rank").filter("place <= 1").select("id", "place"),
+            hr.sql(
+                "SELECT * FROM (SELECT *, row_number() OVER w AS a, rank() OVER w AS b FROM sales"
+                " WINDOW w AS (PARTITION BY shop ORDER BY amount)) WHERE b = 1",
+                sales=sales,
+            ),
         ],
         """
         filter place <= 2

@@ -72,6 +72,7 @@ final class Binding(session: SparkSession, partitions: Int) {
         case _ => Order.Arrival
       },
       text.rank,
+      text.combines,
       text.schema)
   }
 
