@@ -15,6 +15,9 @@ Columns = frozenset[str] | None
 
 VERB = "narrow"
 
+# What keeps its rows, or repeats their columns.
+_NARROWED = (Aggregate, AsOf, Join, Temporal, Upserts, Explode, Generated, Windows)
+
 
 def narrow_inputs(plan: Plan) -> Plan:
     """In front of joins, aggregates and rows by key come their keys and what is read behind them.
@@ -33,7 +36,7 @@ def narrow_inputs(plan: Plan) -> Plan:
             columns = None if place is None else asked[place]
             wanted[before] = _both(wanted[before], columns) if before in wanted else columns
         less = {place: kept for place, columns in asked.items() if (kept := _kept(getattr(node, place), columns))}
-        if less and isinstance(node, Aggregate | AsOf | Join | Temporal | Upserts) and node not in told:
+        if less and isinstance(node, _NARROWED) and node not in told:
             changes[node] = _narrowed(less)
     return plan.rewritten(changes) if changes else plan
 

@@ -53,7 +53,8 @@ def test_what_a_rule_leaves_alone(spark: SparkSession, case: Case) -> None:
 
 
 @pytest.mark.parametrize(
-    ("bounded", "numbers", "is_numbered"), [("a", "a", False), ("b", "b", False), ("c", "bc", False), ("a", "abc", False), ("c", "ac", True)]
+    ("bounded", "numbers", "is_numbered"),
+    [("a", "a", False), ("b", "b", False), ("c", "bc", False), ("a", "abc", False), ("c", "ac", True)],
 )
 def test_first_rows_alone_need_no_numbers(spark: SparkSession, bounded: str, numbers: str, is_numbered: bool) -> None:
     sales, _ = sources()
