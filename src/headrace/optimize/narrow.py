@@ -20,7 +20,8 @@ _NARROWED = (Aggregate, AsOf, Join, Temporal, Upserts, Explode, Generated, Windo
 
 
 def narrow_inputs(plan: Plan) -> Plan:
-    """In front of joins, aggregates and rows by key come their keys and what is read behind them.
+    """In front of joins, aggregates and rows by key come their keys and what is read behind them; in front of windows and generators, which
+    repeat it in each of their rows, what is read behind them.
 
     First rows and window functions settle ties by all columns of their input, as-of joins those of versions; ledgers compare whole rows,
     programs read what they like: they get all. So does an operator whose dead letters or late rows somebody reads.

@@ -167,6 +167,8 @@ CASES: Mapping[str, Case] = {
             sales.group_by().agg(n="count(*)"),
             joined(sales, shops, "left").group_by("country").agg(most="max(amount)"),
             joined(sales, shops, "anti").select("id"),
+            sales.explode("array(id, amount)", as_="x").select("shop", "x").filter("x > 1"),
+            sales.window(hr.hop("timestamp_seconds(amount)", "4 seconds", "2 seconds")).group_by("shop", "window_end").agg(n="count(*)"),
         ],
         """
         select id, country
