@@ -15,9 +15,13 @@ Columns = frozenset[str] | None
 
 VERB = "narrow"
 
+# What keeps its rows, or repeats their columns.
+_NARROWED = (Aggregate, AsOf, Join, Temporal, Upserts, Explode, Generated, Windows)
+
 
 def narrow_inputs(plan: Plan) -> Plan:
-    """In front of joins, aggregates and rows by key come their keys and what is read behind them.
+    """In front of joins, aggregates and rows by key come their keys and what is read behind them; in front of windows and generators, which
+    repeat it in each of their rows, what is read behind them.
 
     First rows and window functions settle ties by all columns of their input, as-of joins those of versions; ledgers compare whole rows,
     programs read what they like: they get all. So does an operator whose dead letters or late rows somebody reads.
@@ -33,7 +37,7 @@ def narrow_inputs(plan: Plan) -> Plan:
             columns = None if place is None else asked[place]
             wanted[before] = _both(wanted[before], columns) if before in wanted else columns
         less = {place: kept for place, columns in asked.items() if (kept := _kept(getattr(node, place), columns))}
-        if less and isinstance(node, Aggregate | AsOf | Join | Temporal | Upserts) and node not in told:
+        if less and isinstance(node, _NARROWED) and node not in told:
             changes[node] = _narrowed(less)
     return plan.rewritten(changes) if changes else plan
 

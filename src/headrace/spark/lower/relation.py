@@ -99,4 +99,5 @@ def inlet(
 ) -> Inlet:
     """An input that takes the rows of a stream."""
     schema = at.schemas.of[str(stream.name)].ddl
-    return Inlet(stream, name, side, schema, delivery, tuple(key), key_schema, None, order, steps, shards)
+    combines = order in (None, "rows")
+    return Inlet(stream, name, side, schema, delivery, tuple(key), key_schema, None, order, steps, shards, combines)

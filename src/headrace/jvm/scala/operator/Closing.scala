@@ -141,7 +141,7 @@ private final class ClosingRun(spec: Closing, inner: Closable) extends Operator 
 
     /** Tells of the next row if it is late. */
     def pass(): Boolean = isClosed && peek() && outputs(ahead.side & 0xff) >= 0 && {
-      out.count(ahead.side, Counts.Late, 1L)
+      out.count(ahead.side, Counts.Late, math.abs(ahead.weight))
       out.emit(outputs(ahead.side & 0xff), ahead.row, Input.NoTime, ahead.weight)
       ahead = null
       true

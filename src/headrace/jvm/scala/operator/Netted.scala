@@ -4,7 +4,7 @@ import org.apache.spark.sql.catalyst.expressions.UnsafeRow
 import org.apache.spark.unsafe.Platform
 import org.apache.spark.unsafe.array.ByteArrayMethods
 
-/** The rows of a key as a relational operator takes them. Each that comes counts as handled. */
+/** The rows of a key as a relational operator takes them. Each that comes counts as handled, as often as it is added or taken away. */
 abstract class Taken extends Iterator[Input] {
   protected var rows: Iterator[Input] = Iterator.empty
   protected var out: Out = _
@@ -23,7 +23,7 @@ abstract class Taken extends Iterator[Input] {
 
   protected final def take(): Input = {
     val taken = rows.next()
-    out.count(taken.side, Counts.Handled, 1L)
+    out.count(taken.side, Counts.Handled, math.abs(taken.weight))
     taken
   }
 }

@@ -44,7 +44,7 @@ private[join] final class OnTime(spec: AsOf) extends Iterator[Input] {
 
   private def late(input: Input): Unit = {
     out.emit(if (input.side == Join.Left) AsOf.Late else AsOf.LateVersions, plain(input.side)(input.row), Input.NoTime, input.weight)
-    out.count(input.side, Counts.Late, 1L)
+    out.count(input.side, Counts.Late, math.abs(input.weight))
   }
 }
 
