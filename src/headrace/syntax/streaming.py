@@ -1,4 +1,4 @@
-"""What streaming SQL says beyond Spark's grammar: windows of time in FROM, and when the result is sent."""
+"""What streaming SQL says beyond Spark's grammar: windows of time in FROM, the time of a row, and when the result is sent."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 _FUNCTIONS = ("TUMBLE", "HOP", "CUMULATE")
+_NOW = "PROCTIME"
 _CLOSE = ("EMIT", "ON", "WINDOW", "CLOSE")
 _EARLY, _BEFORE = ("EMIT", "WITH", "DELAY", "INTERVAL"), ("BEFORE", "WATERMARK")
 _AFTER = (",", "WITHOUT", "DELAY", "AFTER", "WATERMARK")
@@ -23,12 +24,12 @@ def streaming(query: str) -> tuple[str, Emit | None]:
     """A query as Spark's parser takes it, and what EMIT at its end says.
 
     What goes leaves blanks behind, so that all else stays in its line and column: the words at the end, a TABLE in front of a name, and
-    the TABLE(...) that may stand around a window function.
+    the TABLE(...) that may stand around a window function. PROCTIME() becomes now().
 
     >>> streaming("SELECT * FROM TABLE(TUMBLE(TABLE t, DESCRIPTOR(ts), '1 hour')) EMIT ON WINDOW CLOSE")
     ("SELECT * FROM       TUMBLE(      t, DESCRIPTOR(ts), '1 hour')                      ", Emit(early=None))
     """
-    if not any(word in query.upper() for word in (*_FUNCTIONS, *_CLOSE[:1])):
+    if not any(word in query.upper() for word in (*_FUNCTIONS, _NOW, *_CLOSE[:1])):
         return query, None
     import sqlglot
     from sqlglot.errors import SqlglotError
@@ -48,8 +49,10 @@ def streaming(query: str) -> tuple[str, Emit | None]:
             gone += _around(words, at) + _tables(words, at + 1)
     text = list(query)
     for at in gone:
-        for place in range(tokens[at].start, tokens[at].end + 1):
-            text[place] = " "
+        text[tokens[at].start : tokens[at].end + 1] = " " * (tokens[at].end + 1 - tokens[at].start)
+    for at, word in enumerate(words):
+        if word == _NOW and plain[at] and words[at + 1 : at + 3] == ["(", ")"]:
+            text[tokens[at].start : tokens[at].end + 1] = "now".ljust(len(_NOW))
     return "".join(text), emit
 
 

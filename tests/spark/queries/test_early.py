@@ -134,7 +134,7 @@ DELAY = "EMIT WITH DELAY INTERVAL '4' SECOND BEFORE WATERMARK"
 def test_what_waits_goes_with_what_takes_it_back(spark: SparkSession) -> None:
     """Of a result that came and went between two times nothing is said; of one that was said, that it went."""
     with Harness(partitions=1) as h:
-        charges = h.source("charges", SCHEMA, watermark=("ts", "0 seconds"), changes=True)
+        charges = h.source("charges", SCHEMA, watermark=("ts", "0 seconds"), changes=True, trusted=True)
         query = "SELECT card, sum(amount) AS s FROM TUMBLE(TABLE charges, DESCRIPTOR(ts), INTERVAL '10' SECOND) GROUP BY card, window_end"
         verbs = charges.window(hr.tumble("ts", "10 seconds"), emit="close", early="4 seconds")
         found = [

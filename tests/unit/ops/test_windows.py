@@ -274,6 +274,7 @@ def test_one_row_for_each_key_of_what() -> None:
         (f"SELECT 1 {DELAY.format('1')}", f"SELECT 1 {' ' * len(DELAY.format('1'))}", Emit("1 MINUTE")),
         (f"SELECT 1 {DELAY.format('1')}{AFTER};", f"SELECT 1 {' ' * len(DELAY.format('1') + AFTER)};", Emit("1 MINUTE")),
         ("SELECT 1 emit with delay interval '90 s' before watermark", f"SELECT 1 {' ' * 48}", Emit("90 s")),
+        ("SELECT proctime() AS t, 'PROCTIME()', proctime FROM t", "SELECT now     () AS t, 'PROCTIME()', proctime FROM t", None),
         ("SELECT 1 EMIT WITH DELAY '1' BEFORE WATERMARK", "SELECT 1 EMIT WITH DELAY '1' BEFORE WATERMARK", None),
     ],
 )

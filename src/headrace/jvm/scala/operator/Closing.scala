@@ -2,6 +2,7 @@ package headrace.operator
 
 import headrace.bind.{Bind, Settings}
 import headrace.state.{Alarm, State}
+import headrace.wire.Wire
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.expressions.{Expression, UnsafeRow}
 import org.apache.spark.sql.types.StructType
@@ -84,7 +85,7 @@ private final class ClosingRun(spec: Closing, inner: Closable) extends Operator 
   private var isDone = false
 
   override def open(epoch: Epoch): Unit = {
-    now = if (spec.isProcessing) epoch.now else epoch.watermark
+    now = if (!spec.isProcessing) epoch.watermark else if (epoch.flushing) Wire.EndMillis * 1000 else epoch.now
     inner.open(epoch)
   }
 
