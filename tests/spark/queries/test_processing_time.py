@@ -152,6 +152,41 @@ def test_early_results_by_the_clock(spark: SparkSession) -> None:
         assert out.changes() == [(2, "+", (2,))]
 
 
+def test_all_windows_close_when_the_input_ends(spark: SparkSession, tmp_path: Path) -> None:
+    """Of processing time too, one level behind the other; rows of now and timers by the clock stay as they are."""
+    rows = hr.read.memory([("a", 7), ("b", 2), ("a", 1)], SCHEMA, name="charges")
+    timed = rows.with_columns(at="current_timestamp()")
+    counted = timed.window(hr.tumble("at", "10 days"), emit="close").group_by("card", "window_end").agg(n="count(*)")
+    best = counted.top(1, by="n desc", per="window_end")
+    late = best.select("card", late="current_timestamp() > window_end")
+    young = hr.sql("SELECT card FROM t WHERE at > now() - INTERVAL 10 DAYS", t=timed.distinct())
+    woken = timed.key_by("card").process(Woken)
+    sinks = [stream.write.memory(name=name) for name, stream in {"late": late, "young": young, "woken": woken}.items()]
+    job = hr.job("job", *sinks)
+    summary = job.run(checkpoint=tmp_path / "c", progress=False)
+    assert [sorted(sink.rows()) for sink in sinks] == [[("a", False)], [("a",), ("a",), ("b",)], []]
+    assert summary.sealed
+    with Harness() as h:
+        again = h.source("charges", SCHEMA).with_columns(at="current_timestamp()").window(hr.hop("at", "2 days", "1 day"), emit="close")
+        out = h.collect(again.group_by("window_end").agg(n="count(*)").select("n"))
+        h.commit({"charges": [("+", ("a", 1)), ("+", ("b", 1))]})
+        h.finish()
+        assert out.rows() == [(2,), (2,)]
+        assert keys(h) == 0
+
+
+class Woken(hr.Program):
+    """Says an hour later that it saw a card."""
+
+    wake = hr.Timer(clock="processing")
+
+    def on_event(self, e: hr.Row) -> None:
+        self.wake.set(hr.now() + hr.hours(1))
+
+    def on_wake(self, at: hr.Row) -> None:
+        hr.emit(card=self.key.card)
+
+
 def test_explain_says_what_the_clock_decides(spark: SparkSession, tmp_path: Path) -> None:
     rows = hr.read.memory([("a", 7), ("b", 2)], SCHEMA, name="charges")
     counted = (
