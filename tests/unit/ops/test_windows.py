@@ -19,6 +19,7 @@ once = closed.group_by("card", "window_end").agg(spent="sum(amount)")
 early = charges.window(hr.tumble("ts", "1 hour"), emit="close", early="1 minute", lateness="1 minute")
 soon = early.group_by("card", "window_end").agg(spent="sum(amount)")
 DELAY, AFTER = "EMIT WITH DELAY INTERVAL '{}' MINUTE BEFORE WATERMARK", ", WITHOUT DELAY AFTER WATERMARK"
+NEXT = "timestampadd(MICROSECOND, 1L, {})"
 LATER = "timestampadd(MICROSECOND, 3600000000L, {})"
 
 
@@ -49,6 +50,11 @@ CLOSING = {
         {"window_end": "{}"},
     ),
     "the last row of each key": (hours.upserts("card"), {}),
+    "the time of epochs": (plain.with_columns(at="current_timestamp()", seen="NOW( )"), {"at": NEXT, "seen": NEXT}),
+    "windows of the time of epochs": (
+        plain.with_columns(at=hr.f.now()).window(hr.tumble("at", "1 hour")).select("window_start", "window_end"),
+        {"window_start": LATER, "window_end": "{}"},
+    ),
     "a struct": (hours.select(w="named_struct('start', window_start, 'end', window_end)"), {"w": "{}.`end`"}),
     "a group of Spark's own": (
         hours.select(window="named_struct('start', window_start, 'end', window_end)")
@@ -109,6 +115,16 @@ def test_when_a_group_closes() -> None:
     )
     joined = closed.select("window_end").join(once.rename({"window_end": "e"}), on="window_end = e")._node
     assert groups([joined])[joined].judged == (True, False)
+
+
+def test_which_clock_a_group_closes_by() -> None:
+    timed = charges.with_columns(at="current_timestamp()").window(hr.tumble("at", "1 hour"), emit="close")
+    by_clock = timed.group_by("window_end").agg(n="count(*)")
+    group = groups([by_clock._node])[by_clock._node]
+    assert (group.clocks, group.judged, group.final) == ({"processing"}, (False,), True)
+    assert "given back when processing time passes window_end; till then: " in said(by_clock, "state")
+    met = by_clock.join(once.select(e="window_end"), on="window_end = e")._node
+    assert met not in groups([met]), "one side goes by another clock"
 
 
 def test_when_early_results_are_sent() -> None:

@@ -6,7 +6,6 @@ import headrace.wire.Wire
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.expressions.{Expression, UnsafeRow}
 import org.apache.spark.sql.types.StructType
-import org.apache.spark.unsafe.Platform
 import org.json4s._
 
 /** An operator whose groups can come to an end. */
