@@ -65,7 +65,7 @@ def compile(plan: Plan) -> SparkJob:
     plan, rewritten = optimize(plan)
     schemas = check(plan)
     at = Lowering(plan, schemas, Feeds(plan, schemas.of))
-    queries = cut(plan, _clocks(plan))
+    queries = cut(plan, _clocks(plan), schemas.timed.keys())
     return SparkJob(at, rewritten, queries, tuple(shape_of(query, at) for query in queries))
 
 

@@ -102,7 +102,7 @@ def test_windows_close_by_the_clock(spark: SparkSession, seed: int) -> None:
             for emit in ("changes", "close"):
                 counted = timed.window(asked, emit=emit).group_by("card", "window_end").agg(n="count(*)", s="sum(amount)")
                 outs[name, emit] = h.collect(counted)
-                outs[f"first of {name}", emit] = h.collect(counted.top(1, by="n desc, card", per="window_end"))
+                outs[f"first of {name}", emit] = h.collect(counted.top(1, by=["n desc", "card"], per="window_end"))
         b = hr.sql("SELECT *, current_timestamp() AS at FROM charges", charges=charges)
         outs["tumble", "SQL"] = h.collect(hr.sql(QUERY, b=b))
         outs["tumble", "SQL, closed"] = h.collect(hr.sql(f"{QUERY} EMIT ON WINDOW CLOSE", b=b))
@@ -200,10 +200,10 @@ def test_explain_says_what_the_clock_decides(spark: SparkSession, tmp_path: Path
 
 def test_where_there_is_no_one_time(spark: SparkSession) -> None:
     rows = hr.read.memory([], f"{SCHEMA}, ts timestamp", name="charges").watermark("ts", "1 minute")
-    spent = rows.group_by("card").agg(spent="sum(amount)")
+    spent = rows.group_by("card").agg(spent="sum(amount)").named("spent")
     check_error(
         """
-        NOT_REPEATABLE: aggregate.with_columns: `current_timestamp()` gives another value each time, and rows are also taken away here
+        NOT_REPEATABLE: spent.with_columns: `current_timestamp()` gives another value each time, and rows are also taken away here
           at test_processing_time.py:*: lambda: hr.job("job", spent.with_columns(at="current_timestamp()").write.memory()),
           hint: make it a column where rows are only added: .with_columns(at="current_timestamp()") in front of what takes them away or keeps them
           page: docs/errors/NOT_REPEATABLE.md
@@ -212,7 +212,7 @@ def test_where_there_is_no_one_time(spark: SparkSession) -> None:
     )
     check_error(
         """
-        NOT_REPEATABLE: select: `current_timestamp()` gives another value each time, and rows are also taken away here
+        NOT_REPEATABLE: spent.select: `current_timestamp()` gives another value each time, and rows are also taken away here
           at test_processing_time.py:*: lambda: hr.job("job", hr.sql("SELECT card, now() AS at FROM spent", spent=spent).write.memory()),
           hint: make it a column where rows are only added: .with_columns(at="current_timestamp()") in front of what takes them away or keeps them
           page: docs/errors/NOT_REPEATABLE.md
@@ -220,12 +220,13 @@ def test_where_there_is_no_one_time(spark: SparkSession) -> None:
         lambda: hr.job("job", hr.sql("SELECT card, now() AS at FROM spent", spent=spent).write.memory()),
     )
     both = rows.with_columns(at="current_timestamp()").window(hr.tumble("at", "1 hour"))
+    mixed = both.group_by("ts", "window_end").agg(n="count(*)").named("mixed")
     check_error(
         """
-        CLOCKS_MIXED: the groups of aggregate have columns that close by event time and by processing time
-          at test_processing_time.py:*: lambda: hr.job("job", both.group_by("ts", "window_end").agg(n="count(*)").write.memory()),
+        CLOCKS_MIXED: the groups of mixed have columns that close by event time and by processing time
+          at test_processing_time.py:*: lambda: hr.job("job", mixed.write.memory()),
           hint: group by the columns of one of them; one Spark query has one clock.
           page: docs/errors/CLOCKS_MIXED.md
         """,
-        lambda: hr.job("job", both.group_by("ts", "window_end").agg(n="count(*)").write.memory()),
+        lambda: hr.job("job", mixed.write.memory()),
     )
