@@ -7,11 +7,11 @@ from pathlib import Path
 
 from bench.nexmark import ours
 from bench.nexmark.events import make
-from bench.nexmark.queries import READY
+from bench.nexmark.queries import OF_EVENTS
 
 EVENTS, EPOCHS = 1_000_000, 10
 
 if __name__ == "__main__":
     place = Path(sys.argv[1])
-    job = ours.kept(READY.values(), make(EVENTS, EPOCHS, cache=place), place / "out")
+    job = ours.kept(OF_EVENTS.values(), make(EVENTS, EPOCHS, cache=place), place / "out")
     print(job.run(checkpoint=place / "state", progress=False, partitions=2))

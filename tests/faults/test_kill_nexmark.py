@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from bench.nexmark.events import make
 from bench.nexmark.oracle import Oracle
-from bench.nexmark.queries import READY
+from bench.nexmark.queries import OF_EVENTS
 
 from tests.faults.nexmark import EPOCHS, EVENTS
 from tests.faults.test_kill import epochs, kill
@@ -40,4 +40,4 @@ def test_killed_on_the_way(tmp_path: Path) -> None:
         assert after <= epochs(tmp_path) < EPOCHS
     assert start(tmp_path).wait() == 0, (tmp_path / "log").read_text()[-3000:]
     assert epochs(tmp_path) == EPOCHS
-    assert wrong(list(READY.values()), Oracle(events), tmp_path / "out") == {}
+    assert wrong(list(OF_EVENTS.values()), Oracle(events), tmp_path / "out") == {}

@@ -23,7 +23,7 @@ from headrace.ops import (
     kinds,
     unique,
 )
-from headrace.ops.closing import IN_STRUCT, SELF
+from headrace.ops.closing import EVENT, IN_STRUCT, SELF
 from headrace.plan import Fact, Node, Plan, Role, fact
 from headrace.schema import shown
 
@@ -51,7 +51,8 @@ def _given_back(node: Node, group: Group, kept: Fact) -> Fact:
         time = text if closes.at == SELF else f"{text}.end" if closes.at == IN_STRUCT else closes.at.format(text)
         times.append(f"{time} and {shown(closes.lateness_ms)} more" if closes.lateness_ms else time)
     late = "; rows that come later are late" if any(group.judged) else ""
-    return Fact(GIVEN, f"given back when the watermark passes {' or '.join(times)}{late}; till then: {kept.text}")
+    clock = "the watermark" if EVENT in group.clocks else "processing time"
+    return Fact(GIVEN, f"given back when {clock} passes {' or '.join(times)}{late}; till then: {kept.text}")
 
 
 def _keys(node: Node) -> list[str]:

@@ -188,13 +188,22 @@ class Stream:
         program_, time = dedupe.for_a_while(self._node, keep, by, within)
         return self.key_by(*dedupe.keys(on)).process(program_, order="time", time=time)
 
-    def window(self, window_: window.Window, *, emit: str = "changes", lateness: str | timedelta = "0 seconds") -> Stream:
+    def window(
+        self,
+        window_: window.Window,
+        *,
+        emit: str = "changes",
+        early: str | timedelta | None = None,
+        lateness: str | timedelta = "0 seconds",
+    ) -> Stream:
         """Each row with the windows that it falls into, to be grouped, joined or ranked by: `charges.window(hr.tumble("ts", "1 hour"))`.
 
         It gets the columns `window_start`, `window_end` and `window_time`. What is computed for each window is sent as it changes, or with
-        `emit="close"` once, when the watermark has reached its end and `lateness` more; rows that come after that are late.
+        `emit="close"` once, when the watermark has reached its end and `lateness` more; rows that come after that are late. With
+        `early="1 minute"` besides, what has changed is sent each time the watermark passes a full minute, when it passes the window's end,
+        and from then on in each epoch.
         """
-        return Stream(window.window(self._node, window_, emit, lateness, self._alias), self._alias)
+        return Stream(window.window(self._node, window_, emit, early, lateness, self._alias), self._alias)
 
     def intersect(self, other: Stream, *, all: bool = False) -> Stream:
         """The rows that both streams have, each once; with `all` as often as both have it."""

@@ -79,6 +79,7 @@ def _window(
     step: str | None = None,
     offset: str = "0 seconds",
     emit: str = "changes",
+    early: str | None = None,
     lateness: str = "0 seconds",
 ) -> Stream:
     kinds_of: Mapping[str, Callable[..., Window]] = {"tumble": tumble, "hop": hop, "cumulate": cumulate}
@@ -90,7 +91,7 @@ def _window(
         hint = "windows of the kind hop and cumulate have a step, those of the kind tumble have none"
         raise PlanError("YAML_KEY", f"`window` of the kind {kind} {'needs' if step is None else 'has no'} `step`", hint=hint, site=here())
     sizes = (size,) if step is None else (size, step)
-    return stream.window(made(time, *sizes, offset=offset), emit=emit, lateness=lateness)
+    return stream.window(made(time, *sizes, offset=offset), emit=emit, early=early, lateness=lateness)
 
 
 # The verbs whose one argument is a list or mapping of what the user names, and whether Python spreads it over several.

@@ -18,12 +18,13 @@ Json = Mapping[str, Any]
 
 
 class Reader:
-    """Reads trees over these streams; all nodes are of the query at `site`, and its windows are sent as `emit` says."""
+    """Reads trees over these streams; all nodes are of the query at `site`, and its windows are sent as `emit` and `early_ms` say."""
 
-    def __init__(self, tables: Mapping[str, Node], site: Site | None, emit: str = CHANGES) -> None:
+    def __init__(self, tables: Mapping[str, Node], site: Site | None, emit: str = CHANGES, early_ms: int = 0) -> None:
         self._tables = {name.lower(): node for name, node in tables.items()}
         self._site = site
         self._emit = emit
+        self._early_ms = early_ms
 
     def node(self, tree: Json) -> Node:
         """The node of a tree."""
@@ -113,6 +114,7 @@ class Reader:
             tree["offset"],
             tuple(tree["names"]),
             self._emit,
+            early_ms=self._early_ms,
             site=self._site,
         )
 

@@ -11,7 +11,7 @@ import pytest
 from bench.nexmark import ours
 from bench.nexmark.events import make
 from bench.nexmark.oracle import Oracle
-from bench.nexmark.queries import QUERIES, READY, Query
+from bench.nexmark.queries import OF_EVENTS, OF_THE_CLOCK, QUERIES, Query
 from pyspark.sql import SparkSession
 
 import headrace as hr
@@ -19,9 +19,9 @@ import headrace as hr
 
 def compare(folder: Path, events: int, epochs: int) -> None:
     given = make(events, epochs, cache=folder)
-    summary = ours.kept(READY.values(), given, folder / "out").run(checkpoint=folder / "checkpoint", progress=False, partitions=2)
+    summary = ours.kept(OF_EVENTS.values(), given, folder / "out").run(checkpoint=folder / "checkpoint", progress=False, partitions=2)
     assert summary.epochs == epochs
-    assert wrong(list(READY.values()), Oracle(given), folder / "out") == {}
+    assert wrong(list(OF_EVENTS.values()), Oracle(given), folder / "out") == {}
 
 
 def wrong(queries: list[Query], oracle: Oracle, folder: Path) -> dict[str, str]:
@@ -37,6 +37,12 @@ def test_there_are_23() -> None:
 
 def test_a_sample_is_what_duckdb_answers(spark: SparkSession, tmp_path: Path) -> None:
     compare(tmp_path, 20_000, 3)
+
+
+def test_windows_of_the_clock_hold_each_event_once(spark: SparkSession, tmp_path: Path) -> None:
+    given, timed = make(20_000, 3, cache=tmp_path), [QUERIES[OF_THE_CLOCK]]
+    ours.kept(timed, given, tmp_path / "out").run(checkpoint=tmp_path / "checkpoint", progress=False, partitions=2)
+    assert wrong(timed, Oracle(given), tmp_path / "out") == {}
 
 
 @pytest.mark.full

@@ -88,6 +88,9 @@ STEPS: dict[str, Callable[[Stream, Stream], Stream]] = {
     "upserts: card": lambda charges, cards: charges.upserts("card"),
     "upserts: [card, ts]": lambda charges, cards: charges.upserts(["card", "ts"]),
     "dedupe: {on: card, keep: last, by: ts}": lambda charges, cards: charges.dedupe(on="card", keep="last", by="ts"),
+    "window: {kind: tumble, time: ts, size: 1 hour, emit: close, early: 5 minutes}": lambda charges, cards: charges.window(
+        hr.tumble("ts", "1 hour"), emit="close", early="5 minutes"
+    ),
     "window: {kind: tumble, time: ts, size: 1 hour, lateness: 1 minute}": lambda charges, cards: charges.window(
         hr.tumble("ts", "1 hour"), lateness="1 minute"
     ),

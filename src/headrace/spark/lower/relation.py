@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from headrace.analysis.relation import relation
 from headrace.analysis.schemas import DEAD
 from headrace.ops import groups
+from headrace.ops.closing import EVENT, PROCESSING
 from headrace.ops.kind import kinds
 from headrace.ops.output import LATE_RIGHT
 from headrace.ops.program import LATE
@@ -29,7 +30,7 @@ def shape_of(node: Node, level: int, at: Lowering) -> Shape:
     del content["name"]
     digest = hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:16]
     inputs = {inlet.name: InputShape(inlet.schema, (), ()) for inlet in sorted(found, key=lambda inlet: inlet.side)}
-    clock = "event" if closing else "none"
+    clock = closing.get("by", EVENT) if closing else "none"
     return Shape(name, node.op, level, found[0].key_schema, "", clock, inputs, (), node.site, digest)
 
 
@@ -66,11 +67,17 @@ def _closing(node: Node, found: Sequence[Inlet]) -> Json:
     group = groups([node]).get(node)
     if group is None:
         return {}
-    text = group.text(parse_schema(found[0].key_schema).names)
+    names = parse_schema(found[0].key_schema).names
+    text = group.text(names)
     sides = sorted(found, key=lambda inlet: LATE_RIGHT if inlet.name == "right" else LATE)
     judged = zip((LATE, LATE_RIGHT), group.judged, strict=False)
     late = {output: inlet.side for (output, is_judged), inlet in zip(judged, sides, strict=False) if is_judged}
-    return {"closes": text, "late": late, "emit": group.emit}
+    made: Json = {"closes": text, "late": late, "emit": group.emit}
+    if group.early_ms:
+        # Not "close", by which an operator would say nothing before.
+        made |= {"emit": "early", "early_ms": group.early_ms, "ends": group.text(names, late=False)}
+    # Left out for event time, so that documents and digests stay as they were.
+    return made if EVENT in group.clocks else {**made, "by": PROCESSING}
 
 
 def site_of(node: Node) -> str | None:

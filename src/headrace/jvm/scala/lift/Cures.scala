@@ -6,7 +6,7 @@ private object Cures {
   val systemTime = "orders o LEFT JOIN rates FOR SYSTEM_TIME AS OF o.ts AS r ON o.pair = r.pair"
   val versions = "give it a watermark where it is read: rates.watermark('at', '5 minutes')"
   val chance = "take the value from a column of the rows: it must be the same when a row is taken away again"
-  val clock = "keep rows for a time with a comparison: WHERE ts > current_timestamp() - INTERVAL 1 HOUR; else take the time from a column of the rows"
+  val clock = "keep rows for a time with a comparison: WHERE ts > current_timestamp() - INTERVAL 1 HOUR; else make it a column of the rows first: SELECT *, current_timestamp() AS at FROM t"
   val constant = "write its value into the query"
   val correlated = "join the two tables instead"
   val count = "count with an aggregate of its own"

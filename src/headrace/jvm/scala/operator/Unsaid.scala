@@ -1,0 +1,124 @@
+package headrace.operator
+
+import headrace.bag.{Bag, Cursor}
+import headrace.state.{CellPages, State}
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.expressions.{UnsafeProjection, UnsafeRow}
+import org.apache.spark.sql.types.StructType
+import org.apache.spark.unsafe.Platform
+
+/** What an operator says before it is sent, as the net of it. What is taken away has a bag of its own: it is empty when an epoch ends, unless
+  * something was sent before.
+  */
+private final class Unsaid(columns: StructType) extends Out {
+  private val added = new Unsaid.Rows(Closing.Bags)
+  private val taken = new Unsaid.Rows(Closing.Bags + 1)
+  private val row = new UnsafeRow(columns.length)
+  private val toUnsafe = UnsafeProjection.create(columns)
+  private var out: Out = _
+  private var saying: Unsaid.Rows = _
+
+  /** Begins with a key; `hasAny`: something may have been left unsaid of it, and `hasTaken`: that something is taken away. */
+  def open(state: State, hasAny: Boolean, hasTaken: Boolean, out: Out): Unit = {
+    this.out = out
+    saying = null
+    added.open(state, hasAny)
+    taken.open(state, hasTaken)
+  }
+
+  def isEmpty: Boolean = added.bag.isEmpty && taken.bag.isEmpty
+
+  override def emit(output: Int, row: InternalRow, time: Long, weight: Long): Unit =
+    if (output != Relational.Main) out.emit(output, row, time, weight)
+    else {
+      // A copy: the buffer of a projection may be longer than its row.
+      val bytes = (row match {
+        case unsafe: UnsafeRow => unsafe
+        case other => toUnsafe(other)
+      }).copy().getBytes
+      val (own, other) = if (weight > 0) (added, taken) else (taken, added)
+      val n = math.abs(weight)
+      own.add(bytes, n - other.remove(bytes, n))
+    }
+
+  /** Sends some of it, what is taken away first; false: there is no more. */
+  def say(): Boolean = {
+    if (saying == null) begin(taken)
+    sent() || saying == taken && { begin(added); sent() }
+  }
+
+  private def begin(rows: Unsaid.Rows): Unit = {
+    saying = rows
+    rows.cursor.forward()
+  }
+
+  private def sent(): Boolean = {
+    val cursor = saying.cursor
+    var n = 0
+    while (n < Unsaid.AtOnce && cursor.next()) {
+      row.pointTo(cursor.keyBytes, Platform.BYTE_ARRAY_OFFSET, cursor.keySize)
+      out.emit(Relational.Main, row, Input.NoTime, if (saying == taken) -cursor.count else cursor.count)
+      n += 1
+    }
+    if (n == 0) saying.bag.clear()
+    n > 0
+  }
+
+  /** Writes what is still unsaid. */
+  def close(): Unit = {
+    added.close()
+    taken.close()
+  }
+
+  /** Lets go of everything, also in the middle of a key that failed. */
+  def release(): Unit = {
+    added.release()
+    taken.release()
+    out = null
+  }
+
+  override def mark(): Int = out.mark()
+  override def reset(mark: Int): Unit = out.reset(mark)
+  override def count(side: Int, metric: Int, n: Long): Unit = out.count(side, metric, n)
+}
+
+private object Unsaid {
+
+  /** How many rows are sent before they are handed on. */
+  private val AtOnce = 64
+
+  /** Rows with how often each is to be said, by their bytes. */
+  private final class Rows(number: Int) {
+    private val pages = new CellPages(number)
+    private var isOpen = false
+    val bag = new Bag
+    val cursor = new Cursor(bag)
+
+    def open(state: State, hasAny: Boolean): Unit = {
+      pages.of(state, hasAny)
+      bag.open(pages)
+      isOpen = true
+    }
+
+    def add(row: Array[Byte], n: Long): Unit = if (n > 0) bag.add(row, row.length, null, 0L, 0, n)
+
+    /** Removes a row up to `n` times, and tells how often it did. */
+    def remove(row: Array[Byte], n: Long): Long = {
+      val found = if (bag.find(row, row.length)) math.min(bag.count, n) else 0L
+      if (found > 0) bag.add(row, row.length, null, 0L, 0, -found)
+      found
+    }
+
+    def close(): Unit = {
+      isOpen = false
+      bag.close()
+    }
+
+    def release(): Unit = {
+      cursor.stop()
+      if (isOpen) bag.abandon()
+      isOpen = false
+      pages.of(null)
+    }
+  }
+}
