@@ -33,7 +33,7 @@ def shuffled(spark: SparkSession, stream: hr.Stream) -> tuple[list[Any], int]:
         return {found.apply(i).stageId(): found.apply(i).shuffleWriteRecords() for i in range(found.size())}
 
     before = stages()
-    rows = hr.collect(stream).rows()
+    rows = sorted(hr.collect(stream).rows())
     spark._jsc.sc().listenerBus().waitUntilEmpty()
     return rows, sum(records for stage, records in stages().items() if stage not in before)
 

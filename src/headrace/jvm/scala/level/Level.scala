@@ -3,14 +3,14 @@ package headrace.level
 import headrace.HeadraceKernelException
 import headrace.operator.Epoch
 import headrace.state.SparkState
-import headrace.wire.Wire
+import headrace.wire.{Bundled, Wire}
 import org.apache.spark.TaskContext
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.streaming._
 
 /** One stateful operator of Spark that hosts every operator of one depth, keyed by (operator, key).
   *
-  * Rows for operators of other levels, for sinks, and counts go past it (`Passing`). Output is pulled: an operator is stepped until it
+  * Rows for operators of other levels, for sinks, and counts pass through untouched. Output is pulled: an operator is stepped until it
   * has sent something, that is handed on, and so forth, so a key's output is never held as a whole.
   *
   * `retired` are operators that an earlier version of the job had here: what they kept goes when its alarm rings.
@@ -21,6 +21,7 @@ final class Level(carried: Carried, number: Int, ops: Set[Int], retired: Set[Int
   @transient private var task: LevelTask = _
   @transient private var epoch: Epoch = _
   @transient private var shared: SharedGroups = _
+  @transient private lazy val passing = new Bundled
 
   override def init(outputMode: OutputMode, timeMode: TimeMode): Unit = {
     // What a retired operator kept is not known any more.
@@ -32,10 +33,11 @@ final class Level(carried: Carried, number: Int, ops: Set[Int], retired: Set[Int
     if (context != null) task = LevelTask.begin(carried, number, context)
   }
 
-  override def handleInputRows(key: Array[Byte], rows: Iterator[InternalRow], timers: TimerValues): Iterator[InternalRow] = {
-    begin(timers)
-    shared.before(key, hasRows = true) ++ steps(key, rows, SparkState.NotRinging)
-  }
+  override def handleInputRows(key: Array[Byte], rows: Iterator[InternalRow], timers: TimerValues): Iterator[InternalRow] =
+    if (ops.contains(Wire.opOf(key))) {
+      begin(timers)
+      shared.before(key, hasRows = true) ++ steps(key, rows, SparkState.NotRinging)
+    } else passing.of(rows)
 
   override def handleExpiredTimer(key: Array[Byte], timers: TimerValues, expired: ExpiredTimerInfo): Iterator[InternalRow] = {
     val op = Wire.opOf(key)

@@ -53,26 +53,23 @@ private[level] object LevelTask {
   def of(context: TaskContext, number: Int): LevelTask = running.get((context.taskAttemptId(), number))
 }
 
-/** Behind a level: its rows, those that went past it, then those that were held back and the counts of its task. */
+/** Behind a level: its rows, then those that were held back and the counts of its task. */
 final class Tail(number: Int) extends Work {
   override def name: String = s"rest of level $number"
 
   override def apply(partition: Int, rows: Iterator[InternalRow]): Iterator[InternalRow] = new Iterator[InternalRow] {
     private val rest = new WireBuffer
-    private var passed: Iterator[InternalRow] = _ // null: the level has not ended
+    private var ended = false
     override def hasNext: Boolean =
-      if (passed == null && rows.hasNext) true
+      if (!ended && rows.hasNext) true
       else {
-        if (passed == null) end()
-        passed.hasNext || rest.nonEmpty
+        if (!ended) {
+          ended = true
+          val task = LevelTask.of(TaskContext.get(), number)
+          if (task != null) task.finish(rest)
+        }
+        rest.nonEmpty
       }
-    override def next(): InternalRow = if (passed == null) rows.next() else if (passed.hasNext) passed.next() else rest.next()
-
-    private def end(): Unit = {
-      val context = TaskContext.get()
-      passed = Passing.of(number, context).rows()
-      val task = LevelTask.of(context, number)
-      if (task != null) task.finish(rest)
-    }
+    override def next(): InternalRow = if (ended) rest.next() else rows.next()
   }
 }

@@ -31,7 +31,7 @@ final class Frames(session: classic.SparkSession, carried: Carried) {
   /** One exchange, one sort, one stateful operator. The number of partitions is the session's, which a restart takes from the checkpoint.
     */
   def level(number: Int, ops: Set[Int], retired: Set[Int], clock: String, from: LogicalPlan): LogicalPlan = {
-    val sorted = KeySort(number, ops, analysed(frame(from).repartition(new Column(Frames.key))))
+    val sorted = KeySort(analysed(frame(from).repartition(new Column(Frames.key))))
     val key = sorted.output(Wire.Key)
     val keys = encoderFor(Encoders.BINARY)
     val mode = clock match {

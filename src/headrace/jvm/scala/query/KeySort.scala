@@ -1,8 +1,7 @@
 package org.apache.spark.sql.headrace
 
-import headrace.level.Passing
 import headrace.wire.{Bundles, Wire}
-import org.apache.spark.{SparkEnv, TaskContext}
+import org.apache.spark.SparkEnv
 import org.apache.spark.rdd.RDD
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.{Ascending, Attribute, AttributeSet, SortOrder, UnsafeRow}
@@ -16,26 +15,22 @@ import org.apache.spark.util.collection.unsafe.sort.{PrefixComparators, RecordCo
   *
   * Spark's own sort node would compare whole keys, and copy them out of their rows to do so: that was a third of a level's time. A key
   * begins with its hash, so a radix sort by that brings the rows of each key together, and only rows that ask for an order are compared
-  * (`KeyRuns`). Rows for none of the level's operators are set aside (`Passing`).
+  * (`KeyRuns`).
   */
-final case class KeySort(level: Int, ops: Set[Int], child: LogicalPlan) extends UnaryNode {
+final case class KeySort(child: LogicalPlan) extends UnaryNode {
   override def output: Seq[Attribute] = child.output
   override lazy val references: AttributeSet = child.outputSet
   override protected def withNewChildInternal(newChild: LogicalPlan): KeySort = copy(child = newChild)
 }
 
-final case class KeySortExec(level: Int, ops: Set[Int], child: SparkPlan) extends UnaryExecNode {
+final case class KeySortExec(child: SparkPlan) extends UnaryExecNode {
   override def output: Seq[Attribute] = child.output
   override def outputPartitioning: Partitioning = child.outputPartitioning
   override def outputOrdering: Seq[SortOrder] = Seq(SortOrder(output(Wire.Key), Ascending), SortOrder(output(Wire.Ord), Ascending))
 
-  override protected def doExecute(): RDD[InternalRow] = {
-    val (number, own) = (level, ops)
-    child.execute().mapPartitions { rows =>
-      val passing = Passing.begin(number, own, TaskContext.get())
-      val byHash = KeySort.sorter(radix = true).sort(rows.asInstanceOf[Iterator[UnsafeRow]].filter(passing.leaves))
-      new Bundles(new KeyRuns(byHash, () => KeySort.sorter(radix = false)))
-    }
+  override protected def doExecute(): RDD[InternalRow] = child.execute().mapPartitions { rows =>
+    val byHash = KeySort.sorter(radix = true).sort(rows.asInstanceOf[Iterator[UnsafeRow]])
+    new Bundles(new KeyRuns(byHash, () => KeySort.sorter(radix = false)))
   }
 
   override protected def withNewChildInternal(newChild: SparkPlan): KeySortExec = copy(child = newChild)
@@ -56,7 +51,7 @@ object KeySort {
 
 object KeySortStrategy extends SparkStrategy {
   override def apply(plan: LogicalPlan): Seq[SparkPlan] = plan match {
-    case KeySort(level, ops, child) => KeySortExec(level, ops, planLater(child)) :: Nil
+    case KeySort(child) => KeySortExec(planLater(child)) :: Nil
     case _ => Nil
   }
 }

@@ -1,10 +1,11 @@
 package headrace.operator.partition
 
-import headrace.wire.Spilling
+import org.apache.spark.SparkEnv
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.execution.ExternalAppendOnlyUnsafeRowArray
 import org.apache.spark.sql.execution.metric.SQLMetric
 import org.apache.spark.sql.execution.window.WindowEvaluatorFactoryBase
+import org.apache.spark.sql.internal.SQLConf
 
 /** Spark's own evaluation of window functions over one partition at a time.
   *
@@ -31,7 +32,7 @@ private[partition] final class WindowFunctions(plan: WindowPlan) {
   /** Takes in the rows of a partition, in their order. */
   def read(rows: Iterator[UnsafeRow]): Unit = {
     if (frames == null) frames = new WindowFunctions.Frames(plan)
-    if (buffer == null) buffer = Spilling.rows()
+    if (buffer == null) buffer = WindowFunctions.buffer()
     clear()
     rows.foreach(row => buffer.add(before(row)))
     if (!buffer.isEmpty) restart()
@@ -65,6 +66,15 @@ private[partition] final class WindowFunctions(plan: WindowPlan) {
 }
 
 private object WindowFunctions {
+
+  /** Spark takes no memory back from such a buffer for somebody else in the task, as another buffer is: each has to do with a small part of
+    * it. Pages are a 16th of what a task can have, or a bit more.
+    */
+  private def buffer(): ExternalAppendOnlyUnsafeRowArray = {
+    val conf = SQLConf.get
+    val held = math.min(2 * SparkEnv.get.memoryManager.pageSizeBytes, conf.windowExecBufferSpillSizeThreshold)
+    new ExternalAppendOnlyUnsafeRowArray(conf.windowExecBufferInMemoryThreshold, held, conf.windowExecBufferSpillThreshold, held)
+  }
 
   /** The frames of all functions, compiled. */
   private final class Frames(plan: WindowPlan) extends WindowEvaluatorFactoryBase {
