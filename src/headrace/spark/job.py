@@ -7,10 +7,11 @@ from dataclasses import dataclass
 
 from headrace.analysis.boundedness import bounded
 from headrace.analysis.closing import require_closing
+from headrace.analysis.expiry import require_expiry
 from headrace.analysis.repeatable import require_repeatable
 from headrace.analysis.schemas import Schemas, check
 from headrace.errors import HeadraceError
-from headrace.ops import AsOf, Program, Sink, Source, Temporal, groups
+from headrace.ops import AsOf, Program, Sink, Source, Temporal, forgets_after, groups
 from headrace.optimize import optimize
 from headrace.plan import Node, Plan
 from headrace.plan.meaning import MEANING
@@ -61,6 +62,7 @@ def compile(plan: Plan) -> SparkJob:
     """A plan as it will run; raises what is wrong with its texts, types, clocks and folders. Starts the session."""
     _one_sink_a_folder(plan)
     require_closing(plan)
+    require_expiry(plan)
     require_repeatable(plan, check(plan))
     plan, rewritten = optimize(plan)
     schemas = check(plan)
@@ -70,17 +72,19 @@ def compile(plan: Plan) -> SparkJob:
 
 
 def _clocks(plan: Plan) -> Mapping[str, str]:
-    """The time that each operator goes by: a program says it, closing groups go by event time, rows of now by that of the machine."""
+    """The time that each operator goes by: a program says it, groups that close or expire go by event time, rows of now by that of the
+    machine.
+    """
     closing = groups([plan.nodes[name] for name in plan.sinks])
-    return {name: _clock(node, node in closing) for name, node in plan.nodes.items()}
+    return {name: _clock(node, node in closing or forgets_after(node) is not None) for name, node in plan.nodes.items()}
 
 
-def _clock(node: Node, closes: bool) -> str:
+def _clock(node: Node, ends: bool) -> str:
     if isinstance(node, Temporal):
         return "processing"
     if isinstance(node, AsOf | Program):
         return node.clock
-    return "event" if closes else "none"
+    return "event" if ends else "none"
 
 
 def _one_sink_a_folder(plan: Plan) -> None:

@@ -1,14 +1,12 @@
 package headrace.operator
 
-import headrace.bag.{Bag, Cursor}
 import headrace.bind.{Bind, Settings}
-import headrace.state.{Alarm, CellPages, State}
+import headrace.state.{Alarm, State}
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.{Expression, UnsafeProjection, UnsafeRow}
 import org.apache.spark.sql.types.StructType
 import org.apache.spark.unsafe.Platform
-import org.json4s._
 
 /** An operator whose groups can come to an end. */
 trait Closable extends Operator {
@@ -40,11 +38,8 @@ object Closing {
   def around(session: SparkSession, document: String, inner: OperatorSpec): OperatorSpec = Settings.inForce(session) {
     val read = Relational.read(document)
     read.text("closes").fold(inner) { text =>
-      val late = read.json \ "late" match {
-        case JObject(sides) => sides.collect { case (output, JInt(side)) => output -> side.toInt }
-        case _ => Nil
-      }
-      Closing(inner, Bind.expressions(session, read.key, Seq(text)).head, late, read.text("emit").contains("close"), read.output("main"))
+      val closes = Bind.expressions(session, read.key, Seq(text)).head
+      Closing(inner, closes, read.late, read.text("emit").contains("close"), read.output("main"))
     }
   }
 
@@ -56,11 +51,7 @@ object Closing {
   * state, for the time its key tells, so it need not be kept which one.
   */
 private final class ClosingRun(spec: Closing, inner: Closable) extends Operator {
-  private val outputs = {
-    val found = Array.fill(256)(-1)
-    spec.late.zipWithIndex.foreach { case ((_, side), i) => found(side) = spec.inner.outputs.size + i }
-    found
-  }
+  private val outputs = Relational.lateOutputs(spec.late, spec.inner)
   private val onTime = new OnTime
   private val watched = new Watched
   private val unsaid = if (spec.holds) new Unsaid(spec.row) else null
@@ -203,8 +194,8 @@ private final class Watched extends State {
   * empty when the epoch ends.
   */
 private final class Unsaid(columns: StructType) extends Out {
-  private val added = new Unsaid.Rows(Closing.Bags)
-  private val taken = new Unsaid.Rows(Closing.Bags + 1)
+  private val added = new RowBag(Closing.Bags)
+  private val taken = new RowBag(Closing.Bags + 1)
   private val row = new UnsafeRow(columns.length)
   private val toUnsafe = UnsafeProjection.create(columns)
   private var out: Out = _
@@ -228,7 +219,7 @@ private final class Unsaid(columns: StructType) extends Out {
       }).copy().getBytes
       val (own, other) = if (weight > 0) (added, taken) else (taken, added)
       val n = math.abs(weight)
-      own.add(bytes, n - other.remove(bytes, n))
+      own.add(bytes, bytes.length, n - other.remove(bytes, bytes.length, n))
     }
 
   /** Sends some of it; false: there is no more. */
@@ -267,39 +258,4 @@ private object Unsaid {
 
   /** How many rows are sent before they are handed on. */
   private val AtOnce = 64
-
-  /** Rows with how often each is to be said, by their bytes. */
-  private final class Rows(number: Int) {
-    private val pages = new CellPages(number)
-    private var isOpen = false
-    val bag = new Bag
-    val cursor = new Cursor(bag)
-
-    def open(state: State, hasAny: Boolean): Unit = {
-      pages.of(state, hasAny)
-      bag.open(pages)
-      isOpen = true
-    }
-
-    def add(row: Array[Byte], n: Long): Unit = if (n > 0) bag.add(row, row.length, null, 0L, 0, n)
-
-    /** Removes a row up to `n` times, and tells how often it did. */
-    def remove(row: Array[Byte], n: Long): Long = {
-      val found = if (bag.find(row, row.length)) math.min(bag.count, n) else 0L
-      if (found > 0) bag.add(row, row.length, null, 0L, 0, -found)
-      found
-    }
-
-    def close(): Unit = {
-      isOpen = false
-      bag.close()
-    }
-
-    def release(): Unit = {
-      cursor.stop()
-      if (isOpen) bag.abandon()
-      isOpen = false
-      pages.of(null)
-    }
-  }
 }
