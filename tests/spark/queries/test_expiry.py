@@ -6,6 +6,7 @@ import datetime as dt
 import random
 from collections import Counter
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -51,7 +52,7 @@ def joined(how: str, meets: Callable[[Any, Any], bool]) -> Answer:
         alone = [m for m in mine if not any(meets(m, t) for t in theirs)]
         if how in ("semi", "anti"):
             return Counter(met if how == "semi" else alone)
-        pairs += [(*m, None, None, 0) for m in alone] if how != "inner" else []
+        pairs += [(*m, None, None, None) for m in alone] if how != "inner" else []
         if how == "full":
             pairs += [(None, None, None, *t) for t in theirs if not any(meets(m, t) for m in mine)]
         return Counter(pairs)
@@ -191,6 +192,22 @@ def expiring(stream: hr.Stream) -> list[tuple[str, int]]:
     plan = Plan.of("job", [stream.write.memory(name="out", mode="changes")._use()])
     operators = [node for node in plan.nodes.values() if node.op in ("join", "aggregate")]
     return sorted((getattr(node, "how", node.op), (forgets_after(node) or 0) // 1000) for node in operators)
+
+
+def test_its_state_is_shown_as_that_of_any_other(spark: SparkSession, tmp_path: Path) -> None:
+    rows = hr.read.memory([("a", BEGIN, 1), ("a", BEGIN, 3), ("b", BEGIN, 5)], CHARGES, name="rows").watermark("ts", "0 seconds")
+    others = hr.read.memory([("a", BEGIN, 1)], REFUNDS, name="others")
+    ends = (
+        rows.group_by("card", expires="1 day").agg(s="sum(amount)").named("sums"),
+        rows.select("card", "amount").top(1, by="amount desc", per="card", expires="1 day").named("top"),
+        rows.select("card").join(others.select("c"), on="card = c", expires="1 day").named("met"),
+    )
+    job = hr.job("forgets", *(end.write.memory() for end in ends))
+    job.run(checkpoint=tmp_path / "state", flush=False, progress=False)
+    found = hr.state(tmp_path / "state")
+    assert found.table("sums").rows() == [(("a",), 2, 4), (("b",), 1, 5)]
+    assert found.table("top").rows() == [(("a",), "a", 3, 1), (("b",), "b", 5, 1)]
+    assert {row[0] for name in found.tables if name.startswith("met") for row in found.table(name).rows()} == {("a",), ("b",)}
 
 
 HINTS = {
