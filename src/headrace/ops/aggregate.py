@@ -78,7 +78,7 @@ def group_by(input: Node, columns: Sequence[Any], expires: Duration, alias: str 
     found = given(input, columns, {}, alias)
     items = tuple((name_of(expression), expression.text) for expression in found)
     once((name for name, _ in items), "group_by")
-    return Groups(input, items, alias, expiry(expires, "group_by"))
+    return Groups(input, items, alias, expiry(expires, "expires of group_by"))
 
 
 def agg(groups: Groups, columns: Sequence[Any], named: Mapping[str, Any]) -> Aggregate:
@@ -91,4 +91,4 @@ def agg(groups: Groups, columns: Sequence[Any], named: Mapping[str, Any]) -> Agg
 
 
 def distinct(input: Node, expires: Duration = None) -> Aggregate:
-    return aggregate(input, [(name, quote(name)) for name in input.columns], (), expiry(expires, "distinct"))
+    return aggregate(input, [(name, quote(name)) for name in input.columns], (), expiry(expires, "expires of distinct"))

@@ -10,14 +10,14 @@ from headrace.schema import milliseconds, shown
 Duration = str | timedelta | None
 
 
-def expiry(expires: Duration, verb: str) -> int | None:
-    """The duration that a verb was given, in milliseconds."""
+def expiry(expires: Duration, what: str) -> int | None:
+    """The duration that a user gave, in milliseconds; `what` names it in an error."""
     if expires is None:
         return None
-    after = milliseconds(expires, f"the time of {verb}")
+    after = milliseconds(expires, what)
     if after == 0:
         hint = 'say after how long: expires="7 days"; without it, state is kept'
-        raise PlanError("BAD_EXPIRY", f"{verb} would forget everything at once", hint=hint, site=here())
+        raise PlanError("BAD_EXPIRY", f"{what} is no time at all, so everything would be forgotten at once", hint=hint, site=here())
     return after
 
 

@@ -70,7 +70,7 @@ def join(left: Node, right: Node, on: Any, how: str, expires: Duration, aliases:
     if how not in HOWS:
         raise PlanError("BAD_JOIN", f"how cannot be {how!r}", hint=f"it is one of: {', '.join(HOWS)}", site=here())
     names = names_of(left, right, on, "join")
-    after = expiry(expires, "join")
+    after = expiry(expires, "expires of join")
     if names is None:
         return _on_condition(left, right, str(of_text(checked(on))._expression.text), how, after, aliases)
     return _on_names(left, right, names, how, after)

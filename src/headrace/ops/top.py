@@ -83,4 +83,4 @@ def top(input: Node, count: Any, by: Any, per: Any, ties: Any, expires: Duration
     asked = given(input, [text for text, _, _ in texts], {}, alias)
     order: Sequence[Ordering] = [(found.text, direction, nulls) for found, (_, direction, nulls) in zip(asked, texts, strict=True)]
     partitions = tuple(part.text for part in parts)
-    return Top(input, partitions, tuple(order), count, ties=ties, expires_ms=expiry(expires, "top"), site=here())
+    return Top(input, partitions, tuple(order), count, ties=ties, expires_ms=expiry(expires, "expires of top"), site=here())

@@ -17,7 +17,7 @@ from headrace.ops import forgets_after
 from headrace.plan import Plan
 from headrace.testing import Harness
 from headrace.testing.collected import in_order
-from tests.models.forgetting import Change, Forgetting, Rows
+from tests.models.forgetting import Forgetting, Rows
 from tests.models.windows import BEGIN, SECOND, Watermark
 from tests.scale import FULL
 
@@ -60,8 +60,8 @@ def joined(how: str, meets: Callable[[Any, Any], bool]) -> Answer:
     return answer
 
 
-def queries(charges: hr.Stream, refunds: hr.Stream) -> dict[str, tuple[hr.Stream, Forgetting]]:
-    """Streams over both sources, the first of which also takes rows away, with the models of what they say."""
+def queries(charges: hr.Stream, refunds: hr.Stream) -> dict[str, tuple[hr.Stream, Forgetting, tuple[str, ...]]]:
+    """Streams over both sources, the first of which also takes rows away, with the models of what they say and the sources of their sides."""
     aggregates = "count(*) AS n, sum(amount) AS s, max(amount) AS m"
     spent = charges.group_by("card", expires=EXPIRES).agg(n="count(*)", s="sum(amount)", m="max(amount)")
     by_hint = f"SELECT /*+ EXPIRES('{EXPIRES}') */ card, {aggregates} FROM t GROUP BY card HAVING count(*) > 0"
@@ -70,20 +70,23 @@ def queries(charges: hr.Stream, refunds: hr.Stream) -> dict[str, tuple[hr.Stream
     newest = charges.dedupe(on="card", keep="last", by=["amount", "ts"], expires=EXPIRES)
     seen = refunds.select("c", "a").distinct(expires=EXPIRES)
     one = Forgetting(AFTER, lambda side, row: row[:1] + row[2:], lambda rows: Counter({(r[0], r[2]): 1 for r in rows.elements()}))
-    found = {
-        "aggregate": (spent, Forgetting(AFTER, by_card, summed)),
-        "aggregate of SQL": (hr.sql(by_hint, t=charges), Forgetting(AFTER, by_card, summed)),
-        "first": (top, Forgetting(AFTER, by_card, first(2, lambda r: (-r[2], *r)))),
-        "tied": (tied, Forgetting(AFTER, by_card, largest)),
-        "last": (newest, Forgetting(AFTER, by_card, first(1, lambda r: (-r[2], -r[1].timestamp(), *r)))),
-        "distinct": (seen, one),
+    found: dict[str, tuple[hr.Stream, Forgetting, tuple[str, ...]]] = {
+        "aggregate": (spent, Forgetting(AFTER, by_card, summed), ("charges",)),
+        "aggregate of SQL": (hr.sql(by_hint, t=charges), Forgetting(AFTER, by_card, summed), ("charges",)),
+        "first": (top, Forgetting(AFTER, by_card, first(2, lambda r: (-r[2], *r))), ("charges",)),
+        "tied": (tied, Forgetting(AFTER, by_card, largest), ("charges",)),
+        "last": (newest, Forgetting(AFTER, by_card, first(1, lambda r: (-r[2], -r[1].timestamp(), *r))), ("charges",)),
+        "distinct": (seen, one, ("refunds",)),
     }
+    both = ("charges", "refunds")
     for how in ("inner", "left", "full", "semi", "anti"):
         for more, meets in (("", lambda m, t: True), (" AND amount > a", lambda m, t: m[2] > t[2])):
             stream = charges.join(refunds, on=f"card = c{more}", how=how, expires=EXPIRES)
-            found[f"{how} join{more}"] = (stream, Forgetting(AFTER, by_card, joined(how, meets), 2))
+            found[f"{how} join{more}"] = (stream, Forgetting(AFTER, by_card, joined(how, meets), 2), both)
+    turned = refunds.join(charges, on="c = card", how="full", expires=EXPIRES)
+    found["turned"] = (turned, Forgetting(AFTER, by_card, joined("full", lambda m, t: True), 2), ("refunds", "charges"))
     text = f"SELECT /*+ EXPIRES('{EXPIRES}') */ t.*, u.* FROM t LEFT JOIN u ON t.card = u.c WHERE t.amount >= 0"
-    found["join of SQL"] = (hr.sql(text, t=charges, u=refunds), Forgetting(AFTER, by_card, joined("left", lambda m, t: True), 2))
+    found["join of SQL"] = (hr.sql(text, t=charges, u=refunds), Forgetting(AFTER, by_card, joined("left", lambda m, t: True), 2), both)
     return found
 
 
@@ -121,37 +124,33 @@ def test_against_a_model(spark: SparkSession, seed: int) -> None:
         charges = h.source("charges", CHARGES, watermark=("ts", "5 seconds"), changes=True, trusted=True)
         refunds = h.source("refunds", REFUNDS, watermark=("t", "5 seconds"))
         asked = queries(charges, refunds)
-        outs = {name: h.collect(stream) for name, (stream, _) in asked.items()}
+        outs = {name: h.collect(stream) for name, (stream, _, _) in asked.items()}
         late = {name: h.collect(asked[name][0].output("late").changes()) for name in ("aggregate", "first", "full join")}
+        late["turned"] = h.collect(asked["turned"][0].output("late_right").changes())
         mark = Watermark({"charges": 5, "refunds": 5})
         now, restarts = 50, {rng.randrange(14) for _ in range(2)}
         for number in range(14):
             now += rng.choice([1, 3, 8, 8, 15, 40])
             rows = {name: one.epoch(now) for name, one in given.items()}
             h.commit({name: [("+" if weight > 0 else "-", row) for weight, row in found] for name, found in rows.items()})
-            of = {
-                "charges": [(0, weight, row) for weight, row in rows["charges"]],
-                "refunds": [(1, weight, row) for weight, row in rows["refunds"]],
-            }
-            for name, (_, model) in asked.items():
-                changes: list[Change] = of["charges"] + (of["refunds"] if model.sides == 2 else [])
-                if name == "distinct":
-                    changes = [(0, weight, row) for _, weight, row in of["refunds"]]
+            for _, model, sources in asked.values():
+                changes = [(side, weight, row) for side, name in enumerate(sources) for weight, row in rows[name]]
                 model.epoch(changes, mark.at)
             for name, found in rows.items():
                 if found:
                     mark.see(name, [row[1] for _, row in found])
             mark.move()
-            for name, (_, model) in asked.items():
+            for name, (_, model, _) in asked.items():
                 model.epoch([], mark.at)
                 assert outs[name].rows() == in_order(model.rows()), f"{name}, commit {number}"
-            assert keys(h) == sum(len(model.groups) for _, model in asked.values()), f"keys, commit {number}"
+            assert keys(h) == sum(len(model.groups) for _, model, _ in asked.values()), f"keys, commit {number}"
             if number in restarts:
                 h.restart()
         for name, out in late.items():
-            expected = [(*row, "delete") for row in asked[name][1].late[0].elements()]
+            side = asked[name][2].index("charges")
+            expected = [(*row, "delete") for row in asked[name][1].late[side].elements()]
             assert out.rows() == in_order(expected), name
-        assert all(model.forgotten for _, model in asked.values()) and asked["aggregate"][1].late[0].total()
+        assert all(model.forgotten for _, model, _ in asked.values()) and asked["aggregate"][1].late[0].total()
         before = {name: out.rows() for name, out in outs.items()}
         h.finish()
         assert {name: out.rows() for name, out in outs.items()} == before

@@ -91,7 +91,7 @@ def windows() -> hr.Stream:
 def test_durations() -> None:
     check_error(
         """
-        BAD_EXPIRY: group_by would forget everything at once
+        BAD_EXPIRY: expires of group_by is no time at all, so everything would be forgotten at once
           at test_expiry.py:*: lambda: charges.group_by("card", expires="0 days"),
           hint: say after how long: expires="7 days"; without it, state is kept
           page: docs/errors/BAD_EXPIRY.md
