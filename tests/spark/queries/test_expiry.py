@@ -13,6 +13,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 import headrace as hr
+from headrace.analysis.expiry import require_expiry
 from headrace.ops import forgets_after
 from headrace.plan import Plan
 from headrace.testing import Harness
@@ -191,6 +192,7 @@ def test_an_upsert_of_what_has_begun_anew(spark: SparkSession) -> None:
 def expiring(stream: hr.Stream) -> list[tuple[str, int]]:
     """The operators of a stream, each with after how many seconds it forgets; 0: it does not."""
     plan = Plan.of("job", [stream.write.memory(name="out", mode="changes")._use()])
+    require_expiry(plan)
     operators = [node for node in plan.nodes.values() if node.op in ("join", "aggregate")]
     return sorted((getattr(node, "how", node.op), (forgets_after(node) or 0) // 1000) for node in operators)
 
@@ -228,6 +230,7 @@ HINTS = {
         ("inner", 1),
         ("inner", 1),
     ],
+    "SELECT /*+ EXPIRES('1 s') */ t.card FROM t, u AS x, u AS v WHERE t.card = v.card AND v.card = x.card": [("inner", 1), ("inner", 1)],
     "SELECT card FROM t WHERE card IN (SELECT /*+ EXPIRES('3 s') */ card FROM u GROUP BY ROLLUP(card))": [("aggregate", 3), ("semi", 0)],
     "SELECT /*+ EXPIRES('1 s') */ card, count(*) FILTER (WHERE amount > 1), count(DISTINCT amount) FROM t GROUP BY card HAVING max(amount) > 2": [
         ("aggregate", 1)
