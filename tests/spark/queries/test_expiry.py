@@ -231,7 +231,7 @@ HINTS = {
         ("inner", 1),
     ],
     "SELECT /*+ EXPIRES('1 s') */ t.card FROM t, u AS x, u AS v WHERE t.card = v.card AND v.card = x.card": [("inner", 1), ("inner", 1)],
-    "SELECT card FROM t WHERE card IN (SELECT /*+ EXPIRES('3 s') */ card FROM u GROUP BY ROLLUP(card))": [("aggregate", 3), ("semi", 0)],
+    "SELECT card FROM u WHERE card IN (SELECT /*+ EXPIRES('3 s') */ card FROM t GROUP BY ROLLUP(card))": [("aggregate", 3), ("semi", 0)],
     "SELECT /*+ EXPIRES('1 s') */ card, count(*) FILTER (WHERE amount > 1), count(DISTINCT amount) FROM t GROUP BY card HAVING max(amount) > 2": [
         ("aggregate", 1)
     ],
