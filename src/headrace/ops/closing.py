@@ -20,9 +20,9 @@ from headrace.ops.filter import Filter
 from headrace.ops.generate import Generated
 from headrace.ops.join import Join
 from headrace.ops.ledger import Ledger
-from headrace.ops.output import LATE_RIGHT, OutputOf
+from headrace.ops.output import OutputOf
 from headrace.ops.partition import Partition
-from headrace.ops.program import LATE, Program
+from headrace.ops.program import Program
 from headrace.ops.project import Project
 from headrace.ops.source import Source
 from headrace.ops.top import Top
@@ -108,12 +108,6 @@ def groups(ends: Iterable[Node]) -> dict[Node, Group]:
     """The operators whose groups close, and how."""
     found = closing(ends)
     return {node: group for node in found if (group := _group(node, found)) is not None}
-
-
-def late_outputs(node: Node) -> tuple[str, ...]:
-    """The outputs of an operator of a query that have rows which came after their group had closed."""
-    group = groups([node]).get(node)
-    return () if group is None else tuple(name for name, judged in zip((LATE, LATE_RIGHT), group.judged, strict=False) if judged)
 
 
 def carried(text: str, columns: Columns) -> Closes | None:

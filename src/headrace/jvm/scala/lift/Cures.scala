@@ -11,6 +11,7 @@ private object Cures {
   val correlated = "join the two tables instead"
   val count = "count with an aggregate of its own"
   val deduplicated = "use dropDuplicates, which needs no watermark"
+  val expires = "SELECT /*+ EXPIRES('7 days') */ card, sum(amount) FROM charges GROUP BY card"
   val expression = "say it with other functions of Spark SQL"
   val frame = "read the rows with hr.read and build the DataFrame over stream.as_dataframe()"
   val measure = "write the aggregate itself: sum(...)"

@@ -6,7 +6,6 @@ import headrace.wire.Wire
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.expressions.{Expression, UnsafeRow}
 import org.apache.spark.sql.types.StructType
-import org.json4s._
 
 /** An operator whose groups can come to an end. */
 trait Closable extends Operator {
@@ -46,14 +45,10 @@ object Closing {
   def around(session: SparkSession, document: String, inner: OperatorSpec): OperatorSpec = Settings.inForce(session) {
     val read = Relational.read(document)
     read.text("closes").fold(inner) { text =>
-      val late = read.json \ "late" match {
-        case JObject(sides) => sides.collect { case (output, JInt(side)) => output -> side.toInt }
-        case _ => Nil
-      }
       def bound(text: String) = Bind.expressions(session, read.key, Seq(text)).head
       val early = read.number("early_ms").map(ms => Early(ms * 1000, bound(read.text("ends").get)))
       val isProcessing = read.text("by").contains("processing")
-      Closing(inner, bound(text), late, read.text("emit").contains("close"), early, isProcessing, read.output("main"))
+      Closing(inner, bound(text), read.late, read.text("emit").contains("close"), early, isProcessing, read.output("main"))
     }
   }
 
@@ -66,11 +61,7 @@ object Closing {
   * place, and kept.
   */
 private final class ClosingRun(spec: Closing, inner: Closable) extends Operator {
-  private val outputs = {
-    val found = Array.fill(256)(-1)
-    spec.late.zipWithIndex.foreach { case ((_, side), i) => found(side) = spec.inner.outputs.size + i }
-    found
-  }
+  private val outputs = Relational.lateOutputs(spec.late, spec.inner)
   private val onTime = new OnTime
   private val watched = new Watched
   private val unsaid = if (spec.holds) new Unsaid(spec.row) else null

@@ -1,7 +1,6 @@
 package headrace.operator
 
-import headrace.bag.{Bag, Cursor}
-import headrace.state.{CellPages, State}
+import headrace.state.State
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.{UnsafeProjection, UnsafeRow}
 import org.apache.spark.sql.types.StructType
@@ -11,12 +10,12 @@ import org.apache.spark.unsafe.Platform
   * something was sent before.
   */
 private final class Unsaid(columns: StructType) extends Out {
-  private val added = new Unsaid.Rows(Closing.Bags)
-  private val taken = new Unsaid.Rows(Closing.Bags + 1)
+  private val added = new RowBag(Closing.Bags)
+  private val taken = new RowBag(Closing.Bags + 1)
   private val row = new UnsafeRow(columns.length)
   private val toUnsafe = UnsafeProjection.create(columns)
   private var out: Out = _
-  private var saying: Unsaid.Rows = _
+  private var saying: RowBag = _
 
   /** Begins with a key; `hasAny`: something may have been left unsaid of it, and `hasTaken`: that something is taken away. */
   def open(state: State, hasAny: Boolean, hasTaken: Boolean, out: Out): Unit = {
@@ -38,7 +37,7 @@ private final class Unsaid(columns: StructType) extends Out {
       }).copy().getBytes
       val (own, other) = if (weight > 0) (added, taken) else (taken, added)
       val n = math.abs(weight)
-      own.add(bytes, n - other.remove(bytes, n))
+      own.add(bytes, bytes.length, n - other.remove(bytes, bytes.length, n))
     }
 
   /** Sends some of it, what is taken away first; false: there is no more. */
@@ -47,7 +46,7 @@ private final class Unsaid(columns: StructType) extends Out {
     sent() || saying == taken && { begin(added); sent() }
   }
 
-  private def begin(rows: Unsaid.Rows): Unit = {
+  private def begin(rows: RowBag): Unit = {
     saying = rows
     rows.cursor.forward()
   }
@@ -86,39 +85,4 @@ private object Unsaid {
 
   /** How many rows are sent before they are handed on. */
   private val AtOnce = 64
-
-  /** Rows with how often each is to be said, by their bytes. */
-  private final class Rows(number: Int) {
-    private val pages = new CellPages(number)
-    private var isOpen = false
-    val bag = new Bag
-    val cursor = new Cursor(bag)
-
-    def open(state: State, hasAny: Boolean): Unit = {
-      pages.of(state, hasAny)
-      bag.open(pages)
-      isOpen = true
-    }
-
-    def add(row: Array[Byte], n: Long): Unit = if (n > 0) bag.add(row, row.length, null, 0L, 0, n)
-
-    /** Removes a row up to `n` times, and tells how often it did. */
-    def remove(row: Array[Byte], n: Long): Long = {
-      val found = if (bag.find(row, row.length)) math.min(bag.count, n) else 0L
-      if (found > 0) bag.add(row, row.length, null, 0L, 0, -found)
-      found
-    }
-
-    def close(): Unit = {
-      isOpen = false
-      bag.close()
-    }
-
-    def release(): Unit = {
-      cursor.stop()
-      if (isOpen) bag.abandon()
-      isOpen = false
-      pages.of(null)
-    }
-  }
 }
