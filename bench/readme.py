@@ -144,7 +144,8 @@ def nexmark(found: Mapping[str, Any]) -> str:
         f"\nNexmark (`make bench-nexmark`), {how['events']:,} events on {on['cores']} cores ({on['processor']}), seconds; headrace in "
         f"{how['epochs']} epochs, Flink {on['flink']} with mini-batches and its state on the heap. headrace is "
         f"{multiple(found['geometric_mean'])} as fast, geometric mean of the {len(both)} queries that both run; "
-        f"{multiple(others)} without its best, {best['title'].partition(',')[0]}. [Nexmark](docs/nexmark.md) has the plan of each query.\n\n",
+        f"{multiple(others)} without its best, {best['title'].partition(',')[0]}. [Nexmark](docs/nexmark.md) has the plan of each "
+        "query.\n\n",
     ]
     heads = ["", *(one["title"].partition(",")[0] for one in both)]
     values = [[name, *(f"{one['contenders'][name]['median']:.1f}" for one in both)] for name in ("headrace", "Flink SQL")]
