@@ -71,11 +71,11 @@ def test_a_sample_is_what_duckdb_answers(spark: SparkSession, tmp_path: Path) ->
 
 
 @pytest.mark.full
-@pytest.mark.parametrize("epochs", [1, 37])
 @pytest.mark.parametrize("group", READY_GROUPS)
+@pytest.mark.parametrize("epochs", [1, 37])
 def test_many_events_are_what_duckdb_answers(spark: SparkSession, made: Path, tmp_path: Path, group: str, epochs: int) -> None:
     compare(of(group), make(MANY, epochs, cache=made), tmp_path)
-    shutil.rmtree(tmp_path)
+    shutil.rmtree(tmp_path)  # hundreds of megabytes
 
 
 def test_the_page_shows_the_plans(spark: SparkSession) -> None:
