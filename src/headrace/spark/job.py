@@ -73,8 +73,8 @@ def compile(plan: Plan) -> SparkJob:
 
 
 def _clocks(plan: Plan) -> Mapping[str, str]:
-    """The time that each operator goes by: a program says it, groups that close go by that of their keys, those that expire by event time, and
-    rows of now by the time of the machine.
+    """The time that each operator goes by: a program says it, groups that close go by that of their keys, those that expire by event time,
+    and rows of now by that of the machine.
     """
     closing = groups([plan.nodes[name] for name in plan.sinks])
     return {name: _clock(node, closing.get(node)) for name, node in plan.nodes.items()}
