@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from statistics import geometric_mean
 from typing import Any
@@ -13,7 +13,7 @@ from bench.nexmark.flink import Flink, Refused
 from bench.nexmark.queries import OF_THE_CLOCK, UNREADY, Query
 from bench.state.measure import in_turns, median
 
-HEADRACE, FLINK = "headrace", "Flink SQL"
+HEADRACE, FLINK, DISORDERED = "headrace", "Flink SQL", "headrace, disordered"
 
 
 @dataclass
@@ -29,9 +29,17 @@ class Measured:
     @property
     def ratio(self) -> float | None:
         """How many times as fast headrace is."""
-        if len(self.samples) < 2:
+        return self._times(FLINK, HEADRACE)
+
+    @property
+    def disorder(self) -> float | None:
+        """How many times as long headrace takes where events come late."""
+        return self._times(DISORDERED, HEADRACE)
+
+    def _times(self, one: str, other: str) -> float | None:
+        if not {one, other} <= set(self.samples):
             return None
-        return median(self.samples[FLINK]) / median(self.samples[HEADRACE])
+        return median(self.samples[one]) / median(self.samples[other])
 
     def to_json(self) -> dict[str, Any]:
         contenders = {
@@ -43,15 +51,26 @@ class Measured:
             "unit": "s",
             "contenders": contenders,
             "ratio": None if self.ratio is None else round(self.ratio, 3),
+            **({} if self.disorder is None else {"disorder": round(self.disorder, 3)}),
             "rows": self.rows,
             "absent": self.absent,
         }
 
 
 def measure(
-    query: Query, events: Events, rows: int | None, process: int, flink: Flink | None, rounds: int, warm: int, told: Callable[[str], object]
+    query: Query,
+    events: Events,
+    disordered: Events | None,
+    rows: int | None,
+    process: int,
+    flink: Flink | None,
+    rounds: int,
+    warm: int,
+    told: Callable[[str], object],
 ) -> Measured:
-    """`rows` is how many the answer has, if that is known; `process` is the JVM of headrace."""
+    """`rows` is how many the answer has, if that is known; `process` is the JVM of headrace. `disordered` are the same events, some of
+    them late: none of the queries forgets anything, so the answer is the same.
+    """
     found = Measured(query, None if query.name == OF_THE_CLOCK else rows)
     runs: dict[str, Callable[[], float]] = {}
 
@@ -65,10 +84,14 @@ def measure(
         return measured
 
     if query.name in UNREADY:
-        found.absent[HEADRACE] = "sessions and windows of processing time are not there yet"
+        found.absent[HEADRACE] = "sessions are not there yet"
     else:
         _same(found, HEADRACE, ours.rows(query, events))
         runs[HEADRACE] = taken(HEADRACE, process, lambda: ours.seconds(query, events))
+        if disordered is not None:
+            late = disordered
+            _same(found, DISORDERED, ours.rows(query, late))
+            runs[DISORDERED] = taken(DISORDERED, process, lambda: ours.seconds(query, late))
     if flink is None:
         found.absent[FLINK] = "it could not be installed"
     else:
@@ -90,6 +113,7 @@ def _same(found: Measured, name: str, rows: int) -> None:
     found.rows = rows
 
 
-def mean(results: list[Measured]) -> float | None:
-    ratios = [result.ratio for result in results if result.ratio is not None]
-    return geometric_mean(ratios) if ratios else None
+def mean(ratios: Iterable[float | None]) -> float | None:
+    """Of those that there are."""
+    found = [ratio for ratio in ratios if ratio is not None]
+    return geometric_mean(found) if found else None

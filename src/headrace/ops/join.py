@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import field, replace
+from dataclasses import field
 from functools import cached_property
 from typing import Any, ClassVar
 
 from headrace.errors import PlanError, here
 from headrace.expr import of_text
 from headrace.ops.columns import bare, checked, column_name, duplicate, label
+from headrace.ops.expires import Duration, expiring, expiry
 from headrace.ops.project import Project
 from headrace.ops.source import DEAD_LETTER
 from headrace.ops.window import CHANGES, CLOSE
@@ -29,8 +30,9 @@ class Join(Node):
 
     `how`: inner; left and full also give rows that meet none, with nulls; semi and anti give the left rows that meet some, or none;
     existence gives each left row with whether it does, in the column `mark`. A key is a text over the left columns and one over the
-    right; keys in `null_safe` (by number) also meet where both are null. The inputs have no column name in common. `emit`: that a row
-    meets none is said at once and taken back when it does ("changes"), or once, when it can meet none any more ("close").
+    right; keys in `null_safe` (by number) also meet where both are null. The inputs have no column name in common. `expires_ms`: after how
+    long without rows of either side a key is forgotten. `emit`: that a row meets none is said at once and taken back when it does
+    ("changes"), or once, when it can meet none any more ("close").
 
     >>> import headrace as hr
     >>> charges = hr.read.memory([("a", 7)], "card string, amount int", name="charges")
@@ -48,6 +50,7 @@ class Join(Node):
     null_safe: tuple[int, ...] = ()
     condition: str | None = None
     mark: str | None = None
+    expires_ms: int | None = field(default=None, metadata={"later": True})
     emit: str = field(default=CHANGES, metadata={"later": True})
 
     @cached_property
@@ -64,18 +67,19 @@ class Join(Node):
         met = [f"{left} {'<=>' if i in self.null_safe else '='} {right}" for i, (left, right) in enumerate(self.keys)]
         met += [self.condition] if self.condition is not None else []
         once = "" if self.emit == CHANGES else ", rows without partners once"
-        return f"{self.how} join" + (f" on {' AND '.join(met)}" if met else "") + once
+        return f"{self.how} join" + (f" on {' AND '.join(met)}" if met else "") + expiring(self.expires_ms) + once
 
 
-def join(left: Node, right: Node, on: Any, how: str, emit: str, aliases: tuple[str | None, str | None]) -> Node:
+def join(left: Node, right: Node, on: Any, how: str, expires: Duration, emit: str, aliases: tuple[str | None, str | None]) -> Node:
     """The join that a user asks for, with the columns of both sides, a key by name once."""
     for option, value, known in (("how", how, HOWS), ("emit", emit, EMITS)):
         if value not in known:
             raise PlanError("BAD_JOIN", f"{option} cannot be {value!r}", hint=f"it is one of: {', '.join(known)}", site=here())
     names = names_of(left, right, on, "join")
+    after = expiry(expires, "expires of join")
     if names is None:
-        return _on_condition(left, right, str(of_text(checked(on))._expression.text), how, emit, aliases)
-    return _on_names(left, right, names, how, emit)
+        return _on_condition(left, right, str(of_text(checked(on))._expression.text), how, after, emit, aliases)
+    return _on_names(left, right, names, how, after, emit)
 
 
 def names_of(left: Node, right: Node, on: Any, verb: str) -> tuple[str, ...] | None:
@@ -91,9 +95,9 @@ def names_of(left: Node, right: Node, on: Any, verb: str) -> tuple[str, ...] | N
     return tuple(column_name(left, name) for name in on)
 
 
-def _on_names(left: Node, right: Node, names: tuple[str, ...], how: str, emit: str) -> Node:
+def _on_names(left: Node, right: Node, names: tuple[str, ...], how: str, after: int | None, emit: str) -> Node:
     if how == "right":
-        return _on_names_right(left, right, names, emit)
+        return _on_names_right(left, right, names, after, emit)
     keys = {name.lower() for name in names}
     shared = [name for name in right.columns if name.lower() not in keys and name.lower() in {one.lower() for one in left.columns}]
     if shared and how not in ("semi", "anti"):
@@ -104,7 +108,8 @@ def _on_names(left: Node, right: Node, names: tuple[str, ...], how: str, emit: s
     if how in ("semi", "anti"):
         items = tuple((renamed[name], quote(theirs[name])) for name in names)
     moved = Project(right, "join", items, site=here())
-    made = Join(left, moved, how, tuple((quote(name), quote(renamed[name])) for name in names), emit=emit, site=here())
+    keys_of = tuple((quote(name), quote(renamed[name])) for name in names)
+    made = Join(left, moved, how, keys_of, expires_ms=after, emit=emit, site=here())
     if how in ("semi", "anti"):
         return made
     kept = [
@@ -115,24 +120,26 @@ def _on_names(left: Node, right: Node, names: tuple[str, ...], how: str, emit: s
     return Project(made, "join", tuple(kept), site=here())
 
 
-def _on_names_right(left: Node, right: Node, names: tuple[str, ...], emit: str) -> Node:
+def _on_names_right(left: Node, right: Node, names: tuple[str, ...], after: int | None, emit: str) -> Node:
     """A right join is a left one with its sides changed, and its columns in the order that was asked for."""
-    swapped = _on_names(right, left, tuple(column_name(right, name) for name in names), "left", emit)
+    swapped = _on_names(right, left, tuple(column_name(right, name) for name in names), "left", after, emit)
     keys = {name.lower() for name in names}
     order = [*left.columns, *(name for name in right.columns if name.lower() not in keys)]
     has = {name.lower(): name for name in swapped.columns}
     return Project(swapped, "join", tuple((name, quote(has[name.lower()])) for name in order), site=here())
 
 
-def _on_condition(left: Node, right: Node, text: str, how: str, emit: str, aliases: tuple[str | None, str | None]) -> Node:
+def _on_condition(
+    left: Node, right: Node, text: str, how: str, after: int | None, emit: str, aliases: tuple[str | None, str | None]
+) -> Node:
     shared = [name for name in right.columns if name.lower() in {one.lower() for one in left.columns}]
     if shared:
         raise _clash(left, right, shared[0])
     text = _over_both(left, right, text, aliases)
     if how == "right":
-        swapped = replace(joined(right, left, "left", text), emit=emit)
+        swapped = joined(right, left, "left", text, after, emit)
         return Project(swapped, "join", tuple((name, quote(name)) for name in (*left.columns, *right.columns)), site=here())
-    return replace(joined(left, right, how, text), emit=emit)
+    return joined(left, right, how, text, after, emit)
 
 
 def _over_both(left: Node, right: Node, text: str, aliases: tuple[str | None, str | None]) -> str:
@@ -148,10 +155,11 @@ def _over_both(left: Node, right: Node, text: str, aliases: tuple[str | None, st
     return text
 
 
-def joined(left: Node, right: Node, how: str, condition: str | None) -> Join:
+def joined(left: Node, right: Node, how: str, condition: str | None, expires_ms: int | None = None, emit: str = CHANGES) -> Join:
     """A join on a condition, of which the equalities between the sides become its keys."""
     keys, safe, rest = _apart(left, right, condition)
-    return Join(left, right, how, tuple(keys), tuple(safe), " AND ".join(f"({part})" for part in rest) or None, site=here())
+    condition = " AND ".join(f"({part})" for part in rest) or None
+    return Join(left, right, how, tuple(keys), tuple(safe), condition, expires_ms=expires_ms, emit=emit, site=here())
 
 
 def sides_of(left: Node, right: Node, text: str, aliases: tuple[str | None, str | None]) -> _Parts:

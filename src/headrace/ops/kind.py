@@ -40,7 +40,7 @@ def kinds(ends: list[Node]) -> dict[Node, str]:
     closing = groups(ends)
     for node in order(ends):
         # A result that is sent when its group closes is never taken back.
-        found[node] = APPEND if node in closing and closing[node].emit == CLOSE else _kind(node, found)
+        found[node] = APPEND if node in closing and closing[node].final else _kind(node, found)
     return found
 
 

@@ -10,8 +10,9 @@ from dataclasses import replace
 from headrace.errors import Site
 from headrace.ops import Filter, Partition, Project, Top
 from headrace.plan import Node, Plan
-from headrace.syntax import conjuncts, plain_name, upper_bound
+from headrace.syntax import conjuncts, plain_name, quote, upper_bound
 
+VERB = "number"
 _NUMBERING = re.compile(r"(?i)\s*(row_number|rank|dense_rank)\s*\(")
 
 
@@ -20,7 +21,7 @@ def first_rows(plan: Plan) -> Plan:
 
     Ranks up to 3 are those of the same rows and the ones that tie with the third. Numbers and ranks depend on the rows before alone, and
     both operators settle ties in the same way, so those of the rows that are left stay the same. Other functions look at rows behind,
-    or may fail over one of them.
+    or may fail over one of them. Where none but first rows are left, there is nothing to number: it is 1.
     """
     readers = Counter(before for node in plan.nodes.values() for before in node.inputs)
     changes: dict[Node, Callable[[Node], Node]] = {}
@@ -46,14 +47,24 @@ def _numbered(filter: Filter, column: str, readers: Counter[Node]) -> tuple[Part
         node = node.input
     if readers[node] != 1 or not isinstance(node, Partition):
         return None
-    given = {name.lower(): _NUMBERING.match(text) for name, text in node.functions}
+    given = {name.lower(): _function(text) for name, text in node.functions}
     function = given.get(column.lower())
-    return (node, function[1].lower()) if function and all(given.values()) else None
+    return (node, function) if function and all(given.values()) else None
+
+
+def _function(text: str) -> str:
+    """The name of a function that numbers; nothing for any other."""
+    found = _NUMBERING.match(text)
+    return found[1].lower() if found else ""
 
 
 def _first(count: int, ties: str, site: Site | None) -> Callable[[Node], Node]:
     def change(node: Node) -> Node:
         assert isinstance(node, Partition)
-        return replace(node, input=Top(node.input, node.per, node.order, count, ties=ties, site=site))
+        first = Top(node.input, node.per, node.order, count, ties=ties, site=site)
+        if count > 1 or (ties != "row_number" and "row_number" in {_function(text) for _, text in node.functions}):
+            return replace(node, input=first)
+        kept = [(name, quote(name)) for name in node.input.columns]
+        return Project(first, VERB, (*kept, *((name, "1") for name, _ in node.functions)), site=node.site)
 
     return change

@@ -142,6 +142,7 @@ class _Routes:
             "key_schema": inlet.key_schema,
             "time": inlet.time,
             "order": inlet.order,
+            "combines": inlet.combines,
             "schema": inlet.schema,
         }
         for rank, feed in enumerate(at.feeds.into(inlet.stream)):

@@ -217,7 +217,7 @@ def _started(
         committer,
         checkpoint.query(identity.name),
         every=every,
-        manual_clock=clock is not None and any(one.clock == "processing" for one in job.queries),
+        manual_clock=clock is not None,
         log=checkpoint.errors,
     )
     running = RunningQuery(query, identity, handle, committer, {}, totals.epoch)

@@ -140,8 +140,7 @@ class Harness:
             self._commits += 1
             self._finished = True
             for query in self._queries():
-                if query.query.clock == "event":
-                    query.publish(query.end_of_time())
+                query.flush()
             self._settle()
         return self._commits
 
@@ -153,11 +152,11 @@ class Harness:
         self._must_be_open()
         self._begin()
         millis = milliseconds(duration, "the duration")
-        timed = [query for query in self._queries() if query.query.clock == "processing"]
-        if not timed and not any(query.may_idle for query in self._queries()):
+        assert self._job is not None  # made by _begin
+        if not self._job.at.schemas.timed and all(query.query.clock != "processing" and not _may_idle(query) for query in self._queries()):
             raise HeadraceError("HARNESS_USE", "nothing here goes by processing time", hint="event time moves with the rows", site=here())
         self._clock += millis / 1000
-        for query in timed:
+        for query in self._queries():
             query.handle.advance(millis)
         self._settle()
 
@@ -230,7 +229,7 @@ class Harness:
         """Wait until every query has done all that it can do now."""
         for query in self._queries():
             query.handle.processAllAvailable()
-            if query.may_idle and not self._finished:
+            if _may_idle(query) and not self._finished:
                 query.advance_idle(self._began)
                 query.handle.processAllAvailable()
         for query in self._queries():
@@ -246,3 +245,8 @@ class Harness:
     def _must_be_open(self) -> None:
         if self._closed:
             raise HeadraceError("HARNESS_USE", "the harness is closed", hint="use it inside its `with` block", site=here())
+
+
+def _may_idle(query: RunningQuery) -> bool:
+    """Whether a source of it lets the others go on when it is silent."""
+    return any(source.watermark is not None and source.watermark.idle_ms is not None for source in query.timed)

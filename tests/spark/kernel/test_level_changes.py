@@ -107,7 +107,7 @@ def states(q: Query) -> int:
 def test_what_was_counted_before_a_counter_is_cleared_cannot_be_taken_back(spark: SparkSession) -> None:
     counter = spark._jvm.headrace.route.Counter()  # type: ignore[union-attr, misc]
     place = counter.slot(1, 0)
-    counter.add(place, 0)
+    counter.add(place, 0, 1)
     counter.clear()
     assert counter.additions() == 0
     counter.undo(0)

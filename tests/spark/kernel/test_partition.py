@@ -30,6 +30,7 @@ QUERIES = {
     "sum(v) OVER (PARTITION BY k ORDER BY v RANGE BETWEEN 3 PRECEDING AND CURRENT ROW) AS b, "
     "count_if(v BETWEEN 0 AND 4) OVER (PARTITION BY k) AS c FROM t",
     "first": "SELECT * FROM t ORDER BY v DESC, k, d LIMIT 7",
+    "many": "SELECT * FROM t ORDER BY v DESC, k, d LIMIT 20",
     "tied": "SELECT * FROM t QUALIFY rank() OVER (PARTITION BY k ORDER BY v DESC) <= 3",
     "values": "SELECT *, rank() OVER w AS a, dense_rank() OVER w AS b FROM t WINDOW w AS (ORDER BY d DESC, v) QUALIFY b < 3",
     "page": "SELECT * FROM t ORDER BY d, v, k LIMIT 9 OFFSET 4",
@@ -94,6 +95,22 @@ def test_only_rows_whose_results_differ_are_sent(spark: SparkSession) -> None:
         ]
 
 
+def test_of_few_first_rows_only_the_net_is_sent(spark: SparkSession) -> None:
+    with Harness() as h:
+        t, u = h.source("t", "k int, v int"), h.source("u", "k int, v int", changes=True)
+        outs = [h.collect(t.top(2, by="v desc", per="k")), h.collect(u.top(2, by="v desc", per="k"))]
+        rows = [(1, v) for v in (3, 1, 4, 1, 5, 9, 2, 6)]
+        for given, wanted in [
+            ([("+", row) for row in rows], [("+", (1, 6)), ("+", (1, 9))]),
+            ([("+", (1, 7)), ("+", (1, 8)), ("+", (1, 9)), ("+", (2, 1))], [("+", (1, 9)), ("+", (2, 1)), ("-", (1, 6))]),
+        ]:
+            number = h.commit({"t": given, "u": given})
+            for out in outs:
+                assert sorted((sign, row) for epoch, sign, row in out.changes() if epoch == number) == wanted
+        h.commit({"u": [("-", (1, 9)), ("-", (1, 9)), ("-", (2, 1)), ("+", (1, 0))]})
+        assert outs[1].rows() == [(1, 7), (1, 8)]
+
+
 def test_a_function_that_fails_behind_good_rows_takes_them_back(spark: SparkSession) -> None:
     def totals(rows: list[tuple[int, int]]) -> list[tuple[int, int, int]]:
         return [(1, number, total) for (number, _), total in zip(rows, itertools.accumulate(v for _, v in rows), strict=True)]
@@ -129,7 +146,7 @@ def test_first_rows_of_rows_that_are_only_added(spark: SparkSession) -> None:
     kept: list[tuple[int]] = []
     with Harness() as h:
         t = h.source("t", "v int")
-        bounds = [(0, 3), (2, 6), (0, 1)]
+        bounds = [(0, 3), (2, 6), (0, 1), (4, 22)]
         outs = [h.collect(hr.sql(f"SELECT v FROM t ORDER BY v LIMIT {end - first} OFFSET {first}", t=t)) for first, end in bounds]
         tied, values = (h.collect(t.top(3, by="v desc", ties=ties)) for ties in ("rank", "dense_rank"))
         for _ in range(5):

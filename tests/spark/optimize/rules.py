@@ -118,6 +118,14 @@ CASES: Mapping[str, Case] = {
                 )
                 for name in "abc"
             ),
+            numbered(sales).filter("place <= 1"),
+            numbered(sales).filter("place < 1"),
+            ranked(sales, "rank").filter("place <= 1").select("id", "place"),
+            hr.sql(
+                "SELECT * FROM (SELECT *, row_number() OVER w AS a, rank() OVER w AS b FROM sales"
+                " WINDOW w AS (PARTITION BY shop ORDER BY amount)) WHERE b = 1",
+                sales=sales,
+            ),
         ],
         """
         filter place <= 2
@@ -159,6 +167,8 @@ CASES: Mapping[str, Case] = {
             sales.group_by().agg(n="count(*)"),
             joined(sales, shops, "left").group_by("country").agg(most="max(amount)"),
             joined(sales, shops, "anti").select("id"),
+            sales.explode("array(id, amount)", as_="x").select("shop", "x").filter("x > 1"),
+            sales.window(hr.hop("timestamp_seconds(amount)", "4 seconds", "2 seconds")).group_by("shop", "window_end").agg(n="count(*)"),
         ],
         """
         select id, country

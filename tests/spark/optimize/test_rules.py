@@ -10,7 +10,7 @@ from pyspark.sql import SparkSession
 
 import headrace as hr
 from headrace import optimize as rules
-from headrace.ops import Top
+from headrace.ops import Partition, Top
 from headrace.optimize.filters import filters_before_state
 from headrace.optimize.first import first_rows
 from headrace.testing import Harness
@@ -50,6 +50,18 @@ def test_what_a_rule_leaves_alone(spark: SparkSession, case: Case) -> None:
     for stream in case.left(*sources()):
         plan = plan_of([stream])
         assert case.rule(plan) is plan, lines(plan)
+
+
+@pytest.mark.parametrize(
+    ("bounded", "numbers", "is_numbered"),
+    [("a", "a", False), ("b", "b", False), ("c", "bc", False), ("a", "abc", False), ("c", "ac", True)],
+)
+def test_first_rows_alone_need_no_numbers(spark: SparkSession, bounded: str, numbers: str, is_numbered: bool) -> None:
+    sales, _ = sources()
+    functions = {"a": "row_number", "b": "rank", "c": "dense_rank"}
+    asked = ", ".join(f"{functions[name]}() OVER (PARTITION BY shop ORDER BY amount) AS {name}" for name in numbers)
+    plan = first_rows(plan_of([hr.sql(f"SELECT * FROM (SELECT id, {asked} FROM sales) WHERE {bounded} = 1", sales=sales)]))
+    assert any(isinstance(node, Partition) for node in plan.nodes.values()) is is_numbered
 
 
 @pytest.mark.parametrize("function", ["row_number", "rank", "dense_rank"])

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 from bench.nexmark.events import Events
 from bench.nexmark.flink import Refused
-from bench.nexmark.measure import FLINK, HEADRACE, Measured, mean
+from bench.nexmark.measure import DISORDERED, FLINK, HEADRACE, Measured, mean
 from bench.nexmark.queries import QUERIES
 from bench.nexmark.tables import COLUMNS, in_flink
 
@@ -53,8 +54,18 @@ def test_the_mean_is_of_the_queries_that_both_ran() -> None:
         Measured(QUERIES["q6"], samples={HEADRACE: [100.0]}),
     ]
     assert [result.ratio for result in results] == [2.0, 0.5, None]
-    assert mean(results) == 1.0
-    assert mean(results[2:]) is None
+    assert mean(result.ratio for result in results) == 1.0
+    assert mean([None]) is None
+
+
+def test_events_out_of_order_are_compared_with_those_in_order() -> None:
+    results = [
+        Measured(QUERIES["q0"], samples={HEADRACE: [2.0, 3.0, 9.0], DISORDERED: [3.3, 3.3, 3.3], FLINK: [6.0, 6.0, 6.0]}),
+        Measured(QUERIES["q1"], samples={HEADRACE: [2.0], FLINK: [1.0]}),
+    ]
+    assert [result.disorder for result in results] == [pytest.approx(1.1), None]
+    assert [result.to_json().get("disorder") for result in results] == [1.1, None]
+    assert results[0].ratio == 2.0
 
 
 def test_what_is_kept_of_a_query() -> None:

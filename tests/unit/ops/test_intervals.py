@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import headrace as hr
 from headrace.ops import Interval, intervals, kind_of
-from headrace.ops.closing import closing, late_outputs
+from headrace.ops.closing import closing
+from headrace.ops.forgetting import late_outputs
 from headrace.ops.interval import Delay
 from headrace.plan import Plan, facts
 

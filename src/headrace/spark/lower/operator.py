@@ -29,7 +29,8 @@ class Inlet:
 
     `delivery`: to the group of their key (`key`, or `null_key` where a null is a key as any other), of the whole `row`, of one of `shards`
     by hash (`shard`) or of each (`shards`; None: as many as there are partitions), or to all keys of each partition (`shared`). `order`:
-    time, columns, rows (equal ones together), position (as they came) or none. `steps` are done last on the way.
+    time, columns, rows (equal ones together), position (as they came) or none. `steps` are done last on the way. `combines`: the operator
+    takes the net of equal rows, so that they may become one before they are sent.
     """
 
     stream: Node
@@ -43,6 +44,7 @@ class Inlet:
     order: str | None = None
     steps: tuple[Json, ...] = ()
     shards: int | None = None
+    combines: bool = False
 
 
 @singledispatch

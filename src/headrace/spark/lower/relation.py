@@ -8,7 +8,8 @@ from collections.abc import Sequence
 
 from headrace.analysis.relation import relation
 from headrace.analysis.schemas import DEAD
-from headrace.ops import Join, groups, intervals
+from headrace.ops import Join, forgets_after, groups, intervals, judged
+from headrace.ops.closing import EVENT, PROCESSING
 from headrace.ops.kind import kinds
 from headrace.ops.output import LATE_RIGHT
 from headrace.ops.program import LATE
@@ -24,12 +25,12 @@ def shape_of(node: Node, level: int, at: Lowering) -> Shape:
     name = str(node.name)
     found = inlets(node, at)
     content = without_sites(encode(node, {node: name, **{before: str(before.name) for before in node.inputs}}))
-    closing = closing_of(node, found)
-    content |= {"inputs": [inlet.schema for inlet in found], "key": found[0].key_schema, **closing}
+    ending = _ending(node, found)
+    content |= {"inputs": [inlet.schema for inlet in found], "key": found[0].key_schema, **ending}
     del content["name"]
     digest = hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:16]
     inputs = {inlet.name: InputShape(inlet.schema, (), ()) for inlet in sorted(found, key=lambda inlet: inlet.side)}
-    clock = "event" if closing else "none"
+    clock = ending.get("by", EVENT) if ending else "none"
     return Shape(name, node.op, level, found[0].key_schema, "", clock, inputs, (), node.site, digest)
 
 
@@ -37,11 +38,11 @@ def lowered(node: Node, entry: Entry, at: Lowering) -> Json:
     """The operator with its outputs, without their routes."""
     name = str(node.name)
     found = inlets(node, at)
-    closing = closing_of(node, found)
+    ending = _ending(node, found)
     late: list[Json] = [
         {"name": output, "schema": at.schemas.of[str(stream.name)].ddl, "time": None, "routes": []}
         for output, stream in zip((LATE, LATE_RIGHT), node.inputs, strict=False)
-        if closing and output in closing["late"]
+        if ending and output in ending["late"]
     ]
     return {
         "op": entry.op,
@@ -52,7 +53,7 @@ def lowered(node: Node, entry: Entry, at: Lowering) -> Json:
         "inputs": [{"name": inlet.name, "side": inlet.side, "schema": inlet.schema} for inlet in found],
         "append": only_added(node),
         **relation(node),
-        **closing,
+        **ending,
         "outputs": [
             {"name": "main", "schema": at.schemas.of[name].ddl, "time": None, "routes": []},
             {"name": "dead_letter", "schema": DEAD, "time": None, "routes": []},
@@ -61,17 +62,29 @@ def lowered(node: Node, entry: Entry, at: Lowering) -> Json:
     }
 
 
-def closing_of(node: Node, found: Sequence[Inlet]) -> Json:
-    """When its groups close, as text over their key, or when its rows end one by one; the output for late rows of each side; whether it
-    waits until then to say anything.
+def _ending(node: Node, found: Sequence[Inlet]) -> Json:
+    """What ends its groups, with the output for late rows of each side.
+
+    That is either when they close, as text over their key, and whether it waits until then to say anything; or after how long without
+    rows they are forgotten; or when the rows of a join end one by one.
     """
-    group = groups([node]).get(node)
+    group, after, near = groups([node]).get(node), forgets_after(node), interval_of(node)
+    if group is None and after is None and not near:
+        return {}
     sides = sorted(found, key=lambda inlet: LATE_RIGHT if inlet.name == "right" else LATE)
-    if group is not None:
-        text = group.text(parse_schema(found[0].key_schema).names)
-        return {"closes": text, "late": _late(group.judged, sides), "emit": group.emit}
-    near = intervals([node]).get(node)
-    return {**interval_of(node), "late": _late(near.judged, sides), "emit": node.emit} if near and isinstance(node, Join) else {}
+    of = zip((LATE, LATE_RIGHT), judged(node), strict=False)
+    late = {output: inlet.side for (output, is_judged), inlet in zip(of, sides, strict=False) if is_judged}
+    if isinstance(node, Join) and near:
+        return {**near, "late": late, "emit": node.emit}
+    if group is None:
+        return {"expires_us": 1000 * (after or 0), "late": late}
+    names = parse_schema(found[0].key_schema).names
+    made: Json = {"closes": group.text(names), "late": late, "emit": group.emit}
+    if group.early_ms:
+        # Not "close", by which an operator would say nothing before.
+        made |= {"emit": "early", "early_ms": group.early_ms, "ends": group.text(names, late=False)}
+    # Left out for event time, so that documents and digests stay as they were.
+    return made if EVENT in group.clocks else {**made, "by": PROCESSING}
 
 
 def interval_of(node: Node) -> Json:
@@ -81,12 +94,6 @@ def interval_of(node: Node) -> Json:
         return {}
     told = {"times": near.times, "lower_us": near.lower_us, "upper_us": near.upper_us, "kept_us": near.kept_us}
     return {"interval": {**told, "delays_us": [delay.us for delay in near.delays]}}
-
-
-def _late(judged: Sequence[bool], sides: Sequence[Inlet]) -> Json:
-    """The outputs for late rows, each with the number of its side."""
-    outputs = zip((LATE, LATE_RIGHT), judged, strict=False)
-    return {output: inlet.side for (output, is_judged), inlet in zip(outputs, sides, strict=False) if is_judged}
 
 
 def site_of(node: Node) -> str | None:
@@ -115,4 +122,5 @@ def inlet(
 ) -> Inlet:
     """An input that takes the rows of a stream."""
     schema = at.schemas.of[str(stream.name)].ddl
-    return Inlet(stream, name, side, schema, delivery, tuple(key), key_schema, None, order, steps, shards)
+    combines = order in (None, "rows")
+    return Inlet(stream, name, side, schema, delivery, tuple(key), key_schema, None, order, steps, shards, combines)

@@ -14,7 +14,7 @@ private[level] final class Hosted(spec: HostedSpec) extends Out {
   private val operator = spec.operator.instance()
   private lazy val dead: Dead = new Dead(spec.name, if (spec.dead < 0) Array.empty else senders(spec.dead))
   private val senders: Array[Array[Sender]] = spec.outputs.zipWithIndex.map { case (routes, i) =>
-    routes.map(new Sender(_, counter, buffer, if (i == spec.dead) null else () => dead)).toArray
+    routes.map(new Sender(_, counter, buffer, if (i == spec.dead) null else () => dead, spec.operator.revokes)).toArray
   }.toArray
   private val counts = new Array[Array[Long]](256)
   private val key = new UnsafeRow(spec.keyFields)
@@ -58,8 +58,11 @@ private[level] final class Hosted(spec: HostedSpec) extends Out {
     operator.step()
   }
 
-  /** Ends the task: its rows and its state are let go. */
-  def release(): Unit = {
+  /** Ends the task: what was held back goes to `rest`, and the counts; its rows and its state are let go. */
+  def finish(rest: WireBuffer): Unit = {
+    senders.foreach(_.foreach(_.finish()))
+    rest.take(buffer)
+    counter.drain(rest)
     operator.close()
     rows.release()
     buffer.clear()

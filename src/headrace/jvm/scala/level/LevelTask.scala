@@ -27,10 +27,9 @@ private[level] final class LevelTask(carried: Carried, number: Int, partition: I
     last
   }
 
-  def finish(counts: WireBuffer): Unit = {
+  def finish(rest: WireBuffer): Unit = {
     borrowed.forEach { (op, hosted) =>
-      hosted.counter.drain(counts)
-      hosted.release()
+      hosted.finish(rest)
       Pool.giveBack(carried.query, part(op), hosted)
     }
     borrowed.clear()
@@ -54,12 +53,12 @@ private[level] object LevelTask {
   def of(context: TaskContext, number: Int): LevelTask = running.get((context.taskAttemptId(), number))
 }
 
-/** Behind a level: its rows, then the counts of its task. */
+/** Behind a level: its rows, then those that were held back and the counts of its task. */
 final class Tail(number: Int) extends Work {
-  override def name: String = s"counts of level $number"
+  override def name: String = s"rest of level $number"
 
   override def apply(partition: Int, rows: Iterator[InternalRow]): Iterator[InternalRow] = new Iterator[InternalRow] {
-    private val counts = new WireBuffer
+    private val rest = new WireBuffer
     private var ended = false
     override def hasNext: Boolean =
       if (!ended && rows.hasNext) true
@@ -67,10 +66,10 @@ final class Tail(number: Int) extends Work {
         if (!ended) {
           ended = true
           val task = LevelTask.of(TaskContext.get(), number)
-          if (task != null) task.finish(counts)
+          if (task != null) task.finish(rest)
         }
-        counts.nonEmpty
+        rest.nonEmpty
       }
-    override def next(): InternalRow = if (ended) counts.next() else rows.next()
+    override def next(): InternalRow = if (ended) rest.next() else rows.next()
   }
 }

@@ -94,6 +94,8 @@ private[level] final class Tagging(spec: SourceSpec) {
   }
 
   def finish(): Unit = {
+    senders.foreach(_.finish())
+    deadSenders.foreach(_.finish())
     if (read != 0) counter.source(name, "read", read, buffer)
     if (malformed != 0) counter.source(name, "malformed", malformed, buffer)
     if (latest != Input.NoTime) counter.source(name, "max_time", latest, buffer, hasTime = true)

@@ -4,7 +4,7 @@ import org.apache.spark.sql.catalyst.expressions.UnsafeRow
 import org.apache.spark.unsafe.Platform
 import org.apache.spark.unsafe.array.ByteArrayMethods
 
-/** The rows of a key as a relational operator takes them. Each that comes counts as handled. */
+/** The rows of a key as a relational operator takes them. Each that comes counts as handled, as often as it is added or taken away. */
 abstract class Taken extends Iterator[Input] {
   protected var rows: Iterator[Input] = Iterator.empty
   protected var out: Out = _
@@ -23,7 +23,7 @@ abstract class Taken extends Iterator[Input] {
 
   protected final def take(): Input = {
     val taken = rows.next()
-    out.count(taken.side, Counts.Handled, 1L)
+    out.count(taken.side, Counts.Handled, math.abs(taken.weight))
     taken
   }
 }
@@ -78,12 +78,15 @@ final class Netted extends Taken {
   }
 }
 
-private object Netted {
+private[operator] object Netted {
 
   /** A copy of a row, with the weight of all its equals. */
   final class Sum extends Input {
     private var bytes = new Array[Byte](256)
     override def ord: Array[Byte] = null
+
+    /** The row's bytes, from the beginning of an array. */
+    def array: Array[Byte] = bytes
 
     def begin(input: Input): Unit = {
       val from = input.row

@@ -94,5 +94,8 @@ trait OperatorSpec extends Serializable {
   /** Has it inputs whose rows every key sees, and a group for them in each partition? */
   def shared: Boolean = false
 
+  /** Does it take back what it has sent (`Out.reset`)? */
+  def revokes: Boolean = false
+
   def instance(): Operator
 }

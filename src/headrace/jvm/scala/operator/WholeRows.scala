@@ -28,8 +28,9 @@ private[operator] abstract class WholeRows extends Operator {
   override def step(): Boolean = {
     var net = 0L
     while (rows.hasNext) {
-      net = Math.addExact(net, rows.next().weight)
-      out.count(0, Counts.Handled, 1L)
+      val weight = rows.next().weight
+      net = Math.addExact(net, weight)
+      out.count(0, Counts.Handled, math.abs(weight))
     }
     if (net != 0 || wakes) settle(net)
     false

@@ -5,7 +5,7 @@ import headrace.bind.Bind
 import headrace.route._
 import headrace.source.LineSpec
 import org.apache.spark.sql.SparkSession
-import org.apache.spark.sql.catalyst.expressions.{BoundReference, Cast, CollationKey, Expression}
+import org.apache.spark.sql.catalyst.expressions.{BoundReference, Cast, CollationKey, Expression, GetStructField}
 import org.apache.spark.sql.catalyst.util.CollationFactory
 import org.apache.spark.sql.headrace.Inside
 import org.apache.spark.sql.internal.SQLConf
@@ -57,11 +57,11 @@ final class Binding(session: SparkSession, partitions: Int) {
       row = bound._2
       bound._1
     }
-    val steps2 = steps ++ cast(row, text.schema, steps.lastOption.fold(owner)(_.node))
+    val all = steps ++ cast(row, text.schema, steps.lastOption.fold(owner)(_.node))
     Route(
       text.to,
       text.side,
-      steps2,
+      all.foldLeft(Vector.empty[Step])(joined),
       delivery(text, owner),
       text.time.fold(-1)(text.schema.fieldIndex),
       text.order match {
@@ -72,7 +72,23 @@ final class Binding(session: SparkSession, partitions: Int) {
         case _ => Order.Arrival
       },
       text.rank,
+      text.combines,
       text.schema)
+  }
+
+  /** Steps with one more behind them. What only picks columns of columns that were only picked is one step: the row is written once. */
+  private def joined(steps: Vector[Step], next: Step): Vector[Step] = (steps, next) match {
+    case (before :+ (first: Project), second: Project) if (first.columns ++ second.columns).forall(picks) =>
+      val columns = second.columns.map(_.transformUp { case BoundReference(i, _, _) => first.columns(i) })
+      before :+ second.copy(in = first.in, columns = columns)
+    case _ => steps :+ next
+  }
+
+  /** Does it take a value out of a row as it is? That never fails. */
+  private def picks(e: Expression): Boolean = e match {
+    case _: BoundReference => true
+    case GetStructField(of, _, _) => picks(of)
+    case _ => false
   }
 
   private def delivery(text: RouteText, owner: String): Delivery = text.delivery match {

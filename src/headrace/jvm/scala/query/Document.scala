@@ -52,7 +52,8 @@ final case class RouteText(
     schema: StructType,
     delivery: String,
     shards: Int,
-    rank: Int)
+    rank: Int,
+    combines: Boolean)
 
 /** `quiet`: another route of the same output has this very step and tells its failures. */
 sealed trait StepText { def node: String; def site: String; def quiet: Boolean }
@@ -112,7 +113,8 @@ object Document {
     schema(r, "schema"),
     text(r, "delivery"),
     r.path("shards").asInt(0),
-    r.path("rank").asInt(0))
+    r.path("rank").asInt(0),
+    r.path("combines").asBoolean(false))
 
   private def step(s: JsonNode): StepText = {
     val node = maybe(s, "node").orNull

@@ -17,15 +17,17 @@ final class Counter {
   def slot(op: Int, side: Int): Array[Long] =
     slots.computeIfAbsent((op.toLong << 8) | (side & 0xff), _ => new Array[Long](Counts.names.length))
 
-  /** Counts one, so that `undo` can take it back: a failed handler's rows were never sent. */
-  def add(slot: Array[Long], metric: Int): Unit = {
-    slot(metric) += 1
+  /** Counts so many, so that `undo` can take them back: a failed handler's rows were never sent. */
+  def add(slot: Array[Long], metric: Int, n: Long): Unit = {
+    slot(metric) += n
     if (done == journal.length) {
       journal = java.util.Arrays.copyOf(journal, done * 2)
       journalMetric = java.util.Arrays.copyOf(journalMetric, done * 2)
+      journalNumber = java.util.Arrays.copyOf(journalNumber, done * 2)
     }
     journal(done) = slot
     journalMetric(done) = metric
+    journalNumber(done) = n
     done += 1
   }
 
@@ -35,7 +37,7 @@ final class Counter {
   def undo(additions: Int): Unit =
     while (done > additions) {
       done -= 1
-      journal(done)(journalMetric(done)) -= 1
+      journal(done)(journalMetric(done)) -= journalNumber(done)
     }
 
   /** From here on the additions so far stand. */
@@ -43,6 +45,7 @@ final class Counter {
 
   private var journal = new Array[Array[Long]](16)
   private var journalMetric = new Array[Int](16)
+  private var journalNumber = new Array[Long](16)
   private var done = 0
 
   def clear(): Unit = {

@@ -2,18 +2,20 @@ package headrace.route
 
 import headrace.HeadraceKernelException
 import headrace.operator.{Counts, Input}
-import headrace.wire.{OrderBytes, OrderKey, WireBuffer}
+import headrace.wire.{Combined, OrderBytes, OrderKey, WireBuffer}
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions._
 
 /** A route ready to run: compiled steps, key and row, made once and used by one task at a time.
   *
-  * `dead` takes what the steps lose; null for a route of dead letters itself.
+  * `dead` takes what the steps lose; null for a route of dead letters itself. `revoked`: what was sent may be taken back, so each row is
+  * sent at once.
   */
-final class Sender(route: Route, counter: Counter, buffer: WireBuffer, dead: () => Dead) {
+final class Sender(route: Route, counter: Counter, buffer: WireBuffer, dead: () => Dead, revoked: Boolean = false) {
   private val groups = Groups(route)
   private val order: OrderKey = if (route.order == Order.Columns || route.order == Order.Time) new OrderKey(route.schema) else null
   private val ord: OrderBytes = if (route.order == Order.Arrival) null else new OrderBytes
+  private val combined: Combined = if (route.combines && !revoked) new Combined else null
   private var sent = 0L
   private val counts: Array[Long] = if (route.delivery == Delivery.None) null else counter.slot(route.to, route.side)
   private lazy val finalJson = new RowJson(route.schema)
@@ -39,9 +41,13 @@ final class Sender(route: Route, counter: Counter, buffer: WireBuffer, dead: () 
   def open(partition: Int): Unit = {
     this.partition = partition
     sent = 0L
+    if (combined != null) combined.clear()
     groups.open(partition)
     first.open()
   }
+
+  /** Sends what it has held back. */
+  def finish(): Unit = if (combined != null) counts(Counts.In) += combined.settle(buffer)
 
   /** Sends one row. `moment` is the time of the row or timer being handled, `Input.NoTime` at a source. */
   def send(row: InternalRow, moment: Long, origin: Origin, weight: Long): Unit = {
@@ -50,6 +56,9 @@ final class Sender(route: Route, counter: Counter, buffer: WireBuffer, dead: () 
     this.weight = weight
     first.take(row)
   }
+
+  private def count(metric: Int, times: Int = 1): Unit =
+    if (counts != null) counter.add(counts, metric, Math.multiplyExact(math.abs(weight), times))
 
   private abstract class Stage {
     def take(row: InternalRow): Unit
@@ -86,7 +95,7 @@ final class Sender(route: Route, counter: Counter, buffer: WireBuffer, dead: () 
     private def passes(row: InternalRow): Boolean =
       try {
         val found = condition.eval(row)
-        if (!found && counts != null) counter.add(counts, Counts.Filtered)
+        if (!found) count(Counts.Filtered)
         found
       } catch { case e: Throwable => lose(e, row); false }
   }
@@ -191,11 +200,6 @@ final class Sender(route: Route, counter: Counter, buffer: WireBuffer, dead: () 
     }
 
     private def once(value: UnsafeRow): Unit = {
-      var times = if (counts == null) 0 else groups.counted
-      while (times > 0) {
-        counter.add(counts, Counts.In)
-        times -= 1
-      }
       val reason = groups.of(value)
       if (reason != null) refuse(reason, value)
       else if (route.time < 0) put(value, hasTime = false, 0L)
@@ -209,14 +213,24 @@ final class Sender(route: Route, counter: Counter, buffer: WireBuffer, dead: () 
         ord.clear()
         order.row(hasTime && route.order == Order.Time, time, route.side, value, ord)
       } else if (route.order == Order.Position) place()
-      if (groups.each == null) buffer.put(route.to, groups.key, route.side, hasTime, time, ord, weight, value)
+      val gathers = combined != null && combined.pays
+      if (!gathers) count(Counts.In, groups.counted)
+      if (groups.each == null) write(value, hasTime, time, null, gathers)
       else {
         var i = 0
         while (i < groups.each.length) {
-          buffer.put(route.to, null, route.side, hasTime, time, ord, weight, value, groups.each(i))
+          write(value, hasTime, time, groups.each(i), gathers)
           i += 1
         }
       }
+    }
+
+    /** `shared`: the whole key of its group; null: it is that of `groups`. */
+    private def write(value: UnsafeRow, hasTime: Boolean, time: Long, shared: Array[Byte], gathers: Boolean): Unit = {
+      val to = if (gathers) combined.rows else buffer
+      val at = to.mark()
+      to.put(route.to, if (shared == null) groups.key else null, route.side, hasTime, time, ord, weight, value, shared)
+      if (gathers && combined.gather(at)) finish()
     }
 
     /** Tasks read files in any order, but each of them from its beginning on. */
@@ -234,7 +248,8 @@ final class Sender(route: Route, counter: Counter, buffer: WireBuffer, dead: () 
     }
 
     private def refuse(reason: String, value: UnsafeRow): Unit = {
-      if (counts != null) counter.add(counts, Counts.Dead)
+      count(Counts.In, groups.counted)
+      count(Counts.Dead, groups.counted)
       if (dead == null) throw new HeadraceKernelException("DEAD_LETTER_FAILED", s"a dead letter is refused: $reason")
       dead().put(null, reason, origin, finalJson(value), moment, weight)
     }

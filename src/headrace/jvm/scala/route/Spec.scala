@@ -85,7 +85,8 @@ object Delivery {
 
 /** Where rows go: steps, then the consumer with its side, its groups, the column that is event time (−1: none), and the wanted order.
   *
-  * An operator without keys has one group, the one with the empty key. `schema` is the row after the steps.
+  * An operator without keys has one group, the one with the empty key. `schema` is the row after the steps. `combines`: the consumer takes
+  * the net of equal rows, which may be one before they are sent.
   */
 final case class Route(
     to: Int,
@@ -95,6 +96,7 @@ final case class Route(
     time: Int,
     order: Int,
     rank: Int,
+    combines: Boolean,
     schema: StructType)
     extends Serializable
 

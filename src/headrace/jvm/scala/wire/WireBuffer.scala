@@ -1,7 +1,8 @@
 package headrace.wire
 
-import org.apache.spark.sql.catalyst.expressions.UnsafeRow
+import org.apache.spark.sql.catalyst.expressions.{UnsafeRow, XXH64}
 import org.apache.spark.unsafe.Platform
+import org.apache.spark.unsafe.array.ByteArrayMethods
 
 /** Wire rows written one behind the other into one array, read back in the same order by a reused UnsafeRow.
   *
@@ -88,10 +89,50 @@ final class WireBuffer {
     row
   }
 
+  /** Writes all rows of another buffer, but for those of no weight, and empties it. Answers how often they are added or taken away. */
+  def take(from: WireBuffer): Long = {
+    var times = 0L
+    while (from.nonEmpty) {
+      val row = from.next()
+      val weight = row.getLong(Wire.Weight)
+      if (weight != 0) {
+        times += math.abs(weight)
+        need(row.getSizeInBytes)
+        Platform.copyMemory(row.getBaseObject, row.getBaseOffset, bytes, Platform.BYTE_ARRAY_OFFSET + end, row.getSizeInBytes)
+        end += row.getSizeInBytes
+      }
+    }
+    times
+  }
+
+  /** A hash of the row that was written last, from `at` on, for all but its weight. */
+  private[wire] def hashAt(at: Int): Long = {
+    val base = Platform.BYTE_ARRAY_OFFSET + at
+    val key = Platform.getLong(bytes, base + 8 + 8 * Wire.Key)
+    val row = Platform.getLong(bytes, base + 8 + 8 * Wire.Row)
+    // The key begins with its own hash.
+    XXH64.hashUnsafeBytes(bytes, base + (row >>> 32), row.toInt, Platform.getLong(bytes, base + (key >>> 32)))
+  }
+
+  /** Is the row that was written last, from `at` on, the one that begins at `other`, but for their weights? */
+  private[wire] def areEqual(other: Int, at: Int): Boolean = {
+    val (a, b) = (Platform.BYTE_ARRAY_OFFSET + other, Platform.BYTE_ARRAY_OFFSET + at)
+    val size = end - at
+    WireBuffer.sizeAt(bytes, a) == size &&
+    ByteArrayMethods.arrayEquals(bytes, a, bytes, b, WireBuffer.Weight) &&
+    ByteArrayMethods.arrayEquals(bytes, a + WireBuffer.Weight + 8, bytes, b + WireBuffer.Weight + 8, size - WireBuffer.Weight - 8)
+  }
+
+  /** The row that was written last, from `at` on, becomes part of an equal one. */
+  private[wire] def fold(into: Int, at: Int): Unit = {
+    val (a, b) = (Platform.BYTE_ARRAY_OFFSET + into + WireBuffer.Weight, Platform.BYTE_ARRAY_OFFSET + at + WireBuffer.Weight)
+    Platform.putLong(bytes, a, Math.addExact(Platform.getLong(bytes, a), Platform.getLong(bytes, b)))
+    end = at
+  }
+
   /** Rows for a sink have no key: the hash of their bytes spreads them, the same way on every replay. */
   private def spread(value: UnsafeRow, at: Int): Unit = {
-    val hash = org.apache.spark.sql.catalyst.expressions.XXH64
-      .hashUnsafeBytes(value.getBaseObject, value.getBaseOffset, value.getSizeInBytes, 42L)
+    val hash = XXH64.hashUnsafeBytes(value.getBaseObject, value.getBaseOffset, value.getSizeInBytes, 42L)
     Platform.putLong(bytes, Platform.BYTE_ARRAY_OFFSET + at, java.lang.Long.reverseBytes(hash))
   }
 
@@ -109,6 +150,9 @@ final class WireBuffer {
 }
 
 private[wire] object WireBuffer {
+
+  /** Where a wire row has its weight. */
+  private val Weight = 8 + 8 * Wire.Weight
 
   /** The bytes of the wire row that begins here: what it consists of last is its row. */
   def sizeAt(base: Object, at: Long): Int = {

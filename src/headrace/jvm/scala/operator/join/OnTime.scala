@@ -45,15 +45,16 @@ private[join] final class OnTime(sides: Array[OnTime.Judge]) extends Iterator[In
   }
 
   private def late(input: Input, judge: OnTime.Judge): Unit = {
-    if (input.side != toldOf) out.emit(judge.output, if (judge.shown == null) input.row else judge.shown(input.row), Input.NoTime, input.weight)
-    out.count(input.side, Counts.Late, 1L)
+    if (input.side != toldOf) out.emit(judge.output, judge(input.row), Input.NoTime, input.weight)
+    out.count(input.side, Counts.Late, math.abs(input.weight))
   }
 }
 
 private object OnTime {
 
-  /** A row is late once the watermark is at the time in a column and `delay` more; it goes to the output as `shown` says, null: as it is. */
+  /** A row is late once the watermark is at the time in a column and `delay` more. It goes to the output as it is, or as `shown` says. */
   final case class Judge(time: Int, delay: Long, output: Int, shown: UnsafeProjection = null) {
+    def apply(row: UnsafeRow): UnsafeRow = if (shown == null) row else shown(row)
     def isLate(row: UnsafeRow, watermark: Long): Boolean = !row.isNullAt(time) && Reach.plus(row.getLong(time), delay) <= watermark
   }
 

@@ -77,10 +77,16 @@ private[partition] final class Sorted(fields: Int) {
   def between(low: OrderBytes, high: OrderBytes): Unit =
     cursor.forward(low.array, low.length, if (high.length == 0) null else high.array, high.length)
 
+  /** Goes before all rows, which `next` reads. */
+  def scan(): Unit = cursor.forward()
+
   def next(): Boolean = cursor.next() && {
     cursor.value(row)
     true
   }
+
+  /** The place of the row that `next` went to. */
+  def place: Array[Byte] = java.util.Arrays.copyOf(cursor.keyBytes, cursor.keySize)
 
   /** How often the row is there that `next` went to. */
   def count: Long = cursor.count

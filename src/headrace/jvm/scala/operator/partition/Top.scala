@@ -9,7 +9,8 @@ import org.apache.spark.sql.types.StructType
 /** The rows of each partition from `offset` on, `count` of them (all where there is none), in an order completed by all columns.
   *
   * A row that comes or goes moves those behind it by one: what is sent is the row itself and the rows that this moves over either end.
-  * Where rows are only added, none behind the last is kept. With `ties`, the rows whose rank is at most the count: `TiesRun`.
+  * Where rows are only added, none behind the last is kept. With `ties`, the rows whose rank is at most the count: `TiesRun`. Where they are
+  * few, `FewRun`.
   */
 final case class Top(
     name: String,
@@ -22,10 +23,13 @@ final case class Top(
     extends OperatorSpec {
   override def outputs: Seq[String] = Relational.Outputs
   override def bags: Boolean = true
-  override def instance(): Operator = if (ties.isEmpty) new TopRun(this) else new TiesRun(this)
+  override def instance(): Operator = if (ties.nonEmpty) new TiesRun(this) else if (end <= FewRun.Most) new FewRun(this) else new TopRun(this)
 
   /** The number of rows behind which nothing matters. */
-  def end: Long = count.fold(Long.MaxValue)(n => if (n > Long.MaxValue - offset) Long.MaxValue else offset + n)
+  val end: Long = count.fold(Long.MaxValue)(n => if (n > Long.MaxValue - offset) Long.MaxValue else offset + n)
+
+  /** Is none of the rows behind it kept? */
+  def truncates: Boolean = append && count.nonEmpty
 }
 
 object Top {
@@ -49,7 +53,7 @@ object Top {
 private final class TopRun(spec: Top) extends OrderedRun(spec.name, spec.row, spec.order) {
   private val first = spec.offset
   private val end = spec.end
-  private val truncates = spec.append && spec.count.nonEmpty
+  private val truncates = spec.truncates
 
   override def step(): Boolean =
     if (rows.hasNext) {

@@ -36,6 +36,8 @@ final case class ProgramOperator(
 
   override def shared: Boolean = inputs.exists(_.broadcast)
 
+  override def revokes: Boolean = true
+
   override def instance(): Operator = new ProgramRun(this, ProgramOperator.machine(source))
 }
 
