@@ -61,6 +61,7 @@ def test_joins_that_do_not() -> None:
     assert found(plain.join(auctions, on=NEAR)) is None
     assert found(bids.join(auctions, on="auction = id AND ts BETWEEN closes AND closes + INTERVAL 1 HOUR")) is None
     assert found(bids.join(auctions, on="auction = id AND (ts <= opened OR price > 1)")) is None
+    assert found(bids.join(auctions, on=NEAR, expires="1 day")) is None
     assert found(bids.group_by("auction", "ts").agg(n="count(*)").group_by("auction").agg(ts="max(ts)").join(auctions, on=NEAR)) is None
     both = [side.window(hr.tumble(time, "1 hour")) for side, time in ((bids, "ts"), (auctions.rename({"id": "auction"}), "opened"))]
     ends = (
