@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from headrace.ops import Program, Source, groups, kinds
+from headrace.ops import Program, Sessions, Source, groups, kinds
 from headrace.ops.window import CLOSE
 from headrace.plan import Fact, Node, Plan, Role, fact, order
 
@@ -19,6 +19,8 @@ def rows(plan: Plan) -> Mapping[str, Fact]:
         if node.role is Role.STATEFUL and not isinstance(node, Program):
             taken = changing[node] == "changes"
             final = ", once, when their group closes" if node in closing and closing[node].emit == CLOSE else ""
+            if isinstance(node, Sessions) and node.emit == CLOSE:
+                final = ", once, when their session closes"
             found[name] = Fact(changing[node], "are added and taken away" if taken else f"are only added{final}")
         if isinstance(node, Source):
             traits = node.connect().traits

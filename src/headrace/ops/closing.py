@@ -22,6 +22,7 @@ from headrace.ops.output import LATE_RIGHT, OutputOf
 from headrace.ops.partition import Partition
 from headrace.ops.program import LATE, Program
 from headrace.ops.project import Project
+from headrace.ops.sessions import Sessions
 from headrace.ops.source import Source
 from headrace.ops.top import Top
 from headrace.ops.union import Union
@@ -93,8 +94,16 @@ def groups(ends: Iterable[Node]) -> dict[Node, Group]:
     return {node: group for node in found if (group := _group(node, found)) is not None}
 
 
+def ended(node: Sessions) -> Closes | None:
+    """How sessions close, by their end, and whether their rows come straight from a source; None: they never do."""
+    return _ended(node, closing([node.input])[node.input])
+
+
 def late_outputs(node: Node) -> tuple[str, ...]:
     """The outputs of an operator of a query that have rows which came after their group had closed."""
+    if isinstance(node, Sessions):
+        end = ended(node)
+        return (LATE,) if end is not None and end.straight else ()
     group = groups([node]).get(node)
     return () if group is None else tuple(name for name, judged in zip((LATE, LATE_RIGHT), group.judged, strict=False) if judged)
 
@@ -108,12 +117,15 @@ def carried(text: str, columns: Columns) -> Closes | None:
         return columns.get(name.lower())
     if found := _STRUCT.fullmatch(text):
         start, end = (carried(part, columns) for part in found.groups())
-        return replace(end, at=IN_STRUCT, start=start.at) if start and end and end.at == SELF else None
+        return replace(end, at=IN_STRUCT, start=start.at if start else "") if end and end.at == SELF else None
     if found := _FIELD.fullmatch(text):
         if parts := _STRUCT.fullmatch(found[1]):
             return carried(parts[1 if found[2] == "start" else 2], columns)
         whole = carried(found[1], columns)
-        return replace(whole, at=whole.start if found[2] == "start" else SELF, start="") if whole and whole.at == IN_STRUCT else None
+        if whole is None or whole.at != IN_STRUCT:
+            return None
+        at = whole.start if found[2] == "start" else SELF
+        return replace(whole, at=at, start="") if at else None
     if found := _WINDOW_TIME.fullmatch(text):
         end = carried(found[1], columns)
         return replace(end, at=_NEXT_MICRO) if end and end.at == SELF else None
@@ -183,6 +195,24 @@ def _(node: Windows, found: Mapping[Node, Columns]) -> Columns:
     }
     kept = {name: replace(closes, lateness_ms=max(closes.lateness_ms, late), emit=node.emit) for name, closes in before.items()}
     return {**kept, **{name.lower(): Closes(at, late, node.emit, time.straight) for name, at in ended.items()}}
+
+
+@_columns.register
+def _(node: Sessions, found: Mapping[Node, Columns]) -> Columns:
+    # Its rows are sent long after their own time, and with a start that may be older still.
+    end = _ended(node, found[node.input])
+    if end is None:
+        return {}
+    return _made({node.names[1].lower(): end, node.names[2].lower(): replace(end, at=_NEXT_MILLI)})
+
+
+def _ended(node: Sessions, before: Columns) -> Closes | None:
+    time = carried(node.time, before)
+    if time is None or time.at not in (SELF, _NEXT_MILLI, _NEXT_MICRO):
+        return None
+    # A row whose time is the end of a session still joins it.
+    own = time.lateness_ms + (0 if time.at == SELF else 1)
+    return Closes(SELF, max(own, node.lateness_ms), node.emit, time.straight)
 
 
 @_columns.register

@@ -22,6 +22,7 @@ from headrace.ops import (
     output,
     program,
     project,
+    sessions,
     sets,
     source,
     top,
@@ -188,12 +189,18 @@ class Stream:
         program_, time = dedupe.for_a_while(self._node, keep, by, within)
         return self.key_by(*dedupe.keys(on)).process(program_, order="time", time=time)
 
-    def window(self, window_: window.Window, *, emit: str = "changes", lateness: str | timedelta = "0 seconds") -> Stream:
+    def window(
+        self, window_: window.Window | sessions.SessionWindow, *, emit: str = "changes", lateness: str | timedelta = "0 seconds"
+    ) -> Stream:
         """Each row with the windows that it falls into, to be grouped, joined or ranked by: `charges.window(hr.tumble("ts", "1 hour"))`.
 
         It gets the columns `window_start`, `window_end` and `window_time`. What is computed for each window is sent as it changes, or with
         `emit="close"` once, when the watermark has reached its end and `lateness` more; rows that come after that are late.
+        Of sessions, `hr.sessions("ts", "10 minutes", per="card")`, a row is sent anew when the bounds of its session change, or with
+        `emit="close"` once, when its session closes.
         """
+        if isinstance(window_, sessions.SessionWindow):
+            return Stream(sessions.in_sessions(self._node, window_, emit, lateness, self._alias))
         return Stream(window.window(self._node, window_, emit, lateness, self._alias), self._alias)
 
     def intersect(self, other: Stream, *, all: bool = False) -> Stream:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from functools import singledispatch
 
-from headrace.ops import Aggregate, AsOf, Explode, Filter, Generated, Join, OutputOf, Project, Temporal, Upserts, Windows
+from headrace.ops import Aggregate, AsOf, Explode, Filter, Generated, Join, OutputOf, Project, Sessions, Temporal, Upserts, Windows
 from headrace.plan import Node, Plan
 from headrace.syntax import quote, used
 
@@ -33,7 +33,7 @@ def narrow_inputs(plan: Plan) -> Plan:
             columns = None if place is None else asked[place]
             wanted[before] = _both(wanted[before], columns) if before in wanted else columns
         less = {place: kept for place, columns in asked.items() if (kept := _kept(getattr(node, place), columns))}
-        if less and isinstance(node, Aggregate | AsOf | Join | Temporal | Upserts) and node not in told:
+        if less and isinstance(node, Aggregate | AsOf | Join | Sessions | Temporal | Upserts) and node not in told:
             changes[node] = _narrowed(less)
     return plan.rewritten(changes) if changes else plan
 
@@ -99,6 +99,11 @@ def _(node: Explode | Generated, wanted: Columns) -> Mapping[str, Columns]:
 @_asked.register
 def _(node: Windows, wanted: Columns) -> Mapping[str, Columns]:
     return {"input": _both(wanted, _read(node.input, [node.time]))}
+
+
+@_asked.register
+def _(node: Sessions, wanted: Columns) -> Mapping[str, Columns]:
+    return {"input": _both(wanted, _read(node.input, (*node.per, node.time, node.until)))}
 
 
 @_asked.register

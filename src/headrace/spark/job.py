@@ -10,7 +10,7 @@ from headrace.analysis.closing import require_closing
 from headrace.analysis.repeatable import require_repeatable
 from headrace.analysis.schemas import Schemas, check
 from headrace.errors import HeadraceError
-from headrace.ops import AsOf, Program, Sink, Source, Temporal, groups
+from headrace.ops import AsOf, Program, Sessions, Sink, Source, Temporal, ended, groups
 from headrace.optimize import optimize
 from headrace.plan import Node, Plan
 from headrace.plan.meaning import MEANING
@@ -80,6 +80,8 @@ def _clock(node: Node, closes: bool) -> str:
         return "processing"
     if isinstance(node, AsOf | Program):
         return node.clock
+    if isinstance(node, Sessions):
+        return "none" if ended(node) is None else "event"
     return "event" if closes else "none"
 
 

@@ -11,6 +11,7 @@ from headrace.errors import HeadraceError, PlanError, here, standing
 from headrace.jvm.lift import lift_frame, lift_sql
 from headrace.jvm.session import UNREGISTERED
 from headrace.ops.asof import version_time, versions
+from headrace.ops.sessions import Sessions
 from headrace.ops.stream import Stream
 from headrace.ops.time import event_time
 from headrace.ops.window import CHANGES, CLOSE, Windows
@@ -29,8 +30,9 @@ def sql(query: str, /, **tables: Stream) -> Stream:
     """The result of a Spark SQL query over streams, kept up to date. Starts the session, as Spark reads the query.
 
     Each keyword is the name of a table in the query. After every epoch the result is what Spark's batch engine would answer over all rows
-    so far; rows that are no longer in it are taken away. Windows of time are `window(ts, ...)`, or TUMBLE, HOP and CUMULATE in FROM; with
-    EMIT ON WINDOW CLOSE at the end of the query, what it says of a window is given once, when the window closes.
+    so far; rows that are no longer in it are taken away. Windows of time are `window(ts, ...)` and `session_window(ts, ...)`, or TUMBLE,
+    HOP, CUMULATE and SESSION in FROM; with EMIT ON WINDOW CLOSE at the end of the query, what it says of a window is given once, when the
+    window closes.
 
     >>> import headrace as hr
     >>> charges = hr.read.memory([("a", 7), ("a", 2), ("b", 5)], "card string, amount int", name="charges")
@@ -82,7 +84,7 @@ def _lifted(
     text, close = streaming(query)
     answer = lift_sql(text, _schemas(tables), meaning(), _times(tables), functions, missing)
     found = _read(answer, tables, shown, CLOSE if close else CHANGES)
-    if close and not any(isinstance(node, Windows) and node.emit == CLOSE for node in order([found._node])):
+    if close and not any(isinstance(node, Windows | Sessions) and node.emit == CLOSE for node in order([found._node])):
         hint = 'make windows in this query, or say it where they are made: .window(..., emit="close")'
         raise PlanError("NEVER_CLOSES", "EMIT ON WINDOW CLOSE stands in a query without windows", hint=hint, site=here())
     return found

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from headrace.errors import PlanError, Site
-from headrace.ops import Aggregate, AsOf, Filter, Generated, Join, Partition, Project, Temporal, Top, Union, Windows, event_time
+from headrace.ops import Aggregate, AsOf, Filter, Generated, Join, Partition, Project, Sessions, Temporal, Top, Union, Windows, event_time
 from headrace.ops.asof import versions
 from headrace.ops.values import one_row, values
 from headrace.ops.window import CHANGES
@@ -115,6 +115,10 @@ class Reader:
             self._emit,
             site=self._site,
         )
+
+    def _sessions(self, tree: Json) -> Node:
+        per, names = tuple(tree["per"]), tuple(tree["names"])
+        return Sessions(self.node(tree["input"]), per, tree["time"], tree["gap"], tree["until"], names, self._emit, site=self._site)
 
     def _union(self, tree: Json) -> Node:
         first, *others = [self.node(one) for one in tree["inputs"]]

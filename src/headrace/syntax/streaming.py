@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-_FUNCTIONS = ("TUMBLE", "HOP", "CUMULATE")
+_FUNCTIONS = ("TUMBLE", "HOP", "CUMULATE", "SESSION")
 _CLOSE = ["EMIT", "ON", "WINDOW", "CLOSE"]
 
 
@@ -12,7 +12,7 @@ def streaming(query: str) -> tuple[str, bool]:
     """A query as Spark's parser takes it, and whether EMIT ON WINDOW CLOSE stood at its end.
 
     What goes leaves blanks behind, so that all else stays in its line and column: the words at the end, a TABLE in front of a name, and
-    the TABLE(...) that may stand around a window function.
+    the TABLE(...) that may stand around a window function. Columns behind PARTITION BY become arguments of their own.
 
     >>> streaming("SELECT * FROM TABLE(TUMBLE(TABLE t, DESCRIPTOR(ts), '1 hour')) EMIT ON WINDOW CLOSE")
     ("SELECT * FROM       TUMBLE(      t, DESCRIPTOR(ts), '1 hour')                      ", True)
@@ -32,13 +32,20 @@ def streaming(query: str) -> tuple[str, bool]:
     last = len(words) - (1 if words[-1:] == [";"] else 0)
     close = words[last - 4 : last] == _CLOSE and all(plain[last - 4 : last])
     gone = [*range(last - 4, last)] if close else []
+    commas = []
     for at, word in enumerate(words):
         if word in _FUNCTIONS and plain[at] and words[at + 1 : at + 2] == ["("]:
             gone += _around(words, at) + _tables(words, at + 1)
+            if word == "SESSION":
+                by = _partitions(words, at + 1)
+                commas += by[:1]
+                gone += by
     text = list(query)
     for at in gone:
         for place in range(tokens[at].start, tokens[at].end + 1):
             text[place] = " "
+    for at in commas:
+        text[tokens[at].start] = ","
     return "".join(text), close
 
 
@@ -57,6 +64,17 @@ def _tables(words: Sequence[str], opening: int) -> list[int]:
         if depth == 1 and words[at] == "TABLE" and words[at + 1] != "(":
             found.append(at)
     return found
+
+
+def _partitions(words: Sequence[str], opening: int) -> list[int]:
+    """PARTITION BY in the arguments of a call, and the brackets around what follows."""
+    depth = 0
+    for at in range(opening, _end(words, opening)):
+        depth += (words[at] in "([") - (words[at] in ")]")
+        if depth == 1 and words[at] == "PARTITION BY":
+            end = _end(words, at + 1)
+            return [at, at + 1, end] if words[at + 1] == "(" and words[end + 1 : end + 2] in ([","], [")"]) else [at]
+    return []
 
 
 def _end(words: Sequence[str], opening: int) -> int:

@@ -19,8 +19,8 @@ final class AsOfRun(spec: AsOf) extends Operator {
   private val rows = new Netted
   private val onTime = new OnTime(spec)
   private val roots = new Roots(2)
-  private val left = new Timeline(spec.left, spec.left.fieldNames.indices.drop(1), roots, 0)
-  private val right = new Timeline(spec.right, spec.sent, roots, 1)
+  private val left = new Timeline(spec.left, spec.left.fieldNames.indices.drop(1), roots.pages(0))
+  private val right = new Timeline(spec.right, spec.sent, roots.pages(1))
   private val both = new JoinedRow
   private val none = new GenericInternalRow(spec.sent.size)
 
