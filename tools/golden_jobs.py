@@ -469,5 +469,18 @@ def windows() -> hr.Job:
     )
 
 
-PLANS = {made.__name__: made for made in (everything, queries, as_of, times, windows)}
+def visits() -> hr.Job:
+    """Sessions, of keys and of the whole stream."""
+    rows = read("rows")
+    visits = rows.window(hr.sessions("ts", "30 minutes", per="k"), lateness="1 minute").group_by("k", "window_end").agg(s="sum(v)")
+    closed = rows.window(hr.sessions("ts", "1 hour", per=()), emit="close")
+    return hr.job(
+        "visits",
+        visits.write.memory(name="visits"),
+        closed.write.files("result/closed", format="json", name="closed"),
+        closed.output("late").write.files("result/late", format="json", name="late"),
+    )
+
+
+PLANS = {made.__name__: made for made in (everything, queries, as_of, times, windows, visits)}
 """By name: jobs of which only the plan is kept."""

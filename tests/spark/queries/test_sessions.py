@@ -10,13 +10,12 @@ from typing import Any
 
 import pytest
 from pyspark.sql import SparkSession
-from pyspark.sql import functions as F
 
 import headrace as hr
 from headrace.testing import Collected, Harness
 from headrace.testing.collected import in_order
 from tests.models.spans import Row, Sessions, Span
-from tests.models.windows import Input, Kind, Watermark
+from tests.models.windows import Watermark
 from tests.scale import FULL
 from tests.spark.queries.changing import Changes, Table, batch
 from tests.spark.sql.same import both_signs
@@ -65,7 +64,9 @@ def net(out: Collected) -> dict[Row, int]:
     return {row: n for row, n in found.items() if n}
 
 
-SPARK = "SELECT card, session_window.start, session_window.end, count(*) AS n, sum(amount) FROM charges GROUP BY card, session_window(ts, {})"
+SPARK = (
+    "SELECT card, session_window.start, session_window.end, count(*) AS n, sum(amount) FROM charges GROUP BY card, session_window(ts, {})"
+)
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -76,10 +77,14 @@ def test_the_answer_is_that_of_batch(spark: SparkSession, seed: int) -> None:
     with Harness(partitions=seed % 3 + 1) as h:
         charges = h.source("charges", SCHEMA, changes=True)
         per = {"card": lambda row: row[0], "card, amount": lambda row: (row[0], row[2]), "": lambda row: ()}
-        asked = {name: (Sessions(key, alike, GAP), hr.sessions("ts", GAP, per=name.split(", ") if name else ())) for name, key in per.items()}
+        asked = {
+            name: (Sessions(key, alike, GAP), hr.sessions("ts", GAP, per=name.split(", ") if name else ())) for name, key in per.items()
+        }
         outs = {name: (h.collect(charges.window(one)), model) for name, (model, one) in asked.items()}
         queries = {gap: SPARK.format(gap) for gap in ("'10 seconds'", "INTERVAL '1' DAY", "'1 day'", EACH)}
-        queries["the whole"] = f"SELECT session_window, count(DISTINCT card) FROM charges WHERE amount > 1 GROUP BY session_window(ts, {EACH})"
+        queries["the whole"] = (
+            f"SELECT session_window, count(DISTINCT card) FROM charges WHERE amount > 1 GROUP BY session_window(ts, {EACH})"
+        )
         queries["one of two keys"] = "SELECT amount, count(*) FROM charges GROUP BY session_window(ts, '10 seconds'), card, amount"
         answers = {name: h.collect(hr.sql(query, charges=charges)) for name, query in queries.items()}
         for commit in range(1, 9):
@@ -130,14 +135,19 @@ def test_sessions_close(spark: SparkSession, seed: int, lateness: int) -> None:
         streams = {emit: charges.window(asked, emit=emit, lateness=late_by) for emit in ("changes", "close")}
         outs = {emit: h.collect(stream) for emit, stream in streams.items()}
         late = {emit: h.collect(stream.output("late")) for emit, stream in streams.items()}
-        groups: dict[str, Callable[[Row], Row]] = {"card, window_start, window_end": lambda row: (row[0], *row[3:5]), "window_end": lambda row: row[4:5]}
+        groups: dict[str, Callable[[Row], Row]] = {
+            "card, window_start, window_end": lambda row: (row[0], *row[3:5]),
+            "window_end": lambda row: row[4:5],
+        }
         behind = {
             (emit, names): h.collect(stream.group_by(*names.split(", ")).agg(n="count(*)"))
             for emit, stream in streams.items()
             for names in groups
         }
         query = f"SELECT card, session_window, count(*) FROM charges GROUP BY card, session_window(ts, {EACH})"
-        differ = {emit: h.collect(hr.sql(query + how, charges=charges)) for emit, how in (("changes", ""), ("close", " EMIT ON WINDOW CLOSE"))}
+        differ = {
+            emit: h.collect(hr.sql(query + how, charges=charges)) for emit, how in (("changes", ""), ("close", " EMIT ON WINDOW CLOSE"))
+        }
         mark, now = Watermark({"charges": 5}), 0
         live: list[Row] = []
         for commit in range(1, 13):

@@ -141,7 +141,7 @@ def test_windows_that_are_none() -> None:
         """
         BAD_INPUT: window was given '1 hour', which is no window
           at test_windows.py:*: lambda: charges.window("1 hour"),  # type: ignore[arg-type]
-          hint: .window(hr.tumble("ts", "10 seconds")), or hr.hop or hr.cumulate
+          hint: .window(hr.tumble("ts", "10 seconds")), or hr.hop, hr.cumulate or hr.sessions
           page: docs/errors/BAD_INPUT.md
         """,
         lambda: charges.window("1 hour"),  # type: ignore[arg-type]
@@ -233,6 +233,18 @@ def test_one_row_for_each_key_of_what() -> None:
         ("SELECT * FROM hop(DATA => TABLE a, x => (1))", "SELECT * FROM hop(DATA =>       a, x => (1))", False),
         ("SELECT * FROM TABLE(cumulate(TABLE (a), 1)) b", "SELECT * FROM       cumulate(TABLE (a), 1)  b", False),
         ("SELECT tumble, `HOP` FROM emit", "SELECT tumble, `HOP` FROM emit", False),
+        ("SELECT * FROM session(TABLE a PARTITION BY k, 1)", "SELECT * FROM session(      a ,            k, 1)", False),
+        (
+            "SELECT * FROM SESSION(DATA => TABLE a PARTITION  BY (k, (l)), GAP => 1)",
+            "SELECT * FROM SESSION(DATA =>       a ,              k, (l) , GAP => 1)",
+            False,
+        ),
+        (
+            "SELECT * FROM SESSION(TABLE (SELECT max(x) OVER (PARTITION BY y)) PARTITION BY (k) + 1)",
+            "SELECT * FROM SESSION(TABLE (SELECT max(x) OVER (PARTITION BY y)) ,            (k) + 1)",
+            False,
+        ),
+        ("SELECT * FROM TUMBLE(TABLE (a) PARTITION BY k, 1)", "SELECT * FROM TUMBLE(TABLE (a) PARTITION BY k, 1)", False),
     ],
 )
 def test_what_spark_does_not_read(query: str, text: str, close: bool) -> None:
