@@ -54,6 +54,7 @@ private object Windowing extends Rule[LogicalPlan] {
   private def plain(e: Expression): Expression = e match {
     case KnownNullable(child) => plain(child)
     case PreciseTimestampConversion(child, _, _) => plain(child)
+    case c: Cast if Normal.idle(c) => plain(c.child)
     case other => other
   }
 
