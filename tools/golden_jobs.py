@@ -332,7 +332,19 @@ def versions() -> Iterator[Run]:
     yield run([row("m", 3, 80), row("m", 4, 1)], a=range(60, 70), m=range(3, 4))
 
 
-CASES = {made.__name__: made for made in (cells, held, broadcast, processing, levels, evolved, views, versions)}
+def sessions() -> Iterator[Run]:
+    """Sessions: a small one, and one of several pages that waits for the watermark; late rows, which meet the end of one that has closed."""
+    rows = read("rows")
+    half = hr.sessions("ts", "30 minutes", per="k")
+    ends = {"open": rows.window(half), "once": rows.window(half, emit="close"), "late": rows.window(half).output("late")}
+    sinks = [stream.write.files(f"result/{name}", format="json", name=f"{name}_kept", mode="changes") for name, stream in ends.items()]
+    job = hr.job("sessions", *sinks)
+    yield Run(job, {"rows": [row("a", 1, 1), *(row("m", v, v % 60) for v in range(600))]})
+    yield Run(job, {"rows": [row("a", 2, 31), row("b", 2, 58)]})
+    yield Run(job, {"rows": [row("b", 1, 70), row("m", 3, 95), row("a", 3, 2)]})
+
+
+CASES = {made.__name__: made for made in (cells, held, broadcast, processing, levels, evolved, views, versions, sessions)}
 """By name: the runs of a job, of which the last is left to the test."""
 
 

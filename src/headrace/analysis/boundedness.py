@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from headrace.ops import Program, Sessions, Source, groups, kinds
+from headrace.ops import Group, Program, Sessions, Source, groups, kinds
 from headrace.ops.window import CLOSE
 from headrace.plan import Fact, Node, Plan, Role, fact, order
 
@@ -17,17 +17,25 @@ def rows(plan: Plan) -> Mapping[str, Fact]:
     changing, closing = kinds(ends), groups(ends)
     for name, node in plan.nodes.items():
         if node.role is Role.STATEFUL and not isinstance(node, Program):
-            taken = changing[node] == "changes"
-            final = ", once, when their group closes" if node in closing and closing[node].emit == CLOSE else ""
-            if isinstance(node, Sessions) and node.emit == CLOSE:
-                final = ", once, when their session closes"
-            found[name] = Fact(changing[node], "are added and taken away" if taken else f"are only added{final}")
+            found[name] = Fact(changing[node], _changing(node, changing[node] == "changes", closing.get(node)))
         if isinstance(node, Source):
             traits = node.connect().traits
             end = "bounded" if traits.bounded else "unbounded"
             by = f", in the order of {'names' if traits.ordered == 'name' else 'time'}" if traits.ordered else ""
             found[name] = Fact(end, f"{end}, {'append only' if traits.changes == 'append' else 'changes'}{by}")
     return found
+
+
+def _changing(node: Node, taken: bool, group: Group | None) -> str:
+    """In words, whether rows are also taken away."""
+    if isinstance(node, Sessions):
+        return (
+            "are added and taken away, all of a session when its bounds change"
+            if taken
+            else "are only added, once, when their session closes"
+        )
+    final = ", once, when their group closes" if group is not None and group.emit == CLOSE else ""
+    return "are added and taken away" if taken else f"are only added{final}"
 
 
 def bounded(plan: Plan) -> bool:

@@ -74,7 +74,10 @@ def test_explain_says_when_state_is_given_back() -> None:
     assert said(plain.window(hr.sessions("ts", "1 hour", per=())), "state") == (
         "grows with the rows, as one that comes may join two sessions: the rows in the order of time"
     )
-    assert (said(visits, "rows"), said(closed, "rows")) == ("are added and taken away", "are only added, once, when their session closes")
+    assert (said(visits, "rows"), said(closed, "rows")) == (
+        "are added and taken away, all of a session when its bounds change",
+        "are only added, once, when their session closes",
+    )
     assert closed._node.describe() == "spans from ts on per card, 10 minutes long, emit=close, 1 minute late at the most"
     assert plain.window(hr.sessions("ts", "1 hour", per=()))._node.describe() == "spans from ts on, 1 hour long, emit=changes"
 
