@@ -333,7 +333,7 @@ def versions() -> Iterator[Run]:
 
 
 def sessions() -> Iterator[Run]:
-    """Sessions: a small one, and one of several pages that waits for the watermark; late rows, which meet the end of one that has closed."""
+    """Sessions: one of several pages that waits for the watermark, and of one that has closed the end, before which rows are late."""
     rows = read("rows")
     half = hr.sessions("ts", "30 minutes", per="k")
     ends = {"open": rows.window(half), "once": rows.window(half, emit="close"), "late": rows.window(half).output("late")}

@@ -95,7 +95,7 @@ class Sessions:
     def _at_once(self) -> Counter[Row]:
         """The answer over all rows that were in time, without a watermark."""
         found: Counter[Row] = Counter()
-        for row, n in self.in_time.items():
+        for row, n in (+self.in_time).items():
             spans = [self.span(one) for one, m in self.in_time.items() if m and self.key(one) == self.key(row)]
             session = around(merged(spans), self._start(row))  # type: ignore[arg-type]  # rows in time have spans
             found[(*row, *session, session[1] - MILLI)] += n
