@@ -45,7 +45,7 @@ private object WindowTables {
   private def kind(t: UnresolvedTableValuedFunction): String = if (t.name.size == 1) t.name.head.toLowerCase(Locale.ROOT) else ""
 
   private def windows(t: UnresolvedTableValuedFunction, names: Seq[String]): LogicalPlan = {
-    val call = new Call(t, kind(t), names)
+    val call = new Call(t, t.functionArgs, names, Cures.windows)
     val size = call.micros("size")
     val step = names.find(n => n == "slide" || n == "step").fold(size)(call.micros)
     if (size <= 0 || step <= 0 || step > size) throw call.wrong("with windows of no length, or with steps longer than a window")
@@ -64,7 +64,7 @@ private object WindowTables {
       case _: NamedArgumentExpression | Descriptor(_) => false
       case _ => true
     }
-    val call = new Call(t.copy(functionArgs = before ++ behind.drop(per.size)), kind(t), Seq("data", "timecol", "gap"), Cures.sessionTables)
+    val call = new Call(t, before ++ behind.drop(per.size), Seq("data", "timecol", "gap"), Cures.sessionTables)
     val gap = call.micros("gap")
     if (gap <= 0) throw call.wrong("with a gap of no length")
     CurrentOrigin.withOrigin(t.origin) {
@@ -81,14 +81,14 @@ private object WindowTables {
   }
 
   /** The arguments of a call, by place or by name. */
-  private final class Call(t: UnresolvedTableValuedFunction, kind: String, names: Seq[String], cure: String = Cures.windows) {
-    private val given = t.functionArgs.zipWithIndex.map {
+  private final class Call(t: UnresolvedTableValuedFunction, arguments: Seq[Expression], names: Seq[String], cure: String) {
+    private val given = arguments.zipWithIndex.map {
       case (NamedArgumentExpression(name, value), _) => name.toLowerCase(Locale.ROOT) -> value
-      case (value, i) => names.lift(i).getOrElse(throw wrong(s"with ${t.functionArgs.size} arguments")) -> value
+      case (value, i) => names.lift(i).getOrElse(throw wrong(s"with ${arguments.size} arguments")) -> value
     }.toMap
     given.keys.find(!names.contains(_)).foreach(name => throw wrong(s"with an argument ${name.toUpperCase(Locale.ROOT)}"))
 
-    def wrong(what: String): Refused = Refused(s"${kind.toUpperCase(Locale.ROOT)} $what", cure, t, kind)
+    def wrong(what: String): Refused = Refused(s"${kind(t).toUpperCase(Locale.ROOT)} $what", cure, t, kind(t))
 
     def has(name: String): Boolean = given.contains(name)
 
