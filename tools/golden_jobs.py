@@ -348,7 +348,19 @@ def intervals() -> Iterator[Run]:
     yield run([row("m", 8, 40), row("a", 3, 4), row("a", 4, 50)], a=range(48, 50), m=range(39, 40))
 
 
-CASES = {made.__name__: made for made in (cells, held, broadcast, processing, levels, evolved, views, versions, intervals)}
+def sessions() -> Iterator[Run]:
+    """Sessions: one of several pages that waits for the watermark, and of one that has closed the end, before which rows are late."""
+    rows = read("rows")
+    half = hr.sessions("ts", "30 minutes", per="k")
+    ends = {"open": rows.window(half), "once": rows.window(half, emit="close"), "late": rows.window(half).output("late")}
+    sinks = [stream.write.files(f"result/{name}", format="json", name=f"{name}_kept", mode="changes") for name, stream in ends.items()]
+    job = hr.job("sessions", *sinks)
+    yield Run(job, {"rows": [row("a", 1, 1), *(row("m", v, v % 60) for v in range(600))]})
+    yield Run(job, {"rows": [row("a", 2, 31), row("b", 2, 58)]})
+    yield Run(job, {"rows": [row("b", 1, 70), row("m", 3, 95), row("a", 3, 2)]})
+
+
+CASES = {made.__name__: made for made in (cells, held, broadcast, processing, levels, evolved, views, versions, intervals, sessions)}
 """By name: the runs of a job, of which the last is left to the test."""
 
 
@@ -485,5 +497,18 @@ def windows() -> hr.Job:
     )
 
 
-PLANS = {made.__name__: made for made in (everything, queries, as_of, times, windows)}
+def visits() -> hr.Job:
+    """Sessions, of keys and of the whole stream."""
+    rows = read("rows")
+    visits = rows.window(hr.sessions("ts", "30 minutes", per="k"), lateness="1 minute").group_by("k", "window_end").agg(s="sum(v)")
+    closed = rows.window(hr.sessions("ts", "1 hour", per=()), emit="close")
+    return hr.job(
+        "visits",
+        visits.write.memory(name="visits"),
+        closed.write.files("result/closed", format="json", name="closed"),
+        closed.output("late").write.files("result/late", format="json", name="late"),
+    )
+
+
+PLANS = {made.__name__: made for made in (everything, queries, as_of, times, windows, visits)}
 """By name: jobs of which only the plan is kept."""

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from headrace.load import load
     from headrace.manifest import committed_files
     from headrace.ops.read import read
+    from headrace.ops.sessions import sessions
     from headrace.ops.stream import Grouped, Keyed, Stream, broadcast
     from headrace.ops.window import cumulate, hop, tumble
     from headrace.ops.write import Sink
@@ -82,6 +83,7 @@ _PUBLIC = {
         "headrace.jvm.session": "session",
         "headrace.load": "load",
         "headrace.ops.read": "read",
+        "headrace.ops.sessions": "sessions",
         "headrace.ops.stream": "Grouped Keyed Stream broadcast",
         "headrace.ops.window": "cumulate hop tumble",
         "headrace.ops.write": "Sink",
@@ -155,6 +157,7 @@ __all__ = [
     "reject",
     "seconds",
     "session",
+    "sessions",
     "show",
     "sql",
     "state",

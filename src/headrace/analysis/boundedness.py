@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from headrace.ops import Group, Program, Source, groups, kinds
+from headrace.ops import Group, Program, Sessions, Source, groups, kinds
 from headrace.ops.closing import EVENT
 from headrace.plan import Fact, Node, Plan, Role, fact, order
 from headrace.schema import shown
@@ -18,11 +18,7 @@ def rows(plan: Plan) -> Mapping[str, Fact]:
     changing, closing = kinds(ends), groups(ends)
     for name, node in plan.nodes.items():
         if node.role is Role.STATEFUL and not isinstance(node, Program):
-            taken = changing[node] == "changes"
-            group = closing.get(node)
-            final = ", once, when their group closes" if group is not None and group.final else ""
-            early = f", {_early(group)}" if group is not None and group.early_ms else ""
-            found[name] = Fact(changing[node], f"are added and taken away{early}" if taken else f"are only added{final}")
+            found[name] = Fact(changing[node], _changing(node, changing[node] == "changes", closing.get(node)))
         if isinstance(node, Source):
             traits = node.connect().traits
             end = "bounded" if traits.bounded else "unbounded"
@@ -31,9 +27,22 @@ def rows(plan: Plan) -> Mapping[str, Fact]:
     return found
 
 
+def _changing(node: Node, taken: bool, group: Group | None) -> str:
+    """In words, whether rows are also taken away, and when they are sent if that is not at once."""
+    if isinstance(node, Sessions):
+        return (
+            "are added and taken away, all of a session when its bounds change"
+            if taken
+            else "are only added, once, when their session closes"
+        )
+    if taken:
+        return f"are added and taken away{_early(group) if group is not None and group.early_ms else ''}"
+    return f"are only added{', once, when their group closes' if group is not None and group.final else ''}"
+
+
 def _early(group: Group) -> str:
     time = "the watermark" if EVENT in group.clocks else "processing time"
-    return f"when {time} passes a multiple of {shown(group.early_ms)} or the end of their group, and behind that in each epoch"
+    return f", when {time} passes a multiple of {shown(group.early_ms)} or the end of their group, and behind that in each epoch"
 
 
 def bounded(plan: Plan) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from headrace.errors import PlanError
-from headrace.ops import Consolidate, Join, Ledger, Sink, Windows, closing, groups, intervals
+from headrace.ops import Consolidate, Join, Ledger, Sessions, Sink, Windows, closing, groups, intervals
 from headrace.ops.closing import Columns
 from headrace.ops.columns import label
 from headrace.ops.interval import WAITING, bounds
@@ -24,23 +24,26 @@ def require_closing(plan: Plan) -> None:
             if endless is not None:
                 raise _endless(node, endless, (columns[node.left], columns[node.right]))
         before = next((waiting[one] for one in node.inputs if waiting[one] is not None), None)
+        if isinstance(node, Windows | Sessions) and node.emit == CLOSE and node.names[1].lower() not in columns[node]:
+            raise _timeless(node)
         if isinstance(node, Windows) and node.emit == CLOSE:
-            if node.names[1].lower() not in columns[node]:
-                raise _timeless(node)
             before = node
-        if before is not None and (isinstance(node, Sink) or (node.role is Role.STATEFUL and node not in closed and not _passes(node))):
+        # Rows of sessions wait by themselves.
+        waits = node in closed or (isinstance(node, Sessions) and node.emit == CLOSE)
+        if before is not None and (isinstance(node, Sink) or (node.role is Role.STATEFUL and not waits and not _passes(node))):
             raise _never(before, node)
-        waiting[node] = None if node in closed else before
+        waiting[node] = None if waits else before
 
 
 def _passes(node: Node) -> bool:
     return isinstance(node, Consolidate | Ledger)
 
 
-def _timeless(node: Windows) -> PlanError:
+def _timeless(node: Windows | Sessions) -> PlanError:
+    what = "what is computed of a window" if isinstance(node, Windows) else "the rows of a session"
     return PlanError(
         "NO_WATERMARK",
-        f"{label(node)} sends what is computed of a window when it closes, and `{node.time}` is not event time there, so none ever does",
+        f"{label(node)} sends {what} when it closes, and `{node.time}` is not event time there, so none ever does",
         hint=f'give the source a watermark, .watermark("{node.time}", "5 minutes"), or send each change: emit="changes"',
         site=node.site,
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import singledispatch
 from typing import Any
 
-from headrace.ops import Aggregate, AsOf, Consolidate, Join, Ledger, Partition, Temporal, Top, Upserts, unique
+from headrace.ops import Aggregate, AsOf, Consolidate, Join, Ledger, Partition, Sessions, Temporal, Top, Upserts, unique
 from headrace.plan import Node
 
 Json = dict[str, Any]
@@ -51,6 +51,12 @@ def _(node: Partition) -> Json:
 @relation.register
 def _(node: Top) -> Json:
     return {"per": list(node.per), "order": _lists(node.order), "count": node.count, "offset": node.offset, "ties": node.ties}
+
+
+@relation.register
+def _(node: Sessions) -> Json:
+    told = {"per": list(node.per), "time": node.time, "gap_us": node.gap_us, "until": node.until, "names": list(node.names)}
+    return {**told, "emit": node.emit}
 
 
 @relation.register

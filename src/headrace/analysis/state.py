@@ -17,10 +17,12 @@ from headrace.ops import (
     Ledger,
     Partition,
     Program,
+    Sessions,
     Temporal,
     Top,
     Upserts,
     closing,
+    ended,
     forgets_after,
     grouped_by,
     groups,
@@ -142,6 +144,17 @@ def _(node: AsOf, append: bool) -> Fact:
         return Fact("given back", f"given back by the watermark: {waits}, versions until no row can need them")
     of = f"a key of {', '.join(left for left, _ in node.keys)}"
     return Fact("grows with keys", f"grows with the number of keys: the last version of {of}; given back by the watermark: {waits}")
+
+
+@state_of.register
+def _(node: Sessions, append: bool) -> Fact:
+    rows = f"the rows in the order of time{f', of each {_partition(node.per)}' if node.per else ''}"
+    end = ended(node)
+    if end is None:
+        return Fact(ROWS, f"grows with the rows, as one that comes may join two sessions: {rows}")
+    more = f" and {shown(end.lateness_ms)} more" if end.lateness_ms else ""
+    late = "; rows that come later are late" if end.straight else ""
+    return Fact(GIVEN, f"given back when the watermark passes the end of a session{more}{late}; till then: {rows}")
 
 
 @state_of.register

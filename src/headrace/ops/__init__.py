@@ -3,7 +3,7 @@
 from headrace.ops.aggregate import Aggregate
 from headrace.ops.asof import AsOf
 from headrace.ops.changes import Changes
-from headrace.ops.closing import Group, closing, groups, intervals
+from headrace.ops.closing import Group, closing, ended, groups, intervals
 from headrace.ops.consolidate import Consolidate
 from headrace.ops.explode import Explode
 from headrace.ops.filter import Filter
@@ -18,6 +18,7 @@ from headrace.ops.output import OutputOf
 from headrace.ops.partition import Partition
 from headrace.ops.program import Program
 from headrace.ops.project import Project
+from headrace.ops.sessions import Sessions
 from headrace.ops.sink import Sink
 from headrace.ops.source import Source, Watermark
 from headrace.ops.stream import Keyed, Stream
@@ -46,6 +47,7 @@ __all__ = [
     "Partition",
     "Program",
     "Project",
+    "Sessions",
     "Sink",
     "Source",
     "Stream",
@@ -57,6 +59,7 @@ __all__ = [
     "Weighed",
     "Windows",
     "closing",
+    "ended",
     "event_time",
     "forgets_after",
     "grouped_by",

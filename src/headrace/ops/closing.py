@@ -26,6 +26,7 @@ from headrace.ops.output import OutputOf
 from headrace.ops.partition import Partition
 from headrace.ops.program import Program
 from headrace.ops.project import Project
+from headrace.ops.sessions import Sessions
 from headrace.ops.source import Source
 from headrace.ops.top import Top
 from headrace.ops.union import Union
@@ -118,6 +119,11 @@ def intervals(ends: Iterable[Node]) -> dict[Node, Interval]:
     return {node: near for node in found if isinstance(node, Join) and (near := _interval(node, found)) is not None}
 
 
+def ended(node: Sessions) -> Closes | None:
+    """How sessions close, by their end, and whether their rows come straight from a source; None: they never do."""
+    return _ended(node, closing([node.input])[node.input])
+
+
 def carried(text: str, columns: Columns) -> Closes | None:
     """How the value of a text closes: a column, the current time, a field of a window as Spark's `window()` gives it, or such a window."""
     text = text.strip()
@@ -130,12 +136,15 @@ def carried(text: str, columns: Columns) -> Closes | None:
         return columns.get(name.lower())
     if found := _STRUCT.fullmatch(text):
         start, end = (carried(part, columns) for part in found.groups())
-        return replace(end, at=IN_STRUCT, start=start.at) if start and end and end.at == SELF else None
+        return replace(end, at=IN_STRUCT, start=start.at if start else "") if end and end.at == SELF else None
     if found := _FIELD.fullmatch(text):
         if parts := _STRUCT.fullmatch(found[1]):
             return carried(parts[1 if found[2] == "start" else 2], columns)
         whole = carried(found[1], columns)
-        return replace(whole, at=whole.start if found[2] == "start" else SELF, start="") if whole and whole.at == IN_STRUCT else None
+        if whole is None or whole.at != IN_STRUCT:
+            return None
+        at = whole.start if found[2] == "start" else SELF
+        return replace(whole, at=at, start="") if at else None
     if found := _WINDOW_TIME.fullmatch(text):
         end = carried(found[1], columns)
         return replace(end, at=_NEXT_MICRO) if end and end.at == SELF else None
@@ -208,6 +217,24 @@ def _(node: Windows, found: Mapping[Node, Columns]) -> Columns:
     kept = {name: replace(closes, lateness_ms=max(closes.lateness_ms, late)) for name, closes in before.items()}
     made = {name.lower(): replace(time, at=at, lateness_ms=late) for name, at in ended.items()}
     return {name: replace(closes, emit=node.emit, early_ms=node.early_ms) for name, closes in {**kept, **made}.items()}
+
+
+@_columns.register
+def _(node: Sessions, found: Mapping[Node, Columns]) -> Columns:
+    # Its rows are sent long after their own time, and with a start that may be older still.
+    end = _ended(node, found[node.input])
+    if end is None:
+        return {}
+    return _made({node.names[1].lower(): end, node.names[2].lower(): replace(end, at=_NEXT_MILLI)})
+
+
+def _ended(node: Sessions, before: Columns) -> Closes | None:
+    time = carried(node.time, before)
+    if time is None or time.clock != EVENT or time.at not in (SELF, _NEXT_MILLI, _NEXT_MICRO):
+        return None
+    # A row whose time is the end of a session still joins it.
+    own = time.lateness_ms + (0 if time.at == SELF else 1)
+    return Closes(SELF, max(own, node.lateness_ms), node.emit, time.straight)
 
 
 @_columns.register

@@ -6,11 +6,12 @@ Rows that take away what is forgotten are late, as those are that come to a grou
 from __future__ import annotations
 
 from headrace.ops.aggregate import Aggregate
-from headrace.ops.closing import groups, intervals
+from headrace.ops.closing import ended, groups, intervals
 from headrace.ops.join import Join
 from headrace.ops.kind import CHANGES, kinds
 from headrace.ops.output import LATE_RIGHT
 from headrace.ops.program import LATE
+from headrace.ops.sessions import Sessions
 from headrace.ops.top import Top
 from headrace.plan import Node
 
@@ -31,6 +32,9 @@ def grouped_by(node: Node) -> tuple[str, ...]:
 
 def judged(node: Node) -> tuple[bool, ...]:
     """Of each input of an operator, whether some of its rows may be late."""
+    if isinstance(node, Sessions):
+        end = ended(node)
+        return (end is not None and end.straight,)
     group = groups([node]).get(node)
     if group is not None:
         return group.judged

@@ -11,6 +11,7 @@ from headrace.ops.filter import Filter
 from headrace.ops.join import Join
 from headrace.ops.partition import Partition
 from headrace.ops.project import Project
+from headrace.ops.sessions import Sessions
 from headrace.ops.temporal import Temporal
 from headrace.ops.top import Top
 from headrace.ops.upserts import Upserts
@@ -64,8 +65,9 @@ def _(node: AsOf, keys: dict[Node, Keys]) -> Keys:
 
 @_keys.register(Filter)
 @_keys.register(Partition)
+@_keys.register(Sessions)
 @_keys.register(Temporal)
-def _(node: Filter | Partition | Temporal, keys: dict[Node, Keys]) -> Keys:
+def _(node: Filter | Partition | Sessions | Temporal, keys: dict[Node, Keys]) -> Keys:
     return keys[node.input]
 
 

@@ -12,6 +12,7 @@ from headrace.ops.join import Join
 from headrace.ops.output import OutputOf
 from headrace.ops.partition import Partition
 from headrace.ops.program import Program
+from headrace.ops.sessions import Sessions
 from headrace.ops.source import Source
 from headrace.ops.temporal import Temporal
 from headrace.ops.top import Top
@@ -88,6 +89,12 @@ def _(node: Join, kinds: dict[Node, str]) -> str:
 @_kind.register
 def _(node: AsOf, kinds: dict[Node, str]) -> str:
     return kinds[node.left] if node.emit == "close" else CHANGES
+
+
+@_kind.register
+def _(node: Sessions, kinds: dict[Node, str]) -> str:
+    # Of a session that has closed nothing is taken back.
+    return APPEND if node.emit == CLOSE else CHANGES
 
 
 @_kind.register

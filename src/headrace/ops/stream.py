@@ -22,6 +22,7 @@ from headrace.ops import (
     output,
     program,
     project,
+    sessions,
     sets,
     source,
     top,
@@ -214,7 +215,7 @@ class Stream:
 
     def window(
         self,
-        window_: window.Window,
+        window_: window.Window | sessions.SessionWindow,
         *,
         emit: str = "changes",
         early: str | timedelta | None = None,
@@ -226,7 +227,12 @@ class Stream:
         `emit="close"` once, when the watermark has reached its end and `lateness` more; rows that come after that are late. With
         `early="1 minute"` besides, what has changed is sent each time the watermark passes a full minute, when it passes the window's end,
         and from then on in each epoch.
+
+        Of sessions, `hr.sessions("ts", "10 minutes", per="card")`, a row is sent anew when the bounds of its session change, or with
+        `emit="close"` once, when its session closes.
         """
+        if isinstance(window_, sessions.SessionWindow):
+            return Stream(sessions.in_sessions(self._node, window_, emit, early, lateness, self._alias), self._alias)
         return Stream(window.window(self._node, window_, emit, early, lateness, self._alias), self._alias)
 
     def intersect(self, other: Stream, *, all: bool = False) -> Stream:

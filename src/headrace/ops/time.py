@@ -17,6 +17,7 @@ from headrace.ops.output import OutputOf
 from headrace.ops.partition import Partition
 from headrace.ops.program import Program
 from headrace.ops.project import Project
+from headrace.ops.sessions import Sessions
 from headrace.ops.sink import Sink
 from headrace.ops.source import Source
 from headrace.ops.temporal import Temporal
@@ -68,10 +69,11 @@ def _(node: Changes | Consolidate | Filter | Generated | Sink | Weighed | Window
 @_time.register(Join)
 @_time.register(Ledger)
 @_time.register(Partition)
+@_time.register(Sessions)
 @_time.register(Temporal)
 @_time.register(Top)
 @_time.register(Upserts)
-def _(node: Aggregate | Join | Ledger | Partition | Temporal | Top | Upserts, times: dict[Node, str | None]) -> str | None:
+def _(node: Aggregate | Join | Ledger | Partition | Sessions | Temporal | Top | Upserts, times: dict[Node, str | None]) -> str | None:
     # What a query gives is right at the end of each epoch, whatever the times in its rows.
     return None
 

@@ -62,11 +62,11 @@ class Windows(Node):
         return "window"
 
     def describe(self) -> str:
-        step = "" if self.step_us == self.size_us else f" every {_shown(self.step_us)}"
-        offset = f" from {_shown(self.offset_us)} on" if self.offset_us else ""
+        step = "" if self.step_us == self.size_us else f" every {shown_micros(self.step_us)}"
+        offset = f" from {shown_micros(self.offset_us)} on" if self.offset_us else ""
         late = f", {shown(self.lateness_ms)} late at the most" if self.lateness_ms else ""
         early = f", early every {shown(self.early_ms)}" if self.early_ms else ""
-        return f"{self.kind} {self.time} by {_shown(self.size_us)}{step}{offset}, emit={self.emit}{early}{late}"
+        return f"{self.kind} {self.time} by {shown_micros(self.size_us)}{step}{offset}, emit={self.emit}{early}{late}"
 
 
 @steps.register
@@ -77,36 +77,34 @@ def _(node: Windows) -> tuple[Generate, ...]:
 
 def tumble(time: Any, size: str | timedelta, *, offset: str | timedelta = "0 seconds") -> Window:
     """Windows one behind the other: `charges.window(hr.tumble("ts", "10 seconds"))`. `offset` moves all of them."""
-    length = _micros(size, "the size")
+    length = micros(size, "the size")
     return Window("tumble", time, length, length, _offset(offset, length))
 
 
 def hop(time: Any, size: str | timedelta, step: str | timedelta, *, offset: str | timedelta = "0 seconds") -> Window:
     """Windows of a size that begin at every step, so that a row is in several: `hr.hop("ts", "10 minutes", "5 minutes")`."""
-    length, every = _micros(size, "the size"), _micros(step, "the step")
+    length, every = micros(size, "the size"), micros(step, "the step")
     if every > length:
         raise _wrong(
-            f"the step cannot be {step!r}: between windows of {_shown(length)} rows would be in none", "a step of the size or less"
+            f"the step cannot be {step!r}: between windows of {shown_micros(length)} rows would be in none", "a step of the size or less"
         )
     return Window("hop", time, length, every, _offset(offset, every))
 
 
 def cumulate(time: Any, size: str | timedelta, step: str | timedelta, *, offset: str | timedelta = "0 seconds") -> Window:
     """Windows that begin together and end one step apart, up to the size: `hr.cumulate("ts", "1 day", "1 hour")`."""
-    length, every = _micros(size, "the size"), _micros(step, "the step")
+    length, every = micros(size, "the size"), micros(step, "the step")
     if length % every:
-        raise _wrong(f"the size cannot be {size!r}: it is no multiple of the step, {_shown(every)}", "a size of whole steps")
+        raise _wrong(f"the size cannot be {size!r}: it is no multiple of the step, {shown_micros(every)}", "a size of whole steps")
     return Window("cumulate", time, length, every, _offset(offset, length))
 
 
 def window(input: Node, asked: Any, emit: str, early: str | timedelta | None, lateness: str | timedelta, alias: str | None) -> Windows:
     if not isinstance(asked, Window):
-        hint = '.window(hr.tumble("ts", "10 seconds")), or hr.hop or hr.cumulate'
+        hint = '.window(hr.tumble("ts", "10 seconds")), or hr.hop, hr.cumulate or hr.sessions'
         raise PlanError("BAD_INPUT", f"window was given {asked!r}, which is no window", hint=hint, site=here())
-    if emit not in (CHANGES, CLOSE):
-        raise PlanError("BAD_INPUT", f"window: emit cannot be {emit!r}", hint='it is "changes" or "close"', site=here())
+    late = when_sent(emit, lateness)
     apart = 0 if early is None else between(early, emit)
-    late = milliseconds(lateness, "the lateness")
     [time] = given(input, [asked.time], {}, alias)
     once([*input.columns, *COLUMNS], "window")
     sizes = (asked.size_us, asked.step_us, asked.offset_us)
@@ -125,7 +123,14 @@ def between(early: str | timedelta, emit: str) -> int:
     return apart
 
 
-def _micros(value: str | timedelta, what: str) -> int:
+def when_sent(emit: str, lateness: str | timedelta) -> int:
+    """The lateness in milliseconds."""
+    if emit not in (CHANGES, CLOSE):
+        raise PlanError("BAD_INPUT", f"window: emit cannot be {emit!r}", hint='it is "changes" or "close"', site=here())
+    return milliseconds(lateness, "the lateness")
+
+
+def micros(value: str | timedelta, what: str) -> int:
     micros = milliseconds(value, what) * 1000
     if not micros:
         raise _wrong(f"{what} cannot be {value!r}", "a window lasts a millisecond at least")
@@ -140,5 +145,5 @@ def _wrong(message: str, hint: str) -> SchemaError:
     return SchemaError("BAD_DURATION", message, hint=hint, site=here())
 
 
-def _shown(micros: int) -> str:
+def shown_micros(micros: int) -> str:
     return shown(micros // 1000) if micros % 1000 == 0 else f"{micros} microseconds"

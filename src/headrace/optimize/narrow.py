@@ -15,6 +15,7 @@ from headrace.ops import (
     Join,
     OutputOf,
     Project,
+    Sessions,
     Temporal,
     Upserts,
     Windows,
@@ -122,6 +123,11 @@ def _(node: Explode | Generated, wanted: Columns) -> Mapping[str, Columns]:
 @_asked.register
 def _(node: Windows, wanted: Columns) -> Mapping[str, Columns]:
     return {"input": _both(wanted, _read(node.input, [node.time]))}
+
+
+@_asked.register
+def _(node: Sessions, wanted: Columns) -> Mapping[str, Columns]:
+    return {"input": _both(wanted, _read(node.input, (*node.per, node.time, node.until)))}
 
 
 @_asked.register

@@ -11,7 +11,7 @@ from headrace.analysis.expiry import require_expiry
 from headrace.analysis.repeatable import require_repeatable
 from headrace.analysis.schemas import Schemas, check
 from headrace.errors import HeadraceError
-from headrace.ops import AsOf, Group, Program, Sink, Source, Temporal, forgets_after, groups, intervals
+from headrace.ops import AsOf, Group, Program, Sessions, Sink, Source, Temporal, ended, forgets_after, groups, intervals
 from headrace.ops.closing import EVENT
 from headrace.optimize import optimize
 from headrace.plan import Node, Plan
@@ -86,6 +86,8 @@ def _clock(node: Node, group: Group | None) -> str:
         return "processing"
     if isinstance(node, AsOf | Program):
         return node.clock
+    if isinstance(node, Sessions):
+        return "none" if ended(node) is None else EVENT
     if group is None:
         return "none" if forgets_after(node) is None else EVENT
     if len(group.clocks) > 1:

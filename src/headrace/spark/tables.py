@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from functools import singledispatch
 from pathlib import Path
 
-from headrace.ops import Aggregate, Join, Ledger, Partition, Program, Temporal, Top, Upserts, unique
+from headrace.ops import Aggregate, Join, Ledger, Partition, Program, Sessions, Temporal, Top, Upserts, unique
 from headrace.plan import Node, Plan
 from headrace.spark.checkpoint import Stored, query_folder
 from headrace.spark.identity import Entry
@@ -89,8 +89,9 @@ def _tables(node: Node, entry: Entry, name: str, names: _Names) -> Iterable[Stat
 @_tables.register(Ledger)
 @_tables.register(Temporal)
 @_tables.register(Partition)
+@_tables.register(Sessions)
 @_tables.register(Top)
-def _(node: Ledger | Partition | Temporal | Top, entry: Entry, name: str, names: _Names) -> Iterable[StateTable]:
+def _(node: Ledger | Partition | Sessions | Temporal | Top, entry: Entry, name: str, names: _Names) -> Iterable[StateTable]:
     yield StateTable(name, ROWS)
 
 

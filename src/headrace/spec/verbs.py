@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
 
 from headrace.errors import PlanError, Site, here
+from headrace.ops.sessions import SessionWindow, sessions
 from headrace.ops.stream import Stream
 from headrace.ops.window import Window, cumulate, hop, tumble
 from headrace.spec import kinds
@@ -77,23 +78,40 @@ def _window(
     stream: Stream,
     kind: str,
     time: str,
-    size: str,
+    size: str | None = None,
     step: str | None = None,
-    offset: str = "0 seconds",
+    offset: str | None = None,
+    gap: str | None = None,
+    per: str | Iterable[str] | None = None,
     emit: str = "changes",
     early: str | None = None,
     lateness: str = "0 seconds",
 ) -> Stream:
-    kinds_of: Mapping[str, Callable[..., Window]] = {"tumble": tumble, "hop": hop, "cumulate": cumulate}
-    made = kinds_of.get(kind)
-    if made is None:
-        hint = "the kinds are tumble, hop and cumulate: `window: {kind: tumble, time: ts, size: 10 seconds}`"
+    given = {"size": size, "step": step, "offset": offset, "gap": gap, "per": per}
+    made = _window_of(kind, time, {name: value for name, value in given.items() if value is not None})
+    return stream.window(made, emit=emit, early=early, lateness=lateness)
+
+
+# Kinds of windows: how they are made, what they need beside the time, and what they may have.
+_WINDOWS: Mapping[str, tuple[Callable[..., Window | SessionWindow], tuple[str, ...], tuple[str, ...]]] = {
+    "tumble": (tumble, ("size",), ("offset",)),
+    "hop": (hop, ("size", "step"), ("offset",)),
+    "cumulate": (cumulate, ("size", "step"), ("offset",)),
+    "sessions": (sessions, ("gap", "per"), ()),
+}
+
+
+def _window_of(kind: str, time: str, given: Mapping[str, Any]) -> Window | SessionWindow:
+    if kind not in _WINDOWS:
+        hint = "the kinds are tumble, hop, cumulate and sessions: `window: {kind: tumble, time: ts, size: 10 seconds}`"
         raise PlanError("YAML_TYPE", f"there are no windows of the kind `{kind}`", hint=hint, site=here())
-    if (step is None) != (made is tumble):
-        hint = "windows of the kind hop and cumulate have a step, those of the kind tumble have none"
-        raise PlanError("YAML_KEY", f"`window` of the kind {kind} {'needs' if step is None else 'has no'} `step`", hint=hint, site=here())
-    sizes = (size,) if step is None else (size, step)
-    return stream.window(made(time, *sizes, offset=offset), emit=emit, early=early, lateness=lateness)
+    make, needed, others = _WINDOWS[kind]
+    lacking = [f"needs `{name}`" for name in needed if name not in given]
+    wrong = [f"has no `{name}`" for name in given if name not in (*needed, *others)]
+    if lacking or wrong:
+        hint = f"beside kind and time it has: {', '.join((*needed, *others, 'emit', 'lateness'))}"
+        raise PlanError("YAML_KEY", f"`window` of the kind {kind} {(lacking + wrong)[0]}", hint=hint, site=here())
+    return make(time, **given)
 
 
 # The verbs whose one argument is a list or mapping of what the user names, and whether Python spreads it over several.

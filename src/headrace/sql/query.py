@@ -12,6 +12,7 @@ from headrace.jvm.lift import lift_frame, lift_sql
 from headrace.jvm.session import UNREGISTERED
 from headrace.ops.asof import version_time, versions
 from headrace.ops.join import Join
+from headrace.ops.sessions import Sessions
 from headrace.ops.stream import Stream
 from headrace.ops.time import event_time
 from headrace.ops.window import CHANGES, CLOSE, Windows, between
@@ -30,9 +31,9 @@ def sql(query: str, /, **tables: Stream) -> Stream:
     """The result of a Spark SQL query over streams, kept up to date. Starts the session, as Spark reads the query.
 
     Each keyword is the name of a table in the query. After every epoch the result is what Spark's batch engine would answer over all rows
-    so far; rows that are no longer in it are taken away. Windows of time are `window(ts, ...)`, or TUMBLE, HOP and CUMULATE in FROM; with
-    EMIT ON WINDOW CLOSE at the end of the query, what it says of a window is given once, when the window closes; with EMIT WITH DELAY
-    INTERVAL '1' MINUTE BEFORE WATERMARK also before that, at each full minute that has changed it.
+    so far; rows that are no longer in it are taken away. Windows of time are `window(ts, ...)` and `session_window(ts, ...)`, or TUMBLE,
+    HOP, CUMULATE and SESSION in FROM; with EMIT ON WINDOW CLOSE at the end of the query, what it says of a window is given once, when the
+    window closes; with EMIT WITH DELAY INTERVAL '1' MINUTE BEFORE WATERMARK also before that, at each full minute that has changed it.
     `SELECT /*+ EXPIRES('7 days') */` forgets the groups of its joins and aggregates to which no row has come for so long in event time.
 
     >>> import headrace as hr
@@ -92,7 +93,7 @@ def _lifted(
     early = 0 if emit is None or emit.early is None else between(emit.early, CLOSE)
     answer = lift_sql(text, _schemas(tables), meaning(), _times(tables), functions, missing)
     found = _read(answer, tables, shown, CHANGES if emit is None else CLOSE, early, expires_ms)
-    if emit is not None and not any(isinstance(node, Join | Windows) and node.emit == CLOSE for node in order([found._node])):
+    if emit is not None and not any(isinstance(node, Join | Sessions | Windows) and node.emit == CLOSE for node in order([found._node])):
         hint = 'make windows in this query, or say it where they are made: .window(..., emit="close")'
         raise PlanError("NEVER_CLOSES", f"{_said(emit)} stands in a query without windows", hint=hint, site=here())
     return found

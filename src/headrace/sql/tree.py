@@ -15,6 +15,7 @@ from headrace.ops import (
     Join,
     Partition,
     Project,
+    Sessions,
     Temporal,
     Top,
     Union,
@@ -151,6 +152,10 @@ class Reader:
             early_ms=self._early_ms,
             site=self._site,
         )
+
+    def _sessions(self, tree: Json) -> Node:
+        per, names = tuple(tree["per"]), tuple(tree["names"])
+        return Sessions(self.node(tree["input"]), per, tree["time"], tree["gap"], tree["until"], names, self._emit, site=self._site)
 
     def _union(self, tree: Json) -> Node:
         first, *others = [self.node(one) for one in tree["inputs"]]

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-_FUNCTIONS = ("TUMBLE", "HOP", "CUMULATE")
+_FUNCTIONS = ("TUMBLE", "HOP", "CUMULATE", "SESSION")
 _NOW = "PROCTIME"
 _CLOSE = ("EMIT", "ON", "WINDOW", "CLOSE")
 _EARLY, _BEFORE = ("EMIT", "WITH", "DELAY", "INTERVAL"), ("BEFORE", "WATERMARK")
@@ -24,7 +24,7 @@ def streaming(query: str) -> tuple[str, Emit | None]:
     """A query as Spark's parser takes it, and what EMIT at its end says.
 
     What goes leaves blanks behind, so that all else stays in its line and column: the words at the end, a TABLE in front of a name, and
-    the TABLE(...) that may stand around a window function. PROCTIME() becomes now().
+    the TABLE(...) that may stand around a window function. Columns behind PARTITION BY become arguments of their own, and PROCTIME() now().
 
     >>> streaming("SELECT * FROM TABLE(TUMBLE(TABLE t, DESCRIPTOR(ts), '1 hour')) EMIT ON WINDOW CLOSE")
     ("SELECT * FROM       TUMBLE(      t, DESCRIPTOR(ts), '1 hour')                      ", Emit(early=None))
@@ -44,12 +44,19 @@ def streaming(query: str) -> tuple[str, Emit | None]:
     last = len(words) - (1 if words[-1:] == [";"] else 0)
     emit, first = _emit([word if is_plain else "" for word, is_plain in zip(words, plain, strict=True)], tokens, last)
     gone = [*range(first, last)]
+    commas = []
     for at, word in enumerate(words):
         if word in _FUNCTIONS and plain[at] and words[at + 1 : at + 2] == ["("]:
             gone += _around(words, at) + _tables(words, at + 1)
+            if word == "SESSION":
+                by = _partitions(words, at + 1)
+                commas += by[:1]
+                gone += by
     text = list(query)
     for at in gone:
         text[tokens[at].start : tokens[at].end + 1] = " " * (tokens[at].end + 1 - tokens[at].start)
+    for at in commas:
+        text[tokens[at].start] = ","
     for at, word in enumerate(words):
         if word == _NOW and plain[at] and words[at + 1 : at + 3] == ["(", ")"]:
             text[tokens[at].start : tokens[at].end + 1] = "now".ljust(len(_NOW))
@@ -88,6 +95,17 @@ def _tables(words: Sequence[str], opening: int) -> list[int]:
         if depth == 1 and words[at] == "TABLE" and words[at + 1] != "(":
             found.append(at)
     return found
+
+
+def _partitions(words: Sequence[str], opening: int) -> list[int]:
+    """PARTITION BY in the arguments of a call, and the brackets around what follows."""
+    depth = 0
+    for at in range(opening, _end(words, opening)):
+        depth += (words[at] in "([") - (words[at] in ")]")
+        if depth == 1 and words[at] == "PARTITION BY":
+            end = _end(words, at + 1)
+            return [at, at + 1, end] if words[at + 1] == "(" and words[end + 1 : end + 2] in ([","], [")"]) else [at]
+    return []
 
 
 def _end(words: Sequence[str], opening: int) -> int:

@@ -46,6 +46,7 @@ def views(folder: Path) -> hr.Job:
         rows.group_by().agg(rows="count(*)", least="min(s)").named("whole"),
         rows.select("k", "s").distinct().named("once"),
         rows.top(2, by=["v desc", "s"], per="k").named("top"),
+        rows.select("k", "v", at="timestamp_seconds(v * 60)").window(hr.sessions("at", "1 minute", per="k")).named("visits"),
         rows.select("k", "v", place=hr.f.rank().over(per="k", by="v desc")),
         prices,
     ]
@@ -173,6 +174,7 @@ def model(rows: Live, shops: Live, prices: dict[str, int], partitions: int) -> T
         "whole_least": counted(total(rows, lambda k, v, x, s: (s,))),
         "once": counted(total(rows, lambda k, v, x, s: ((k, s),))),
         "top": counted(total(rows, lambda k, v, x, s: ((k,), k, v, x, s))),
+        "visits": counted(total(rows, lambda k, v, x, s: ((k,), k, v, dt.datetime.fromtimestamp(v * 60, dt.UTC)))),
         "partition": counted(total(rows, lambda k, v, x, s: (k, v))),
         "upserts": Counter(((k,), k, p) for k, p in prices.items()),
     }

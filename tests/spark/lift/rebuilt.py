@@ -95,6 +95,19 @@ class Rebuilt:
         ends = ("w.start", "w.end", "w.end - INTERVAL '0.001' SECOND")
         return windowed.select("*", *(_text(text).alias(name) for text, name in zip(ends, node["names"], strict=True))).drop("w")
 
+    def _sessions(self, node: Node) -> DataFrame:
+        until = node["until"] or f"timestampadd(MICROSECOND, {node['gap']}L, {node['time']})"
+        rows = (
+            self.frame(node["input"]).select("*", _text(node["time"]).alias("_start"), _text(until).alias("_end")).filter("_end > _start")
+        )
+        of = f"PARTITION BY {', '.join(['0', *node['per']])}"
+        before = f"max(_end) OVER ({of} ORDER BY _start, _end ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)"
+        begun = rows.select("*", _text(f"CASE WHEN _start <= {before} THEN 0 ELSE 1 END").alias("_begins"))
+        numbered = begun.select("*", _text(f"sum(_begins) OVER ({of} ORDER BY _start, _end ROWS UNBOUNDED PRECEDING)").alias("_number"))
+        ends = (f"{end} OVER ({of}, _number)" for end in ("min(_start)", "max(_end)", "max(_end - INTERVAL '0.001' SECOND)"))
+        found = numbered.select("*", *(_text(text).alias(name) for text, name in zip(ends, node["names"], strict=True)))
+        return found.drop("_start", "_end", "_begins", "_number")
+
     def _union(self, node: Node) -> DataFrame:
         return _union([self.frame(n) for n in node["inputs"]])
 

@@ -146,6 +146,8 @@ QUERIES = {
     "unpivot": "SELECT * FROM (SELECT id, v, CAST(d AS INT) d FROM t WHERE d < 100) UNPIVOT (val FOR name IN (v, d))",
     "tumbling": "SELECT window.start s, window.end e, count(*) c FROM t GROUP BY window(ts, '5 minutes')",
     "hopping": "SELECT window(ts, '10 minutes', '5 minutes').start s, sum(v) v FROM t GROUP BY window(ts, '10 minutes', '5 minutes')",
+    "sessions": "SELECT k, session_window.start s, session_window.end e, count(*) c FROM t WHERE v > 0 GROUP BY k, session_window(ts, '5 minutes')",
+    "sessions_of_each": "SELECT session_window s, sum(v) v FROM t GROUP BY session_window(ts, CASE WHEN b THEN '1 minute' ELSE '2 hours' END)",
     "aggregate_of_aggregate": "SELECT max(s) m, c FROM (SELECT k, sum(v) s, count(*) c FROM t GROUP BY k) GROUP BY c",
     "group_by_alias": "SELECT upper(k) AS kk, count(*) AS c FROM t GROUP BY kk HAVING c > 1",
     # windows

@@ -177,7 +177,7 @@ def test_windows_that_are_none() -> None:
         """
         BAD_INPUT: window was given '1 hour', which is no window
           at test_windows.py:*: lambda: charges.window("1 hour"),  # type: ignore[arg-type]
-          hint: .window(hr.tumble("ts", "10 seconds")), or hr.hop or hr.cumulate
+          hint: .window(hr.tumble("ts", "10 seconds")), or hr.hop, hr.cumulate or hr.sessions
           page: docs/errors/BAD_INPUT.md
         """,
         lambda: charges.window("1 hour"),  # type: ignore[arg-type]
@@ -292,6 +292,18 @@ def test_one_row_for_each_key_of_what() -> None:
         ("SELECT 1 emit with delay interval '90 s' before watermark", f"SELECT 1 {' ' * 48}", Emit("90 s")),
         ("SELECT proctime() AS t, 'PROCTIME()', proctime FROM t", "SELECT now     () AS t, 'PROCTIME()', proctime FROM t", None),
         ("SELECT 1 EMIT WITH DELAY '1' BEFORE WATERMARK", "SELECT 1 EMIT WITH DELAY '1' BEFORE WATERMARK", None),
+        ("SELECT * FROM session(TABLE a PARTITION BY k, 1)", "SELECT * FROM session(      a ,            k, 1)", None),
+        (
+            "SELECT * FROM SESSION(DATA => TABLE a PARTITION  BY (k, (l)), GAP => 1)",
+            "SELECT * FROM SESSION(DATA =>       a ,              k, (l) , GAP => 1)",
+            None,
+        ),
+        (
+            "SELECT * FROM SESSION(TABLE (SELECT max(x) OVER (PARTITION BY y)) PARTITION BY (k) + 1)",
+            "SELECT * FROM SESSION(TABLE (SELECT max(x) OVER (PARTITION BY y)) ,            (k) + 1)",
+            None,
+        ),
+        ("SELECT * FROM TUMBLE(TABLE (a) PARTITION BY k, 1)", "SELECT * FROM TUMBLE(TABLE (a) PARTITION BY k, 1)", None),
     ],
 )
 def test_what_spark_does_not_read(query: str, text: str, emit: Emit | None) -> None:

@@ -108,6 +108,12 @@ STEPS: dict[str, Callable[[Stream, Stream], Stream]] = {
     "window: {kind: hop, time: ts, size: 1 hour, step: 5 minutes, offset: 1 minute}": lambda charges, cards: charges.window(
         hr.hop("ts", "1 hour", "5 minutes", offset="1 minute")
     ),
+    "window: {kind: sessions, time: ts, gap: 10 minutes, per: card, emit: close}": lambda charges, cards: charges.window(
+        hr.sessions("ts", "10 minutes", per="card"), emit="close"
+    ),
+    "window: {kind: sessions, time: ts, gap: 10 minutes, per: []}": lambda charges, cards: charges.window(
+        hr.sessions("ts", "10 minutes", per=())
+    ),
     "output: dead_letter": lambda charges, cards: charges.output("dead_letter"),
     "watermark: {column: ts, delay: 5 minutes, idle: 1 hour}": lambda charges, cards: charges.watermark("ts", "5 minutes", idle="1 hour"),
 }

@@ -330,7 +330,7 @@ def test_windows_that_do_not_exist(job: Made) -> None:
         """
         YAML_TYPE: there are no windows of the kind `tumbling`
           at job.yaml:8:17: - window: {kind: tumbling, time: ts, size: 1 hour}
-          hint: the kinds are tumble, hop and cumulate: `window: {kind: tumble, time: ts, size: 10 seconds}`
+          hint: the kinds are tumble, hop, cumulate and sessions: `window: {kind: tumble, time: ts, size: 10 seconds}`
           page: docs/errors/YAML_TYPE.md
         """,
         job(step("window: {kind: tumbling, time: ts, size: 1 hour}")),
@@ -339,10 +339,19 @@ def test_windows_that_do_not_exist(job: Made) -> None:
         """
         YAML_KEY: `window` of the kind hop needs `step`
           at job.yaml:8:17: - window: {kind: hop, time: ts, size: 1 hour}
-          hint: windows of the kind hop and cumulate have a step, those of the kind tumble have none
+          hint: beside kind and time it has: size, step, offset, emit, lateness
           page: docs/errors/YAML_KEY.md
         """,
         job(step("window: {kind: hop, time: ts, size: 1 hour}")),
+    )
+    check_error(
+        """
+        YAML_KEY: `window` of the kind sessions has no `size`
+          at job.yaml:8:17: - window: {kind: sessions, time: ts, gap: 1 hour, per: card, size: 1 hour}
+          hint: beside kind and time it has: gap, per, emit, lateness
+          page: docs/errors/YAML_KEY.md
+        """,
+        job(step("window: {kind: sessions, time: ts, gap: 1 hour, per: card, size: 1 hour}")),
     )
 
 

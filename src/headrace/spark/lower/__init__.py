@@ -3,7 +3,21 @@
 A core operator registers `inlets`, `shape` and `lower` for its node; a stateless node has none, as it is steps of routes.
 """
 
-from headrace.spark.lower import aggregate, asof, join, partition, program, rows, upserts
+from headrace.spark.lower import aggregate, asof, join, partition, program, rows, sessions, upserts
 from headrace.spark.lower.operator import Inlet, Lowering, inlets, lower, shape
 
-__all__ = ["Inlet", "Lowering", "aggregate", "asof", "inlets", "join", "lower", "partition", "program", "rows", "shape", "upserts"]
+__all__ = [
+    "Inlet",
+    "Lowering",
+    "aggregate",
+    "asof",
+    "inlets",
+    "join",
+    "lower",
+    "partition",
+    "program",
+    "rows",
+    "sessions",
+    "shape",
+    "upserts",
+]

@@ -108,8 +108,22 @@ SELECT window.start, window.end, count(*) AS rows FROM sales GROUP BY window(at,
 SELECT window.start AS since, shop, sum(n) AS total FROM sales GROUP BY window(at, '2 hours', '1 hour'), shop;
 
 -- name: sessions_of_time
--- refused: session_window cannot be kept up to date
 SELECT session_window.start AS since, session_window.end AS until, shop, count(*) AS rows FROM sales GROUP BY session_window(at, '90 minutes'), shop;
+
+-- name: sessions_of_rows_that_differ
+SELECT session_window.start AS since, session_window.end AS until, count(DISTINCT shop) AS shops, max(n) AS most FROM sales
+GROUP BY session_window(at, CASE WHEN n > 1 THEN '30 minutes' WHEN n < 1 THEN '-1 minutes' WHEN n = 1 THEN '5 hours' END);
+
+-- name: sessions_of_days_of_the_calendar
+SELECT session_window.start AS since, session_window.end AS until, lower(shop) AS s, sum(n) AS total FROM sales WHERE n > 0 GROUP BY session_window(at, '1 day'), lower(shop);
+
+-- name: sessions_without_zone_counted
+SELECT region, count(*) AS sessions, max(rows) AS most FROM (SELECT region, session_window, count(*) AS rows FROM shops GROUP BY region, session_window(local, '3 hours'))
+GROUP BY region HAVING count(*) > 0;
+
+-- name: sessions_of_a_cube
+-- refused: session_window in this place cannot be kept up to date
+SELECT shop, session_window.start AS since, count(*) AS rows FROM sales GROUP BY CUBE (shop, session_window(at, '90 minutes'));
 
 -- name: binary_values
 SELECT id, raw, hex(raw) AS a, base64(raw) AS b, length(raw) AS c, raw || X'01' AS e, raw > X'61' AS g FROM sales;

@@ -1,6 +1,6 @@
 package headrace.check
 
-import headrace.bind.Bind
+import headrace.bind.{Bind, TimeWindows}
 import headrace.operator.aggregate.Aggregate
 import headrace.operator.partition.WindowPlan
 import headrace.operator.program.Program
@@ -27,6 +27,7 @@ private[check] final class Relations(check: Check, id: String, site: String) {
       case "top" => top(value, schemas.head)
       case "upserts" => upserts(value, schemas.head)
       case "temporal" => temporal(value, schemas.head)
+      case "sessions" => sessions(value, schemas.head)
       case _ => (schemas.head, schemas.head) // of whole rows
     }
     check.distinct(id, site, "columns", found._1.fieldNames.toSeq)
@@ -127,6 +128,17 @@ private[check] final class Relations(check: Check, id: String, site: String) {
   private def temporal(value: JValue, from: StructType): (StructType, StructType) = {
     for (side <- Seq("since", "until"); (time, i) <- list(value \ side).flatMap(text(_)).zipWithIndex) bound(from, time, s"$side/$i")
     (from, from)
+  }
+
+  /** Both times are of one type, which that of a session is, too. */
+  private def sessions(value: JValue, from: StructType): (StructType, StructType) = {
+    val times = Seq("time", "until").flatMap(at => text(value \ at).flatMap(bound(from, _, at).map(at -> _)))
+    times.find { case (_, e) => !TimeWindows.isTime(e.dataType) || e.dataType != times.head._2.dataType }.foreach { case (at, e) =>
+      check.fault(id, site, at, text(value \ at).getOrElse(""), Fault.notTime("the time of sessions", e.dataType))
+    }
+    val time = times.headOption.map(_._2.dataType).getOrElse(TimestampType)
+    val names = list(value \ "names").flatMap(text(_))
+    (StructType(from.fields ++ names.map(StructField(_, time))), per(value, from))
   }
 
   private def per(value: JValue, from: StructType): StructType = StructType(

@@ -4,7 +4,8 @@ import headrace.bag.Leaf
 import headrace.operator.aggregate.{AggregateOperator, Group}
 import headrace.operator.join.{IntervalRun, Sides, TimedSide}
 import headrace.operator.partition.Sorted
-import headrace.state.SparkState
+import headrace.operator.session.SessionsRun
+import headrace.state.{Roots, SparkState}
 import headrace.wire.OrderRead
 import org.apache.spark.rdd.RDD
 import org.apache.spark.sql.catalyst.InternalRow
@@ -93,6 +94,10 @@ private[inspect] object Root {
 
   final class OfPartition extends Root(Sorted.BagNumber) {
     override def reader(): Array[Byte] => Array[Byte] = Sorted.root
+  }
+
+  final class OfSessions extends Root(SessionsRun.Rows) {
+    override def reader(): Array[Byte] => Array[Byte] = Roots.page(_, SessionsRun.Header, SessionsRun.Bags, SessionsRun.Rows)
   }
 
   final class OfSet(spec: AggregateOperator, set: Int) extends Root(set) {

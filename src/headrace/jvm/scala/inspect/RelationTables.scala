@@ -51,6 +51,9 @@ private[inspect] final class RelationTables(own: classic.SparkSession, document:
         val whole = new Keys(op, row)
         new ValueTable(whole, new Said.Counted(whole, row, Names.beside(row.fieldNames.toSeq, "count")), from.values(level))
       case "upserts" => new ValueTable(keys(row), new Said.OneRow(keys(row), row), from.values(level))
+      case "sessions" => // behind the two times of a row's span
+        val columns = StructType(row.drop(2))
+        new BagTable(keys(columns), new Root.OfSessions, new Entry.InValue(columns), partners = false, from, level)
       case _ => new BagTable(keys(row), new Root.OfPartition, new Entry.InValue(row), partners = false, from, level)
     }
   }

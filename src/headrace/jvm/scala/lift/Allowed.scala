@@ -69,7 +69,6 @@ private final class Allowed(session: SparkSession) {
       case _: SparkVersion => no(s"${called(e)}, which is another value under another Spark", Cures.constant)
       case _: CurrentTimeZone => // a setting that the plan keeps
       case _ if clock(e) && !(ofRows && Clock.isRead(e)) => no(s"${called(e)}, which asks for the current time", Cures.clock)
-      case a: Alias if a.metadata.contains(SessionWindow.marker) => no("session_window", Cures.sessions)
       case _: Measure => no(s"${called(e)}, which needs a metric view", Cures.measure)
       case a: AesEncrypt if salted(a) => no("aes_encrypt() without an initialisation vector, which gives another value each time", Cures.vector)
       case _: CallMethodViaReflection => no(s"${called(e)}, which may give another value each time", Cures.expression)

@@ -21,10 +21,11 @@ private object Cures {
   val recursion = "write the steps out as joins, or keep the closure in a state program"
   val sample = "choose by a column: WHERE pmod(xxhash64(id), 100) < 10"
   val session = "register it under a name that Spark does not have, and call it by that: the plan keeps the name"
-  val sessions = "keep sessions in a state program: stream.key_by(...).process(...)"
+  val sessions = "group by it where it is made: GROUP BY card, session_window(ts, '10 minutes')"
   val statement = "give one SELECT; what it reads and writes is said by hr.read and .write"
   val table = "give it as a keyword: hr.sql(..., name=stream)"
   val values = "write the rows that you need as VALUES"
   val vector = "give the initialisation vector from a column of the rows: aes_encrypt(text, key, 'GCM', 'DEFAULT', vector)"
   val windows = "TUMBLE(TABLE t, DESCRIPTOR(ts), INTERVAL '10' SECOND), HOP(..., slide, size) or CUMULATE(..., step, size)"
+  val sessionTables = "SESSION(TABLE t PARTITION BY card, DESCRIPTOR(ts), INTERVAL '10' MINUTE)"
 }

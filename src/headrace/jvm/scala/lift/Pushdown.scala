@@ -47,6 +47,11 @@ private object Pushdown extends Rule[LogicalPlan] {
       val (through, here) = conditions.partition(c => c.references.nonEmpty && c.references.subsetOf(keys))
       filtered(here, w.copy(child = pushed(child, through)))
 
+    case g @ Generate(s: SessionWindows, _, _, _, _, _) =>
+      val keys = AttributeSet(s.per.collect { case a: Attribute if exact(a.dataType) => a })
+      val (through, here) = conditions.partition(c => c.references.nonEmpty && c.references.subsetOf(keys))
+      filtered(here, g.copy(child = pushed(g.child, through)))
+
     case g: Generate =>
       val (through, here) = conditions.partition(_.references.subsetOf(g.child.outputSet))
       filtered(here, g.copy(child = pushed(g.child, through)))

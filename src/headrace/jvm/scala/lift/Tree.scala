@@ -193,6 +193,7 @@ private final class Tree(session: SparkSession) {
     val child = of(g.child)
     g.generator match {
       case w: TimeWindows => windows(w, g.generatorOutput, child)
+      case s: SessionWindows => sessions(s, g.generatorOutput, child)
       // INTERSECT ALL and EXCEPT ALL: each row as often as its count says, which is at least once.
       case ReplicateRows(count +: columns) =>
         val times = Names.distinct(Seq("n"), child.scope.names).head
@@ -222,6 +223,23 @@ private final class Tree(session: SparkSession) {
       "size" -> JInt(w.size),
       "step" -> JInt(w.step),
       "offset" -> JInt(w.offset),
+      "names" -> strings(names),
+      "input" -> child.json
+    )
+    Lifted(json, Scope(child.scope.columns ++ columns.zip(names)))
+  }
+
+  private def sessions(s: SessionWindows, columns: Seq[Attribute], child: Lifted): Lifted = {
+    if (!TimeWindows.isTime(s.time.dataType)) throw Refused(s"sessions over a column of type ${s.time.dataType.sql}", Cures.sessionTables, s, s.time.sql)
+    val (time, until, per) = (text(child.scope, s.time), s.until.map(text(child.scope, _)), s.per.map(text(child.scope, _)))
+    verify.rows(child.scope, (time +: until.toSeq) ++ per)
+    val names = Names.distinct(columns.map(_.name), child.scope.names)
+    val json = node(
+      "sessions",
+      "per" -> strings(per.map(_.text)),
+      "time" -> JString(time.text),
+      "gap" -> s.gap.map(n => JInt(n): JValue).getOrElse(JNull),
+      "until" -> maybe(until.map(_.text)),
       "names" -> strings(names),
       "input" -> child.json
     )

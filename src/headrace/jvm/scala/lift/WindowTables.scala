@@ -11,11 +11,12 @@ import org.apache.spark.sql.types.{DayTimeIntervalType, StringType}
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 import org.apache.spark.unsafe.types.CalendarInterval
 
-/** `TUMBLE`, `HOP` and `CUMULATE` in FROM, which Spark's parser takes and its catalog does not know, as windows of a table.
+/** `TUMBLE`, `HOP`, `CUMULATE` and `SESSION` in FROM, which Spark's parser takes and its catalog does not know, as windows of a table.
   *
   * {{{
   * TUMBLE(DATA => t, TIMECOL => DESCRIPTOR(ts), SIZE => INTERVAL '10' SECOND, OFFSET => …)
   * HOP(t, DESCRIPTOR(ts), slide, size, offset)   CUMULATE(t, DESCRIPTOR(ts), step, size, offset)
+  * SESSION(t, card, DESCRIPTOR(ts), gap)         of SESSION(TABLE t PARTITION BY card, …), whose words Spark would read otherwise
   * }}}
   */
 private object WindowTables {
@@ -28,6 +29,7 @@ private object WindowTables {
     }
     val below = inner.mapChildren(WindowTables(_)).transformExpressions { case s: SubqueryExpression => s.withNewPlan(WindowTables(s.plan)) }
     below match {
+      case t: UnresolvedTableValuedFunction if kind(t) == "session" => sessions(t)
       case t: UnresolvedTableValuedFunction => parameters.get(kind(t)).fold(below)(windows(t, _))
       case UnresolvedTVFAliases(_, child, names) if !child.isInstanceOf[UnresolvedTableValuedFunction] =>
         UnresolvedSubqueryColumnAliases(names, child)
@@ -43,7 +45,7 @@ private object WindowTables {
   private def kind(t: UnresolvedTableValuedFunction): String = if (t.name.size == 1) t.name.head.toLowerCase(Locale.ROOT) else ""
 
   private def windows(t: UnresolvedTableValuedFunction, names: Seq[String]): LogicalPlan = {
-    val call = new Call(t, kind(t), names)
+    val call = new Call(t, t.functionArgs, names, Cures.windows)
     val size = call.micros("size")
     val step = names.find(n => n == "slide" || n == "step").fold(size)(call.micros)
     if (size <= 0 || step <= 0 || step > size) throw call.wrong("with windows of no length, or with steps longer than a window")
@@ -55,15 +57,38 @@ private object WindowTables {
     }
   }
 
+  private def sessions(t: UnresolvedTableValuedFunction): LogicalPlan = {
+    val table = t.functionArgs.indexWhere { case NamedArgumentExpression(name, _) => name.equalsIgnoreCase("data"); case _ => false }
+    val (before, behind) = t.functionArgs.splitAt(math.max(table, 0) + 1)
+    val per = behind.takeWhile {
+      case _: NamedArgumentExpression | Descriptor(_) => false
+      case _ => true
+    }
+    val call = new Call(t, before ++ behind.drop(per.size), Seq("data", "timecol", "gap"), Cures.sessionTables)
+    val gap = call.micros("gap")
+    if (gap <= 0) throw call.wrong("with a gap of no length")
+    CurrentOrigin.withOrigin(t.origin) {
+      val made = SessionWindows(call.time, None, Some(gap), per)
+      Generate(made, Nil, outer = false, None, TimeWindows.Columns.map(name => UnresolvedAttribute(Seq(name))), call.table)
+    }
+  }
+
+  private object Descriptor {
+    def unapply(e: Expression): Option[Expression] = e match {
+      case f: UnresolvedFunction if f.nameParts.last.equalsIgnoreCase("descriptor") && f.arguments.size == 1 => f.arguments.headOption
+      case _ => None
+    }
+  }
+
   /** The arguments of a call, by place or by name. */
-  private final class Call(t: UnresolvedTableValuedFunction, kind: String, names: Seq[String]) {
-    private val given = t.functionArgs.zipWithIndex.map {
+  private final class Call(t: UnresolvedTableValuedFunction, arguments: Seq[Expression], names: Seq[String], cure: String) {
+    private val given = arguments.zipWithIndex.map {
       case (NamedArgumentExpression(name, value), _) => name.toLowerCase(Locale.ROOT) -> value
-      case (value, i) => names.lift(i).getOrElse(throw wrong(s"with ${t.functionArgs.size} arguments")) -> value
+      case (value, i) => names.lift(i).getOrElse(throw wrong(s"with ${arguments.size} arguments")) -> value
     }.toMap
     given.keys.find(!names.contains(_)).foreach(name => throw wrong(s"with an argument ${name.toUpperCase(Locale.ROOT)}"))
 
-    def wrong(what: String): Refused = Refused(s"${kind.toUpperCase(Locale.ROOT)} $what", Cures.windows, t, kind)
+    def wrong(what: String): Refused = Refused(s"${kind(t).toUpperCase(Locale.ROOT)} $what", cure, t, kind(t))
 
     def has(name: String): Boolean = given.contains(name)
 
@@ -75,7 +100,7 @@ private object WindowTables {
     }
 
     def time: Expression = argument("timecol") match {
-      case f: UnresolvedFunction if f.nameParts.last.equalsIgnoreCase("descriptor") && f.arguments.size == 1 => f.arguments.head
+      case Descriptor(column) => column
       case other => throw wrong(s"over ${other.sql}")
     }
 

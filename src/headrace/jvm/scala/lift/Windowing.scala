@@ -5,23 +5,64 @@ import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.types.LongType
+import org.apache.spark.unsafe.types.CalendarInterval
 
 /** Spark writes a call of `window()` out as arithmetic over the time. Here it becomes the windows that it stands for again, of which it is
   * known when they close. What does not look like Spark's own stays as it is: it says the same.
+  *
+  * A call of `session_window()` is to Spark each row's own span, which it marks; that it merges those of a group by it is known to the physical
+  * plan alone. Here they are the sessions of the aggregate's other keys. Elsewhere the mark is refused.
   */
 private object Windowing extends Rule[LogicalPlan] {
-  override def apply(plan: LogicalPlan): LogicalPlan = plan.transformUp {
-    case p @ Project((made @ Alias(window, _)) +: rest, Filter(IsNotNull(_), child)) if marked(made) && same(rest, child) =>
-      read(Seq(window)).fold[LogicalPlan](p)(over(_, made.toAttribute, child))
-    case f @ Filter(_, Expand(projections, window +: rest, child)) if marked(window) && same(rest, child) =>
-      read(projections.map(_.head)).fold[LogicalPlan](f)(over(_, window, child))
+  override def apply(plan: LogicalPlan): LogicalPlan = {
+    val found = plan.transformUp {
+      case p @ Project((made @ Alias(window, _)) +: rest, Filter(IsNotNull(_), child)) if marked(made) && same(rest, child) =>
+        read(Seq(window)).fold[LogicalPlan](p)(over(_, made.toAttribute, child))
+      case f @ Filter(_, Expand(projections, window +: rest, child)) if marked(window) && same(rest, child) =>
+        read(projections.map(_.head)).fold[LogicalPlan](f)(over(_, window, child))
+      case a @ Aggregate(keys, _, Filter(_, Project((made @ Alias(span: CreateNamedStruct, _)) +: rest, child)), _)
+          if ofSession(made) && same(rest, child) && keys.exists(is(_, made)) =>
+        a.copy(child = over(sessions(span, keys.filterNot(is(_, made)), child), made.toAttribute, child))
+      case a: Aggregate if a.groupingExpressions.exists { case n: NamedExpression => ofSession(n); case _ => false } => throw refused(a)
+    }
+    found.foreach(p => if (p.expressions.exists { case a @ Alias(_: CreateNamedStruct, _) => ofSession(a); case _ => false }) throw refused(p))
+    found
+  }
+
+  private def ofSession(span: NamedExpression): Boolean = span.metadata.contains(SessionWindow.marker)
+  private def is(key: Expression, made: Alias): Boolean = key match {
+    case a: Attribute => a.exprId == made.exprId
+    case _ => false
+  }
+  private def refused(p: LogicalPlan): Refused = Refused("session_window in this place", Cures.sessions, p, "session_window")
+
+  private def sessions(span: CreateNamedStruct, keys: Seq[Expression], child: LogicalPlan): SessionWindows = {
+    val Seq(time, until) = span.valExprs.map(plain)
+    val per = keys.filterNot(_.foldable)
+    if (!per.forall(_.references.subsetOf(child.outputSet))) throw refused(child)
+    val gap = until match {
+      case TimestampAddInterval(_, length, _) if length.foldable => Option(length.eval().asInstanceOf[CalendarInterval])
+      case _ => None
+    }
+    // A day of the calendar may have another length than 24 hours.
+    gap.filter(g => g.months == 0 && g.days == 0 && g.microseconds > 0) match {
+      case Some(g) => SessionWindows(time, None, Some(g.microseconds), per)
+      case None => SessionWindows(time, Some(until), None, per)
+    }
+  }
+
+  private def plain(e: Expression): Expression = e match {
+    case KnownNullable(child) => plain(child)
+    case PreciseTimestampConversion(child, _, _) => plain(child)
+    case c: Cast if Normal.idle(c) => plain(c.child)
+    case other => other
   }
 
   private def marked(window: NamedExpression): Boolean = window.metadata.contains(TimeWindow.marker)
   private def same(rest: Seq[NamedExpression], child: LogicalPlan): Boolean = rest.map(_.exprId) == child.output.map(_.exprId)
 
   /** The windows, and the struct of their ends that the query knows. */
-  private def over(windows: TimeWindows, struct: Attribute, child: LogicalPlan): LogicalPlan = {
+  private def over(windows: Generator, struct: Attribute, child: LogicalPlan): LogicalPlan = {
     val columns = windows.elementSchema.map(f => AttributeReference(f.name, f.dataType)())
     val fields = Seq(Literal("start"), columns.head, Literal("end"), columns(1))
     val made = Alias(CreateNamedStruct(fields), struct.name)(exprId = struct.exprId)

@@ -8,6 +8,7 @@ import headrace.operator.aggregate.Aggregate
 import headrace.operator.join.{AsOf, Join}
 import headrace.operator.partition.{Partition, Top}
 import headrace.operator.program.ProgramOperator
+import headrace.operator.session.Sessions
 import org.apache.spark.sql.SparkSession
 
 /** The operators the kernel can host, by the `kind` a query document gives them. A new kind is registered here and nowhere else. */
@@ -27,6 +28,7 @@ object Kinds {
   register("consolidate", (_, document) => Consolidate.build(document))
   register("upserts", (_, document) => Upserts.build(document))
   register("temporal", Temporal.build)
+  register("sessions", (_, document) => Sessions.build(document))
 
   private def register(kind: String, build: Build): Unit = builds.put(kind, build)
 

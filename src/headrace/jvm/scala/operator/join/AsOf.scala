@@ -1,6 +1,6 @@
 package headrace.operator.join
 
-import headrace.operator.{Operator, OperatorSpec, Relational}
+import headrace.operator.{Operator, OperatorSpec, Relational, Version}
 import org.apache.spark.sql.types.StructType
 import org.json4s._
 

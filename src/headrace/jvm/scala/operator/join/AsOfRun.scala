@@ -22,8 +22,8 @@ final class AsOfRun(spec: AsOf) extends Operator {
     if (spec.judged.getOrElse(side, false)) OnTime.Judge(0, 0L, output, OnTime.columns(rows)) else null
   })
   private val roots = new Roots(2)
-  private val left = new Timeline(spec.left, spec.left.fieldNames.indices.drop(1), roots, 0)
-  private val right = new Timeline(spec.right, spec.sent, roots, 1)
+  private val left = new Timeline(spec.left, spec.left.fieldNames.indices.drop(1), roots.pages(0))
+  private val right = new Timeline(spec.right, spec.sent, roots.pages(1))
   private val both = new JoinedRow
   private val none = new GenericInternalRow(spec.sent.size)
 

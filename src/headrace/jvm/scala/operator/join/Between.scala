@@ -1,5 +1,7 @@
 package headrace.operator.join
 
+import headrace.operator.{Timeline, Version}
+
 /** The versions between which a time lies. Times that are asked for one after the other mostly lie between the same. */
 private[join] final class Between(versions: Timeline, fields: Int) {
   private val before = new Version(fields)

@@ -1,17 +1,17 @@
-package headrace.operator.join
+package headrace.operator
 
-import headrace.bag.{Bag, Cursor}
-import headrace.state.Roots
+import headrace.bag.{Bag, Cursor, Pages}
 import headrace.wire.{OrderBytes, OrderKey}
 import org.apache.spark.sql.catalyst.expressions.{BoundReference, UnsafeProjection, UnsafeRow}
 import org.apache.spark.sql.types.StructType
 import org.apache.spark.unsafe.Platform
 
-/** One side of an as-of join: its rows in the order of time, then of all columns; `kept` are the columns that are stored of them.
+/** Rows of a key in the order of time, then of all columns; `kept` are the columns that are stored of them.
   *
-  * A bag under the order-preserving bytes of all columns, the first of which is the time: a byte that it is not null, then 8 of it.
+  * A bag under the order-preserving bytes of all columns, the first of which is the time: a byte that it is not null, then 8 of it. Of rows
+  * with `ends` the second is their end, a time as well.
   */
-private[join] final class Timeline(schema: StructType, kept: Seq[Int], roots: Roots, number: Int) {
+private[operator] final class Timeline(schema: StructType, kept: Seq[Int], pages: Pages, ends: Boolean = false) {
   private val order = new OrderKey(schema)
   private val columns = UnsafeProjection.create(kept.map(i => BoundReference(i, schema(i).dataType, nullable = true)))
   private val bag = new Bag
@@ -25,7 +25,7 @@ private[join] final class Timeline(schema: StructType, kept: Seq[Int], roots: Ro
   val row = new UnsafeRow(kept.length)
 
   def open(): Unit = {
-    bag.open(roots.pages(number))
+    bag.open(pages)
     isOpen = true
   }
 
@@ -42,6 +42,12 @@ private[join] final class Timeline(schema: StructType, kept: Seq[Int], roots: Ro
     bag.add(place.array, place.length, stored(of), weight)
   }
 
+  /** The same for the row that `next` of another one with these columns found. */
+  def addAs(other: Timeline, weight: Long): Unit = bag.add(other.cursor.keyBytes, other.cursor.keySize, other.row, weight)
+
+  /** How often the row that `next` of another one found is in this one. */
+  def countAs(other: Timeline): Long = if (bag.find(other.cursor.keyBytes, other.cursor.keySize)) bag.count else 0L
+
   /** Begins with the rows from one time until another; `Long.MaxValue`: to the end. */
   def scan(from: Long, until: Long): Unit = {
     at(from, bound)
@@ -56,6 +62,7 @@ private[join] final class Timeline(schema: StructType, kept: Seq[Int], roots: Ro
 
   /** Of the row that `next` found. */
   def time: Long = Timeline.timeOf(cursor.keyBytes, 0)
+  def end: Long = Timeline.endOf(cursor.keyBytes, 0)
   def count: Long = cursor.count
 
   /** Goes to the first row of all; false: there is none. */
@@ -64,7 +71,16 @@ private[join] final class Timeline(schema: StructType, kept: Seq[Int], roots: Ro
     true
   }
 
-  /** Of the row that `first` found. */
+  /** Goes to the first row from a time on; false: there is none. */
+  def firstFrom(time: Long): Boolean = {
+    at(time, bound)
+    bag.seek(bound.array, bound.length) && {
+      bag.value(row)
+      true
+    }
+  }
+
+  /** Of the row that `first` or `firstFrom` found. */
   def firstTime: Long = Timeline.timeOf(bag.keyBytes, bag.keyAt)
   def firstCount: Long = bag.count
   def removeFirst(): Unit = bag.removeHere()
@@ -72,7 +88,7 @@ private[join] final class Timeline(schema: StructType, kept: Seq[Int], roots: Ro
   /** The last row of all that are earlier than `until`. */
   def lastBefore(until: Long, found: Version): Unit = {
     val rank = rankOf(until)
-    if (rank > 0 && bag.at(rank - 1)) found.set(bag, Timeline.timeOf(bag.keyBytes, bag.keyAt)) else found.clear()
+    if (rank > 0 && bag.at(rank - 1)) found.set(bag, ends) else found.clear()
   }
 
   /** The last row of the first time from `from` on. */
@@ -84,13 +100,15 @@ private[join] final class Timeline(schema: StructType, kept: Seq[Int], roots: Ro
     } else found.clear()
   }
 
-  def last(found: Version): Unit = if (bag.last()) found.set(bag, Timeline.timeOf(bag.keyBytes, bag.keyAt)) else found.clear()
+  def last(found: Version): Unit = if (bag.last()) found.set(bag, ends) else found.clear()
 
   /** How many rows are earlier. */
   def rankOf(time: Long): Long = {
     at(time, bound)
     bag.rank(bound.array, bound.length)
   }
+
+  def clear(): Unit = bag.clear()
 
   def close(): Unit = {
     isOpen = false
@@ -115,13 +133,17 @@ private[join] final class Timeline(schema: StructType, kept: Seq[Int], roots: Ro
 
 private object Timeline {
   def timeOf(key: Array[Byte], at: Int): Long = java.nio.ByteBuffer.wrap(key, at + 1, 8).getLong ^ Long.MinValue // big endian
+  def endOf(key: Array[Byte], at: Int): Long = timeOf(key, at + 9)
 }
 
-/** A copy of a version, or of there being none. */
+/** A copy of a row of a `Timeline`, such as a version, or of there being none. */
 final class Version(fields: Int) {
   private var bytes = new Array[Byte](64)
   var isThere = false
   var time = 0L
+
+  /** Where its rows have one. */
+  var end = 0L
 
   /** How often it is there. */
   var count = 0L
@@ -129,8 +151,9 @@ final class Version(fields: Int) {
 
   def clear(): Unit = isThere = false
 
-  private[join] def set(bag: Bag, time: Long): Unit = {
-    this.time = time
+  private[operator] def set(bag: Bag, hasEnd: Boolean): Unit = {
+    time = Timeline.timeOf(bag.keyBytes, bag.keyAt)
+    if (hasEnd) end = Timeline.endOf(bag.keyBytes, bag.keyAt)
     count = bag.count
     val n = bag.valueSize
     if (n > bytes.length) bytes = new Array[Byte](math.max(n, 2 * bytes.length))

@@ -1,0 +1,81 @@
+package headrace.operator.session
+
+import headrace.operator.{Timeline, Version}
+
+/** What is left of a session when a row has gone from it, by the rows around its place: they lie in `rows` and `added`.
+  *
+  * `alike`: all spans are as long. Then the last row before the place reaches furthest of all before it; else all of the session up to
+  * there are looked at.
+  */
+private[session] final class Pieces(rows: Timeline, added: Timeline, alike: Boolean) {
+  private val inRows = new Version(0)
+  private val inAdded = new Version(0)
+  private var bounds = new Array[Long](8)
+  private var n = 0
+
+  /** The pieces of a session without a row of this span; false: it stays as it is. */
+  def of(from: Long, until: Long, start: Long, end: Long): Boolean = {
+    n = 0
+    var reach = reachUpTo(from, start)
+    reach < end && {
+      var begin = if (reach == Long.MinValue) Long.MinValue else from
+      var next = nextFrom(start + 1)
+      // Behind the end of a row that reaches as far as the one that went all is as it was.
+      while (next != null && next.time <= until && reach < end) {
+        if (begin == Long.MinValue || next.time > reach) {
+          if (begin != Long.MinValue) add(begin, reach)
+          begin = next.time
+          reach = next.end
+        } else reach = math.max(reach, next.end)
+        next = if (reach < end) nextFrom(next.time + 1) else null
+      }
+      if (begin != Long.MinValue) add(begin, if (reach < end) reach else until)
+      true
+    }
+  }
+
+  /** The end of the first that ends; of no piece, the end of time. */
+  def earliest: Long = if (n == 0) Long.MaxValue else bounds(1)
+
+  def each(found: (Long, Long) => Unit): Unit = {
+    var i = 0
+    while (i < n) {
+      found(bounds(i), bounds(i + 1))
+      i += 2
+    }
+  }
+
+  private def add(from: Long, until: Long): Unit = {
+    if (n == bounds.length) bounds = java.util.Arrays.copyOf(bounds, 2 * n)
+    bounds(n) = from
+    bounds(n + 1) = until
+    n += 2
+  }
+
+  /** The latest end of the session's rows that begin up to a time; `Long.MinValue`: there are none. */
+  private def reachUpTo(from: Long, time: Long): Long =
+    if (alike) math.max(lastUpTo(rows, inRows, from, time), lastUpTo(added, inAdded, from, time))
+    else math.max(latest(rows, from, time), latest(added, from, time))
+
+  private def lastUpTo(among: Timeline, found: Version, from: Long, time: Long): Long = {
+    among.lastBefore(time + 1, found)
+    if (found.isThere && found.time >= from) found.end else Long.MinValue
+  }
+
+  private def latest(among: Timeline, from: Long, time: Long): Long = {
+    among.scan(from, time + 1)
+    var reach = Long.MinValue
+    while (among.next()) reach = math.max(reach, among.end)
+    reach
+  }
+
+  /** Of the first time from this one on, the row that reaches furthest; null: there is none. */
+  private def nextFrom(time: Long): Version = {
+    rows.nextFrom(time, inRows)
+    added.nextFrom(time, inAdded)
+    if (!inRows.isThere) { if (inAdded.isThere) inAdded else null }
+    else if (!inAdded.isThere || inRows.time < inAdded.time) inRows
+    else if (inAdded.time < inRows.time || inAdded.end > inRows.end) inAdded
+    else inRows
+  }
+}

@@ -1,0 +1,34 @@
+package headrace.operator.session
+
+import headrace.operator.{Operator, OperatorSpec, Relational}
+import org.apache.spark.sql.types.StructType
+import org.json4s._
+
+/** Rows with the session that they are in. The first two columns of a row are the times of its own span, the others go on.
+  *
+  * The spans of rows that overlap or touch make one session, as those of Spark's `session_window` do, and Flink's. `gap`: how long each
+  * span is, in micros; 0 where rows differ in that. `timed`: sessions close when the watermark has passed their end by `lateness`;
+  * `judged`: rows may be late. `close`: rows are sent once, when their session closes.
+  */
+final case class Sessions(name: String, row: StructType, gap: Long, lateness: Long, timed: Boolean, judged: Boolean, close: Boolean)
+    extends OperatorSpec {
+  override def outputs: Seq[String] = Relational.Outputs ++ (if (judged) Seq("late") else Nil)
+  override def bags: Boolean = true
+  override def instance(): Operator = new SessionsRun(this)
+}
+
+object Sessions {
+  val Late = 2
+
+  def build(document: String): Sessions = {
+    val read = Relational.read(document)
+    Sessions(
+      read.name,
+      read.side(0),
+      read.number("gap_us").getOrElse(0L),
+      read.number("lateness_ms").getOrElse(0L) * 1000,
+      read.text("clock").contains("event"),
+      read.flag("judged"),
+      read.text("emit").contains("close"))
+  }
+}

@@ -1,0 +1,153 @@
+"""Sessions: what they are told, which columns close behind them, what explain says, and what is refused."""
+
+from __future__ import annotations
+
+import pytest
+
+import headrace as hr
+from headrace.analysis.closing import require_closing
+from headrace.ops import closing, event_time, groups, kind_of
+from headrace.plan import Plan, facts
+from tests.unit.errors import check_error
+
+charges = hr.read.memory([], "card string, ts timestamp, amount int", name="charges").watermark("ts", "5 minutes")
+plain = hr.read.memory([], "card string, ts timestamp, amount int", name="plain")
+BY_CARD = hr.sessions("ts", "10 minutes", per="card")
+visits = charges.window(BY_CARD)
+closed = charges.window(BY_CARD, emit="close", lateness="1 minute")
+hours = charges.window(hr.tumble("ts", "1 hour")).group_by("card", "window_end").agg(n="count(*)")
+
+
+def closes(stream: hr.Stream) -> dict[str, tuple[str, int, str, bool]]:
+    found = closing([stream._node])[stream._node]
+    return {name: (one.at, one.lateness_ms, one.emit, one.straight) for name, one in found.items()}
+
+
+def test_the_end_closes_and_not_the_start_nor_the_time_of_a_row() -> None:
+    assert closes(visits) == {
+        "window_end": ("{}", 0, "changes", False),
+        "window_time": ("timestampadd(MILLISECOND, 1L, {})", 0, "changes", False),
+    }
+    assert {(lateness, emit) for _, lateness, emit, _ in closes(closed).values()} == {(60_000, "close")}
+    assert closes(plain.window(BY_CARD)) == {}
+    assert closes(charges.with_columns(at="ts + INTERVAL 1 HOUR").window(hr.sessions("at", "1 hour", per=()))) == {}
+    assert event_time(visits._node) is None
+
+
+def test_sessions_of_windows_close_when_no_window_can_come_that_touches_them() -> None:
+    again = hours.rename({"window_end": "e"}).window(hr.sessions("e", "2 hours", per="card"))
+    assert closes(again)["window_end"] == ("{}", 0, "changes", False)
+    behind = charges.window(hr.tumble("ts", "1 hour")).select("card", at="window_time").window(hr.sessions("at", "2 hours", per="card"))
+    assert closes(behind)["window_end"] == ("{}", 1, "changes", False)
+    assert hours.rename({"window_end": "e"}).window(hr.sessions("e", "1 hour", per="card")).columns[-3:] == (
+        "window_start",
+        "window_end",
+        "window_time",
+    )
+
+
+def test_groups_behind_them_are_not_judged_again() -> None:
+    spent = closed.group_by("card", "window_start", "window_end").agg(spent="sum(amount)")
+    group = groups([spent._node])[spent._node]
+    assert ([number for number, _ in group.keys], group.judged, group.emit) == ([2], (False,), "close")
+    struct = visits.select("card", w="named_struct('start', window_start, 'end', window_end)")
+    assert {name: one.at for name, one in closing([struct._node])[struct._node].items()} == {"w": "{}.`end`"}
+    fields = struct.select(s="w.start", e="w.`end`")
+    assert {name: one.at for name, one in closing([fields._node])[fields._node].items()} == {"e": "{}"}
+
+
+def test_whether_rows_are_taken_away() -> None:
+    assert [kind_of(one._node) for one in (visits, closed)] == ["changes", "append"]
+
+
+def said(stream: hr.Stream, fact: str) -> str:
+    plan = Plan.of("job", [stream.write.memory(name="out")._use()])
+    return next(found.text for name, found in facts(plan, fact).items() if name.startswith("sessions"))
+
+
+def test_explain_says_when_state_is_given_back() -> None:
+    rows = "till then: the rows in the order of time, of each partition of card"
+    assert said(visits, "state") == f"given back when the watermark passes the end of a session; rows that come later are late; {rows}"
+    assert said(closed, "state") == (
+        f"given back when the watermark passes the end of a session and 1 minute more; rows that come later are late; {rows}"
+    )
+    assert said(plain.window(hr.sessions("ts", "1 hour", per=())), "state") == (
+        "grows with the rows, as one that comes may join two sessions: the rows in the order of time"
+    )
+    assert (said(visits, "rows"), said(closed, "rows")) == (
+        "are added and taken away, all of a session when its bounds change",
+        "are only added, once, when their session closes",
+    )
+    assert closed._node.describe() == "spans from ts on per card, 10 minutes long, emit=close, 1 minute late at the most"
+    assert plain.window(hr.sessions("ts", "1 hour", per=()))._node.describe() == "spans from ts on, 1 hour long, emit=changes"
+
+
+def test_an_output_for_late_rows_is_there_where_rows_are_judged() -> None:
+    assert closed.output("late").columns == charges.columns
+    again = hours.rename({"window_end": "e"}).window(hr.sessions("e", "2 hours", per="card"))
+    check_error(
+        """
+        UNKNOWN_OUTPUT: sessions has no output `late`
+          at test_sessions.py:*: lambda: again.output("late"),
+          hint: it has: dead_letter
+          page: docs/errors/UNKNOWN_OUTPUT.md
+        """,
+        lambda: again.output("late"),
+    )
+
+
+def test_whose_sessions_has_to_be_said() -> None:
+    check_error(
+        """
+        BAD_KEY: sessions of what is not said: which columns have sessions of their own
+          at test_sessions.py:*: lambda: hr.sessions("ts", "10 minutes"),
+          hint: name them, hr.sessions('ts', '10 minutes', per="card"), or give the whole stream one session at a time: per=()
+          page: docs/errors/BAD_KEY.md
+        """,
+        lambda: hr.sessions("ts", "10 minutes"),
+    )
+    check_error(
+        """
+        BAD_DURATION: the gap cannot be '0 seconds'
+          at test_sessions.py:*: lambda: hr.sessions("ts", "0 seconds", per="card"),
+          hint: a window lasts a millisecond at least
+          page: docs/errors/BAD_DURATION.md
+        """,
+        lambda: hr.sessions("ts", "0 seconds", per="card"),
+    )
+    check_error(
+        """
+        UNKNOWN_COLUMN: no column `crd` in charges
+          at test_sessions.py:*: lambda: charges.window(hr.sessions("ts", "1 hour", per="crd")),
+          hint: did you mean `card`? It has: card, ts, amount.
+          page: docs/errors/UNKNOWN_COLUMN.md
+        """,
+        lambda: charges.window(hr.sessions("ts", "1 hour", per="crd")),
+    )
+
+
+def test_what_is_sent_once_needs_a_watermark() -> None:
+    once = plain.window(BY_CARD, emit="close").named("once")
+    check_error(
+        """
+        NO_WATERMARK: once sends the rows of a session when it closes, and `ts` is not event time there, so none ever does
+          at test_sessions.py:*: once = plain.window(BY_CARD, emit="close").named("once")
+          hint: give the source a watermark, .watermark("ts", "5 minutes"), or send each change: emit="changes"
+          page: docs/errors/NO_WATERMARK.md
+        """,
+        lambda: require_closing(Plan.of("job", [once.write.memory(name="out")._use()])),
+    )
+
+
+@pytest.mark.parametrize(
+    "stream",
+    [
+        closed,
+        closed.group_by("card").agg(n="count(*)"),
+        charges.window(hr.tumble("ts", "1 hour"), emit="close")
+        .rename({"window_start": "s", "window_end": "e", "window_time": "t"})
+        .window(hr.sessions("e", "2 hours", per="card"), emit="close"),
+    ],
+)
+def test_rows_of_sessions_wait_by_themselves(stream: hr.Stream) -> None:
+    require_closing(Plan.of("job", [stream.write.memory(name="out")._use()]))
