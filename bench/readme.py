@@ -1,4 +1,4 @@
-"""The README's tables of speed, made of the numbers in bench/results.
+"""The README's tables of speed and that of docs/nexmark.md, made of the numbers in bench/results.
 
 python -m bench.readme
 """
@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+from bench.nexmark import page
 from bench.state import contenders as who
 from bench.state.show import text
 
@@ -33,6 +34,30 @@ MANY = 8
 
 def main() -> None:
     README.write_text(with_table(README.read_text(encoding="utf-8")), encoding="utf-8")
+    page.PAGE.write_text(page.filled(page.PAGE.read_text(encoding="utf-8"), measured()), encoding="utf-8")
+
+
+def measured() -> dict[str, str]:
+    """The page's block of what was measured: each query of Nexmark in a row."""
+    found = _read("nexmark")
+    on, how, results = found["machine"], found["how"], found["results"]
+    names = ("headrace", "Flink SQL")
+    seconds = [[f"{one['contenders'][name]['median']:.1f}" if name in one["contenders"] else "—" for name in names] for one in results]
+    rows = [
+        [one["title"], *spent, "—" if one["ratio"] is None else f"{one['ratio']:.2f}", "—" if one["rows"] is None else f"{one['rows']:,}"]
+        for one, spent in zip(results, seconds, strict=True)
+    ]
+    lines = [
+        f"{how['events']:,} events on {on['cores']} cores ({on['processor']}), heaps of {how['heap']}, Spark {on['spark']} and "
+        f"Flink {on['flink']}, median seconds. headrace in {how['epochs']} epochs with a checkpoint in each; Flink with mini-batches, "
+        f"its state on the heap and without checkpoints. ×: how many times as fast headrace is, {found['geometric_mean']:.2f} in the "
+        "geometric mean.",
+        "",
+        *cells(["", *names, "×", "rows of the result"], ["---", *["--:"] * 4], *rows),
+        "",
+        *(f"* {one['title'].partition(',')[0]}: {name} takes no part: {why}" for one in results for name, why in one["absent"].items()),
+    ]
+    return {"measured": "\n".join(lines) + "\n"}
 
 
 def with_table(readme: str) -> str:
@@ -119,7 +144,8 @@ def nexmark(found: Mapping[str, Any]) -> str:
         f"\nNexmark (`make bench-nexmark`), {how['events']:,} events on {on['cores']} cores ({on['processor']}), seconds; headrace in "
         f"{how['epochs']} epochs, Flink {on['flink']} with mini-batches and its state on the heap. headrace is "
         f"{multiple(found['geometric_mean'])} as fast, geometric mean of the {len(both)} queries that both run; "
-        f"{multiple(others)} without its best, {best['title'].partition(',')[0]}.\n\n",
+        f"{multiple(others)} without its best, {best['title'].partition(',')[0]}. [Nexmark](docs/nexmark.md) has the plan of each "
+        "query.\n\n",
     ]
     heads = ["", *(one["title"].partition(",")[0] for one in both)]
     values = [[name, *(f"{one['contenders'][name]['median']:.1f}" for one in both)] for name in ("headrace", "Flink SQL")]

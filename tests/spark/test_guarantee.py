@@ -55,8 +55,7 @@ def test_what_the_connectors_promise(tmp_path: Path) -> None:
     ("stream", "why"),
     [
         (charges.filter("rand() > 0.5", "card != 'uuid()'"), "rand() > 0.5 in charges.filter"),
-        (charges.with_columns("unix_timestamp() AS seen"), "unix_timestamp() in charges.with_columns"),
-        (charges.select("card", now=hr.expr("current_date()")), "current_date() in charges.select"),
+        (charges.with_columns("concat(unix_timestamp(), uuid()) AS seen"), "concat(unix_timestamp(), uuid()) in charges.with_columns"),
         (charges.explode("tags"), None),
         (charges.with_columns(tags=hr.f.shuffle(hr.col("tags"))).explode("tags"), "shuffle(tags) in charges.with_columns"),
         (charges.key_by(hr.expr("cast(rand() * 8 AS int)").alias("part")).process(Plain), "cast(rand() * 8 AS int) in charges.Plain"),
@@ -70,6 +69,13 @@ def test_texts_that_give_other_values_again(stream: hr.Stream, why: str | None) 
         assert text.startswith("exactly once: ")
     else:
         assert text == f"at least once: {why} may give other values when an epoch is run again"
+
+
+def test_the_time_of_an_epoch_is_the_same_when_it_is_run_again() -> None:
+    timed = charges.with_columns("unix_timestamp() AS seen", day=hr.expr("current_date()"))
+    text = found(timed.write.memory(name="out"))["out"]
+    assert text.startswith("exactly once: ")
+    assert text.endswith("; unix_timestamp(), current_date() in charges.with_columns follows the wall clock")
 
 
 def test_a_guarantee_that_a_text_weakens() -> None:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from headrace.ops import Program, Source, groups, kinds
-from headrace.ops.window import CLOSE
+from headrace.ops import Group, Program, Source, groups, kinds
+from headrace.ops.closing import EVENT
 from headrace.plan import Fact, Node, Plan, Role, fact, order
+from headrace.schema import shown
 
 
 @fact("rows")
@@ -18,14 +19,21 @@ def rows(plan: Plan) -> Mapping[str, Fact]:
     for name, node in plan.nodes.items():
         if node.role is Role.STATEFUL and not isinstance(node, Program):
             taken = changing[node] == "changes"
-            final = ", once, when their group closes" if node in closing and closing[node].emit == CLOSE else ""
-            found[name] = Fact(changing[node], "are added and taken away" if taken else f"are only added{final}")
+            group = closing.get(node)
+            final = ", once, when their group closes" if group is not None and group.final else ""
+            early = f", {_early(group)}" if group is not None and group.early_ms else ""
+            found[name] = Fact(changing[node], f"are added and taken away{early}" if taken else f"are only added{final}")
         if isinstance(node, Source):
             traits = node.connect().traits
             end = "bounded" if traits.bounded else "unbounded"
             by = f", in the order of {'names' if traits.ordered == 'name' else 'time'}" if traits.ordered else ""
             found[name] = Fact(end, f"{end}, {'append only' if traits.changes == 'append' else 'changes'}{by}")
     return found
+
+
+def _early(group: Group) -> str:
+    time = "the watermark" if EVENT in group.clocks else "processing time"
+    return f"when {time} passes a multiple of {shown(group.early_ms)} or the end of their group, and behind that in each epoch"
 
 
 def bounded(plan: Plan) -> bool:

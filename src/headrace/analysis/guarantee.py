@@ -31,12 +31,15 @@ def _guarantee(plan: Plan, node: Sink) -> Fact:
     unsteady = [f"{', '.join(dict.fromkeys(found))} in {before.name}" for before in order([node]) if (found := texts.get(str(before.name)))]
     if unsteady:
         return Fact(LEAST, f"{LEAST}: {'; '.join(unsteady)} may give other values when an epoch is run again")
-    return Fact(EXACTLY, "; ".join([f"{EXACTLY}: {traits.why}", *([read] if read else []), *_caveats(node)]))
+    return Fact(EXACTLY, "; ".join([f"{EXACTLY}: {traits.why}", *([read] if read else []), *_caveats(plan, node)]))
 
 
-def _caveats(node: Sink) -> Iterable[str]:
+def _caveats(plan: Plan, node: Sink) -> Iterable[str]:
     """What a reader of the result should know although every row counts once."""
+    timed = check(plan).timed
     for before in order([node]):
+        if str(before.name) in timed:
+            yield f"{', '.join(dict.fromkeys(timed[str(before.name)]))} in {before.name} follows the wall clock"
         if isinstance(before, Program) and before.order == "arrival":
             if before.clock == "processing":
                 yield f"{before.name} follows the wall clock"

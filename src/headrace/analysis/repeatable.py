@@ -1,23 +1,42 @@
-"""Repeatable: whether a row that is taken away gives what it gave when it was added."""
+"""Repeatable: whether a row that is taken away gives what it gave when it was added, and whether a second run gives the same."""
 
 from __future__ import annotations
 
-from headrace.analysis.schemas import Schemas
+from collections.abc import Mapping
+
+from headrace.analysis.schemas import Schemas, check
 from headrace.errors import PlanError
 from headrace.ops import Program, kinds
-from headrace.plan import Plan, Role
+from headrace.plan import Fact, Plan, Role, fact
+
+_FROM_A_COLUMN = "take the value from a column of the rows: it must be the same when a row is taken away again"
+_AS_A_COLUMN = (
+    'make it a column where rows are only added: .with_columns(at="current_timestamp()") in front of what takes them away or keeps them'
+)
+
+
+@fact("time")
+def time_of(plan: Plan) -> Mapping[str, Fact]:
+    """For each node that asks for the current time, which one it gets."""
+    return {
+        name: Fact(
+            list(texts), f"{', '.join(dict.fromkeys(texts))} by the time at which the epoch begins; a second run gives other results"
+        )
+        for name, texts in check(plan).timed.items()
+    }
 
 
 def require_repeatable(plan: Plan, schemas: Schemas) -> None:
     """Refuse texts that give another value each time where rows are taken away, or kept to be compared: nothing would cancel."""
     changing = kinds([plan.nodes[name] for name in plan.sinks])
-    for name, texts in schemas.unsteady.items():
-        node = plan.nodes[name]
-        kept = node.role is Role.STATEFUL and not isinstance(node, Program)
-        if kept or any(changing.get(before) == "changes" for before in node.inputs):
-            raise PlanError(
-                "NOT_REPEATABLE",
-                f"{name}: `{texts[0]}` gives another value each time, and rows are also taken away here",
-                hint="take the value from a column of the rows: it must be the same when a row is taken away again",
-                site=node.site,
-            )
+    for found, hint in ((schemas.unsteady, _FROM_A_COLUMN), (schemas.timed, _AS_A_COLUMN)):
+        for name, texts in found.items():
+            node = plan.nodes[name]
+            kept = node.role is Role.STATEFUL and not isinstance(node, Program)
+            if kept or any(changing.get(before) == "changes" for before in node.inputs):
+                raise PlanError(
+                    "NOT_REPEATABLE",
+                    f"{name}: `{texts[0]}` gives another value each time, and rows are also taken away here",
+                    hint=hint,
+                    site=node.site,
+                )

@@ -23,14 +23,16 @@ Json = dict[str, Any]
 class Schemas:
     """What the check found: the schema of each node, of each further output of an operator, and the key of each operator.
 
-    `unsteady` are the texts of a node that give something else when they are evaluated again, such as `rand()`; `total` the filters
-    whose conditions have a value on every row, whatever is in it; `outside` the functions that a node calls and that are not Spark's own.
+    `unsteady` are the texts of a node that give something else when they are evaluated again, such as `rand()`; `timed` those that give
+    the time of the epoch, such as `current_timestamp()`, the same when the epoch is run again; `total` the filters whose conditions have a
+    value on every row, whatever is in it; `outside` the functions that a node calls and that are not Spark's own.
     """
 
     of: Mapping[str, Struct]
     outputs: Mapping[tuple[str, str], Struct]
     keys: Mapping[str, Struct]
     unsteady: Mapping[str, tuple[str, ...]]
+    timed: Mapping[str, tuple[str, ...]]
     total: frozenset[str]
     outside: Mapping[str, tuple[str, ...]]
 
@@ -149,10 +151,12 @@ def _schemas(plan: Plan, answer: Mapping[str, Any]) -> Schemas:
     }
     keys = {name: parse_schema(ddl) if ddl else Struct(()) for name, ddl in answer["keys"].items()}
     unsteady: dict[str, tuple[str, ...]] = {}
+    timed: dict[str, tuple[str, ...]] = {}
     for warning in answer["warnings"]:
-        unsteady[warning["node"]] = (*unsteady.get(warning["node"], ()), warning["text"])
+        kind = timed if warning["class"] == "PROCESSING_TIME" else unsteady
+        kind[warning["node"]] = (*kind.get(warning["node"], ()), warning["text"])
     outside = {node: tuple(names) for node, names in answer["outside"].items()}
-    return Schemas(found, outputs, keys, unsteady, frozenset(answer["total"]), outside)
+    return Schemas(found, outputs, keys, unsteady, timed, frozenset(answer["total"]), outside)
 
 
 def _error(plan: Plan, error: Mapping[str, Any], schemas: Mapping[str, str]) -> HeadraceError:

@@ -19,13 +19,17 @@ from headrace.ops import (
     Temporal,
     Top,
     Upserts,
+    forgets_after,
+    grouped_by,
     groups,
+    judged,
     kinds,
     unique,
 )
-from headrace.ops.closing import IN_STRUCT, SELF
+from headrace.ops.closing import EVENT, IN_STRUCT, SELF
 from headrace.plan import Fact, Node, Plan, Role, fact
 from headrace.schema import shown
+from headrace.syntax import plain_name
 
 ROWS, GROUPS, BOUNDED, GIVEN = "grows with rows", "grows with groups", "bounded", "given back"
 
@@ -39,7 +43,12 @@ def state(plan: Plan) -> Mapping[str, Fact]:
     for name, node in plan.nodes.items():
         if node.role is Role.STATEFUL:
             kept = state_of(node, all(added.get(before) == "append" for before in node.inputs))
-            found[name] = _given_back(node, closing[node], kept) if node in closing else kept
+            after = forgets_after(node)
+            if node in closing:
+                kept = _given_back(node, closing[node], kept)
+            elif after is not None:
+                kept = _forgotten(node, after, kept)
+            found[name] = kept
     return found
 
 
@@ -47,18 +56,21 @@ def _given_back(node: Node, group: Group, kept: Fact) -> Fact:
     """What an operator keeps until its groups close."""
     times = []
     for number, closes in group.keys:
-        text = _keys(node)[number]
+        text = grouped_by(node)[number]
         time = text if closes.at == SELF else f"{text}.end" if closes.at == IN_STRUCT else closes.at.format(text)
         times.append(f"{time} and {shown(closes.lateness_ms)} more" if closes.lateness_ms else time)
     late = "; rows that come later are late" if any(group.judged) else ""
-    return Fact(GIVEN, f"given back when the watermark passes {' or '.join(times)}{late}; till then: {kept.text}")
+    clock = "the watermark" if EVENT in group.clocks else "processing time"
+    return Fact(GIVEN, f"given back when {clock} passes {' or '.join(times)}{late}; till then: {kept.text}")
 
 
-def _keys(node: Node) -> list[str]:
-    """The texts of the columns that its groups have in common."""
-    if isinstance(node, Aggregate):
-        return [text for _, text in node.keys]
-    return [left for left, _ in node.keys] if isinstance(node, Join) else list(node.per if isinstance(node, Partition | Top) else ())
+def _forgotten(node: Node, after_ms: int, kept: Fact) -> Fact:
+    """What an operator keeps of a group until no row has come to it for a while."""
+    of = f"a group of {', '.join(plain_name(text) or text for text in grouped_by(node))}"
+    said = "what was said of it stays, a row that comes later begins it anew"
+    late = "; rows that take away what is forgotten are late" if any(judged(node)) else ""
+    text = f"forgotten when no row has come to {of} for {shown(after_ms)} of event time; {said}{late}; till then: {kept.text}"
+    return Fact(GIVEN, text)
 
 
 @singledispatch

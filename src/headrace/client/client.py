@@ -18,7 +18,7 @@ from headrace.ops.stream import Stream
 from headrace.plan.meaning import MEANING, meaning, meant
 from headrace.ports.registry import connectors, names_with
 from headrace.spark.summary import Summary
-from headrace.sql.catalogue import SETTINGS, Catalogue, kind_of_name
+from headrace.sql.catalogue import EXPIRES, SETTINGS, Catalogue, kind_of_name
 from headrace.syntax.script import last_order
 from headrace.syntax.statements import (
     CreateFunction,
@@ -154,8 +154,9 @@ class Client:
 
     def _settings(self, name: str | None) -> None:
         with meant(self.catalogue.meaning):
-            values: Mapping[str, str] = {**{key: self.catalogue.asked.get(key, "") for key in SETTINGS}, **meaning()}
-        asked = [key for key in (*SETTINGS, *MEANING) if name is None or key.lower() == name.lower()]
+            own = {**{key: self.catalogue.asked.get(key, "") for key in SETTINGS}, EXPIRES: self.catalogue.expires}
+            values: Mapping[str, str] = {**own, **meaning()}
+        asked = [key for key in (*own, *MEANING) if name is None or key.lower() == name.lower()]
         self.output.listed(("setting", "value"), [(key, values[key]) for key in asked])
 
     def _describe(self, statement: Describe) -> None:

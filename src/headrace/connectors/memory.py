@@ -148,6 +148,10 @@ class Sink(ports.Sink):
 
     def rows(self) -> list[tuple[Any, ...]]:
         """All rows that are there, in the order of their epochs."""
+        if self._key and self._context is not None:
+            names = [name.lower() for name in self._context.schema.names]
+            places = [names.index(name.lower()) for name in self._key]
+            return weights.by_key(((row, 1 if sign == "+" else -1) for _, sign, row in self.changes()), places)
         return [
             row
             for row, weight in weights.net(change for _, changes in sorted(self._epochs.items()) for change in changes)

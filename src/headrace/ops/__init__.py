@@ -7,6 +7,7 @@ from headrace.ops.closing import Group, closing, groups
 from headrace.ops.consolidate import Consolidate
 from headrace.ops.explode import Explode
 from headrace.ops.filter import Filter
+from headrace.ops.forgetting import forgets_after, grouped_by, judged
 from headrace.ops.generate import Generated
 from headrace.ops.join import Join
 from headrace.ops.keys import unique
@@ -55,7 +56,10 @@ __all__ = [
     "Windows",
     "closing",
     "event_time",
+    "forgets_after",
+    "grouped_by",
     "groups",
+    "judged",
     "kind_of",
     "kinds",
     "unique",

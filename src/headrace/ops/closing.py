@@ -1,4 +1,6 @@
-"""Which columns close: a value of the column will not come again once the watermark has reached a time that the value tells.
+"""Which columns close: a value of the column will not come again once the clock has reached a time that the value tells.
+
+The clock is the watermark, or for times that `current_timestamp()` gave the processing time.
 
 An operator whose groups have such a column among their keys gives back what it keeps of a group when the group closes.
 """
@@ -18,9 +20,9 @@ from headrace.ops.filter import Filter
 from headrace.ops.generate import Generated
 from headrace.ops.join import Join
 from headrace.ops.ledger import Ledger
-from headrace.ops.output import LATE_RIGHT, OutputOf
+from headrace.ops.output import OutputOf
 from headrace.ops.partition import Partition
-from headrace.ops.program import LATE, Program
+from headrace.ops.program import Program
 from headrace.ops.project import Project
 from headrace.ops.source import Source
 from headrace.ops.top import Top
@@ -31,6 +33,7 @@ from headrace.plan import Node, order
 from headrace.syntax import plain_name, quote
 
 SELF, IN_STRUCT = "{}", "{}.`end`"
+EVENT, PROCESSING = "event", "processing"
 _NEXT_MILLI, _NEXT_MICRO = "timestampadd(MILLISECOND, 1L, {})", "timestampadd(MICROSECOND, 1L, {})"
 
 
@@ -38,7 +41,7 @@ _NEXT_MILLI, _NEXT_MICRO = "timestampadd(MILLISECOND, 1L, {})", "timestampadd(MI
 class Closes:
     """How a column closes: `at` is the text of the time, in which `{}` stands for the column; `start` that of the struct's field `start`.
 
-    `straight`: the rows come straight from a source, so one may be late; what operators make comes in time.
+    `straight`: the rows come straight from a source, so one may be late; what operators make comes in time. `early_ms`: see `Windows`.
     """
 
     at: str
@@ -46,6 +49,8 @@ class Closes:
     emit: str = CHANGES
     straight: bool = True
     start: str = ""
+    early_ms: int = 0
+    clock: str = EVENT
 
 
 Columns = Mapping[str, Closes]
@@ -56,19 +61,31 @@ Columns = Mapping[str, Closes]
 class Group:
     """How the groups of an operator close: `keys` are the numbers of the key columns that close, each with how it does.
 
-    The earliest counts. `judged` says of each input whether its rows may be late; `emit` when its result is sent.
+    The earliest counts. `judged` says of each input whether its rows may be late; `emit` when its result is sent, and `early_ms` how far
+    apart what has changed is sent before that.
     """
 
     keys: tuple[tuple[int, Closes], ...]
     judged: tuple[bool, ...]
     emit: str
+    early_ms: int = 0
 
-    def text(self, names: Sequence[str]) -> str:
-        """The time at which a group closes, as text over key columns of these names."""
+    @property
+    def final(self) -> bool:
+        """Whether its result is sent once, and never taken back."""
+        return self.emit == CLOSE and not self.early_ms
+
+    @property
+    def clocks(self) -> frozenset[str]:
+        """The clocks that its keys close by; it can go by one."""
+        return frozenset(closes.clock for _, closes in self.keys)
+
+    def text(self, names: Sequence[str], *, late: bool = True) -> str:
+        """The time at which a group closes, as text over key columns of these names; without `late`, the end of its window."""
         times = []
         for number, closes in self.keys:
             time = closes.at.format(quote(names[number]))
-            times.append(f"timestampadd(MILLISECOND, {closes.lateness_ms}L, {time})" if closes.lateness_ms else time)
+            times.append(f"timestampadd(MILLISECOND, {closes.lateness_ms}L, {time})" if late and closes.lateness_ms else time)
         return times[0] if len(times) == 1 else f"least({', '.join(times)})"
 
 
@@ -93,15 +110,12 @@ def groups(ends: Iterable[Node]) -> dict[Node, Group]:
     return {node: group for node in found if (group := _group(node, found)) is not None}
 
 
-def late_outputs(node: Node) -> tuple[str, ...]:
-    """The outputs of an operator of a query that have rows which came after their group had closed."""
-    group = groups([node]).get(node)
-    return () if group is None else tuple(name for name, judged in zip((LATE, LATE_RIGHT), group.judged, strict=False) if judged)
-
-
 def carried(text: str, columns: Columns) -> Closes | None:
-    """How the value of a text closes: a column, a field of a window as Spark's `window()` gives it, or such a window itself."""
+    """How the value of a text closes: a column, the current time, a field of a window as Spark's `window()` gives it, or such a window."""
     text = text.strip()
+    if _NOW.fullmatch(text):
+        # Two epochs may have one time, so the value may come again until the clock has left it.
+        return Closes(_NEXT_MICRO, straight=False, clock=PROCESSING)
     # Spark writes the column `window` of its own without quotes, though it is a word of SQL.
     name = text if text.lower() in columns else plain_name(text)
     if name is not None:
@@ -123,6 +137,7 @@ def carried(text: str, columns: Columns) -> Closes | None:
     return None
 
 
+_NOW = re.compile(r"(?i)current_timestamp(\(\s*\))?|now\(\s*\)")
 _NAME = r"(?:\w+|`(?:[^`]|``)+`)"
 _PATH = rf"{_NAME}(?:\.{_NAME})*"
 _STRUCT = re.compile(rf"named_struct\('start', ({_PATH}), 'end', ({_PATH})\)")
@@ -181,8 +196,9 @@ def _(node: Windows, found: Mapping[Node, Columns]) -> Columns:
         node.names[1]: SELF,
         node.names[2]: _NEXT_MILLI,
     }
-    kept = {name: replace(closes, lateness_ms=max(closes.lateness_ms, late), emit=node.emit) for name, closes in before.items()}
-    return {**kept, **{name.lower(): Closes(at, late, node.emit, time.straight) for name, at in ended.items()}}
+    kept = {name: replace(closes, lateness_ms=max(closes.lateness_ms, late)) for name, closes in before.items()}
+    made = {name.lower(): replace(time, at=at, lateness_ms=late) for name, at in ended.items()}
+    return {name: replace(closes, emit=node.emit, early_ms=node.early_ms) for name, closes in {**kept, **made}.items()}
 
 
 @_columns.register
@@ -226,7 +242,11 @@ def _named(items: Iterable[tuple[str, str]], columns: Columns) -> Columns:
 
 
 def _made(columns: Columns) -> Columns:
-    return {name: replace(closes, straight=False) for name, closes in columns.items()}
+    # What is sent early is not held again by those behind.
+    return {
+        name: replace(closes, straight=False, emit=CHANGES if closes.early_ms else closes.emit, early_ms=0)
+        for name, closes in columns.items()
+    }
 
 
 @singledispatch
@@ -260,13 +280,16 @@ def _of_one(texts: Sequence[str], columns: Columns) -> Group | None:
 def _group_of(keys: tuple[tuple[int, Closes], ...], judged: tuple[bool, ...]) -> Group | None:
     if not keys:
         return None
-    return Group(keys, judged, CLOSE if all(closes.emit == CLOSE for _, closes in keys) else CHANGES)
+    if any(closes.emit != CLOSE for _, closes in keys):
+        return Group(keys, judged, CHANGES)
+    return Group(keys, judged, CLOSE, min((closes.early_ms for _, closes in keys if closes.early_ms), default=0))
 
 
 def _meeting(node: Join, found: Mapping[Node, Columns]) -> Iterable[tuple[int, Closes]]:
     """The keys of a join that close alike on both sides, which then wait for the later of the two."""
     for number, (left, right) in enumerate(node.keys):
         one, other = carried(left, found[node.left]), carried(right, found[node.right])
-        if one is not None and other is not None and (one.at, one.start) == (other.at, other.start):
+        if one is not None and other is not None and (one.at, one.start, one.clock) == (other.at, other.start, other.clock):
             emit = CLOSE if one.emit == other.emit == CLOSE else CHANGES
-            yield number, replace(one, lateness_ms=max(one.lateness_ms, other.lateness_ms), emit=emit)
+            late, early = max(one.lateness_ms, other.lateness_ms), max(one.early_ms, other.early_ms)
+            yield number, replace(one, lateness_ms=late, emit=emit, early_ms=early)

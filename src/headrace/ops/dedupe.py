@@ -9,6 +9,7 @@ from typing import Any
 from headrace.errors import PlanError, here
 from headrace.expr import Column
 from headrace.ops.columns import label
+from headrace.ops.expires import Duration
 from headrace.ops.time import event_time
 from headrace.ops.top import Top, top
 from headrace.plan import Node
@@ -30,7 +31,7 @@ class Dedupe(Program):
             emit(e)
 
 
-def dedupe(input: Node, on: Any, keep: str, by: Any, alias: str | None) -> Top:
+def dedupe(input: Node, on: Any, keep: str, by: Any, expires: Duration, alias: str | None) -> Top:
     """The first row of each key, or the last: by event time, where no order is given."""
     _known(keep)
     time = event_time(input)
@@ -38,7 +39,7 @@ def dedupe(input: Node, on: Any, keep: str, by: Any, alias: str | None) -> Top:
         hint = 'say in which order: .dedupe(on="card", keep="last", by="version")'
         raise PlanError("BAD_ORDER", f"{label(input)} has no event time, so none of its rows is the last", hint=hint, site=here())
     order = by if by is not None else [] if time is None else quote(time)
-    first = top(input, 1, order, keys(on), "row_number", alias)
+    first = top(input, 1, order, keys(on), "row_number", expires, alias)
     if keep == "first":
         return first
     turned = tuple((text, _TURNED[direction], _TURNED[nulls]) for text, direction, nulls in first.order)

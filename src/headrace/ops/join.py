@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import field
 from functools import cached_property
 from typing import Any, ClassVar
 
 from headrace.errors import PlanError, here
 from headrace.expr import of_text
 from headrace.ops.columns import bare, checked, column_name, duplicate, label
+from headrace.ops.expires import Duration, expiring, expiry
 from headrace.ops.project import Project
 from headrace.ops.source import DEAD_LETTER
 from headrace.plan import Node, Role, node
@@ -26,7 +28,8 @@ class Join(Node):
 
     `how`: inner; left and full also give rows that meet none, with nulls; semi and anti give the left rows that meet some, or none;
     existence gives each left row with whether it does, in the column `mark`. A key is a text over the left columns and one over the
-    right; keys in `null_safe` (by number) also meet where both are null. The inputs have no column name in common.
+    right; keys in `null_safe` (by number) also meet where both are null. The inputs have no column name in common. `expires_ms`: after how
+    long without rows of either side a key is forgotten.
 
     >>> import headrace as hr
     >>> charges = hr.read.memory([("a", 7)], "card string, amount int", name="charges")
@@ -44,6 +47,7 @@ class Join(Node):
     null_safe: tuple[int, ...] = ()
     condition: str | None = None
     mark: str | None = None
+    expires_ms: int | None = field(default=None, metadata={"later": True})
 
     @cached_property
     def columns(self) -> tuple[str, ...]:
@@ -58,17 +62,18 @@ class Join(Node):
     def describe(self) -> str:
         met = [f"{left} {'<=>' if i in self.null_safe else '='} {right}" for i, (left, right) in enumerate(self.keys)]
         met += [self.condition] if self.condition is not None else []
-        return f"{self.how} join" + (f" on {' AND '.join(met)}" if met else "")
+        return f"{self.how} join" + (f" on {' AND '.join(met)}" if met else "") + expiring(self.expires_ms)
 
 
-def join(left: Node, right: Node, on: Any, how: str, aliases: tuple[str | None, str | None]) -> Node:
+def join(left: Node, right: Node, on: Any, how: str, expires: Duration, aliases: tuple[str | None, str | None]) -> Node:
     """The join that a user asks for, with the columns of both sides, a key by name once."""
     if how not in HOWS:
         raise PlanError("BAD_JOIN", f"how cannot be {how!r}", hint=f"it is one of: {', '.join(HOWS)}", site=here())
     names = names_of(left, right, on, "join")
+    after = expiry(expires, "expires of join")
     if names is None:
-        return _on_condition(left, right, str(of_text(checked(on))._expression.text), how, aliases)
-    return _on_names(left, right, names, how)
+        return _on_condition(left, right, str(of_text(checked(on))._expression.text), how, after, aliases)
+    return _on_names(left, right, names, how, after)
 
 
 def names_of(left: Node, right: Node, on: Any, verb: str) -> tuple[str, ...] | None:
@@ -84,9 +89,9 @@ def names_of(left: Node, right: Node, on: Any, verb: str) -> tuple[str, ...] | N
     return tuple(column_name(left, name) for name in on)
 
 
-def _on_names(left: Node, right: Node, names: tuple[str, ...], how: str) -> Node:
+def _on_names(left: Node, right: Node, names: tuple[str, ...], how: str, after: int | None) -> Node:
     if how == "right":
-        return _on_names_right(left, right, names)
+        return _on_names_right(left, right, names, after)
     keys = {name.lower() for name in names}
     shared = [name for name in right.columns if name.lower() not in keys and name.lower() in {one.lower() for one in left.columns}]
     if shared and how not in ("semi", "anti"):
@@ -97,7 +102,8 @@ def _on_names(left: Node, right: Node, names: tuple[str, ...], how: str) -> Node
     if how in ("semi", "anti"):
         items = tuple((renamed[name], quote(theirs[name])) for name in names)
     moved = Project(right, "join", items, site=here())
-    made = Join(left, moved, how, tuple((quote(name), quote(renamed[name])) for name in names), site=here())
+    keys_of = tuple((quote(name), quote(renamed[name])) for name in names)
+    made = Join(left, moved, how, keys_of, expires_ms=after, site=here())
     if how in ("semi", "anti"):
         return made
     kept = [
@@ -108,24 +114,24 @@ def _on_names(left: Node, right: Node, names: tuple[str, ...], how: str) -> Node
     return Project(made, "join", tuple(kept), site=here())
 
 
-def _on_names_right(left: Node, right: Node, names: tuple[str, ...]) -> Node:
+def _on_names_right(left: Node, right: Node, names: tuple[str, ...], after: int | None) -> Node:
     """A right join is a left one with its sides changed, and its columns in the order that was asked for."""
-    swapped = _on_names(right, left, tuple(column_name(right, name) for name in names), "left")
+    swapped = _on_names(right, left, tuple(column_name(right, name) for name in names), "left", after)
     keys = {name.lower() for name in names}
     order = [*left.columns, *(name for name in right.columns if name.lower() not in keys)]
     has = {name.lower(): name for name in swapped.columns}
     return Project(swapped, "join", tuple((name, quote(has[name.lower()])) for name in order), site=here())
 
 
-def _on_condition(left: Node, right: Node, text: str, how: str, aliases: tuple[str | None, str | None]) -> Node:
+def _on_condition(left: Node, right: Node, text: str, how: str, after: int | None, aliases: tuple[str | None, str | None]) -> Node:
     shared = [name for name in right.columns if name.lower() in {one.lower() for one in left.columns}]
     if shared:
         raise _clash(left, right, shared[0])
     text = _over_both(left, right, text, aliases)
     if how == "right":
-        swapped = joined(right, left, "left", text)
+        swapped = joined(right, left, "left", text, after)
         return Project(swapped, "join", tuple((name, quote(name)) for name in (*left.columns, *right.columns)), site=here())
-    return joined(left, right, how, text)
+    return joined(left, right, how, text, after)
 
 
 def _over_both(left: Node, right: Node, text: str, aliases: tuple[str | None, str | None]) -> str:
@@ -141,10 +147,11 @@ def _over_both(left: Node, right: Node, text: str, aliases: tuple[str | None, st
     return text
 
 
-def joined(left: Node, right: Node, how: str, condition: str | None) -> Join:
+def joined(left: Node, right: Node, how: str, condition: str | None, expires_ms: int | None = None) -> Join:
     """A join on a condition, of which the equalities between the sides become its keys."""
     keys, safe, rest = _apart(left, right, condition)
-    return Join(left, right, how, tuple(keys), tuple(safe), " AND ".join(f"({part})" for part in rest) or None, site=here())
+    condition = " AND ".join(f"({part})" for part in rest) or None
+    return Join(left, right, how, tuple(keys), tuple(safe), condition, expires_ms=expires_ms, site=here())
 
 
 def sides_of(left: Node, right: Node, text: str, aliases: tuple[str | None, str | None]) -> _Parts:

@@ -17,7 +17,6 @@ from headrace.ops.temporal import Temporal
 from headrace.ops.top import Top
 from headrace.ops.upserts import Upserts
 from headrace.ops.weigh import Weighed
-from headrace.ops.window import CLOSE
 from headrace.plan import Node, Role, order
 
 APPEND, CHANGES = "append", "changes"
@@ -40,7 +39,7 @@ def kinds(ends: list[Node]) -> dict[Node, str]:
     closing = groups(ends)
     for node in order(ends):
         # A result that is sent when its group closes is never taken back.
-        found[node] = APPEND if node in closing and closing[node].emit == CLOSE else _kind(node, found)
+        found[node] = APPEND if node in closing and closing[node].final else _kind(node, found)
     return found
 
 

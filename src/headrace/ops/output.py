@@ -20,7 +20,8 @@ class OutputOf(Node):
     """The rows of one output of a source or operator by its name.
 
     `dead_letter` has the rows that could not be read or computed: `node, reason, file, position, raw`; `late` those that came to an
-    operator after their group had closed, of a join those of its left side, `late_right` those of the other.
+    operator after their group had closed, or took away what it had forgotten, of a join those of its left side, `late_right` those of the
+    other.
 
     >>> import headrace as hr
     >>> charges = hr.read.memory([("a", 1)], "card string, amount int", name="charges")

@@ -29,8 +29,8 @@ from headrace.ops import (
     upserts,
     window,
 )
-from headrace.ops.closing import late_outputs
 from headrace.ops.columns import label
+from headrace.ops.forgetting import late_outputs
 from headrace.ops.kind import kind_of
 from headrace.ops.time import event_time
 from headrace.ops.write import Write
@@ -118,14 +118,17 @@ class Stream:
             raise PlanError("BAD_INPUT", f"union was given {wrong!r}, which is no stream", hint="first.union(second, third)", site=here())
         return Stream(union.union([self._node, *(stream._node for stream in streams)]))
 
-    def join(self, other: Stream, *, on: Column | str | Iterable[str], how: str = "inner") -> Stream:
+    def join(
+        self, other: Stream, *, on: Column | str | Iterable[str], how: str = "inner", expires: str | timedelta | None = None
+    ) -> Stream:
         """Rows of this stream with those of another that they meet: `charges.join(cards, on="card")`.
 
         `on` names columns that both have, or is a condition over columns of different names. `how` is inner, left, right, full, semi (the
-        rows that meet some) or anti (the rows that meet none).
+        rows that meet some) or anti (the rows that meet none). `expires` is how long the rows of a key are kept after the last one came, in
+        event time: `orders.join(payments, on="order", expires="7 days")`.
         """
         stream = _stream(other, "join", 'charges.join(cards, on="card")')
-        return Stream(join.join(self._node, stream._node, on, how, (self._alias, stream._alias)))
+        return Stream(join.join(self._node, stream._node, on, how, expires, (self._alias, stream._alias)))
 
     def join_asof(
         self,
@@ -148,13 +151,17 @@ class Stream:
         aliases, times = (self._alias, stream._alias), (event_time(self._node), event_time(stream._node))
         return Stream(asof.join_asof(self._node, stream._node, on, time, how, direction, within, emit, aliases, times))
 
-    def group_by(self, *columns: Column | str) -> Grouped:
-        """Grouped by columns, for aggregates kept up to date: `charges.group_by("card").agg(spent="sum(amount)")`."""
-        return Grouped(aggregate.group_by(self._node, columns, self._alias))
+    def group_by(self, *columns: Column | str, expires: str | timedelta | None = None) -> Grouped:
+        """Grouped by columns, for aggregates kept up to date: `charges.group_by("card").agg(spent="sum(amount)")`.
 
-    def distinct(self) -> Stream:
-        """Each row once."""
-        return Stream(aggregate.distinct(self._node))
+        `expires="7 days"` forgets a group to which no row has come for that long, in event time. What was said of it stays; a row that
+        comes later begins it anew.
+        """
+        return Grouped(aggregate.group_by(self._node, columns, expires, self._alias))
+
+    def distinct(self, *, expires: str | timedelta | None = None) -> Stream:
+        """Each row once; with `expires="7 days"` once more if it comes again after it has not come for that long, in event time."""
+        return Stream(aggregate.distinct(self._node, expires))
 
     def top(
         self,
@@ -163,12 +170,14 @@ class Stream:
         by: Column | str | Iterable[Column | str],
         per: Column | str | Iterable[Column | str] = (),
         ties: str = "row_number",
+        expires: str | timedelta | None = None,
     ) -> Stream:
         """The first `n` rows of each group in an order: `sales.top(3, by="amount desc", per="shop")`.
 
         `ties="rank"` adds those that are equal to the last one in that order; `ties="dense_rank"` takes all rows of the first `n` values.
+        `expires` is after how long without rows a group is forgotten, in event time.
         """
-        return Stream(top.top(self._node, n, by, per, ties, self._alias))
+        return Stream(top.top(self._node, n, by, per, ties, expires, self._alias))
 
     def dedupe(
         self,
@@ -177,24 +186,38 @@ class Stream:
         keep: str = "first",
         by: Column | str | Iterable[Column | str] | None = None,
         within: str | timedelta | None = None,
+        expires: str | timedelta | None = None,
     ) -> Stream:
         """One row for each key: `orders.dedupe(on="id")`, the first by event time; or the last, or in an order `by` columns.
 
         All keys are kept, as an earlier row may come. With `within="1 hour"` a key is forgotten an hour after its row: the first goes on
-        when the watermark has passed it, is never taken back, and those of the hour behind it are dropped.
+        when the watermark has passed it, is never taken back, and those of the hour behind it are dropped. With `expires="1 hour"` it is
+        forgotten when no row of it has come for an hour, in event time; the next one is then one row more.
         """
         if within is None:
-            return Stream(dedupe.dedupe(self._node, on, keep, by, self._alias), self._alias)
+            return Stream(dedupe.dedupe(self._node, on, keep, by, expires, self._alias), self._alias)
+        if expires is not None:
+            hint = "leave one of them out: within is from the first row on, expires from the last"
+            raise PlanError("BAD_EXPIRY", "dedupe was given both within and expires", hint=hint, site=here())
         program_, time = dedupe.for_a_while(self._node, keep, by, within)
         return self.key_by(*dedupe.keys(on)).process(program_, order="time", time=time)
 
-    def window(self, window_: window.Window, *, emit: str = "changes", lateness: str | timedelta = "0 seconds") -> Stream:
+    def window(
+        self,
+        window_: window.Window,
+        *,
+        emit: str = "changes",
+        early: str | timedelta | None = None,
+        lateness: str | timedelta = "0 seconds",
+    ) -> Stream:
         """Each row with the windows that it falls into, to be grouped, joined or ranked by: `charges.window(hr.tumble("ts", "1 hour"))`.
 
         It gets the columns `window_start`, `window_end` and `window_time`. What is computed for each window is sent as it changes, or with
-        `emit="close"` once, when the watermark has reached its end and `lateness` more; rows that come after that are late.
+        `emit="close"` once, when the watermark has reached its end and `lateness` more; rows that come after that are late. With
+        `early="1 minute"` besides, what has changed is sent each time the watermark passes a full minute, when it passes the window's end,
+        and from then on in each epoch.
         """
-        return Stream(window.window(self._node, window_, emit, lateness, self._alias), self._alias)
+        return Stream(window.window(self._node, window_, emit, early, lateness, self._alias), self._alias)
 
     def intersect(self, other: Stream, *, all: bool = False) -> Stream:
         """The rows that both streams have, each once; with `all` as often as both have it."""
@@ -249,7 +272,8 @@ class Stream:
     def output(self, output_: Any) -> Stream:
         """Another output: "late", "dead_letter", or an hr.Output of the program, by the object or its name.
 
-        A query has late rows where its groups close: of `.window(...).group_by("window_end").agg(...)` those that came after that.
+        A query has late rows where its groups close: of `.window(...).group_by("window_end").agg(...)` those that came after that. Where
+        they expire, they are those that take away what is forgotten.
         """
         return Stream(output.output(self._node, output_, late_outputs(self._node)))
 

@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 from headrace.errors import PlanError, here
 from headrace.expr import Column
 from headrace.ops.columns import given
+from headrace.ops.expires import Duration, expiring, expiry
 from headrace.ops.partition import Ordering
 from headrace.ops.source import DEAD_LETTER
 from headrace.plan import Node, Role, node
@@ -24,7 +25,7 @@ class Top(Node):
 
     Law: after every epoch it is `ties() OVER (PARTITION BY per ORDER BY order) <= count` of the input so far. `ties` is `row_number`, or
     without an offset also `rank`, which lets in all rows that tie with the last one, and `dense_rank`, which lets in the rows of the first
-    `count` values of the order.
+    `count` values of the order. `expires_ms`: after how long without rows a partition is forgotten.
 
     >>> import headrace as hr
     >>> sales = hr.read.memory([("a", 5), ("a", 7)], "shop string, amount int", name="sales")
@@ -46,6 +47,7 @@ class Top(Node):
     count: int | None
     offset: int = 0
     ties: str = field(default="row_number", metadata={"later": True})
+    expires_ms: int | None = field(default=None, metadata={"later": True})
 
     @cached_property
     def columns(self) -> tuple[str, ...]:
@@ -60,13 +62,13 @@ class Top(Node):
         behind = f" behind {self.offset}" if self.offset else ""
         per = f" per {', '.join(self.per)}" if self.per else ""
         by = ", ".join(f"{text} {direction} nulls {nulls}" for text, direction, nulls in self.order)
-        return f"{kept}{behind}{per}" + (f" by {by}" if by else "")
+        return f"{kept}{behind}{per}" + (f" by {by}" if by else "") + expiring(self.expires_ms)
 
 
 _TIED = {"row_number": "", "rank": " with ties", "dense_rank": " values"}
 
 
-def top(input: Node, count: Any, by: Any, per: Any, ties: Any, alias: str | None) -> Top:
+def top(input: Node, count: Any, by: Any, per: Any, ties: Any, expires: Duration, alias: str | None) -> Top:
     if isinstance(count, bool) or not isinstance(count, int) or count < 1:
         raise PlanError(
             "BAD_ORDER", f"top cannot keep {count!r} rows", hint='a whole number from 1 on: .top(3, by="amount desc")', site=here()
@@ -80,4 +82,5 @@ def top(input: Node, count: Any, by: Any, per: Any, ties: Any, alias: str | None
     parts = given(input, columns, {}, alias)
     asked = given(input, [text for text, _, _ in texts], {}, alias)
     order: Sequence[Ordering] = [(found.text, direction, nulls) for found, (_, direction, nulls) in zip(asked, texts, strict=True)]
-    return Top(input, tuple(part.text for part in parts), tuple(order), count, ties=ties, site=here())
+    partitions = tuple(part.text for part in parts)
+    return Top(input, partitions, tuple(order), count, ties=ties, expires_ms=expiry(expires, "expires of top"), site=here())

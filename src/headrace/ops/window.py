@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import timedelta
 from functools import cached_property
 from typing import Any
@@ -34,6 +34,7 @@ class Windows(Node):
 
     The end is not part of the window; its time is the last millisecond before it. A row without a time is in no window.
     `emit`: what is computed of a window is sent as it changes, or once, when the window closes; it closes `lateness_ms` after its end.
+    With `early_ms` what has changed is also sent whenever the watermark passes a multiple of that, and from the window's end on at once.
 
     >>> import headrace as hr
     >>> charges = hr.read.memory([], "card string, ts timestamp", name="charges").watermark("ts", "5 minutes")
@@ -50,6 +51,7 @@ class Windows(Node):
     names: tuple[str, ...] = COLUMNS
     emit: str = CHANGES
     lateness_ms: int = 0
+    early_ms: int = field(default=0, metadata={"later": True})
 
     @cached_property
     def columns(self) -> tuple[str, ...]:
@@ -63,7 +65,8 @@ class Windows(Node):
         step = "" if self.step_us == self.size_us else f" every {_shown(self.step_us)}"
         offset = f" from {_shown(self.offset_us)} on" if self.offset_us else ""
         late = f", {shown(self.lateness_ms)} late at the most" if self.lateness_ms else ""
-        return f"{self.kind} {self.time} by {_shown(self.size_us)}{step}{offset}, emit={self.emit}{late}"
+        early = f", early every {shown(self.early_ms)}" if self.early_ms else ""
+        return f"{self.kind} {self.time} by {_shown(self.size_us)}{step}{offset}, emit={self.emit}{early}{late}"
 
 
 @steps.register
@@ -96,16 +99,30 @@ def cumulate(time: Any, size: str | timedelta, step: str | timedelta, *, offset:
     return Window("cumulate", time, length, every, _offset(offset, length))
 
 
-def window(input: Node, asked: Any, emit: str, lateness: str | timedelta, alias: str | None) -> Windows:
+def window(input: Node, asked: Any, emit: str, early: str | timedelta | None, lateness: str | timedelta, alias: str | None) -> Windows:
     if not isinstance(asked, Window):
         hint = '.window(hr.tumble("ts", "10 seconds")), or hr.hop or hr.cumulate'
         raise PlanError("BAD_INPUT", f"window was given {asked!r}, which is no window", hint=hint, site=here())
     if emit not in (CHANGES, CLOSE):
         raise PlanError("BAD_INPUT", f"window: emit cannot be {emit!r}", hint='it is "changes" or "close"', site=here())
+    apart = 0 if early is None else between(early, emit)
     late = milliseconds(lateness, "the lateness")
     [time] = given(input, [asked.time], {}, alias)
     once([*input.columns, *COLUMNS], "window")
-    return Windows(input, asked.kind, time.text, asked.size_us, asked.step_us, asked.offset_us, COLUMNS, emit, late, site=here())
+    sizes = (asked.size_us, asked.step_us, asked.offset_us)
+    return Windows(input, asked.kind, time.text, *sizes, COLUMNS, emit, late, apart, site=here())
+
+
+def between(early: str | timedelta, emit: str) -> int:
+    """How many milliseconds lie between two early results."""
+    if emit != CLOSE:
+        message = f"window: early={early!r} has no meaning with emit={emit!r}, which sends each change at once"
+        hint = 'leave early out, or hold what changes between: emit="close", early="1 minute"'
+        raise PlanError("BAD_INPUT", message, hint=hint, site=here())
+    apart = milliseconds(early, "early")
+    if not apart:
+        raise _wrong(f"early cannot be {early!r}", 'a millisecond at least; each change at once is emit="changes"')
+    return apart
 
 
 def _micros(value: str | timedelta, what: str) -> int:

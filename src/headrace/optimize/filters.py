@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 
 from headrace.analysis.schemas import check
-from headrace.ops import Aggregate, Filter, Join, Partition, Project, Top, Upserts
+from headrace.ops import Aggregate, Filter, Join, Partition, Project, Top, Upserts, forgets_after
 from headrace.plan import Node, Plan
 from headrace.syntax import conjuncts, plain_name, used
 
@@ -61,6 +61,8 @@ def _operator(node: Node, readers: Counter[Node]) -> tuple[Node | None, frozense
             visible &= {name.lower() for name, text in node.items if (plain_name(text) or "").lower() == name.lower()}
         node = node.input
     alone = readers[node] == 1 and isinstance(node, Aggregate | Join | Partition | Top | Upserts)
+    # A row of a join that forgets keeps those of its key, also where it is left out behind it.
+    alone = alone and not (isinstance(node, Join) and forgets_after(node) is not None)
     return (node if alone else None), visible
 
 

@@ -6,7 +6,21 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from functools import singledispatch
 
-from headrace.ops import Aggregate, AsOf, Explode, Filter, Generated, Join, OutputOf, Project, Temporal, Upserts, Windows
+from headrace.ops import (
+    Aggregate,
+    AsOf,
+    Explode,
+    Filter,
+    Generated,
+    Join,
+    OutputOf,
+    Project,
+    Temporal,
+    Upserts,
+    Windows,
+    forgets_after,
+    judged,
+)
 from headrace.plan import Node, Plan
 from headrace.syntax import quote, used
 
@@ -24,14 +38,15 @@ def narrow_inputs(plan: Plan) -> Plan:
     repeat it in each of their rows, what is read behind them.
 
     First rows and window functions settle ties by all columns of their input, as-of joins those of versions; ledgers compare whole rows,
-    programs read what they like: they get all. So does an operator whose dead letters or late rows somebody reads.
+    programs read what they like: they get all. So does an operator whose dead letters or late rows somebody reads, and one that forgets
+    groups and has to know whether a row that is taken away was there.
     """
     outputs = [node for node in plan.nodes.values() if isinstance(node, OutputOf)]
     told, late = {node.input for node in outputs}, {node.input for node in outputs if node.late is not None}
     wanted: dict[Node, Columns] = {}
     changes: dict[Node, Callable[[Node], Node]] = {}
     for node in reversed(list(plan.nodes.values())):
-        asked = {} if node in late else _asked(node, wanted.get(node))
+        asked = {} if node in late or _knows(node) else _asked(node, wanted.get(node))
         for before in node.inputs:
             place = next((name for name in asked if getattr(node, name) is before), None)
             columns = None if place is None else asked[place]
@@ -40,6 +55,10 @@ def narrow_inputs(plan: Plan) -> Plan:
         if less and isinstance(node, _NARROWED) and node not in told:
             changes[node] = _narrowed(less)
     return plan.rewritten(changes) if changes else plan
+
+
+def _knows(node: Node) -> bool:
+    return forgets_after(node) is not None and any(judged(node))
 
 
 def _both(one: Columns, other: Columns) -> Columns:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from headrace.ports.sink import SinkContext, Staged
@@ -33,6 +33,23 @@ def net(changes: Iterable[tuple[Row, int]]) -> list[tuple[Row, int]]:
     for row, weight in changes:
         sums.setdefault(_hashable(row), [row, 0])[1] += weight
     return [(row, weight) for row, weight in sums.values() if weight]
+
+
+def by_key(changes: Iterable[tuple[Row, int]], places: Sequence[int]) -> list[Row]:
+    """The rows that are there where each takes the place of the one with the same values at some places.
+
+    >>> by_key([(("a", 1), 1), (("b", 5), 1), (("a", 2), 1), (("b", 5), -1)], [0])
+    [('a', 2)]
+    """
+    found: dict[Any, Row] = {}
+    for row, weight in changes:
+        key = _hashable(tuple(row[place] for place in places))
+        if weight > 0:
+            found.pop(key, None)
+            found[key] = row
+        elif key in found and _hashable(found[key]) == _hashable(row):
+            del found[key]
+    return list(found.values())
 
 
 def _hashable(value: Any) -> Any:

@@ -7,10 +7,12 @@ from dataclasses import dataclass
 
 from headrace.analysis.boundedness import bounded
 from headrace.analysis.closing import require_closing
+from headrace.analysis.expiry import require_expiry
 from headrace.analysis.repeatable import require_repeatable
 from headrace.analysis.schemas import Schemas, check
 from headrace.errors import HeadraceError
-from headrace.ops import AsOf, Program, Sink, Source, Temporal, groups
+from headrace.ops import AsOf, Group, Program, Sink, Source, Temporal, forgets_after, groups
+from headrace.ops.closing import EVENT
 from headrace.optimize import optimize
 from headrace.plan import Node, Plan
 from headrace.plan.meaning import MEANING
@@ -61,26 +63,38 @@ def compile(plan: Plan) -> SparkJob:
     """A plan as it will run; raises what is wrong with its texts, types, clocks and folders. Starts the session."""
     _one_sink_a_folder(plan)
     require_closing(plan)
+    require_expiry(plan)
     require_repeatable(plan, check(plan))
     plan, rewritten = optimize(plan)
     schemas = check(plan)
     at = Lowering(plan, schemas, Feeds(plan, schemas.of))
-    queries = cut(plan, _clocks(plan))
+    queries = cut(plan, _clocks(plan), schemas.timed.keys())
     return SparkJob(at, rewritten, queries, tuple(shape_of(query, at) for query in queries))
 
 
 def _clocks(plan: Plan) -> Mapping[str, str]:
-    """The time that each operator goes by: a program says it, closing groups go by event time, rows of now by that of the machine."""
+    """The time that each operator goes by: a program says it, groups that close go by that of their keys, those that expire by event time,
+    and rows of now by that of the machine.
+    """
     closing = groups([plan.nodes[name] for name in plan.sinks])
-    return {name: _clock(node, node in closing) for name, node in plan.nodes.items()}
+    return {name: _clock(node, closing.get(node)) for name, node in plan.nodes.items()}
 
 
-def _clock(node: Node, closes: bool) -> str:
+def _clock(node: Node, group: Group | None) -> str:
     if isinstance(node, Temporal):
         return "processing"
     if isinstance(node, AsOf | Program):
         return node.clock
-    return "event" if closes else "none"
+    if group is None:
+        return "none" if forgets_after(node) is None else EVENT
+    if len(group.clocks) > 1:
+        raise HeadraceError(
+            "CLOCKS_MIXED",
+            f"the groups of {node.name} have columns that close by event time and by processing time",
+            hint="group by the columns of one of them; one Spark query has one clock.",
+            site=node.site,
+        )
+    return next(iter(group.clocks))
 
 
 def _one_sink_a_folder(plan: Plan) -> None:

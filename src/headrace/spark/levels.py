@@ -6,7 +6,7 @@ the earliest level that its inputs allow, so only its own upstream decides where
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from headrace.errors import HeadraceError
@@ -33,14 +33,19 @@ class Query:
         return next(number for number, level in enumerate(self.levels, 1) if name in {node.name for node in level})
 
 
-def cut(plan: Plan, clocks: Mapping[str, str]) -> tuple[Query, ...]:
+def cut(plan: Plan, clocks: Mapping[str, str], timed: Collection[str] = ()) -> tuple[Query, ...]:
     """The queries of a plan; `clocks` gives the clock of each stateful node: event, processing or none.
 
-    What no sink reads is not part of any query.
+    Rows that `timed` nodes give the time of their epoch go with the operators of processing time, so that all see the same one. What no
+    sink reads is not part of any query.
     """
     sinks = [plan.nodes[name] for name in plan.sinks]
     upstream = {sink: order([sink]) for sink in sinks}
     times = {sink: _clock(sink, nodes, clocks) for sink, nodes in upstream.items()}
+    other = "processing" if "processing" in times.values() else "event"
+    for sink, nodes in upstream.items():
+        if times[sink] == "none":
+            times[sink] = other if any(node.name in timed for node in nodes) else "event"
     queries: list[Query] = []
     for clock in ("event", "processing"):
         for group in _connected([sink for sink in sinks if times[sink] == clock], upstream):
@@ -51,14 +56,14 @@ def cut(plan: Plan, clocks: Mapping[str, str]) -> tuple[Query, ...]:
 
 
 def _clock(sink: Node, nodes: Sequence[Node], clocks: Mapping[str, str]) -> str:
-    """The clock of the query that a sink belongs to. Operators without a clock go with the others."""
+    """The clock of the operators that a sink reads. Those without a clock go with the others."""
     kept: dict[str, Node] = {}
     for node in nodes:
         if node.role is Role.STATEFUL and clocks[str(node.name)] != "none":
             kept.setdefault(clocks[str(node.name)], node)
     if len(kept) == 2:
         _refuse_mixed(sink, kept["event"], kept["processing"])
-    return next(iter(kept), "event")
+    return next(iter(kept), "none")
 
 
 def _refuse_mixed(sink: Node, event: Node, processing: Node) -> None:

@@ -85,6 +85,14 @@ class RunningQuery:
         end = END_MILLIS + max(last, 0)
         return {str(source.name): (end + source.watermark.delay_ms) * 1000 for source in self.timed if source.watermark is not None}
 
+    def flush(self) -> None:
+        """Let the time that the query goes by come to its end."""
+        if self.query.clock == "processing":
+            self.handle.flush()
+        elif self.query.clock == "event":
+            # A flush that was cut short may have logged them, and Spark does by itself no epoch that a start finds due.
+            self.publish(_again(self.end_of_time()))
+
     def advance_idle(self, started: float) -> None:
         """Let sources that have been silent for longer than they may hold up the others follow them."""
         now = time.monotonic()
@@ -283,10 +291,9 @@ class Run:
         """Read all there is; then, to flush, let time come to its end."""
         try:
             query.handle.processAllAvailable()
-            if self._flush and query.query.clock == "event" and query.handle.isActive() and self._becomes("flushing"):
+            if self._flush and query.query.clock != "none" and query.handle.isActive() and self._becomes("flushing"):
                 self._checkpoint.begin_seal()
-                # A flush that was cut short may have logged them, and Spark does by itself no epoch that a start finds due.
-                query.publish(_again(query.end_of_time()))
+                query.flush()
                 query.handle.processAllAvailable()
         except Exception as problem:
             # A stop from another thread ends the wait with an exception that means nothing more.

@@ -38,8 +38,10 @@ class Verb:
             "required": [one.name for one in known if one.needed],
             "additionalProperties": False,
         }
+        if self.whole is None and not table["required"]:
+            return {"anyOf": [{"type": "null"}, table]} if known else {"type": "null"}
         if self.whole is None:
-            return table if known else {"type": "null"}
+            return table
         return self.whole.schema if self.only else {"anyOf": [self.whole.schema, table]}
 
 
@@ -67,8 +69,8 @@ def _found(value: Any, find: Callable[[Reference], Stream]) -> Any:
     return find(value) if isinstance(value, Reference) else value
 
 
-def _group_by(stream: Stream, keys: Any = (), agg: Any = ()) -> Stream:
-    return stream.group_by(*keys).agg(*agg)
+def _group_by(stream: Stream, keys: Any = (), agg: Any = (), expires: str | None = None) -> Stream:
+    return stream.group_by(*keys, expires=expires).agg(*agg)
 
 
 def _window(
@@ -79,6 +81,7 @@ def _window(
     step: str | None = None,
     offset: str = "0 seconds",
     emit: str = "changes",
+    early: str | None = None,
     lateness: str = "0 seconds",
 ) -> Stream:
     kinds_of: Mapping[str, Callable[..., Window]] = {"tumble": tumble, "hop": hop, "cumulate": cumulate}
@@ -90,7 +93,7 @@ def _window(
         hint = "windows of the kind hop and cumulate have a step, those of the kind tumble have none"
         raise PlanError("YAML_KEY", f"`window` of the kind {kind} {'needs' if step is None else 'has no'} `step`", hint=hint, site=here())
     sizes = (size,) if step is None else (size, step)
-    return stream.window(made(time, *sizes, offset=offset), emit=emit, lateness=lateness)
+    return stream.window(made(time, *sizes, offset=offset), emit=emit, early=early, lateness=lateness)
 
 
 # The verbs whose one argument is a list or mapping of what the user names, and whether Python spreads it over several.
@@ -121,6 +124,7 @@ _OTHERS = (
 _GROUP_BY = {
     "keys": Parameter("keys", "keys", kinds.COLUMNS, needed=False),
     "agg": Parameter("agg", "agg", kinds.COLUMNS, needed=True),
+    "expires": Parameter("expires", "expires", kinds.TEXT, needed=False),
 }
 
 
@@ -133,7 +137,7 @@ def verbs() -> Mapping[str, Verb]:
         found[name] = Verb(name, getattr(Stream, name), whole=kind, spread=spread, only=True)
     for name in _OTHERS:
         known = parameters(getattr(Stream, name))
-        alone = bool(known) and not any(one.needed for one in [*known.values()][1:])
+        alone = [one.needed for one in known.values()][:1] == [True] and not any(one.needed for one in [*known.values()][1:])
         found[name] = Verb(name, getattr(Stream, name), known, next(iter(known.values())).kind if alone else None)
     return dict(sorted(found.items()))
 
@@ -164,6 +168,8 @@ _EXAMPLE = "each step is an item of the list: `- filter: amount > 500`"
 def _step(verb: Verb, given: Value | None, site: Site) -> Step:
     if verb.whole is not None and given is not None and (verb.only or not isinstance(given, Table)):
         read = verb.whole.read(given, f"`{verb.name}`")
+        if not verb.only:
+            return Step(verb, given.site, (), {next(iter(verb.parameters.values())).python: read})
         return Step(verb, given.site, tuple(read) if verb.spread else (read,))
     if given is None:
         given = Table({}, {}, site)

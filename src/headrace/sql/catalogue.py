@@ -7,6 +7,7 @@ from difflib import get_close_matches
 from typing import Any
 
 from headrace.errors import HeadraceError, PlanError, standing
+from headrace.ops.expires import expiry
 from headrace.ops.feeding import OPTIONS as FEEDING
 from headrace.ops.read import read
 from headrace.ops.sink import MODES
@@ -32,6 +33,10 @@ from headrace.syntax.statements import (
 SETTINGS = ("job", "checkpoint", "every", "partitions")
 """What SET says of the job and its runs, beside the settings of Spark that change what a text means."""
 
+EXPIRES = "state.expires"
+"""What SET says of the queries behind it: after how long without rows their joins and aggregates forget a group; `never` says that none
+does."""
+
 Creates = CreateSource | CreateView | CreateFunction | CreateSink
 
 
@@ -56,6 +61,7 @@ class Catalogue:
         """The settings of the job and its runs."""
         self.meaning: dict[str, str] = {}
         """The settings that change what texts mean."""
+        self.expires = "never"
         self._sinks: dict[str, Sink] = {}
 
     def add(self, statement: Statement) -> None:
@@ -112,7 +118,8 @@ class Catalogue:
         tables = {name: self.streams[name] for name in mentioned(query.text, self.streams)}
         has = f": there are {', '.join(self.streams)}" if self.streams else " first"
         with standing(query.site):
-            return of_script(query, tables, self._functions(), f"name a source or view of the script{has}")
+            expires = None if self.expires == "never" else expiry(self.expires, EXPIRES)
+            return of_script(query, tables, self._functions(), f"name a source or view of the script{has}", expires)
 
     def _functions(self) -> list[str]:
         return [made.definition.text for made in self.created.values() if isinstance(made, CreateFunction)]
@@ -186,12 +193,18 @@ class Catalogue:
 
     def _set(self, statement: Set) -> None:
         name, value = str(statement.name), str(statement.value)
-        key = next((known for known in (*SETTINGS, *MEANING) if known.lower() == name.lower()), None)
+        known_as = (*SETTINGS, EXPIRES, *MEANING)
+        key = next((known for known in known_as if known.lower() == name.lower()), None)
         if key is None:
-            hint = f"there are: {', '.join((*SETTINGS, *MEANING))}; others of Spark are given to hr.session or in spark-defaults.conf"
+            hint = f"there are: {', '.join(known_as)}; others of Spark are given to hr.session or in spark-defaults.conf"
             raise HeadraceError("BAD_SETTING", f"a script cannot set {name}", hint=hint, site=statement.site)
         if key in SETTINGS:
             self.asked[key] = value
+            return
+        if key == EXPIRES:
+            if value.lower() != "never":
+                expiry(value, EXPIRES)
+            self.expires = value.lower()
             return
         if self.meaning.get(key) != value and any(
             isinstance(made, CreateView | CreateFunction | CreateSink) for made in self.created.values()

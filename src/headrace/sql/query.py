@@ -13,12 +13,12 @@ from headrace.jvm.session import UNREGISTERED
 from headrace.ops.asof import version_time, versions
 from headrace.ops.stream import Stream
 from headrace.ops.time import event_time
-from headrace.ops.window import CHANGES, CLOSE, Windows
+from headrace.ops.window import CHANGES, CLOSE, Windows, between
 from headrace.plan import order
 from headrace.plan.meaning import meaning
 from headrace.sql.tree import Reader
 from headrace.sql.view import streams
-from headrace.syntax import quote, streaming
+from headrace.syntax import Emit, quote, streaming
 from headrace.syntax.statements import CreateFunction, Part
 
 if TYPE_CHECKING:
@@ -30,7 +30,9 @@ def sql(query: str, /, **tables: Stream) -> Stream:
 
     Each keyword is the name of a table in the query. After every epoch the result is what Spark's batch engine would answer over all rows
     so far; rows that are no longer in it are taken away. Windows of time are `window(ts, ...)`, or TUMBLE, HOP and CUMULATE in FROM; with
-    EMIT ON WINDOW CLOSE at the end of the query, what it says of a window is given once, when the window closes.
+    EMIT ON WINDOW CLOSE at the end of the query, what it says of a window is given once, when the window closes; with EMIT WITH DELAY
+    INTERVAL '1' MINUTE BEFORE WATERMARK also before that, at each full minute that has changed it.
+    `SELECT /*+ EXPIRES('7 days') */` forgets the groups of its joins and aggregates to which no row has come for so long in event time.
 
     >>> import headrace as hr
     >>> charges = hr.read.memory([("a", 7), ("a", 2), ("b", 5)], "card string, amount int", name="charges")
@@ -48,13 +50,14 @@ def sql(query: str, /, **tables: Stream) -> Stream:
     return _lifted(query, tables, query)
 
 
-def of_script(query: Part, tables: Mapping[str, Stream], functions: Sequence[str], missing: str) -> Stream:
+def of_script(query: Part, tables: Mapping[str, Stream], functions: Sequence[str], missing: str, expires_ms: int | None = None) -> Stream:
     """The same for a query of a script, to whose lines and columns errors point.
 
-    `functions` are the texts behind CREATE FUNCTION of those that it may call; `missing` is the cure for a table that is not there.
+    `functions` are the texts behind CREATE FUNCTION of those that it may call; `missing` is the cure for a table that is not there;
+    `expires_ms` is after how long without rows its joins and aggregates forget a group, where it does not say it itself.
     """
     with standing(query.site, query.at):
-        return _lifted(query.text, tables, None, functions, missing)
+        return _lifted(query.text, tables, None, functions, missing, expires_ms)
 
 
 def check_function(function: CreateFunction, before: Sequence[str]) -> None:
@@ -76,16 +79,26 @@ def check_function(function: CreateFunction, before: Sequence[str]) -> None:
 
 
 def _lifted(
-    query: str, tables: Mapping[str, Stream], shown: str | None, functions: Sequence[str] = (), missing: str | None = None
+    query: str,
+    tables: Mapping[str, Stream],
+    shown: str | None,
+    functions: Sequence[str] = (),
+    missing: str | None = None,
+    expires_ms: int | None = None,
 ) -> Stream:
     """The stream of a query; `shown` is its text where errors quote it."""
-    text, close = streaming(query)
+    text, emit = streaming(query)
+    early = 0 if emit is None or emit.early is None else between(emit.early, CLOSE)
     answer = lift_sql(text, _schemas(tables), meaning(), _times(tables), functions, missing)
-    found = _read(answer, tables, shown, CLOSE if close else CHANGES)
-    if close and not any(isinstance(node, Windows) and node.emit == CLOSE for node in order([found._node])):
+    found = _read(answer, tables, shown, CHANGES if emit is None else CLOSE, early, expires_ms)
+    if emit is not None and not any(isinstance(node, Windows) and node.emit == CLOSE for node in order([found._node])):
         hint = 'make windows in this query, or say it where they are made: .window(..., emit="close")'
-        raise PlanError("NEVER_CLOSES", "EMIT ON WINDOW CLOSE stands in a query without windows", hint=hint, site=here())
+        raise PlanError("NEVER_CLOSES", f"{_said(emit)} stands in a query without windows", hint=hint, site=here())
     return found
+
+
+def _said(emit: Emit) -> str:
+    return "EMIT ON WINDOW CLOSE" if emit.early is None else "EMIT WITH DELAY"
 
 
 def _schemas(tables: Mapping[str, Stream]) -> dict[str, str]:
@@ -103,13 +116,21 @@ def from_dataframe(frame: DataFrame) -> Stream:
     return _read(lift_frame(frame), streams(), None)
 
 
-def _read(answer: Mapping[str, Any], tables: Mapping[str, Stream], query: str | None, emit: str = CHANGES) -> Stream:
+def _read(
+    answer: Mapping[str, Any],
+    tables: Mapping[str, Stream],
+    query: str | None,
+    emit: str = CHANGES,
+    early_ms: int = 0,
+    expires_ms: int | None = None,
+) -> Stream:
     if "tree" not in answer:
         raise _refused(answer, query)
     site = here()
     for text in answer["warnings"]:
         warnings.warn_explicit(f"hr.sql: {text}", UserWarning, site.file if site else "headrace", site.line if site else 0)
-    return Stream(Reader({name: stream._node for name, stream in tables.items()}, here(), emit).node(answer["tree"]))
+    nodes = {name: stream._node for name, stream in tables.items()}
+    return Stream(Reader(nodes, here(), emit, early_ms, expires_ms).node(answer["tree"]))
 
 
 def _refused(answer: Mapping[str, Any], query: str | None) -> HeadraceError:

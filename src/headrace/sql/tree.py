@@ -7,8 +7,9 @@ from dataclasses import replace
 from typing import Any
 
 from headrace.errors import PlanError, Site
-from headrace.ops import Aggregate, AsOf, Filter, Generated, Join, Partition, Project, Temporal, Top, Union, Windows, event_time
+from headrace.ops import Aggregate, AsOf, Filter, Generated, Join, Partition, Project, Temporal, Top, Union, Windows, event_time, groups
 from headrace.ops.asof import versions
+from headrace.ops.expires import expiry
 from headrace.ops.values import one_row, values
 from headrace.ops.window import CHANGES
 from headrace.plan import Node
@@ -18,12 +19,20 @@ Json = Mapping[str, Any]
 
 
 class Reader:
-    """Reads trees over these streams; all nodes are of the query at `site`, and its windows are sent as `emit` says."""
+    """Reads trees over these streams; all nodes are of the query at `site`, and its windows are sent as `emit` and `early_ms` say.
 
-    def __init__(self, tables: Mapping[str, Node], site: Site | None, emit: str = CHANGES) -> None:
+    `expires_ms`: after how long without rows joins and aggregates forget a group, where the query does not say it and the group does not
+    close by itself.
+    """
+
+    def __init__(
+        self, tables: Mapping[str, Node], site: Site | None, emit: str = CHANGES, early_ms: int = 0, expires_ms: int | None = None
+    ) -> None:
         self._tables = {name.lower(): node for name, node in tables.items()}
         self._site = site
         self._emit = emit
+        self._early_ms = early_ms
+        self._expires_ms = expires_ms
 
     def node(self, tree: Json) -> Node:
         """The node of a tree."""
@@ -60,7 +69,7 @@ class Reader:
         how = tree["how"]
         if how == "single":
             return self._single(left, right, keys, safe, tree["condition"])
-        return Join(left, right, how, keys, safe, tree["condition"], tree["mark"], site=self._site)
+        return self._expiring(Join(left, right, how, keys, safe, tree["condition"], tree["mark"], site=self._site), tree["expires"])
 
     def _join_asof(self, tree: Json) -> Node:
         left = self.node(tree["left"])
@@ -89,7 +98,14 @@ class Reader:
     def _aggregate(self, tree: Json) -> Node:
         keys = tuple((name, text) for name, text in tree["keys"])
         aggregates = tuple((name, text) for name, text in tree["aggregates"])
-        return Aggregate(self.node(tree["input"]), keys, aggregates, None if keys else one_row(), site=self._site)
+        made = Aggregate(self.node(tree["input"]), keys, aggregates, None if keys else one_row(), site=self._site)
+        return self._expiring(made, tree["expires"])
+
+    def _expiring(self, node: Aggregate | Join, asked: str | None) -> Node:
+        if asked is not None:
+            return replace(node, expires_ms=expiry(asked, "the hint EXPIRES"))
+        keeps = self._expires_ms is None or not node.keys or node in groups([node])
+        return node if keeps else replace(node, expires_ms=self._expires_ms)
 
     def _window(self, tree: Json) -> Node:
         order = tuple((text, direction, nulls) for text, direction, nulls in tree["order"])
@@ -113,6 +129,7 @@ class Reader:
             tree["offset"],
             tuple(tree["names"]),
             self._emit,
+            early_ms=self._early_ms,
             site=self._site,
         )
 

@@ -2,12 +2,13 @@
 
 from headrace.syntax.conditions import conjuncts, equal_sides, ordering, upper_bound
 from headrace.syntax.names import plain_name, quote, references, split_alias, unqualified, used
-from headrace.syntax.streaming import streaming
+from headrace.syntax.streaming import Emit, streaming
 from headrace.syntax.system_time import system_times
 from headrace.syntax.tables import tables
 from headrace.syntax.windows import windows
 
 __all__ = [
+    "Emit",
     "conjuncts",
     "equal_sides",
     "ordering",

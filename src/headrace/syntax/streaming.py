@@ -1,45 +1,76 @@
-"""What streaming SQL says beyond Spark's grammar: windows of time in FROM, and when the result is sent."""
+"""What streaming SQL says beyond Spark's grammar: windows of time in FROM, the time of a row, and when the result is sent."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
 
 _FUNCTIONS = ("TUMBLE", "HOP", "CUMULATE")
-_CLOSE = ["EMIT", "ON", "WINDOW", "CLOSE"]
+_NOW = "PROCTIME"
+_CLOSE = ("EMIT", "ON", "WINDOW", "CLOSE")
+_EARLY, _BEFORE = ("EMIT", "WITH", "DELAY", "INTERVAL"), ("BEFORE", "WATERMARK")
+_AFTER = (",", "WITHOUT", "DELAY", "AFTER", "WATERMARK")
 
 
-def streaming(query: str) -> tuple[str, bool]:
-    """A query as Spark's parser takes it, and whether EMIT ON WINDOW CLOSE stood at its end.
+@dataclass(frozen=True)
+class Emit:
+    """When a query says that its result is sent: as its windows close, and before that with `early` between two times."""
+
+    early: str | None = None
+
+
+def streaming(query: str) -> tuple[str, Emit | None]:
+    """A query as Spark's parser takes it, and what EMIT at its end says.
 
     What goes leaves blanks behind, so that all else stays in its line and column: the words at the end, a TABLE in front of a name, and
-    the TABLE(...) that may stand around a window function.
+    the TABLE(...) that may stand around a window function. PROCTIME() becomes now().
 
     >>> streaming("SELECT * FROM TABLE(TUMBLE(TABLE t, DESCRIPTOR(ts), '1 hour')) EMIT ON WINDOW CLOSE")
-    ("SELECT * FROM       TUMBLE(      t, DESCRIPTOR(ts), '1 hour')                      ", True)
+    ("SELECT * FROM       TUMBLE(      t, DESCRIPTOR(ts), '1 hour')                      ", Emit(early=None))
     """
-    if not any(word in query.upper() for word in (*_FUNCTIONS, *_CLOSE[:1])):
-        return query, False
+    if not any(word in query.upper() for word in (*_FUNCTIONS, _NOW, *_CLOSE[:1])):
+        return query, None
     import sqlglot
     from sqlglot.errors import SqlglotError
 
     try:
         tokens = sqlglot.tokenize(query, read="spark")
     except SqlglotError:
-        return query, False
+        return query, None
     words = [token.text.upper() for token in tokens]
     # A quoted name or a string is longer than its text.
     plain = [token.end - token.start + 1 == len(token.text) for token in tokens]
     last = len(words) - (1 if words[-1:] == [";"] else 0)
-    close = words[last - 4 : last] == _CLOSE and all(plain[last - 4 : last])
-    gone = [*range(last - 4, last)] if close else []
+    emit, first = _emit([word if is_plain else "" for word, is_plain in zip(words, plain, strict=True)], tokens, last)
+    gone = [*range(first, last)]
     for at, word in enumerate(words):
         if word in _FUNCTIONS and plain[at] and words[at + 1 : at + 2] == ["("]:
             gone += _around(words, at) + _tables(words, at + 1)
     text = list(query)
     for at in gone:
-        for place in range(tokens[at].start, tokens[at].end + 1):
-            text[place] = " "
-    return "".join(text), close
+        text[tokens[at].start : tokens[at].end + 1] = " " * (tokens[at].end + 1 - tokens[at].start)
+    for at, word in enumerate(words):
+        if word == _NOW and plain[at] and words[at + 1 : at + 3] == ["(", ")"]:
+            text[tokens[at].start : tokens[at].end + 1] = "now".ljust(len(_NOW))
+    return "".join(text), emit
+
+
+def _emit(words: Sequence[str], tokens: Sequence[Any], last: int) -> tuple[Emit | None, int]:
+    """What EMIT in front of the word `last` says, and where it begins; in `words` whatever is quoted is empty."""
+
+    def ends(at: int, with_: Sequence[str]) -> bool:
+        return tuple(words[max(at - len(with_), 0) : at]) == tuple(with_)
+
+    if ends(last, _CLOSE):
+        return Emit(), last - len(_CLOSE)
+    at = last - (len(_AFTER) if ends(last, _AFTER) else 0)
+    # INTERVAL '1' MINUTE, or all of it in the quotes
+    for size in (2, 1):
+        first = at - len(_BEFORE) - size
+        if ends(at, _BEFORE) and ends(first, _EARLY):
+            return Emit(" ".join(token.text for token in tokens[first : first + size])), first - len(_EARLY)
+    return None, last
 
 
 def _around(words: Sequence[str], at: int) -> list[int]:

@@ -139,8 +139,7 @@ class Harness:
             self._commits += 1
             self._finished = True
             for query in self._queries():
-                if query.query.clock == "event":
-                    query.publish(query.end_of_time())
+                query.flush()
             self._settle()
         return self._commits
 
@@ -149,10 +148,10 @@ class Harness:
         self._must_be_open()
         self._begin()
         millis = milliseconds(duration, "the duration")
-        timed = [query for query in self._queries() if query.query.clock == "processing"]
-        if not timed:
+        assert self._job is not None  # made by _begin
+        if not self._job.at.schemas.timed and all(query.query.clock != "processing" for query in self._queries()):
             raise HeadraceError("HARNESS_USE", "nothing here goes by processing time", hint="event time moves with the rows", site=here())
-        for query in timed:
+        for query in self._queries():
             query.handle.advance(millis)
         self._settle()
 
@@ -208,8 +207,7 @@ class Harness:
 
     def _start(self) -> None:
         assert self._job is not None  # made by _begin
-        manual = any(query.clock == "processing" for query in self._job.queries)
-        self._started = begin(self._job, self._folder / "checkpoint", partitions=self._partitions, manual_clock=manual)
+        self._started = begin(self._job, self._folder / "checkpoint", partitions=self._partitions, manual_clock=True)
         for query in self._started.queries:
             query.restore()
 

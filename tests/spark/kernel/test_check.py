@@ -123,7 +123,7 @@ def test_what_is_not_repeatable_is_a_warning(spark: SparkSession) -> None:
     answer = check(spark, CHARGES, steps("a", "charges", {"project": [["x", "current_timestamp()"], ["r", "rand() + 1"]]}))
     assert answer["errors"] == []
     assert [(w["at"], w["class"]) for w in answer["warnings"]] == [
-        ("steps/0/project/0", "NON_DETERMINISTIC"),
+        ("steps/0/project/0", "PROCESSING_TIME"),
         ("steps/0/project/1", "NON_DETERMINISTIC"),
     ]
 

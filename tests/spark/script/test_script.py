@@ -136,6 +136,31 @@ def test_settings_that_change_meaning_are_the_plans() -> None:
     assert query(text.replace("Asia/Tokyo", "UTC")).plan.settings["spark.sql.session.timeZone"] == "UTC"
 
 
+def test_after_how_long_queries_forget() -> None:
+    job = query(
+        """
+        CREATE SOURCE charges (card STRING, amount INT, ts TIMESTAMP, WATERMARK FOR ts AS ts - INTERVAL '5' SECONDS)
+            WITH (connector = 'files', path = 'charges', format = 'json');
+        CREATE VIEW ever AS SELECT card, count(*) AS n FROM charges GROUP BY card;
+        SET 'state.expires' = '7 days';
+        CREATE VIEW days AS SELECT card, sum(amount) AS n FROM charges GROUP BY card;
+        CREATE VIEW day AS SELECT /*+ EXPIRES('1 day') */ card, max(amount) AS n FROM charges GROUP BY card;
+        CREATE VIEW windows AS SELECT card, window_end, sum(amount) AS n FROM TUMBLE(charges, DESCRIPTOR(ts), '1 hour') GROUP BY card, window_end;
+        CREATE VIEW total AS SELECT 'all' AS card, sum(amount) AS n FROM charges;
+        SET 'state.expires' = 'never';
+        CREATE VIEW again AS SELECT card, avg(amount) AS n FROM charges GROUP BY card;
+        CREATE VIEW v AS SELECT card, n FROM ever UNION ALL SELECT card, n FROM days UNION ALL SELECT card, n FROM day
+            UNION ALL SELECT card, n FROM windows UNION ALL SELECT card, n FROM total UNION ALL SELECT card, n FROM again;
+        """
+    )
+    found = {
+        text.partition("(")[0]: node.get("expires_ms") for node in job.plan.to_json()["nodes"] for _, text in node.get("aggregates", ())
+    }
+    assert [found[name] for name in ("count", "max", "avg")] == [None, 86_400_000, None]
+    sums = [(len(node["keys"]), node.get("expires_ms")) for node in job.plan.to_json()["nodes"] if "sum" in str(node.get("aggregates"))]
+    assert sorted(sums, key=str) == [(0, None), (1, 604_800_000), (2, None)]
+
+
 def test_a_view_of_a_view_keeps_its_name_and_is_no_operator() -> None:
     job = query(
         """

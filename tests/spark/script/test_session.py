@@ -96,14 +96,14 @@ def _talk(child: pexpect.spawn[str]) -> None:
     child.expect_exact("~")
     child.sendintr()
     child.expect(r"2 rows · epoch \d+ · stopped")
-    # and until q
-    says("SELECT value FROM ticks;\r")
-    child.expect(r"epoch [1-9]\d* · running")
-    child.send("q")
-    child.expect(r"epoch \d+ · stopped")
     says("SELECT valu FROM ticks;\r")
     child.expect("BAD_QUERY")
     child.expect_exact("at <sql>:1:8: SELECT valu FROM ticks")
+    # brought back by the arrow up, mended behind its second word, and live until q
+    says("\x1b[A\x01\x1bf\x1bfe\r")
+    child.expect(r"epoch [1-9]\d* · running")
+    child.send("q")
+    child.expect(r"epoch \d+ · stopped")
     # a line that is thrown away, by Ctrl-C at the prompt
     says("SELECT nonsense")
     child.send("\x03")

@@ -34,6 +34,15 @@ def staged(rows: list[tuple[Any, ...]]) -> ports.Staged:
     return ports.Staged(len(rows), (), lambda: rows)
 
 
+def test_rows_of_memory_take_the_place_of_those_with_their_key(tmp_path: Path) -> None:
+    sink = memory.Sink(key="CARD")
+    sink.open(context(tmp_path, schema=parse_schema("card string, n int"), mode="upsert"))
+    for epoch, rows in enumerate([[("a", 1, 1), ("b", 5, 1)], [("a", 2, 1)], [("b", 5, -1), ("b", 6, 1)], [("c", 1, 1), ("b", 6, -1)]]):
+        sink.commit(epoch, staged(rows))
+    assert sink.rows() == [("a", 2), ("c", 1)]
+    assert sink.changes()[:3] == [(0, "+", ("a", 1)), (0, "+", ("b", 5)), (1, "+", ("a", 2))]
+
+
 @pytest.mark.parametrize(
     "source",
     [

@@ -7,7 +7,7 @@ import pytest
 import headrace as hr
 from headrace.ops import closing, groups, kind_of
 from headrace.plan import Plan, facts
-from headrace.syntax import streaming
+from headrace.syntax import Emit, streaming
 from tests.unit.errors import check_error
 
 charges = hr.read.memory([], "card string, ts timestamp, amount int", name="charges").watermark("ts", "5 minutes")
@@ -16,6 +16,10 @@ hours = charges.window(hr.tumble("ts", "1 hour"))
 closed = charges.window(hr.tumble("ts", "1 hour"), emit="close", lateness="1 minute")
 spent = hours.group_by("card", "window_end").agg(spent="sum(amount)")
 once = closed.group_by("card", "window_end").agg(spent="sum(amount)")
+early = charges.window(hr.tumble("ts", "1 hour"), emit="close", early="1 minute", lateness="1 minute")
+soon = early.group_by("card", "window_end").agg(spent="sum(amount)")
+DELAY, AFTER = "EMIT WITH DELAY INTERVAL '{}' MINUTE BEFORE WATERMARK", ", WITHOUT DELAY AFTER WATERMARK"
+NEXT = "timestampadd(MICROSECOND, 1L, {})"
 LATER = "timestampadd(MICROSECOND, 3600000000L, {})"
 
 
@@ -46,6 +50,11 @@ CLOSING = {
         {"window_end": "{}"},
     ),
     "the last row of each key": (hours.upserts("card"), {}),
+    "the time of epochs": (plain.with_columns(at="current_timestamp()", seen="NOW( )"), {"at": NEXT, "seen": NEXT}),
+    "windows of the time of epochs": (
+        plain.with_columns(at=hr.f.now()).window(hr.tumble("at", "1 hour")).select("window_start", "window_end"),
+        {"window_start": LATER, "window_end": "{}"},
+    ),
     "a struct": (hours.select(w="named_struct('start', window_start, 'end', window_end)"), {"w": "{}.`end`"}),
     "a group of Spark's own": (
         hours.select(window="named_struct('start', window_start, 'end', window_end)")
@@ -81,6 +90,12 @@ KINDS = {
         "changes",
     ),
     "late rows": (once.output("late"), "append"),
+    "early results": (soon, "changes"),
+    "first rows of early results": (soon.top(1, by="spent", per="window_end"), "changes"),
+    "windows of early results": (
+        soon.select(end="window_end").window(hr.tumble("end", "1 day"), emit="close").group_by("window_end").agg(n="count(*)"),
+        "append",
+    ),
 }
 
 
@@ -100,6 +115,27 @@ def test_when_a_group_closes() -> None:
     )
     joined = closed.select("window_end").join(once.rename({"window_end": "e"}), on="window_end = e")._node
     assert groups([joined])[joined].judged == (True, False)
+
+
+def test_which_clock_a_group_closes_by() -> None:
+    timed = charges.with_columns(at="current_timestamp()").window(hr.tumble("at", "1 hour"), emit="close")
+    by_clock = timed.group_by("window_end").agg(n="count(*)")
+    group = groups([by_clock._node])[by_clock._node]
+    assert (group.clocks, group.judged, group.final) == ({"processing"}, (False,), True)
+    assert "given back when processing time passes window_end; till then: " in said(by_clock, "state")
+    met = by_clock.join(once.select(e="window_end"), on="window_end = e")._node
+    assert met not in groups([met]), "one side goes by another clock"
+
+
+def test_when_early_results_are_sent() -> None:
+    group = groups([soon._node])[soon._node]
+    assert (group.early_ms, group.text(["card", "window_end"], late=False)) == (60_000, "window_end")
+    behind = soon.top(1, by="spent", per="window_end")._node
+    assert (groups([behind])[behind].emit, groups([behind])[behind].early_ms) == ("changes", 0)
+    assert early._node.describe() == "tumble ts by 1 hour, emit=close, early every 1 minute, 1 minute late at the most"
+    assert said(soon, "rows") == (
+        "are added and taken away, when the watermark passes a multiple of 1 minute or the end of their group, and behind that in each epoch"
+    )
 
 
 def said(stream: hr.Stream, fact: str) -> str:
@@ -184,6 +220,24 @@ def test_windows_that_are_none() -> None:
     )
     check_error(
         """
+        BAD_INPUT: window: early='1 minute' has no meaning with emit='changes', which sends each change at once
+          at test_windows.py:*: lambda: charges.window(hr.tumble("ts", "1 hour"), early="1 minute"),
+          hint: leave early out, or hold what changes between: emit="close", early="1 minute"
+          page: docs/errors/BAD_INPUT.md
+        """,
+        lambda: charges.window(hr.tumble("ts", "1 hour"), early="1 minute"),
+    )
+    check_error(
+        """
+        BAD_DURATION: early cannot be '0 seconds'
+          at test_windows.py:*: lambda: charges.window(hr.tumble("ts", "1 hour"), emit="close", early="0 seconds"),
+          hint: a millisecond at least; each change at once is emit="changes"
+          page: docs/errors/BAD_DURATION.md
+        """,
+        lambda: charges.window(hr.tumble("ts", "1 hour"), emit="close", early="0 seconds"),
+    )
+    check_error(
+        """
         DUPLICATE_COLUMN: window would give two columns `window_start`
           at test_windows.py:*: lambda: hours.window(hr.tumble("ts", "1 hour")),
           hint: give one of them another name
@@ -225,15 +279,20 @@ def test_one_row_for_each_key_of_what() -> None:
 
 
 @pytest.mark.parametrize(
-    ("query", "text", "close"),
+    ("query", "text", "emit"),
     [
-        ("SELECT 1", "SELECT 1", False),
-        ("SELECT a FROM t EMIT ON WINDOW CLOSE;", "SELECT a FROM t                     ;", True),
-        ("SELECT 'TUMBLE(TABLE t' -- EMIT ON WINDOW CLOSE", "SELECT 'TUMBLE(TABLE t' -- EMIT ON WINDOW CLOSE", False),
-        ("SELECT * FROM hop(DATA => TABLE a, x => (1))", "SELECT * FROM hop(DATA =>       a, x => (1))", False),
-        ("SELECT * FROM TABLE(cumulate(TABLE (a), 1)) b", "SELECT * FROM       cumulate(TABLE (a), 1)  b", False),
-        ("SELECT tumble, `HOP` FROM emit", "SELECT tumble, `HOP` FROM emit", False),
+        ("SELECT 1", "SELECT 1", None),
+        ("SELECT a FROM t EMIT ON WINDOW CLOSE;", "SELECT a FROM t                     ;", Emit()),
+        ("SELECT 'TUMBLE(TABLE t' -- EMIT ON WINDOW CLOSE", "SELECT 'TUMBLE(TABLE t' -- EMIT ON WINDOW CLOSE", None),
+        ("SELECT * FROM hop(DATA => TABLE a, x => (1))", "SELECT * FROM hop(DATA =>       a, x => (1))", None),
+        ("SELECT * FROM TABLE(cumulate(TABLE (a), 1)) b", "SELECT * FROM       cumulate(TABLE (a), 1)  b", None),
+        ("SELECT tumble, `HOP` FROM emit", "SELECT tumble, `HOP` FROM emit", None),
+        (f"SELECT 1 {DELAY.format('1')}", f"SELECT 1 {' ' * len(DELAY.format('1'))}", Emit("1 MINUTE")),
+        (f"SELECT 1 {DELAY.format('1')}{AFTER};", f"SELECT 1 {' ' * len(DELAY.format('1') + AFTER)};", Emit("1 MINUTE")),
+        ("SELECT 1 emit with delay interval '90 s' before watermark", f"SELECT 1 {' ' * 48}", Emit("90 s")),
+        ("SELECT proctime() AS t, 'PROCTIME()', proctime FROM t", "SELECT now     () AS t, 'PROCTIME()', proctime FROM t", None),
+        ("SELECT 1 EMIT WITH DELAY '1' BEFORE WATERMARK", "SELECT 1 EMIT WITH DELAY '1' BEFORE WATERMARK", None),
     ],
 )
-def test_what_spark_does_not_read(query: str, text: str, close: bool) -> None:
-    assert streaming(query) == (text, close)
+def test_what_spark_does_not_read(query: str, text: str, emit: Emit | None) -> None:
+    assert streaming(query) == (text, emit)

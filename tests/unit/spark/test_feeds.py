@@ -95,7 +95,7 @@ def test_a_key_that_sqlglot_cannot_read_uses_every_column() -> None:
         plan = Plan.of("", [stream._node])
         of = {name: parse_schema(SCHEMA) for name in plan.nodes}
         keys = {name: parse_schema("k int") for name in plan.nodes}
-        return shape(plan.nodes[plan.sinks[0]], 1, Lowering(plan, Schemas(of, {}, keys, {}, frozenset(), {}), Feeds(plan, of)))
+        return shape(plan.nodes[plan.sinks[0]], 1, Lowering(plan, Schemas(of, {}, keys, {}, {}, frozenset(), {}), Feeds(plan, of)))
 
     assert keyed("upper(card)").inputs["event"].key == ("amount >>> 3", "* of t", "card = upper(card)")
     assert keyed("upper(card)").inputs != keyed("lower(card)").inputs

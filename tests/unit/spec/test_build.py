@@ -79,6 +79,13 @@ STEPS: dict[str, Callable[[Stream, Stream], Stream]] = {
     ),
     "group_by: {agg: {n: count(*)}}": lambda charges, cards: charges.group_by().agg(n="count(*)"),
     "distinct": lambda charges, cards: charges.distinct(),
+    "distinct: {expires: 7 days}": lambda charges, cards: charges.distinct(expires="7 days"),
+    "group_by: {keys: [card], agg: {n: count(*)}, expires: 7 days}": lambda charges, cards: charges.group_by("card", expires="7 days").agg(
+        n="count(*)"
+    ),
+    "top: {n: 3, by: amount, per: card, expires: 7 days}": lambda charges, cards: charges.top(3, by="amount", per="card", expires="7 days"),
+    "dedupe: {on: card, expires: 7 days}": lambda charges, cards: charges.dedupe(on="card", expires="7 days"),
+    "join: {with: cards, on: card, expires: 7 days}": lambda charges, cards: charges.join(cards, on="card", expires="7 days"),
     "distinct:": lambda charges, cards: charges.distinct(),
     "changes": lambda charges, cards: charges.changes(),
     "top: {n: 3, by: amount desc, per: [card]}": lambda charges, cards: charges.top(3, by="amount desc", per=["card"]),
@@ -87,7 +94,11 @@ STEPS: dict[str, Callable[[Stream, Stream], Stream]] = {
     "subtract: {with: charges}": lambda charges, cards: charges.subtract(charges),
     "upserts: card": lambda charges, cards: charges.upserts("card"),
     "upserts: [card, ts]": lambda charges, cards: charges.upserts(["card", "ts"]),
+    "dedupe: card": lambda charges, cards: charges.dedupe(on="card"),
     "dedupe: {on: card, keep: last, by: ts}": lambda charges, cards: charges.dedupe(on="card", keep="last", by="ts"),
+    "window: {kind: tumble, time: ts, size: 1 hour, emit: close, early: 5 minutes}": lambda charges, cards: charges.window(
+        hr.tumble("ts", "1 hour"), emit="close", early="5 minutes"
+    ),
     "window: {kind: tumble, time: ts, size: 1 hour, lateness: 1 minute}": lambda charges, cards: charges.window(
         hr.tumble("ts", "1 hour"), lateness="1 minute"
     ),

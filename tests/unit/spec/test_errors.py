@@ -375,7 +375,7 @@ def test_an_argument_that_does_not_exist(job: Made) -> None:
         """
         YAML_KEY: `join` has no `one`
           at job.yaml:8:31: - join: {with: charges, one: card}
-          hint: did you mean `on`? It takes: with, on, how
+          hint: did you mean `on`? It takes: with, on, how, expires
           page: docs/errors/YAML_KEY.md
         """,
         job(step("join: {with: charges, one: card}")),
@@ -387,7 +387,7 @@ def test_an_argument_that_lacks(job: Made) -> None:
         """
         YAML_KEY: `join` needs `on`
           at job.yaml:8:9: - join: {with: charges}
-          hint: it takes: with, on, how
+          hint: it takes: with, on, how, expires
           page: docs/errors/YAML_KEY.md
         """,
         job(step("join: {with: charges}")),
@@ -399,7 +399,7 @@ def test_arguments_that_are_no_mapping(job: Made) -> None:
         """
         YAML_TYPE: `join` is followed by a mapping of its arguments, and here it is `charges`
           at job.yaml:8:15: - join: charges
-          hint: it takes: with, on, how
+          hint: it takes: with, on, how, expires
           page: docs/errors/YAML_TYPE.md
         """,
         job(step("join: charges")),
@@ -409,12 +409,12 @@ def test_arguments_that_are_no_mapping(job: Made) -> None:
 def test_arguments_of_a_verb_without(job: Made) -> None:
     check_error(
         """
-        YAML_TYPE: `distinct` takes nothing
-          at job.yaml:8:19: - distinct: true
-          hint: write it alone: `- distinct`
+        YAML_TYPE: `changes` takes nothing
+          at job.yaml:8:18: - changes: true
+          hint: write it alone: `- changes`
           page: docs/errors/YAML_TYPE.md
         """,
-        job(step("distinct: true")),
+        job(step("changes: true")),
     )
 
 

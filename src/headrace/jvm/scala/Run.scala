@@ -4,14 +4,14 @@ import java.util.concurrent.atomic.AtomicBoolean
 
 import headrace.query.Trouble
 import headrace.source.Control
-import org.apache.spark.sql.headrace.ManualTime
+import org.apache.spark.sql.headrace.Time
 import org.apache.spark.sql.streaming.StreamingQuery
 
 /** A started query, as Python sees it. Every answer is text or a plain value. */
 final class Run private[headrace] (
     query: StreamingQuery,
     control: String,
-    time: Option[ManualTime],
+    time: Time,
     ticks: Option[Ticks],
     done: () => Unit) {
   private val stopping = new AtomicBoolean
@@ -71,7 +71,14 @@ final class Run private[headrace] (
 
   /** Moves the clock of a query that was started with one of its own. */
   def advance(ms: Long): Unit = {
-    time.getOrElse(throw new HeadraceKernelException("INTERNAL", "this query runs by the clock of the machine")).advance(ms)
+    if (!time.isManual) throw new HeadraceKernelException("INTERNAL", "this query runs by the clock of the machine")
+    time.advance(ms)
+    ticks.foreach(_.tick())
+  }
+
+  /** Brings processing time to its end, for a query whose input is at its own. */
+  def flush(): Unit = {
+    time.finish()
     ticks.foreach(_.tick())
   }
 
@@ -85,19 +92,16 @@ final class Run private[headrace] (
 /** Makes an epoch when processing time has moved, so that alarms ring without input: each second, or whenever a clock of our own is
   * moved.
   */
-private[headrace] final class Ticks(control: String, time: Option[ManualTime]) {
+private[headrace] final class Ticks(control: String, time: Time) {
   @volatile private var running = true
 
-  if (time.isEmpty) {
+  if (!time.isManual) {
     val ticker = new Thread(() => while (running) { tick(); pause() }, "headrace-ticks")
     ticker.setDaemon(true)
     ticker.start()
   }
 
-  def tick(): Unit = {
-    val millis = time.fold(System.currentTimeMillis)(_.now)
-    if (running) Control.publish(control, s"""{"${Ticks.Name}": ${millis * 1000}}""")
-  }
+  def tick(): Unit = if (running) Control.publish(control, s"""{"${Ticks.Name}": ${time.getTimeMillis() * 1000}}""")
 
   def stop(): Unit = running = false
 

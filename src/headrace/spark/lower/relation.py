@@ -8,7 +8,8 @@ from collections.abc import Sequence
 
 from headrace.analysis.relation import relation
 from headrace.analysis.schemas import DEAD
-from headrace.ops import groups
+from headrace.ops import forgets_after, groups, judged
+from headrace.ops.closing import EVENT, PROCESSING
 from headrace.ops.kind import kinds
 from headrace.ops.output import LATE_RIGHT
 from headrace.ops.program import LATE
@@ -24,12 +25,12 @@ def shape_of(node: Node, level: int, at: Lowering) -> Shape:
     name = str(node.name)
     found = inlets(node, at)
     content = without_sites(encode(node, {node: name, **{before: str(before.name) for before in node.inputs}}))
-    closing = _closing(node, found)
-    content |= {"inputs": [inlet.schema for inlet in found], "key": found[0].key_schema, **closing}
+    ending = _ending(node, found)
+    content |= {"inputs": [inlet.schema for inlet in found], "key": found[0].key_schema, **ending}
     del content["name"]
     digest = hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:16]
     inputs = {inlet.name: InputShape(inlet.schema, (), ()) for inlet in sorted(found, key=lambda inlet: inlet.side)}
-    clock = "event" if closing else "none"
+    clock = ending.get("by", EVENT) if ending else "none"
     return Shape(name, node.op, level, found[0].key_schema, "", clock, inputs, (), node.site, digest)
 
 
@@ -37,11 +38,11 @@ def lowered(node: Node, entry: Entry, at: Lowering) -> Json:
     """The operator with its outputs, without their routes."""
     name = str(node.name)
     found = inlets(node, at)
-    closing = _closing(node, found)
+    ending = _ending(node, found)
     late: list[Json] = [
         {"name": output, "schema": at.schemas.of[str(stream.name)].ddl, "time": None, "routes": []}
         for output, stream in zip((LATE, LATE_RIGHT), node.inputs, strict=False)
-        if closing and output in closing["late"]
+        if ending and output in ending["late"]
     ]
     return {
         "op": entry.op,
@@ -52,7 +53,7 @@ def lowered(node: Node, entry: Entry, at: Lowering) -> Json:
         "inputs": [{"name": inlet.name, "side": inlet.side, "schema": inlet.schema} for inlet in found],
         "append": only_added(node),
         **relation(node),
-        **closing,
+        **ending,
         "outputs": [
             {"name": "main", "schema": at.schemas.of[name].ddl, "time": None, "routes": []},
             {"name": "dead_letter", "schema": DEAD, "time": None, "routes": []},
@@ -61,16 +62,27 @@ def lowered(node: Node, entry: Entry, at: Lowering) -> Json:
     }
 
 
-def _closing(node: Node, found: Sequence[Inlet]) -> Json:
-    """When its groups close, as text over their key; the output for late rows of each side; whether it waits until then to say anything."""
-    group = groups([node]).get(node)
-    if group is None:
+def _ending(node: Node, found: Sequence[Inlet]) -> Json:
+    """What ends its groups, with the output for late rows of each side.
+
+    That is either when they close, as text over their key, and whether it waits until then to say anything; or after how long without
+    rows they are forgotten.
+    """
+    group, after = groups([node]).get(node), forgets_after(node)
+    if group is None and after is None:
         return {}
-    text = group.text(parse_schema(found[0].key_schema).names)
     sides = sorted(found, key=lambda inlet: LATE_RIGHT if inlet.name == "right" else LATE)
-    judged = zip((LATE, LATE_RIGHT), group.judged, strict=False)
-    late = {output: inlet.side for (output, is_judged), inlet in zip(judged, sides, strict=False) if is_judged}
-    return {"closes": text, "late": late, "emit": group.emit}
+    of = zip((LATE, LATE_RIGHT), judged(node), strict=False)
+    late = {output: inlet.side for (output, is_judged), inlet in zip(of, sides, strict=False) if is_judged}
+    if group is None:
+        return {"expires_us": 1000 * (after or 0), "late": late}
+    names = parse_schema(found[0].key_schema).names
+    made: Json = {"closes": group.text(names), "late": late, "emit": group.emit}
+    if group.early_ms:
+        # Not "close", by which an operator would say nothing before.
+        made |= {"emit": "early", "early_ms": group.early_ms, "ends": group.text(names, late=False)}
+    # Left out for event time, so that documents and digests stay as they were.
+    return made if EVENT in group.clocks else {**made, "by": PROCESSING}
 
 
 def site_of(node: Node) -> str | None:

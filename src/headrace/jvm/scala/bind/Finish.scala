@@ -1,15 +1,9 @@
 package headrace.bind
 
-import java.time.Instant
-
-import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions._
-import org.apache.spark.sql.catalyst.expressions.codegen.{CodegenContext, ExprCode, FalseLiteral}
-import org.apache.spark.sql.catalyst.expressions.codegen.Block.BlockHelper
 import org.apache.spark.sql.catalyst.optimizer._
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.catalyst.rules.{Rule, RuleExecutor}
-import org.apache.spark.sql.catalyst.util.SparkDateTimeUtils
 import org.apache.spark.sql.types._
 
 /** The part of Spark's optimizer that turns an analysed expression into one that can be evaluated row by row.
@@ -53,31 +47,11 @@ private object InlineWith extends Rule[LogicalPlan] {
   }
 }
 
-/** Spark freezes the current time when it plans a batch; these expressions are planned once for all epochs, so they read the clock. */
+/** Spark freezes the current time when it plans a batch; these expressions are planned once for all epochs, so they ask for the epoch's. */
 private object ReadClock extends Rule[LogicalPlan] {
-  override def apply(plan: LogicalPlan): LogicalPlan = plan.mapExpressions(_.transformUp {
-    case CurrentTimestamp() | Now() => Clock()
-    case d: CurrentDate => Cast(Clock(), DateType, d.timeZoneId.orElse(zone))
-    case t: LocalTimestamp => Cast(Clock(), TimestampNTZType, t.timeZoneId.orElse(zone))
+  override def apply(plan: LogicalPlan): LogicalPlan = plan.mapExpressions(Clock.read(_).transformUp {
     case CurrentTimeZone() => Literal.create(conf.sessionLocalTimeZone, StringType)
     case t: CurrentTime =>
       throw Refusal("CURRENT_TIME", s"${t.sql} is not supported in a row expression; use current_timestamp()", "expression" -> t.sql)
   })
-
-  private def zone: Option[String] = Some(conf.sessionLocalTimeZone)
-}
-
-/** The processing time of the row. */
-final case class Clock() extends LeafExpression {
-  override def dataType: DataType = TimestampType
-  override def nullable: Boolean = false
-  override def foldable: Boolean = false
-  override lazy val deterministic: Boolean = false
-  override def eval(input: InternalRow): Any = Clock.micros
-  override protected def doGenCode(ctx: CodegenContext, ev: ExprCode): ExprCode =
-    ev.copy(code = code"final long ${ev.value} = headrace.bind.Clock.micros();", isNull = FalseLiteral)
-}
-
-object Clock {
-  def micros: Long = SparkDateTimeUtils.instantToMicros(Instant.now())
 }

@@ -3,7 +3,7 @@ package headrace.check
 import scala.collection.mutable
 import scala.util.control.NonFatal
 
-import headrace.bind.{Bind, Outside, Settings, TimeWindows}
+import headrace.bind.{Bind, Clock, Outside, Settings, TimeWindows}
 import headrace.lift.Total
 import headrace.operator.program.Program
 import headrace.route.Unweigh
@@ -118,7 +118,7 @@ private final class Check(val session: SparkSession) {
   def bind(node: String, scope: StructType, texts: Seq[Program.Text]): Seq[Option[Expression]] =
     Bind.outcomes(session, scope, texts.map(_.sql)).zip(texts).map {
       case (Right(e), t) =>
-        if (!e.deterministic) notRepeatable(node, t)
+        if (!e.deterministic) notRepeatable(node, t, e)
         outside(node, Seq(e))
         Some(e)
       case (Left(e), t) =>
@@ -148,8 +148,8 @@ private final class Check(val session: SparkSession) {
   def syntax(node: String, text: Program.Text): Unit =
     Bind.syntax(session, text.sql).foreach(e => fault(node, text.site, text.at, text.sql, Fault.of(e)))
 
-  private def notRepeatable(node: String, text: Program.Text): Unit =
-    warnings += Fault(node, text.site, text.at, text.sql, Fault.notRepeatable)
+  private def notRepeatable(node: String, text: Program.Text, e: Expression): Unit =
+    warnings += Fault(node, text.site, text.at, text.sql, if (Clock.alone(e)) Fault.ofTheClock else Fault.notRepeatable)
 
   def widest(a: DataType, b: DataType): Option[DataType] = {
     import org.apache.spark.sql.catalyst.analysis.{AnsiTypeCoercion, TypeCoercion}
@@ -251,7 +251,7 @@ private final class Check(val session: SparkSession) {
       try {
         val made = Bind.generator(session, from, sql, list(step \ "names").flatMap(text(_)), step \ "outer" == JBool(true))
         outside(node, Seq(made.generator))
-        if (!made.generator.deterministic) notRepeatable(node, Program.Text(sql, at, site))
+        if (!made.generator.deterministic) notRepeatable(node, Program.Text(sql, at, site), made.generator)
         val schema = StructType(from.fields ++ made.appended.fields)
         distinct(node, site, at, schema.fieldNames.toSeq)
         schema

@@ -36,6 +36,8 @@ private[headrace] object Fault {
 
   val notRepeatable: What = What("NON_DETERMINISTIC", "the text gives another result when it is evaluated again")
 
+  val ofTheClock: What = What("PROCESSING_TIME", "the text gives the time of the epoch in which it is evaluated")
+
   def notBoolean(dataType: DataType): What =
     What("NOT_BOOLEAN", s"a condition is true or false, this is ${dataType.sql}", "type" -> dataType.sql)
 

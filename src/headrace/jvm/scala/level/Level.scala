@@ -76,7 +76,10 @@ final class Level(carried: Carried, number: Int, ops: Set[Int], retired: Set[Int
   }
 
   /** The time that alarms are compared with. */
-  private def epochMillis: Long = if (clock == "event") epoch.watermark / 1000 else if (clock == "processing") epoch.now / 1000 else 0L
+  private def epochMillis: Long =
+    if (clock == "event") epoch.watermark / 1000
+    else if (clock == "processing") epoch.now / 1000 + (if (epoch.flushing) Wire.EndMillis else 0L)
+    else 0L
 
   private final class Steps(hosted: Hosted, key: Array[Byte], rows: Iterator[InternalRow]) extends Iterator[InternalRow] {
     private var started = false
@@ -96,12 +99,13 @@ final class Level(carried: Carried, number: Int, ops: Set[Int], retired: Set[Int
 object Level {
   private def epoch(clock: String, timers: TimerValues): Epoch = {
     // The time at which Spark began the batch: a repeated one has the same.
-    val now = timers.getCurrentProcessingTimeInMs() * 1000
+    val began = timers.getCurrentProcessingTimeInMs()
+    val now = Wire.calendar(began) * 1000
     if (clock == "event") {
       val millis = timers.getCurrentWatermarkInMs()
       val flushing = millis >= Wire.EndMillis
       // lastEvent: with END the driver sent the latest event time of the whole query, so each level knows where the flush ends.
-      Epoch(millis * 1000, now, flushing, if (flushing) (millis - Wire.EndMillis) * 1000 else Long.MaxValue)
-    } else Epoch(0L, now, flushing = false, Long.MaxValue)
+      Epoch(millis * 1000, now, flushing, if (flushing) Wire.calendar(millis) * 1000 else Long.MaxValue)
+    } else Epoch(0L, now, flushing = began >= Wire.EndMillis, Long.MaxValue)
   }
 }

@@ -2,7 +2,7 @@ package headrace.lift
 
 import java.util.Locale
 
-import headrace.bind.Outside
+import headrace.bind.{Clock, Outside}
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.analysis.ResolvedInlineTable
 import org.apache.spark.sql.catalyst.expressions._
@@ -22,7 +22,7 @@ private final class Allowed(session: SparkSession) {
   private def walk(plan: LogicalPlan, outer: Origin): Unit = {
     val at = Place.or(plan.origin, outer)
     node(plan, at)
-    plan.expressions.foreach(expression(_, at))
+    plan.expressions.foreach(expression(_, at, ofRows = plan.isInstanceOf[Project]))
     plan.children.foreach(walk(_, at))
     plan match {
       case w: WithCTE => w.cteDefs.foreach(walk(_, at))
@@ -54,7 +54,8 @@ private final class Allowed(session: SparkSession) {
     }
   }
 
-  private def expression(e: Expression, outer: Origin): Unit = {
+  /** `ofRows`: it makes a column of each row, and so may ask for the row's own time. */
+  private def expression(e: Expression, outer: Origin, ofRows: Boolean): Unit = {
     val at = Place.or(e.origin, outer)
     def no(what: String, cure: String) = throw new Refused(what, cure, Place.text(at).getOrElse(shown(e)), at)
     e match {
@@ -67,7 +68,7 @@ private final class Allowed(session: SparkSession) {
         no(s"${called(e)}, which is another value in another session", Cures.constant)
       case _: SparkVersion => no(s"${called(e)}, which is another value under another Spark", Cures.constant)
       case _: CurrentTimeZone => // a setting that the plan keeps
-      case _ if clock(e) => no(s"${called(e)}, which asks for the current time", Cures.clock)
+      case _ if clock(e) && !(ofRows && Clock.isRead(e)) => no(s"${called(e)}, which asks for the current time", Cures.clock)
       case a: Alias if a.metadata.contains(SessionWindow.marker) => no("session_window", Cures.sessions)
       case _: Measure => no(s"${called(e)}, which needs a metric view", Cures.measure)
       case a: AesEncrypt if salted(a) => no("aes_encrypt() without an initialisation vector, which gives another value each time", Cures.vector)
@@ -76,7 +77,7 @@ private final class Allowed(session: SparkSession) {
         no(s"${called(e)}, which gives another value each time", Cures.chance)
       case _ =>
     }
-    e.children.foreach(expression(_, at))
+    e.children.foreach(expression(_, at, ofRows))
     e match {
       case s: PlanExpression[_] => s.plan match { case p: LogicalPlan => walk(p, at) }
       case _ =>

@@ -20,7 +20,7 @@ private final class Analyse(
 
   def apply(query: String): LogicalPlan = {
     // Common table expressions go first: one of a stream's name hides the stream.
-    val parsed = CTESubstitution(WindowTables(state.sqlParser.parsePlan(query)))
+    val parsed = CTESubstitution(WindowTables(Expires.found(state.sqlParser.parsePlan(query))))
     state.analyzer.executeAndCheck(substituted(parsed), new QueryPlanningTracker)
   }
 

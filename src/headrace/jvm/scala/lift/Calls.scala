@@ -1,6 +1,6 @@
 package headrace.lift
 
-import headrace.bind.Outside
+import headrace.bind.{Clock, Outside}
 import headrace.lift.Printer.{Lambdas, Text, PRODUCT, SUM}
 import org.apache.spark.sql.catalyst.FunctionIdentifier
 import org.apache.spark.sql.catalyst.analysis.FunctionRegistry
@@ -21,6 +21,7 @@ private object Calls {
       characters.map(c => Text(s"trim($where ${p.text(c, in).text} FROM ${p.text(text, in).text})"))
 
     e match {
+      case _: Clock => call("current_timestamp", Nil)
       // Time: what + and - become between times and intervals.
       case TimestampAddInterval(l, r, _) => sum("+", l, r)
       case TimestampAddYMInterval(l, r, _) => sum("+", l, r)

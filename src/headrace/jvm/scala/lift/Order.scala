@@ -13,35 +13,39 @@ import org.apache.spark.sql.catalyst.rules.Rule
 private object Order extends Rule[LogicalPlan] {
   override def apply(plan: LogicalPlan): LogicalPlan = plan match {
     case j @ Join(_, _, _: InnerLike, _, _) =>
-      val (tables, conditions) = flattened(j)
+      val after = Expires.of(j)
+      val (tables, conditions) = flattened(j, after)
       val inside = tables.map(apply)
       val (total, failing) = conditions.partition(Total(_))
-      val ordered = chosen(inside.toList, total)
+      val ordered = chosen(inside.toList, total, after)
       if (keyless(ordered) >= keyless(j)) j.mapChildren(apply)
       else Project(j.output, Conditions.all(failing).map(Filter(_, ordered)).getOrElse(ordered))
     case other => other.mapChildren(apply)
   }
 
-  /** What is joined, from left to right, and by what, in the order of evaluation. */
-  private def flattened(plan: LogicalPlan): (Seq[LogicalPlan], Seq[Expression]) = plan match {
-    case Join(left, right, _: InnerLike, condition, _) =>
-      val (l, lc) = flattened(left)
-      val (r, rc) = flattened(right)
+  /** What is joined by joins that expire alike, from left to right, and by what, in the order of evaluation. */
+  private def flattened(plan: LogicalPlan, after: Option[String]): (Seq[LogicalPlan], Seq[Expression]) = plan match {
+    case j @ Join(left, right, _: InnerLike, condition, _) if Expires.of(j) == after =>
+      val (l, lc) = flattened(left, after)
+      val (r, rc) = flattened(right, after)
       (l ++ r, lc ++ rc ++ condition.toSeq.flatMap(Conditions.split))
     // A projection of bare columns, left by an earlier step, hides nothing.
-    case Project(list, child: Join) if list.forall(_.isInstanceOf[Attribute]) && child.joinType.isInstanceOf[InnerLike] => flattened(child)
+    case Project(list, child: Join) if list.forall(_.isInstanceOf[Attribute]) && child.joinType.isInstanceOf[InnerLike] =>
+      flattened(child, after)
+    case Expires(_, child) => flattened(child, after)
     case other => (Seq(other), Nil)
   }
 
   /** From the first on, always the next that an equality connects; one that nothing connects only if there is no other. */
-  private def chosen(tables: List[LogicalPlan], conditions: Seq[Expression]): LogicalPlan = {
+  private def chosen(tables: List[LogicalPlan], conditions: Seq[Expression], after: Option[String]): LogicalPlan = {
     def grown(made: LogicalPlan, rest: List[LogicalPlan], open: Seq[Expression]): LogicalPlan = rest match {
       case Nil => made
       case _ =>
         val next = rest.find(t => open.exists(connects(_, made, t))).getOrElse(rest.head)
         val columns = made.outputSet ++ next.outputSet
         val (here, later) = open.partition(_.references.subsetOf(columns))
-        grown(Join(made, next, Inner, Conditions.all(here), JoinHint.NONE), rest.filterNot(_ eq next), later)
+        val left = after.fold(made)(Expires(_, made))
+        grown(Join(left, next, Inner, Conditions.all(here), JoinHint.NONE), rest.filterNot(_ eq next), later)
     }
     grown(tables.head, tables.tail, conditions)
   }
@@ -54,6 +58,7 @@ private object Order extends Rule[LogicalPlan] {
   private def keyless(plan: LogicalPlan): Int = plan match {
     case j @ Join(left, right, _: InnerLike, _, _) => (if (Joined.of(j).keys.isEmpty) 1 else 0) + keyless(left) + keyless(right)
     case Project(_, child: Join) => keyless(child)
+    case Expires(_, child) => keyless(child)
     case _ => 0
   }
 }

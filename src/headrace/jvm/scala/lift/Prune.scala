@@ -33,6 +33,7 @@ private object Prune {
         w.copy(windowExpressions = kept, child = child)
       }
     case t: Temporal => t.copy(child = narrow(t.child, columns ++ references(t.since ++ t.until)))
+    case e: Expires => e.copy(child = needed(e.child, columns))
     case k: Kept => k.copy(child = needed(k.child, k.child.outputSet))
     case g: Generate => g.copy(child = needed(g.child, columns ++ g.generator.references))
     case u: Union =>

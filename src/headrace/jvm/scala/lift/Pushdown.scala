@@ -53,6 +53,8 @@ private object Pushdown extends Rule[LogicalPlan] {
 
     case t: Temporal => t.copy(child = pushed(t.child, conditions))
 
+    case e: Expires => e.copy(child = pushed(e.child, conditions))
+
     case u: Union =>
       u.copy(children = u.children.map { c =>
         val columns = u.output.map(_.exprId).zip(c.output).toMap

@@ -1,9 +1,10 @@
 package headrace.lift
 
+import headrace.bind.Clock
 import org.apache.spark.sql.catalyst.analysis._
 import org.apache.spark.sql.catalyst.expressions.{Cast, EliminatePipeOperators, Literal, SubqueryExpression}
 import org.apache.spark.sql.catalyst.optimizer._
-import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, Subquery}
+import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, Project, Subquery}
 import org.apache.spark.sql.catalyst.rules.{Rule, RuleExecutor}
 import org.apache.spark.sql.types._
 
@@ -15,10 +16,13 @@ import org.apache.spark.sql.types._
 private object Rewrite {
 
   def apply(plan: LogicalPlan): LogicalPlan = {
-    val plain = InlineCTE(alwaysInline = true)(plan)
+    val plain = timed(InlineCTE(alwaysInline = true)(plan))
     val relational = Windowing(Subqueries(finished(plain)))
     tidy.execute(Prune(settled.execute(Limits(relational))))
   }
+
+  /** The current time of a row as a value that is taken once, in its place: to Spark it is one constant for the whole query. */
+  private def timed(plan: LogicalPlan): LogicalPlan = plan.transformUpWithSubqueries { case p: Project => p.mapExpressions(Clock.read(_)) }
 
   /** What the analyser leaves in a plan for views and messages, here and in all subqueries. */
   private def finished(plan: LogicalPlan): LogicalPlan = {

@@ -1,6 +1,6 @@
 package headrace.lift
 
-import headrace.bind.{Bind, Outside}
+import headrace.bind.{Bind, Clock, Outside}
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.expressions.aggregate.AggregateExpression
 import org.apache.spark.sql.catalyst.util.{ArrayData, MapData}
@@ -19,6 +19,7 @@ private final class Same(attributes: Map[ExprId, ExprId], variables: Map[ExprId,
     case (Alias(child, _), _) => difference(child, b)
     case (_, Alias(child, _)) => difference(a, child)
     case (x: Literal, y) if y.foldable && y.deterministic => constant(x, y)
+    case (_: Clock, _: CurrentTimestamp) => None
     case (x: AttributeReference, y: AttributeReference) =>
       if (attributes.get(x.exprId).contains(y.exprId)) types(x, y) else Some(s"${x.name} became ${y.name}")
     case (x: NamedLambdaVariable, y: NamedLambdaVariable) =>

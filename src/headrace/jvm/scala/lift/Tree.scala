@@ -26,6 +26,7 @@ private final class Tree(session: SparkSession) {
     case Project(list, child) => project(of(child), list)
     case Filter(condition, child) => filter(of(child), condition)
     case t: Temporal => temporal(t)
+    case e: Expires => of(e.child)
     case j: Join => join(j)
     case s: SystemTime => systemTime(s)
     case a: Aggregate => aggregate(a)
@@ -92,6 +93,7 @@ private final class Tree(session: SparkSession) {
       "null_safe" -> array(keys.map(k => JBool(k._3))),
       "condition" -> maybe(rest.map(_.text)),
       "mark" -> maybe(mark),
+      "expires" -> maybe(Expires.of(j)),
       "left" -> left.json,
       "right" -> right.json
     )
@@ -142,6 +144,7 @@ private final class Tree(session: SparkSession) {
       "aggregate",
       "keys" -> array(names.zip(keys).map { case (n, p) => pair(n, p.text) }),
       "aggregates" -> array(names.drop(keys.size).zip(functions).map { case (n, p) => pair(n, p.text) }),
+      "expires" -> maybe(Expires.of(a)),
       "input" -> child.json
     )
     val lifted = Lifted(json, Scope((g.keys ++ g.functions).map(_.toAttribute).zip(names)))

@@ -1,14 +1,11 @@
 package headrace.operator
 
-import headrace.bag.{Bag, Cursor}
 import headrace.bind.{Bind, Settings}
-import headrace.state.{Alarm, CellPages, State}
+import headrace.state.{Alarm, State}
+import headrace.wire.Wire
 import org.apache.spark.sql.SparkSession
-import org.apache.spark.sql.catalyst.InternalRow
-import org.apache.spark.sql.catalyst.expressions.{Expression, UnsafeProjection, UnsafeRow}
+import org.apache.spark.sql.catalyst.expressions.{Expression, UnsafeRow}
 import org.apache.spark.sql.types.StructType
-import org.apache.spark.unsafe.Platform
-import org.json4s._
 
 /** An operator whose groups can come to an end. */
 trait Closable extends Operator {
@@ -17,17 +14,25 @@ trait Closable extends Operator {
   def ending(isLast: Boolean): Unit
 }
 
-/** An operator of a query whose groups close when the watermark reaches a time that their key tells: their state goes then, and rows of a
-  * `late` side that come after are sent to the side's output and change nothing.
+/** An operator of a query whose groups close when the clock reaches a time that their key tells: their state goes then, and rows of a
+  * `late` side that come after are sent to the side's output and change nothing. The clock is the watermark, or (`isProcessing`) the time at
+  * which an epoch began.
   *
   * `atClose`: what it says of a group is said when the group closes, once, as the net of it. Till then it is a bag beside the operator's own
-  * state; an operator that `waits` by itself says nothing before.
+  * state; an operator that `waits` by itself says nothing before. `early`: it is also said before that, and then held again.
   */
-final case class Closing(inner: OperatorSpec, closes: Expression, late: Seq[(String, Int)], atClose: Boolean, row: StructType)
+final case class Closing(
+    inner: OperatorSpec,
+    closes: Expression,
+    late: Seq[(String, Int)],
+    atClose: Boolean,
+    early: Option[Early],
+    isProcessing: Boolean,
+    row: StructType)
     extends OperatorSpec {
   override def outputs: Seq[String] = inner.outputs ++ late.map(_._1)
   override def bags: Boolean = inner.bags || holds
-  def holds: Boolean = atClose && !inner.waits
+  def holds: Boolean = early.nonEmpty || atClose && !inner.waits
   override def instance(): Operator = inner.instance() match {
     case operator: Closable => new ClosingRun(this, operator)
     case other => throw new IllegalStateException(s"groups of a ${other.getClass.getSimpleName} cannot close")
@@ -40,11 +45,10 @@ object Closing {
   def around(session: SparkSession, document: String, inner: OperatorSpec): OperatorSpec = Settings.inForce(session) {
     val read = Relational.read(document)
     read.text("closes").fold(inner) { text =>
-      val late = read.json \ "late" match {
-        case JObject(sides) => sides.collect { case (output, JInt(side)) => output -> side.toInt }
-        case _ => Nil
-      }
-      Closing(inner, Bind.expressions(session, read.key, Seq(text)).head, late, read.text("emit").contains("close"), read.output("main"))
+      def bound(text: String) = Bind.expressions(session, read.key, Seq(text)).head
+      val early = read.number("early_ms").map(ms => Early(ms * 1000, bound(read.text("ends").get)))
+      val isProcessing = read.text("by").contains("processing")
+      Closing(inner, bound(text), read.late, read.text("emit").contains("close"), early, isProcessing, read.output("main"))
     }
   }
 
@@ -53,18 +57,16 @@ object Closing {
 }
 
 /** Drops late rows on the way to the inner operator, tells it when the group ends, and sees to the alarm: one is set while the group has
-  * state, for the time its key tells, so it need not be kept which one.
+  * state, for the time its key tells, so it need not be kept which one. While something waits to be sent early, that alarm is set in its
+  * place, and kept.
   */
 private final class ClosingRun(spec: Closing, inner: Closable) extends Operator {
-  private val outputs = {
-    val found = Array.fill(256)(-1)
-    spec.late.zipWithIndex.foreach { case ((_, side), i) => found(side) = spec.inner.outputs.size + i }
-    found
-  }
+  private val outputs = Relational.lateOutputs(spec.late, spec.inner)
   private val onTime = new OnTime
   private val watched = new Watched
   private val unsaid = if (spec.holds) new Unsaid(spec.row) else null
-  private var watermark = 0L
+  private val early = spec.early.map(new EarlyAlarm(_)).orNull
+  private var now = 0L
   private var state: State = _
   private var out: Out = _
   private var closes = State.Never
@@ -73,7 +75,7 @@ private final class ClosingRun(spec: Closing, inner: Closable) extends Operator 
   private var isDone = false
 
   override def open(epoch: Epoch): Unit = {
-    watermark = epoch.watermark
+    now = if (!spec.isProcessing) epoch.watermark else if (epoch.flushing) Wire.EndMillis * 1000 else epoch.now
     inner.open(epoch)
   }
 
@@ -83,7 +85,7 @@ private final class ClosingRun(spec: Closing, inner: Closable) extends Operator 
     val time = spec.closes.eval(key)
     closes = if (time == null) State.Never else time.asInstanceOf[Long]
     // Watermark 0 means none yet.
-    isClosed = watermark > 0 && closes <= watermark
+    isClosed = now > 0 && closes <= now
     isBegun = false
     isDone = false
     watched.of(state)
@@ -91,7 +93,10 @@ private final class ClosingRun(spec: Closing, inner: Closable) extends Operator 
     inner.ending(isClosed)
     inner.start(key, onTime, watched, if (unsaid == null) out else unsaid)
     // Before its first step an operator has read its value and said nothing.
-    if (unsaid != null) unsaid.open(state, watched.had, out)
+    if (early != null) {
+      early.start(key, state, now)
+      unsaid.open(state, early.waited, early.waited, out)
+    } else if (unsaid != null) unsaid.open(state, watched.had, hasTaken = false, out)
   }
 
   override def step(): Boolean =
@@ -100,7 +105,7 @@ private final class ClosingRun(spec: Closing, inner: Closable) extends Operator 
     else if (!isDone && begun()) true
     else {
       isDone = true
-      if (unsaid != null && isClosed && unsaid.say()) true
+      if (unsaid != null && (isClosed || early != null && early.isDue) && unsaid.say()) true
       else {
         finish()
         false
@@ -113,17 +118,18 @@ private final class ClosingRun(spec: Closing, inner: Closable) extends Operator 
   }
 
   private def finish(): Unit = {
+    val waits = early != null && !unsaid.isEmpty
     if (unsaid != null) unsaid.close()
-    if (closes != State.Never && (watched.had || watched.has)) {
-      val armed = if (watched.had) Alarm.millis(closes, 0L) else State.Never
-      state.alarm(armed, if (watched.has) closes else State.Never)
-    }
+    val armed = if (watched.had) Alarm.millis(closes, 0L) else State.Never
+    val next = if (watched.has) closes else State.Never
+    if (early == null) state.alarm(armed, next) else early.alarm(armed, next, waits)
   }
 
   override def close(): Unit = {
     inner.close()
     onTime.of(Iterator.empty)
     watched.of(null)
+    if (early != null) early.release()
     if (unsaid != null) unsaid.release()
     state = null
     out = null
@@ -197,109 +203,4 @@ private final class Watched extends State {
   override def removePage(bag: Int, number: Long): Unit = state.removePage(bag, number)
   override def shared: State = state.shared
   override def alarm(armed: Long, next: Long): Long = throw new IllegalStateException("the group's alarm is not the operator's")
-}
-
-/** What an operator says before its group closes, as the net of it. What an epoch takes away first and adds later has a bag of its own, which is
-  * empty when the epoch ends.
-  */
-private final class Unsaid(columns: StructType) extends Out {
-  private val added = new Unsaid.Rows(Closing.Bags)
-  private val taken = new Unsaid.Rows(Closing.Bags + 1)
-  private val row = new UnsafeRow(columns.length)
-  private val toUnsafe = UnsafeProjection.create(columns)
-  private var out: Out = _
-  private var isSaying = false
-
-  /** Begins with a key; `hasAny`: something may have been left unsaid of it. */
-  def open(state: State, hasAny: Boolean, out: Out): Unit = {
-    this.out = out
-    isSaying = false
-    added.open(state, hasAny)
-    taken.open(state, hasAny = false)
-  }
-
-  override def emit(output: Int, row: InternalRow, time: Long, weight: Long): Unit =
-    if (output != Relational.Main) out.emit(output, row, time, weight)
-    else {
-      // A copy: the buffer of a projection may be longer than its row.
-      val bytes = (row match {
-        case unsafe: UnsafeRow => unsafe
-        case other => toUnsafe(other)
-      }).copy().getBytes
-      val (own, other) = if (weight > 0) (added, taken) else (taken, added)
-      val n = math.abs(weight)
-      own.add(bytes, n - other.remove(bytes, n))
-    }
-
-  /** Sends some of it; false: there is no more. */
-  def say(): Boolean = {
-    if (!isSaying) added.cursor.forward()
-    isSaying = true
-    var n = 0
-    while (n < Unsaid.AtOnce && added.cursor.next()) {
-      row.pointTo(added.cursor.keyBytes, Platform.BYTE_ARRAY_OFFSET, added.cursor.keySize)
-      out.emit(Relational.Main, row, Input.NoTime, added.cursor.count)
-      n += 1
-    }
-    if (n == 0) added.bag.clear()
-    n > 0
-  }
-
-  /** Writes what is still unsaid. */
-  def close(): Unit = {
-    added.close()
-    taken.close()
-  }
-
-  /** Lets go of everything, also in the middle of a key that failed. */
-  def release(): Unit = {
-    added.release()
-    taken.release()
-    out = null
-  }
-
-  override def mark(): Int = out.mark()
-  override def reset(mark: Int): Unit = out.reset(mark)
-  override def count(side: Int, metric: Int, n: Long): Unit = out.count(side, metric, n)
-}
-
-private object Unsaid {
-
-  /** How many rows are sent before they are handed on. */
-  private val AtOnce = 64
-
-  /** Rows with how often each is to be said, by their bytes. */
-  private final class Rows(number: Int) {
-    private val pages = new CellPages(number)
-    private var isOpen = false
-    val bag = new Bag
-    val cursor = new Cursor(bag)
-
-    def open(state: State, hasAny: Boolean): Unit = {
-      pages.of(state, hasAny)
-      bag.open(pages)
-      isOpen = true
-    }
-
-    def add(row: Array[Byte], n: Long): Unit = if (n > 0) bag.add(row, row.length, null, 0L, 0, n)
-
-    /** Removes a row up to `n` times, and tells how often it did. */
-    def remove(row: Array[Byte], n: Long): Long = {
-      val found = if (bag.find(row, row.length)) math.min(bag.count, n) else 0L
-      if (found > 0) bag.add(row, row.length, null, 0L, 0, -found)
-      found
-    }
-
-    def close(): Unit = {
-      isOpen = false
-      bag.close()
-    }
-
-    def release(): Unit = {
-      cursor.stop()
-      if (isOpen) bag.abandon()
-      isOpen = false
-      pages.of(null)
-    }
-  }
 }

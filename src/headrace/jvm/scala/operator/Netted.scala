@@ -78,12 +78,15 @@ final class Netted extends Taken {
   }
 }
 
-private object Netted {
+private[operator] object Netted {
 
   /** A copy of a row, with the weight of all its equals. */
   final class Sum extends Input {
     private var bytes = new Array[Byte](256)
     override def ord: Array[Byte] = null
+
+    /** The row's bytes, from the beginning of an array. */
+    def array: Array[Byte] = bytes
 
     def begin(input: Input): Unit = {
       val from = input.row

@@ -31,6 +31,12 @@ final case class Relational(name: String, key: StructType, sides: Map[Int, Struc
     case _ => Nil
   }
 
+  /** The outputs for rows that came too late, each with the side whose rows it takes. */
+  def late: Seq[(String, Int)] = json \ "late" match {
+    case JObject(sides) => sides.collect { case (output, JInt(side)) => output -> side.toInt }
+    case _ => Nil
+  }
+
   /** Lists of texts, such as pairs of a name and an expression. */
   def texts(field: String): Seq[Seq[String]] = json \ field match {
     case JArray(items) => items.collect { case JArray(parts) => parts.collect { case JString(part) => part } }
@@ -44,6 +50,13 @@ object Relational {
   val Outputs: Seq[String] = Seq("main", "dead_letter")
   val Main = 0
   val DeadLetter = 1
+
+  /** By side, the number of the output for its late rows, behind those of the operator itself; −1 for none. */
+  private[operator] def lateOutputs(late: Seq[(String, Int)], inner: OperatorSpec): Array[Int] = {
+    val found = Array.fill(256)(-1)
+    late.zipWithIndex.foreach { case ((_, side), i) => found(side) = inner.outputs.size + i }
+    found
+  }
 
   def read(text: String): Relational = {
     val json = JsonMethods.parse(text)

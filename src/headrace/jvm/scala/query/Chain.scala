@@ -1,6 +1,7 @@
 package headrace.query
 
 import headrace.HeadraceKernelException
+import headrace.wire.Wire
 import org.apache.spark.sql.{classic, DataFrame}
 import org.apache.spark.sql.execution.{SortExec, SparkPlan}
 import org.apache.spark.sql.execution.exchange.Exchange
@@ -51,5 +52,7 @@ private[headrace] object Chain {
 
   /** The processing time of the last epoch in the checkpoint: a clock of our own goes on from there. */
   def lastTime(session: classic.SparkSession, checkpoint: String): Option[Long] =
-    new Numbered(session, checkpoint).last("offsets").flatMap("\"batchTimestampMs\":(\\d+)".r.findFirstMatchIn(_).map(_.group(1).toLong))
+    new Numbered(session, checkpoint)
+      .last("offsets")
+      .flatMap("\"batchTimestampMs\":(\\d+)".r.findFirstMatchIn(_).map(found => Wire.calendar(found.group(1).toLong)))
 }

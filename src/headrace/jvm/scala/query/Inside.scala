@@ -2,6 +2,7 @@ package org.apache.spark.sql.headrace
 
 import java.util.UUID
 
+import headrace.wire.Wire
 import org.apache.hadoop.fs.{FileSystem, Path}
 import org.apache.spark.deploy.SparkHadoopUtil
 import org.apache.spark.rdd.{InputFileBlockHolder, RDD}
@@ -18,7 +19,7 @@ import org.apache.spark.sql.execution.streaming.runtime.{IncrementalExecution, S
 import org.apache.spark.sql.streaming.{OutputMode, StreamingQuery, Trigger}
 import org.apache.spark.sql.types.StructType
 import org.apache.spark.unsafe.types.UTF8String
-import org.apache.spark.util.{ManualClock, SystemClock}
+import org.apache.spark.util.{Clock, ManualClock, SystemClock}
 
 /** What Spark keeps to its own packages. */
 object Inside {
@@ -76,11 +77,16 @@ object Inside {
       false).executedPlan
 
   /** The watermark of the epoch in flight, asked on its query's own thread; 0 if there is none. */
-  def watermark(session: SparkSession): Long = {
+  def watermark(session: SparkSession): Long = epoch(session).fold(0L)(_.batchWatermarkMs)
+
+  /** When the epoch in flight began, as Spark has logged it (millis), asked in the same way. */
+  def now(session: SparkSession): Long = epoch(session).fold(0L)(_.batchTimestampMs)
+
+  private def epoch(session: SparkSession) = {
     val id = session.sparkContext.getLocalProperty(StreamExecution.QUERY_ID_KEY)
     val all = session.asInstanceOf[classic.SparkSession].sharedState.activeStreamingQueries
     val query = if (id == null) null else all.get(UUID.fromString(id))
-    if (query == null || query.lastExecution == null) 0L else query.lastExecution.offsetSeqMetadata.batchWatermarkMs
+    if (query == null) None else Option(query.lastExecution).map(_.offsetSeqMetadata)
   }
 
   def start(
@@ -89,7 +95,7 @@ object Inside {
       frame: DataFrame,
       sink: Table,
       trigger: Trigger,
-      clock: Option[ManualTime]): StreamingQuery =
+      time: Time): StreamingQuery =
     session.streams.startQuery(
       userSpecifiedName = None,
       userSpecifiedCheckpointLocation = Some(checkpoint),
@@ -98,12 +104,22 @@ object Inside {
       sink = sink,
       outputMode = OutputMode.Append(),
       trigger = trigger,
-      triggerClock = clock.map(_.clock).getOrElse(new SystemClock))
+      triggerClock = time)
 }
 
-/** A clock that stands still until it is moved. */
-final class ManualTime(start: Long) {
-  private[headrace] val clock = new ManualClock(start)
-  def now: Long = clock.getTimeMillis()
-  def advance(millis: Long): Unit = clock.advance(millis)
+/** The processing time of a query: that of the machine, or one that stands still until it is moved (`start`). It comes to an end with bounded
+  * input; the milliseconds above `Wire.EndMillis` are then those of the calendar.
+  */
+final class Time(start: Option[Long]) extends Clock {
+  private val manual = start.map(new ManualClock(_))
+  private val calendar = manual.getOrElse(new SystemClock)
+  @volatile private var end = 0L
+
+  def isManual: Boolean = manual.nonEmpty
+  def advance(millis: Long): Unit = manual.foreach(_.advance(millis))
+  def finish(): Unit = end = Wire.EndMillis
+
+  override def getTimeMillis(): Long = end + calendar.getTimeMillis()
+  override def nanoTime(): Long = calendar.nanoTime()
+  override def waitTillTime(target: Long): Long = calendar.waitTillTime(Wire.calendar(target))
 }

@@ -3,7 +3,7 @@ package headrace.query
 import java.util.concurrent.ConcurrentHashMap
 
 import headrace.HeadraceKernelException
-import headrace.operator.{Closing, Consolidate, Ledger, OperatorSpec, Temporal, Upserts}
+import headrace.operator.{Closing, Consolidate, Expiring, Ledger, OperatorSpec, Temporal, Upserts}
 import headrace.operator.aggregate.Aggregate
 import headrace.operator.join.{AsOf, Join}
 import headrace.operator.partition.{Partition, Top}
@@ -33,6 +33,6 @@ object Kinds {
   private[query] def build(session: SparkSession, operator: OperatorText): OperatorSpec = {
     val build = builds.get(operator.kind)
     if (build == null) throw new HeadraceKernelException("INTERNAL", s"no operator of kind ${operator.kind}", operator.name, operator.site)
-    Closing.around(session, operator.json, build(session, operator.json))
+    Expiring.around(operator.json, Closing.around(session, operator.json, build(session, operator.json)))
   }
 }

@@ -7,6 +7,7 @@ import java.util.UUID
 import scala.collection.mutable
 
 import headrace.HeadraceKernelException
+import headrace.bind.Clock
 import headrace.wire.Wire
 import org.apache.spark.sql.{DataFrame, Row, SparkSession}
 import org.apache.spark.sql.catalyst.InternalRow
@@ -82,6 +83,8 @@ private[sink] final class SinkTable(sinks: Seq[SinkSpec], files: Map[Int, FileSt
     private var committing = false
 
     override def createStreamingWriterFactory(info: PhysicalWriteInfo): StreamingDataWriterFactory = {
+      // Spark starts the tasks of the epoch when it has this.
+      Clock.tell(SparkSession.active.sparkContext, Wire.calendar(Inside.now(SparkSession.active)) * 1000)
       val stages = if (files.isEmpty) None else Some(shared)
       new TaskWriters(sinks, stages, run)
     }

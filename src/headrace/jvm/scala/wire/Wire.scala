@@ -38,8 +38,11 @@ object Wire {
   /** The row of a dead letter. */
   val deadSchema: StructType = StructType.fromDDL("node string, reason string, file string, position bigint, raw string")
 
-  /** A control row dated later than this says that the bounded input has ended (year 100000). */
+  /** A control row dated later than this says that the bounded input has ended (year 100000). So does a clock of a query that stands there. */
   val EndMillis: Long = 3093527980800000L
+
+  /** The time that a clock showed when the input ended, or shows. */
+  def calendar(millis: Long): Long = if (millis >= EndMillis) millis - EndMillis else millis
 
   /** Where the key's own row begins in a group key. */
   val KeyStart = 12

@@ -1,0 +1,59 @@
+"""The queries and their plans in docs/nexmark.md, as they are. `python -m bench.readme` writes the page's numbers.
+
+python -m bench.nexmark.page
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+
+import headrace as hr
+from bench.nexmark import ours
+from bench.nexmark.events import Events
+from bench.nexmark.queries import QUERIES, UNREADY, Query
+from bench.nexmark.tables import KINDS, streams
+
+PAGE = Path(__file__).parents[2] / "docs" / "nexmark.md"
+SINK = "out"
+_BLOCK = re.compile(r"^<!-- ([\w ]+) -->\n(.*?)^<!-- end -->\n", re.M | re.S)
+_SITE = re.compile(r" {4}\[[^\]]*:\d+\]$", re.M)
+
+
+def main() -> None:
+    PAGE.write_text(filled(PAGE.read_text(encoding="utf-8"), texts() | plans()), encoding="utf-8")
+
+
+def filled(page: str, made: Mapping[str, str]) -> str:
+    """The page with these texts between the marks `<!-- NAME -->` and `<!-- end -->`; other blocks stay as they are."""
+    if missing := set(made) - {found[1] for found in _BLOCK.finditer(page)}:
+        raise ValueError(f"the page has no place for {', '.join(sorted(missing))}")
+    return _BLOCK.sub(lambda found: f"<!-- {found[1]} -->\n{made.get(found[1], found[2])}<!-- end -->\n", page)
+
+
+def texts() -> dict[str, str]:
+    """What each query says."""
+    return {f"{name} text": f"```sql\n{query.text}\n```\n" for name, query in QUERIES.items()}
+
+
+def plans() -> dict[str, str]:
+    """What `explain` says of each query. Starts the session."""
+    return {f"{name} plan": "headrace does not run it yet.\n" if name in UNREADY else plan(query) for name, query in QUERIES.items()}
+
+
+def plan(query: Query) -> str:
+    """The operators of a query from its tables on, without their columns and the lines of this code."""
+    stream = ours.view(query, streams(Events(Path("nexmark"), 0, 1)))
+    explained = hr.job(query.name, stream.write.memory(name=SINK)).explain()
+    _, operators, *notes = _SITE.sub("", str(explained)).split("\n\n")
+    shown = [
+        "\n".join(line for line in operator.splitlines() if not line.startswith("    schema: "))
+        for operator in re.split(r"\n(?! )", operators)
+        if not (name := operator.partition(" = ")[0]).startswith("events") and name not in (*KINDS, SINK)
+    ]
+    return "\n".join(["```text", *shown, *(f"\n{note}" for note in notes), "```\n"])
+
+
+if __name__ == "__main__":
+    main()

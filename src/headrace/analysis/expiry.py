@@ -1,0 +1,44 @@
+"""Expiry: refuses state that is to be forgotten where no time passes, or where there is nothing to forget."""
+
+from __future__ import annotations
+
+from headrace.errors import PlanError
+from headrace.ops import Source, forgets_after, grouped_by, groups
+from headrace.ops.columns import label
+from headrace.plan import Node, Plan, order
+
+
+def require_expiry(plan: Plan) -> None:
+    """An operator that forgets has groups that do not end by themselves, and stands behind a watermark."""
+    forgetting = [node for node in plan.nodes.values() if forgets_after(node) is not None]
+    closed = groups(forgetting)
+    for node in forgetting:
+        if not grouped_by(node):
+            raise _one_group(node)
+        if node in closed:
+            raise _closes(node)
+        if not any(isinstance(before, Source) and before.watermark is not None for before in order([node])):
+            raise PlanError(
+                "NO_WATERMARK",
+                f"{label(node)} expires by event time, and no source of it has any",
+                hint='give one of them a watermark, .watermark("ts", "5 minutes"), or leave expires out',
+                site=node.site,
+            )
+
+
+def _one_group(node: Node) -> PlanError:
+    return PlanError(
+        "BAD_EXPIRY",
+        f"{label(node)} has no keys, so all of its rows are one group, which is never left alone",
+        hint='give it keys: group_by("card"), per="card", on="card"; or leave expires out',
+        site=node.site,
+    )
+
+
+def _closes(node: Node) -> PlanError:
+    return PlanError(
+        "BAD_EXPIRY",
+        f"the groups of {label(node)} close by themselves, and their state is given back then",
+        hint='leave expires out; what comes after a group has closed is said by .window(..., lateness="1 hour")',
+        site=node.site,
+    )

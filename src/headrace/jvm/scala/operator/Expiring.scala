@@ -1,0 +1,183 @@
+package headrace.operator
+
+import headrace.state.State
+import org.apache.spark.sql.catalyst.expressions.UnsafeRow
+import org.apache.spark.unsafe.Platform
+
+/** An operator of a query that forgets a group once the watermark is `after` (micros) behind that of the last epoch in which rows came to it.
+  *
+  * Nothing is said then: what was said of the group stays, and a row that comes later begins it anew. From the sides in `late` rows are also
+  * taken away: what is there of them is kept beside the operator's own state, and a row that is taken away and is not there, as it was
+  * forgotten, goes to the side's output and changes nothing.
+  *
+  * In the epoch that ends the input rows find what is there; then all is given back.
+  */
+final case class Expiring(inner: OperatorSpec, after: Long, late: Seq[(String, Int)]) extends OperatorSpec {
+  override def outputs: Seq[String] = inner.outputs ++ late.map(_._1)
+  override def bags: Boolean = inner.bags || late.nonEmpty
+  override def instance(): Operator = inner.instance() match {
+    case operator: Closable => new ExpiringRun(this, operator)
+    case other => throw new IllegalStateException(s"groups of a ${other.getClass.getSimpleName} cannot be forgotten")
+  }
+}
+
+object Expiring {
+
+  /** The operator as it is, or forgetting where its document says after how long. */
+  def around(document: String, inner: OperatorSpec): OperatorSpec = {
+    val read = Relational.read(document)
+    read.number("expires_us").fold(inner)(Expiring(inner, _, read.late))
+  }
+}
+
+private final class ExpiringRun(spec: Expiring, inner: Closable) extends Operator {
+  private val known = new Known(spec)
+  private val stamped = new Stamped
+  private var watermark = 0L
+  private var isEnd = false
+  private var key: UnsafeRow = _
+  private var rows: Iterator[Input] = _
+  private var out: Out = _
+  private var isForgetting = false
+  private var isRunning = false // the operator has begun with the key and is not done
+  private var touched = 0L
+
+  override def open(epoch: Epoch): Unit = {
+    watermark = epoch.watermark
+    isEnd = epoch.flushing
+    inner.open(epoch)
+  }
+
+  override def start(key: UnsafeRow, rows: Iterator[Input], state: State, out: Out): Unit = {
+    this.key = key
+    this.rows = rows
+    this.out = out
+    stamped.open(state)
+    touched = stamped.touched
+    isForgetting = stamped.isThere && !isEnd && touched > 0 && touched + spec.after <= watermark
+    isRunning = false
+    if (isForgetting) begin(Iterator.empty, isLast = true)
+    else next()
+  }
+
+  /** The rows that have come; without any there is nothing to do before the end. */
+  private def next(): Unit = {
+    // Watermark 0 means none yet: what came before the first one counts as come with it.
+    if (rows.hasNext || touched == 0) touched = watermark
+    if (rows.hasNext || isEnd) begin(known, isLast = isEnd)
+  }
+
+  private def begin(rows: Iterator[Input], isLast: Boolean): Unit = {
+    known.open(this.rows, stamped, stamped.isThere, out)
+    inner.ending(isLast)
+    inner.start(key, rows, stamped, out)
+    isRunning = true
+  }
+
+  override def step(): Boolean =
+    if (isRunning && inner.step()) true
+    else {
+      if (isRunning) known.close(isEmpty = !stamped.isThere)
+      isRunning = false
+      if (isForgetting) {
+        isForgetting = false
+        touched = 0
+        next()
+        isRunning || finish()
+      } else finish()
+    }
+
+  private def finish(): Boolean = {
+    stamped.close(touched, if (touched == 0) ExpiringRun.Soon else touched + spec.after)
+    false
+  }
+
+  override def close(): Unit = {
+    inner.close()
+    known.release()
+    stamped.release()
+    key = null
+    rows = null
+    out = null
+  }
+}
+
+private object ExpiringRun {
+
+  /** An alarm that rings with the first watermark. */
+  val Soon = 1L
+}
+
+/** A key's value as its operator knows it, behind which stand two numbers: the watermark of the last epoch in which rows came (micros), and
+  * the alarm that is set.
+  */
+private final class Stamped extends State {
+  private var state: State = _
+  private var stored: Array[Byte] = _ // as the store has it
+  private var value: Array[Byte] = _ // what the operator has put since
+  private var isChanged = false
+
+  /** Has the operator anything? */
+  def isThere: Boolean = if (isChanged) value != null else stored != null
+
+  def touched: Long = if (stored == null) 0L else Platform.getLong(stored, at)
+  private def armed: Long = if (stored == null) State.Never else Platform.getLong(stored, at + 8)
+  private def at: Long = Platform.BYTE_ARRAY_OFFSET + (stored.length - Stamped.Size).toLong
+
+  def open(state: State): Unit = {
+    this.state = state
+    stored = state.get()
+    value = null
+    isChanged = false
+  }
+
+  /** Writes what has changed, and sees to the alarm, which is put off no sooner than it rings. */
+  def close(touched: Long, due: Long): Unit = {
+    if (!isThere) {
+      if (stored != null) {
+        state.alarm(armed, State.Never)
+        state.remove()
+      }
+    } else {
+      val alarm = state.alarm(armed, due)
+      if (isChanged || touched != this.touched || alarm != armed) {
+        val bytes = if (isChanged) java.util.Arrays.copyOf(value, value.length + Stamped.Size) else stored
+        Platform.putLong(bytes, Platform.BYTE_ARRAY_OFFSET + (bytes.length - Stamped.Size).toLong, touched)
+        Platform.putLong(bytes, Platform.BYTE_ARRAY_OFFSET + (bytes.length - Stamped.Size + 8).toLong, alarm)
+        state.put(bytes)
+      }
+    }
+    release()
+  }
+
+  def release(): Unit = {
+    state = null
+    stored = null
+    value = null
+  }
+
+  override def get(): Array[Byte] =
+    if (isChanged) (if (value == null) null else value.clone())
+    else if (stored == null) null
+    else java.util.Arrays.copyOf(stored, stored.length - Stamped.Size)
+
+  override def put(value: Array[Byte]): Unit = {
+    this.value = value
+    isChanged = true
+  }
+
+  override def remove(): Unit = {
+    value = null
+    isChanged = true
+  }
+
+  override def page(bag: Int, number: Long): Array[Byte] = state.page(bag, number)
+  override def putPage(bag: Int, number: Long, value: Array[Byte]): Unit = state.putPage(bag, number, value)
+  override def removePage(bag: Int, number: Long): Unit = state.removePage(bag, number)
+  override def shared: State = state.shared
+  override def alarm(armed: Long, next: Long): Long = throw new IllegalStateException("the group's alarm is not the operator's")
+}
+
+private object Stamped {
+  private val Size = 16
+}

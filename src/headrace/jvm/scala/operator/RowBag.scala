@@ -1,0 +1,39 @@
+package headrace.operator
+
+import headrace.bag.{Bag, Cursor}
+import headrace.state.{CellPages, State}
+
+/** Rows of a key with how often each is there, by their bytes: a bag beside the state of an operator. */
+private[operator] final class RowBag(number: Int) {
+  private val pages = new CellPages(number)
+  private var isOpen = false
+  val bag = new Bag
+  val cursor = new Cursor(bag)
+
+  def open(state: State, hasAny: Boolean): Unit = {
+    pages.of(state, hasAny)
+    bag.open(pages)
+    isOpen = true
+  }
+
+  def add(row: Array[Byte], size: Int, n: Long): Unit = if (n > 0) bag.add(row, size, null, 0L, 0, n)
+
+  /** Removes a row up to `n` times, and tells how often it did. */
+  def remove(row: Array[Byte], size: Int, n: Long): Long = {
+    val found = if (bag.find(row, size)) math.min(bag.count, n) else 0L
+    if (found > 0) bag.add(row, size, null, 0L, 0, -found)
+    found
+  }
+
+  def close(): Unit = {
+    isOpen = false
+    bag.close()
+  }
+
+  def release(): Unit = {
+    cursor.stop()
+    if (isOpen) bag.abandon()
+    isOpen = false
+    pages.of(null)
+  }
+}
