@@ -41,13 +41,17 @@ final class Sender(route: Route, counter: Counter, buffer: WireBuffer, dead: () 
   def open(partition: Int): Unit = {
     this.partition = partition
     sent = 0L
-    if (combined != null) combined.clear()
     groups.open(partition)
     first.open()
   }
 
-  /** Sends what it has held back. */
-  def finish(): Unit = if (combined != null) counts(Counts.In) += combined.settle(buffer)
+  /** Ends a task: what was held back is sent. */
+  def finish(): Unit = if (combined != null) {
+    settle()
+    combined.clear()
+  }
+
+  private def settle(): Unit = counts(Counts.In) += combined.settle(buffer)
 
   /** Sends one row. `moment` is the time of the row or timer being handled, `Input.NoTime` at a source. */
   def send(row: InternalRow, moment: Long, origin: Origin, weight: Long): Unit = {
@@ -230,7 +234,7 @@ final class Sender(route: Route, counter: Counter, buffer: WireBuffer, dead: () 
       val to = if (gathers) combined.rows else buffer
       val at = to.mark()
       to.put(route.to, if (shared == null) groups.key else null, route.side, hasTime, time, ord, weight, value, shared)
-      if (gathers && combined.gather(at)) finish()
+      if (gathers && combined.gather(at)) settle()
     }
 
     /** Tasks read files in any order, but each of them from its beginning on. */

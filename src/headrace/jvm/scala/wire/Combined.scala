@@ -8,8 +8,7 @@ package headrace.wire
 final class Combined {
   import Combined._
 
-  /** Where a row is written before it is gathered. */
-  val rows = new WireBuffer
+  private var written = new WireBuffer
   // By hash: its upper half, and one more than where the row begins; 0: none.
   private var places = new Array[Long](Least)
   private var distinct = 0
@@ -18,9 +17,17 @@ final class Combined {
   /** Are rows worth gathering, from what the task has seen? */
   var pays = true
 
+  /** Where a row is written before it is gathered. */
+  def rows: WireBuffer = written
+
+  /** Ends a task, and keeps no more than a small one needs: there may be many of these. */
   def clear(): Unit = {
     pays = true
     forget()
+    if (places.length > Least) {
+      places = new Array[Long](Least)
+      written = new WireBuffer
+    }
   }
 
   /** Takes in the row that was written last, from `at` on; true: no other one may come before they all have gone on. */
