@@ -253,6 +253,7 @@ def test_columns_and_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[s
         "whole_least": "s string, count bigint",
         "once": "key struct<k: string, s: string>, rows bigint",
         "top": f"key struct<k: string>, {row}, count bigint",
+        "visits": "key struct<k: string>, k string, v int, at timestamp, count bigint",
     }
     assert found.count("inner_left") == len([one for one in given.rows if one[0] is not None])
     head = found.table("top", limit=2)
