@@ -91,9 +91,14 @@ def in_sessions(
 ) -> Sessions:
     late = when_sent(emit, lateness)
     if early is not None:
-        hint = 'leave early out: emit="changes" sends a row when its session changes, emit="close" when it closes'
-        raise PlanError("BAD_INPUT", f"window: sessions are not sent early, and early={early!r} was given", hint=hint, site=here())
+        raise not_early()
     [time] = given(input, [asked.time], {}, alias)
     per = given(input, asked.per, {}, alias)
     once([*input.columns, *COLUMNS], "window")
     return Sessions(input, tuple(one.text for one in per), time.text, asked.gap_us, None, COLUMNS, emit, late, site=here())
+
+
+def not_early() -> PlanError:
+    """The error for sessions that are to be sent before they close, and then anew."""
+    hint = 'send each change, emit="changes", or once, emit="close"'
+    return PlanError("BAD_INPUT", "rows of sessions are not sent early", hint=hint, site=here())

@@ -26,6 +26,7 @@ from headrace.ops import (
 )
 from headrace.ops.asof import versions
 from headrace.ops.expires import expiry
+from headrace.ops.sessions import not_early
 from headrace.ops.values import one_row, values
 from headrace.ops.window import CHANGES
 from headrace.plan import Node
@@ -154,6 +155,8 @@ class Reader:
         )
 
     def _sessions(self, tree: Json) -> Node:
+        if self._early_ms:
+            raise not_early()
         per, names = tuple(tree["per"]), tuple(tree["names"])
         return Sessions(self.node(tree["input"]), per, tree["time"], tree["gap"], tree["until"], names, self._emit, site=self._site)
 

@@ -126,6 +126,18 @@ def test_whose_sessions_has_to_be_said() -> None:
     )
 
 
+def test_rows_of_sessions_are_not_sent_early() -> None:
+    check_error(
+        """
+        BAD_INPUT: rows of sessions are not sent early
+          at test_sessions.py:*: lambda: charges.window(BY_CARD, emit="close", early="1 minute"),
+          hint: send each change, emit="changes", or once, emit="close"
+          page: docs/errors/BAD_INPUT.md
+        """,
+        lambda: charges.window(BY_CARD, emit="close", early="1 minute"),
+    )
+
+
 def test_what_is_sent_once_needs_a_watermark() -> None:
     once = plain.window(BY_CARD, emit="close").named("once")
     check_error(
