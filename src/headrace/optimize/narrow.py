@@ -21,7 +21,9 @@ from headrace.ops import (
     Windows,
     forgets_after,
     judged,
+    kind_of,
 )
+from headrace.ops.kind import CHANGES
 from headrace.plan import Node, Plan
 from headrace.syntax import quote, used
 
@@ -31,7 +33,7 @@ Columns = frozenset[str] | None
 VERB = "narrow"
 
 # What keeps its rows, or repeats their columns.
-_NARROWED = (Aggregate, AsOf, Join, Temporal, Upserts, Explode, Generated, Windows)
+_NARROWED = (Aggregate, AsOf, Join, Sessions, Temporal, Upserts, Explode, Generated, Windows)
 
 
 def narrow_inputs(plan: Plan) -> Plan:
@@ -40,7 +42,7 @@ def narrow_inputs(plan: Plan) -> Plan:
 
     First rows and window functions settle ties by all columns of their input, as-of joins those of versions; ledgers compare whole rows,
     programs read what they like: they get all. So does an operator whose dead letters or late rows somebody reads, and one that forgets
-    groups and has to know whether a row that is taken away was there.
+    groups or sessions and has to know whether a row that is taken away was there.
     """
     outputs = [node for node in plan.nodes.values() if isinstance(node, OutputOf)]
     told, late = {node.input for node in outputs}, {node.input for node in outputs if node.late is not None}
@@ -59,6 +61,8 @@ def narrow_inputs(plan: Plan) -> Plan:
 
 
 def _knows(node: Node) -> bool:
+    if isinstance(node, Sessions):
+        return any(judged(node)) and kind_of(node.input) == CHANGES
     return forgets_after(node) is not None and any(judged(node))
 
 

@@ -6,7 +6,8 @@ import pytest
 
 import headrace as hr
 from headrace.analysis.closing import require_closing
-from headrace.ops import closing, event_time, groups, kind_of
+from headrace.ops import Sessions, closing, event_time, groups, kind_of
+from headrace.optimize.narrow import narrow_inputs
 from headrace.plan import Plan, facts
 from tests.unit.errors import check_error
 
@@ -58,6 +59,21 @@ def test_groups_behind_them_are_not_judged_again() -> None:
 
 def test_whether_rows_are_taken_away() -> None:
     assert [kind_of(one._node) for one in (visits, closed)] == ["changes", "append"]
+
+
+def test_only_what_is_read_is_kept_unless_it_has_to_be_known_whether_a_row_was_there() -> None:
+    changing = hr.read.files(
+        "in", format="json", schema="card string, ts timestamp, amount int, op string", name="changing", change_column="op"
+    )
+    for stream, kept in (
+        (charges, ("card", "ts")),
+        (plain, ("card", "ts")),
+        (changing.watermark("ts", "5 minutes"), ("card", "ts", "amount")),
+    ):
+        counted = stream.window(BY_CARD).group_by("card", "window_end").agg(n="count(*)")
+        plan = narrow_inputs(Plan.of("job", [counted.write.memory(name="out", mode="changes")._use()]))
+        [sessions] = [node for node in plan.nodes.values() if isinstance(node, Sessions)]
+        assert sessions.input.columns == kept
 
 
 def said(stream: hr.Stream, fact: str) -> str:
