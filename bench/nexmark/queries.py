@@ -12,8 +12,6 @@ from pathlib import Path
 
 FOLDER = Path(__file__).parent
 TABLES = ("person", "auction", "bid", "side_input")
-UNREADY: frozenset[str] = frozenset()
-"""Those that headrace does not run yet."""
 FILES = "q10"
 """The one that writes files, in folders by its two last columns."""
 FOLDERS = ("dt", "hm")
@@ -49,6 +47,5 @@ def _read(file: Path) -> tuple[str, str]:
 
 
 QUERIES = {f"q{number}": read(f"q{number}") for number in range(23)}
-READY = {name: query for name, query in QUERIES.items() if name not in UNREADY}
-OF_EVENTS = {name: query for name, query in READY.items() if name != OF_THE_CLOCK}
+OF_EVENTS = {name: query for name, query in QUERIES.items() if name != OF_THE_CLOCK}
 """Those whose answer the events alone decide, in as many epochs as there are files. By the clock there are others, without events."""
