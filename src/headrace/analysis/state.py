@@ -33,6 +33,7 @@ from headrace.ops import (
 )
 from headrace.ops.closing import EVENT, IN_STRUCT, SELF, Columns
 from headrace.ops.interval import bounds
+from headrace.ops.window import shown_micros
 from headrace.plan import Fact, Node, Plan, Role, fact
 from headrace.schema import shown
 from headrace.syntax import plain_name
@@ -63,7 +64,7 @@ def state(plan: Plan) -> Mapping[str, Fact]:
 def _one_by_one(node: Join, near: Interval) -> Fact:
     """What a join keeps whose rows lie near each other in time."""
     sides = ("left", "right")
-    ends = [f"{name} + {_micros(us)}" if us else name for name, us in zip(near.times, near.kept_us, strict=True)]
+    ends = [f"{name} + {shown_micros(us)}" if us else name for name, us in zip(near.times, near.kept_us, strict=True)]
     late = "; rows that come when it has passed them are late" if any(near.judged) else ""
     endless = next((side for side, us in zip((0, 1), near.kept_us, strict=True) if us is None), None)
     if endless is None:
@@ -84,10 +85,6 @@ def _cure(node: Join, columns: Mapping[Node, Columns]) -> str:
         return ""
     mine, other = next(iter(left)), next(iter(right))
     return f"; a condition as `{mine} BETWEEN {other} AND {other} + INTERVAL 1 HOUR` would end that"
-
-
-def _micros(us: int) -> str:
-    return shown(us // 1000) if us % 1000 == 0 else f"{us} microseconds"
 
 
 def _given_back(node: Node, group: Group, kept: Fact) -> Fact:
