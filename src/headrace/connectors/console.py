@@ -27,7 +27,7 @@ class Sink(ports.Sink):
 
     @property
     def traits(self) -> ports.SinkTraits:
-        return ports.SinkTraits(False, "an epoch that is run again is printed again")
+        return ports.SinkTraits("plain", "an epoch that is run again is printed again")
 
     def options(self) -> dict[str, Any]:
         return {"rows": self.rows}

@@ -217,7 +217,7 @@ class Sink(ports.Sink):
 
     @property
     def traits(self) -> ports.SinkTraits:
-        return ports.SinkTraits(True, "a manifest per epoch decides which files belong to the result")
+        return ports.SinkTraits("transactional", "a manifest per epoch decides which files belong to the result")
 
     @property
     def folder(self) -> Path:

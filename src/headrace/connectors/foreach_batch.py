@@ -44,7 +44,7 @@ class Sink(ports.Sink):
 
     @property
     def traits(self) -> ports.SinkTraits:
-        return ports.SinkTraits(False, "the function is called again for an epoch whose end was not seen")
+        return ports.SinkTraits("plain", "the function is called again for an epoch whose end was not seen")
 
     def options(self) -> dict[str, Any]:
         return {"function": self.place}

@@ -118,7 +118,7 @@ class Sink(ports.Sink):
     @property
     def traits(self) -> ports.SinkTraits:
         why = "an epoch that is written again takes the place of its rows, as long as the process lives"
-        return ports.SinkTraits(True, why, ("append", "changes", "upsert"))
+        return ports.SinkTraits("idempotent", why, ("append", "changes", "upsert"))
 
     @property
     def key(self) -> tuple[str, ...]:

@@ -62,7 +62,7 @@ class Board(ports.Sink):
 
     @property
     def traits(self) -> ports.SinkTraits:
-        return ports.SinkTraits(False, "it is shown, not kept", ("append", "changes"))
+        return ports.SinkTraits("plain", "it is shown, not kept", ("append", "changes"))
 
     def options(self) -> dict[str, Any]:
         return {}

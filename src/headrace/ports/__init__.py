@@ -1,10 +1,13 @@
 """The open traits: what a source and a sink have to say and do. Connectors implement them and are found by entry point."""
 
+from headrace.ports.packages import Jar, Packages
 from headrace.ports.registry import connectors, sink_class, source_class
 from headrace.ports.sink import Sink, SinkContext, SinkTraits, Staged
 from headrace.ports.source import Source, SourceContext, SourceTraits
 
 __all__ = [
+    "Jar",
+    "Packages",
     "Sink",
     "SinkContext",
     "SinkTraits",

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
+from headrace.ports.packages import Packages
 from headrace.schema import Struct
 
 if TYPE_CHECKING:
@@ -18,20 +19,32 @@ if TYPE_CHECKING:
 class SinkTraits:
     """What the analyses have to know of a sink.
 
-    `repeatable`: writing an epoch twice equals writing it once; `why` says how, or why not. `accepts`: the modes it can be written with.
+    `commit`: "transactional" (an epoch is there whole or not at all, and once), "idempotent" (written twice it is what it is written once)
+    or "plain" (neither); `why` says how, or why not. `accepts`: the modes it can be written with. `placed`: it commits task by task, so
+    a replay has to bring each row to the task that had it before. `visible`: what a reader sees at once, an "epoch", what one "task"
+    wrote, or a "row". `cleans`: in words, what it leaves behind and when that goes away.
     """
 
-    repeatable: bool
+    commit: str
     why: str
     accepts: tuple[str, ...] = ("append",)
+    placed: bool = False
+    visible: str = "epoch"
+    cleans: str = ""
+
+    @property
+    def repeatable(self) -> bool:
+        """Writing an epoch twice equals writing it once."""
+        return self.commit in ("transactional", "idempotent")
 
 
 @dataclass(frozen=True)
 class SinkContext:
     """What a sink may know when it opens. `checkpoint_id` stays the same over restarts; `fresh` asks to forget what was written before it.
-    `query` is the query that feeds the sink, whose epochs are counted from 0 on each checkpoint. With `mode` "changes" or "upsert" staged
-    rows have one more value, the last: how often the row is added, or taken away if it is negative. With "upsert" an epoch adds at the most
-    one row of a key, and takes at the most one away.
+    `query` is the query that feeds the sink, whose epochs are counted from 0 on each checkpoint. `term` counts the starts of the
+    checkpoint: what writes with a smaller one is a process that has been replaced, and a sink that can tell refuses it. With `mode`
+    "changes" or "upsert" staged rows have one more value, the last: how often the row is added, or taken away if it is negative. With
+    "upsert" an epoch adds at the most one row of a key, and takes at the most one away.
     """
 
     job: str
@@ -44,15 +57,19 @@ class SinkContext:
     fresh: bool = False
     query: str = "main"
     mode: str = "append"
+    term: int = 1
 
 
 @dataclass(frozen=True)
 class Staged:
-    """What the tasks left for one sink in one epoch: the number of rows, the files, and the rows as tuples of internal values."""
+    """What the tasks left for one sink in one epoch: the number of rows, the files, the rows as tuples of internal values, and what each
+    task's writer said of its part.
+    """
 
     count: int
     files: tuple[Mapping[str, Any], ...] = ()
     rows: Callable[[], list[tuple[Any, ...]]] = list
+    parts: tuple[Mapping[str, Any], ...] = ()
 
 
 class Sink(ABC):
@@ -67,6 +84,11 @@ class Sink(ABC):
     @property
     @abstractmethod
     def traits(self) -> SinkTraits: ...
+
+    @property
+    def needs(self) -> Packages:
+        """What has to be there beside Spark."""
+        return Packages()
 
     @property
     def key(self) -> tuple[str, ...]:
@@ -99,7 +121,9 @@ class Sink(ABC):
 
     @abstractmethod
     def stage(self) -> dict[str, Any]:
-        """What tasks do with the rows: `{"kind": "rows"}`, `{"kind": "files", "format": ..., "folder": ...}` or `{"kind": "none"}`."""
+        """What tasks do with the rows: `{"kind": "rows"}`, `{"kind": "files", "format": ..., "folder": ...}`, `{"kind": "none"}`, or
+        `{"kind": "writer", "class": ..., "options": {...}}` with a Scala class that derives from `headrace.sink.WriterStage`.
+        """
 
     @abstractmethod
     def commit(self, epoch: int, staged: Staged) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from headrace.errors import ConnectorError, here
+from headrace.ports.packages import Packages
 from headrace.schema import Struct
 
 if TYPE_CHECKING:
@@ -20,6 +21,7 @@ class SourceTraits:
     """What the analyses have to know of a source.
 
     `replayable`: reading an epoch again gives the same rows; `why` says how, or why not. `ordered` names the order in which it is read.
+    `placed`: reading an epoch again also brings each row to the same task, in the same order.
     `changes` is `append` where rows are only added, else `changes`; `checked`: a ledger judges whether what is taken away was there.
     """
 
@@ -29,6 +31,7 @@ class SourceTraits:
     ordered: str | None = None
     changes: str = "append"
     checked: bool = False
+    placed: bool = False
 
 
 @dataclass(frozen=True)
@@ -54,6 +57,11 @@ class Source(ABC):
     @property
     @abstractmethod
     def traits(self) -> SourceTraits: ...
+
+    @property
+    def needs(self) -> Packages:
+        """What has to be there beside Spark."""
+        return Packages()
 
     @abstractmethod
     def options(self) -> dict[str, Any]:

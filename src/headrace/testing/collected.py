@@ -55,7 +55,7 @@ class CollectingSink(ports.Sink):
 
     @property
     def traits(self) -> ports.SinkTraits:
-        return ports.SinkTraits(True, "an epoch that comes again takes the place of its rows", ("append", "changes"))
+        return ports.SinkTraits("idempotent", "an epoch that comes again takes the place of its rows", ("append", "changes"))
 
     def options(self) -> dict[str, Any]:
         return {}
