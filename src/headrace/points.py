@@ -1,4 +1,4 @@
-"""Named points of a run at which a test, or `headrace certify`, kills, stops or fails the process. Where none is armed a point does nothing.
+"""Named points of a run at which a test, or `headrace certify`, kills, stops or fails the process. Not armed, a point does nothing.
 
 A point is armed by HEADRACE_POINT, in the environment of the process: `NAME[@OF][#N]:ACTION`. OF is what the point is passed for (a sink,
 a source), N which passing it is (the first, 1), and ACTION is `kill` (as kill -9 does), `hang` (until somebody ends it) or `fail`.
