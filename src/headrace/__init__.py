@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from headrace.ops.read import read
     from headrace.ops.sessions import sessions
     from headrace.ops.stream import Grouped, Keyed, Stream, broadcast
+    from headrace.ops.tables import lookup
     from headrace.ops.window import cumulate, hop, tumble
     from headrace.ops.write import Sink
     from headrace.plan import Plan
@@ -85,6 +86,7 @@ _PUBLIC = {
         "headrace.ops.read": "read",
         "headrace.ops.sessions": "sessions",
         "headrace.ops.stream": "Grouped Keyed Stream broadcast",
+        "headrace.ops.tables": "lookup",
         "headrace.ops.window": "cumulate hop tumble",
         "headrace.ops.write": "Sink",
         "headrace.plan": "Plan",
@@ -150,6 +152,7 @@ __all__ = [
     "let",
     "lit",
     "load",
+    "lookup",
     "minutes",
     "now",
     "otherwise",

@@ -204,6 +204,7 @@ CODES: dict[str, Code] = {
     "WHEN_WITHOUT_WITH": Code("ProgramError", "user", "a when or each that no with statement opens"),
     # ops
     "BAD_JOIN": Code("PlanError", "user", "a join that does not say what meets"),
+    "BAD_LOOKUP": Code("PlanError", "user", "a lookup that does not say what is looked up, or how"),
     "BAD_QUERY": Code("PlanError", "user", "a query that cannot be read or kept up to date"),
     "BAD_COLUMN": Code("PlanError", "user", "something that is no column where one is expected"),
     "BAD_INPUT": Code("PlanError", "user", "something that is no stream, or not keyed, where a keyed stream is expected"),
@@ -214,6 +215,7 @@ CODES: dict[str, Code] = {
     "NO_COLUMNS": Code("PlanError", "user", "a stream without columns"),
     "BAD_EXPIRY": Code("PlanError", "user", "state is to expire where it cannot"),
     "NEVER_CLOSES": Code("PlanError", "user", "a result is to be sent when a window closes, and nothing closes"),
+    "LOOKUP_CHANGES": Code("PlanError", "user", "a lookup for rows that are also taken away, in a table that may change"),
     "NO_WATERMARK": Code("PlanError", "user", "event time is needed and there is none"),
     "ORDER_CLOCK": Code("PlanError", "user", "rows in the order of event time with timers of processing time"),
     "SINK_KIND": Code("PlanError", "user", "a mode that a sink cannot write"),
@@ -282,6 +284,7 @@ CODES: dict[str, Code] = {
     "INPUT_GONE": Code("RunError", "environment", "a file that was there when it was listed and is gone"),
     "INTERNAL": Code("RunError", "headrace", "a fault of headrace"),
     "KEYS_MEET": Code("CheckpointError", "input", "two keys that are one in another type"),
+    "LOOKUP_FAILED": Code("RunError", "environment", "an outside table that did not answer"),
     "KEY_NOT_UNIQUE": Code("RunError", "input", "a key that tells rows apart has two of them"),
     "MALFORMED_ROW": Code("RunError", "input", "a row that cannot be read, where the source says to fail"),
     "NOT_A_CHECKPOINT": Code("CheckpointError", "user", "a folder with other things in it, given as checkpoint"),

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 
 from headrace.analysis.boundedness import sources
 from headrace.analysis.schemas import check
-from headrace.ops import Program, Sink
+from headrace.ops import Lookup, Program, Sink
 from headrace.plan import Fact, Plan, fact, order
 
 EXACTLY, LEAST, MOST = "exactly once", "at least once", "at most once"
@@ -31,6 +31,10 @@ def _guarantee(plan: Plan, node: Sink) -> Fact:
     unsteady = [f"{', '.join(dict.fromkeys(found))} in {before.name}" for before in order([node]) if (found := texts.get(str(before.name)))]
     if unsteady:
         return Fact(LEAST, f"{LEAST}: {'; '.join(unsteady)} may give other values when an epoch is run again")
+    asked = [before for before in order([node]) if isinstance(before, Lookup) and not before.repeatable]
+    if asked:
+        why = "; ".join(f"{before.name}: {before.connect().traits.why}" for before in asked)
+        return Fact(LEAST, f"{LEAST}: what is looked up may be other values when an epoch is run again ({why})")
     return Fact(EXACTLY, "; ".join([f"{EXACTLY}: {traits.why}", *([read] if read else []), *_caveats(plan, node)]))
 
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from functools import singledispatch
 from typing import Any
 
-from headrace.ops import Aggregate, AsOf, Consolidate, Join, Ledger, Partition, Sessions, Temporal, Top, Upserts, unique
+from headrace.ops import Aggregate, AsOf, Consolidate, Join, Ledger, Lookup, Partition, Sessions, Temporal, Top, Upserts, unique
 from headrace.plan import Node
+from headrace.syntax import quote
 
 Json = dict[str, Any]
 
@@ -36,6 +37,12 @@ def _(node: Join) -> Json:
 def _(node: AsOf) -> Json:
     told = {"how": node.how, "keys": _lists(node.keys), "time": list(node.time), "direction": node.direction, "within_us": node.within_us}
     return {**told, "shared": list(node.shared), "emit": node.emit, "clock": node.clock}
+
+
+@relation.register
+def _(node: Lookup) -> Json:
+    keys = [[mine, quote(theirs)] for mine, theirs in node.keys]
+    return {"keys": keys, "table": node.schema, "shared": list(node.shared)}
 
 
 @relation.register

@@ -116,7 +116,7 @@ def _asked(node: Node) -> Json | None:
             return {"id": node.name, "site": _text(node.site), "input": _feeding(late), "steps": []}
         # all other outputs are dead letters, which have one fixed schema
         return {"id": node.name, "schema": DEAD}
-    if node.role is Role.STATEFUL:
+    if node.role in (Role.STATEFUL, Role.LOOKUP):
         inputs = [_feeding(before) for before in relation_inputs(node)]
         return {"id": node.name, "site": _text(node.site), "relation": node.op, "inputs": inputs, **relation(node)}
     if isinstance(node, Sink):

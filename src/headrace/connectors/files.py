@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import headrace.ports as ports
+from headrace.connectors.filetable import Lookup
 from headrace.errors import ConnectorError, here
 from headrace.manifest import CONTROL, Manifest, Owner, StagedFile, committed_files
 from headrace.ports import paths
@@ -19,6 +20,8 @@ from headrace.schema import Struct, schema_of
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
+
+__all__ = ["Lookup", "Sink", "Source"]
 
 FORMATS = ("json", "csv", "parquet")
 

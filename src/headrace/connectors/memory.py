@@ -1,4 +1,4 @@
-"""Rows of this process: lists to read from, lists to write to."""
+"""Rows of this process: lists to read from, to write to, to look up in."""
 
 from __future__ import annotations
 
@@ -66,11 +66,7 @@ class Source(ports.Source):
 
     def check(self) -> None:
         if self._given is None:
-            raise ConnectorError(
-                "ROWS_GONE",
-                "the rows of a memory source are in the process that made the job, and a stored plan has only their number",
-                hint="run the Python file that makes them, or put the rows into files",
-            )
+            raise _gone("a memory source")
 
     def scan(self, session: SparkSession, context: ports.SourceContext) -> tuple[DataFrame, dict[str, Any]]:
         from pyspark.sql import DataFrame
@@ -171,3 +167,60 @@ class Sink(ports.Sink):
             for row, weight in sorted(changes, key=lambda change: change[1] > 0)
             for _ in range(abs(weight))
         ]
+
+
+class Lookup(ports.Lookup):
+    """Rows given as tuples or dicts, to be looked up in. Timestamps without a zone, and those given as text, are in the job's time zone.
+
+    >>> import headrace as hr
+    >>> orders = hr.read.memory([("a", 7), ("x", 1)], "customer string, amount int", name="orders")
+    >>> customers = hr.lookup.memory([("a", "SE"), ("b", "DK")], "customer string, country string", name="customers")
+    >>> sorted(hr.collect(orders.lookup(customers, on="customer")).rows())
+    [('a', 7, 'SE'), ('x', 1, None)]
+    """
+
+    connector: ClassVar[str] = "memory"
+
+    def __init__(self, rows: Iterable[Any], schema: Any) -> None:
+        self.schema = schema_of(schema)
+        if isinstance(rows, str | bytes | Mapping) or not isinstance(rows, Iterable):
+            raise wrong(f"lookup.memory: the rows cannot be {rows!r}", 'they are a list of tuples or dicts: [("a", 1), ("b", 2)]')
+        self._given: list[Any] | None = list(rows)
+        self._count = len(rows_to_internal(self._given, self.schema, UTC, "the rows"))
+
+    @property
+    def traits(self) -> ports.LookupTraits:
+        return ports.LookupTraits(repeatable=True, why="the rows stay in this process", whole=True)
+
+    def options(self) -> dict[str, Any]:
+        return {"rows": self._count}
+
+    @classmethod
+    def from_options(cls, options: Mapping[str, Any], schema: Struct) -> Lookup:
+        made = cls.__new__(cls)
+        made.schema = schema
+        made._given = None
+        made._count = options["rows"]
+        return made
+
+    def describe(self) -> str:
+        return f"memory ({self._count} row{'' if self._count == 1 else 's'})"
+
+    def check(self) -> None:
+        if self._given is None:
+            raise _gone("a memory table")
+
+    def load(self, session: SparkSession, context: ports.LookupContext) -> DataFrame:
+        from pyspark.sql import DataFrame
+
+        kernel: Any = session._jvm.headrace.source  # type: ignore[union-attr]  # a classic session has a JVM
+        rows = rows_to_internal(self._given or (), self.schema, zone(context.time_zone), context.name)
+        return DataFrame(kernel.Board.table(session._jsparkSession, bytearray(pickle.dumps(rows, 2)), self.schema.ddl), session)
+
+
+def _gone(what: str) -> ConnectorError:
+    return ConnectorError(
+        "ROWS_GONE",
+        f"the rows of {what} are in the process that made the job, and a stored plan has only their number",
+        hint="run the Python file that makes them, or put the rows into files",
+    )

@@ -14,6 +14,7 @@ from headrace.ops.join import Join
 from headrace.ops.keys import unique
 from headrace.ops.kind import kind_of, kinds
 from headrace.ops.ledger import Ledger
+from headrace.ops.lookup import Lookup
 from headrace.ops.output import OutputOf
 from headrace.ops.partition import Partition
 from headrace.ops.program import Program
@@ -43,6 +44,7 @@ __all__ = [
     "Join",
     "Keyed",
     "Ledger",
+    "Lookup",
     "OutputOf",
     "Partition",
     "Program",

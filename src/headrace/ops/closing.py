@@ -22,6 +22,7 @@ from headrace.ops.generate import Generated
 from headrace.ops.interval import Delay, Interval, interval
 from headrace.ops.join import Join
 from headrace.ops.ledger import Ledger
+from headrace.ops.lookup import MISSED, Lookup
 from headrace.ops.output import OutputOf
 from headrace.ops.partition import Partition
 from headrace.ops.program import Program
@@ -180,8 +181,9 @@ def _(node: Source, found: Mapping[Node, Columns]) -> Columns:
 @_columns.register(Filter)
 @_columns.register(Generated)
 @_columns.register(Ledger)
+@_columns.register(Lookup)
 @_columns.register(Weighed)
-def _(node: Changes | Consolidate | Filter | Generated | Ledger | Weighed, found: Mapping[Node, Columns]) -> Columns:
+def _(node: Changes | Consolidate | Filter | Generated | Ledger | Lookup | Weighed, found: Mapping[Node, Columns]) -> Columns:
     return found[node.input]
 
 
@@ -268,6 +270,8 @@ def _(node: Program, found: Mapping[Node, Columns]) -> Columns:
 
 @_columns.register
 def _(node: OutputOf, found: Mapping[Node, Columns]) -> Columns:
+    if isinstance(node.input, Lookup) and node.output == MISSED:
+        return found[node.input.input]
     return _emitted(node.input, node.output) if isinstance(node.input, Program) else {}
 
 

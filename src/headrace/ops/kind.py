@@ -75,6 +75,8 @@ def _(node: Program, kinds: dict[Node, str]) -> str:
 def _(node: OutputOf, kinds: dict[Node, str]) -> str:
     if node.late is not None:
         return kinds[node.late]
+    if node.input.role is Role.LOOKUP:
+        return kinds[node.input]
     # The dead letter of a row that is taken away is taken away as well.
     return APPEND if node.input.role is Role.SOURCE or isinstance(node.input, Program) else CHANGES
 

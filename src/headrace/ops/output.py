@@ -1,4 +1,4 @@
-"""Another output of a source or operator: late rows, dead letters, side outputs."""
+"""Another output of a source or operator: late rows, dead letters, rows that met nothing, side outputs."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class OutputOf(Node):
 
     `dead_letter` has the rows that could not be read or computed: `node, reason, file, position, raw`; `late` those that came to an
     operator after their group had closed, or took away what it had forgotten, of a join those of its left side, `late_right` those of the
-    other.
+    other; `missed` those that a lookup found nothing for.
 
     >>> import headrace as hr
     >>> charges = hr.read.memory([("a", 1)], "card string, amount int", name="charges")
@@ -40,7 +40,7 @@ class OutputOf(Node):
 
     @property
     def late(self) -> Node | None:
-        """The input of an operator of a query whose late rows these are; None where they are something else."""
+        """The input of an operator of a query whose rows these are, late ones or such as met nothing; None where they are others."""
         if isinstance(self.input, Program) or self.output == DEAD_LETTER:
             return None
         if isinstance(self.input, AsOf):

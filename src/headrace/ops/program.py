@@ -218,7 +218,7 @@ def _timed(traced: Traced) -> str:
 def _cure(node: Node) -> str:
     """How a stream gets event time."""
     before = node
-    while before.role is Role.STATELESS and before.inputs:
+    while before.role in (Role.STATELESS, Role.LOOKUP) and before.inputs:
         before = before.inputs[0]
     if isinstance(before, Program):
         return f'name the emitted column that is time: .process({before.program}, time="...")'

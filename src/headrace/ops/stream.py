@@ -19,6 +19,7 @@ from headrace.ops import (
     feeding,
     filter,
     join,
+    lookup,
     output,
     program,
     project,
@@ -33,6 +34,7 @@ from headrace.ops import (
 from headrace.ops.columns import label
 from headrace.ops.forgetting import late_outputs
 from headrace.ops.kind import kind_of
+from headrace.ops.tables import Table, table_of
 from headrace.ops.time import event_time
 from headrace.ops.write import Write
 from headrace.plan import Explanation, Node, Plan, explain, facts
@@ -161,6 +163,43 @@ class Stream:
         stream = _stream(versions, "join_asof", 'orders.join_asof(rates, on="pair", time=("ts", "at"))')
         aliases, times = (self._alias, stream._alias), (event_time(self._node), event_time(stream._node))
         return Stream(asof.join_asof(self._node, stream._node, on, time, how, direction, within, emit, aliases, times))
+
+    def lookup(
+        self,
+        table: Table,
+        *,
+        on: str | Iterable[str] | Mapping[str, str],
+        how: str = "left",
+        cache: str | timedelta | None = None,
+        cache_keys: int = lookup.CACHE_KEYS,
+        batch: int = lookup.BATCH,
+        in_flight: int = lookup.IN_FLIGHT,
+        retry: str | timedelta = lookup.RETRY,
+    ) -> Stream:
+        """Each row with those of its key in a table outside, as they are when the row arrives: `orders.lookup(customers, on="customer")`.
+
+        `on` names columns that both have, or says which columns of the table the row's values are looked up in:
+        `on={"upper(customer)": "id"}`. `how` is left (nulls where the table has none) or inner; `.output("missed")` has the rows that met
+        none. With `cache="10 minutes"` an answer is kept for so long, of at most `cache_keys` keys. The other keys are asked for `batch` at
+        a time, in at most `in_flight` requests at once on each executor; one that fails is made again for `retry`.
+        """
+        found = table_of(table)
+        made = lookup.lookup(
+            self._node,
+            found._connected,
+            found._name,
+            found._constant,
+            kind_of(self._node),
+            on if isinstance(on, str | Mapping) else list(on),
+            how,
+            cache,
+            cache_keys,
+            batch,
+            in_flight,
+            retry,
+            self._alias,
+        )
+        return Stream(made, self._alias)
 
     def group_by(self, *columns: Column | str, expires: str | timedelta | None = None) -> Grouped:
         """Grouped by columns, for aggregates kept up to date: `charges.group_by("card").agg(spent="sum(amount)")`.

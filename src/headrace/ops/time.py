@@ -13,6 +13,7 @@ from headrace.ops.filter import Filter
 from headrace.ops.generate import Generated
 from headrace.ops.join import Join
 from headrace.ops.ledger import Ledger
+from headrace.ops.lookup import MISSED, Lookup
 from headrace.ops.output import OutputOf
 from headrace.ops.partition import Partition
 from headrace.ops.program import Program
@@ -58,10 +59,11 @@ def _(node: Source, times: dict[Node, str | None]) -> str | None:
 @_time.register(Consolidate)
 @_time.register(Filter)
 @_time.register(Generated)
+@_time.register(Lookup)
 @_time.register(Sink)
 @_time.register(Weighed)
 @_time.register(Windows)
-def _(node: Changes | Consolidate | Filter | Generated | Sink | Weighed | Windows, times: dict[Node, str | None]) -> str | None:
+def _(node: Changes | Consolidate | Filter | Generated | Lookup | Sink | Weighed | Windows, times: dict[Node, str | None]) -> str | None:
     return times[node.input]
 
 
@@ -113,4 +115,6 @@ def _(node: Program, times: dict[Node, str | None]) -> str | None:
 
 @_time.register
 def _(node: OutputOf, times: dict[Node, str | None]) -> str | None:
+    if isinstance(node.input, Lookup) and node.output == MISSED:
+        return times[node.input.input]
     return node.input.output_time(node.output) if isinstance(node.input, Program) else None

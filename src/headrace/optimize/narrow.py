@@ -13,6 +13,7 @@ from headrace.ops import (
     Filter,
     Generated,
     Join,
+    Lookup,
     OutputOf,
     Project,
     Sessions,
@@ -33,12 +34,12 @@ Columns = frozenset[str] | None
 VERB = "narrow"
 
 # What keeps its rows, or repeats their columns.
-_NARROWED = (Aggregate, AsOf, Join, Sessions, Temporal, Upserts, Explode, Generated, Windows)
+_NARROWED = (Aggregate, AsOf, Join, Lookup, Sessions, Temporal, Upserts, Explode, Generated, Windows)
 
 
 def narrow_inputs(plan: Plan) -> Plan:
-    """In front of joins, aggregates and rows by key come their keys and what is read behind them; in front of windows and generators, which
-    repeat it in each of their rows, what is read behind them.
+    """In front of joins, lookups, aggregates and rows by key come their keys and what is read behind them; in front of windows and
+    generators, which repeat it in each of their rows, what is read behind them.
 
     First rows and window functions settle ties by all columns of their input, as-of joins those of versions; ledgers compare whole rows,
     programs read what they like: they get all. So does an operator whose dead letters or late rows somebody reads, and one that forgets
@@ -122,6 +123,11 @@ def _(node: Project, wanted: Columns) -> Mapping[str, Columns]:
 @_asked.register(Generated)
 def _(node: Explode | Generated, wanted: Columns) -> Mapping[str, Columns]:
     return {"input": _both(wanted, _read(node.input, [node.text]))}
+
+
+@_asked.register
+def _(node: Lookup, wanted: Columns) -> Mapping[str, Columns]:
+    return {"input": _both(wanted, _read(node.input, (text for text, _ in node.keys)))}
 
 
 @_asked.register

@@ -10,7 +10,14 @@ from headrace.plan.walk import depths
 
 _HEIGHT, _GAP_X, _GAP_Y, _EDGE = 44, 56, 18, 12
 _LETTER = 6.7  # the mean width of a letter at 12 px
-_FILL = {Role.SOURCE: "#e3f2fd", Role.SINK: "#e8f5e9", Role.STATEFUL: "#fff3e0", Role.STATELESS: "#f5f5f5", Role.OUTPUT: "#fce4ec"}
+_FILL = {
+    Role.SOURCE: "#e3f2fd",
+    Role.SINK: "#e8f5e9",
+    Role.STATEFUL: "#fff3e0",
+    Role.LOOKUP: "#ede7f6",
+    Role.STATELESS: "#f5f5f5",
+    Role.OUTPUT: "#fce4ec",
+}
 
 
 def svg(plan: Plan) -> str:

@@ -12,10 +12,11 @@ from headrace.errors import Site
 
 
 class Role(Enum):
-    """What a node is in a plan; stateless ones live in routes, stateful ones in levels."""
+    """What a node is in a plan; stateless ones live in routes, stateful ones in levels, lookups between them."""
 
     SOURCE = "source"
     STATELESS = "stateless"
+    LOOKUP = "lookup"
     STATEFUL = "stateful"
     OUTPUT = "output"
     SINK = "sink"

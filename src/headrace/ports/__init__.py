@@ -1,12 +1,16 @@
-"""The open traits: what a source and a sink have to say and do. Connectors implement them and are found by entry point."""
+"""The open traits: what a source, a sink and a lookup have to say and do. Connectors implement them and are found by entry point."""
 
+from headrace.ports.lookup import Lookup, LookupContext, LookupTraits
 from headrace.ports.packages import Jar, Packages
-from headrace.ports.registry import connectors, sink_class, source_class
+from headrace.ports.registry import connectors, lookup_class, sink_class, source_class
 from headrace.ports.sink import Sink, SinkContext, SinkTraits, Staged
 from headrace.ports.source import Source, SourceContext, SourceTraits
 
 __all__ = [
     "Jar",
+    "Lookup",
+    "LookupContext",
+    "LookupTraits",
     "Packages",
     "Sink",
     "SinkContext",
@@ -16,6 +20,7 @@ __all__ = [
     "SourceTraits",
     "Staged",
     "connectors",
+    "lookup_class",
     "sink_class",
     "source_class",
 ]

@@ -8,6 +8,7 @@ from importlib.metadata import EntryPoint, entry_points
 from types import ModuleType
 
 from headrace.errors import ConnectorError, here
+from headrace.ports.lookup import Lookup
 from headrace.ports.sink import Sink
 from headrace.ports.source import Source
 
@@ -38,6 +39,15 @@ def sink_class(name: str) -> type[Sink]:
     return found  # type: ignore[no-any-return]  # an entry point says what it is by its name alone
 
 
+def lookup_class(name: str) -> type[Lookup]:
+    """The class that looks rows up in a connector's tables."""
+    found = getattr(_module(name), "Lookup", None)
+    if found is None:
+        known = ", ".join(names_with("Lookup"))
+        raise ConnectorError("UNKNOWN_CONNECTOR", f"rows cannot be looked up in {name}", hint=f"hr.lookup has: {known}", site=here())
+    return found  # type: ignore[no-any-return]  # an entry point says what it is by its name alone
+
+
 @cache
 def _module(name: str) -> ModuleType:
     entry = connectors().get(name)
@@ -60,7 +70,7 @@ def _module(name: str) -> ModuleType:
 
 
 def names_with(kind: str) -> tuple[str, ...]:
-    """The connectors that have a `Source` or a `Sink`; one that cannot be loaded is left out."""
+    """The connectors that have a `Source`, a `Sink` or a `Lookup`; one that cannot be loaded is left out."""
     found = []
     for name in connectors():
         try:

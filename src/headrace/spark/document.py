@@ -8,16 +8,16 @@ from collections.abc import Mapping
 from typing import Any
 
 from headrace.analysis.schemas import DEAD
-from headrace.ops import Sink, Source, kinds
+from headrace.ops import Lookup, Sink, Source, kinds
 from headrace.ops.changes import CHANGE
 from headrace.plan import Node, Unweigh
 from headrace.plan.codec import without_sites
 from headrace.plan.meaning import MEANING
 from headrace.ports.weights import WEIGHT
 from headrace.spark.feeds import Feed
-from headrace.spark.identity import DEAD_LETTERS, QueryIdentity, QueryShape, Shape
+from headrace.spark.identity import DEAD_LETTERS, LOOKUP, QueryIdentity, QueryShape, Shape
 from headrace.spark.levels import Query
-from headrace.spark.lower import Inlet, Lowering, inlets, lower, shape
+from headrace.spark.lower import Inlet, Lowering, inlets, looked_up, lower, shape
 
 Json = dict[str, Any]
 FORMAT = 1
@@ -27,9 +27,10 @@ def shape_of(query: Query, at: Lowering) -> QueryShape:
     """What a query keeps between epochs."""
     operators = [shape(node, query.level(str(node.name)), at) for node in query.operators]
     sinks = [Shape(str(sink.name), "sink", site=sink.site) for sink in query.sinks]
+    lookups = [Shape(str(node.name), LOOKUP, site=node.site) for node in query.looked_up]
     dead = Shape(DEAD_LETTERS, "sink")
     sources = tuple(sorted(str(source.name) for source in query.sources))
-    return QueryShape(query.name, sources, len(query.levels), query.clock, (*operators, *sinks, dead))
+    return QueryShape(query.name, sources, len(query.levels), query.clock, (*operators, *lookups, *sinks, dead))
 
 
 def build(
@@ -39,10 +40,12 @@ def build(
     readers: Mapping[str, Mapping[str, Any]],
     stages: Mapping[str, Mapping[str, Any]],
     partitions: int,
+    asks: Mapping[str, Mapping[str, Any]] | None = None,
 ) -> Json:
     """The document of a query.
 
-    `readers` says how the kernel reads each source's scan, `stages` what tasks do for each sink, both as the connectors say.
+    `readers` says how the kernel reads each source's scan, `stages` what tasks do for each sink, `asks` how they ask the table of a lookup,
+    all as the connectors say.
     """
     routes = _Routes(query, identity, at, partitions)
     document: Json = {
@@ -57,6 +60,11 @@ def build(
         "retired": [identity.retired(level) for level, _ in enumerate(query.levels, 1)],
         "sinks": [*(_sink(sink, identity, at, stages) for sink in query.sinks), _dead_sink(query, identity, stages)],
     }
+    if query.looked_up:
+        document["lookups"] = [
+            [[_lookup(node, identity, at, (asks or {}).get(str(node.name), {}), routes) for node in nodes] for nodes in rounds]
+            for rounds in query.lookups
+        ]
     text = json.dumps(without_sites(document), sort_keys=True)
     return {**document, "fingerprint": hashlib.sha256(text.encode()).hexdigest()[:32]}
 
@@ -78,6 +86,14 @@ def _source(source: Source, routes: _Routes, reader: Mapping[str, Any]) -> Json:
 def _operator(node: Node, identity: QueryIdentity, at: Lowering, routes: _Routes) -> Json:
     name = str(node.name)
     made = lower(node, identity.live()[name], at)
+    for output in made["outputs"]:
+        output["routes"] = routes.dead(name) if output["name"] == "dead_letter" else routes.of(name, output["name"])
+    return made
+
+
+def _lookup(node: Lookup, identity: QueryIdentity, at: Lowering, ask: Mapping[str, Any], routes: _Routes) -> Json:
+    name = str(node.name)
+    made = looked_up(node, identity.live()[name].op, ask, DEAD, at)
     for output in made["outputs"]:
         output["routes"] = routes.dead(name) if output["name"] == "dead_letter" else routes.of(name, output["name"])
     return made
@@ -124,7 +140,7 @@ class _Routes:
         self._dead = {**_to_sink(identity.live()[DEAD_LETTERS].op, letters), "steps": said}
         numbers = {name: entry.op for name, entry in identity.live().items()}
         steady = any(sink.connect().traits.repeatable for sink in query.sinks if isinstance(sink, Sink))
-        for node in query.operators:
+        for node in (*query.looked_up, *query.operators):
             for inlet in inlets(node, at, steady):
                 self._into(numbers[str(node.name)], inlet, at)
         for sink in query.sinks:

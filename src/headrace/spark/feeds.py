@@ -1,4 +1,4 @@
-"""Feeds: the ways rows take from a source or an operator's output to a consumer, as the steps done on the way.
+"""Feeds: the ways rows take from a source or the output of an operator or lookup to a consumer, as the steps done on the way.
 
 Stateless nodes exist only as steps of feeds. A union is several feeds into one consumer.
 """
@@ -19,7 +19,7 @@ Json = dict[str, Any]
 
 @dataclass(frozen=True)
 class Feed:
-    """One way: from output `output` of the source or operator `producer`."""
+    """One way: from output `output` of the source, lookup or operator `producer`."""
 
     producer: str
     output: str
@@ -49,7 +49,7 @@ class Feeds:
 
     def _of(self, name: str) -> tuple[Feed, ...]:
         node = self.plan.nodes[name]
-        if node.role in (Role.SOURCE, Role.STATEFUL):
+        if node.role in (Role.SOURCE, Role.LOOKUP, Role.STATEFUL):
             return (Feed(name, "main"),)
         if node.role is Role.OUTPUT:
             return (Feed(str(node.inputs[0].name), str(vars(node)["output"])),)

@@ -18,6 +18,8 @@ from headrace.spark.layout import Cell, Layout
 # The sink for dead letters that nobody reads; no node of a plan can have this name.
 DEAD_LETTERS = "#dead_letters"
 
+SINK, LOOKUP = "sink", "lookup"
+
 
 @dataclass(frozen=True)
 class InputShape:
@@ -37,7 +39,7 @@ class InputShape:
 
 @dataclass(frozen=True)
 class Shape:
-    """What an operator keeps between epochs, as the plan asks for it. A sink keeps nothing but its number.
+    """What an operator keeps between epochs, as the plan asks for it. A sink or a lookup keeps nothing but its number.
 
     `content` is all that an operator of a query says: its state is of use to no other.
     """
@@ -52,6 +54,11 @@ class Shape:
     cells: tuple[Cell, ...] = ()
     site: Site | None = None
     content: str = ""
+
+    @property
+    def keeps(self) -> bool:
+        """Whether it has a place in a level, with state there."""
+        return self.kind not in (SINK, LOOKUP)
 
 
 @dataclass(frozen=True)
@@ -77,7 +84,7 @@ class Entry:
     def to_json(self) -> dict[str, Any]:
         shape = self.shape
         value: dict[str, Any] = {"op": self.op, "name": shape.name, "kind": shape.kind, "retired": self.retired}
-        if shape.kind != "sink":
+        if shape.keeps:
             value |= {"level": shape.level, "key": shape.key, "order": shape.order, "clock": shape.clock}
             value["inputs"] = {name: one.to_json() for name, one in shape.inputs.items()}
             value["layouts"] = [one.to_json() for one in self.layouts]
@@ -114,7 +121,7 @@ class QueryIdentity:
 
     def retired(self, level: int) -> list[int]:
         """The ids of the operators that earlier versions of the job had at a level; rows they held may lie there still."""
-        return [entry.op for entry in self.entries if entry.retired and entry.shape.kind != "sink" and entry.shape.level == level]
+        return [entry.op for entry in self.entries if entry.retired and entry.shape.keeps and entry.shape.level == level]
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -214,8 +221,8 @@ def _free(name: str, kept: dict[str, QueryIdentity]) -> str:
 
 def _counterpart(stored: Identity, query: QueryShape) -> QueryIdentity | None:
     """The stored query that this one goes on with: the one with the same operators, else the same sources, else the same sinks."""
-    programs = {shape.name for shape in query.shapes if shape.kind != "sink"}
-    same = [old for old in stored.queries if programs & {n for n, entry in old.live().items() if entry.shape.kind != "sink"}]
+    programs = {shape.name for shape in query.shapes if shape.keeps}
+    same = [old for old in stored.queries if programs & {n for n, entry in old.live().items() if entry.shape.keeps}]
     if len(same) > 1:
         raise refuse(f"the queries {' and '.join(old.name for old in same)} have become one")
     if same:
@@ -228,14 +235,14 @@ def _counterpart(stored: Identity, query: QueryShape) -> QueryIdentity | None:
 
 def _sinks(query: QueryShape) -> list[Shape]:
     """The sinks of the plan; every query has one more, for dead letters."""
-    return [shape for shape in query.shapes if shape.kind == "sink" and shape.name != DEAD_LETTERS]
+    return [shape for shape in query.shapes if shape.kind == SINK and shape.name != DEAD_LETTERS]
 
 
 def _stay(stored: Identity, query: QueryShape, name: str) -> None:
     """A sink knows epochs by their numbers, and each query has its own: another one's epochs would be taken for written already."""
     for shape in _sinks(query):
         for other in stored.queries:
-            known = {entry.shape.name for entry in other.entries if entry.shape.kind == "sink"}
+            known = {entry.shape.name for entry in other.entries if entry.shape.kind == SINK}
             if other.name != name and shape.name in known:
                 raise refuse(
                     f"the sink {shape.name} was written by query {other.name} and would now be written by query {name}", shape.site
@@ -248,7 +255,7 @@ def _fresh(query: QueryShape, name: str, numbers: _Numbers) -> QueryIdentity:
 
 
 def _enter(shape: Shape, numbers: _Numbers) -> Entry:
-    return Entry(numbers.take(), shape, (layout.first(shape.cells),) if shape.kind != "sink" else ())
+    return Entry(numbers.take(), shape, (layout.first(shape.cells),) if shape.keeps else ())
 
 
 def _follow(old: QueryIdentity, query: QueryShape, name: str, numbers: _Numbers, offline: bool) -> QueryIdentity:
@@ -303,7 +310,7 @@ def _clock(shape: Shape) -> str:
 def _layouts(entry: Entry, shape: Shape, offline: bool) -> tuple[Layout, ...]:
     """The entry's layouts for the operator as it is now; raises what its state cannot follow."""
     old = entry.shape
-    if shape.kind == "sink":
+    if not shape.keeps:
         return ()
     for rule in _RULES:
         said = rule(old, shape)

@@ -8,10 +8,11 @@ from dataclasses import dataclass
 from headrace.analysis.boundedness import bounded
 from headrace.analysis.closing import require_closing
 from headrace.analysis.expiry import require_expiry
+from headrace.analysis.lookups import require_steady
 from headrace.analysis.repeatable import require_repeatable
 from headrace.analysis.schemas import Schemas, check
 from headrace.errors import HeadraceError
-from headrace.ops import AsOf, Group, Program, Sessions, Sink, Source, Temporal, ended, forgets_after, groups, intervals
+from headrace.ops import AsOf, Group, Lookup, Program, Sessions, Sink, Source, Temporal, ended, forgets_after, groups, intervals
 from headrace.ops.closing import EVENT
 from headrace.optimize import optimize
 from headrace.plan import Node, Plan
@@ -54,6 +55,10 @@ class SparkJob:
         return tuple(node for node in self.plan.nodes.values() if isinstance(node, Source))
 
     @property
+    def lookups(self) -> tuple[Lookup, ...]:
+        return tuple(node for node in self.plan.nodes.values() if isinstance(node, Lookup))
+
+    @property
     def bounded(self) -> bool:
         """Whether all input has an end."""
         return bounded(self.plan)
@@ -64,6 +69,7 @@ def compile(plan: Plan) -> SparkJob:
     _one_sink_a_folder(plan)
     require_closing(plan)
     require_expiry(plan)
+    require_steady(plan)
     require_repeatable(plan, check(plan))
     plan, rewritten = optimize(plan)
     schemas = check(plan)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from headrace.jvm.session import jvm
 from headrace.spark.epochs import Committer
 from headrace.spark.failures import of_java
+from headrace.spark.loader import Loader
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -25,6 +26,7 @@ def start_query(
     every: int,
     manual_clock: bool,
     log: Path,
+    loader: Loader,
 ) -> Any:
     """Start the query of a document; gives the kernel's `Run`."""
     from pyspark.java_gateway import ensure_callback_server_started
@@ -36,7 +38,7 @@ def start_query(
         frames.put(name, frame._jdf)
     try:
         return jvm(spark).headrace.Kernel.start(
-            spark._jsparkSession, json.dumps(document), frames, committer, str(checkpoint), str(every), manual_clock
+            spark._jsparkSession, json.dumps(document), frames, committer, str(checkpoint), str(every), manual_clock, loader
         )
     except Exception as problem:
         error = of_java(problem, log)

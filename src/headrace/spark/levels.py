@@ -10,20 +10,28 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from headrace.errors import HeadraceError
-from headrace.ops import Source
+from headrace.ops import Lookup, Source
 from headrace.plan import Node, Plan, Role
 from headrace.plan.walk import order
 
 
 @dataclass(frozen=True)
 class Query:
-    """A part of the plan that runs as one Spark query; `levels[i]` are the operators of level i + 1."""
+    """A part of the plan that runs as one Spark query; `levels[i]` are the operators of level i + 1.
+
+    `lookups[i]` are the lookups behind level i (0: in front of the first), in rounds: those of one round need none of each other's rows.
+    """
 
     name: str
     clock: str
     sources: tuple[Node, ...]
     levels: tuple[tuple[Node, ...], ...]
     sinks: tuple[Node, ...]
+    lookups: tuple[tuple[tuple[Lookup, ...], ...], ...] = ()
+
+    @property
+    def looked_up(self) -> tuple[Lookup, ...]:
+        return tuple(node for rounds in self.lookups for nodes in rounds for node in nodes)
 
     @property
     def operators(self) -> tuple[Node, ...]:
@@ -119,10 +127,25 @@ def _query(name: str, clock: str, nodes: Sequence[Node], sinks: Sequence[Node], 
     depth = max((at[node] for node in stateful), default=0)
     levels = tuple(tuple(node for node in stateful if at[node] == number) for number in range(1, depth + 1))
     sources = tuple(node for node in nodes if node.role is Role.SOURCE)
+    lookups = _rounds(nodes, at, depth)
     kept = {clocks[str(node.name)] for node in stateful} - {"none"}
     # Spark fixes a level's clock with its first epoch. Where there is a watermark, a program without timers can get some later.
     waits = kept or (stateful and any(isinstance(source, Source) and source.watermark is not None for source in sources))
-    return Query(name, clock if waits else "none", sources, levels, tuple(sinks))
+    return Query(name, clock if waits else "none", sources, levels, tuple(sinks), lookups)
+
+
+def _rounds(nodes: Sequence[Node], at: Mapping[Node, int], depth: int) -> tuple[tuple[tuple[Lookup, ...], ...], ...]:
+    """The lookups behind each level, in rounds."""
+    before: dict[Node, int] = {}
+    for node in nodes:
+        rounds = [before[one] + isinstance(one, Lookup) for one in node.inputs if at[one] == at[node]]
+        before[node] = max(rounds, default=0)
+    found = [node for node in nodes if isinstance(node, Lookup)]
+    last = [max((before[node] + 1 for node in found if at[node] == level), default=0) for level in range(depth + 1)]
+    return tuple(
+        tuple(tuple(node for node in found if (at[node], before[node]) == (level, number)) for number in range(last[level]))
+        for level in range(depth + 1)
+    )
 
 
 def _share_no_state(queries: Sequence[Query]) -> None:

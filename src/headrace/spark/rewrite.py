@@ -31,7 +31,7 @@ def rewrites(stored: Identity, now: Identity, query: QueryIdentity) -> list[Rewr
 
 
 def _stays(entry: Entry, after: Mapping[int, Entry]) -> bool:
-    return entry.shape.kind != "sink" and entry.op in after
+    return entry.shape.keeps and entry.op in after
 
 
 def _rewrite(old: Entry, new: Entry) -> Rewrite:

@@ -8,11 +8,12 @@ from collections.abc import Callable, Mapping
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from headrace import ports
 from headrace.errors import HeadraceError
 from headrace.jvm.session import session
-from headrace.ops import Sink, Source
+from headrace.ops import Lookup, Sink, Source
 from headrace.schema import parse_schema
 from headrace.spark.checkpoint import Checkpoint, Stored, migrated
 from headrace.spark.compare import identified, with_frozen_schemas
@@ -23,6 +24,7 @@ from headrace.spark.identity import DEAD_LETTERS, QueryIdentity
 from headrace.spark.job import SparkJob
 from headrace.spark.kernel import start_query
 from headrace.spark.levels import Query
+from headrace.spark.loader import Loader
 from headrace.spark.moved import mend
 from headrace.spark.run import Run, RunningQuery
 
@@ -62,6 +64,8 @@ def begin(
     """
     for source in job.sources:
         _check(source)
+    for lookup in job.lookups:
+        _check(lookup)
     checkpoint = Checkpoint(folder, fresh=fresh)
     # what is to be given back, last things first; one that fails does not keep the others
     opened = ExitStack()
@@ -99,11 +103,11 @@ def begin(
         raise
 
 
-def _check(source: Source) -> None:
+def _check(node: Source | Lookup) -> None:
     try:
-        source.connect().check()
+        node.connect().check()
     except HeadraceError as error:
-        error.site = source.site or error.site
+        error.site = node.site or error.site
         raise
 
 
@@ -207,7 +211,8 @@ def _started(
             context = ports.SourceContext(name, checkpoint.query(identity.name), job.time_zone)
             scans[name], readers[name] = source.connect().scan(spark, context)
     stages = {one.name: one.sink.stage() for one in sinks.values()}
-    document = build(query, identity, job.at, readers, stages, partitions)
+    asks, loader = _lookups(job, query)
+    document = build(query, identity, job.at, readers, stages, partitions, asks)
     committer = Committer(sinks, checkpoint.record(identity.name), clock or time.monotonic)
     totals = committer.record.totals
     handle = start_query(
@@ -219,7 +224,22 @@ def _started(
         every=every,
         manual_clock=clock is not None,
         log=checkpoint.errors,
+        loader=loader,
     )
     running = RunningQuery(query, identity, handle, committer, {}, totals.epoch)
     running.before = running.read()
     return running
+
+
+def _lookups(job: SparkJob, query: Query) -> tuple[dict[str, dict[str, Any]], Loader]:
+    """How the tables of lookups are asked, and what loads those that are not."""
+    asks: dict[str, dict[str, Any]] = {}
+    whole: dict[str, tuple[ports.Lookup, ports.LookupContext]] = {}
+    for node in query.looked_up:
+        connected, name = node.connect(), str(node.name)
+        context = ports.LookupContext(name, tuple(theirs for _, theirs in node.keys), job.time_zone)
+        if connected.traits.whole:
+            whole[name] = (connected, context)
+        else:
+            asks[name] = connected.ask(context)
+    return asks, Loader(whole)

@@ -51,7 +51,7 @@ def kept(stored: Stored) -> tuple[Kept, ...]:
         (query.name, entry, plan.nodes[name])
         for query in stored.identity.queries
         for name, entry in query.live().items()
-        if name in plan.nodes and entry.shape.kind != "sink"
+        if name in plan.nodes and entry.shape.keeps
     ]
     # Operators come first, so that no part of one takes the name of another.
     names = _Names()

@@ -11,7 +11,7 @@ from headrace.spark.feeds import Feed
 
 def judged(plan: Plan, node: Node, name: str, feeds: Sequence[Feed], apart: str = ".process(P, derived=stream.key_by(...))") -> bool:
     """Whether the rows of an input may be late; `apart`: how rows of an operator are given an input of their own."""
-    found = {plan.nodes[feed.producer].role is Role.SOURCE for feed in feeds}
+    found = {straight for feed in feeds for straight in _straight(plan.nodes[feed.producer])}
     if len(found) > 1:
         raise HeadraceError(
             "SOURCE_WITH_DERIVED",
@@ -21,3 +21,12 @@ def judged(plan: Plan, node: Node, name: str, feeds: Sequence[Feed], apart: str 
             site=node.site,
         )
     return True in found
+
+
+def _straight(producer: Node) -> set[bool]:
+    """Whether rows come straight from a source; those that were looked up on the way do."""
+    if producer.role in (Role.LOOKUP, Role.STATELESS):
+        return {straight for before in producer.inputs for straight in _straight(before)}
+    if producer.role is Role.OUTPUT and producer.inputs[0].role is Role.LOOKUP:
+        return _straight(producer.inputs[0])
+    return {producer.role is Role.SOURCE}

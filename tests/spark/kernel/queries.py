@@ -174,7 +174,7 @@ class Query:
             frame = made() if made else self.jvm.headrace.source.Memory.frame(self.spark._jsparkSession, self.board, s["name"], s["schema"])
             scans.put(s["name"], frame)
         self.run = self.jvm.headrace.Kernel.start(
-            self.spark._jsparkSession, json.dumps(self.document), scans, self.out, self.checkpoint, "0", self.manual
+            self.spark._jsparkSession, json.dumps(self.document), scans, self.out, self.checkpoint, "0", self.manual, None
         )
 
     def commit(self, **rows: list[tuple[Any, ...]]) -> None:

@@ -7,6 +7,7 @@ import java.util.{Map => JMap, UUID}
 import scala.jdk.CollectionConverters._
 
 import headrace.level.{Carried, Pool, Specs}
+import headrace.lookup.{Clients, TableLoader, Tables}
 import headrace.query._
 import headrace.sink.{Committer, Sink}
 import headrace.source.Control
@@ -18,14 +19,14 @@ import org.apache.spark.sql.streaming.Trigger
 
 /** The door from Python: a query document in, a running query out.
   *
-  * scans → tag (parse, stateless steps) → level 1 → level 2 → … → sink. Nothing of it touches the given session: the query runs in a clone.
+  * scans → tag (parse, stateless steps) → lookups → level 1 → lookups → level 2 → … → sink. Nothing of it touches the given session: the query runs in a clone.
   */
 object Kernel {
 
   /** Starts the query of a document.
     *
     * `scans` gives each source's frame by name, `trigger` the milliseconds between two epochs (0: as fast as possible). With `manualClock`,
-    * processing time stands still until `Run.advance`.
+    * processing time stands still until `Run.advance`. `loader` reads the tables of lookups that are not asked key by key.
     */
   def start(
       session: SparkSession,
@@ -34,13 +35,14 @@ object Kernel {
       committer: Committer,
       checkpoint: String,
       trigger: String,
-      manualClock: Boolean): Run = {
+      manualClock: Boolean,
+      loader: TableLoader): Run = {
     val own = Inside.clone(session)
     Confs.settings(document).foreach { case (name, value) => own.conf.set(name, value) }
     SQLConf.withExistingConf(own.sessionState.conf) {
       val doc = Document.read(document)
       Confs.ours(own, doc, checkpoint).foreach { case (name, value) => own.conf.set(name, value) }
-      started(own, doc, document, scans.asScala.toMap, committer, checkpoint, trigger, manualClock)
+      started(own, doc, document, scans.asScala.toMap, committer, checkpoint, trigger, manualClock, loader)
     }
   }
 
@@ -52,21 +54,22 @@ object Kernel {
       committer: Committer,
       checkpoint: String,
       trigger: String,
-      manualClock: Boolean): Run = {
+      manualClock: Boolean,
+      loader: TableLoader): Run = {
     own.experimental.extraStrategies = StageStrategy +: KeySortStrategy +: own.experimental.extraStrategies
     Chain.check(own, checkpoint, doc.levels.size)
     val control = UUID.randomUUID.toString
     Control.create(control)
     val query = s"${doc.fingerprint}/${digest(text)}"
     try {
-      val frame = this.frame(own, doc, query, scans, control)
+      val frame = this.frame(own, doc, query, scans, control, loader)
       Chain.verify(own, frame, doc.levels.size)
       val now = Chain.lastTime(own, checkpoint).getOrElse(0L).max(System.currentTimeMillis)
       val time = new Time(if (manualClock) Some(now) else None)
       val sink = Sink.table(own, doc.sinks.toString, own.conf.get("spark.sql.session.timeZone"), committer)
       val running = Inside.start(own, checkpoint, frame, sink, Trigger.ProcessingTime(trigger.toLong), time)
       val ticks = if (doc.clock == "processing") Some(new Ticks(control, time)) else None
-      new Run(running, control, time, ticks, () => Pool.drop(query))
+      new Run(running, control, time, ticks, () => { Pool.drop(query); Clients.drop(query) })
     } catch {
       case e: Throwable =>
         Control.drop(control)
@@ -74,7 +77,13 @@ object Kernel {
     }
   }
 
-  private def frame(own: classic.SparkSession, doc: Document, query: String, scans: Map[String, DataFrame], control: String): DataFrame = {
+  private def frame(
+      own: classic.SparkSession,
+      doc: Document,
+      query: String,
+      scans: Map[String, DataFrame],
+      control: String,
+      loader: TableLoader): DataFrame = {
     val binding = new Binding(own, doc.partitions)
     val plans = doc.sources.map { s =>
       def missing = new HeadraceKernelException("INTERNAL", s"no scan was given for the source ${s.name}", s.name)
@@ -83,15 +92,19 @@ object Kernel {
     }.toMap
     val sources = doc.sources.map(s => binding.source(s, plans(s.name).schema))
     val operators = doc.levels.flatMap(_.operators).map(binding.hosted)
-    val frames = new Frames(own, Carried(query, own.sparkContext.broadcast(Specs(sources, operators))))
+    val lookups = doc.lookups.flatten.flatten.map(text => text -> binding.lookup(text, own.conf.get("spark.sql.session.timeZone")))
+    val tables = new Tables(own, loader, lookups.collect { case (text, spec) if spec.ask.isEmpty => binding.whole(text, spec) })
+    val frames = new Frames(own, Carried(query, own.sparkContext.broadcast(Specs(sources, operators, lookups.map(_._2)))))
+    def lookedUp(level: Int, plan: LogicalPlan): LogicalPlan =
+      doc.lookups.lift(level).toSeq.flatten.foldLeft(plan)((from, round) => frames.lookups(round.map(_.op).toSet, tables, from))
     def controlOf(source: String): LogicalPlan = Inside.plan(Control.frame(own, control, source))
     val timed = doc.sources.exists(_.watermark.nonEmpty)
     val tagged = doc.sources.map { s =>
       frames.source(s.name, plans(s.name), s.watermark.map(_ => controlOf(s.name)), s.watermark.map(_._2))
     }
     val all = frames.union(if (timed && doc.clock != "processing") tagged else tagged :+ frames.gate(controlOf(null)))
-    frames.frame(doc.levels.zipWithIndex.foldLeft(all) { case (plan, (level, i)) =>
-      frames.level(i + 1, level.operators.map(_.op).toSet, level.retired, doc.clock, plan)
+    frames.frame(doc.levels.zipWithIndex.foldLeft(lookedUp(0, all)) { case (plan, (level, i)) =>
+      lookedUp(i + 1, frames.level(i + 1, level.operators.map(_.op).toSet, level.retired, doc.clock, plan))
     })
   }
 

@@ -22,6 +22,7 @@ private[check] final class Relations(check: Check, id: String, site: String) {
     val found = kind match {
       case "join" => join(value, schemas.head, schemas(1))
       case "join_asof" => asOf(value, schemas.head, schemas(1))
+      case "lookup" => lookup(value, schemas.head)
       case "aggregate" => aggregate(value, schemas.head)
       case "partition" => partition(value, schemas.head)
       case "top" => top(value, schemas.head)
@@ -54,6 +55,16 @@ private[check] final class Relations(check: Check, id: String, site: String) {
     }
     val shared = list(value \ "shared").flatMap(text(_)).toSet
     (StructType(left.fields ++ right.fields.filterNot(f => shared(f.name))), sides(value, left, right))
+  }
+
+  /** Keys that are found by their bytes: under a collation equal ones differ in them. */
+  private def lookup(value: JValue, rows: StructType): (StructType, StructType) = {
+    val table = Program.schemaOf(text(value \ "table").getOrElse(""))
+    check.distinct(id, site, "table", table.fieldNames.toSeq)
+    val shared = list(value \ "shared").flatMap(text(_)).toSet
+    val keys = sides(value, rows, table)
+    keys.filterNot(f => isKey(f.dataType)).foreach(f => check.fault(id, site, "keys", "", Fault.keyType(f.name, f.dataType)))
+    (StructType(rows.fields ++ table.fields.filterNot(f => shared(f.name))), keys)
   }
 
   /** The keys of a join, each in one type for both sides. */

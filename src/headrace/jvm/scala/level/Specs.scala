@@ -2,13 +2,19 @@ package headrace.level
 
 import java.io.{ByteArrayInputStream, ByteArrayOutputStream, ObjectInputStream, ObjectOutputStream, ObjectStreamClass}
 
+import headrace.lookup.LookupSpec
 import headrace.route.{HostedSpec, SourceSpec}
 import org.apache.spark.broadcast.Broadcast
 
 /** All bound specs of a query, broadcast once. Each is kept as bytes: an instance reads a copy of its own, so no two tasks
   * share an expression.
   */
-final class Specs(sources: Map[String, Array[Byte]], operators: Map[Int, Array[Byte]], bagged: Set[Int], val shared: Set[Int])
+final class Specs(
+    sources: Map[String, Array[Byte]],
+    operators: Map[Int, Array[Byte]],
+    lookups: Map[Int, Array[Byte]],
+    bagged: Set[Int],
+    val shared: Set[Int])
     extends Serializable {
 
   /** Does any of these operators keep bags? */
@@ -16,13 +22,15 @@ final class Specs(sources: Map[String, Array[Byte]], operators: Map[Int, Array[B
 
   def source(name: String): SourceSpec = Specs.read(sources(name))
   def operator(op: Int): HostedSpec = Specs.read(operators(op))
+  def lookup(op: Int): LookupSpec = Specs.read(lookups(op))
 }
 
 object Specs {
-  def apply(sources: Seq[SourceSpec], operators: Seq[HostedSpec]): Specs =
+  def apply(sources: Seq[SourceSpec], operators: Seq[HostedSpec], lookups: Seq[LookupSpec]): Specs =
     new Specs(
       sources.map(s => s.name -> write(s)).toMap,
       operators.map(o => o.op -> write(o)).toMap,
+      lookups.map(l => l.op -> write(l)).toMap,
       operators.filter(_.operator.bags).map(_.op).toSet,
       operators.filter(_.operator.shared).map(_.op).toSet)
 

@@ -2,6 +2,7 @@ package headrace.query
 
 import headrace.HeadraceKernelException
 import headrace.bind.Bind
+import headrace.lookup.{LookupSpec, WholeTable}
 import headrace.route._
 import headrace.source.LineSpec
 import org.apache.spark.sql.SparkSession
@@ -49,6 +50,40 @@ final class Binding(session: SparkSession, partitions: Int) {
     HostedSpec(text.op, text.name, text.key.length, sides, operator, outputs, operator.outputs.indexOf("dead_letter"), partitions)
   }
 
+  def lookup(text: LookupText, timeZone: String): LookupSpec = {
+    def to(output: String): Seq[Route] =
+      text.outputs.find(_.name == output).toSeq.flatMap(out => out.routes.map(route(_, out.schema, text.name)))
+    LookupSpec(
+      text.op,
+      text.name,
+      text.site,
+      text.schema,
+      StructType(text.key.fields.zip(text.by).map { case (field, name) => field.copy(name = name) }),
+      text.table,
+      text.given.map(text.table.fieldIndex),
+      text.how == "left",
+      text.cacheMs,
+      text.cacheKeys,
+      text.batch,
+      text.inFlight,
+      text.retryMs,
+      timeZone,
+      text.ask,
+      to("main"),
+      to("missed"),
+      to("dead_letter"))
+  }
+
+  /** The table of a lookup that is not asked but loaded, its rows by keys as those of the rows that ask. */
+  def whole(text: LookupText, spec: LookupSpec): WholeTable =
+    WholeTable(
+      spec,
+      text.by.zip(text.key).map { case (name, field) =>
+        val i = text.table.fieldIndex(name)
+        Inside.normalized(casted(BoundReference(i, text.table(i).dataType, nullable = true), field.dataType))
+      },
+      text.refreshMs)
+
   /** `from` is what flows in, `owner` the node to name for a step that names none. */
   private def route(text: RouteText, from: StructType, owner: String): Route = {
     var row = from
@@ -95,6 +130,7 @@ final class Binding(session: SparkSession, partitions: Int) {
     case "none" => Delivery.None
     case "key" => Delivery.Keys(keys(text, owner, byCollation = false), nulls = false)
     case "null_key" => Delivery.Keys(keys(text, owner, byCollation = true), nulls = true)
+    case "looked_up" => Delivery.Keys(keys(text, owner, byCollation = false), nulls = true)
     case "row" => Delivery.Rows
     case "shard" => Delivery.Shard(text.shards)
     case "shards" => Delivery.Shards(text.shards)

@@ -4,6 +4,7 @@ import scala.jdk.CollectionConverters._
 
 import com.fasterxml.jackson.databind.{JsonNode, ObjectMapper}
 import headrace.HeadraceKernelException
+import headrace.lookup.Ask
 import org.apache.spark.sql.types.StructType
 
 /** The query document as Python wrote it: what a query reads, how its rows travel, which operators stand where. Texts are not bound yet. */
@@ -13,6 +14,7 @@ final case class Document(
     clock: String,
     sources: Seq[SourceText],
     levels: Seq[LevelText],
+    lookups: Seq[Seq[Seq[LookupText]]],
     sinks: JsonNode)
 
 final case class SourceText(
@@ -37,6 +39,28 @@ final case class OperatorText(
     key: StructType,
     inputs: Seq[(Int, StructType)],
     json: String,
+    outputs: Seq[OutputText])
+
+/** A lookup; those behind level i are `Document.lookups(i)`, round by round. `by` are the columns of the table that it is asked by, `given`
+  * those that go on.
+  */
+final case class LookupText(
+    op: Int,
+    name: String,
+    site: String,
+    schema: StructType,
+    key: StructType,
+    table: StructType,
+    by: Seq[String],
+    given: Seq[String],
+    how: String,
+    cacheMs: Long,
+    cacheKeys: Long,
+    batch: Int,
+    inFlight: Int,
+    retryMs: Long,
+    refreshMs: Option[Long],
+    ask: Option[Ask],
     outputs: Seq[OutputText])
 
 final case class OutputText(name: String, schema: StructType, routes: Seq[RouteText])
@@ -79,8 +103,31 @@ object Document {
       list(d, "levels").zipWithIndex.map { case (level, i) =>
         LevelText(level.elements.asScala.toSeq.map(operator), d.path("retired").path(i).elements.asScala.map(_.asInt).toSet)
       },
+      list(d, "lookups").map(_.elements.asScala.toSeq.map(_.elements.asScala.toSeq.map(lookup))),
       d.path("sinks"))
   }
+
+  private def lookup(l: JsonNode): LookupText = LookupText(
+    l.get("op").asInt,
+    text(l, "name"),
+    maybe(l, "site").orNull,
+    schema(l, "schema"),
+    schema(l, "key"),
+    schema(l, "table"),
+    list(l, "by").map(_.asText),
+    list(l, "given").map(_.asText),
+    text(l, "how"),
+    l.get("cache_ms").asLong,
+    l.get("cache_keys").asLong,
+    l.get("batch").asInt,
+    l.get("in_flight").asInt,
+    l.get("retry_ms").asLong,
+    maybe(l, "refresh_ms").map(_.toLong),
+    Option(l.get("ask")).filterNot(_.isNull).map(ask => Ask(text(ask, "class"), strings(ask.path("options")))),
+    outputs(l))
+
+  private def outputs(of: JsonNode): Seq[OutputText] =
+    list(of, "outputs").map(out => OutputText(text(out, "name"), schema(out, "schema"), list(out, "routes").map(route)))
 
   private def source(s: JsonNode): SourceText = SourceText(
     text(s, "name"),
@@ -100,7 +147,7 @@ object Document {
     schema(o, "key"),
     list(o, "inputs").map(i => i.path("side").asInt(0) -> schema(i, "schema")),
     o.toString,
-    list(o, "outputs").map(out => OutputText(text(out, "name"), schema(out, "schema"), list(out, "routes").map(route))))
+    outputs(o))
 
   private def route(r: JsonNode): RouteText = RouteText(
     r.get("to").asInt,

@@ -1,6 +1,7 @@
 package headrace.query
 
 import headrace.level.{Carried, Level, Tag, Tail, Work}
+import headrace.lookup.{Lookups, Tables}
 import headrace.wire.{Wire, WireBuffer}
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.analysis.UnresolvedDeserializer
@@ -57,6 +58,9 @@ final class Frames(session: classic.SparkSession, carried: Carried) {
       initialState = LocalRelation(keys.schema))
     analysed(frame(stage(new Tail(number), stage(new Opened, level))))
   }
+
+  /** A round of lookups, for the rows that came so far. */
+  def lookups(ops: Set[Int], tables: Tables, from: LogicalPlan): LogicalPlan = stage(new Lookups(carried, ops, tables), from)
 
   def frame(plan: LogicalPlan): classic.DataFrame = Inside.frame(session, plan)
 

@@ -7,6 +7,7 @@ import org.apache.spark.sql.catalyst.expressions.{Attribute, AttributeSet, Expre
 import org.apache.spark.sql.catalyst.expressions.codegen.{CodegenContext, EmptyBlock, ExprCode, FalseLiteral, JavaCode}
 import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, UnaryNode}
 import org.apache.spark.sql.execution.{SparkPlan, SparkStrategy, UnaryExecNode}
+import org.apache.spark.sql.headrace.Unsteady
 import org.apache.spark.sql.types.{DataType, ObjectType}
 
 /** A piece of `Work` in Spark's plan: Spark's internal rows in and out, with no encoder between.
@@ -26,8 +27,9 @@ final case class StageExec(work: Work, output: Seq[Attribute], child: SparkPlan)
   override def producedAttributes: AttributeSet = AttributeSet(output)
 
   override protected def doExecute(): RDD[InternalRow] = {
-    val todo = work
-    child.execute().mapPartitionsWithIndex((partition, rows) => todo(partition, rows))
+    val todo = work.begun()
+    val done = child.execute().mapPartitionsWithIndex((partition, rows) => todo(partition, rows))
+    if (todo.steady) done else new Unsteady(done)
   }
 
   override protected def withNewChildInternal(newChild: SparkPlan): StageExec = copy(child = newChild)

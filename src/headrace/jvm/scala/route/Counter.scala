@@ -65,6 +65,9 @@ final class Counter {
     clear()
   }
 
+  /** A count of an operator that is none of `Counts`. */
+  def operator(op: Int, metric: String, n: Long, to: WireBuffer): Unit = put(none, op, 0, UTF8String.fromString(metric), n, to)
+
   def source(name: UTF8String, metric: String, n: Long, to: WireBuffer, hasTime: Boolean = false): Unit =
     put(name, 0, 0, UTF8String.fromString(metric), n, to, hasTime)
 

@@ -10,8 +10,9 @@ import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.types.StructType
 import org.apache.spark.unsafe.types.UTF8String
 
-/** Where a row was read; null and −1 where nobody knows. */
+/** Where a row was read; null and −1 where nobody knows. `before` is the place that it was sent on with, where it has been sent before. */
 final class Origin {
+  var before: Array[Byte] = _
   var file: UTF8String = _
   var position: Long = -1L
 }

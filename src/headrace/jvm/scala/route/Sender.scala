@@ -242,7 +242,8 @@ final class Sender(route: Route, counter: Counter, buffer: WireBuffer, dead: () 
       sent += 1
       ord.clear()
       ord.short(route.rank)
-      if (origin == null || origin.file == null) ord.int(partition)
+      if (origin != null && origin.before != null) ord.raw(origin.before, 0, origin.before.length)
+      else if (origin == null || origin.file == null) ord.int(partition)
       else {
         val file = origin.file.getBytes
         ord.escaped(file, 0, file.length)

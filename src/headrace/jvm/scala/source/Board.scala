@@ -8,10 +8,11 @@ import scala.jdk.CollectionConverters._
 import headrace.HeadraceKernelException
 import headrace.bind.{Bind, Settings}
 import net.razorvine.pickle.Unpickler
-import org.apache.spark.sql.SparkSession
+import org.apache.spark.sql.{classic, DataFrame, SparkSession}
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.{Cast, UnsafeProjection, UnsafeRow}
 import org.apache.spark.sql.execution.python.EvaluatePython
+import org.apache.spark.sql.headrace.Inside
 import org.apache.spark.sql.types._
 import org.json4s.{JArray, JString}
 import org.json4s.jackson.JsonMethods
@@ -91,24 +92,34 @@ object Board {
   }
 
   /** Appends rows for the next epoch: a pickled list of tuples of internal values. */
-  def append(id: String, source: String, rows: Array[Byte], ddl: String): Unit =
-    append(id, source, new Unpickler().loads(rows).asInstanceOf[AnyRef] match {
-      case list: java.util.List[_] => list
-      case array: Array[_] => array.toSeq.asJava
-      case other => throw new IllegalArgumentException(s"pickled rows must be a list, got ${other.getClass.getName}")
-    }, ddl)
+  def append(id: String, source: String, rows: Array[Byte], ddl: String): Unit = append(id, source, unpickled(rows), ddl)
 
   /** The same for a list of rows, each a list or an array of internal values. */
   def append(id: String, source: String, rows: java.util.List[_], ddl: String): Unit = {
     val schema = StructType.fromDDL(ddl)
+    get(id).append(source, internal(rows, schema), schema)
+  }
+
+  /** A frame of pickled rows, as they are given to `append`. */
+  def table(session: SparkSession, rows: Array[Byte], ddl: String): DataFrame = {
+    val schema = StructType.fromDDL(ddl)
+    val chunks = Chunk.pack(internal(unpickled(rows), schema), schema)
+    val all = session.sparkContext.parallelize(chunks, math.max(1, math.min(chunks.size, session.sparkContext.defaultParallelism)))
+    Inside.frame(session.asInstanceOf[classic.SparkSession], all.flatMap(_.iterator), schema)
+  }
+
+  private def unpickled(rows: Array[Byte]): java.util.List[_] = new Unpickler().loads(rows).asInstanceOf[AnyRef] match {
+    case list: java.util.List[_] => list
+    case array: Array[_] => array.toSeq.asJava
+    case other => throw new IllegalArgumentException(s"pickled rows must be a list, got ${other.getClass.getName}")
+  }
+
+  private def internal(rows: java.util.List[_], schema: StructType): Iterator[InternalRow] = {
     val convert = EvaluatePython.makeFromJava(plain(schema))
-    get(id).append(
-      source,
-      rows.iterator.asScala.map {
-        case row: java.util.List[_] => convert(row.toArray).asInstanceOf[InternalRow]
-        case row => convert(row).asInstanceOf[InternalRow]
-      },
-      schema)
+    rows.iterator.asScala.map {
+      case row: java.util.List[_] => convert(row.toArray).asInstanceOf[InternalRow]
+      case row => convert(row).asInstanceOf[InternalRow]
+    }
   }
 
   /** The types as which values come: of an interval Spark's converter makes null. */

@@ -1,0 +1,106 @@
+"""Files as a table to look up in: read as a whole, and again when that was too long ago."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping
+from datetime import timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import headrace.ports as ports
+from headrace.errors import ConnectorError, here
+from headrace.manifest import CONTROL, committed_files
+from headrace.ports import paths
+from headrace.ports.options import choice, texts, wrong
+from headrace.schema import Struct, milliseconds, schema_of, shown
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+FORMATS = ("json", "csv", "parquet", "orc")
+
+
+class Lookup(ports.Lookup):
+    """Rows of a file, a folder or a pattern, kept in the memory of each executor.
+
+    They are read by Spark when the job starts, and with `refresh="5 minutes"` by the first epoch that begins when they are older than that.
+    `options` are those of Spark's reader for the format; a line that cannot be read stops the job. CSV columns are matched by name, unless
+    `options` say that there is no header.
+
+    >>> import headrace as hr
+    >>> hr.lookup.files("customers.csv", format="csv", schema="customer string, country string", refresh="5 minutes")
+    <Table customers: customer, country>
+    """
+
+    connector: ClassVar[str] = "files"
+
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        format: str,
+        schema: Any,
+        refresh: str | timedelta | None = None,
+        options: Mapping[str, Any] | None = None,
+    ) -> None:
+        verb = "lookup.files"
+        if not isinstance(path, str | os.PathLike) or not str(path):
+            raise wrong(f"{verb}: the path cannot be {path!r}", 'it is a text or a pathlib.Path: "customers.csv"')
+        self.path = os.fsdecode(path)
+        self.format = choice(verb, "format", format, FORMATS)
+        self.schema = schema_of(schema)
+        self._refresh_ms = None if refresh is None else milliseconds(refresh, "how old the table may get")
+        self.reader_options = texts(verb, "options", options or {})
+
+    @property
+    def traits(self) -> ports.LookupTraits:
+        return ports.LookupTraits(repeatable=False, why="files may be others when they are read again", whole=True)
+
+    @property
+    def refresh_ms(self) -> int | None:
+        return self._refresh_ms
+
+    @property
+    def default_name(self) -> str:
+        parts = [part for part in re.split(r"[/\\]", self.path) if part and not paths.SIGNS.search(part) and not part.startswith(".")]
+        return parts[-1].split(".")[0] if parts else "files"
+
+    def options(self) -> dict[str, Any]:
+        given = {"path": self.path, "format": self.format, "options": dict(sorted(self.reader_options.items()))}
+        return given | ({} if self._refresh_ms is None else {"refresh_ms": self._refresh_ms})
+
+    @classmethod
+    def from_options(cls, options: Mapping[str, Any], schema: Struct) -> Lookup:
+        given = dict(options)
+        refresh = given.pop("refresh_ms", None)
+        return cls(**given, schema=schema, refresh=None if refresh is None else timedelta(milliseconds=refresh))
+
+    def describe(self) -> str:
+        again = "" if self._refresh_ms is None else f", read again after {shown(self._refresh_ms)}"
+        return f"files {self.path} ({self.format}{again})"
+
+    def check(self) -> None:
+        if paths.listed(self.path) == []:
+            place = paths.local(self.path)
+            raise ConnectorError("PATH_MISSING", f"there is no file {self.path}", hint=f"it was looked for at {place}", site=here())
+
+    def load(self, session: SparkSession, context: ports.LookupContext) -> DataFrame:
+        self.check()
+        reader = session.read.format(self.format).option("mode", "FAILFAST").option("timeZone", context.time_zone)
+        reader = reader.options(**self.reader_options)
+        place = paths.local(self.path)
+        # Where a sink of ours wrote the folder, files of epochs that are not complete lie there as well.
+        committed = committed_files(place) if place is not None and (place / CONTROL).is_dir() else None
+        found: str | list[str] = paths.for_reader(self.path) if committed is None else [paths.escaped(Path(file)) for file in committed]
+        if self.format != "csv":
+            return reader.schema(self.schema.ddl).load(found)
+        header = {name.lower(): value for name, value in self.reader_options.items()}.get("header", "true") == "true"
+        reader = reader.option("header", str(header).lower())
+        return reader.schema(self._in_order(reader.load(found).columns) if header else self.schema.ddl).load(found)
+
+    def _in_order(self, columns: list[str]) -> str:
+        """The columns of a header with the types that the schema gives them; what it does not name is read as text and left out."""
+        types = {field.name.lower(): field for field in self.schema.fields}
+        return ", ".join(types[name.lower()].spelled(" ") if name.lower() in types else f"`{name.replace('`', '``')}` string" for name in columns)

@@ -1,0 +1,37 @@
+package headrace.lookup
+
+import scala.util.control.NonFatal
+
+import headrace.HeadraceKernelException
+import headrace.route.Failure
+
+/** How long a question is put again, after pauses that grow, before the epoch fails. */
+private[lookup] final case class Patience(retryMs: Long) {
+  import Patience._
+
+  def of[T](spec: LookupSpec)(question: => T): T = {
+    val end = System.nanoTime + retryMs * 1000000L
+    var pause = First
+    while (true) {
+      try return question
+      catch {
+        case e: Unanswerable => throw failed(spec, e, "")
+        case e: InterruptedException => throw e
+        case e if NonFatal(e) || e.isInstanceOf[LinkageError] =>
+          val left = (end - System.nanoTime) / 1000000L
+          if (left <= 0) throw failed(spec, e, if (retryMs == 0) "" else s", for ${retryMs / 1000.0} s")
+          Thread.sleep(math.min(pause, left))
+          pause = math.min(pause * 2, Longest)
+      }
+    }
+    throw new IllegalStateException
+  }
+
+  private def failed(spec: LookupSpec, e: Throwable, how: String) =
+    new HeadraceKernelException("LOOKUP_FAILED", s"the table does not answer$how: ${Failure.reason(e)}", spec.name, spec.site, e)
+}
+
+private object Patience {
+  val First = 50L
+  val Longest = 5000L
+}

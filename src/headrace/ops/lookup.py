@@ -1,0 +1,200 @@
+"""Each row with the rows of its key in an outside table, as they are when the row arrives."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import field
+from datetime import timedelta
+from difflib import get_close_matches
+from functools import cached_property
+from typing import Any
+
+import headrace.ports as ports
+from headrace.errors import PlanError, here
+from headrace.ops.columns import column_name, duplicate, given, label
+from headrace.ops.source import DEAD_LETTER
+from headrace.plan import Node, Role, node
+from headrace.schema import milliseconds, parse_schema, shown
+from headrace.syntax import quote
+
+HOWS = ("left", "inner")
+MISSED = "missed"
+
+CACHE_KEYS = 100_000
+BATCH = 200
+IN_FLIGHT = 4
+RETRY = "1 minute"
+
+
+@node("lookup", Role.LOOKUP)
+class Lookup(Node):
+    """Each row with the rows of its key in a table outside.
+
+    Law: a row gets what the table answers once for it, in the epoch in which it arrives; of what changes there later it is not told.
+    `keys` are a text over the row and a column of the table; a null in it meets nothing. `how`: a row that meets nothing has nulls (left),
+    or goes nowhere (inner); the output `missed` has it as it came. `shared` are the columns of the table that its rows are given without.
+
+    An answer is kept for `cache_ms`, of at most `cache_keys` keys; the others are asked for in requests of at most `batch` keys,
+    `in_flight` of them at once on each executor. A request that fails is made again for `retry_ms`. `constant`: the user says that the
+    table never changes.
+
+    >>> import headrace as hr
+    >>> orders = hr.read.memory([("a", 7), ("x", 1)], "customer string, amount int", name="orders")
+    >>> customers = hr.lookup.files("customers.csv", format="csv", schema="customer string, country string")
+    >>> orders.lookup(customers, on="customer")                # (a, 7) (x, 1)   ->   (a, 7, SE) (x, 1, NULL)
+    <Stream orders.lookup_customers: customer, amount, country>
+    """
+
+    input: Node
+    connector: str
+    options: Mapping[str, Any]
+    schema: str
+    table: str
+    how: str
+    keys: tuple[tuple[str, str], ...]
+    shared: tuple[str, ...] = ()
+    cache_ms: int = 0
+    cache_keys: int = CACHE_KEYS
+    batch: int = BATCH
+    in_flight: int = IN_FLIGHT
+    retry_ms: int = 60_000
+    constant: bool = False
+    live: ports.Lookup | None = field(default=None, metadata={"stored": False})
+
+    @cached_property
+    def columns(self) -> tuple[str, ...]:
+        return (*self.input.columns, *(name for name in parse_schema(self.schema).names if name not in self.shared))
+
+    @property
+    def verb(self) -> str:
+        return f"lookup_{self.table}"
+
+    @property
+    def outputs(self) -> tuple[str, ...]:
+        return (MISSED, DEAD_LETTER)
+
+    @property
+    def repeatable(self) -> bool:
+        """Whether a key has the same rows whenever it is asked for."""
+        return self.constant or self.connect().traits.repeatable
+
+    def connect(self) -> ports.Lookup:
+        """The connector's own object: the one the user made, or one made of what the plan stored."""
+        return self.live or ports.lookup_class(self.connector).from_options(self.options, parse_schema(self.schema))
+
+    def describe(self) -> str:
+        met = " AND ".join(f"{mine} = {quote(theirs)}" for mine, theirs in self.keys)
+        kept = f", answers kept for {shown(self.cache_ms)}" if self.cache_ms else ""
+        return f"{self.how} lookup in {self.connect().describe()} on {met}{kept}"
+
+
+def lookup(
+    input: Node,
+    connected: ports.Lookup,
+    table: str,
+    constant: bool,
+    kind: str,
+    on: Any,
+    how: Any,
+    cache: str | timedelta | None,
+    cache_keys: Any,
+    batch: Any,
+    in_flight: Any,
+    retry: str | timedelta,
+    alias: str | None,
+) -> Lookup:
+    """The lookup that a user asks for; `kind` is that of the stream."""
+    if how not in HOWS:
+        raise PlanError("BAD_LOOKUP", f"how of lookup cannot be {how!r}", hint=f"it is one of: {', '.join(HOWS)}", site=here())
+    keys, shared = _keys(input, connected, table, on, alias)
+    _columns_once(input, connected, table, shared)
+    whole = connected.traits.whole
+    if whole and cache is not None:
+        hint = 'say how old it may get where it is made: hr.lookup.files(..., refresh="5 minutes")'
+        raise PlanError("BAD_LOOKUP", f"{table} is loaded as a whole, so there are no answers to be kept", hint=hint, site=here())
+    numbers = {"cache_keys": cache_keys, "batch": batch, "in_flight": in_flight}
+    for option, value in numbers.items():
+        if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+            raise PlanError("BAD_LOOKUP", f"{option} of lookup cannot be {value!r}", hint="it is a whole number from 1 on", site=here())
+    kept = 0 if cache is None else milliseconds(cache, "how long an answer is kept")
+    patience = milliseconds(retry, "how long a request is made again")
+    made = Lookup(
+        input,
+        connected.connector,
+        connected.options(),
+        connected.schema.ddl,
+        table,
+        how,
+        keys,
+        shared,
+        kept,
+        cache_keys,
+        batch,
+        in_flight,
+        patience,
+        constant,
+        connected,
+        site=here(),
+    )
+    if kind != "append" and not made.repeatable:
+        raise over_changes(made)
+    return made
+
+
+def over_changes(lookup: Lookup) -> PlanError:
+    """The error for a row that could be taken away with another value than it was added with."""
+    return PlanError(
+        "LOOKUP_CHANGES",
+        f"from {label(lookup.input)} rows are also taken away, and {lookup.table} may by then answer otherwise than when they were added",
+        hint="look up in front of what takes rows away, where they are only added; or join a stream of the table's changes; "
+        f"if the table never changes, say so: hr.lookup.{lookup.connector}(..., constant=True)",
+        site=lookup.site,
+    )
+
+
+def _keys(
+    input: Node, connected: ports.Lookup, table: str, on: Any, alias: str | None
+) -> tuple[tuple[tuple[str, str], ...], tuple[str, ...]]:
+    """The keys of `on`, and the columns of the table that go by the name of the stream's."""
+    names = {on: on} if isinstance(on, str) else on if isinstance(on, Mapping) else None
+    if names is None and isinstance(on, Sequence):
+        names = {name: name for name in on}
+    if not names or not all(isinstance(theirs, str) for theirs in names.values()):
+        hint = 'on="customer" where both have it, on={"customer": "id"} where the table calls it id'
+        raise PlanError("BAD_LOOKUP", f"on of lookup cannot be {on!r}", hint=hint, site=here())
+    pairs = [(mine, _of_table(connected, table, theirs)) for mine, theirs in names.items()]
+    if len({theirs for _, theirs in pairs}) < len(pairs):
+        raise PlanError("BAD_LOOKUP", "two values of a row are looked up in one column", hint="name each column once", site=here())
+    asked = {theirs.lower() for _, theirs in pairs}
+    if connected.key and asked != {name.lower() for name in connected.key}:
+        by = ", ".join(connected.key)
+        hint = f"on={{...}} names {'it' if len(connected.key) == 1 else 'all of them'} and nothing else"
+        raise PlanError(
+            "BAD_LOOKUP", f"rows of {table} are found by {by}, not by {', '.join(theirs for _, theirs in pairs)}", hint=hint, site=here()
+        )
+    if not isinstance(on, Mapping):
+        plain = [(column_name(input, mine), theirs) for mine, theirs in pairs]
+        return tuple((quote(mine), theirs) for mine, theirs in plain), tuple(theirs for _, theirs in plain)
+    texts = given(input, [mine for mine, _ in pairs], {}, alias)
+    return tuple((text.text, theirs) for text, (_, theirs) in zip(texts, pairs, strict=True)), ()
+
+
+def _of_table(connected: ports.Lookup, table: str, name: str) -> str:
+    """A column of the table as it spells it."""
+    names = connected.schema.names
+    found = next((one for one in names if one.lower() == name.lower()), None)
+    if found is None:
+        near = get_close_matches(name.lower(), [one.lower() for one in names], 1)
+        guess = next((f"did you mean `{one}`? " for one in names if near and one.lower() == near[0]), "")
+        raise PlanError("UNKNOWN_COLUMN", f"no column `{name}` in {table}", hint=f"{guess}It has: {', '.join(names)}.", site=here())
+    return found
+
+
+def _columns_once(input: Node, connected: ports.Lookup, table: str, shared: tuple[str, ...]) -> None:
+    taken = {name.lower(): name for name in input.columns}
+    for name in connected.schema.names:
+        if name not in shared and name.lower() in taken:
+            found = duplicate(name, taken[name.lower()], "lookup")
+            mine = taken[name.lower()]
+            hint = f'rename that of the stream: {label(input)}.rename({{"{mine}": "..."}}), or leave it out of the schema of {table}'
+            raise PlanError("DUPLICATE_COLUMN", found.message, hint=hint, site=here())

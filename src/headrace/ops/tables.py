@@ -1,0 +1,73 @@
+"""hr.lookup: outside tables by the names of their connectors."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from headrace.errors import PlanError, here
+from headrace.ops.source import clean, valid_name
+from headrace.ports import Lookup, lookup_class
+from headrace.ports.options import build, flag
+from headrace.ports.registry import names_with
+
+
+class Table:
+    """A table outside, to be looked up in: `stream.lookup(table, on="customer")`.
+
+    >>> import headrace as hr
+    >>> hr.lookup.files("customers.csv", format="csv", schema="customer string, country string")
+    <Table customers: customer, country>
+    """
+
+    __slots__ = ("_connected", "_constant", "_name")
+
+    def __init__(self, connected: Lookup, name: str, constant: bool = False) -> None:
+        self._connected = connected
+        self._name = name
+        self._constant = constant
+
+    def __repr__(self) -> str:
+        return f"<Table {self._name}: {', '.join(self.columns)}>"
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The names of its columns."""
+        return self._connected.schema.names
+
+
+class Tables:
+    """The tables: `hr.lookup.<connector>(..., name=None, constant=False)`; `dir(hr.lookup)` lists them.
+
+    `constant=True` says that the table never changes, so that an epoch that is run again finds in it what it found.
+    """
+
+    __slots__ = ()
+
+    def __dir__(self) -> list[str]:
+        return list(names_with("Lookup"))
+
+    def __getattr__(self, connector: str) -> Callable[..., Table]:
+        if connector.startswith("_"):
+            raise AttributeError(connector)
+        cls = lookup_class(connector)
+
+        def made(*arguments: Any, name: str | None = None, constant: bool = False, **options: Any) -> Table:
+            connected = build(cls, f"lookup.{connector}", arguments, options)
+            called = name if name is not None else clean(connected.default_name)
+            return Table(connected, valid_name(called), flag(f"lookup.{connector}", "constant", constant))
+
+        made.__name__ = connector
+        made.__doc__ = cls.__doc__
+        return made
+
+
+lookup = Tables()
+
+
+def table_of(given: Any) -> Table:
+    """What a verb was given, if it is a table."""
+    if isinstance(given, Table):
+        return given
+    hint = 'orders.lookup(hr.lookup.redis("redis://localhost", ...), on="customer"); of a stream use join or join_asof'
+    raise PlanError("BAD_INPUT", f"lookup was given {given!r}, which is no table outside", hint=hint, site=here())

@@ -1,0 +1,32 @@
+"""The tables of lookups that are not asked key by key, loaded in the driver."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from headrace.errors import HeadraceError
+from headrace.jvm.session import session
+from headrace.ports import Lookup, LookupContext
+
+
+class Loader:
+    """Loads tables by the names of their lookups: called by the JVM when an epoch begins and a table is not there, or too old."""
+
+    def __init__(self, tables: Mapping[str, tuple[Lookup, LookupContext]]) -> None:
+        self._tables = tables
+
+    def load(self, name: str) -> Any:
+        """The call from the JVM: the frame, or a text that says why there is none."""
+        try:
+            connected, context = self._tables[name]
+            return connected.load(session(), context)._jdf
+        except HeadraceError as problem:
+            return problem.message
+        except BaseException as problem:
+            # Anything that leaves this method would be a Java trace.
+            return f"{type(problem).__name__}: {problem}"
+
+    class Java:
+        # the interface by which py4j lets the JVM call this object
+        implements = ("headrace.lookup.TableLoader",)
