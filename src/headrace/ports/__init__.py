@@ -3,9 +3,10 @@
 from headrace.ports.packages import Jar, Packages
 from headrace.ports.registry import connectors, sink_class, source_class
 from headrace.ports.sink import Sink, SinkContext, SinkTraits, Staged
-from headrace.ports.source import Source, SourceContext, SourceTraits
+from headrace.ports.source import MALFORMED, Source, SourceContext, SourceTraits
 
 __all__ = [
+    "MALFORMED",
     "Jar",
     "Packages",
     "Sink",

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from headrace.ports import Sink, Staged
-from headrace.spark.record import TIME, Record
+from headrace.spark.record import Record
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,7 @@ class Committer:
         self.failed_sink = None
         now = self.clock()
         for source, _, _, metric, n in found["counts"]:
-            if source and metric != TIME and n:
+            if source and metric == "read" and n:
                 self.last_rows[source] = now
         self.record.add(epoch, found["counts"], rows)
 
