@@ -2,6 +2,7 @@
 
 from headrace.ports.packages import Jar, Packages
 from headrace.ports.registry import connectors, sink_class, source_class
+from headrace.ports.secrets import Secret
 from headrace.ports.sink import Sink, SinkContext, SinkTraits, Staged
 from headrace.ports.source import MALFORMED, Source, SourceContext, SourceTraits
 
@@ -9,6 +10,7 @@ __all__ = [
     "MALFORMED",
     "Jar",
     "Packages",
+    "Secret",
     "Sink",
     "SinkContext",
     "SinkTraits",
