@@ -76,7 +76,7 @@ final class Sender(route: Route, counter: Counter, buffer: WireBuffer, dead: () 
     private lazy val narrow: UnsafeProjection = UnsafeProjection.create(
       step.in.fields.zipWithIndex.map { case (f, i) => BoundReference(i, f.dataType, nullable = true) }.toSeq)
 
-    /** What a JoinedRow may begin with: it finds a column by the width of its left side, and a scan's row may be wider than `in`. */
+    /** What a JoinedRow may begin with, and what is shown: both go by the width of the row, and that of a scan may be wider than `in`. */
     protected def exact(row: InternalRow): InternalRow = if (row.numFields == step.in.length) row else narrow(row)
 
     protected def lose(e: Throwable, row: InternalRow): Unit = {
@@ -88,10 +88,10 @@ final class Sender(route: Route, counter: Counter, buffer: WireBuffer, dead: () 
     protected def tell(reason: String, row: InternalRow, cause: Throwable = null): Unit = {
       if (dead == null)
         throw new HeadraceKernelException("DEAD_LETTER_FAILED", s"a step behind dead letters fails: $reason", step.node, step.site, cause)
-      if (!step.quiet) dead().put(step.node, reason, origin, json(row), moment, weight)
+      if (!step.quiet) dead().put(step.node, reason, origin, shown(row), moment, weight)
     }
 
-    protected def shown(row: InternalRow): UTF8String = json(row)
+    protected def shown(row: InternalRow): UTF8String = json(exact(row))
   }
 
   private final class WhereStage(step: Where, next: Stage) extends StepStage(step) {
