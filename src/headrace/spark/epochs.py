@@ -61,7 +61,7 @@ class Committer:
             if one.quiet and not part["rows"]:
                 continue
             self.failed_sink = one.name
-            one.sink.commit(epoch, Staged(part["rows"], tuple(part["files"]), _rows(staged, one.op)))
+            one.sink.commit(epoch, Staged(part["rows"], tuple(part["files"]), _rows(staged, one.op), tuple(part["parts"])))
         self.failed_sink = None
         now = self.clock()
         for source, _, _, metric, n in found["counts"]:
