@@ -8,6 +8,7 @@ import scala.collection.mutable
 
 import headrace.HeadraceKernelException
 import headrace.bind.Clock
+import headrace.point.Point
 import headrace.wire.Wire
 import org.apache.spark.broadcast.Broadcast
 import org.apache.spark.sql.{DataFrame, Row, SparkSession}
@@ -84,7 +85,7 @@ private[sink] final class SinkTable(sinks: Seq[SinkSpec], stages: Map[Int, Write
     override def createStreamingWriterFactory(info: PhysicalWriteInfo): StreamingDataWriterFactory = {
       // Spark starts the tasks of the epoch when it has this.
       Clock.tell(SparkSession.active.sparkContext, Wire.calendar(Inside.now(SparkSession.active)) * 1000)
-      new TaskWriters(sinks.map(sink => sink.op -> sink.schema.length).toMap, shared, run)
+      new TaskWriters(sinks, shared, run)
     }
 
     override def commit(epoch: Long, messages: Array[WriterCommitMessage]): Unit = {
@@ -110,19 +111,21 @@ private[sink] final class SinkTable(sinks: Seq[SinkSpec], stages: Map[Int, Write
   }
 }
 
-private final class TaskWriters(fields: Map[Int, Int], stages: Broadcast[Map[Int, WriterStage]], run: String)
+private final class TaskWriters(sinks: Seq[SinkSpec], stages: Broadcast[Map[Int, WriterStage]], run: String)
     extends StreamingDataWriterFactory {
   override def createWriter(partition: Int, task: Long, epoch: Long): DataWriter[InternalRow] = {
     val place = TaskPlace(epoch, partition, task, run)
     val opened = mutable.LinkedHashMap.empty[Int, Stager]
-    try stages.value.foreach { case (op, stage) => opened(op) = stage.open(place) }
+    try sinks.foreach(sink => opened(sink.op) = passing(sink.name, stages.value(sink.op).open(place)))
     catch {
       case e: Throwable =>
         opened.values.foreach(_.abort())
         throw e
     }
-    new TaskWriter(opened.toMap, fields)
+    new TaskWriter(opened.toMap, sinks.map(sink => sink.op -> sink.schema.length).toMap)
   }
+
+  private def passing(sink: String, stager: Stager): Stager = if (Point.off) stager else new PassingStager(sink, stager)
 }
 
 /** What one task hands to the driver. */
