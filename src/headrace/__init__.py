@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from headrace.ops.window import cumulate, hop, tumble
     from headrace.ops.write import Sink
     from headrace.plan import Plan
+    from headrace.ports.secrets import secret
     from headrace.program import (
         Aggregate,
         Broadcast,
@@ -88,6 +89,7 @@ _PUBLIC = {
         "headrace.ops.window": "cumulate hop tumble",
         "headrace.ops.write": "Sink",
         "headrace.plan": "Plan",
+        "headrace.ports.secrets": "secret",
         "headrace.program": "Aggregate Broadcast List Local Map Output Program Timer Value"
         " each elsewhen emit let now otherwise reject watermark when",
         "headrace.program.row": "Row",
@@ -156,6 +158,7 @@ __all__ = [
     "read",
     "reject",
     "seconds",
+    "secret",
     "session",
     "sessions",
     "show",

@@ -234,6 +234,7 @@ CODES: dict[str, Code] = {
     # ports
     "BAD_OPTION": Code("ConnectorError", "user", "an option of a source or sink that does not exist or fit"),
     "CONNECTOR_BROKEN": Code("ConnectorError", "environment", "a connector that cannot be loaded"),
+    "SECRET_MISSING": Code("ConnectorError", "environment", "a secret that is not where it is said to be"),
     "UNKNOWN_CONNECTOR": Code("ConnectorError", "user", "a connector that does not exist"),
     # jvm
     "CONNECT_SESSION": Code("ConfigError", "user", "a Spark Connect session where a classic one is needed"),

@@ -2,12 +2,14 @@
 
 from headrace.ports.packages import Jar, Packages
 from headrace.ports.registry import connectors, sink_class, source_class
+from headrace.ports.secrets import Secret
 from headrace.ports.sink import Sink, SinkContext, SinkTraits, Staged
 from headrace.ports.source import Source, SourceContext, SourceTraits
 
 __all__ = [
     "Jar",
     "Packages",
+    "Secret",
     "Sink",
     "SinkContext",
     "SinkTraits",
