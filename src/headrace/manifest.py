@@ -24,6 +24,7 @@ from typing import Any
 
 from headrace.atomic import create, replace
 from headrace.errors import CheckpointError, ConnectorError
+from headrace.points import point
 
 FORMAT = 1
 CONTROL = "_headrace"
@@ -68,11 +69,13 @@ class Manifest:
         self.control = folder / CONTROL
         self.staging = self.control / "staging"
         self._gone: tuple[int, Path] | None = None
+        self._sink = ""
 
     def claim(self, owner: Owner) -> None:
         """Marks the folder as written by `owner`. A sink of another name takes over where the epochs are numbered on: in the same query of
         the same checkpoint. Else it raises FOLDER_OWNED.
         """
+        self._sink = owner.sink
         found = self.owner()
         if found is not None and (found.checkpoint, found.query) != (owner.checkpoint, owner.query):
             other = "checkpoint" if found.checkpoint != owner.checkpoint else "query of this job"
@@ -120,6 +123,7 @@ class Manifest:
             else:
                 replace(path, json.dumps(entry, indent=1))
         self._gone = None
+        point("in sink commit", self._sink)
         self.reveal(entry)
         self._sweep({*(file.path for file in files), *(file["staged"] for file in entry["files"])})
 
