@@ -36,11 +36,12 @@ if TYPE_CHECKING:
     from headrace.manifest import committed_files
     from headrace.ops.read import read
     from headrace.ops.sessions import sessions
-    from headrace.ops.stream import Grouped, Keyed, Stream, broadcast
+    from headrace.ops.stream import Grouped, Keyed, Stream
     from headrace.ops.tables import lookup
     from headrace.ops.window import cumulate, hop, tumble
     from headrace.ops.write import Sink
     from headrace.plan import Plan
+    from headrace.ports.secrets import secret
     from headrace.program import (
         Aggregate,
         Broadcast,
@@ -85,11 +86,13 @@ _PUBLIC = {
         "headrace.load": "load",
         "headrace.ops.read": "read",
         "headrace.ops.sessions": "sessions",
-        "headrace.ops.stream": "Grouped Keyed Stream broadcast",
+        "headrace.ops.broadcast": "broadcast",
+        "headrace.ops.stream": "Grouped Keyed Stream",
         "headrace.ops.tables": "lookup",
         "headrace.ops.window": "cumulate hop tumble",
         "headrace.ops.write": "Sink",
         "headrace.plan": "Plan",
+        "headrace.ports.secrets": "secret",
         "headrace.program": "Aggregate Broadcast List Local Map Output Program Timer Value"
         " each elsewhen emit let now otherwise reject watermark when",
         "headrace.program.row": "Row",
@@ -159,6 +162,7 @@ __all__ = [
     "read",
     "reject",
     "seconds",
+    "secret",
     "session",
     "sessions",
     "show",

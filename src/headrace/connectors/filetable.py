@@ -103,4 +103,6 @@ class Lookup(ports.Lookup):
     def _in_order(self, columns: list[str]) -> str:
         """The columns of a header with the types that the schema gives them; what it does not name is read as text and left out."""
         types = {field.name.lower(): field for field in self.schema.fields}
-        return ", ".join(types[name.lower()].spelled(" ") if name.lower() in types else f"`{name.replace('`', '``')}` string" for name in columns)
+        return ", ".join(
+            types[name.lower()].spelled(" ") if name.lower() in types else f"`{name.replace('`', '``')}` string" for name in columns
+        )

@@ -1,17 +1,20 @@
 """The open traits: what a source, a sink and a lookup have to say and do. Connectors implement them and are found by entry point."""
 
+from headrace.packages import Jar, Packages
 from headrace.ports.lookup import Lookup, LookupContext, LookupTraits
-from headrace.ports.packages import Jar, Packages
-from headrace.ports.registry import connectors, lookup_class, sink_class, source_class
+from headrace.ports.registry import connectors, lookup_class, packages, sink_class, source_class
+from headrace.ports.secrets import Secret
 from headrace.ports.sink import Sink, SinkContext, SinkTraits, Staged
-from headrace.ports.source import Source, SourceContext, SourceTraits
+from headrace.ports.source import MALFORMED, Source, SourceContext, SourceTraits
 
 __all__ = [
+    "MALFORMED",
     "Jar",
     "Lookup",
     "LookupContext",
     "LookupTraits",
     "Packages",
+    "Secret",
     "Sink",
     "SinkContext",
     "SinkTraits",
@@ -21,6 +24,7 @@ __all__ = [
     "Staged",
     "connectors",
     "lookup_class",
+    "packages",
     "sink_class",
     "source_class",
 ]

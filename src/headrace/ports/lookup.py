@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
-from headrace.ports.packages import Packages
+from headrace.packages import Packages
 from headrace.schema import Struct
 
 if TYPE_CHECKING:

@@ -9,11 +9,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from headrace.errors import ConnectorError, here
-from headrace.ports.packages import Packages
+from headrace.packages import Packages
 from headrace.schema import Struct
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
+
+
+MALFORMED = ("dead_letter", "fail", "skip")
+"""What can become of rows that cannot be read."""
 
 
 @dataclass(frozen=True)
@@ -94,7 +98,7 @@ class Source(ABC):
 
     @property
     def malformed(self) -> str:
-        """Where rows that cannot be read go: "dead_letter" or "fail"."""
+        """What becomes of rows that cannot be read: one of `MALFORMED`. They are counted in any case."""
         return "dead_letter"
 
     @property

@@ -48,7 +48,13 @@ def test_files_are_read_again_when_they_are_too_old(shelf: Shelf, tmp_path: Path
 @pytest.mark.parametrize("format", ["json", "parquet", "orc", "csv"])
 def test_values_are_those_that_spark_reads(spark: SparkSession, tmp_path: Path, format: str) -> None:
     rows: list[Any] = [
-        (1, "ä\n;", decimal.Decimal("12345678901234567890.123456789012345678"), dt.date(1969, 12, 31), dt.datetime(1969, 12, 31, 23, 59, 59, 1)),
+        (
+            1,
+            "ä\n;",
+            decimal.Decimal("12345678901234567890.123456789012345678"),
+            dt.date(1969, 12, 31),
+            dt.datetime(1969, 12, 31, 23, 59, 59, 1),
+        ),
         (1, None, None, None, None),
         (2, "two", decimal.Decimal("0E-18"), dt.date(2026, 2, 28), dt.datetime(2026, 1, 1, 12)),
     ]
@@ -67,7 +73,9 @@ def test_values_are_those_that_spark_reads(spark: SparkSession, tmp_path: Path, 
 def test_keys_of_several_columns_and_types(spark: SparkSession) -> None:
     """-0.0 is 0.0 and NaN is itself, as in a join; a decimal meets a whole number."""
     nan = float("nan")
-    told = hr.read.memory([(0.0, 1, "a"), (-0.0, 1, "b"), (nan, 2, "c"), (1.5, None, "d"), (1.5, 3, "e")], "x double, n int, v string", name="told")
+    told = hr.read.memory(
+        [(0.0, 1, "a"), (-0.0, 1, "b"), (nan, 2, "c"), (1.5, None, "d"), (1.5, 3, "e")], "x double, n int, v string", name="told"
+    )
     table = hr.lookup.memory(
         [(0.0, decimal.Decimal("1.0"), "zero"), (nan, decimal.Decimal(2), "nan"), (1.5, decimal.Decimal("3.1"), "no")],
         "x double, n decimal(5,1), w string",

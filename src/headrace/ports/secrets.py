@@ -1,0 +1,73 @@
+"""Secrets: a plan stores where a password lies, and never the password."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from headrace.errors import ConnectorError, here
+from headrace.ports.options import wrong
+
+
+@dataclass(frozen=True)
+class Secret:
+    """Where a secret lies: in a variable of the environment, or in a file. `read` gives what is there when a run starts."""
+
+    env: str = ""
+    file: str = ""
+
+    def __repr__(self) -> str:
+        return f"hr.secret({self.env!r})" if self.env else f"hr.secret(file={self.file!r})"
+
+    def read(self) -> str:
+        """The secret itself, for whoever opens a connection: it goes into no text."""
+        if self.env:
+            if self.env not in os.environ:
+                raise _missing(
+                    f"the variable {self.env} is not set", f"set it where the job is started: {self.env}=... headrace run job.py"
+                )
+            return os.environ[self.env]
+        try:
+            return Path(self.file).expanduser().read_text(encoding="utf-8").rstrip("\r\n")
+        except (OSError, UnicodeDecodeError) as cause:
+            said = cause.strerror if isinstance(cause, OSError) else "it is no UTF-8 text"
+            raise _missing(f"the file {self.file} cannot be read: {said}", "it holds the secret alone, on one line") from None
+
+    def to_json(self) -> dict[str, str]:
+        """What a plan stores."""
+        return {"env": self.env} if self.env else {"file": self.file}
+
+
+def secret(env: str | None = None, *, file: str | os.PathLike[str] | None = None) -> Secret:
+    """A secret by the name of the environment variable, or of the file, that has it when the job runs.
+
+    >>> import headrace as hr
+    >>> hr.secret("DB_PASSWORD"), hr.secret(file="/run/secrets/db")
+    (hr.secret('DB_PASSWORD'), hr.secret(file='/run/secrets/db'))
+    """
+    if (env is None) == (file is None) or not (env or file):
+        raise wrong("secret: it takes the name of a variable or of a file", 'hr.secret("DB_PASSWORD") or hr.secret(file="/run/secrets/db")')
+    return Secret(env=env) if env else Secret(file=os.fspath(file or ""))
+
+
+def secret_of(verb: str, option: str, given: Any) -> Secret | None:
+    """The secret that a user gave as an option, or that a plan stored; None if there is none."""
+    if given is None or isinstance(given, Secret):
+        return given
+    if (
+        isinstance(given, Mapping)
+        and len(given) == 1
+        and set(given) <= {"env", "file"}
+        and all(isinstance(one, str) for one in given.values())
+    ):
+        return Secret(**given)
+    named = f'{option}=hr.secret("DB_PASSWORD"), in YAML {option}: {{env: DB_PASSWORD}}'
+    hint = f"a plan is stored and shown, and a secret stays where it is: {named}"
+    raise wrong(f"{verb}: {option} is not given by its name", hint)
+
+
+def _missing(message: str, hint: str) -> ConnectorError:
+    return ConnectorError("SECRET_MISSING", message, hint=hint, site=here())
