@@ -517,5 +517,21 @@ def contracts() -> hr.Job:
     return hr.job("contracts", sound.write.files("result/sound", format="json", name="sound"))
 
 
-PLANS = {made.__name__: made for made in (everything, queries, as_of, times, windows, visits, contracts)}
+def lookups() -> hr.Job:
+    """Rows that are looked up in tables outside."""
+    rows = read("rows", timed=False)
+    names = hr.lookup.files("in/names.csv", format="csv", schema="k string, name string", refresh="5 minutes", name="names")
+    few = hr.lookup.memory([("a", "first")], "id string, place string", name="few", constant=True)
+    secret = hr.secret("GOLDEN_PASSWORD")
+    kept = hr.lookup.redis("redis://localhost", "number string, city string", key="number", prefix="city:", password=secret)
+    found = rows.lookup(names, on="k", how="inner")
+    all = found.lookup(few, on={"upper(k)": "id"}).lookup(kept, on={"name": "number"}, cache="1 hour")
+    return hr.job(
+        "lookups",
+        all.write.files("result/found", format="json", name="found"),
+        found.output("missed").write.files("result/missed", format="json", name="missed"),
+    )
+
+
+PLANS = {made.__name__: made for made in (everything, queries, as_of, times, windows, visits, contracts, lookups)}
 """By name: jobs of which only the plan is kept."""

@@ -1,6 +1,6 @@
-"""Writes the stubs that tell editors and type checkers what `hr.read` and `.write` take for the connectors that come with headrace.
+"""Writes the stubs that tell editors and type checkers what `hr.read`, `hr.lookup` and `.write` take for the connectors that come with headrace.
 
-python tools/stubs.py           writes src/headrace/ops/read.pyi and write.pyi
+python tools/stubs.py           writes src/headrace/ops/read.pyi, write.pyi and tables.pyi
 """
 
 from __future__ import annotations
@@ -105,7 +105,40 @@ class Write:
 '''.replace("Function", "Callable[[DataFrame, int], object]")
 
 
-STUBS = {"read.pyi": read, "write.pyi": write}
+def tables() -> str:
+    return f'''{NOTE}
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import timedelta
+from typing import Any
+
+from headrace.ports import Lookup
+from headrace.ports.secrets import Secret
+
+class Table:
+    """A table outside, to be looked up in: `stream.lookup(table, on="customer")`."""
+
+    connected: Lookup
+    name: str
+    constant: bool
+    def __init__(self, connected: Lookup, name: str, constant: bool = False) -> None: ...
+    @property
+    def columns(self) -> tuple[str, ...]: ...
+
+class Tables:
+    """The tables: `hr.lookup.<connector>(..., name=None, constant=False)`; `dir(hr.lookup)` lists them."""
+
+{methods("Lookup", "Table", ("name: str | None = None", "constant: bool = False"))}
+    # A connector of another package.
+    def __getattr__(self, connector: str) -> Callable[..., Table]: ...
+
+lookup: Tables
+
+def table_of(given: Any) -> Table: ...
+'''
+
+
+STUBS = {"read.pyi": read, "write.pyi": write, "tables.pyi": tables}
 
 if __name__ == "__main__":
     for name, made in STUBS.items():

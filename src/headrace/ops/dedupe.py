@@ -46,8 +46,11 @@ def dedupe(input: Node, on: Any, keep: str, by: Any, expires: Duration, alias: s
     return replace(first, order=turned)
 
 
-def for_a_while(input: Node, keep: str, by: Any, within: str | timedelta) -> tuple[Dedupe, str]:
+def for_a_while(input: Node, keep: str, by: Any, within: str | timedelta, expires: Duration) -> tuple[Dedupe, str]:
     """The program that passes the first row of a key by event time and forgets it a while later, and the column of that time."""
+    if expires is not None:
+        hint = "leave one of them out: within is from the first row on, expires from the last"
+        raise PlanError("BAD_EXPIRY", "dedupe was given both within and expires", hint=hint, site=here())
     _known(keep)
     if keep == "last" or by is not None:
         hint = "leave within out, or take the first row by event time"

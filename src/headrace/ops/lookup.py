@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import field
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from datetime import timedelta
 from difflib import get_close_matches
 from functools import cached_property
@@ -13,6 +13,7 @@ import headrace.ports as ports
 from headrace.errors import PlanError, here
 from headrace.ops.columns import column_name, duplicate, given, label
 from headrace.ops.source import DEAD_LETTER
+from headrace.ops.tables import Table, table_of
 from headrace.plan import Node, Role, node
 from headrace.schema import milliseconds, parse_schema, shown
 from headrace.syntax import quote
@@ -88,57 +89,54 @@ class Lookup(Node):
         return f"{self.how} lookup in {self.connect().describe()} on {met}{kept}"
 
 
-def lookup(
-    input: Node,
-    connected: ports.Lookup,
-    table: str,
-    constant: bool,
-    kind: str,
-    on: Any,
-    how: Any,
-    cache: str | timedelta | None,
-    cache_keys: Any,
-    batch: Any,
-    in_flight: Any,
-    retry: str | timedelta,
-    alias: str | None,
-) -> Lookup:
+@dataclass(frozen=True)
+class Asking:
+    """How a table is asked, as the user gave it."""
+
+    cache: str | timedelta | None
+    cache_keys: Any
+    batch: Any
+    in_flight: Any
+    retry: str | timedelta
+
+
+def lookup(input: Node, table: Any, on: Any, how: Any, asking: Asking, kind: str, alias: str | None) -> Lookup:
     """The lookup that a user asks for; `kind` is that of the stream."""
+    found = table_of(table)
     if how not in HOWS:
         raise PlanError("BAD_LOOKUP", f"how of lookup cannot be {how!r}", hint=f"it is one of: {', '.join(HOWS)}", site=here())
-    keys, shared = _keys(input, connected, table, on, alias)
-    _columns_once(input, connected, table, shared)
-    whole = connected.traits.whole
-    if whole and cache is not None:
-        hint = 'say how old it may get where it is made: hr.lookup.files(..., refresh="5 minutes")'
-        raise PlanError("BAD_LOOKUP", f"{table} is loaded as a whole, so there are no answers to be kept", hint=hint, site=here())
-    numbers = {"cache_keys": cache_keys, "batch": batch, "in_flight": in_flight}
-    for option, value in numbers.items():
-        if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-            raise PlanError("BAD_LOOKUP", f"{option} of lookup cannot be {value!r}", hint="it is a whole number from 1 on", site=here())
-    kept = 0 if cache is None else milliseconds(cache, "how long an answer is kept")
-    patience = milliseconds(retry, "how long a request is made again")
+    keys, shared = _keys(input, found, on, alias)
+    _columns_once(input, found, shared)
     made = Lookup(
         input,
-        connected.connector,
-        connected.options(),
-        connected.schema.ddl,
-        table,
+        found.connected.connector,
+        found.connected.options(),
+        found.connected.schema.ddl,
+        found.name,
         how,
         keys,
         shared,
-        kept,
-        cache_keys,
-        batch,
-        in_flight,
-        patience,
-        constant,
-        connected,
+        constant=found.constant,
+        live=found.connected,
         site=here(),
+        **_asked(found, asking),
     )
     if kind != "append" and not made.repeatable:
         raise over_changes(made)
     return made
+
+
+def _asked(table: Table, asking: Asking) -> dict[str, Any]:
+    """The fields of a lookup that say how its table is asked."""
+    numbers = {name: getattr(asking, name) for name in ("cache_keys", "batch", "in_flight")}
+    for option, value in numbers.items():
+        if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+            raise PlanError("BAD_LOOKUP", f"{option} of lookup cannot be {value!r}", hint="it is a whole number from 1 on", site=here())
+    if asking.cache is not None and table.connected.traits.whole:
+        hint = 'say how old it may get where it is made: hr.lookup.files(..., refresh="5 minutes")'
+        raise PlanError("BAD_LOOKUP", f"{table.name} is loaded as a whole, so there are no answers to be kept", hint=hint, site=here())
+    kept = 0 if asking.cache is None else milliseconds(asking.cache, "how long an answer is kept")
+    return {"cache_ms": kept, **numbers, "retry_ms": milliseconds(asking.retry, "how long a request is made again")}
 
 
 def over_changes(lookup: Lookup) -> PlanError:
@@ -152,25 +150,25 @@ def over_changes(lookup: Lookup) -> PlanError:
     )
 
 
-def _keys(
-    input: Node, connected: ports.Lookup, table: str, on: Any, alias: str | None
-) -> tuple[tuple[tuple[str, str], ...], tuple[str, ...]]:
+def _keys(input: Node, table: Table, on: Any, alias: str | None) -> tuple[tuple[tuple[str, str], ...], tuple[str, ...]]:
     """The keys of `on`, and the columns of the table that go by the name of the stream's."""
-    names = {on: on} if isinstance(on, str) else on if isinstance(on, Mapping) else None
-    if names is None and isinstance(on, Sequence):
-        names = {name: name for name in on}
+    given_names = [on] if isinstance(on, str) else on if isinstance(on, Iterable) else ()
+    names = dict(on) if isinstance(on, Mapping) else {name: name for name in given_names}
     if not names or not all(isinstance(theirs, str) for theirs in names.values()):
         hint = 'on="customer" where both have it, on={"customer": "id"} where the table calls it id'
         raise PlanError("BAD_LOOKUP", f"on of lookup cannot be {on!r}", hint=hint, site=here())
-    pairs = [(mine, _of_table(connected, table, theirs)) for mine, theirs in names.items()]
+    pairs = [(mine, _of_table(table, theirs)) for mine, theirs in names.items()]
     if len({theirs for _, theirs in pairs}) < len(pairs):
         raise PlanError("BAD_LOOKUP", "two values of a row are looked up in one column", hint="name each column once", site=here())
     asked = {theirs.lower() for _, theirs in pairs}
-    if connected.key and asked != {name.lower() for name in connected.key}:
-        by = ", ".join(connected.key)
-        hint = f"on={{...}} names {'it' if len(connected.key) == 1 else 'all of them'} and nothing else"
+    if table.connected.key and asked != {name.lower() for name in table.connected.key}:
+        by = ", ".join(table.connected.key)
+        hint = f"on={{...}} names {'it' if len(table.connected.key) == 1 else 'all of them'} and nothing else"
         raise PlanError(
-            "BAD_LOOKUP", f"rows of {table} are found by {by}, not by {', '.join(theirs for _, theirs in pairs)}", hint=hint, site=here()
+            "BAD_LOOKUP",
+            f"rows of {table.name} are found by {by}, not by {', '.join(theirs for _, theirs in pairs)}",
+            hint=hint,
+            site=here(),
         )
     if not isinstance(on, Mapping):
         plain = [(column_name(input, mine), theirs) for mine, theirs in pairs]
@@ -179,22 +177,22 @@ def _keys(
     return tuple((text.text, theirs) for text, (_, theirs) in zip(texts, pairs, strict=True)), ()
 
 
-def _of_table(connected: ports.Lookup, table: str, name: str) -> str:
+def _of_table(table: Table, name: str) -> str:
     """A column of the table as it spells it."""
-    names = connected.schema.names
+    names = table.connected.schema.names
     found = next((one for one in names if one.lower() == name.lower()), None)
     if found is None:
         near = get_close_matches(name.lower(), [one.lower() for one in names], 1)
         guess = next((f"did you mean `{one}`? " for one in names if near and one.lower() == near[0]), "")
-        raise PlanError("UNKNOWN_COLUMN", f"no column `{name}` in {table}", hint=f"{guess}It has: {', '.join(names)}.", site=here())
+        raise PlanError("UNKNOWN_COLUMN", f"no column `{name}` in {table.name}", hint=f"{guess}It has: {', '.join(names)}.", site=here())
     return found
 
 
-def _columns_once(input: Node, connected: ports.Lookup, table: str, shared: tuple[str, ...]) -> None:
+def _columns_once(input: Node, table: Table, shared: tuple[str, ...]) -> None:
     taken = {name.lower(): name for name in input.columns}
-    for name in connected.schema.names:
+    for name in table.connected.schema.names:
         if name not in shared and name.lower() in taken:
             found = duplicate(name, taken[name.lower()], "lookup")
             mine = taken[name.lower()]
-            hint = f'rename that of the stream: {label(input)}.rename({{"{mine}": "..."}}), or leave it out of the schema of {table}'
+            hint = f'rename that of the stream: {label(input)}.rename({{"{mine}": "..."}}), or leave it out of the schema of {table.name}'
             raise PlanError("DUPLICATE_COLUMN", found.message, hint=hint, site=here())

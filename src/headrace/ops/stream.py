@@ -35,7 +35,7 @@ from headrace.ops import (
 from headrace.ops.columns import label
 from headrace.ops.forgetting import late_outputs
 from headrace.ops.kind import kind_of
-from headrace.ops.tables import Table, table_of
+from headrace.ops.tables import Table
 from headrace.ops.time import event_time
 from headrace.ops.write import Write
 from headrace.plan import Explanation, Node, Plan, explain, facts
@@ -127,10 +127,8 @@ class Stream:
 
     def union(self, *streams: Stream) -> Stream:
         """The rows of this stream and of others with the same columns: `north.union(south)`."""
-        wrong = next((stream for stream in streams if not isinstance(stream, Stream)), None)
-        if wrong is not None:
-            raise PlanError("BAD_INPUT", f"union was given {wrong!r}, which is no stream", hint="first.union(second, third)", site=here())
-        return Stream(union.union([self._node, *(stream._node for stream in streams)]))
+        nodes = [_stream(stream, "union", "first.union(second, third)")._node for stream in streams]
+        return Stream(union.union([self._node, *nodes]))
 
     def join(
         self,
@@ -194,23 +192,8 @@ class Stream:
         none. With `cache="10 minutes"` an answer is kept for so long, of at most `cache_keys` keys. The other keys are asked for `batch` at
         a time, in at most `in_flight` requests at once on each executor; one that fails is made again for `retry`.
         """
-        found = table_of(table)
-        made = lookup.lookup(
-            self._node,
-            found._connected,
-            found._name,
-            found._constant,
-            kind_of(self._node),
-            on if isinstance(on, str | Mapping) else list(on),
-            how,
-            cache,
-            cache_keys,
-            batch,
-            in_flight,
-            retry,
-            self._alias,
-        )
-        return Stream(made, self._alias)
+        asking = lookup.Asking(cache, cache_keys, batch, in_flight, retry)
+        return Stream(lookup.lookup(self._node, table, on, how, asking, kind_of(self._node), self._alias), self._alias)
 
     def group_by(self, *columns: Column | str, expires: str | timedelta | None = None) -> Grouped:
         """Grouped by columns, for aggregates kept up to date: `charges.group_by("card").agg(spent="sum(amount)")`.
@@ -257,10 +240,7 @@ class Stream:
         """
         if within is None:
             return Stream(dedupe.dedupe(self._node, on, keep, by, expires, self._alias), self._alias)
-        if expires is not None:
-            hint = "leave one of them out: within is from the first row on, expires from the last"
-            raise PlanError("BAD_EXPIRY", "dedupe was given both within and expires", hint=hint, site=here())
-        program_, time = dedupe.for_a_while(self._node, keep, by, within)
+        program_, time = dedupe.for_a_while(self._node, keep, by, within, expires)
         return self.key_by(*dedupe.keys(on)).process(program_, order="time", time=time)
 
     def window(

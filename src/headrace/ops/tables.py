@@ -20,20 +20,20 @@ class Table:
     <Table customers: customer, country>
     """
 
-    __slots__ = ("_connected", "_constant", "_name")
+    __slots__ = ("connected", "constant", "name")
 
     def __init__(self, connected: Lookup, name: str, constant: bool = False) -> None:
-        self._connected = connected
-        self._name = name
-        self._constant = constant
+        self.connected = connected
+        self.name = name
+        self.constant = constant
 
     def __repr__(self) -> str:
-        return f"<Table {self._name}: {', '.join(self.columns)}>"
+        return f"<Table {self.name}: {', '.join(self.columns)}>"
 
     @property
     def columns(self) -> tuple[str, ...]:
         """The names of its columns."""
-        return self._connected.schema.names
+        return self.connected.schema.names
 
 
 class Tables:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from headrace.spark.checkpoint import Checkpoint
 from headrace.spark.identity import DEAD_LETTERS
-from headrace.spark.summary import ExpectationCounts, InputCounts, SourceCounts, counts_of, expectations_of
+from headrace.spark.summary import ExpectationCounts, InputCounts, LookupCounts, SourceCounts, counts_of, expectations_of, lookups_of
 
 if TYPE_CHECKING:
     from headrace.spark.run import RunningQuery
@@ -23,6 +23,7 @@ def counted(queries: Iterable[RunningQuery], checkpoint: Checkpoint) -> dict[str
     sinks: dict[str, int] = {}
     dead: dict[str, int] = {}
     inputs: list[InputCounts] = []
+    lookups: list[LookupCounts] = []
     for query in queries:
         totals = query.totals
         for source in query.query.sources:
@@ -34,10 +35,12 @@ def counted(queries: Iterable[RunningQuery], checkpoint: Checkpoint) -> dict[str
             sinks[str(sink.name)] = totals.rows.get(str(sink.name), 0)
         dead[str(checkpoint.dead_letters(query.identity.name))] = totals.rows.get(DEAD_LETTERS, 0)
         inputs.extend(counts_of(totals, query.programs()))
+        lookups.extend(lookups_of(totals, query.lookups()))
     return {
         "sources": tuple(sources.values()),
         "expectations": tuple(expected.values()),
         "sinks": sinks,
         "dead_letters": dead,
         "inputs": tuple(inputs),
+        "lookups": tuple(lookups),
     }

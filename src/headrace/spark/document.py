@@ -15,7 +15,7 @@ from headrace.plan.codec import without_sites
 from headrace.plan.meaning import MEANING
 from headrace.ports.weights import WEIGHT
 from headrace.spark.feeds import Feed
-from headrace.spark.identity import DEAD_LETTERS, LOOKUP, QueryIdentity, QueryShape, Shape
+from headrace.spark.identity import DEAD_LETTERS, LOOKUP, InputShape, QueryIdentity, QueryShape, Shape
 from headrace.spark.levels import Query
 from headrace.spark.lower import Inlet, Lowering, inlets, looked_up, lower, shape
 
@@ -27,7 +27,7 @@ def shape_of(query: Query, at: Lowering) -> QueryShape:
     """What a query keeps between epochs."""
     operators = [shape(node, query.level(str(node.name)), at) for node in query.operators]
     sinks = [Shape(str(sink.name), "sink", site=sink.site) for sink in query.sinks]
-    lookups = [Shape(str(node.name), LOOKUP, site=node.site) for node in query.looked_up]
+    lookups = [Shape(str(node.name), LOOKUP, inputs={"input": InputShape("", (), ())}, site=node.site) for node in query.looked_up]
     dead = Shape(DEAD_LETTERS, "sink")
     sources = tuple(sorted(str(source.name) for source in query.sources))
     return QueryShape(query.name, sources, len(query.levels), query.clock, (*operators, *lookups, *sinks, dead))

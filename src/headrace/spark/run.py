@@ -54,10 +54,15 @@ class RunningQuery:
         return {str(source.name): self.totals.of_source(str(source.name), "read") for source in self.query.sources}
 
     def programs(self) -> dict[int, tuple[str, dict[int, str]]]:
-        """Number -> name and inputs by side, of each operator."""
+        """Number -> name and inputs by side, of each operator and lookup."""
         live = self.identity.live()
-        entries = [live[str(node.name)] for node in self.query.operators]
+        entries = [live[str(node.name)] for node in (*self.query.operators, *self.query.looked_up)]
         return {entry.op: (entry.shape.name, dict(enumerate(entry.shape.inputs))) for entry in entries}
+
+    def lookups(self) -> dict[int, str]:
+        """Number -> name, of each lookup."""
+        live = self.identity.live()
+        return {live[str(node.name)].op: str(node.name) for node in self.query.looked_up}
 
     def state_keys(self) -> int:
         """How many keys have state."""

@@ -68,12 +68,31 @@ class ExpectationCounts:
 
 
 @dataclass(frozen=True)
+class LookupCounts:
+    """What a lookup did, over the life of the checkpoint.
+
+    `hits` counts the rows whose answer was kept, `asked` the keys that were asked for, in so many `requests` (those that were made again
+    among them) that took `seconds` in all, and `missed` the rows that met nothing.
+    """
+
+    name: str
+    hits: int
+    asked: int
+    requests: int
+    missed: int
+    seconds: float
+
+    def to_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+@dataclass(frozen=True)
 class Summary:
     """What a run did. `rows`, `epochs` and `seconds` are of this run; all other counts are of the checkpoint's whole life.
 
-    `sources`, `inputs` and `expectations` list `SourceCounts`, `InputCounts` and `ExpectationCounts`; `sinks` maps a sink's name to the
-    rows it got; `dead_letters` maps a folder to the rows that lie there because nobody read them. `stopped` is True if somebody stopped
-    the run before its end.
+    `sources`, `inputs`, `lookups` and `expectations` list `SourceCounts`, `InputCounts`, `LookupCounts` and `ExpectationCounts`; `sinks`
+    maps a sink's name to the rows it got; `dead_letters` maps a folder to the rows that lie there because nobody read them. `stopped` is
+    True if somebody stopped the run before its end.
     """
 
     job: str
@@ -87,6 +106,7 @@ class Summary:
     sealed: bool
     stopped: bool
     expectations: tuple[ExpectationCounts, ...] = ()
+    lookups: tuple[LookupCounts, ...] = ()
 
     @property
     def rows_per_second(self) -> float:
@@ -100,6 +120,7 @@ class Summary:
             "seconds": round(self.seconds, 3),
             "sources": [{"name": one.name, "read": one.read, "malformed": one.malformed} for one in self.sources],
             "inputs": [{"program": one.program, "input": one.input, **one.to_json()} for one in self.inputs],
+            "lookups": [one.to_json() for one in self.lookups],
             "expectations": [one.to_json() for one in self.expectations],
             "sinks": dict(self.sinks),
             "dead_letters": dict(self.dead_letters),
@@ -137,6 +158,17 @@ def expectations_of(totals: Totals, sinks: Iterable[Node]) -> tuple[ExpectationC
     )
 
 
+def lookups_of(totals: Totals, lookups: Mapping[int, str]) -> tuple[LookupCounts, ...]:
+    """The counts of lookups, by their numbers."""
+    found = []
+    for op, name in lookups.items():
+        hits, asked, requests, missed, micros = (
+            totals.of_input(op, 0, metric) for metric in ("hits", "asked", "requests", "missed", "micros")
+        )
+        found.append(LookupCounts(name, hits, asked, requests, missed, round(micros / 1e6, 3)))
+    return tuple(found)
+
+
 def prove(inputs: tuple[InputCounts, ...]) -> None:
     """Rows in = handled + late + dead + held, or it is our fault and is said so."""
     for one in inputs:
@@ -167,6 +199,13 @@ def _text(summary: Summary) -> list[str]:
         [
             (one.program if one.input == "event" else f"{one.program}.{one.input}", *(f"{one.to_json()[name]:,}" for name in shown))
             for one in summary.inputs
+        ],
+    )
+    lines += _table(
+        ("lookup", "hits", "asked", "requests", "missed", "seconds"),
+        [
+            (one.name, *(f"{n:,}" for n in (one.hits, one.asked, one.requests, one.missed)), f"{one.seconds:,.1f}")
+            for one in summary.lookups
         ],
     )
     lines += _table(

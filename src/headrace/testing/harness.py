@@ -26,7 +26,7 @@ from headrace.spark.failures import failure
 from headrace.spark.job import SparkJob, compile
 from headrace.spark.run import RunningQuery
 from headrace.spark.start import Started, begin
-from headrace.spark.summary import counts_of, expectations_of, prove
+from headrace.spark.summary import counts_of, expectations_of, lookups_of, prove
 from headrace.testing.board import BoardSource
 from headrace.testing.collected import Collected, CollectingSink
 
@@ -162,11 +162,12 @@ class Harness:
 
     def metrics(self) -> dict[str, Any]:
         """Counts so far: `sources` (read, malformed), `inputs` (filtered, in, handled, late, dead, held), `expectations` (passed,
-        violated, by stream and name), `dead_letters`, `epochs`."""
+        violated, by stream and name), `lookups` (hits, asked, requests, missed, seconds), `dead_letters`, `epochs`."""
         self._must_be_open()
         sources: dict[str, dict[str, int]] = {}
         inputs: dict[str, dict[str, dict[str, int]]] = {}
         expectations: dict[str, dict[str, dict[str, int]]] = {}
+        lookups: dict[str, dict[str, Any]] = {}
         dead = epochs = 0
         for query in self._queries():
             totals = query.totals
@@ -177,11 +178,13 @@ class Harness:
                 sources[name] = {metric: totals.of_source(name, metric) for metric in ("read", "malformed")}
             for kept in expectations_of(totals, query.query.sinks):
                 expectations.setdefault(kept.stream, {})[kept.name] = {"passed": kept.passed, "violated": kept.violated}
+            lookups |= {one.name: one.to_json() for one in lookups_of(totals, query.lookups())}
             found = counts_of(totals, query.programs())
             prove(found)
             for one in found:
                 inputs.setdefault(one.program, {})[one.input] = one.to_json()
-        return {"sources": sources, "inputs": inputs, "expectations": expectations, "dead_letters": dead, "epochs": epochs}
+        counts = {"sources": sources, "inputs": inputs, "expectations": expectations, "lookups": lookups}
+        return {**counts, "dead_letters": dead, "epochs": epochs}
 
     def _queries(self) -> list[RunningQuery]:
         return self._started.queries if self._started is not None else []

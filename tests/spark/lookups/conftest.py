@@ -9,8 +9,8 @@ from tests.spark.lookups.shelf import Shelf
 
 
 @pytest.fixture(scope="session")
-def filled(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Shelf:
-    return Shelf(spark, tmp_path_factory.mktemp("shelf"))
+def filled(spark: SparkSession) -> Shelf:
+    return Shelf(spark)
 
 
 @pytest.fixture

@@ -8,11 +8,12 @@ from typing import Any, ClassVar
 
 from pyspark.sql import SparkSession
 
-import headrace as hr
 from headrace import ports
-from headrace.jvm import compile, java
+from headrace.jvm.packages import attach
 from headrace.ops.tables import Table
 from headrace.schema import Struct, parse_schema
+
+PACKAGES = ports.Packages(name="shelf", scala=Path(__file__).parent / "scala")
 
 
 class ShelfLookup(ports.Lookup):
@@ -25,6 +26,10 @@ class ShelfLookup(ports.Lookup):
     @property
     def traits(self) -> ports.LookupTraits:
         return ports.LookupTraits(repeatable=False, why="the shelf is filled anew")
+
+    @property
+    def needs(self) -> ports.Packages:
+        return PACKAGES
 
     @property
     def key(self) -> tuple[str, ...]:
@@ -44,15 +49,10 @@ class ShelfLookup(ports.Lookup):
 class Shelf:
     """The shelf as a test holds it."""
 
-    def __init__(self, spark: SparkSession, folder: Path) -> None:
-        jar = folder / "shelf.jar"
-        said = compile.scalac(java.find(), Path(__file__).parent / "scala", jar, compile.kernel_jar())
-        assert said is None, said
-        jvm: Any = spark._jvm
-        spark.sparkContext._jsc.addJar(str(jar))  # type: ignore[attr-defined]  # the Java context is there
-        jvm.java.lang.Thread.currentThread().getContextClassLoader().addURL(jvm.java.io.File(str(jar)).toURI().toURL())
-        self.jvm = jvm
-        self.object = jvm.shelf.Shelf
+    def __init__(self, spark: SparkSession) -> None:
+        attach(spark, [PACKAGES])
+        self.jvm: Any = spark._jvm
+        self.object = self.jvm.shelf.Shelf
 
     def table(self, constant: bool = False, **options: str) -> Table:
         return Table(ShelfLookup(**options), "shelf", constant)
@@ -63,8 +63,4 @@ class Shelf:
 
     @property
     def asked(self) -> list[list[str]]:
-        return [question.split() for question in self.object.asked()]
-
-
-def looked_up(stream: hr.Stream, table: Table, **options: Any) -> hr.Stream:
-    return stream.lookup(table, on="k", **options)
+        return [question.split() for question in self.object.questions()]

@@ -58,6 +58,7 @@ EVERYTHING = [
     charges.output("dead_letter"),
     charges.expect(positive="amount > 0", on_violation="keep"),
     timed.key_by(hr.f.upper("card").alias("card")).process(Count).named("upper"),
+    charges.lookup(hr.lookup.memory([], "card string, country string", name="cards"), on="card"),
 ]
 
 spent = charges.group_by("card").agg(spent="sum(amount)")

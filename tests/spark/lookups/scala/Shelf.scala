@@ -25,6 +25,9 @@ object Shelf {
   /** Questions wait until so many are under way. */
   @volatile var together: CountDownLatch = new CountDownLatch(0)
 
+  def questions: Array[String] = asked.toArray(new Array[String](0))
+  def fail(n: Int): Unit = failures.set(n)
+
   def meet(n: Int): Unit = together = new CountDownLatch(n)
 
   def put(key: String, values: java.util.List[String]): Unit = { rows.put(key, values); () }

@@ -15,11 +15,11 @@ private[lookup] final case class Patience(retryMs: Long) {
     while (true) {
       try return question
       catch {
-        case e: Unanswerable => throw failed(spec, e, "")
+        case e: Unanswerable => throw failed(spec, e, e.getMessage, "")
         case e: InterruptedException => throw e
         case e if NonFatal(e) || e.isInstanceOf[LinkageError] =>
           val left = (end - System.nanoTime) / 1000000L
-          if (left <= 0) throw failed(spec, e, if (retryMs == 0) "" else s", for ${retryMs / 1000.0} s")
+          if (left <= 0) throw failed(spec, e, Failure.reason(e), if (retryMs == 0) "" else s", for ${retryMs / 1000.0} s")
           Thread.sleep(math.min(pause, left))
           pause = math.min(pause * 2, Longest)
       }
@@ -27,8 +27,8 @@ private[lookup] final case class Patience(retryMs: Long) {
     throw new IllegalStateException
   }
 
-  private def failed(spec: LookupSpec, e: Throwable, how: String) =
-    new HeadraceKernelException("LOOKUP_FAILED", s"the table does not answer$how: ${Failure.reason(e)}", spec.name, spec.site, e)
+  private def failed(spec: LookupSpec, e: Throwable, why: String, how: String) =
+    new HeadraceKernelException("LOOKUP_FAILED", s"the table does not answer$how: $why", spec.name, spec.site, e)
 }
 
 private object Patience {

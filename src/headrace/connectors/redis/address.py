@@ -1,0 +1,47 @@
+"""The address of a server: `redis://host:6379/0`, or `rediss://` for one that is spoken to over TLS."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import urlsplit
+
+from headrace.ports.options import wrong
+
+
+@dataclass(frozen=True)
+class Address:
+    host: str
+    port: int
+    database: int
+    tls: bool
+
+    def __str__(self) -> str:
+        return f"{'rediss' if self.tls else 'redis'}://{self.host}:{self.port}/{self.database}"
+
+
+def address_of(verb: str, url: Any) -> Address:
+    """The parts of an address, of which none is a secret.
+
+    >>> address_of("lookup.redis", "redis://localhost")
+    Address(host='localhost', port=6379, database=0, tls=False)
+    """
+    example = "redis://localhost:6379/0, or rediss://... over TLS"
+    parts = urlsplit(url) if isinstance(url, str) else urlsplit("")
+    database = parts.path.strip("/") or "0"
+    try:
+        port = parts.port
+    except ValueError:
+        port = -1
+    if parts.password is not None or parts.username is not None:
+        raise wrong(f"{verb}: the address says who connects", 'that is said by user="app" and password=hr.secret("REDIS_PASSWORD")')
+    if (
+        parts.scheme not in ("redis", "rediss")
+        or not parts.hostname
+        or port == -1
+        or not database.isdigit()
+        or parts.query
+        or parts.fragment
+    ):
+        raise wrong(f"{verb}: the address cannot be {url!r}", f"it is {example}")
+    return Address(parts.hostname, port or 6379, int(database), parts.scheme == "rediss")

@@ -1,0 +1,131 @@
+package headrace.connectors.redis
+
+import scala.jdk.CollectionConverters._
+
+import headrace.lookup.{Answer, LookupStage, Unanswerable}
+import headrace.route.Failure
+import org.apache.commons.pool2.impl.GenericObjectPoolConfig
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.expressions.{BoundReference, Cast, EvalMode, GenericInternalRow, JsonToStructs, UnsafeProjection}
+import org.apache.spark.sql.types.{DataType, StringType, StructType}
+import org.apache.spark.unsafe.types.UTF8String
+import redis.clients.jedis.{DefaultJedisClientConfig, HostAndPort, Jedis, JedisPool, Pipeline, Response}
+import redis.clients.jedis.exceptions.{JedisAccessControlException, JedisConnectionException, JedisDataException, JedisRedirectionException}
+
+/** Rows under keys of Redis; one pipeline for each question. */
+final class RedisLookup(name: String, key: StructType, table: StructType, options: Map[String, String], timeZone: String) extends LookupStage {
+  private val value = options("value")
+  private val prefix = options("prefix")
+
+  // The columns of the key in the order in which they make it, and the others.
+  private val keyed = Iterator.from(0).map(i => options.get(s"key.$i")).takeWhile(_.isDefined).map(_.get).toSeq
+  private val others = StructType(table.filterNot(field => keyed.contains(field.name)))
+
+  private var pool: JedisPool = _
+  private val texts = ThreadLocal.withInitial[UnsafeProjection](() =>
+    UnsafeProjection.create(keyed.map(column => cast(key.fieldIndex(column), key(column).dataType, StringType))))
+  private val rows = ThreadLocal.withInitial[UnsafeProjection](() => projection())
+  private val objects = ThreadLocal.withInitial[JsonToStructs](() =>
+    JsonToStructs(others, Map("mode" -> "FAILFAST"), BoundReference(0, StringType, nullable = true), Some(timeZone)))
+
+  override def open(): Unit = {
+    val config = DefaultJedisClientConfig.builder.database(options("database").toInt).ssl(options("tls").toBoolean)
+    options.get("user").foreach(config.user)
+    options.get("password").foreach(config.password)
+    val size = new GenericObjectPoolConfig[Jedis]
+    size.setMaxTotal(64)
+    size.setMaxIdle(64)
+    pool = new JedisPool(size, new HostAndPort(options("host"), options("port").toInt), config.build)
+  }
+
+  override def ask(keys: Array[InternalRow]): Array[Answer] = {
+    val places = keys.map { one =>
+      val parts = texts.get()(one)
+      prefix + keyed.indices.map(parts.getUTF8String(_).toString).mkString(":")
+    }
+    val found = told {
+      val jedis = pool.getResource
+      try if (value == "hash") hashes(jedis, places) else pipelined(jedis, places)((p, place) => p.get(place)).map(_.map(text => if (text == null) null else Array(text)))
+      finally jedis.close()
+    }
+    keys.zip(found).map {
+      case (_, Left(reason)) => Answer(Nil, reason)
+      case (_, Right(null)) => Answer.nothing
+      case (one, Right(values)) => read(one, values)
+    }
+  }
+
+  /** The fields of hashes. Where none of them is there, it may be that the hash is not, or that it has others. */
+  private def hashes(jedis: Jedis, places: Array[String]): Array[Either[String, Array[String]]] = {
+    val fields = others.fieldNames
+    val found = pipelined(jedis, places)((p, place) => p.hmget(place, fields.toSeq: _*)).map(_.map(_.asScala.toArray))
+    val empty = found.indices.filter(i => found(i).exists(_.forall(_ == null)))
+    val there = pipelined(jedis, empty.map(places(_)).toArray)((p, place) => p.exists(place))
+    empty.zip(there).foreach { case (i, exists) => if (!exists.exists(_.booleanValue)) found(i) = Right(null) }
+    found
+  }
+
+  /** One answer for each place; what is wrong with one of them is its own. */
+  private def pipelined[T](jedis: Jedis, places: Array[String])(ask: (Pipeline, String) => Response[T]): Array[Either[String, T]] =
+    if (places.isEmpty) Array.empty
+    else {
+      val pipeline = jedis.pipelined()
+      try {
+        val answers = places.map(ask(pipeline, _))
+        pipeline.sync()
+        answers.map { answer =>
+          try Right(answer.get)
+          catch { case e: JedisDataException if ownFault(e) => Left(e.getMessage) }
+        }
+      } finally pipeline.close()
+    }
+
+  private def ownFault(e: JedisDataException): Boolean = e.getMessage != null && e.getMessage.startsWith("WRONGTYPE")
+
+  /** What the server refuses, it refuses the next time, too; a connection may come back, and so may a server that is still loading. */
+  private def told[T](question: => T): T =
+    try question
+    catch {
+      case e: JedisAccessControlException => throw new Unanswerable(e.getMessage, e)
+      case e: JedisRedirectionException => throw new Unanswerable(s"the server is part of a cluster: ${e.getMessage}", e)
+      case e: JedisDataException if e.getMessage != null && RedisLookup.passing.exists(e.getMessage.startsWith) => throw e
+      case e: JedisDataException => throw new Unanswerable(e.getMessage, e)
+      case e: JedisConnectionException if refused(e).isDefined => throw new Unanswerable(refused(e).get.getMessage, e)
+    }
+
+  private def refused(e: Throwable): Option[Throwable] =
+    Iterator.iterate(e.getCause)(_.getCause).takeWhile(_ != null).find(_.isInstanceOf[JedisAccessControlException])
+
+  private def read(one: InternalRow, values: Array[String]): Answer =
+    try {
+      val row = new GenericInternalRow(key.length + others.length)
+      key.indices.foreach(i => row.update(i, one.get(i, key(i).dataType)))
+      if (value == "json") {
+        val read = objects.get().eval(new GenericInternalRow(Array[Any](UTF8String.fromString(values(0))))).asInstanceOf[InternalRow]
+        others.indices.foreach(i => row.update(key.length + i, read.get(i, others(i).dataType)))
+      } else values.indices.foreach(i => row.update(key.length + i, UTF8String.fromString(values(i))))
+      Answer(Seq(rows.get()(row).copy()))
+    } catch { case e: Throwable if Failure.ofRow(e) => Answer(Nil, Failure.reason(e)) }
+
+  /** From the key's columns and the others, texts or read already, to the columns of the table. */
+  private def projection(): UnsafeProjection = UnsafeProjection.create(table.map { field =>
+    if (keyed.contains(field.name)) cast(key.fieldIndex(field.name), key(field.name).dataType, field.dataType)
+    else {
+      val at = key.length + others.fieldIndex(field.name)
+      if (value == "json") BoundReference(at, field.dataType, nullable = true) else cast(at, StringType, field.dataType)
+    }
+  })
+
+  private def cast(at: Int, from: DataType, to: DataType) = {
+    val column = BoundReference(at, from, nullable = true)
+    if (from == to) column else Cast(column, to, Some(timeZone), EvalMode.ANSI)
+  }
+
+  override def close(): Unit = if (pool != null) pool.close()
+}
+
+private object RedisLookup {
+
+  /** What a server says that will be ready in a while. */
+  val passing: Seq[String] = Seq("LOADING", "BUSY", "MASTERDOWN", "CLUSTERDOWN", "TRYAGAIN")
+}

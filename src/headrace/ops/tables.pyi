@@ -1,0 +1,66 @@
+# Written by tools/stubs.py from the connectors that come with headrace; a test compares.
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import timedelta
+from typing import Any
+
+from headrace.ports import Lookup
+from headrace.ports.secrets import Secret
+
+class Table:
+    """A table outside, to be looked up in: `stream.lookup(table, on="customer")`."""
+
+    connected: Lookup
+    name: str
+    constant: bool
+    def __init__(self, connected: Lookup, name: str, constant: bool = False) -> None: ...
+    @property
+    def columns(self) -> tuple[str, ...]: ...
+
+class Tables:
+    """The tables: `hr.lookup.<connector>(..., name=None, constant=False)`; `dir(hr.lookup)` lists them."""
+
+    def files(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        format: str,
+        schema: Any,
+        refresh: str | timedelta | None = None,
+        options: Mapping[str, Any] | None = None,
+        name: str | None = None,
+        constant: bool = False,
+    ) -> Table:
+        """Rows of a file, a folder or a pattern, kept in the memory of each executor."""
+
+    def memory(
+        self,
+        rows: Iterable[Any],
+        schema: Any,
+        *,
+        name: str | None = None,
+        constant: bool = False,
+    ) -> Table:
+        """Rows given as tuples or dicts, to be looked up in. Timestamps without a zone, and those given as text, are in the job's time zone."""
+
+    def redis(
+        self,
+        url: str,
+        schema: Any,
+        *,
+        key: str | Sequence[str],
+        prefix: str = "",
+        value: str = "hash",
+        user: str | None = None,
+        password: Secret | None = None,
+        name: str | None = None,
+        constant: bool = False,
+    ) -> Table:
+        """Rows that lie under keys of Redis: `prefix` and the texts of the `key` columns, with `:` between them."""
+
+    # A connector of another package.
+    def __getattr__(self, connector: str) -> Callable[..., Table]: ...
+
+lookup: Tables
+
+def table_of(given: Any) -> Table: ...

@@ -1,0 +1,121 @@
+"""Lookups in a real Redis."""
+
+from __future__ import annotations
+
+import datetime as dt
+import decimal
+import json
+import threading
+from collections import Counter
+from typing import Any
+
+import pytest
+from pyspark.sql import SparkSession
+
+import headrace as hr
+from headrace.errors import HeadraceError
+from headrace.ops.tables import Table
+from headrace.testing import Harness
+from tests.servers.redis import PASSWORD, VARIABLE, Redis
+from tests.unit.errors import check_error
+
+ODD = "ä'\"\\:\n\t\x00\x7f𝄞"
+
+
+def table(redis: Redis, schema: str, **options: Any) -> Table:
+    return hr.lookup.redis(redis.url, schema, **{"key": "id", "prefix": "c:", "password": hr.secret(VARIABLE), **options})
+
+
+def test_hashes(spark: SparkSession, redis: Redis) -> None:
+    """Fields of all types as texts; one that is missing is null, a hash without any of them is there, one that is not is missed."""
+    full = {
+        "name": ODD,
+        "amount": "12345678901234567890.12",
+        "day": "1969-12-31",
+        "at": "1969-12-31 23:59:59.000001",
+        "ok": "true",
+        "x": "-0.5",
+    }
+    redis.load(
+        [["HSET", "c:1", *(part for item in full.items() for part in item)], ["HSET", "c:2", "name", "two"], ["HSET", "c:3", "else", "1"]]
+    )
+    schema = "id int, name string, amount decimal(38,2), day date, at timestamp, ok boolean, x double"
+    told = hr.read.memory([(n,) for n in (1, 2, 3, 4, None)], "id bigint", name="told")
+    found = hr.collect(told.lookup(table(redis, schema), on="id", how="inner")).rows()
+    one = (1, ODD, decimal.Decimal("12345678901234567890.12"), dt.date(1969, 12, 31))
+    at = dt.datetime(1969, 12, 31, 23, 59, 59, 1, tzinfo=dt.UTC)
+    assert Counter(found) == Counter([(*one, at, True, -0.5), (2, "two", *[None] * 5), (3, *[None] * 6)])
+
+
+def test_json_and_texts(spark: SparkSession, redis: Redis) -> None:
+    value = {"name": ODD, "places": [{"street": "s", "n": 1}, None], "amount": 1.5}
+    redis.load([["SET", "c:a:1", json.dumps(value)], ["SET", "c:a:2", "{}"], ["SET", "t:x", ODD]])
+    told = hr.read.memory([("a", 1), ("a", 2), ("b", 1)], "k string, n int", name="told")
+    schema = "n int, k string, name string, places array<struct<street: string, n: int>>, amount decimal(5,2)"
+    found = hr.collect(told.lookup(table(redis, schema, key=["k", "n"], value="json"), on=["n", "k"]))
+    assert sorted(found.rows(), key=str) == [
+        ("a", 1, ODD, [("s", 1), None], decimal.Decimal("1.50")),
+        ("a", 2, None, None, None),
+        ("b", 1, None, None, None),
+    ]
+    words = hr.read.memory([("x",), ("y",)], "word string", name="words")
+    texts = table(redis, "id string, text string", prefix="t:", value="text", name="texts")
+    assert sorted(hr.collect(words.lookup(texts, on={"word": "id"})).rows()) == [("x", "x", ODD), ("y", None, None)]
+
+
+def test_what_cannot_be_read_is_a_dead_letter_of_its_own(spark: SparkSession, redis: Redis) -> None:
+    redis.load([["HSET", "c:1", "n", "seven"], ["SET", "c:2", "no hash"], ["HSET", "c:3", "n", "7"]])
+    with Harness() as h:
+        told = h.source("told", "id string")
+        found = told.lookup(table(redis, "id string, n int"), on="id")
+        out, dead = h.collect(found), h.collect(found.output("dead_letter").select("reason", "raw"))
+        h.commit({"told": [("+", (k,)) for k in ("1", "2", "3", "4")]})
+        assert out.rows() == [("3", 7), ("4", None)]
+        reasons = {json.loads(raw)["id"]: reason for reason, raw in dead.rows()}
+        assert reasons["1"].startswith("[CAST_INVALID_INPUT]") and reasons["2"].startswith("WRONGTYPE")
+
+
+def test_the_server_goes_away_and_comes_back(spark: SparkSession, redis: Redis) -> None:
+    """Within the time in which a request is made again nothing is seen of it; behind that the epoch fails, and nothing is lost."""
+    redis.run("HSET", "c:a", "v", "1")
+    with Harness() as h:
+        told = h.source("told", "id string")
+        out = h.collect(told.lookup(table(redis, "id string, v string"), on="id", retry="2 minutes"))
+        h.commit({"told": [("+", ("a",))]})
+        redis.stop()
+        back = threading.Timer(1.0, redis.start)
+        back.start()
+        h.commit({"told": [("+", ("a",)), ("+", ("b",))]})
+        back.join()
+        assert out.rows() == [("a", "1"), ("a", "1"), ("b", None)]
+    with Harness() as h:
+        told = h.source("told", "id string")
+        out = h.collect(told.lookup(table(redis, "id string, v string"), on="id", retry="0 seconds"))
+        h.commit({"told": [("+", ("a",))]})
+        redis.stop()
+        with pytest.raises(HeadraceError, match=r"told.lookup_c: the table does not answer: .*Connection"):
+            h.commit({"told": [("+", ("a",))]})
+        redis.start()
+        h.restart()
+        h.commit({"told": [("+", ("b",))]})
+        assert out.rows() == [("a", "1"), ("a", "1"), ("b", None)]
+
+
+def test_a_wrong_password(spark: SparkSession, redis: Redis, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(VARIABLE, "wrong")
+    told = hr.read.memory([("a",)], "id string", name="told")
+    check_error(
+        """
+        LOOKUP_FAILED: told.lookup_c: the table does not answer: WRONGPASS invalid username-password pair or user is disabled
+          at test_redis_lookup.py:*: lambda: hr.collect(told.lookup(table(redis, "id string, v string"), on="id")),
+          hint: no row of the epoch is lost: the next start looks its rows up again.
+          page: docs/errors/LOOKUP_FAILED.md
+        """,
+        lambda: hr.collect(told.lookup(table(redis, "id string, v string"), on="id")),
+    )
+
+
+def test_secrets_are_in_no_plan(redis: Redis) -> None:
+    told = hr.read.memory([("a",)], "id string", name="told")
+    job = hr.job("j", told.lookup(table(redis, "id string, v string"), on="id").write.console())
+    assert PASSWORD not in json.dumps(job.plan.to_json(), ensure_ascii=False) and VARIABLE in json.dumps(job.plan.to_json())

@@ -1,0 +1,125 @@
+"""Lookups that do not say what is looked up, told at the user's line."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import headrace as hr
+from tests.unit.errors import check_error
+
+orders = hr.read.memory([("a", 7)], "customer string, amount int", name="orders")
+customers = hr.lookup.memory([("a", "SE")], "customer string, country string", name="customers")
+
+
+def test_how() -> None:
+    check_error(
+        """
+        BAD_LOOKUP: how of lookup cannot be 'right'
+          at test_lookup.py:*: lambda: orders.lookup(customers, on="customer", how="right"),
+          hint: it is one of: left, inner
+          page: docs/errors/BAD_LOOKUP.md
+        """,
+        lambda: orders.lookup(customers, on="customer", how="right"),
+    )
+
+
+def test_on() -> None:
+    nothing: Any = []
+    check_error(
+        """
+        BAD_LOOKUP: on of lookup cannot be []
+          at test_lookup.py:*: lambda: orders.lookup(customers, on=nothing),
+          hint: on="customer" where both have it, on={"customer": "id"} where the table calls it id
+          page: docs/errors/BAD_LOOKUP.md
+        """,
+        lambda: orders.lookup(customers, on=nothing),
+    )
+
+
+def test_a_column_that_the_table_has_not() -> None:
+    check_error(
+        """
+        UNKNOWN_COLUMN: no column `costumer` in customers
+          at test_lookup.py:*: lambda: orders.lookup(customers, on={"customer": "costumer"}),
+          hint: did you mean `customer`? It has: customer, country.
+          page: docs/errors/UNKNOWN_COLUMN.md
+        """,
+        lambda: orders.lookup(customers, on={"customer": "costumer"}),
+    )
+
+
+def test_a_column_of_both() -> None:
+    check_error(
+        """
+        DUPLICATE_COLUMN: lookup would give two columns `customer`
+          at test_lookup.py:*: lambda: orders.lookup(customers, on={"customer": "customer"}),
+          hint: rename that of the stream: orders.rename({"customer": "..."}), or leave it out of the schema of customers
+          page: docs/errors/DUPLICATE_COLUMN.md
+        """,
+        lambda: orders.lookup(customers, on={"customer": "customer"}),
+    )
+
+
+def test_numbers() -> None:
+    check_error(
+        """
+        BAD_LOOKUP: batch of lookup cannot be 0
+          at test_lookup.py:*: lambda: orders.lookup(customers, on="customer", batch=0),
+          hint: it is a whole number from 1 on
+          page: docs/errors/BAD_LOOKUP.md
+        """,
+        lambda: orders.lookup(customers, on="customer", batch=0),
+    )
+
+
+def test_a_cache_of_a_table_that_is_in_memory() -> None:
+    check_error(
+        """
+        BAD_LOOKUP: customers is loaded as a whole, so there are no answers to be kept
+          at test_lookup.py:*: lambda: orders.lookup(customers, on="customer", cache="1 minute"),
+          hint: say how old it may get where it is made: hr.lookup.files(..., refresh="5 minutes")
+          page: docs/errors/BAD_LOOKUP.md
+        """,
+        lambda: orders.lookup(customers, on="customer", cache="1 minute"),
+    )
+
+
+def test_something_that_is_no_table() -> None:
+    stream: Any = orders
+    check_error(
+        """
+        BAD_INPUT: lookup was given <Stream orders: customer, amount>, which is no table outside
+          at test_lookup.py:*: lambda: orders.lookup(stream, on="customer"),
+          hint: orders.lookup(hr.lookup.redis("redis://localhost", ...), on="customer"); of a stream use join or join_asof
+          page: docs/errors/BAD_INPUT.md
+        """,
+        lambda: orders.lookup(stream, on="customer"),
+    )
+
+
+def test_rows_that_are_taken_away() -> None:
+    table = hr.lookup.files("customers.csv", format="csv", schema="customer string, country string")
+    spent = orders.group_by("customer").agg(spent="sum(amount)").named("spent")
+    check_error(
+        """
+        LOOKUP_CHANGES: from spent rows are also taken away, and customers may by then answer otherwise than when they were added
+          at test_lookup.py:*: lambda: spent.lookup(table, on="customer"),
+          hint: look up in front of what takes rows away, where they are only added; or join a stream of the table's changes; if the table never changes, say so: hr.lookup.files(..., constant=True)
+          page: docs/errors/LOOKUP_CHANGES.md
+        """,
+        lambda: spent.lookup(table, on="customer"),
+    )
+    assert spent.lookup(customers, on="customer").columns == ("customer", "spent", "country")
+
+
+def test_a_connector_without_a_lookup() -> None:
+    check_error(
+        """
+        UNKNOWN_CONNECTOR: rows cannot be looked up in console
+          at test_lookup.py:*: lambda: hr.lookup.console(),
+          hint: hr.lookup has: <names>
+          page: docs/errors/UNKNOWN_CONNECTOR.md
+        """,
+        lambda: hr.lookup.console(),
+        hide={", ".join(dir(hr.lookup)): "<names>"},
+    )
