@@ -1,6 +1,6 @@
-"""Writes the stubs that tell editors and type checkers what `hr.read`, `hr.lookup` and `.write` take for the connectors that come with headrace.
+"""Writes the stubs that tell editors and type checkers what `hr.read`, `hr.lookup` and `.write` take for headrace's own connectors.
 
-python tools/stubs.py           writes src/headrace/ops/read.pyi, write.pyi and tables.pyi
+python tools/stubs.py           writes read.pyi, tables.pyi and write.pyi in src/headrace/ops
 """
 
 from __future__ import annotations

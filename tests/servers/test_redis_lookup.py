@@ -23,7 +23,7 @@ ODD = "ä'\"\\:\n\t\x00\x7f𝄞"
 
 
 def table(redis: Redis, schema: str, **options: Any) -> Table:
-    return hr.lookup.redis(redis.url, schema, **{"key": "id", "prefix": "c:", "password": hr.secret(VARIABLE), **options})
+    return hr.lookup.redis(redis.url, schema, **{"key": "id", "prefix": "c:", "value": "hash", "password": hr.secret(VARIABLE), **options})
 
 
 def test_hashes(spark: SparkSession, redis: Redis) -> None:
@@ -49,13 +49,13 @@ def test_hashes(spark: SparkSession, redis: Redis) -> None:
 
 def test_json_and_texts(spark: SparkSession, redis: Redis) -> None:
     value = {"name": ODD, "places": [{"street": "s", "n": 1}, None], "amount": 1.5}
-    redis.load([["SET", "c:a:1", json.dumps(value)], ["SET", "c:a:2", "{}"], ["SET", "t:x", ODD]])
-    told = hr.read.memory([("a", 1), ("a", 2), ("b", 1)], "k string, n int", name="told")
+    redis.load([["SET", "c:a%3Ab:1", json.dumps(value)], ["SET", "c:a:2", "{}"], ["SET", "t:x", ODD]])
+    told = hr.read.memory([("a:b", 1), ("a", 2), ("b", 1)], "k string, n int", name="told")
     schema = "n int, k string, name string, places array<struct<street: string, n: int>>, amount decimal(5,2)"
     found = hr.collect(told.lookup(table(redis, schema, key=["k", "n"], value="json"), on=["n", "k"]))
     assert sorted(found.rows(), key=str) == [
-        ("a", 1, ODD, [("s", 1), None], decimal.Decimal("1.50")),
         ("a", 2, None, None, None),
+        ("a:b", 1, ODD, [("s", 1), None], decimal.Decimal("1.50")),
         ("b", 1, None, None, None),
     ]
     words = hr.read.memory([("x",), ("y",)], "word string", name="words")

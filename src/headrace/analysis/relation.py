@@ -42,7 +42,7 @@ def _(node: AsOf) -> Json:
 @relation.register
 def _(node: Lookup) -> Json:
     keys = [[mine, quote(theirs)] for mine, theirs in node.keys]
-    return {"keys": keys, "table": node.schema, "shared": list(node.shared)}
+    return {"keys": keys, "table": node.schema, "given": _lists(node.given)}
 
 
 @relation.register

@@ -22,6 +22,7 @@ from headrace.sql.catalogue import EXPIRES, SETTINGS, Catalogue, kind_of_name
 from headrace.syntax.script import last_order
 from headrace.syntax.statements import (
     CreateFunction,
+    CreateLookup,
     CreateSink,
     CreateSource,
     CreateView,
@@ -103,7 +104,7 @@ class Client:
         name = getattr(statement, "name", None)
         if isinstance(statement, CreateSource | CreateView):
             self.output.note(f"{kind_of_name(statement)} {name}: {self._columns(self.catalogue.streams[str(name)])}")
-        elif isinstance(statement, CreateFunction | CreateSink):
+        elif isinstance(statement, CreateFunction | CreateLookup | CreateSink):
             self.output.note(f"{kind_of_name(statement)} {name}")
         elif isinstance(statement, Insert):
             self.output.note(f"the job writes {', '.join(self.catalogue.inserts)}; RUN runs it")
@@ -133,6 +134,9 @@ class Client:
                     (made.name, self.catalogue.streams[made.name]._node.describe()) for made in created if isinstance(made, CreateSource)
                 ]
                 self.output.listed(("source", "reads"), rows)
+            case "LOOKUPS":
+                rows = [(made.name, str(made.options.get("connector"))) for made in created if isinstance(made, CreateLookup)]
+                self.output.listed(("lookup", "connector"), rows)
             case "VIEWS":
                 rows = [(made.name, _line(made.query)) for made in created if isinstance(made, CreateView)]
                 self.output.listed(("view", "query"), rows)
@@ -146,9 +150,9 @@ class Client:
                 rows = [(made.name, str(made.options.get("connector"))) for made in created if isinstance(made, CreateSink)]
                 self.output.listed(("sink", "connector"), rows)
             case "CONNECTORS":
-                reads, writes = names_with("Source"), names_with("Sink")
-                kinds = [(name, "yes" if name in reads else "", "yes" if name in writes else "") for name in connectors()]
-                self.output.listed(("connector", "reads", "writes"), kinds)
+                has = {kind: names_with(kind) for kind in ("Source", "Sink", "Lookup")}
+                kinds = [(name, *("yes" if name in names else "" for names in has.values())) for name in connectors()]
+                self.output.listed(("connector", "reads", "writes", "looks up"), kinds)
             case _:
                 self._settings(None)
 
@@ -164,6 +168,8 @@ class Client:
         match made:
             case CreateFunction():
                 self.output.listed(("function", "definition"), [(made.name, _line(made.definition))])
+            case CreateLookup():
+                self.output.listed(("column", "type"), [(field.name, field.type.text) for field in self.catalogue.columns_of(made)])
             case CreateSink():
                 fed = self.catalogue.inserts.get(made.name)
                 rows = [("written", "nothing" if fed is None else _line(fed.part))]

@@ -170,7 +170,7 @@ class Sink(ports.Sink):
 
 
 class Lookup(ports.Lookup):
-    """Rows given as tuples or dicts, to be looked up in. Timestamps without a zone, and those given as text, are in the job's time zone.
+    """Rows given as tuples or dicts, to be looked up in. Times without a zone, and those given as text, are in the zone of the job.
 
     >>> import headrace as hr
     >>> orders = hr.read.memory([("a", 7), ("x", 1)], "customer string, amount int", name="orders")

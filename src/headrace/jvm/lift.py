@@ -22,11 +22,12 @@ def lift_sql(
     times: Mapping[str, str],
     functions: Sequence[str] = (),
     missing: str | None = None,
+    outside: Sequence[str] = (),
 ) -> Json:
     """The tree of a query over tables of these schemas, or what is wrong with it. Starts the session.
 
     `times` are the columns from whose time on rows of tables are valid; `functions` what stands behind CREATE FUNCTION of those that it may
-    call; `missing` is the cure for a table that is not there.
+    call; `missing` is the cure for a table that is not there; `outside` are the tables that are no streams.
     """
     spark = session()
     text, clauses = system_times(query)
@@ -38,6 +39,7 @@ def lift_sql(
         "system_times": [{"table_end": _units(query, one.table_end), "time": one.time, "start": one.time_start} for one in clauses],
         "functions": list(functions),
         "missing": missing,
+        "outside": list(outside),
     }
     found: Json = json.loads(jvm(spark).headrace.lift.Lift.sql(spark._jsparkSession, json.dumps(asked)))
     return found

@@ -33,7 +33,7 @@ class Lookup(Node):
 
     Law: a row gets what the table answers once for it, in the epoch in which it arrives; of what changes there later it is not told.
     `keys` are a text over the row and a column of the table; a null in it meets nothing. `how`: a row that meets nothing has nulls (left),
-    or goes nowhere (inner); the output `missed` has it as it came. `shared` are the columns of the table that its rows are given without.
+    or goes nowhere (inner); the output `missed` has it as it came. `given` are the columns that the rows get, by their new names.
 
     An answer is kept for `cache_ms`, of at most `cache_keys` keys; the others are asked for in requests of at most `batch` keys,
     `in_flight` of them at once on each executor. A request that fails is made again for `retry_ms`. `constant`: the user says that the
@@ -53,7 +53,7 @@ class Lookup(Node):
     table: str
     how: str
     keys: tuple[tuple[str, str], ...]
-    shared: tuple[str, ...] = ()
+    given: tuple[tuple[str, str], ...]
     cache_ms: int = 0
     cache_keys: int = CACHE_KEYS
     batch: int = BATCH
@@ -64,7 +64,7 @@ class Lookup(Node):
 
     @cached_property
     def columns(self) -> tuple[str, ...]:
-        return (*self.input.columns, *(name for name in parse_schema(self.schema).names if name not in self.shared))
+        return (*self.input.columns, *(name for name, _ in self.given))
 
     @property
     def verb(self) -> str:
@@ -93,11 +93,11 @@ class Lookup(Node):
 class Asking:
     """How a table is asked, as the user gave it."""
 
-    cache: str | timedelta | None
-    cache_keys: Any
-    batch: Any
-    in_flight: Any
-    retry: str | timedelta
+    cache: str | timedelta | None = None
+    cache_keys: Any = CACHE_KEYS
+    batch: Any = BATCH
+    in_flight: Any = IN_FLIGHT
+    retry: str | timedelta = RETRY
 
 
 def lookup(input: Node, table: Any, on: Any, how: Any, asking: Asking, kind: str, alias: str | None) -> Lookup:
@@ -107,19 +107,34 @@ def lookup(input: Node, table: Any, on: Any, how: Any, asking: Asking, kind: str
         raise PlanError("BAD_LOOKUP", f"how of lookup cannot be {how!r}", hint=f"it is one of: {', '.join(HOWS)}", site=here())
     keys, shared = _keys(input, found, on, alias)
     _columns_once(input, found, shared)
+    more = tuple((name, name) for name in found.columns if name not in shared)
+    return of_table(input, found, how, keys, more, asking, kind)
+
+
+def of_table(
+    input: Node,
+    table: Table,
+    how: str,
+    keys: tuple[tuple[str, str], ...],
+    given: tuple[tuple[str, str], ...],
+    asking: Asking,
+    kind: str,
+) -> Lookup:
+    """The lookup of a stream of that kind in a table."""
+    _found_by(table, [theirs for _, theirs in keys])
     made = Lookup(
         input,
-        found.connected.connector,
-        found.connected.options(),
-        found.connected.schema.ddl,
-        found.name,
+        table.connected.connector,
+        table.connected.options(),
+        table.connected.schema.ddl,
+        table.name,
         how,
         keys,
-        shared,
-        constant=found.constant,
-        live=found.connected,
+        given,
+        constant=table.constant,
+        live=table.connected,
         site=here(),
-        **_asked(found, asking),
+        **_asked(table, asking),
     )
     if kind != "append" and not made.repeatable:
         raise over_changes(made)
@@ -158,23 +173,22 @@ def _keys(input: Node, table: Table, on: Any, alias: str | None) -> tuple[tuple[
         hint = 'on="customer" where both have it, on={"customer": "id"} where the table calls it id'
         raise PlanError("BAD_LOOKUP", f"on of lookup cannot be {on!r}", hint=hint, site=here())
     pairs = [(mine, _of_table(table, theirs)) for mine, theirs in names.items()]
-    if len({theirs for _, theirs in pairs}) < len(pairs):
-        raise PlanError("BAD_LOOKUP", "two values of a row are looked up in one column", hint="name each column once", site=here())
-    asked = {theirs.lower() for _, theirs in pairs}
-    if table.connected.key and asked != {name.lower() for name in table.connected.key}:
-        by = ", ".join(table.connected.key)
-        hint = f"on={{...}} names {'it' if len(table.connected.key) == 1 else 'all of them'} and nothing else"
-        raise PlanError(
-            "BAD_LOOKUP",
-            f"rows of {table.name} are found by {by}, not by {', '.join(theirs for _, theirs in pairs)}",
-            hint=hint,
-            site=here(),
-        )
     if not isinstance(on, Mapping):
         plain = [(column_name(input, mine), theirs) for mine, theirs in pairs]
         return tuple((quote(mine), theirs) for mine, theirs in plain), tuple(theirs for _, theirs in plain)
     texts = given(input, [mine for mine, _ in pairs], {}, alias)
     return tuple((text.text, theirs) for text, (_, theirs) in zip(texts, pairs, strict=True)), ()
+
+
+def _found_by(table: Table, names: list[str]) -> None:
+    """Refuse columns by which the table cannot be asked."""
+    if len(set(names)) < len(names):
+        raise PlanError("BAD_LOOKUP", "two values of a row are looked up in one column", hint="name each column once", site=here())
+    key = table.connected.key
+    if key and {name.lower() for name in names} != {name.lower() for name in key}:
+        message = f"rows of {table.name} are found by {', '.join(key)}, not by {', '.join(names)}"
+        hint = f"look them up by {'it' if len(key) == 1 else 'all of them'} and nothing else"
+        raise PlanError("BAD_LOOKUP", message, hint=hint, site=here())
 
 
 def _of_table(table: Table, name: str) -> str:

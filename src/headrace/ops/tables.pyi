@@ -41,7 +41,7 @@ class Tables:
         name: str | None = None,
         constant: bool = False,
     ) -> Table:
-        """Rows given as tuples or dicts, to be looked up in. Timestamps without a zone, and those given as text, are in the job's time zone."""
+        """Rows given as tuples or dicts, to be looked up in. Times without a zone, and those given as text, are in the zone of the job."""
 
     def redis(
         self,
@@ -50,13 +50,13 @@ class Tables:
         *,
         key: str | Sequence[str],
         prefix: str = "",
-        value: str = "hash",
+        value: str = "json",
         user: str | None = None,
         password: Secret | None = None,
         name: str | None = None,
         constant: bool = False,
     ) -> Table:
-        """Rows that lie under keys of Redis: `prefix` and the texts of the `key` columns, with `:` between them."""
+        """Rows that lie under keys of Redis: `prefix` and the texts of the `key` columns, as `.write.redis` puts them there."""
 
     # A connector of another package.
     def __getattr__(self, connector: str) -> Callable[..., Table]: ...

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from headrace.errors import HeadraceError, PlanError, standing
 from headrace.ops.read import read
 from headrace.ops.stream import Stream
+from headrace.ops.tables import Table, lookup
 from headrace.ops.write import Sink
-from headrace.spec.document import Chain, Document, Named, Query, Source
+from headrace.spec.document import Chain, Document, Lookup, Named, Query, Source
 from headrace.spec.kinds import Reference
 from headrace.spec.value import unknown
 from headrace.spec.verbs import Step
@@ -19,22 +20,22 @@ from headrace.syntax.script import mentioned
 
 @dataclass(frozen=True)
 class Built:
-    """The streams of a job by their names in lower case, and its sinks."""
+    """The streams of a job, and its tables outside, by their names in lower case, and its sinks."""
 
-    streams: Mapping[str, Stream]
+    streams: Mapping[str, Stream | Table]
     sinks: tuple[Sink, ...]
 
 
 def build(found: Document) -> Built:
     """What a document says, by the verbs that Python calls. Starts the session where a view is SQL."""
-    streams: dict[str, Stream] = {}
+    streams: dict[str, Stream | Table] = {}
     for named in ordered(found):
         with standing(named.site):
             streams[named.name.lower()] = _stream(named, streams, found)
     sinks: list[Sink] = []
     try:
         for one in found.sinks:
-            stream = streams[find(found, one.start).name.lower()]
+            stream = rows_of(streams[find(found, one.start).name.lower()], one.start)
             with standing(one.site):
                 sinks.append(getattr(stream.write, one.connector)(**one.options, name=one.name))
     except HeadraceError:
@@ -84,9 +85,13 @@ def reads(named: Named, found: Document) -> tuple[Reference, ...]:
     return tuple(Reference(name, named.site) for name in mentioned(named.text.text, others)) if isinstance(named, Query) else ()
 
 
-def _stream(named: Named, streams: Mapping[str, Stream], found: Document) -> Stream:
-    def made(reference: Reference) -> Stream:
+def _stream(named: Named, streams: Mapping[str, Stream | Table], found: Document) -> Stream | Table:
+    def made(reference: Reference) -> Stream | Table:
         return streams[find(found, reference).name.lower()]
+
+    if isinstance(named, Lookup):
+        outside: Table = getattr(lookup, named.connector)(**named.options, name=named.name)
+        return outside
 
     if isinstance(named, Source):
         stream: Stream = getattr(read, named.connector)(**named.options, name=named.name)
@@ -101,13 +106,21 @@ def _stream(named: Named, streams: Mapping[str, Stream], found: Document) -> Str
     return stream if stream._node.name is not None else stream.named(named.name)
 
 
-def _chained(chain: Chain, made: Callable[[Reference], Stream]) -> Stream:
-    stream = made(chain.reads[0])
+def _chained(chain: Chain, made: Callable[[Reference], Stream | Table]) -> Stream:
+    stream = rows_of(made(chain.reads[0]), chain.reads[0])
     for step in chain.steps:
         stream = _done(step, stream, made)
     return stream
 
 
-def _done(step: Step, stream: Stream, made: Callable[[Reference], Stream]) -> Stream:
+def rows_of(found: Stream | Table, named: Reference) -> Stream:
+    """What rows can be read from."""
+    if isinstance(found, Stream):
+        return found
+    hint = f"look its rows up: steps: [{{lookup: {{table: {named.name}, on: ...}}}}]"
+    raise PlanError("YAML_NAME", f"{named.name} is a table outside, of which nobody gives all rows", hint=hint, site=named.site)
+
+
+def _done(step: Step, stream: Stream, made: Callable[[Reference], Stream | Table]) -> Stream:
     with standing(step.site):
         return step.done(stream, made)

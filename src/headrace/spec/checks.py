@@ -7,7 +7,7 @@ from collections.abc import Callable
 from headrace.errors import HeadraceError, PlanError, standing
 from headrace.plan import Node, Plan, facts, order
 from headrace.schema import Struct, parse_schema
-from headrace.spec.build import Built, find
+from headrace.spec.build import Built, find, rows_of
 from headrace.spec.document import Check, Document
 from headrace.spec.value import unknown
 
@@ -34,7 +34,7 @@ def _check(asked: Check, found: Document, built: Built, plan: Plan, rewritten: R
 def _node(asked: Check, found: Document, built: Built) -> Node:
     """The node of the view or sink that a check names."""
     if asked.view is not None:
-        return built.streams[find(found, asked.view).name.lower()]._node
+        return rows_of(built.streams[find(found, asked.view).name.lower()], asked.view)._node
     assert asked.sink is not None
     names = [one.name for one in found.sinks]
     if asked.sink.name not in names:

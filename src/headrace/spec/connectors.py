@@ -1,14 +1,14 @@
-"""What sources and sinks take in YAML: their connector's own options, as its constructor names them, and what every one takes."""
+"""What sources, lookups and sinks take in YAML: their connector's own options, as its constructor names them, and what every one takes."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cache
 from typing import Any
 
 from headrace.ops.feeding import OPTIONS as FEEDING
 from headrace.ops.sink import MODES
-from headrace.ports import sink_class, source_class
+from headrace.ports import lookup_class, sink_class, source_class
 from headrace.ports.registry import names_with
 from headrace.spec import kinds
 from headrace.spec.kinds import Json, Kind, Parameter, parameters
@@ -30,12 +30,18 @@ def sink(connector: str) -> Mapping[str, Parameter]:
     return parameters(sink_class(connector)) | {"mode": Parameter("mode", "mode", kinds.TEXT, needed=False)}
 
 
+@cache
+def lookup(connector: str) -> Mapping[str, Parameter]:
+    """The options of a table outside."""
+    return parameters(lookup_class(connector)) | {"constant": Parameter("constant", "constant", kinds.FLAG, needed=False)}
+
+
 def schemas(kind: str, known: Mapping[str, Json], only: str = "") -> Json:
-    """The JSON schema of all sources or sinks; `known` is what every one takes, `only` the package of the connectors to name."""
+    """The JSON schema of all sources, lookups or sinks; `known` is what every one takes, `only` the package of the connectors to name."""
     ways = []
     for name in names_with(kind):
-        cls: Any = source_class(name) if kind == "Source" else sink_class(name)
-        takes = source(name) if kind == "Source" else sink(name)
+        find, options_of = _KINDS[kind]
+        cls, takes = find(name), options_of(name)
         if not cls.__module__.startswith(only) or any(one.kind is None and one.needed for one in takes.values()):
             continue
         options = {
@@ -56,3 +62,10 @@ def schemas(kind: str, known: Mapping[str, Json], only: str = "") -> Json:
     names = [way["if"]["properties"]["connector"]["const"] for way in ways]  # type: ignore[index]
     required = [name for name in ("from", "connector") if name in known]
     return {"type": "object", "properties": {**known, "connector": {"enum": names}}, "required": required, "allOf": ways}
+
+
+_KINDS: Mapping[str, tuple[Callable[[str], type[Any]], Callable[[str], Mapping[str, Parameter]]]] = {
+    "Source": (source_class, source),
+    "Lookup": (lookup_class, lookup),
+    "Sink": (sink_class, sink),
+}

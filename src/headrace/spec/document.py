@@ -33,6 +33,17 @@ class Source:
 
 
 @dataclass(frozen=True)
+class Lookup:
+    """A table outside: a connector with its options."""
+
+    name: str
+    site: Site
+    connector: str
+    options: Mapping[str, Any]
+    reads: tuple[Reference, ...] = ()
+
+
+@dataclass(frozen=True)
 class Query:
     """A view by its SQL. `reads` is None where nobody can tell what it reads before Spark does."""
 
@@ -74,12 +85,12 @@ class Check:
     schema: Scalar | None = None
 
 
-Named = Source | Query | Chain
+Named = Source | Lookup | Query | Chain
 
 
 @dataclass(frozen=True)
 class Document:
-    """A job as its files say it: sources and views by name in lower case, as Spark compares names."""
+    """A job as its files say it: sources, tables outside and views by name in lower case, as Spark compares names."""
 
     job: str
     site: Site
@@ -130,7 +141,7 @@ def _entries(part: Table, section: str) -> Iterator[tuple[str, Value, Site]]:
 
 
 def _twice(name: str, before: Site, site: Site) -> PlanError:
-    hint = "sources, views and sinks have names of their own, compared without case"
+    hint = "sources, lookups, views and sinks have names of their own, compared without case"
     return PlanError("YAML_NAME", f"`{name}` is there twice, first at {before}", hint=hint, site=site)
 
 
@@ -151,6 +162,14 @@ def _source(name: str, value: Value, site: Site) -> Source:
     if "watermark" in found.values:
         mark = called("watermark", found.values["watermark"], found.keys["watermark"])
     return Source(name, site, connector, kinds.arguments(found, what, known), mark)
+
+
+def _lookup(name: str, value: Value, site: Site) -> Lookup:
+    what = f"the table {name}"
+    found = table(value, what)
+    connector, known = _connector(found, what, site, connectors.lookup)
+    fields(found, what, {"connector": True, **{one.name: one.needed for one in known.values()}}, site)
+    return Lookup(name, site, connector, kinds.arguments(found, what, known))
 
 
 def _connector(
@@ -218,4 +237,4 @@ def _check(value: Value) -> Check:
 
 REQUIRED = ("exactly once", "bounded state")
 
-_STREAMS: Mapping[str, Callable[[str, Value, Site], Named]] = {"sources": _source, "views": _view}
+_STREAMS: Mapping[str, Callable[[str, Value, Site], Named]] = {"sources": _source, "lookups": _lookup, "views": _view}

@@ -10,8 +10,8 @@ from headrace.errors import PlanError, Site
 from headrace.spec.reading import read
 from headrace.spec.value import Table, fields, items, table, text
 
-OWN = ("job", "settings", "include", "sources", "views", "sinks", "checks")
-INCLUDED = ("include", "sources", "views")
+OWN = ("job", "settings", "include", "sources", "lookups", "views", "sinks", "checks")
+INCLUDED = ("include", "sources", "lookups", "views")
 
 
 @dataclass(frozen=True)

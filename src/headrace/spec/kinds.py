@@ -14,6 +14,7 @@ from typing import Any, Union
 from headrace.errors import Site
 from headrace.expr import Column, expr
 from headrace.ops.stream import Stream
+from headrace.ops.tables import Table as Outside
 from headrace.spec.value import Items, Scalar, Table, Value, items, table, text, wanted
 
 Json = dict[str, Any]
@@ -84,12 +85,12 @@ def kind_of(hint: Any) -> Kind | None:
     """The kind of an annotation; None where only Python has such values."""
     options = _options(hint)
     origins = {typing.get_origin(option) or option for option in options}
-    if Stream in origins:
+    if Stream in origins or Outside in origins:
         return STREAM
     if collections.abc.Callable in origins:
         return None
     if collections.abc.Mapping in origins:
-        return MAP
+        return NAMES_OR_COLUMNS if str in options else MAP
     lists = [option for option in options if (typing.get_origin(option) or option) in _LISTS]
     if lists:
         of = {one for option in lists for part in typing.get_args(option) for one in _options(part)}
@@ -207,6 +208,11 @@ ONE_OR_MORE = Kind(
 NAMES = Kind(
     lambda value, what: {key: text(item, f"`{key}` of {what}") for key, item in table(value, what).values.items()},
     {"type": "object", "additionalProperties": _WORD},
+)
+
+NAMES_OR_COLUMNS = Kind(
+    lambda value, what: NAMES.read(value, what) if isinstance(value, Table) else _texts(value, what),
+    {"anyOf": [TEXTS.schema, NAMES.schema]},
 )
 
 _PLAIN: Mapping[Any, Kind] = {str: TEXT, bool: FLAG, int: WHOLE, float: NUMBER}

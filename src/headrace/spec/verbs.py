@@ -60,13 +60,13 @@ class Step:
         """The streams that it names."""
         return tuple(one for one in (*self.arguments, *self.keywords.values()) if isinstance(one, Reference))
 
-    def done(self, stream: Stream, find: Callable[[Reference], Stream]) -> Stream:
+    def done(self, stream: Stream, find: Callable[[Reference], Any]) -> Stream:
         """The stream behind it."""
         arguments, keywords = [_found(one, find) for one in self.arguments], {key: _found(one, find) for key, one in self.keywords.items()}
         return self.verb.call(stream, *arguments, **keywords)
 
 
-def _found(value: Any, find: Callable[[Reference], Stream]) -> Any:
+def _found(value: Any, find: Callable[[Reference], Any]) -> Any:
     return find(value) if isinstance(value, Reference) else value
 
 
@@ -131,6 +131,7 @@ _OTHERS = (
     "explode",
     "join",
     "join_asof",
+    "lookup",
     "distinct",
     "dedupe",
     "top",

@@ -2,24 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import fields
 from difflib import get_close_matches
 from typing import Any
 
 from headrace.errors import HeadraceError, PlanError, standing
 from headrace.ops.expires import expiry
 from headrace.ops.feeding import OPTIONS as FEEDING
+from headrace.ops.lookup import Asking
 from headrace.ops.read import read
 from headrace.ops.sink import MODES
 from headrace.ops.stream import Stream
+from headrace.ops.tables import lookup
 from headrace.ops.write import Sink
 from headrace.plan.meaning import MEANING, judged, meant
-from headrace.ports import sink_class, source_class
+from headrace.ports import lookup_class, sink_class, source_class
 from headrace.ports.options import build, choice, several
 from headrace.ports.registry import names_with
+from headrace.schema import Field
 from headrace.sql.query import check_function, of_script
+from headrace.sql.tree import Outside
 from headrace.syntax.statements import (
     CreateFunction,
+    CreateLookup,
     CreateSink,
     CreateSource,
     CreateView,
@@ -37,7 +43,7 @@ EXPIRES = "state.expires"
 """What SET says of the queries behind it: after how long without rows their joins and aggregates forget a group; `never` says that none
 does."""
 
-Creates = CreateSource | CreateView | CreateFunction | CreateSink
+Creates = CreateSource | CreateLookup | CreateView | CreateFunction | CreateSink
 
 
 class Catalogue:
@@ -63,6 +69,7 @@ class Catalogue:
         """The settings that change what texts mean."""
         self.expires = "never"
         self._sinks: dict[str, Sink] = {}
+        self._outside: dict[str, Outside] = {}
 
     def add(self, statement: Statement) -> None:
         """Take in a CREATE, INSERT, DROP or SET."""
@@ -71,6 +78,10 @@ class Catalogue:
                 case CreateSource():
                     self._check(statement)
                     self._define(statement, _source(statement))
+                case CreateLookup():
+                    self._check(statement)
+                    self._define(statement)
+                    self._outside[statement.name] = _outside(statement)
                 case CreateView():
                     self._check(statement)
                     self._define(statement, _named(_expected(self._stream(statement.query), statement), statement.name))
@@ -109,6 +120,10 @@ class Catalogue:
             raise _unknown(name, self.created, part)
         return self.created[found]
 
+    def columns_of(self, made: CreateLookup) -> tuple[Field, ...]:
+        """The columns of a table outside."""
+        return self._outside[made.name][0].connected.schema.fields
+
     def _known(self, name: str) -> str | None:
         return next((known for known in self.created if known.lower() == name.lower()), None)
 
@@ -116,10 +131,11 @@ class Catalogue:
         from headrace.syntax.script import mentioned
 
         tables = {name: self.streams[name] for name in mentioned(query.text, self.streams)}
+        outside = {name: self._outside[name] for name in mentioned(query.text, self._outside)}
         has = f": there are {', '.join(self.streams)}" if self.streams else " first"
         with standing(query.site):
             expires = None if self.expires == "never" else expiry(self.expires, EXPIRES)
-            return of_script(query, tables, self._functions(), f"name a source or view of the script{has}", expires)
+            return of_script(query, tables, self._functions(), f"name a source or view of the script{has}", expires, outside)
 
     def _functions(self) -> list[str]:
         return [made.definition.text for made in self.created.values() if isinstance(made, CreateFunction)]
@@ -144,7 +160,7 @@ class Catalogue:
             self.streams[statement.name] = stream
 
     def _forget(self, name: str) -> None:
-        for names in (self.created, self.streams, self.inserts, self._sinks):
+        for names in (self.created, self.streams, self.inserts, self._sinks, self._outside):
             names.pop(name, None)
 
     def _sink(self, statement: CreateSink) -> None:
@@ -228,17 +244,32 @@ def _source(statement: CreateSource) -> Stream:
     return stream.watermark(column, delay, idle=idle)
 
 
-def _connector(statement: CreateSource | CreateSink, kind: str) -> tuple[str, dict[str, Any]]:
-    """The connector of a source or sink, and the arguments that it is called with."""
+_ASKING = tuple(field.name for field in fields(Asking))
+"""What WITH of a table outside says beside its connector's options: how it is asked."""
+
+
+def _outside(statement: CreateLookup) -> Outside:
+    connector, options = _connector(statement, "Lookup")
+    asking = {name: options.pop(name) for name in _ASKING if name in options}
+    if statement.columns is not None:
+        options["schema"] = statement.columns
+    return getattr(lookup, connector)(name=statement.name, **options), Asking(**asking)
+
+
+def _connector(statement: CreateSource | CreateLookup | CreateSink, kind: str) -> tuple[str, dict[str, Any]]:
+    """The connector of a source, sink or table outside, and the arguments that it is called with."""
     options = dict(statement.options)
     connector = options.pop("connector", None)
     if not isinstance(connector, str):
         what = "it is not said which connector" if connector is None else f"connector cannot be {connector!r}"
         has = ", ".join(names_with(kind))
         raise _bad(f"{what} {statement.name} has", f"WITH (connector = 'files', ...); there are: {has}", statement.part)
-    cls = source_class(connector) if kind == "Source" else sink_class(connector)
+    cls = _CLASSES[kind](connector)
     listed = several(cls) | (set(FEEDING) & {"key"} if getattr(cls, "feeds", False) else set())
     return connector, {name: _listed(value) if name in listed else value for name, value in options.items()}
+
+
+_CLASSES: Mapping[str, Callable[[str], type[Any]]] = {"Source": source_class, "Sink": sink_class, "Lookup": lookup_class}
 
 
 def _listed(value: Any) -> Any:

@@ -12,13 +12,15 @@ from headrace.jvm.lift import lift_frame, lift_sql
 from headrace.jvm.session import UNREGISTERED
 from headrace.ops.asof import version_time, versions
 from headrace.ops.join import Join
+from headrace.ops.lookup import Asking
 from headrace.ops.sessions import Sessions
 from headrace.ops.stream import Stream
+from headrace.ops.tables import Table
 from headrace.ops.time import event_time
 from headrace.ops.window import CHANGES, CLOSE, Windows, between
 from headrace.plan import order
 from headrace.plan.meaning import meaning
-from headrace.sql.tree import Reader
+from headrace.sql.tree import Outside, Reader
 from headrace.sql.view import streams
 from headrace.syntax import Emit, quote, streaming
 from headrace.syntax.statements import CreateFunction, Part
@@ -27,13 +29,14 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 
-def sql(query: str, /, **tables: Stream) -> Stream:
+def sql(query: str, /, **tables: Stream | Table) -> Stream:
     """The result of a Spark SQL query over streams, kept up to date. Starts the session, as Spark reads the query.
 
     Each keyword is the name of a table in the query. After every epoch the result is what Spark's batch engine would answer over all rows
     so far; rows that are no longer in it are taken away. Windows of time are `window(ts, ...)` and `session_window(ts, ...)`, or TUMBLE,
     HOP, CUMULATE and SESSION in FROM; with EMIT ON WINDOW CLOSE at the end of the query, what it says of a window is given once, when the
     window closes; with EMIT WITH DELAY INTERVAL '1' MINUTE BEFORE WATERMARK also before that, at each full minute that has changed it.
+    A table outside, of `hr.lookup`, is asked when a row arrives: `JOIN customers FOR SYSTEM_TIME AS OF current_timestamp() AS c ON ...`.
     `SELECT /*+ EXPIRES('7 days') */` forgets the groups of its joins and aggregates to which no row has come for so long in event time.
 
     >>> import headrace as hr
@@ -45,21 +48,29 @@ def sql(query: str, /, **tables: Stream) -> Stream:
     if not isinstance(query, str) or not query.strip():
         hint = 'hr.sql("SELECT ... FROM t", t=stream)'
         raise PlanError("BAD_QUERY", f"hr.sql was given {query!r}, which is no query", hint=hint, site=here())
-    wrong = next((name for name, stream in tables.items() if not isinstance(stream, Stream)), None)
+    wrong = next((name for name, stream in tables.items() if not isinstance(stream, Stream | Table)), None)
     if wrong is not None:
         hint = f"keywords of hr.sql are tables: hr.sql(..., {wrong}=stream)"
         raise PlanError("BAD_INPUT", f"the table `{wrong}` of hr.sql is {tables[wrong]!r}, which is no stream", hint=hint, site=here())
-    return _lifted(query, tables, query)
+    outside = {name: (table, Asking()) for name, table in tables.items() if isinstance(table, Table)}
+    return _lifted(query, {name: stream for name, stream in tables.items() if isinstance(stream, Stream)}, query, outside=outside)
 
 
-def of_script(query: Part, tables: Mapping[str, Stream], functions: Sequence[str], missing: str, expires_ms: int | None = None) -> Stream:
+def of_script(
+    query: Part,
+    tables: Mapping[str, Stream],
+    functions: Sequence[str],
+    missing: str,
+    expires_ms: int | None = None,
+    outside: Mapping[str, Outside] | None = None,
+) -> Stream:
     """The same for a query of a script, to whose lines and columns errors point.
 
     `functions` are the texts behind CREATE FUNCTION of those that it may call; `missing` is the cure for a table that is not there;
     `expires_ms` is after how long without rows its joins and aggregates forget a group, where it does not say it itself.
     """
     with standing(query.site, query.at):
-        return _lifted(query.text, tables, None, functions, missing, expires_ms)
+        return _lifted(query.text, tables, None, functions, missing, expires_ms, outside)
 
 
 def check_function(function: CreateFunction, before: Sequence[str]) -> None:
@@ -87,12 +98,14 @@ def _lifted(
     functions: Sequence[str] = (),
     missing: str | None = None,
     expires_ms: int | None = None,
+    outside: Mapping[str, Outside] | None = None,
 ) -> Stream:
-    """The stream of a query; `shown` is its text where errors quote it."""
+    """The stream of a query over streams and tables outside; `shown` is its text where errors quote it."""
     text, emit = streaming(query)
     early = 0 if emit is None or emit.early is None else between(emit.early, CLOSE)
-    answer = lift_sql(text, _schemas(tables), meaning(), _times(tables), functions, missing)
-    found = _read(answer, tables, shown, CHANGES if emit is None else CLOSE, early, expires_ms)
+    schemas = _schemas(tables) | {name: table.connected.schema.ddl for name, (table, _) in (outside or {}).items()}
+    answer = lift_sql(text, schemas, meaning(), _times(tables), functions, missing, [*(outside or {})])
+    found = _read(answer, tables, shown, CHANGES if emit is None else CLOSE, early, expires_ms, outside)
     if emit is not None and not any(isinstance(node, Join | Sessions | Windows) and node.emit == CLOSE for node in order([found._node])):
         hint = 'make windows in this query, or say it where they are made: .window(..., emit="close")'
         raise PlanError("NEVER_CLOSES", f"{_said(emit)} stands in a query without windows", hint=hint, site=here())
@@ -125,6 +138,7 @@ def _read(
     emit: str = CHANGES,
     early_ms: int = 0,
     expires_ms: int | None = None,
+    outside: Mapping[str, Outside] | None = None,
 ) -> Stream:
     if "tree" not in answer:
         raise _refused(answer, query)
@@ -132,7 +146,7 @@ def _read(
     for text in answer["warnings"]:
         warnings.warn_explicit(f"hr.sql: {text}", UserWarning, site.file if site else "headrace", site.line if site else 0)
     nodes = {name: stream._node for name, stream in tables.items()}
-    return Stream(Reader(nodes, here(), emit, early_ms, expires_ms).node(answer["tree"]))
+    return Stream(Reader(nodes, here(), emit, early_ms, expires_ms, outside).node(answer["tree"]))
 
 
 def _refused(answer: Mapping[str, Any], query: str | None) -> HeadraceError:

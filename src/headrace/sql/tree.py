@@ -23,16 +23,21 @@ from headrace.ops import (
     event_time,
     groups,
     intervals,
+    lookup,
 )
 from headrace.ops.asof import versions
 from headrace.ops.expires import expiry
+from headrace.ops.kind import kind_of
 from headrace.ops.sessions import not_early
+from headrace.ops.tables import Table
 from headrace.ops.values import one_row, values
 from headrace.ops.window import CHANGES
 from headrace.plan import Node
 from headrace.syntax import plain_name, quote
 
 Json = Mapping[str, Any]
+Outside = tuple[Table, lookup.Asking]
+"""A table outside, and how it is asked."""
 
 
 class Reader:
@@ -44,13 +49,20 @@ class Reader:
     """
 
     def __init__(
-        self, tables: Mapping[str, Node], site: Site | None, emit: str = CHANGES, early_ms: int = 0, expires_ms: int | None = None
+        self,
+        tables: Mapping[str, Node],
+        site: Site | None,
+        emit: str = CHANGES,
+        early_ms: int = 0,
+        expires_ms: int | None = None,
+        outside: Mapping[str, Outside] | None = None,
     ) -> None:
         self._tables = {name.lower(): node for name, node in tables.items()}
         self._site = site
         self._emit = emit
         self._early_ms = early_ms
         self._expires_ms = expires_ms
+        self._outside = {name.lower(): table for name, table in (outside or {}).items()}
 
     def node(self, tree: Json) -> Node:
         """The node of a tree."""
@@ -99,6 +111,17 @@ class Reader:
         mine, theirs = tree["time"]
         timed = all(time is not None and plain_name(text) == time for text, time in ((mine, event_time(left)), (theirs, event_time(right))))
         return AsOf(left, right, tree["how"], keys, (mine, theirs), clock="event" if timed else "none", site=self._site)
+
+    def _lookup(self, tree: Json) -> Node:
+        left, right = self.node(tree["left"]), tree["right"]
+        names: dict[str, str] = {}
+        while right["node"] == "project":
+            here = {name: plain_name(text) or "" for name, text in right["columns"]}
+            names, right = {name: here[old] for name, old in names.items()} or here, right["input"]
+        table, asking = self._outside[right["name"].lower()]
+        keys = tuple((mine, names.get(theirs, theirs)) for mine, theirs in tree["keys"])
+        given = tuple((name, names.get(theirs, theirs)) for name, theirs in tree["given"])
+        return lookup.of_table(left, table, tree["how"], keys, given, asking, kind_of(left))
 
     def _single(self, left: Node, right: Node, keys: tuple[tuple[str, str], ...], safe: tuple[int, ...], condition: str | None) -> Node:
         """Each left row with the one right row that it meets: the right rows of a key are one, or an error."""

@@ -13,6 +13,7 @@ from headrace.syntax.reader import Reader, string
 from headrace.syntax.statements import (
     Constraint,
     CreateFunction,
+    CreateLookup,
     CreateSink,
     CreateSource,
     CreateView,
@@ -31,15 +32,16 @@ from headrace.syntax.statements import (
 FORMS: Mapping[str, str] = {
     "CREATE SOURCE": "CREATE SOURCE name (column type, ..., WATERMARK FOR ts AS ts - INTERVAL '5' SECONDS)\n"
     "WITH (connector = 'files', path = 'in/', format = 'json')",
+    "CREATE LOOKUP": "CREATE LOOKUP name (column type, ...) WITH (connector = 'redis', url = 'redis://localhost', key = 'id')",
     "CREATE VIEW": "CREATE VIEW name AS SELECT ...",
     "CREATE FUNCTION": "CREATE FUNCTION name(x INT, y INT) RETURNS INT RETURN x + y",
     "CREATE SINK": "CREATE SINK name WITH (connector = 'files', path = 'out/', format = 'json')",
     "INSERT": "INSERT INTO sink SELECT ...",
     "SET": "SET name = 'value'",
-    "SHOW": "SHOW SOURCES, VIEWS, TABLES, FUNCTIONS, SINKS, SETTINGS or CONNECTORS",
+    "SHOW": "SHOW SOURCES, LOOKUPS, VIEWS, TABLES, FUNCTIONS, SINKS, SETTINGS or CONNECTORS",
     "DESCRIBE": "DESCRIBE name",
     "EXPLAIN": "EXPLAIN, or EXPLAIN SELECT ...",
-    "DROP": "DROP SOURCE, VIEW, FUNCTION or SINK, then the name",
+    "DROP": "DROP SOURCE, LOOKUP, VIEW, FUNCTION or SINK, then the name",
     "SELECT": "SELECT ...",
     "RUN": "RUN",
 }
@@ -48,8 +50,8 @@ FORMS: Mapping[str, str] = {
 CONSTRAINT = "CREATE VIEW name (CONSTRAINT positive EXPECT (amount >= 0) ON VIOLATION DROP ROW) AS SELECT ..."
 """How a view is written that says what its rows are expected to meet."""
 
-KINDS = ("SOURCE", "VIEW", "FUNCTION", "SINK")
-SHOWN = ("SOURCES", "VIEWS", "TABLES", "FUNCTIONS", "SINKS", "SETTINGS", "CONNECTORS")
+KINDS = ("SOURCE", "LOOKUP", "VIEW", "FUNCTION", "SINK")
+SHOWN = ("SOURCES", "LOOKUPS", "VIEWS", "TABLES", "FUNCTIONS", "SINKS", "SETTINGS", "CONNECTORS")
 _QUERIES = ("SELECT", "WITH", "FROM", "VALUES", "TABLE", "(")
 
 
@@ -193,6 +195,15 @@ def _source(given: Reader, replace: bool) -> Statement:
     return CreateSource(given.part, name, columns, watermark, given.options(), replace)
 
 
+def _lookup(given: Reader, replace: bool) -> Statement:
+    name = given.name("the name of the table")
+    columns, watermark = given.columns() if given.next == "(" else (None, None)
+    if watermark is not None:
+        raise given.wrong("a table outside has no watermark", given.form)
+    given.needs("WITH")
+    return CreateLookup(given.part, name, columns, given.options(), replace)
+
+
 def _view(given: Reader, replace: bool) -> Statement:
     name = given.name("the name of the view")
     constraints = _constraints(given) if given.next == "(" else ()
@@ -274,6 +285,7 @@ def _drop(given: Reader) -> Statement:
 
 _CREATED: Mapping[str, Callable[[Reader, bool], Statement]] = {
     "SOURCE": _source,
+    "LOOKUP": _lookup,
     "VIEW": _view,
     "FUNCTION": _function,
     "SINK": _sink,

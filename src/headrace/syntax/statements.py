@@ -84,6 +84,16 @@ class Constraint:
 
 
 @dataclass(frozen=True)
+class CreateLookup(Statement):
+    """`columns` is their DDL."""
+
+    name: str
+    columns: str | None
+    options: Mapping[str, Any]
+    replace: bool = False
+
+
+@dataclass(frozen=True)
 class CreateView(Statement):
     name: str
     query: Part
@@ -162,4 +172,4 @@ def lasting(statement: Statement) -> bool:
     """Whether a statement says something about the job, and does not only ask or run."""
     if isinstance(statement, Set):
         return statement.value is not None
-    return isinstance(statement, CreateSource | CreateView | CreateFunction | CreateSink | Insert | Drop)
+    return isinstance(statement, CreateSource | CreateLookup | CreateView | CreateFunction | CreateSink | Insert | Drop)

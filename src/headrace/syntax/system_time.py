@@ -5,11 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 _CLAUSE = ("FOR", "SYSTEM_TIME", "AS", "OF")
+_NOW = ("PROCTIME", "CURRENT_TIMESTAMP", "NOW")
 
 
 @dataclass(frozen=True)
 class SystemTime:
-    """The clause behind a table: where the table's name ends, and the column that is the time, with the place where it begins."""
+    """The clause behind a table: where the table's name ends, and what is the time, a column or that it is now, with the place where it
+    begins.
+    """
 
     table_end: int
     time: str
@@ -19,7 +22,7 @@ class SystemTime:
 def system_times(query: str) -> tuple[str, tuple[SystemTime, ...]]:
     """A query with blanks in the place of these clauses, so that each word stays where it is, and what they say.
 
-    A clause with anything but a column is left to Spark.
+    A clause with anything but a column or a function that says what time it is now is left to Spark.
 
     >>> system_times("SELECT * FROM o JOIN r FOR SYSTEM_TIME AS OF o.ts ON o.k = r.k")
     ('SELECT * FROM o JOIN r                            ON o.k = r.k', (SystemTime(table_end=21, time='o.ts', time_start=45),))
@@ -38,9 +41,11 @@ def system_times(query: str) -> tuple[str, tuple[SystemTime, ...]]:
     names = (TokenType.VAR, TokenType.IDENTIFIER)
     found = []
     for i in range(1, len(tokens) - len(_CLAUSE)):
-        if tuple(words[i : i + 4]) != _CLAUSE or tokens[i + 4].token_type not in names:
+        if tuple(words[i : i + 4]) != _CLAUSE or (tokens[i + 4].token_type not in names and words[i + 4] not in _NOW):
             continue
         last = i + 4
+        if words[last] in _NOW and words[last + 1 : last + 3] == ["(", ")"]:
+            last += 2
         while last + 2 < len(tokens) and words[last + 1] == "." and tokens[last + 2].token_type in names:
             last += 2
         if last + 1 < len(tokens) and words[last + 1] in ("(", "+", "-", "."):

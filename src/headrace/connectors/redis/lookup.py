@@ -13,14 +13,14 @@ from headrace.ports.secrets import Secret, secret_of
 from headrace.schema import Array, Map, Struct, schema_of
 
 VERB = "lookup.redis"
-VALUES = ("hash", "json", "text")
+VALUES = ("json", "hash", "text")
 
 
 class Lookup(ports.Lookup):
-    """Rows that lie under keys of Redis: `prefix` and the texts of the `key` columns, with `:` between them.
+    """Rows that lie under keys of Redis: `prefix` and the texts of the `key` columns, as `.write.redis` puts them there.
 
-    What lies there is with `value="hash"` a hash whose fields are the other columns, with `value="json"` the text of a JSON object with
-    them, with `value="text"` the text of the one other column. A field that is not there is null. What cannot be read as the column's
+    What lies there is with `value="json"` the text of a JSON object with the other columns, with `value="hash"` a hash whose fields they
+    are, with `value="text"` the text of the one other column. A field that is not there is null. What cannot be read as the column's
     type, or is of another kind, makes the row that asked a dead letter.
 
     >>> import headrace as hr
@@ -37,7 +37,7 @@ class Lookup(ports.Lookup):
         *,
         key: str | Sequence[str],
         prefix: str = "",
-        value: str = "hash",
+        value: str = "json",
         user: str | None = None,
         password: Secret | None = None,
     ) -> None:

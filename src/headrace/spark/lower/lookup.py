@@ -7,7 +7,6 @@ from typing import Any
 
 from headrace.ops import Lookup, Upserts
 from headrace.ops.lookup import MISSED
-from headrace.schema import parse_schema
 from headrace.spark.lower.operator import Inlet, Json, Lowering, inlets
 from headrace.spark.lower.relation import site_of
 
@@ -42,7 +41,7 @@ def looked_up(node: Lookup, op: int, ask: Mapping[str, Any], dead: str, at: Lowe
         "key": at.schemas.keys[name].ddl,
         "table": node.schema,
         "by": [theirs for _, theirs in node.keys],
-        "given": [column for column in parse_schema(node.schema).names if column not in node.shared],
+        "given": [theirs for _, theirs in node.given],
         "how": node.how,
         "cache_ms": node.cache_ms,
         "cache_keys": node.cache_keys,

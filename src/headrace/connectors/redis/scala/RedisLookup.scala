@@ -41,7 +41,8 @@ final class RedisLookup(name: String, key: StructType, table: StructType, option
   override def ask(keys: Array[InternalRow]): Array[Answer] = {
     val places = keys.map { one =>
       val parts = texts.get()(one)
-      prefix + keyed.indices.map(parts.getUTF8String(_).toString).mkString(":")
+      val words = keyed.indices.map(parts.getUTF8String(_).toString)
+      prefix + (if (words.size == 1) words.head else words.map(_.replace("%", "%25").replace(":", "%3A")).mkString(":"))
     }
     val found = told {
       val jedis = pool.getResource

@@ -61,10 +61,9 @@ private[check] final class Relations(check: Check, id: String, site: String) {
   private def lookup(value: JValue, rows: StructType): (StructType, StructType) = {
     val table = Program.schemaOf(text(value \ "table").getOrElse(""))
     check.distinct(id, site, "table", table.fieldNames.toSeq)
-    val shared = list(value \ "shared").flatMap(text(_)).toSet
     val keys = sides(value, rows, table)
     keys.filterNot(f => isKey(f.dataType)).foreach(f => check.fault(id, site, "keys", "", Fault.keyType(f.name, f.dataType)))
-    (StructType(rows.fields ++ table.fields.filterNot(f => shared(f.name))), keys)
+    (StructType(rows.fields ++ items(value \ "given").map { case (name, column) => table(column).copy(name = name) }), keys)
   }
 
   /** The keys of a join, each in one type for both sides. */

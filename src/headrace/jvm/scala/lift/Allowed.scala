@@ -42,7 +42,7 @@ private final class Allowed(session: SparkSession) {
       case _: Sample => no("a random sample of the rows", Cures.sample)
       case _: DeduplicateWithinWatermark => no("dropDuplicatesWithinWatermark", Cures.deduplicated)
       case _: CollectMetrics => no("observe", Cures.count)
-      case _: SystemTime.Versions => no("FOR SYSTEM_TIME AS OF behind a table that is not the right side of a join", Cures.systemTime)
+      case _: SystemTime.Versions | _: SystemTime.Outside => no("FOR SYSTEM_TIME AS OF behind a table that is not the right side of a join", Cures.systemTime)
       case _: AsOfJoin => no("an as-of join", Cures.asOf)
       case _: NearestByJoin => no("a join of the nearest rows", Cures.asOf)
       case _: ScriptTransformation => no("TRANSFORM ... USING", Cures.outside)

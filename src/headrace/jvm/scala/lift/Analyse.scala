@@ -15,6 +15,7 @@ private final class Analyse(
     tables: Seq[(String, String)],
     times: Seq[(String, String)],
     clauses: Seq[Analyse.Clause],
+    outside: Set[String],
     missing: String) {
   private val state = session.asInstanceOf[classic.SparkSession].sessionState
 
@@ -35,7 +36,8 @@ private final class Analyse(
         case Some((name, ddl)) =>
           val view = View.of(name, ddl)
           val alias = SubqueryAlias(AliasIdentifier(r.multipartIdentifier.head), view)
-          clauses.find(c => r.origin.stopIndex.contains(c.tableEnd)).fold[LogicalPlan](alias)(versions(_, view, alias, r))
+          val clause = clauses.find(c => r.origin.stopIndex.contains(c.tableEnd))
+          if (outside(name)) asked(clause, alias, r) else clause.fold[LogicalPlan](alias)(versions(_, view, alias, r))
         case None => throw Refused(s"the table ${r.multipartIdentifier.mkString(".")}, which is not one of the given streams", missing, r, r.name)
       }
     case _: Command | _: ParsedStatement | _: CompoundPlanStatement =>
@@ -48,16 +50,26 @@ private final class Analyse(
       }
   }
 
+  /** A table outside, which nobody tells when it changes: it is what it is now. */
+  private def asked(clause: Option[Analyse.Clause], alias: LogicalPlan, table: UnresolvedRelation): LogicalPlan = {
+    if (!clause.exists(c => SystemTime.isNow(c.time))) {
+      val how = if (clause.isEmpty) "without FOR SYSTEM_TIME AS OF" else s"as of ${clause.get.time.trim}"
+      throw Refused(s"the table ${table.name}, which lies outside and is known as it is now alone, $how", Cures.outsideTable, table, table.name)
+    }
+    CurrentOrigin.withOrigin(table.origin)(SystemTime.Outside(alias))
+  }
+
   /** A table as it was at a time that the left side of its join says. */
   private def versions(clause: Analyse.Clause, view: View, alias: LogicalPlan, table: LogicalPlan): LogicalPlan = {
     val from = times.collectFirst { case (name, time) if name == view.name => view.output.find(a => Names.fold(a.name) == Names.fold(time)) }.flatten
+    if (SystemTime.isNow(clause.time)) throw new Refused(s"the stream ${view.name} FOR SYSTEM_TIME AS OF ${clause.time.trim}", Cures.systemTime, clause.time.trim, table.origin)
     val at = from.getOrElse(throw new Refused(s"${view.name} FOR SYSTEM_TIME AS OF, which has no time of its rows", Cures.versions, clause.time.trim, table.origin))
     val time = state.sqlParser.parseExpression(clause.time)
     CurrentOrigin.withOrigin(table.origin)(SystemTime.Versions(alias, time, at))
   }
 
   private def joined(j: Join): LogicalPlan = {
-    def join(right: LogicalPlan, of: SystemTime.Versions) = {
+    def join(right: LogicalPlan, of: Option[SystemTime.Versions]): LogicalPlan = {
       def no(what: String) = throw Refused(s"$what FOR SYSTEM_TIME AS OF", Cures.systemTime, j, "JOIN")
       val outer = j.joinType match {
         case Inner => false
@@ -65,11 +77,15 @@ private final class Analyse(
         case _: UsingJoin => no("USING in a join")
         case other => no(s"a ${other.sql} join")
       }
-      CurrentOrigin.withOrigin(j.origin)(SystemTime(j.left, right, outer, j.condition.getOrElse(no("a join without ON")), of.time, of.at))
+      val condition = j.condition.getOrElse(no("a join without ON"))
+      CurrentOrigin.withOrigin(j.origin)(
+        of.fold[LogicalPlan](LookedUp(j.left, right, outer, condition))(v => SystemTime(j.left, right, outer, condition, v.time, v.at)))
     }
     j.right match {
-      case v: SystemTime.Versions => join(v.child, v)
-      case a @ SubqueryAlias(_, v: SystemTime.Versions) => join(a.copy(child = v.child), v)
+      case v: SystemTime.Versions => join(v.child, Some(v))
+      case a @ SubqueryAlias(_, v: SystemTime.Versions) => join(a.copy(child = v.child), Some(v))
+      case o: SystemTime.Outside => join(o.child, None)
+      case a @ SubqueryAlias(_, o: SystemTime.Outside) => join(a.copy(child = o.child), None)
       case _ => j
     }
   }

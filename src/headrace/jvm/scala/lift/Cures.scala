@@ -4,6 +4,7 @@ package headrace.lift
 private object Cures {
   val asOf = "write it with the verb: orders.join_asof(rates, on='pair', time=('ts', 'at'))"
   val systemTime = "orders o LEFT JOIN rates FOR SYSTEM_TIME AS OF o.ts AS r ON o.pair = r.pair"
+  val outsideTable = "orders o LEFT JOIN customers FOR SYSTEM_TIME AS OF current_timestamp() AS c ON o.customer = c.id"
   val versions = "give it a watermark where it is read: rates.watermark('at', '5 minutes')"
   val chance = "take the value from a column of the rows: it must be the same when a row is taken away again"
   val clock = "keep rows for a time with a comparison: WHERE ts > current_timestamp() - INTERVAL 1 HOUR; else make it a column of the rows first: SELECT *, current_timestamp() AS at FROM t"

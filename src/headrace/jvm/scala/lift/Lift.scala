@@ -21,7 +21,7 @@ import org.json4s.jackson.JsonMethods
 object Lift {
 
   /** Lifts `{"settings": {…}, "query": "SELECT …", "tables": {"t": "a INT, b STRING", …}, "functions": ["f(x INT) RETURNS INT RETURN x", …],
-    * "missing": "what to do about a table that is not there"}`.
+    * "missing": "what to do about a table that is not there", "outside": [names of tables that are not streams]}`.
     */
   def sql(session: SparkSession, request: String): String = {
     val document = JsonMethods.parse(request)
@@ -35,8 +35,12 @@ object Lift {
         }
         val known = if (functions.isEmpty) session else Functions.in(session, settings, functions)
         val query = text("query").getOrElse("")
+        val outside = document \ "outside" match {
+          case JArray(all) => all.collect { case JString(name) => name }.toSet
+          case _ => Set.empty[String]
+        }
         val asked = clauses(document \ "system_times", query)
-        val analyse = new Analyse(known, texts(document \ "tables"), texts(document \ "times"), asked, text("missing").getOrElse(Cures.table))
+        val analyse = new Analyse(known, texts(document \ "tables"), texts(document \ "times"), asked, outside, text("missing").getOrElse(Cures.table))
         lifted(known, analyse(query))
       }
     }

@@ -10,7 +10,22 @@ private final case class SystemTime(left: LogicalPlan, right: LogicalPlan, outer
   override protected def withNewChildrenInternal(newLeft: LogicalPlan, newRight: LogicalPlan): SystemTime = copy(left = newLeft, right = newRight)
 }
 
+/** A join of rows with what a table outside has for them when they arrive. */
+private final case class LookedUp(left: LogicalPlan, right: LogicalPlan, outer: Boolean, condition: Expression) extends BinaryNode {
+  override def output: Seq[Attribute] = left.output ++ (if (outer) right.output.map(_.withNullability(true)) else right.output)
+  override protected def withNewChildrenInternal(newLeft: LogicalPlan, newRight: LogicalPlan): LookedUp = copy(left = newLeft, right = newRight)
+}
+
 private object SystemTime {
+
+  /** A table outside with its clause, until its join is found. */
+  final case class Outside(child: LogicalPlan) extends UnaryNode {
+    override def output: Seq[Attribute] = child.output
+    override protected def withNewChildInternal(newChild: LogicalPlan): Outside = copy(child = newChild)
+  }
+
+  /** The texts of the time that it is now. */
+  def isNow(text: String): Boolean = text.trim.toLowerCase(java.util.Locale.ROOT).matches("(proctime|current_timestamp|now)(\\s*\\(\\s*\\))?")
 
   /** A table with its clause, until its join is found. */
   final case class Versions(child: LogicalPlan, time: Expression, at: Attribute) extends UnaryNode {

@@ -29,6 +29,7 @@ private final class Tree(session: SparkSession) {
     case e: Expires => of(e.child)
     case j: Join => join(j)
     case s: SystemTime => systemTime(s)
+    case l: LookedUp => lookup(l)
     case a: Aggregate => aggregate(a)
     case w: Window => window(w)
     case k: Kept => limit(k)
@@ -121,6 +122,34 @@ private final class Tree(session: SparkSession) {
       "right" -> right.json
     )
     Lifted(json, left.scope ++ right.scope)
+  }
+
+  private def lookup(l: LookedUp): Lifted = {
+    val left = of(l.left)
+    val right = of(l.right)
+    val joined = Joined.of(Join(l.left, l.right, Inner, Some(l.condition), JoinHint.NONE))
+    def wrong(e: Expression) = throw Refused("a condition FOR SYSTEM_TIME AS OF beside columns of the table outside that are equal to values", Cures.outsideTable, e, e.sql)
+    joined.rest.foreach(wrong)
+    val keys = joined.keys.map { k =>
+      if (k.nullSafe) wrong(l.condition)
+      // A value is looked up in the type that both sides have in common, which the check finds again.
+      val column = Iterator.iterate(k.right) { case c: Cast => c.child; case e => e }.take(4).toSeq.last
+      column match {
+        case a: Attribute => text(left.scope, k.left) -> right.scope.columns.collectFirst { case (known, name) if known.exprId == a.exprId => name }.get
+        case other => wrong(other)
+      }
+    }
+    verify.rows(left.scope, keys.map(_._1))
+    val names = Names.distinct(right.scope.names, left.scope.names)
+    val json = node(
+      "lookup",
+      "how" -> JString(if (l.outer) "left" else "inner"),
+      "keys" -> array(keys.map { case (mine, theirs) => pair(mine.text, theirs) }),
+      "given" -> array(names.zip(right.scope.names).map { case (name, column) => pair(name, column) }),
+      "left" -> left.json,
+      "right" -> right.json
+    )
+    Lifted(json, left.scope ++ Scope(right.scope.columns.map(_._1).zip(names)))
   }
 
   private def renamed(child: Lifted, taken: Seq[String]): Lifted = {
