@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
+import pytest
+
 from headrace import ports
 from headrace.atomic import replace
+from headrace.ports import registry
 from headrace.schema import Struct
 from headrace.schema.values import rows_from_internal, zone
 
@@ -102,3 +105,17 @@ class Sink(ports.Sink):
             for line in json.loads(file.read_text()).split("\n")[:-1]:
                 row = eval(line, names)
                 yield (*row, *(None,) * (width - len(row)))
+
+
+@pytest.fixture
+def lines_by_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """An entry point for the sink of lines, as an installed package has one."""
+    info = tmp_path / "entry" / "lines-0.dist-info"
+    info.mkdir(parents=True)
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: lines\nVersion: 0\n")
+    (info / "entry_points.txt").write_text("[headrace.connectors]\nlines = tests.spark.conformance.lines\n")
+    monkeypatch.syspath_prepend(str(tmp_path / "entry"))
+    registry.connectors.cache_clear()
+    yield
+    monkeypatch.undo()
+    registry.connectors.cache_clear()
