@@ -3,6 +3,6 @@ left alone.
 """
 
 from headrace.certify.certificate import Certificate, Tried, Written
-from headrace.certify.certify import certify
+from headrace.certify.certifying import certify
 
 __all__ = ["Certificate", "Tried", "Written", "certify"]

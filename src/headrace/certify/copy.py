@@ -58,7 +58,7 @@ def copy(plan: Plan, folder: Path, *, rows: int, epochs: int, servers: Mapping[s
             if node.connect().elsewhere(_place(node, trial, "trial", servers)) is not None:
                 kept.append(node)
             else:
-                left_out[name] = f"{node.connector} cannot be written elsewhere"
+                left_out[name] = _why(node)
     if not kept:
         raise refused(f"none of its sinks can be written elsewhere: {', '.join(left_out)}", "give it a sink of files, for one")
 
@@ -74,6 +74,11 @@ def copy(plan: Plan, folder: Path, *, rows: int, epochs: int, servers: Mapping[s
     short = Plan.of(plan.job, kept, plan.settings).changed(shorten)
     of = compile(short).schemas.of
     return Copy(short, {name: of[name] for name in short.sinks}, left_out, servers)
+
+
+def _why(node: Sink) -> str:
+    told = type(node.connect()).elsewhere is not ports.Sink.elsewhere
+    return f"{node.connector} cannot be written elsewhere{f' without --server {node.connector}=ADDRESS' if told else ''}"
 
 
 def _place(node: Sink | Source, folder: Path, id: str, servers: Mapping[str, str]) -> ports.Elsewhere:

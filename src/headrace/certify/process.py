@@ -18,6 +18,8 @@ from headrace.points import FOLDER, VARIABLE, Armed
 PATIENCE = 600.0
 """Seconds after which a process is taken to hang."""
 
+_children: set[subprocess.Popen[bytes]] = set()
+
 
 @dataclass(frozen=True)
 class Place:
@@ -69,6 +71,7 @@ def run(place: Place, number: int, kill: Kill | None = None, armed: Armed | None
             stderr=log,
             start_new_session=True,  # so that the process and its JVM are one group, to be killed as one
         )
+    _children.add(child)
     struck = False
     first: float | None = None
     try:
@@ -77,14 +80,25 @@ def run(place: Place, number: int, kill: Kill | None = None, armed: Armed | None
                 first = now
             if kill is not None and kill.after is not None and first is not None and not struck and now - first >= kill.after:
                 struck = _strike(child, kill)
-            time.sleep(0.01)
+            time.sleep(0.01 if kill is not None and kill.after is not None else 0.1)
     finally:
         # a JVM whose Python is dead takes a moment to notice
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(child.pid, signal.SIGKILL)
+        _kill(child)
         child.wait()
+        _children.discard(child)
     ended = time.monotonic()
     return Ended(1 if code is None else code, struck or (points / "acted").exists(), ended - began, ended - (first or ended))
+
+
+def end_all() -> None:
+    """End what runs now, when nobody waits for it any more."""
+    for child in tuple(_children):
+        _kill(child)
+
+
+def _kill(child: subprocess.Popen[bytes]) -> None:
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(child.pid, signal.SIGKILL)
 
 
 def _environment(place: Place, points: Path, armed: Armed | None) -> dict[str, str]:
@@ -101,7 +115,7 @@ def _environment(place: Place, points: Path, armed: Armed | None) -> dict[str, s
 def _strike(child: subprocess.Popen[bytes], kill: Kill) -> bool:
     """Kill the process and all it started, or one executor of it; False if there is none now."""
     if not kill.of:
-        os.killpg(child.pid, signal.SIGKILL)
+        _kill(child)
         return True
     executors = _executors(child.pid)
     if executors:

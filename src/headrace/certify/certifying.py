@@ -16,6 +16,7 @@ from headrace.certify.certificate import Certificate, Written
 from headrace.certify.contents import DEAD, Contents
 from headrace.certify.copy import Copy, copy
 from headrace.certify.kills import Trace
+from headrace.certify.process import end_all
 from headrace.certify.refused import refused
 from headrace.certify.rounds import at_points, at_random, summed
 from headrace.certify.work import Run, Work
@@ -55,15 +56,21 @@ def certify(
         made = copy(job.plan, folder, rows=rows, epochs=epochs, servers=servers or {})
         work = Work(made, folder, partitions, master, told)
         with ThreadPoolExecutor(parallel) as pool:
-            alone = list(pool.map(lambda _: work.alone(), range(ALONE)))
-            first = alone[0]
-            if any(one.found != first.found for one in alone):
-                raise refused("two runs that were left alone have not the same result", "its rows depend on when it runs")
-            asked = [kill for kill in first.trace.points(made.plan.sinks) if wanted is None or kill.point in wanted]
-            runs = at_points(work, pool, asked, first.trace, parallel)
-            for kind in ("", "an executor"):
-                count = executors if kind else random
-                runs += at_random(work, pool, kills.at_random(count, first.seconds, seed, of=kind))
+            try:
+                alone = list(pool.map(lambda _: work.alone(), range(ALONE)))
+                first = alone[0]
+                if any(one.found != first.found for one in alone):
+                    raise refused("two runs that were left alone have not the same result", "its rows depend on when it runs")
+                asked = [kill for kill in first.trace.points(made.plan.sinks) if wanted is None or kill.point in wanted]
+                runs = at_points(work, pool, asked, first.trace, parallel)
+                for kind in ("", "an executor"):
+                    count = executors if kind else random
+                    runs += at_random(work, pool, kills.at_random(count, first.seconds, seed, of=kind))
+            except BaseException:
+                # Ctrl-C, for one: the pool would wait for the runs that have begun
+                pool.shutdown(wait=False, cancel_futures=True)
+                end_all()
+                raise
         return _certificate(job, made, first.found, first.trace, runs, time.monotonic() - began, seed)
 
 
