@@ -6,6 +6,8 @@ from collections import Counter
 from typing import Any
 
 from tests.servers import SIGN
+from tests.servers.kafka import broker as broker
+from tests.servers.kafka import other_broker as other_broker
 from tests.servers.redis import _redis as _redis
 from tests.servers.redis import redis as redis
 from tests.spark.conftest import spark as spark

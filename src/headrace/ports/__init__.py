@@ -1,6 +1,7 @@
 """The open traits: what a source, a sink and a lookup have to say and do. Connectors implement them and are found by entry point."""
 
 from headrace.packages import Jar, Packages
+from headrace.ports.elsewhere import Elsewhere
 from headrace.ports.lookup import Lookup, LookupContext, LookupTraits
 from headrace.ports.registry import connectors, lookup_class, packages, sink_class, source_class
 from headrace.ports.secrets import Secret
@@ -9,6 +10,7 @@ from headrace.ports.source import MALFORMED, Source, SourceContext, SourceTraits
 
 __all__ = [
     "MALFORMED",
+    "Elsewhere",
     "Jar",
     "Lookup",
     "LookupContext",
