@@ -9,10 +9,10 @@ import inspect
 import subprocess
 import sys
 import textwrap
+import tomllib
+from importlib import import_module
 from pathlib import Path
 from types import ModuleType
-
-from headrace.ports.registry import connectors
 
 FOLDER = Path(__file__).resolve().parents[1] / "src" / "headrace" / "ops"
 FEEDING = (
@@ -25,7 +25,9 @@ NOTE = "# Written by tools/stubs.py from the connectors that come with headrace;
 
 
 def built_in() -> list[tuple[str, ModuleType]]:
-    return [(name, entry.load()) for name, entry in connectors().items() if entry.value.startswith("headrace.connectors.")]
+    """Those of the project's own file: what is installed may be older."""
+    project = tomllib.loads((FOLDER.parents[2] / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    return [(name, import_module(module)) for name, module in sorted(project["entry-points"]["headrace.connectors"].items())]
 
 
 def methods(kind: str, returns: str, more: tuple[str, ...]) -> str:

@@ -187,10 +187,8 @@ class Stream:
     ) -> Stream:
         """Each row with those of its key in a table outside, as they are when the row arrives: `orders.lookup(customers, on="customer")`.
 
-        `on` names columns that both have, or says which columns of the table the row's values are looked up in:
-        `on={"upper(customer)": "id"}`. `how` is left (nulls where the table has none) or inner; `.output("missed")` has the rows that met
-        none. With `cache="10 minutes"` an answer is kept for so long, of at most `cache_keys` keys. The other keys are asked for `batch` at
-        a time, in at most `in_flight` requests at once on each executor; one that fails is made again for `retry`.
+        `on` names columns of both, or texts over the row and columns of the table, `{"upper(name)": "id"}`; `how` is left or inner. An
+        answer is kept for `cache`, of at most `cache_keys` keys; the others are asked for, `batch` at a time, `in_flight` times at once.
         """
         asking = lookup.Asking(cache, cache_keys, batch, in_flight, retry)
         return Stream(lookup.lookup(self._node, table, on, how, asking, kind_of(self._node), self._alias), self._alias)

@@ -6,6 +6,7 @@ import inspect
 import json
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -26,6 +27,10 @@ sources:
     schema: card string, country string
     rows: [[a, SE], [b, "NO"]]
 """
+LOOKUPS = """
+lookups:
+  names: {connector: files, path: names.csv, format: csv, schema: "card string, id string, name string", refresh: 5 minutes, constant: true}
+"""
 SINKS = """
 sinks:
   out: {from: view, connector: memory}
@@ -38,9 +43,11 @@ def fingerprint(stream: Stream) -> str:
 
 def of(write: Write, steps: str) -> Stream:
     """The view that these steps make of charges."""
-    built = build(document(write(SOURCES + "views:\n  view:\n    from: charges\n    steps:\n" + steps + SINKS)))
+    built = build(document(write(SOURCES + LOOKUPS + "views:\n  view:\n    from: charges\n    steps:\n" + steps + SINKS)))
     plan(built)
-    return built.streams["view"]
+    made = built.streams["view"]
+    assert isinstance(made, Stream)
+    return made
 
 
 def charges() -> Stream:
@@ -51,7 +58,19 @@ def cards() -> Stream:
     return hr.read.memory([("a", "SE"), ("b", "NO")], "card string, country string", name="cards")
 
 
+def names() -> Any:
+    schema = "card string, id string, name string"
+    return hr.lookup.files("names.csv", format="csv", schema=schema, refresh="5 minutes", name="names", constant=True)
+
+
 STEPS: dict[str, Callable[[Stream, Stream], Stream]] = {
+    "lookup: {table: names, on: card}": lambda charges, cards: charges.lookup(names(), on="card"),
+    "lookup: {table: names, on: [card], how: inner, batch: 7, in_flight: 2, retry: 1 hour}": lambda charges, cards: charges.lookup(
+        names(), on=["card"], how="inner", batch=7, in_flight=2, retry="1 hour"
+    ),
+    "rename: {card: c}\n      - lookup: {table: names, on: {upper(c): card, c: id}}": lambda charges, cards: charges.rename(
+        {"card": "c"}
+    ).lookup(names(), on={"upper(c)": "card", "c": "id"}),
     "filter: amount > 500": lambda charges, cards: charges.filter("amount > 500"),
     "filter: [amount > 500, card <> 'a']": lambda charges, cards: charges.filter("amount > 500", "card <> 'a'"),
     "select: card": lambda charges, cards: charges.select("card"),
@@ -240,9 +259,11 @@ def test_a_sink_that_cannot_be_made_warns_of_no_other(write: Write, recwarn: pyt
 
 
 def test_a_plan_is_json_and_its_places_are_in_the_file(write: Write) -> None:
-    made = plan(build(document(write(SOURCES + "views:\n  view:\n    from: charges\n    steps:\n      - filter: amount > 3\n" + SINKS))))
+    made = plan(
+        build(document(write(SOURCES + LOOKUPS + "views:\n  view:\n    from: charges\n    steps:\n      - filter: amount > 3\n" + SINKS)))
+    )
     sites = {item["name"]: item["site"] for item in json.loads(json.dumps(made.to_json()))["nodes"]}
-    assert sites == {"charges": "job.yaml:3:3", "view": "job.yaml:12:17", "out": "job.yaml:15:3"}
+    assert sites == {"charges": "job.yaml:3:3", "view": "job.yaml:15:17", "out": "job.yaml:18:3"}
     again = Plan.from_json(made.to_json())
     assert again.to_json() == made.to_json()
     site = again.nodes["view"].site

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from headrace.ports.registry import connectors
 from headrace.spec.build import build
 from headrace.spec.document import document
 from tests.unit.errors import check_error
@@ -141,7 +142,7 @@ def test_an_unknown_section(job: Made) -> None:
         """
         YAML_KEY: a job has no `sorces`
           at job.yaml:2:1: sorces:
-          hint: did you mean `sources`? It takes: job, settings, include, sources, views, sinks, checks
+          hint: did you mean `sources`? It takes: job, settings, include, sources, lookups, views, sinks, checks
           page: docs/errors/YAML_KEY.md
         """,
         job(CHARGES.replace("sources", "sorces")),
@@ -153,7 +154,7 @@ def test_a_job_without_a_name(job: Made) -> None:
         """
         YAML_KEY: a job needs `job`
           at job.yaml:1:1: sinks: {}
-          hint: it takes: job, settings, include, sources, views, sinks, checks
+          hint: it takes: job, settings, include, sources, lookups, views, sinks, checks
           page: docs/errors/YAML_KEY.md
         """,
         job("sinks: {}\n"),
@@ -189,10 +190,11 @@ def test_a_connector_that_does_not_exist(job: Made) -> None:
         """
         UNKNOWN_CONNECTOR: there is no connector `fils`
           at job.yaml:3:24: charges: {connector: fils, path: in}
-          hint: did you mean `files`? Installed are: console, files, foreach_batch, memory, rate, values
+          hint: did you mean `files`? Installed are: <connectors>
           page: docs/errors/UNKNOWN_CONNECTOR.md
         """,
         job(source("{connector: fils, path: in}")),
+        hide={", ".join(connectors()): "<connectors>"},
     )
 
 
@@ -318,7 +320,7 @@ def test_a_verb_that_does_not_exist(job: Made) -> None:
         """
         YAML_KEY: there is no verb `fliter`
           at job.yaml:8:9: - fliter: amount > 3
-          hint: did you mean `filter`? There are: alias, changes, dedupe, distinct, drop, expect, explode, filter, group_by, intersect, join, join_asof, named, output, rename, select, subtract, top, union, upserts, watermark, window, with_columns
+          hint: did you mean `filter`? There are: alias, changes, dedupe, distinct, drop, expect, explode, filter, group_by, intersect, join, join_asof, lookup, named, output, rename, select, subtract, top, union, upserts, watermark, window, with_columns
           page: docs/errors/YAML_KEY.md
         """,
         job(step("fliter: amount > 3")),
@@ -527,7 +529,7 @@ def test_a_name_for_two_things(job: Made) -> None:
         """
         YAML_NAME: `Charges` is there twice, first at job.yaml:3:3
           at job.yaml:5:3: Charges: SELECT 1
-          hint: sources, views and sinks have names of their own, compared without case
+          hint: sources, lookups, views and sinks have names of their own, compared without case
           page: docs/errors/YAML_NAME.md
         """,
         job(CHARGES + "views:\n  Charges: SELECT 1\n"),
@@ -539,7 +541,7 @@ def test_a_sink_with_the_name_of_a_source(job: Made) -> None:
         """
         YAML_NAME: `charges` is there twice, first at job.yaml:3:3
           at job.yaml:5:3: charges: {from: charges, connector: console}
-          hint: sources, views and sinks have names of their own, compared without case
+          hint: sources, lookups, views and sinks have names of their own, compared without case
           page: docs/errors/YAML_NAME.md
         """,
         job(CHARGES + "sinks:\n  charges: {from: charges, connector: console}\n"),
@@ -739,7 +741,7 @@ def test_an_included_file_with_sinks(write: Write) -> None:
         """
         YAML_INCLUDE: other.yaml is included and has `sinks`
           at parts/other.yaml:1:1: sinks: {}
-          hint: an included file has: include, sources, views; `sinks` goes into the file of the job
+          hint: an included file has: include, sources, lookups, views; `sinks` goes into the file of the job
           page: docs/errors/YAML_INCLUDE.md
         """,
         include(write, "parts/other.yaml", "sinks: {}\n"),
@@ -751,7 +753,7 @@ def test_an_included_file_with_an_unknown_key(write: Write) -> None:
         """
         YAML_KEY: other.yaml has no `source`
           at parts/other.yaml:1:1: source: {}
-          hint: did you mean `sources`? It takes: include, sources, views
+          hint: did you mean `sources`? It takes: include, sources, lookups, views
           page: docs/errors/YAML_KEY.md
         """,
         include(write, "parts/other.yaml", "source: {}\n"),
@@ -763,7 +765,7 @@ def test_a_name_in_two_files(write: Write) -> None:
         """
         YAML_NAME: `charges` is there twice, first at parts/other.yaml:2:3
           at job.yaml:5:3: charges: {connector: memory, rows: [], schema: "card string, amount int, ts timestamp"}
-          hint: sources, views and sinks have names of their own, compared without case
+          hint: sources, lookups, views and sinks have names of their own, compared without case
           page: docs/errors/YAML_NAME.md
         """,
         include(write, "parts/other.yaml", "views:\n  CHARGES: SELECT 1\n"),
