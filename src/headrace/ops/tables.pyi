@@ -13,7 +13,9 @@ class Table:
     connected: Lookup
     name: str
     constant: bool
-    def __init__(self, connected: Lookup, name: str, constant: bool = False) -> None: ...
+    def __init__(
+        self, connected: Lookup, name: str, constant: bool = False
+    ) -> None: ...
     @property
     def columns(self) -> tuple[str, ...]: ...
 

@@ -10,13 +10,18 @@ from headrace.spark.levels import Query
 
 
 def placement(job: SparkJob) -> Mapping[str, Fact]:
-    """Where each operator stands, and which levels the rows for a sink pass through."""
+    """Where each operator and lookup stands, and which levels the rows for a sink pass through."""
     found: dict[str, Fact] = {}
     for query in job.queries:
         levels = len(query.levels)
         for node in query.operators:
             level = query.level(str(node.name))
             found[str(node.name)] = Fact({"query": query.name, "level": level}, f"query {query.name}, level {level} of {levels}")
+        for level, rounds in enumerate(query.lookups):
+            for node in (node for nodes in rounds for node in nodes):
+                where = f"in front of level 1 of {levels}" if level == 0 else f"behind level {level} of {levels}"
+                text = f"query {query.name}" + (f", {where}" if levels else "")
+                found[str(node.name)] = Fact({"query": query.name, "behind": level}, text)
         for sink in query.sinks:
             passed = max((levels - _after(feed.producer, query) for feed in job.at.feeds.into(sink.inputs[0])), default=0)
             text = f"query {query.name}" + (f", its rows pass {passed} level{'' if passed == 1 else 's'} untouched" if passed else "")
@@ -26,4 +31,7 @@ def placement(job: SparkJob) -> Mapping[str, Fact]:
 
 def _after(producer: str, query: Query) -> int:
     """The level behind which a producer's rows appear: 0 for a source."""
+    for level, rounds in enumerate(query.lookups):
+        if producer in {node.name for nodes in rounds for node in nodes}:
+            return level
     return next((number for number, level in enumerate(query.levels, 1) if producer in {node.name for node in level}), 0)

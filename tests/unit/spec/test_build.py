@@ -268,4 +268,4 @@ def test_a_plan_is_json_and_its_places_are_in_the_file(write: Write) -> None:
     assert again.to_json() == made.to_json()
     site = again.nodes["view"].site
     assert site is not None
-    assert (site.line, site.column, site.text) == (12, 17, "- filter: amount > 3")
+    assert (site.line, site.column, site.text) == (15, 17, "- filter: amount > 3")
