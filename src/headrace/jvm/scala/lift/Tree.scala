@@ -127,17 +127,16 @@ private final class Tree(session: SparkSession) {
   private def lookup(l: LookedUp): Lifted = {
     val left = of(l.left)
     val right = of(l.right)
-    val joined = Joined.of(Join(l.left, l.right, Inner, Some(l.condition), JoinHint.NONE))
     def wrong(e: Expression) = throw Refused("a condition FOR SYSTEM_TIME AS OF beside columns of the table outside that are equal to values", Cures.outsideTable, e, e.sql)
-    joined.rest.foreach(wrong)
-    val keys = joined.keys.map { k =>
-      if (k.nullSafe) wrong(l.condition)
-      // A value is looked up in the type that both sides have in common, which the check finds again.
-      val column = Iterator.iterate(k.right) { case c: Cast => c.child; case e => e }.take(4).toSeq.last
-      column match {
-        case a: Attribute => text(left.scope, k.left) -> right.scope.columns.collectFirst { case (known, name) if known.exprId == a.exprId => name }.get
-        case other => wrong(other)
-      }
+    val keys = Conditions.split(l.condition).map {
+      case e: EqualTo =>
+        val (mine, theirs) = Joined.sides(e, l.left.outputSet, l.right.outputSet).getOrElse(wrong(e))
+        // A value is looked up in the type that both sides have in common, which the check finds again.
+        Iterator.iterate(theirs) { case c: Cast => c.child; case other => other }.take(4).toSeq.last match {
+          case a: Attribute => text(left.scope, mine) -> right.scope.columns.collectFirst { case (known, name) if known.exprId == a.exprId => name }.get
+          case other => wrong(other)
+        }
+      case other => wrong(other)
     }
     verify.rows(left.scope, keys.map(_._1))
     val names = Names.distinct(right.scope.names, left.scope.names)
