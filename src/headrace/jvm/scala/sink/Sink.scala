@@ -106,7 +106,10 @@ private[sink] final class SinkTable(sinks: Seq[SinkSpec], files: Map[Int, FileSt
       * can tell.
       */
     override def abort(epoch: Long, messages: Array[WriterCommitMessage]): Unit =
-      if (!committing) files.values.foreach(_.sweep(s"$epoch-", s"-$run"))
+      if (!committing) {
+        val finished = messages.toSeq.collect { case task: TaskStaged => task }
+        files.foreach { case (op, stage) => stage.sweep(s"$epoch-", s"-$run", finished.flatMap(_.parts.get(op)).flatMap(_.files)) }
+      }
 
     /** The watermark this epoch ran with. */
     private def watermark(): Long = Inside.watermark(SparkSession.active)

@@ -19,8 +19,8 @@ private[sink] trait Stager {
 /** What one task staged for one sink. */
 private[sink] final case class StagedPart(rows: Long, chunk: Option[Chunk] = None, files: Seq[StagedFile] = Nil)
 
-/** A staged file; the path is relative to the sink's folder. */
-private[sink] final case class StagedFile(path: String, rows: Long, bytes: Long)
+/** A staged file; the path is relative to the sink's folder, `partition` are the values of the columns that it is partitioned by, as texts. */
+private[sink] final case class StagedFile(path: String, rows: Long, bytes: Long, partition: Seq[String] = Nil)
 
 private[sink] final class RowStager(fields: Int) extends Stager {
   private val packed = new PackedRows
