@@ -243,6 +243,7 @@ CODES: dict[str, Code] = {
     "ARCHIVE_FAILED": Code("ConfigError", "environment", "the archive that makes starts faster could not be made"),
     "KERNEL_BUILD": Code("ConfigError", "environment", "the kernel's jar could not be built"),
     "KERNEL_OTHER": Code("ConfigError", "environment", "the session carries the kernel of another headrace"),
+    "PACKAGE_DIFFERS": Code("ConfigError", "environment", "a jar that is not the one that was asked for"),
     "SESSION_RUNNING": Code("ConfigError", "user", "settings for a new session while another one runs"),
     "SESSION_START": Code("ConfigError", "environment", "Spark did not start"),
     "SPARK_VERSION": Code("ConfigError", "environment", "a Spark of another version"),
@@ -281,6 +282,7 @@ CODES: dict[str, Code] = {
     # spark
     "CHECKPOINT_EXISTS": Code("CheckpointError", "user", "a place for a new checkpoint where something is already"),
     "CHECKPOINT_FORMAT": Code("CheckpointError", "user", "a checkpoint written by another version"),
+    "LEASE_LOST": Code("CheckpointError", "environment", "a process that was asleep while another one took over its job"),
     "CHECKPOINT_IN_USE": Code("CheckpointError", "user", "a checkpoint that another process works on"),
     "CHECKPOINT_MIGRATED": Code("CheckpointError", "user", "a checkpoint whose job goes on in one that was made of it"),
     "CHECKPOINT_OTHER_JOB": Code("CheckpointError", "user", "the checkpoint of another job"),

@@ -31,7 +31,7 @@ private[sink] final class FileStage(
     timeZone: String,
     factory: OutputWriterFactory,
     hadoop: SerializableConfiguration)
-    extends Serializable {
+    extends WriterStage {
   import stage.partitionBy
   private val partitionFields = partitionBy.map(schema.fieldIndex)
   private val dataFields = FileStage.dataFields(schema, stage)
@@ -68,18 +68,25 @@ private[sink] final class FileStage(
   def root: Path = new Path(stage.folder)
   private def staging: Path = new Path(root, "_headrace/staging")
 
-  /** Removes what the tasks of one epoch that had finished, whose `files` these are, and those that have not told of theirs have staged. */
-  def sweep(prefix: String, suffix: String, files: Seq[StagedFile]): Unit = {
+  override def open(task: TaskPlace): Stager =
+    new FileStager(this, s"${task.epoch}-${task.partition}-${task.attempt}-${task.run}", task.partition)
+
+  /** Removes files that lie where they were to stay. */
+  def discard(files: Seq[StagedFile]): Unit = if (stage.prefix.nonEmpty) {
     val fs = root.getFileSystem(conf)
-    if (stage.prefix.nonEmpty) files.foreach(file => fs.delete(new Path(root, file.path), false))
-    else if (fs.exists(staging))
+    files.foreach(file => fs.delete(new Path(root, file.path), false))
+  }
+
+  override def sweep(epoch: Long, run: String): Unit = if (stage.prefix.isEmpty) {
+    val fs = staging.getFileSystem(conf)
+    if (fs.exists(staging))
       fs.listStatus(staging).map(_.getPath).foreach { task =>
-        if (task.getName.startsWith(prefix) && task.getName.endsWith(suffix)) fs.delete(task, true)
+        if (task.getName.startsWith(s"$epoch-") && task.getName.endsWith(s"-$run")) fs.delete(task, true)
       }
   }
 
-  /** Opens a writer for `path`; the file extension is the format's. */
-  def open(path: String => Path): (Path, OutputWriter) = {
+  /** A writer for `path`; the file extension is the format's. */
+  def writer(path: String => Path): (Path, OutputWriter) = {
     val context = new TaskAttemptContextImpl(conf, new TaskAttemptID("headrace", 0, TaskType.REDUCE, 0, 0))
     val file = path(factory.getFileExtension(context))
     (file, factory.newInstance(file.toString, dataSchema, context))
@@ -175,7 +182,7 @@ private[sink] final class FileStager(stage: FileStage, task: String, partition: 
     val number = created.size
     val start = s"$folder${stage.foldersOf(values)}$name"
     val (path, writer) = guarded(new Path(stage.root, start)) {
-      stage.open { extension =>
+      stage.writer { extension =>
         relative = f"$start-$partition%05d-$number%03d$extension%s"
         created += new Path(stage.root, relative)
         created.last

@@ -27,6 +27,9 @@ object Stage {
       keepsPartitions: Boolean = false)
       extends Stage
 
+  /** Leaves them to a class that derives from `WriterStage`. */
+  final case class Writer(className: String, options: Map[String, String]) extends Stage
+
   /** Counts them. */
   case object None extends Stage
 }
@@ -59,6 +62,7 @@ object SinkSpec {
             text(stage \ "folder"),
             (stage \ "prefix").toOption.map(text),
             stage \ "keeps_partitions" == JBool(true))
+        case "writer" => Stage.Writer(text(stage \ "class"), options(stage \ "options"))
         case other => throw new IllegalArgumentException(s"unknown stage $other")
       })
   }
