@@ -31,7 +31,7 @@ _PLAIN = {
 
 
 def delta_schema(schema: Struct) -> Schema:
-    """The schema of a table for these columns. Each may be null: Delta's rule for one that may not be would be on those who write, us too."""
+    """The schema of a table for these columns. Each may be null, so that whoever writes to the table has nothing to keep to."""
     from deltalake import Schema
 
     return Schema.from_json(json.dumps(_json(schema, "")))

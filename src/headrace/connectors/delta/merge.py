@@ -1,32 +1,16 @@
-"""The net rows of an epoch, staged as Parquet files, merged into a table by key."""
+"""The net rows of an epoch, merged into a table by key."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from headrace.connectors.lake.staged import is_float
 from headrace.ports.weights import WEIGHT
-from headrace.schema import Atomic, Struct
+from headrace.schema import Struct
 
 if TYPE_CHECKING:
     from deltalake import CommitProperties, DeltaTable
-
-_FLOATS = ("float", "double")
-
-
-def staged_rows(files: Any, paths: Sequence[str], key: Sequence[str], schema: Struct) -> Any:
-    """One row of each key, as a table of pyarrow: the one that comes, or where none does the one that goes."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-    import pyarrow.dataset as ds
-
-    rows = ds.dataset(list(paths), format="parquet", filesystem=files).to_table()
-    place = pa.array(range(rows.num_rows), pa.int64())
-    comes = pc.if_else(pc.greater(rows[WEIGHT], 0), place, pa.scalar(None, pa.int64()))
-    # −0.0 and 0.0 are one key.
-    keys = {f"k{number}": pc.add(rows[name], 0.0) if _float(schema, name) else rows[name] for number, name in enumerate(key)}
-    groups = pa.table({**keys, "place": place, "comes": comes}).group_by(list(keys)).aggregate([("place", "max"), ("comes", "max")])
-    return rows.take(pc.coalesce(groups["comes_max"], groups["place_max"]))
 
 
 def merge(table: DeltaTable, rows: Any, key: Sequence[str], schema: Struct, said: CommitProperties) -> None:
@@ -41,12 +25,7 @@ def merge(table: DeltaTable, rows: Any, key: Sequence[str], schema: Struct, said
 
 def _side(alias: str, name: str, schema: Struct) -> str:
     column = f"{alias}.{_quoted(name)}"
-    return f"({column} + 0.0)" if _float(schema, name) else column
-
-
-def _float(schema: Struct, name: str) -> bool:
-    kind = schema.get(name)
-    return isinstance(kind, Atomic) and kind.name in _FLOATS
+    return f"({column} + 0.0)" if is_float(schema, name) else column
 
 
 def _quoted(name: str) -> str:

@@ -12,17 +12,18 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from headrace import ports
 from headrace.connectors.delta.columns import delta_schema
-from headrace.connectors.delta.merge import merge, staged_rows
+from headrace.connectors.delta.merge import merge
 from headrace.connectors.delta.place import NEEDS, place
 from headrace.connectors.delta.stats import statistics
 from headrace.connectors.delta.table import Epochs, Write
+from headrace.connectors.lake.staged import staged_rows
 from headrace.errors import HeadraceError
 from headrace.points import point
 from headrace.ports.options import choice, number, texts, wrong
 from headrace.schema import Array, Map, Struct, Type, milliseconds
 
 if TYPE_CHECKING:
-    from deltalake.transaction import AddAction
+    from deltalake.transaction import AddAction, RemoveAction
 
 _VERB = "write.delta"
 _HOUR = 3_600_000
@@ -33,9 +34,9 @@ class Sink(ports.Sink):
     """A Delta table that holds each row once, also after crashes: an epoch is one transaction of the table.
 
     With a `key` each row takes the place of the one with the same key, and rows that are taken away are deleted. `partition_by` makes a
-    folder per value. `schema="add"` adds the columns that the table lacks. `compact_every` puts small files together after so many epochs, and
-    `vacuum` ("7 days") removes files that no version younger than that needs, at the start and after each compaction. `properties` are
-    those that a new table gets. `storage_options` say to deltalake how a store is reached.
+    folder per value. `schema="add"` adds the columns that the table lacks. `compact_every` puts small files together after so many
+    epochs, and `vacuum` ("7 days") removes files that no version younger than that needs, at the start and after each compaction.
+    `properties` are those that a new table gets. `storage_options` say to deltalake how a store is reached.
 
     >>> import headrace as hr
     >>> charges = hr.read.memory([("a", 1)], "card string, amount int", name="charges")
@@ -191,7 +192,7 @@ class Sink(ports.Sink):
             actions(), "append", table.schema(), partition_by=by, commit_properties=said
         )
 
-    def _actions(self, files: Sequence[Mapping[str, Any]]) -> list[AddAction]:
+    def _actions(self, files: Sequence[Mapping[str, Any]]) -> list[AddAction | RemoveAction]:
         """The files of an epoch as the table's log takes them in."""
         from concurrent.futures import ThreadPoolExecutor
 

@@ -24,9 +24,10 @@ _VERB = "read.delta"
 class Source(ports.Source):
     """The rows of a Delta table, and with `follow=True` those of the versions that come later.
 
-    `start` is where reading begins: a version, a time ("2026-01-31 12:00:00", in UTC if it has no zone) or "latest"; without it all rows that
-    are there are read first. With `changes=True` rows are also taken away: what a version deletes and updates is read from its feed of
-    changes, where the table has one, else found by reading the files that it replaced. `files_per_epoch` limits how much an epoch takes.
+    `start` is where reading begins: a version, a time ("2026-01-31 12:00:00", in UTC if it has no zone) or "latest"; without it all
+    rows that are there are read first. With `changes=True` rows are also taken away: what a version deletes and updates is read from
+    its feed of changes, where the table has one, else found by reading the files that it replaced. `files_per_epoch` limits how much an
+    epoch takes.
 
     >>> import headrace as hr
     >>> charges = hr.read.memory([("a", 1)], "card string, amount int", name="charges")

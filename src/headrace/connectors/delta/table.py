@@ -1,9 +1,9 @@
 """A Delta table as one sink writes it: whose it is, and one transaction an epoch.
 
-Two application transactions in the table's log keep it exactly once. `headrace/CHECKPOINT/QUERY` has the number of the last epoch, so that one
-that comes again is known. `.../term` has the number of the process: each start writes its own before all else, and each epoch carries it. Delta
-refuses two commits at once that carry the same application, so a process that was replaced cannot commit from what it knew before, and what
-it reads anew tells it that it was replaced.
+Two application transactions in the table's log keep it exactly once. `headrace/CHECKPOINT/QUERY` has the number of the last epoch, so
+that one that comes again is known. `.../term` has the number of the process: each start writes its own before all else, and each epoch
+carries it. Delta refuses two commits at once that carry the same application, so a process that was replaced cannot commit from what it
+knew before, and what it reads anew tells it that it was replaced.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from headrace.schema import Struct
 if TYPE_CHECKING:
     from deltalake import CommitProperties, DeltaTable
 
-Write = Callable[["DeltaTable", "CommitProperties"], None]
+Write = Callable[["DeltaTable", "CommitProperties"], object]
 
 MADE = "headrace.made"
 JOB = "headrace.job."

@@ -44,7 +44,7 @@ def read(source: Log, start: Any = None) -> tuple[list[dict[str, Any]], Any]:
 
 
 def contents(folder: Path) -> Counter[tuple[Any, ...]]:
-    files = [uri for uri in DeltaTable(folder).file_uris()]
+    files = DeltaTable(folder).file_uris()
     return Counter(duckdb.sql(f"SELECT k, n FROM read_parquet({files!r})").fetchall() if files else [])
 
 
@@ -118,7 +118,7 @@ def test_rows_that_go_are_an_error_where_rows_only_come(tmp_path: Path) -> None:
 @pytest.mark.parametrize("seed", range(3))
 def test_random_changes(tmp_path: Path, feed: str, seed: int) -> None:
     chance = random.Random(seed)
-    write(tmp_path, {k: 0 for k in range(6)}, configuration={"delta.enableChangeDataFeed": feed})
+    write(tmp_path, dict.fromkeys(range(6), 0), configuration={"delta.enableChangeDataFeed": feed})
     start = chance.choice([None, 0])
     source = log(tmp_path, start=start, changes=True, limit=chance.choice([None, 1, 2]))
     found: Counter[tuple[Any, ...]] = Counter()
@@ -152,20 +152,20 @@ def test_a_version_that_was_cleaned_up(tmp_path: Path) -> None:
     source = log(tmp_path, changes=True)
     _, at = read(source)
     DeltaTable(tmp_path).update(updates={"n": "5"}, predicate="k = 1")
-    gone = {uri for uri in DeltaTable(tmp_path, version=0).file_uris()} - set(DeltaTable(tmp_path).file_uris())
+    gone = set(DeltaTable(tmp_path, version=0).file_uris()) - set(DeltaTable(tmp_path).file_uris())
     DeltaTable(tmp_path).update(updates={"n": "6"}, predicate="k = 1")
     DeltaTable(tmp_path).vacuum(0, dry_run=False, enforce_retention_duration=False)
     (name,) = (Path(path).name for path in gone)
     check_error(
         f"VERSION_GONE: version 1 of {tmp_path} names files that are gone: {name} and others\n"
-        "  hint: a vacuum or the log's clean-up took it before it was read: start over with fresh=True, and keep old versions for longer\n"
+        "  hint: it was cleaned up before it was read: start over with fresh=True, and keep old versions for longer\n"
         "  page: docs/errors/VERSION_GONE.md",
         lambda: read(log(tmp_path, changes=True), at),
     )
     (tmp_path / "_delta_log" / f"{1:020}.json").unlink()
     check_error(
         f"VERSION_GONE: version 1 of {tmp_path} is no longer in the table's log\n"
-        "  hint: a vacuum or the log's clean-up took it before it was read: start over with fresh=True, and keep old versions for longer\n"
+        "  hint: it was cleaned up before it was read: start over with fresh=True, and keep old versions for longer\n"
         "  page: docs/errors/VERSION_GONE.md",
         lambda: source.files(at, {**at, "version": 3}),
     )
