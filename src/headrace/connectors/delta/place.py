@@ -9,20 +9,15 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
+from headrace.connectors.lake.stores import Options, hadoop, options_of, revealed
 from headrace.errors import ConnectorError, here
 from headrace.ports import Packages, paths
 from headrace.ports.options import wrong
-from headrace.ports.secrets import Secret, secret_of
 
 if TYPE_CHECKING:
     from deltalake import DeltaTable
 
 NEEDS = Packages(modules=("deltalake", "pyarrow"), extra="delta")
-
-_SECRET = re.compile(r"secret|password|token|sas|account_key|credential|service_account_key", re.I)
-
-# The names that Hadoop's file systems have for what deltalake calls otherwise.
-_HADOOP = {"s3": "s3a", "gs": "gs", "az": "abfss", "adl": "abfss"}
 
 
 @dataclass(frozen=True)
@@ -30,7 +25,7 @@ class Place:
     """A table's path or address, and how its store is reached."""
 
     path: str
-    storage: Mapping[str, str | Secret]
+    storage: Options
 
     @property
     def uri(self) -> str:
@@ -42,10 +37,7 @@ class Place:
     def hadoop(self) -> str:
         """As Spark takes it."""
         local = paths.local(self.path)
-        if local is not None:
-            return paths.literal(local)
-        scheme, rest = self.uri.split("://", 1)
-        return f"{_HADOOP.get(scheme, scheme)}://{rest}"
+        return hadoop(self.uri) if local is None else paths.literal(local)
 
     def file(self, path: str) -> str:
         """A file of the table's log as Spark takes it."""
@@ -99,29 +91,11 @@ class Place:
 
     def options(self) -> dict[str, str] | None:
         """What deltalake is told of the store, with the secrets that a plan only names."""
-        return {name: value.read() if isinstance(value, Secret) else value for name, value in self.storage.items()} or None
-
-    def to_json(self) -> dict[str, Any]:
-        """The options of the store as a plan keeps them."""
-        return {name: value.to_json() if isinstance(value, Secret) else value for name, value in sorted(self.storage.items())}
+        return revealed(self.storage) or None
 
 
 def place(verb: str, path: Any, storage: Mapping[str, Any] | None) -> Place:
     """The place that a user named."""
     if not isinstance(path, str | os.PathLike) or not str(path):
         raise wrong(f"{verb}: the path cannot be {path!r}", 'it is a text or a pathlib.Path: "out/charges"')
-    if storage is not None and not (isinstance(storage, Mapping) and all(isinstance(name, str) for name in storage)):
-        raise wrong(f"{verb}: storage_options are a dict, not {type(storage).__name__}", 'storage_options={"AWS_REGION": "eu-north-1"}')
-    return Place(os.fsdecode(path), {name: _option(verb, name, value) for name, value in (storage or {}).items()})
-
-
-def _option(verb: str, name: str, value: Any) -> str | Secret:
-    if isinstance(value, Secret | Mapping) or _SECRET.search(name):
-        found = secret_of(verb, name, value)
-        if found is not None:
-            return found
-    if isinstance(value, bool):
-        return str(value).lower()
-    if not isinstance(value, str | int):
-        raise wrong(f"{verb}: {name} cannot be {value!r} in storage_options", "it is a text")
-    return str(value)
+    return Place(os.fsdecode(path), options_of(verb, "storage_options", storage, '{"AWS_REGION": "eu-north-1"}'))

@@ -17,6 +17,7 @@ from headrace.connectors.delta.place import NEEDS, place
 from headrace.connectors.delta.stats import statistics
 from headrace.connectors.delta.table import Epochs, Write
 from headrace.connectors.lake.staged import staged_rows
+from headrace.connectors.lake.stores import stored
 from headrace.errors import HeadraceError
 from headrace.points import point
 from headrace.ports.options import choice, number, texts, wrong
@@ -104,7 +105,7 @@ class Sink(ports.Sink):
             "compact_every": self.compact_every,
             "vacuum": self.vacuum,
             "properties": dict(sorted(self.properties.items())),
-            "storage_options": self.place.to_json(),
+            "storage_options": stored(self.place.storage),
         }
 
     @classmethod

@@ -5,14 +5,15 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping
-from datetime import datetime
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from headrace import ports
 from headrace.connectors.delta.columns import columns_of
 from headrace.connectors.delta.log import Log, check
 from headrace.connectors.delta.place import NEEDS, place
-from headrace.ports.options import flag, number, wrong
+from headrace.connectors.lake.stores import stored
+from headrace.connectors.lake.versions import start_of
+from headrace.ports.options import flag, number
 from headrace.schema import Struct
 
 if TYPE_CHECKING:
@@ -50,7 +51,7 @@ class Source(ports.Source):
     ) -> None:
         self.place = place(_VERB, path, storage_options)
         self.follow = flag(_VERB, "follow", follow)
-        self.start = _start(start)
+        self.start = start_of(_VERB, start, "a version (3)")
         self.changes = flag(_VERB, "changes", changes)
         self.files_per_epoch = None if files_per_epoch is None else number(_VERB, "files_per_epoch", files_per_epoch)
         self.schema: Struct | None = None
@@ -77,7 +78,7 @@ class Source(ports.Source):
             "start": self.start,
             "changes": self.changes,
             "files_per_epoch": self.files_per_epoch,
-            "storage_options": self.place.to_json(),
+            "storage_options": stored(self.place.storage),
         }
 
     @classmethod
@@ -114,20 +115,3 @@ class Source(ports.Source):
 
     def _log(self) -> Log:
         return Log(self.place, self.start, changes=self.changes, follow=self.follow, limit=self.files_per_epoch)
-
-
-def _start(start: Any) -> int | str | None:
-    if start is None or start == "latest":
-        return start  # type: ignore[no-any-return]  # None or that very text
-    if isinstance(start, int) and not isinstance(start, bool) and start >= 0:
-        return start
-    if isinstance(start, datetime):
-        return start.isoformat(" ")
-    if isinstance(start, str):
-        try:
-            datetime.fromisoformat(start)
-        except ValueError:
-            pass
-        else:
-            return start
-    raise wrong(f"{_VERB}: start cannot be {start!r}", 'it is a version (3), a time ("2026-01-31 12:00:00") or "latest"')

@@ -274,6 +274,6 @@ def _owned(path: str, sink: str, context: ports.SinkContext) -> CheckpointError:
 def _shared(path: str, job: str) -> CheckpointError:
     return CheckpointError(
         "TABLE_OWNED",
-        f"with fresh=True what job {job} wrote to {path} would have to go, and the table holds rows of others too",
+        f"with fresh=True what job {job} wrote to {path} would have to go, and it holds rows of others too",
         hint="delete those rows from the table, and write to another one until then",
     )

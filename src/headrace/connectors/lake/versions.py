@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from datetime import datetime
 from functools import lru_cache
 from typing import Any
 
 from headrace.errors import ConnectorError
+from headrace.ports.options import wrong
 
 File = dict[str, Any]
 Position = dict[str, Any]
@@ -130,3 +133,17 @@ def goes(path: str, version: int, read: str) -> ConnectorError:
         f"version {version} of {path} takes rows away, and they are only added here",
         hint=f"read what changes: {read}(..., changes=True)",
     )
+
+
+def start_of(verb: str, start: Any, version: str) -> int | str | None:
+    """Where reading begins, as a user says it."""
+    if start is None or start == "latest":
+        return start  # type: ignore[no-any-return]  # None or that very text
+    if isinstance(start, int) and not isinstance(start, bool) and start >= 0:
+        return start
+    if isinstance(start, datetime):
+        return start.isoformat(" ")
+    with suppress(TypeError, ValueError):
+        datetime.fromisoformat(start)
+        return str(start)
+    raise wrong(f"{verb}: start cannot be {start!r}", f'it is {version}, a time ("2026-01-31 12:00:00") or "latest"')

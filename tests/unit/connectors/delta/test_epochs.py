@@ -170,7 +170,7 @@ def test_a_table_that_another_checkpoint_wrote_is_not_written(tmp_path: Path) ->
     assert rows_of(tmp_path / "t") == [("b",)] and again._epochs.last == 0
     opened(Sink(tmp_path / "t"), context(tmp_path, "k string", job="guest", checkpoint_id="c3"))
     check_error(
-        f"TABLE_OWNED: with fresh=True what job guest wrote to {tmp_path}/t would have to go, and the table holds rows of others too\n"
+        f"TABLE_OWNED: with fresh=True what job guest wrote to {tmp_path}/t would have to go, and it holds rows of others too\n"
         "  hint: delete those rows from the table, and write to another one until then\n"
         "  page: docs/errors/TABLE_OWNED.md",
         lambda: opened(Sink(tmp_path / "t"), context(tmp_path, "k string", job="guest", checkpoint_id="c4", fresh=True)),

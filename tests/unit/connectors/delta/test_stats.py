@@ -123,8 +123,8 @@ def test_a_reader_that_leaves_files_out_finds_every_row(tmp_path: Path) -> None:
     chance = random.Random(6)
     sink = opened(Sink(tmp_path / "t"), context(tmp_path, SCHEMA))
     everything = []
-    for epoch in range(6):
-        rows = [row(chance) for _ in range(10)]
+    for epoch in range(4):
+        rows = [row(chance) for _ in range(5)]
         everything += rows
         sink.commit(epoch, stage(sink, epoch, pa.Table.from_pylist(rows, ARROW)))
     dataset = DeltaTable(tmp_path / "t").to_pyarrow_dataset()
