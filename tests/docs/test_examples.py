@@ -37,7 +37,7 @@ def blocks(page: Path) -> list[tuple[str, str, int]]:
 COOKBOOK = sorted((ROOT / "docs" / "cookbook").glob("*.md"))
 PAGES = [
     page
-    for page in (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")), *COOKBOOK)
+    for page in (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")), *sorted((ROOT / "docs" / "connectors").glob("*.md")), *COOKBOOK)
     if any(kind == "python" for kind, _, _ in blocks(page))
 ]
 

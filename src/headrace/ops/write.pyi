@@ -1,6 +1,7 @@
 # Written by tools/stubs.py from the connectors that come with headrace; a test compares.
 import os
 from collections.abc import Callable, Mapping, Sequence
+from datetime import timedelta
 from typing import Any
 
 from pyspark.sql import DataFrame

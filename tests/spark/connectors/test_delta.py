@@ -16,13 +16,14 @@ from deltalake import DeltaTable, write_deltalake
 
 import headrace as hr
 from headrace.errors import HeadraceError
+from tests.scale import FULL
 from tests.unit.connectors.delta.tasks import data_files, live_files, rows_of
 from tests.unit.errors import check_error
 
 pytestmark = pytest.mark.usefixtures("spark")
 
 TYPES = (
-    "id bigint, b boolean, y tinyint, h smallint, i int, f float, d double, s string, v varchar(20), x binary, m decimal(10,2), l decimal(38,18), "
+    "id bigint, b boolean, y tinyint, h smallint, i int, f float, d double, s string, x binary, m decimal(10,2), l decimal(38,18), "
     "da date, t timestamp, n timestamp_ntz, a array<struct<p: int, q: string>>, k map<string, decimal(5,1)>, "
     "z struct<deep: struct<at: timestamp, list: array<date>>, `a b`: string>, `odd, näme` string"
 )
@@ -34,7 +35,7 @@ def everything(number: int) -> tuple[Any, ...]:
     moment = OLD if number % 2 else NEW
     aware = moment.replace(tzinfo=dt.UTC)
     if number % 5 == 4:
-        return (number, *[None] * 18)
+        return (number, *[None] * 17)
     return (
         number,
         number % 2 == 0,
@@ -44,7 +45,6 @@ def everything(number: int) -> tuple[Any, ...]:
         1.5,
         [float("inf"), -0.0, 5e-324][number % 3],
         ["", "ä\U0001f600'\"\\\n", "x" * 5000][number % 3],
-        "short",
         b"\x00\xff",
         Decimal("-99999999.99"),
         Decimal("12345678901234567890.123456789012345678"),
@@ -68,8 +68,8 @@ def test_values_of_all_types_come_back(tmp_path: Path, by: tuple[str, ...]) -> N
     # and to a reader that has nothing to do with Spark
     found = DeltaTable(tmp_path / "t").to_pyarrow_table().sort_by("id").to_pylist()
     for row, expected in zip(found, given, strict=True):
-        assert (row["l"], row["da"], row["s"], row["odd, näme"]) == (expected[11], expected[12], expected[7], expected[18])
-        assert (row["t"] and row["t"].astimezone(dt.UTC), row["n"]) == (expected[13], expected[14])
+        assert (row["l"], row["da"], row["s"], row["odd, näme"]) == (expected[10], expected[11], expected[7], expected[17])
+        assert (row["t"] and row["t"].astimezone(dt.UTC), row["n"]) == (expected[12], expected[13])
 
 
 def lay(folder: Path, number: int, rows: list[dict[str, Any]]) -> None:
@@ -90,13 +90,13 @@ def test_random_changes_upserted_appended_and_told(tmp_path: Path) -> None:
         return hr.job(
             "changes",
             sums.write.delta(tmp_path / "sums", key="k", name="sums", properties={"delta.enableChangeDataFeed": "true"}),
-            sums.write.delta(tmp_path / "told", mode="changes", name="told", compact_every=4),
+            sums.write.delta(tmp_path / "told", mode="changes", name="told", compact_every=2),
             sums.write.delta(tmp_path / "parts", key="k", partition_by="n", name="parts"),
         )
 
     number = 0
-    for _ in range(3):
-        for _ in range(3):
+    for _ in range(3 if FULL else 2):
+        for _ in range(3 if FULL else 2):
             rows = []
             for _ in range(chance.randrange(1, 8)):
                 if live and chance.random() < 0.4:
@@ -204,12 +204,12 @@ def test_columns_that_come_later(tmp_path: Path) -> None:
         check_error(text, raised.value)
 
 
-def test_a_task_that_fails_leaves_nothing(tmp_path: Path) -> None:
-    lay(tmp_path / "in", 0, [{"n": n} for n in range(10)])
-    lay(tmp_path / "in", 1, [{"n": 0}])
-    rows = hr.read.files(tmp_path / "in", format="json", schema="n int", files_per_epoch=1, name="rows")
+def test_an_epoch_that_another_sink_refused_is_written_once(tmp_path: Path) -> None:
+    lay(tmp_path / "in", 0, [{"n": n, "m": n} for n in range(10)])
+    lay(tmp_path / "in", 1, [{"n": 0, "m": 0}])
+    rows = hr.read.files(tmp_path / "in", format="json", schema="n int, m int", files_per_epoch=1, name="rows")
     out = rows.write.delta(tmp_path / "t", partition_by="n")
-    odd = rows.with_columns(m="n").write.files(tmp_path / "f", format="json")
+    odd = rows.write.files(tmp_path / "f", format="json")
     with pytest.MonkeyPatch.context() as patch:
         # Epoch 1 is staged by all tasks, and the other sink then refuses it.
         from headrace.connectors.files import Sink as Files
@@ -218,8 +218,7 @@ def test_a_task_that_fails_leaves_nothing(tmp_path: Path) -> None:
         patch.setattr(Files, "commit", lambda sink, epoch, staged: commit(sink, epoch, staged) if epoch == 0 else 1 / 0)
         with pytest.raises(HeadraceError, match="SINK_FAILED"):
             hr.job("two", odd, out).run(checkpoint=tmp_path / "c", progress=False)
-    assert len(live_files(tmp_path / "t")) == 10 or len(live_files(tmp_path / "t")) == 11
-    again = [rows.with_columns(m="n").write.files(tmp_path / "f", format="json"), rows.write.delta(tmp_path / "t", partition_by="n")]
+    again = [rows.write.files(tmp_path / "f", format="json"), rows.write.delta(tmp_path / "t", partition_by="n")]
     hr.job("two", *again).run(checkpoint=tmp_path / "c", progress=False)
     assert data_files(tmp_path / "t") == live_files(tmp_path / "t")
     assert DeltaTable(tmp_path / "t").to_pyarrow_table().num_rows == 11
@@ -254,5 +253,5 @@ def test_secrets_are_stored_by_their_names(tmp_path: Path) -> None:
     rows = hr.read.memory([("a", 1)], "k string, n int", name="rows")
     sink = rows.write.delta("s3://bucket/t", storage_options={"AWS_SECRET_ACCESS_KEY": hr.secret("NOT_THERE"), "AWS_REGION": "eu"})
     job = hr.job("secret", sink)
-    (stored,) = [node for node in job.plan.to_json()["nodes"] if node["kind"] == "sink"]
+    (stored,) = [node for node in job.plan.to_json()["nodes"] if node.get("connector") == "delta"]
     assert stored["options"]["storage_options"] == {"AWS_REGION": "eu", "AWS_SECRET_ACCESS_KEY": {"env": "NOT_THERE"}}

@@ -14,7 +14,7 @@ from headrace.connectors.iceberg.place import NEEDS, files, folder, place
 from headrace.connectors.iceberg.table import Epochs, Write
 from headrace.connectors.lake.staged import staged_rows
 from headrace.connectors.lake.stores import stored
-from headrace.errors import HeadraceError
+from headrace.errors import ConnectorError, HeadraceError
 from headrace.points import point
 from headrace.ports.options import choice, texts, wrong
 from headrace.schema import Array, Map, Struct
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from pyiceberg.table import Transaction
 
 _VERB = "write.iceberg"
+_LONGEST = 2000
 _STAGING = "_headrace/staging"
 
 
@@ -129,6 +130,7 @@ class Sink(ports.Sink):
     def commit(self, epoch: int, staged: ports.Staged) -> None:
         if not staged.count:
             return
+        self._refuse_long(staged)
         paths = [file["path"] for file in staged.files]
         done = self._epochs.transact(epoch, self._merged(paths) if self._key else self._added(paths))
         point("in sink commit", self._context.name)
@@ -164,6 +166,17 @@ class Sink(ports.Sink):
                         "WRONG_TYPE",
                         f"{self._context.name}: column {name} of type {kind.text} cannot be in {option} of an Iceberg table",
                         hint=f'choose other columns, or make one of it: with_columns({name}_text="to_json({name})")',
+                    )
+
+    def _refuse_long(self, staged: ports.Staged) -> None:
+        """A footer has no bounds of texts that are longer than this, and from them pyiceberg takes the values of a partition."""
+        for file in staged.files:
+            for name, text in zip(self.partition_by, file["partition"], strict=bool(self.partition_by)):
+                if text is not None and len(text.encode()) > _LONGEST:
+                    raise ConnectorError(
+                        "TABLE_SCHEMA",
+                        f"{self._context.name}: a value of {name}, by which the table is partitioned, has more than {_LONGEST} bytes",
+                        hint="partition by something shorter; the rows are read again at the next start",
                     )
 
     def _forget(self, *paths: str) -> None:
