@@ -24,6 +24,7 @@ class Log(Versions):
 
     def __init__(self, place: Place, start: int | str | None, *, changes: bool, follow: bool, limit: int | None) -> None:
         super().__init__(place.path, changes=changes, limit=limit)
+        self.pause = 0 if place.local else 1
         self._place = place
         self._start = start
         self._follow = follow

@@ -17,7 +17,7 @@ from headrace.ports.options import wrong
 if TYPE_CHECKING:
     from deltalake import DeltaTable
 
-NEEDS = Packages(modules=("deltalake", "pyarrow"), extra="delta")
+NEEDS = Packages(modules=("deltalake", "pyarrow"), extra="delta", name="delta")
 
 
 @dataclass(frozen=True)
@@ -32,6 +32,11 @@ class Place:
         """As deltalake takes it. A relative path begins in the folder in which the job runs."""
         local = paths.local(self.path)
         return self.path.rstrip("/") if local is None else str(local)
+
+    @property
+    def local(self) -> bool:
+        """Whether it lies on this machine's file system."""
+        return paths.local(self.path) is not None
 
     @property
     def hadoop(self) -> str:

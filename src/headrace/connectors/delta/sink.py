@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import timedelta
 from functools import cache
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -25,6 +25,7 @@ from headrace.schema import Array, Map, Struct, Type, milliseconds
 
 if TYPE_CHECKING:
     from deltalake.transaction import AddAction, RemoveAction
+    from pyspark.sql import SparkSession
 
 _VERB = "write.delta"
 _HOUR = 3_600_000
@@ -163,6 +164,13 @@ class Sink(ports.Sink):
             self._forget(*paths)
         if self.compact_every is not None and (epoch + 1) % self.compact_every == 0:
             self._compact()
+
+    def elsewhere(self, place: ports.Elsewhere) -> Sink:
+        return self.from_options({**self.options(), "path": str(place.folder), "storage_options": {}})
+
+    def contents(self, session: SparkSession, schema: Struct) -> Iterable[Sequence[Any]]:
+        rows = self.place.table().to_pyarrow_table().select(list(schema.names)) if self.place.exists() else None
+        return [] if rows is None else (tuple(row.values()) for row in rows.to_pylist())
 
     @property
     def _prefix(self) -> str:

@@ -13,6 +13,7 @@ from headrace.connectors.delta.log import Log, check
 from headrace.connectors.delta.place import NEEDS, place
 from headrace.connectors.lake.stores import stored
 from headrace.connectors.lake.versions import start_of
+from headrace.jvm.packages import provide
 from headrace.ports.options import flag, number
 from headrace.schema import Struct
 
@@ -95,6 +96,7 @@ class Source(ports.Source):
         check(self.place.path, self.place.table())
 
     def infer(self, session: SparkSession) -> Struct:
+        provide(NEEDS)
         table = self.place.table()
         check(self.place.path, table)
         self.schema = columns_of(table)

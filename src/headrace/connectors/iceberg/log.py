@@ -24,6 +24,7 @@ class Log(Versions):
 
     def __init__(self, place: Place, start: int | str | None, *, changes: bool, follow: bool, limit: int | None) -> None:
         super().__init__(place.name, changes=changes, limit=limit)
+        self.pause = 0.5 if follow else 0
         self._start = start
         self._follow = follow
         self._table = place.table()

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from pyiceberg.catalog import Catalog
     from pyiceberg.table import Table
 
-NEEDS = Packages(modules=("pyiceberg", "pyarrow"), extra="iceberg")
+NEEDS = Packages(modules=("pyiceberg", "pyarrow"), extra="iceberg", name="iceberg")
 _EXAMPLE = '{"type": "sql", "uri": "sqlite:///catalog.db", "warehouse": "file:///data/warehouse"}'
 
 

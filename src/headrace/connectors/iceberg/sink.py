@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -21,6 +21,7 @@ from headrace.schema import Array, Map, Struct
 
 if TYPE_CHECKING:
     from pyiceberg.table import Transaction
+    from pyspark.sql import SparkSession
 
 _VERB = "write.iceberg"
 _LONGEST = 2000
@@ -138,6 +139,16 @@ class Sink(ports.Sink):
             self._forget(_STAGING)
         elif not done:
             self._forget(*(f"data/{path}" for path in paths))
+
+    def elsewhere(self, place: ports.Elsewhere) -> Sink:
+        catalog = {"type": "sql", "uri": f"sqlite:///{place.folder}.db", "warehouse": str(place.folder)}
+        return self.from_options({**self.options(), "catalog": catalog})
+
+    def contents(self, session: SparkSession, schema: Struct) -> Iterable[Sequence[Any]]:
+        if not self.place.catalog().table_exists(self.place.name):
+            return []
+        rows = self.place.table().scan().to_arrow().select(list(schema.names))
+        return (tuple(row.values()) for row in rows.to_pylist())
 
     def _merged(self, paths: Sequence[str]) -> Write:
         rows = cache(lambda: staged_rows(self._files, paths, self._by, self._context.schema))

@@ -11,6 +11,7 @@ from headrace.connectors.iceberg.log import Log, check
 from headrace.connectors.iceberg.place import NEEDS, place
 from headrace.connectors.lake.stores import stored
 from headrace.connectors.lake.versions import start_of
+from headrace.jvm.packages import provide
 from headrace.ports.options import flag, number
 from headrace.schema import Struct
 
@@ -92,6 +93,7 @@ class Source(ports.Source):
         check(self.place.name, self.place.table())
 
     def infer(self, session: SparkSession) -> Struct:
+        provide(NEEDS)
         table = self.place.table()
         check(self.place.name, table)
         self.schema = columns_of(table)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
@@ -25,10 +26,14 @@ class Versions(ABC):
     read as a whole and not for what it changed, `begin` where reading began. An epoch takes `limit` files at the most, where that is given.
     """
 
+    # Seconds between two looks at the log: a query asks a hundred times a second.
+    pause: float = 0
+
     def __init__(self, path: str, *, changes: bool, limit: int | None) -> None:
         self.path = path
         self.changes = changes
         self._limit = limit
+        self._next_look = 0.0
         self._of_version = lru_cache(64)(lambda version: tuple(self.changed(version)))
         self._of_whole = lru_cache(1)(lambda version: tuple(self.all(version)))
 
@@ -66,7 +71,9 @@ class Versions(ABC):
         return []
 
     def latest(self, start: Position | None) -> Position | None:
-        self.look()
+        if time.monotonic() >= self._next_look:
+            self.look()
+            self._next_look = time.monotonic() + self.pause
         if start is None:
             version, whole = self.begin()
             begin = {"version": version, "whole": whole}

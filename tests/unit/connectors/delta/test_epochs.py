@@ -13,6 +13,7 @@ from deltalake import DeltaTable, write_deltalake
 
 from headrace.connectors import delta
 from headrace.connectors.delta import Sink
+from headrace.connectors.delta.place import Place
 from headrace.errors import HeadraceError
 from tests.unit.connectors.delta.tasks import context, data_files, live_files, opened, rows_of, stage
 from tests.unit.errors import check_error
@@ -198,3 +199,44 @@ def test_small_files_are_put_together_and_old_ones_go(tmp_path: Path) -> None:
     operations = [commit["operation"] for commit in DeltaTable(tmp_path / "t").history()]
     assert operations.count("OPTIMIZE") == 2 and not left.exists()
     assert len(data_files(tmp_path / "t")) > 1, "what a version of the last hour needs stays"
+
+
+def test_a_table_that_others_always_change_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    sink = opened(Sink(tmp_path / "t"), context(tmp_path))
+    monkeypatch.setattr(sink._epochs, "_attempt", lambda *_: False)
+    check_error(
+        f"TABLE_BUSY: sink: 20 commits to {tmp_path}/t were each overtaken by one of another writer\n"
+        "  hint: the next start writes the epoch again; fewer writers, or longer epochs (every=), get in each other's way less\n"
+        "  page: docs/errors/TABLE_BUSY.md",
+        lambda: sink.commit(0, stage(sink, 0, rows(("a", 1)))),
+    )
+
+
+def test_a_table_that_cannot_be_read(tmp_path: Path) -> None:
+    check_error(
+        f"TABLE_MISSING: there is no Delta table at {tmp_path}/none\n"
+        '  at test_epochs.py:*: lambda: Place(str(tmp_path / "none"), {}).table(),\n'
+        "  hint: a sink makes the table when its job starts; a source needs one that is there\n"
+        "  page: docs/errors/TABLE_MISSING.md",
+        lambda: Place(str(tmp_path / "none"), {}).table(),
+    )
+    opened(Sink(tmp_path / "t"), context(tmp_path))
+    (tmp_path / "t" / "_delta_log" / f"{0:020}.json").write_text("{")
+    check_error(
+        f"TABLE_UNREADABLE: the table {tmp_path}/t cannot be opened: Kernel error: Json error: Truncated record whilst reading object\n"
+        '  at test_epochs.py:*: lambda: Place(str(tmp_path / "t"), {}).table(),\n'
+        "  hint: look at the path, and for a store that is reached by a network at its address and storage_options\n"
+        "  page: docs/errors/TABLE_UNREADABLE.md",
+        lambda: Place(str(tmp_path / "t"), {}).table(),
+    )
+
+
+def test_a_table_that_asks_for_more_than_is_done_here(tmp_path: Path) -> None:
+    opened(Sink(tmp_path / "t"), context(tmp_path))
+    DeltaTable(tmp_path / "t").alter.add_constraint({"positive": "n > 0"})
+    check_error(
+        f"TABLE_FEATURE: the table {tmp_path}/t asks writers for what this sink does not do: the constraint positive\n"
+        "  hint: write to a table without that\n"
+        "  page: docs/errors/TABLE_FEATURE.md",
+        lambda: opened(Sink(tmp_path / "t"), context(tmp_path, term=2)),
+    )

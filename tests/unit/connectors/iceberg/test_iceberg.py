@@ -154,7 +154,9 @@ def test_random_upserts(tmp_path: Path, keys: tuple[str, ...]) -> None:
 
 def log(folder: Path, **given: Any) -> Log:
     settings: dict[str, Any] = {"start": None, "changes": False, "follow": True, "limit": None, **given}
-    return Log(Place("db.t", catalog(folder)), settings.pop("start"), **settings)
+    made = Log(Place("db.t", catalog(folder)), settings.pop("start"), **settings)
+    made.pause = 0
+    return made
 
 
 def net(files: list[dict[str, Any]]) -> Counter[tuple[Any, ...]]:
