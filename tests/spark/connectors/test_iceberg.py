@@ -97,8 +97,9 @@ def test_what_is_refused_when_built(tmp_path: Path) -> None:
         "write.iceberg: the table cannot be 't'",
         'it is a name in a namespace: "db.charges"',
     )
+    given = {"type": "rest", "uri": "http://localhost", "token": "t0k3n"}
     with pytest.raises(HeadraceError) as raised:
-        rows.write.iceberg("db.t", catalog={"type": "rest", "uri": "http://localhost", "token": "t0k3n"})
+        rows.write.iceberg("db.t", catalog=given)
     assert raised.value.message == "write.iceberg: token is not given by its name" and "t0k3n" not in str(raised.value)
     with pytest.raises(HeadraceError) as raised:
         hr.read.iceberg("db.none", catalog=catalog(tmp_path))
