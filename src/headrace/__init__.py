@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from headrace.engine.collect import collect, show
     from headrace.engine.job import Job, job
+    from headrace.engine.letters import Letters, letters
     from headrace.engine.state import State, state
     from headrace.engine.table import Table
     from headrace.errors import (
@@ -77,6 +78,7 @@ _PUBLIC = {
         "headrace.manifest": "committed_files",
         "headrace.engine.collect": "collect show",
         "headrace.engine.job": "Job job",
+        "headrace.engine.letters": "Letters letters",
         "headrace.engine.state": "State state",
         "headrace.engine.table": "Table",
         "headrace.errors": "CheckpointError ConfigError ConnectorError HeadraceError PlanError ProgramError RunError SchemaError",
@@ -114,6 +116,7 @@ __all__ = [
     "HeadraceError",
     "Job",
     "Keyed",
+    "Letters",
     "List",
     "Local",
     "Map",
@@ -151,6 +154,7 @@ __all__ = [
     "hours",
     "job",
     "let",
+    "letters",
     "lit",
     "load",
     "minutes",

@@ -271,6 +271,7 @@ CODES: dict[str, Code] = {
     "TIMER_LOOP": Code("ProgramError", "user", "timers that set each other without end"),
     "WRONG_TYPE": Code("PlanError", "user", "a value of a type that does not fit"),
     # spark
+    "BAD_REPAIR": Code("ConnectorError", "input", "a file of repaired rows that cannot be rows of its source"),
     "CHECKPOINT_EXISTS": Code("CheckpointError", "user", "a place for a new checkpoint where something is already"),
     "CHECKPOINT_FORMAT": Code("CheckpointError", "user", "a checkpoint written by another version"),
     "CHECKPOINT_IN_USE": Code("CheckpointError", "user", "a checkpoint that another process works on"),
@@ -292,6 +293,7 @@ CODES: dict[str, Code] = {
     "NO_STATE": Code("CheckpointError", "user", "a checkpoint without state, of which the state is asked for"),
     "NOTHING_TO_MIGRATE": Code("CheckpointError", "user", "a checkpoint of which no other has to be made"),
     "PARTITIONS_CHANGED": Code("CheckpointError", "user", "another number of partitions than the checkpoint has"),
+    "REPAIRED_BEFORE": Code("CheckpointError", "user", "a file of repaired rows that was given before"),
     "ROWS_UNACCOUNTED": Code("RunError", "headrace", "rows of a program's input that are counted nowhere"),
     "RUN_FAILED": Code("RunError", "environment", "a run that ended with an error of Spark"),
     "SETTINGS_CHANGED": Code("CheckpointError", "user", "other settings than those the checkpoint was written under"),

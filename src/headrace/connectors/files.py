@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 FORMATS = ("json", "csv", "parquet")
+TEXTS = ("json", "csv")
 
 
 class Source(ports.Source):
@@ -73,6 +74,14 @@ class Source(ports.Source):
     @property
     def malformed(self) -> str:
         return self._malformed
+
+    @property
+    def repairs(self) -> ports.Lines:
+        if self.format not in TEXTS:
+            return ports.Lines("json")
+        # A repaired file is what an editor writes: lines of UTF-8.
+        plain = {name: value for name, value in self.reader_options.items() if name not in ("encoding", "charset", "linesep")}
+        return ports.Lines(self.format, plain)
 
     @property
     def default_name(self) -> str:
