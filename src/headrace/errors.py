@@ -253,6 +253,8 @@ CODES: dict[str, Code] = {
     "FOLDER_OWNED": Code("CheckpointError", "user", "an output folder that another sink or checkpoint writes"),
     "FUNCTION_FAILED": Code("RunError", "user", "a function of foreach_batch that raised"),
     "FUNCTION_GONE": Code("ConnectorError", "user", "a function of foreach_batch that cannot be found again"),
+    "HTTP_FAILED": Code("RunError", "environment", "a server that does not answer, or cannot take what is sent for now"),
+    "HTTP_REFUSED": Code("RunError", "input", "a server that refuses what is sent"),
     "MANIFEST_FORMAT": Code("CheckpointError", "user", "a manifest written by a later version"),
     "NOT_A_FOLDER": Code("ConnectorError", "user", "a file where a folder is expected"),
     "OUTPUT_MISSING": Code("ConnectorError", "environment", "a committed output file that is gone"),

@@ -1,4 +1,4 @@
-"""Folders of JSON, CSV or Parquet files, read and written."""
+"""Folders of JSON, CSV, Parquet, ORC or Avro files, read and written."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from headrace.schema import Struct, schema_of
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-FORMATS = ("json", "csv", "parquet")
+FORMATS = ("json", "csv", "parquet", "orc", "avro")
 TEXTS = ("json", "csv")
 
 
 class Source(ports.Source):
-    """Rows of files: one JSON object or CSV record a line, or Parquet. A path is a file, a folder (with those in it) or a pattern.
+    """Rows of files: one JSON object or CSV record a line, Parquet, ORC or Avro. A path is a file, a folder (with those in it) or a pattern.
 
     `follow=True` also takes files that come later, else what is there at the start is all. `by` is the order in which files are taken,
     their names or the times they were written; it matters where `files_per_epoch` limits how many are taken at once. Without `schema` it is
@@ -121,13 +121,15 @@ class Source(ports.Source):
             raise ConnectorError("PATH_MISSING", f"there is no file or folder {self.path}", hint=hint, site=here())
         if local.is_dir() and not self.follow and not paths.listed(self.path):
             raise _nothing(self.path, "the folder has no files")
-        if self.format != "parquet" and self.schema is not None:
+        if self.format in TEXTS and self.schema is not None:
             _no_partition_folders(local, self.schema)
 
     def infer(self, session: SparkSession) -> Struct:
         self.check()
-        looks = {"csv": {"inferSchema": "true"}, "json": {"inferTimestamp": "true"}, "parquet": {}}
-        reader = session.read.format(self.format).options(**looks[self.format], **self.reader_options)
+        looks = {"csv": {"inferSchema": "true"}, "json": {"inferTimestamp": "true"}}
+        # Spark has Avro's classes, and does not know them by the name.
+        format = "org.apache.spark.sql.avro.AvroFileFormat" if self.format == "avro" else self.format
+        reader = session.read.format(format).options(**looks.get(self.format, {}), **self.reader_options)
         committed = [paths.escaped(file) for file in self._committed() or ()]
         if committed:
             reader = reader.option("basePath", paths.for_hadoop(self.path)[0])
@@ -146,12 +148,12 @@ class Source(ports.Source):
     def scan(self, session: SparkSession, context: ports.SourceContext) -> tuple[DataFrame, dict[str, Any]]:
         self.check()
         schema = self._schema()
-        lines = self.format != "parquet"
+        lines = self.format in TEXTS
         path, pattern = paths.for_hadoop(self.path)
         options = {
             "path": path,
             "pattern": str(pattern).lower(),
-            "reader": "lines" if lines else "parquet",
+            "reader": "lines" if lines else self.format,
             "ddl": schema.ddl,
             "by": self.by,
             "follow": str(self.follow).lower(),
@@ -186,7 +188,7 @@ class Source(ports.Source):
 
 
 class Sink(ports.Sink):
-    """A folder of JSON, CSV or Parquet files that holds each row once, also after crashes.
+    """A folder of JSON, CSV, Parquet, ORC or Avro files that holds each row once, also after crashes.
 
     The rows of an epoch become visible together: a manifest in the folder's `_headrace` says which files belong to the result, and
     `headrace.committed_files(path)` lists them for readers. `partition_by` makes a folder per value: `day=2026-01-01/`.

@@ -19,11 +19,11 @@ import org.json4s.jackson.JsonMethods.parse
 /** Files in the order of their names or times. Spark's own file stream knows only times, which a copy of a folder does not keep; the log of the
   * files of each epoch is Spark's.
   *
-  * Options: `path` (a file or a folder by its very name, or with `pattern` a pattern of Hadoop's), `reader` (`lines` or `parquet`), `ddl` (the columns of a Parquet file), `by` (`name` or `time`),
+  * Options: `path` (a file or a folder by its very name, or with `pattern` a pattern of Hadoop's), `reader` (`lines`, `parquet`, `orc` or `avro`), `ddl` (the columns of a file that is none of lines), `by` (`name` or `time`),
   * `follow` (look again in every round; else what is there at the start is all), `limit` (files per epoch), `files` (a JSON list of names that
   * stands for the listing), `moves` (the folder may have been moved since some of its files were read: their names alone tell which), `reader.*`
   * (options of the format). The frame has the columns of the reader, then `_position`: the byte offset of a
-  * line, the index of a Parquet row. Its file is what Spark says of the task (`OriginReader`): a column of it would cost more than all others.
+  * line, else the index of a row. Its file is what Spark says of the task (`OriginReader`): a column of it would cost more than all others.
   */
 class Files extends StreamSourceProvider {
   override def sourceSchema(sql: SQLContext, schema: Option[StructType], provider: String, options: Map[String, String]): (String, StructType) =
@@ -42,9 +42,13 @@ private final case class Shape(format: String, read: StructType, values: Seq[Str
 private object Shape {
   def apply(options: CaseInsensitiveMap[String]): Shape = options("reader") match {
     case "lines" => Shape(classOf[LineFormat].getName, LineFormat.schema, Seq("value"), "_position")
+    case "parquet" =>
+      val schema = StructType.fromDDL(options("ddl"))
+      Shape("parquet", schema, schema.fieldNames.toSeq, "_metadata.row_index")
     case format =>
       val schema = StructType.fromDDL(options("ddl"))
-      Shape(format, schema, schema.fieldNames.toSeq, "_metadata.row_index")
+      val reader = if (format == "orc") classOf[OrcFiles] else classOf[AvroFiles]
+      Shape(reader.getName, schema.add(WholeFiles.position), schema.fieldNames.toSeq, WholeFiles.position.name)
   }
 }
 
