@@ -311,6 +311,7 @@ class Run:
             self._request(now=False)
 
     def _idle(self) -> None:
+        self._checkpoint.lease.check()
         for query in self._queries:
             query.advance_idle(self._started)
 
