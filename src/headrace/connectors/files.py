@@ -25,13 +25,14 @@ TEXTS = ("json", "csv")
 
 
 class Source(ports.Source):
-    """Rows of files: one JSON object or CSV record a line, Parquet, ORC or Avro. A path is a file, a folder (with those in it) or a pattern.
+    """Rows of files: one JSON object or CSV record a line, Parquet, ORC or Avro. A path is a file, a folder (with
+    those in it) or a pattern.
 
     `follow=True` also takes files that come later, else what is there at the start is all. `by` is the order in which files are taken,
     their names or the times they were written; it matters where `files_per_epoch` limits how many are taken at once. Without `schema` it is
     found by reading a part of the files, once. Lines that cannot be read go to the stream's "dead_letter" output, stop the job with
-    `malformed="fail"`, or are only counted with `malformed="skip"`.
-    `options` are those of Spark's reader for the format. CSV columns are matched by name where there is a header.
+    `malformed="fail"`, or are only counted with `malformed="skip"`. `options` are those of Spark's reader for the format. CSV columns are
+    matched by name where there is a header.
 
     Rows can say what they change: `change_column` names a column with `insert` or `delete` (or i, d, +, -, ...), and with
     `change_format="debezium"` each line is an envelope with `before`, `after` and `op`, of which `schema` is that of the rows. What is

@@ -40,9 +40,8 @@ class Poster:
         self.backoff = backoff_ms / 1000
         self._headers = dict(headers)
         self._hidden = [text for text in hidden if text]
-        self._pool = urllib3.PoolManager(
-            retries=False, timeout=urllib3.Timeout(timeout_ms / 1000), cert_reqs="CERT_REQUIRED", **({"ca_certs": ca} if ca else {})
-        )
+        timeout = urllib3.Timeout(timeout_ms / 1000)
+        self._pool = urllib3.PoolManager(retries=False, timeout=timeout, cert_reqs="CERT_REQUIRED", ca_certs=ca)
 
     def close(self) -> None:
         self._pool.clear()
