@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from headrace.expr import Column, case, col, expr, f, lit, struct
     from headrace.jvm.session import session
     from headrace.load import load
-    from headrace.manifest import committed_files
+    from headrace.manifest import committed_files, committed_paths
     from headrace.ops.read import read
     from headrace.ops.sessions import sessions
     from headrace.ops.stream import Grouped, Keyed, Stream
@@ -75,7 +75,7 @@ __version__ = "0.1.0"
 _PUBLIC = {
     name: module
     for module, names in {
-        "headrace.manifest": "committed_files",
+        "headrace.manifest": "committed_files committed_paths",
         "headrace.engine.collect": "collect show",
         "headrace.engine.job": "Job job",
         "headrace.engine.letters": "Letters letters",
@@ -142,6 +142,7 @@ __all__ = [
     "col",
     "collect",
     "committed_files",
+    "committed_paths",
     "cumulate",
     "days",
     "each",

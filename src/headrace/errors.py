@@ -263,6 +263,8 @@ CODES: dict[str, Code] = {
     "PATH_MISSING": Code("ConnectorError", "input", "a path that does not exist"),
     "ROWS_GONE": Code("ConnectorError", "user", "rows of a memory source in another process"),
     "SCHEMA_NEEDED": Code("ConnectorError", "user", "a source whose schema cannot be found by looking"),
+    "STORE_FAILED": Code("ConnectorError", "environment", "a store that cannot be read or written"),
+    "UNKNOWN_FILE_SYSTEM": Code("ConnectorError", "environment", "a path in a store that the session has no file system for"),
     # analysis
     "BAD_EXPRESSION": Code("PlanError", "user", "a text that Spark refuses"),
     "BAD_SYNTAX": Code("PlanError", "user", "a text that Spark cannot read"),

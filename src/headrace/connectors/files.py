@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import headrace.ports as ports
+from headrace.connectors.remote import PREFIX, RemoteManifest
 from headrace.errors import ConnectorError, here
 from headrace.manifest import CONTROL, Manifest, Owner, StagedFile, committed_files
 from headrace.ports import paths
@@ -162,9 +163,9 @@ class Source(ports.Source):
         }
         if self.files_per_epoch is not None:
             options["limit"] = str(self.files_per_epoch)
-        committed = self._committed()
+        committed = self._listed(session)
         if committed is not None and not self.follow:
-            options["files"] = json.dumps([paths.literal(file) for file in committed])
+            options["files"] = json.dumps(committed)
         # The kernel gives the frame its name in Spark's logs.
         frame = session.readStream.format("headrace.source.Files").options(**options).load()
         return frame, {"kind": self.format, "options": self.reader_options} if lines else {"kind": "columns"}
@@ -181,6 +182,20 @@ class Source(ports.Source):
         if self.schema is None:
             raise ConnectorError("SCHEMA_NEEDED", f"{self.path} has no schema", hint='schema="card string, amount double"', site=here())
         return self.schema
+
+    def _listed(self, session: SparkSession) -> list[str] | None:
+        """The files of complete epochs as Hadoop takes them, where a files sink wrote the folder, else None."""
+        if paths.local(self.path) is not None:
+            committed = self._committed()
+            return None if committed is None else [paths.literal(file) for file in committed]
+        if paths.SIGNS.search(self.path):
+            return None
+        manifest = RemoteManifest(session, self.path)
+        if manifest.owner() is not None:
+            return manifest.files()
+        if not self.follow and not manifest.store.exists():
+            raise ConnectorError("PATH_MISSING", f"there is no file or folder {self.path}", hint="look at its name", site=here())
+        return None
 
     def _committed(self) -> list[Path] | None:
         """The files of complete epochs where a files sink wrote the folder, else None."""
@@ -218,19 +233,18 @@ class Sink(ports.Sink):
         if self.format == "csv":
             self.writer_options.setdefault("header", "true")
         local = paths.local(self.path)
-        if local is None:
-            hint = "write to a local or mounted folder, or use foreach_batch for other stores"
-            raise wrong(f"{verb} writes to folders of this file system, not to {self.path}", hint)
-        if paths.split(local)[1] is not None:
+        if paths.SIGNS.search(self.path) if local is None else paths.split(local)[1] is not None:
             raise wrong(f"{verb}: the path {self.path} is a pattern", "name one folder")
-        if local.exists() and not local.is_dir():
+        if local is not None and local.exists() and not local.is_dir():
             raise ConnectorError(
                 "NOT_A_FOLDER", f"{self.path} is a file, and a files sink writes into a folder", hint="name a folder", site=here()
             )
+        self._manifest: Manifest | RemoteManifest | None = None
 
     @property
     def traits(self) -> ports.SinkTraits:
-        return ports.SinkTraits("transactional", "a manifest per epoch decides which files belong to the result")
+        why = "a manifest per epoch decides which files belong to the result"
+        return ports.SinkTraits("transactional", why, cleans="staged files of an epoch that was not committed, until the next start")
 
     @property
     def folder(self) -> Path:
@@ -239,7 +253,12 @@ class Sink(ports.Sink):
 
     @property
     def owns(self) -> str:
-        return str(self.folder.resolve())
+        return self.path.rstrip("/") if self._remote else str(self.folder.resolve())
+
+    @property
+    def _remote(self) -> bool:
+        """Whether it writes to a store that is no file system of this machine."""
+        return paths.local(self.path) is None
 
     def options(self) -> dict[str, Any]:
         return {
@@ -266,19 +285,25 @@ class Sink(ports.Sink):
             )
 
     def open(self, context: ports.SinkContext) -> None:
-        self._manifest = Manifest(self.folder, context.term)
-        if self.folder.exists() and not self.folder.is_dir():
+        manifest: Manifest | RemoteManifest
+        if self._remote:
+            manifest = RemoteManifest(context.session, self.path, context.term)
+        else:
+            manifest = Manifest(self.folder, context.term)
+        self._manifest = manifest
+        if not self._remote and self.folder.exists() and not self.folder.is_dir():
             raise ConnectorError(
                 "NOT_A_FOLDER", f"{self.path} is a file, and a files sink writes into a folder", hint="name a folder", site=here()
             )
         owner = Owner(context.job, context.name, context.checkpoint_id, context.query)
-        found = self._manifest.owner()
+        found = manifest.owner()
         # What carries this checkpoint's own id came after the fresh start, not before it.
         if context.fresh and (found is None or found.checkpoint != owner.checkpoint):
-            self._manifest.clear()
+            manifest.clear()
         try:
-            self.folder.mkdir(parents=True, exist_ok=True)
-            self._manifest.claim(owner)
+            if not self._remote:
+                self.folder.mkdir(parents=True, exist_ok=True)
+            manifest.claim(owner)
         except OSError as cause:
             raise ConnectorError(
                 "FOLDER_NOT_WRITABLE",
@@ -288,19 +313,20 @@ class Sink(ports.Sink):
             ) from cause
 
     def recover(self) -> None:
-        self._manifest.recover()
+        self._opened().recover()
 
     def stage(self) -> dict[str, Any]:
-        return {
-            "kind": "files",
-            "format": self.format,
-            "options": self.writer_options,
-            "partition_by": list(self.partition_by),
-            "folder": paths.literal(self.folder),
-        }
+        place = {"folder": self.path, "prefix": PREFIX} if self._remote else {"folder": paths.literal(self.folder)}
+        written = {"format": self.format, "options": self.writer_options, "partition_by": list(self.partition_by)}
+        return {"kind": "files", **written, **place}
+
+    def _opened(self) -> Manifest | RemoteManifest:
+        if self._manifest is None:
+            raise RuntimeError("the sink is not open")
+        return self._manifest
 
     def commit(self, epoch: int, staged: ports.Staged) -> None:
-        self._manifest.commit(epoch, [StagedFile(file["path"], file["rows"], file["bytes"]) for file in staged.files])
+        self._opened().commit(epoch, [StagedFile(file["path"], file["rows"], file["bytes"]) for file in staged.files])
 
 
 def _path(verb: str, path: Any) -> str:

@@ -13,7 +13,6 @@ import org.apache.hadoop.fs.Path
 import org.apache.hadoop.mapreduce.{Job, TaskAttemptID, TaskType}
 import org.apache.hadoop.mapreduce.task.TaskAttemptContextImpl
 import org.apache.spark.sql.SparkSession
-import org.apache.spark.sql.avro.AvroFileFormat
 import org.apache.spark.sql.catalyst.catalog.ExternalCatalogUtils
 import org.apache.spark.sql.catalyst.expressions.{BoundReference, Cast, Expression, UnsafeProjection, UnsafeRow}
 import org.apache.spark.sql.execution.datasources.{FileFormat, OutputWriter, OutputWriterFactory}
@@ -21,6 +20,7 @@ import org.apache.spark.sql.execution.datasources.csv.CSVFileFormat
 import org.apache.spark.sql.execution.datasources.json.JsonFileFormat
 import org.apache.spark.sql.execution.datasources.orc.OrcFileFormat
 import org.apache.spark.sql.execution.datasources.parquet.ParquetFileFormat
+import org.apache.spark.sql.headrace.Inside
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.types.{StringType, StructType}
 import org.apache.spark.util.SerializableConfiguration
@@ -86,7 +86,7 @@ private[sink] object FileStage {
       case "json" => new JsonFileFormat
       case "csv" => new CSVFileFormat
       case "orc" => new OrcFileFormat
-      case "avro" => new AvroFileFormat
+      case "avro" => Inside.avro
       case other => throw new IllegalArgumentException(s"no writer for files of format $other")
     }
     val dataSchema = StructType(schema.filterNot(f => stage.partitionBy.contains(f.name)))

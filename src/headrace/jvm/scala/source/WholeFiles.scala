@@ -4,11 +4,11 @@ import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.{FileStatus, Path}
 import org.apache.hadoop.mapreduce.Job
 import org.apache.spark.sql.SparkSession
-import org.apache.spark.sql.avro.AvroFileFormat
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.{BoundReference, GenericInternalRow, JoinedRow, UnsafeProjection}
 import org.apache.spark.sql.execution.datasources.{FileFormat, OutputWriterFactory, PartitionedFile}
 import org.apache.spark.sql.execution.datasources.orc.OrcFileFormat
+import org.apache.spark.sql.headrace.Inside
 import org.apache.spark.sql.sources.Filter
 import org.apache.spark.sql.types.{DataType, LongType, StructField, StructType}
 
@@ -48,7 +48,7 @@ abstract class WholeFiles(format: FileFormat) extends FileFormat with Serializab
 }
 
 final class OrcFiles extends WholeFiles(new OrcFileFormat)
-final class AvroFiles extends WholeFiles(new AvroFileFormat)
+final class AvroFiles extends WholeFiles(Inside.avro)
 
 object WholeFiles {
   val position: StructField = StructField("_position", LongType)
