@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +20,7 @@ from tests.unit.errors import check_error
 
 
 @pytest.fixture(scope="module")
-def bucket(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+def bucket(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> str:
     """The address of a store in a folder of its own."""
     jar = tmp_path_factory.mktemp("bucket") / "bucket.jar"
     said = compile.scalac(java.find(), Path(__file__).parent / "scala", jar)
@@ -31,7 +30,7 @@ def bucket(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Ite
     conf = spark.sparkContext._jsc.hadoopConfiguration()
     conf.set("fs.bucket.impl", "headrace.trial.Bucket")
     conf.setBoolean("fs.bucket.impl.disable.cache", True)
-    yield f"bucket://here{tmp_path_factory.mktemp('store')}"
+    return f"bucket://here{tmp_path_factory.mktemp('store')}"
 
 
 @pytest.fixture

@@ -15,7 +15,7 @@ from headrace.atomic import replace
 from headrace.connectors.http.post import Poster, Refused
 from headrace.errors import RunError
 from headrace.points import point
-from headrace.ports import weights
+from headrace.ports import Secret, weights
 from headrace.ports.options import choice, flag, number, wrong
 from headrace.ports.secrets import secret_of
 from headrace.schema import milliseconds, plain
@@ -50,8 +50,8 @@ class Sink(ports.Sink):
         *,
         format: str = "json_lines",
         batch: int = 500,
-        headers: Mapping[str, str | ports.Secret] | None = None,
-        token: ports.Secret | None = None,
+        headers: Mapping[str, str | Secret] | None = None,
+        token: Secret | None = None,
         timeout: str | timedelta = "30 seconds",
         retries: int = 5,
         backoff: str | timedelta = "200 milliseconds",
@@ -89,7 +89,7 @@ class Sink(ports.Sink):
         given = {
             "format": self.format,
             "batch": self.batch,
-            "headers": {name: value.to_json() if isinstance(value, ports.Secret) else value for name, value in self.headers.items()},
+            "headers": {name: value.to_json() if isinstance(value, Secret) else value for name, value in self.headers.items()},
             "token": None if self.token is None else self.token.to_json(),
             "timeout": f"{self.timeout_ms} ms",
             "retries": self.retries,
@@ -109,11 +109,11 @@ class Sink(ports.Sink):
 
     def open(self, context: ports.SinkContext) -> None:
         self._context = context
-        headers = {name: value.read() if isinstance(value, ports.Secret) else value for name, value in self.headers.items()}
+        headers = {name: value.read() if isinstance(value, Secret) else value for name, value in self.headers.items()}
         if self.token is not None:
             headers["Authorization"] = f"Bearer {self.token.read()}"
         headers = {"Content-Type": FORMATS[self.format], **headers}
-        hidden = [headers[name] for name, value in self.headers.items() if isinstance(value, ports.Secret)]
+        hidden = [headers[name] for name, value in self.headers.items() if isinstance(value, Secret)]
         hidden += [] if self.token is None else [headers["Authorization"].removeprefix("Bearer ")]
         self._poster = Poster(self.url, headers, hidden, self.timeout_ms, self.retries, self.backoff_ms, self.ca)
 
@@ -183,7 +183,7 @@ def _url(url: Any) -> str:
     return str(url)
 
 
-def _header(name: str, value: Any) -> str | ports.Secret:
+def _header(name: str, value: Any) -> str | Secret:
     if isinstance(value, str):
         if _SECRET.search(name):
             hint = f'a plan is stored and shown, and a secret stays where it is: headers={{"{name}": hr.secret("NAME")}}'
