@@ -20,7 +20,7 @@ ROWS: list[tuple[Any, ...]] = [
         Decimal("12345678901234.5678"),
         -0.0,
         dt.date(1969, 12, 31),
-        dt.datetime(1969, 12, 31, 23, 59, 59, 999999, dt.UTC),
+        dt.datetime(1969, 12, 31, 23, 59, 58, 999999, dt.UTC),
         b"\x00\xff",
         [("ä\n", 1), (None, None)],
         {"x": 1},
