@@ -43,7 +43,9 @@ PAGES = [
 ]
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name if page.parent.name in ("docs", ROOT.name) else f"{page.parent.name}/{page.name}")
+@pytest.mark.parametrize(
+    "page", PAGES, ids=lambda page: page.name if page.parent.name in ("docs", ROOT.name) else f"{page.parent.name}/{page.name}"
+)
 def test_page(page: Path, spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     names: dict[str, object] = {"__name__": "__main__"}
