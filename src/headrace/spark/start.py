@@ -236,9 +236,11 @@ def _started(
             context = ports.SourceContext(name, checkpoint.query(identity.name), job.time_zone)
             connected = source.connect()
             scans[name], readers[name] = connected.scan(spark, context)
-            if connected.repairs is not None:
-                scan, readers[repaired.key(name)] = repaired.scan(spark, checkpoint.folder, source, connected.repairs)
-                scans[repaired.key(name)] = scan
+            lines = connected.repairs
+            # What ends by itself is not watched for repaired rows that come meanwhile: each scan has its price in every epoch.
+            if lines is not None and (not connected.traits.bounded or repaired.folder(checkpoint.folder, name).is_dir()):
+                key = repaired.key(name)
+                scans[key], readers[key] = repaired.scan(spark, checkpoint.folder, source, lines)
     stages = {one.name: one.sink.stage() for one in sinks.values()}
     document = build(query, identity, job.at, readers, stages, partitions)
     committer = Committer(sinks, checkpoint.record(identity.name), checkpoint.lease.check, clock or time.monotonic)
