@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
+import ssl
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from types import TracebackType
 from typing import Self
 
@@ -29,9 +32,12 @@ class Answer:
 
 
 class Receiver:
-    """`answer` says what becomes of a request; `asked` are all that came, `kept` the bodies that were taken, once for each key."""
+    """`answer` says what becomes of a request; `asked` are all that came, `kept` the bodies that were taken, once for each key.
 
-    def __init__(self, answer: Callable[[Asked, int], Answer] = lambda asked, number: Answer()) -> None:
+    With a `certificate` and its key, in one file, it speaks TLS.
+    """
+
+    def __init__(self, answer: Callable[[Asked, int], Answer] = lambda asked, number: Answer(), certificate: Path | None = None) -> None:
         self.asked: list[Asked] = []
         self.kept: dict[str, str] = {}
         self.answer = answer
@@ -58,16 +64,28 @@ class Receiver:
                 self.end_headers()
                 self.wfile.write(answer.text.encode())
 
+            def handle(self) -> None:
+                # A client that does not trust us goes away in the handshake.
+                with contextlib.suppress(ssl.SSLError, ConnectionError):
+                    super().handle()
+
             def log_message(self, format: str, *args: object) -> None:
                 pass
 
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         self._server.daemon_threads = True
+        self._scheme = "http"
+        if certificate is not None:
+            self._scheme = "https"
+            context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+            context.load_cert_chain(certificate)
+            # The handshake is the thread's that handles the request, where a failure ends no other.
+            self._server.socket = context.wrap_socket(self._server.socket, server_side=True, do_handshake_on_connect=False)
         self._thread = threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
 
     @property
     def url(self) -> str:
-        return f"http://127.0.0.1:{self._server.server_address[1]}/charges"
+        return f"{self._scheme}://127.0.0.1:{self._server.server_address[1]}/charges"
 
     def __enter__(self) -> Self:
         self._thread.start()

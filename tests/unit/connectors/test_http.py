@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import shutil
 import socket
+import subprocess
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -162,6 +164,39 @@ def test_what_is_not_about_the_rows_is_never_put_aside(tmp_path: Path, status: i
         sink.close()
     assert raised.value.code == "HTTP_REFUSED" and f"HTTP {status}" in raised.value.message
     assert not (tmp_path / "refused").exists() and len(server.asked) == 1
+
+
+@pytest.fixture(scope="module")
+def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A certificate for `localhost` that nobody else has signed, with its key."""
+    if shutil.which("openssl") is None:
+        pytest.skip("there is no openssl to make a certificate with")
+    folder = tmp_path_factory.mktemp("certificate")
+    command = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=localhost"]
+    made = [*command, "-addext", "subjectAltName=DNS:localhost", "-keyout", str(folder / "key"), "-out", str(folder / "certificate")]
+    subprocess.run(made, check=True, capture_output=True)
+    (folder / "both.pem").write_text((folder / "key").read_text() + (folder / "certificate").read_text())
+    return folder / "both.pem"
+
+
+def test_a_certificate_that_is_trusted_only_by_its_file(certificate: Path, tmp_path: Path) -> None:
+    with Receiver(certificate=certificate) as server:
+        by_name = server.url.replace("127.0.0.1", "localhost")
+        sink = opened(Sink(by_name, ca=str(certificate.with_name("certificate"))), tmp_path)
+        sink.commit(0, staged(("a", "1")))
+        sink.close()
+        assert server.rows() == ['{"card":"a","amount":"1"}']
+        for url, ca, said in [
+            (by_name, None, "self-signed certificate"),
+            (server.url, str(certificate.with_name("certificate")), "IP address mismatch"),
+        ]:
+            sink = opened(Sink(url, ca=ca), tmp_path)
+            with pytest.raises(HeadraceError) as raised:
+                sink.commit(1, staged(("a", "1")))
+            sink.close()
+            assert raised.value.code == "HTTP_FAILED" and said in raised.value.message, raised.value
+            assert "batch 0 of epoch 1 of out, which was sent once: the certificate does not do: " in raised.value.message
+    assert len(server.asked) == 1
 
 
 def test_what_a_plan_stores(monkeypatch: pytest.MonkeyPatch) -> None:
