@@ -1,4 +1,4 @@
-"""What fails inside of the process runs in the session that all Spark tests share."""
+"""What certifies runs in the session that all Spark tests share; what is killed are processes of their own."""
 
 from tests.spark.conftest import spark
 
