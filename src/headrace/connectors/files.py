@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import glob
 import json
 import os
 import re
@@ -12,6 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import headrace.ports as ports
 from headrace.connectors import beginnings
+from headrace.connectors.folders import for_spark, no_partition_folders, nothing_there, path_of, read_before, reader_options
 from headrace.connectors.remote import PREFIX, RemoteManifest
 from headrace.errors import ConnectorError, here
 from headrace.manifest import CONTROL, Manifest, Owner, StagedFile, committed_files
@@ -61,13 +61,13 @@ class Source(ports.Source):
         options: Mapping[str, Any] | None = None,
     ) -> None:
         verb = "read.files"
-        self.path = _path(verb, path)
+        self.path = path_of(verb, path)
         self.format = choice(verb, "format", format, FORMATS)
         self.follow = flag(verb, "follow", follow)
         self.by = choice(verb, "by", by, ("name", "time"))
         self.files_per_epoch = None if files_per_epoch is None else number(verb, "files_per_epoch", files_per_epoch)
         self._malformed = choice(verb, "malformed", malformed, ports.MALFORMED)
-        self.reader_options = _reader_options(self.format, texts(verb, "options", options or {}))
+        self.reader_options = reader_options(self.format, texts(verb, "options", options or {}))
         self.schema = None if schema is None else schema_of(schema)
 
     @property
@@ -115,7 +115,7 @@ class Source(ports.Source):
             return
         if paths.split(local)[1] is not None:
             if not self.follow and not paths.listed(self.path):
-                raise _nothing(self.path, "no file fits the pattern")
+                raise nothing_there(self.path, "no file fits the pattern")
             return
         if not local.exists():
             near = sorted(other.name for other in local.parent.iterdir() if other.is_dir())[:5] if local.parent.is_dir() else []
@@ -123,14 +123,14 @@ class Source(ports.Source):
             hint = f"it was looked for at {local}{beside}"
             raise ConnectorError("PATH_MISSING", f"there is no file or folder {self.path}", hint=hint, site=here())
         if local.is_dir() and not self.follow and not paths.listed(self.path):
-            raise _nothing(self.path, "the folder has no files")
+            raise nothing_there(self.path, "the folder has no files")
         if self.format in TEXTS and self.schema is not None:
-            _no_partition_folders(local, self.schema)
+            no_partition_folders(local, self.schema)
 
     def infer(self, session: SparkSession) -> Struct:
         self.check()
         looks = {"csv": {"inferSchema": "true"}, "json": {"inferTimestamp": "true"}}
-        reader = session.read.format(_for_spark(self.format)).options(**looks.get(self.format, {}), **self.reader_options)
+        reader = session.read.format(for_spark(self.format)).options(**looks.get(self.format, {}), **self.reader_options)
         committed = [paths.escaped(file) for file in self._committed() or ()]
         if committed:
             reader = reader.option("basePath", paths.for_hadoop(self.path)[0])
@@ -174,7 +174,7 @@ class Source(ports.Source):
         found = committed if committed is not None else paths.listed(self.path)
         if found is None:
             return None
-        read = _read_before(context.checkpoint)
+        read = read_before(context.checkpoint)
         return sum(1 for file in found if file not in read)
 
     def beginning(self, session: SparkSession, place: ports.Elsewhere, rows: int, epochs: int) -> Source | None:
@@ -247,7 +247,7 @@ class Sink(ports.Sink):
         options: Mapping[str, Any] | None = None,
     ) -> None:
         verb = "write.files"
-        self.path = _path(verb, path)
+        self.path = path_of(verb, path)
         self.format = choice(verb, "format", format, FORMATS)
         self.partition_by = (partition_by,) if isinstance(partition_by, str) else tuple(partition_by)
         self.writer_options = texts(verb, "options", options or {})
@@ -356,57 +356,6 @@ class Sink(ports.Sink):
         files = RemoteManifest(session, self.path).files() if self._remote else list(map(paths.escaped, committed_files(self.folder)))
         if not files:
             return []
-        reader = session.read.format(_for_spark(self.format)).schema(schema.ddl).options(**self.writer_options)
+        reader = session.read.format(for_spark(self.format)).schema(schema.ddl).options(**self.writer_options)
         read = reader.option("basePath", self.path if self._remote else paths.literal(self.folder)).load(files)
         return read.select(*(f"`{name.replace('`', '``')}`" for name in schema.names)).collect()
-
-
-def _for_spark(format: str) -> str:
-    """Spark has the classes of Avro, and does not know them by that name."""
-    return "org.apache.spark.sql.avro.AvroFileFormat" if format == "avro" else format
-
-
-def _path(verb: str, path: Any) -> str:
-    if not isinstance(path, str | os.PathLike) or not str(path):
-        raise wrong(f"{verb}: the path cannot be {path!r}", 'it is a text or a pathlib.Path: "charges/"')
-    return os.fspath(path) if isinstance(os.fspath(path), str) else os.fsdecode(path)
-
-
-def _read_before(query: Path) -> set[Path | None]:
-    """The files in Spark's logs of the sources of a query: a version, then a JSON object per file."""
-    found: set[Path | None] = set()
-    for log in query.glob("sources/*/*"):
-        if re.fullmatch(r"\d+(\.compact)?", log.name):
-            for line in log.read_text(encoding="utf-8").splitlines()[1:]:
-                found.add(paths.local(json.loads(line)["path"]))
-    return found
-
-
-def _nothing(path: str, why: str) -> ConnectorError:
-    hint = "put files there first, or wait for them with follow=True"
-    return ConnectorError("PATH_EMPTY", f"there is nothing to read in {path}: {why}", hint=hint, site=here())
-
-
-def _no_partition_folders(folder: Path, schema: Struct) -> None:
-    if not folder.is_dir():
-        return
-    for name in schema.names:
-        if any(folder.glob(f"**/{glob.escape(name)}=*/")):
-            raise ConnectorError(
-                "PARTITION_FOLDERS",
-                f"{folder} has folders {name}=..., and JSON and CSV files are read without the columns in their folders' names",
-                hint="read Parquet, or leave the column out of the schema",
-                site=here(),
-            )
-
-
-def _reader_options(format: str, options: dict[str, str]) -> dict[str, str]:
-    """What the user gave, with CSV's header on, which most files have."""
-    for name in options:
-        if name.lower() in ("mode", "columnnameofcorruptrecord", "path", "multiline"):
-            raise wrong(
-                f"read.files: `{name}` cannot be among the options",
-                'rows are one a line; malformed="dead_letter", "fail" or "skip" says what becomes of bad ones',
-            )
-    lower = {name.lower(): value for name, value in options.items()}
-    return {"header": "true", **lower} if format == "csv" else lower
