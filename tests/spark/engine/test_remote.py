@@ -105,7 +105,7 @@ def test_a_commit_that_breaks_off(spark: SparkSession, place: str, tmp_path: Pat
         assert rows(place) == [{"k": "a", "v": 1}]
     job(tmp_path, place).run(checkpoint=tmp_path / "checkpoint", progress=False)
     assert rows(place) == [{"k": "a", "v": 1}, {"k": "b", "v": 2}]
-    assert len([file for file in local(place).iterdir() if file.suffix == ".json"]) == 2
+    assert len(hr.committed_paths(place)) == 2
 
 
 def staged(place: str, *names: str) -> list[StagedFile]:
