@@ -85,6 +85,7 @@ from typing import Any
 from pyspark.sql import DataFrame
 
 from headrace.plan import Node
+from headrace.ports import Secret
 
 class Sink:
     """The end of a stream, to be given to `hr.job(name, *sinks)`; one that never is, warns."""
