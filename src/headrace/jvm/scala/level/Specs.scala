@@ -20,7 +20,7 @@ final class Specs(
   /** Does any of these operators keep bags? */
   def haveBags(ops: Set[Int]): Boolean = ops.exists(bagged)
 
-  def source(name: String): SourceSpec = Specs.read(sources(name))
+  def source(key: String): SourceSpec = Specs.read(sources(key))
   def operator(op: Int): HostedSpec = Specs.read(operators(op))
   def lookup(op: Int): LookupSpec = Specs.read(lookups(op))
 }
@@ -28,7 +28,7 @@ final class Specs(
 object Specs {
   def apply(sources: Seq[SourceSpec], operators: Seq[HostedSpec], lookups: Seq[LookupSpec]): Specs =
     new Specs(
-      sources.map(s => s.name -> write(s)).toMap,
+      sources.map(s => s.key -> write(s)).toMap,
       operators.map(o => o.op -> write(o)).toMap,
       lookups.map(l => l.op -> write(l)).toMap,
       operators.filter(_.operator.bags).map(_.op).toSet,
