@@ -98,7 +98,9 @@ object Kernel {
     val tables = new Tables(own, loader, lookups.collect { case (text, spec) if spec.ask.isEmpty => binding.whole(text, spec) })
     val frames = new Frames(own, Carried(query, own.sparkContext.broadcast(Specs(sources, operators, lookups.map(_._2)))))
     def lookedUp(level: Int, plan: LogicalPlan): LogicalPlan =
-      doc.lookups.lift(level).toSeq.flatten.foldLeft(plan)((from, round) => frames.lookups(round.map(_.op).toSet, tables, from))
+      doc.lookups.lift(level).toSeq.flatten.foldLeft(plan) { (from, round) =>
+        frames.lookups(round.map(_.op).toSet, round.filter(_.constant).map(_.op).toSet, tables, from)
+      }
     def controlOf(source: String): LogicalPlan = Inside.plan(Control.frame(own, control, source))
     val timed = doc.sources.exists(_.watermark.nonEmpty)
     val tagged = doc.sources.map { s =>

@@ -49,6 +49,7 @@ def looked_up(node: Lookup, op: int, ask: Mapping[str, Any], dead: str, at: Lowe
         "in_flight": node.in_flight,
         "retry_ms": node.retry_ms,
         "refresh_ms": node.connect().refresh_ms,
+        "constant": node.repeatable,
         "ask": dict(ask) or None,
         "outputs": [
             {"name": "main", "schema": at.schemas.of[name].ddl, "time": None, "routes": []},

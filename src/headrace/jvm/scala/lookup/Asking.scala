@@ -7,6 +7,7 @@ import headrace.route.{Counter, Dead, Origin, RowJson, Sender}
 import headrace.wire.{Wire, WireBuffer}
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.{BoundReference, GenericInternalRow, JoinedRow, UnsafeProjection, UnsafeRow}
+import org.apache.spark.unsafe.Platform
 
 /** One lookup in one task: rows wait for the answers to their keys, and go on in the order in which they came. Pooled.
   *
@@ -25,6 +26,7 @@ private[lookup] final class Asking(val spec: LookupSpec) {
   private lazy val json = new RowJson(spec.schema)
 
   private val row = new UnsafeRow(spec.schema.length)
+  private val keyRow = new UnsafeRow(spec.key.length)
   private val nothing = new GenericInternalRow(spec.given.length)
   private val joined = new JoinedRow
   private val both: UnsafeProjection = UnsafeProjection.create(
@@ -79,10 +81,13 @@ private[lookup] final class Asking(val spec: LookupSpec) {
   }
 
   private def keyOf(wire: UnsafeRow): KeyBytes = {
-    val whole = wire.getBinary(Wire.Key)
-    val bytes = java.util.Arrays.copyOfRange(whole, Wire.KeyStart, whole.length)
+    val at = wire.getLong(Wire.Key)
+    val bytes = new Array[Byte](at.toInt - Wire.KeyStart)
+    val from = wire.getBaseOffset + (at >>> 32) + Wire.KeyStart
+    Platform.copyMemory(wire.getBaseObject, from, bytes, Platform.BYTE_ARRAY_OFFSET, bytes.length)
+    keyRow.pointTo(bytes, bytes.length)
     // A null is equal to nothing.
-    if (Client.row(bytes, spec.key).anyNull) null else new KeyBytes(bytes)
+    if (keyRow.anyNull) null else new KeyBytes(bytes)
   }
 
   private def submit(): Unit = if (!gathered.isEmpty) {

@@ -10,12 +10,19 @@ import org.apache.spark.sql.catalyst.expressions.UnsafeRow
 
 /** One round of lookups: takes the rows that are for them and gives what they find; all others pass.
   *
-  * `tables` are in the driver alone; what an epoch finds in them is settled when it begins.
+  * `tables` are in the driver alone; what an epoch finds in them is settled when it begins. `constant` are the lookups whose answers are
+  * the same whenever they are asked.
   */
-final class Lookups(carried: Carried, ops: Set[Int], @transient tables: Tables, loaded: Map[Int, Broadcast[Loaded]] = Map.empty) extends Work {
+final class Lookups(
+    carried: Carried,
+    ops: Set[Int],
+    constant: Set[Int],
+    @transient tables: Tables,
+    loaded: Map[Int, Broadcast[Loaded]] = Map.empty)
+    extends Work {
   override def name: String = "lookup"
-  override def steady: Boolean = false
-  override def begun(): Work = new Lookups(carried, ops, null, tables.now(ops))
+  override def steady: Boolean = ops.forall(op => constant(op) || loaded.contains(op))
+  override def begun(): Work = new Lookups(carried, ops, constant, null, tables.now(ops))
 
   override def apply(partition: Int, rows: Iterator[InternalRow]): Iterator[InternalRow] = {
     val asking = mutable.LinkedHashMap.empty[Int, Asking]

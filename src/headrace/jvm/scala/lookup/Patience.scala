@@ -16,15 +16,20 @@ private[lookup] final case class Patience(retryMs: Long) {
       try return question
       catch {
         case e: Unanswerable => throw failed(spec, e, e.getMessage, "")
-        case e: InterruptedException => throw e
-        case e if NonFatal(e) || e.isInstanceOf[LinkageError] =>
+        case e @ (_: LinkageError | _: ReflectiveOperationException) => throw failed(spec, e, e.toString, "")
+        case NonFatal(e) =>
           val left = (end - System.nanoTime) / 1000000L
-          if (left <= 0) throw failed(spec, e, Failure.reason(e), if (retryMs == 0) "" else s", for ${retryMs / 1000.0} s")
+          if (left <= 0) throw failed(spec, e, reason(e), if (retryMs == 0) "" else s", for ${retryMs / 1000.0} s")
           Thread.sleep(math.min(pause, left))
           pause = math.min(pause * 2, Longest)
       }
     }
     throw new IllegalStateException
+  }
+
+  private def reason(e: Throwable): String = e match {
+    case n: NotLoaded => n.getMessage
+    case other => Failure.reason(other)
   }
 
   private def failed(spec: LookupSpec, e: Throwable, why: String, how: String) =

@@ -44,7 +44,7 @@ final class Tables(session: classic.SparkSession, loader: TableLoader, tables: S
     val spec = table.spec
     val frame = loader.load(spec.name) match {
       case frame: DataFrame => frame.select(spec.table.fieldNames.map(name => frame.col(s"`${name.replace("`", "``")}`")).toSeq: _*)
-      case reason => throw new Unanswerable(String.valueOf(reason))
+      case reason => throw new NotLoaded(String.valueOf(reason))
     }
     if (frame.schema.map(_.dataType) != spec.table.map(_.dataType))
       throw new Unanswerable(s"it has the columns ${frame.schema.toDDL}, and not ${spec.table.toDDL}")
@@ -62,3 +62,6 @@ final class Tables(session: classic.SparkSession, loader: TableLoader, tables: S
     new Loaded(made)
   }
 }
+
+/** What Python says of a table that it could not read; files may be there the next time. */
+private[lookup] final class NotLoaded(message: String) extends RuntimeException(message)

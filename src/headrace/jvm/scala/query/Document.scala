@@ -64,6 +64,7 @@ final case class LookupText(
     inFlight: Int,
     retryMs: Long,
     refreshMs: Option[Long],
+    constant: Boolean,
     ask: Option[Ask],
     outputs: Seq[OutputText])
 
@@ -128,6 +129,7 @@ object Document {
     l.get("in_flight").asInt,
     l.get("retry_ms").asLong,
     maybe(l, "refresh_ms").map(_.toLong),
+    l.path("constant").asBoolean(false),
     Option(l.get("ask")).filterNot(_.isNull).map(ask => Ask(text(ask, "class"), strings(ask.path("options")))),
     outputs(l))
 

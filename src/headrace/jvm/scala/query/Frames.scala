@@ -62,7 +62,8 @@ final class Frames(session: classic.SparkSession, carried: Carried) {
   }
 
   /** A round of lookups, for the rows that came so far. */
-  def lookups(ops: Set[Int], tables: Tables, from: LogicalPlan): LogicalPlan = stage(new Lookups(carried, ops, tables), from)
+  def lookups(ops: Set[Int], constant: Set[Int], tables: Tables, from: LogicalPlan): LogicalPlan =
+    stage(new Lookups(carried, ops, constant, tables), from)
 
   def frame(plan: LogicalPlan): classic.DataFrame = Inside.frame(session, plan)
 
