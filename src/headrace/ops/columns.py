@@ -10,7 +10,7 @@ from typing import Any
 
 from headrace.errors import PlanError, here
 from headrace.expr import Column, Expression, columns_of, of_text
-from headrace.plan import Node, Role
+from headrace.plan import Node
 from headrace.syntax import plain_name, quote, references, unqualified
 
 
@@ -20,7 +20,7 @@ def label(node: Node) -> str:
     skips = False
     while node.name is None and node.inputs and not node.by_content:
         # As in a plan: stateful nodes, outputs and sinks are named after the nearest node that has a place of its own.
-        if node.role is not Role.STATELESS:
+        if not node.passing:
             skips = True
             verbs.append(node.verb)
         elif not skips:

@@ -101,9 +101,9 @@ def _names(nodes: tuple[Node, ...]) -> dict[Node, str]:
         if node not in names and node.by_content:
             names[node] = f"{node.verb}-{content[:8]}"
             taken[names[node]] = node
-    # A stateless name may get a hash, so identities are named from anchors alone, and first.
+    # The name of what passes may get a hash, so identities are named from anchors alone, and first.
     for node in nodes:
-        if node not in names and node.role is not Role.STATELESS:
+        if node not in names and not node.passing:
             name = f"{_anchor(node, names)}.{node.verb}"
             if name in taken:
                 raise _clash(taken[name], node, name)

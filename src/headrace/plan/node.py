@@ -61,6 +61,12 @@ class Node:
         return self.op
 
     @property
+    def passing(self) -> bool:
+        """Whether it keeps nothing, so that it may be put in between and taken away again: then nothing is named after it."""
+        beside = self.role is Role.OUTPUT and self.inputs[0].role is Role.LOOKUP
+        return beside or self.role in (Role.STATELESS, Role.LOOKUP)
+
+    @property
     def outputs(self) -> tuple[str, ...]:
         """The names of its outputs, where it has several."""
         return ()

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
+from headrace.ops import Lookup
 from headrace.plan import Node, Plan, Role, steps
 from headrace.schema import Struct
 from headrace.syntax import plain_name, quote, references
@@ -46,6 +47,18 @@ class Feeds:
             if before.role is not Role.SINK:
                 self.of(str(before.name))
         return self.of(str(node.name))
+
+    def before_lookups(self, node: Node) -> tuple[Feed, ...]:
+        """The feeds of a node from its sources and operators on: a lookup is then a step that adds columns."""
+        return tuple(longer for feed in self.into(node) for longer in self._before_lookup(feed))
+
+    def _before_lookup(self, feed: Feed) -> tuple[Feed, ...]:
+        node = self.plan.nodes[feed.producer]
+        if not isinstance(node, Lookup) or feed.output == "dead_letter":
+            return (feed,)
+        asked = f"{node.verb}({', '.join(text for text, _ in node.keys)})"
+        added = [{"generate": asked, "names": [name for name, _ in node.given]}] if feed.output == "main" else []
+        return tuple(Feed(one.producer, one.output, (*one.steps, *added, *feed.steps)) for one in self.before_lookups(node.input))
 
     def _of(self, name: str) -> tuple[Feed, ...]:
         node = self.plan.nodes[name]

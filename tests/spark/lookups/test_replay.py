@@ -83,7 +83,7 @@ def test_an_epoch_that_is_run_again_finds_what_is_there_then(shelf: Shelf, tmp_p
 
 
 def test_a_stored_plan_runs(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """With another lookup in front of a program that it had before: what has no state needs none."""
+    """And its checkpoint goes on with other lookups than it had: they keep nothing."""
     monkeypatch.chdir(tmp_path)
     Path("in.json").write_text('{"k": "a", "n": 1}\n')
     Path("t.csv").write_text("k,v\na,1\n")
@@ -100,3 +100,26 @@ def test_a_stored_plan_runs(spark: SparkSession, tmp_path: Path, monkeypatch: py
     made("second", "first").run(checkpoint="checkpoint", progress=False, flush=False)
     lines = [line for file in Path("out").glob("*.json") for line in file.read_text().splitlines()]
     assert lines == ['{"k":"a","n":1,"first":"1"}']
+
+
+class Count(hr.Program):
+    c = hr.Value("bigint", default=0)
+
+    def on_event(self, e: hr.Row) -> None:
+        self.c.set(self.c.get() + 1)
+        hr.emit(k=self.key.k, c=self.c.get())
+
+
+def test_a_program_keeps_its_state_when_a_lookup_is_put_in_front_of_it(shelf: Shelf, tmp_path: Path) -> None:
+    (tmp_path / "in").mkdir()
+
+    def made(looked_up: bool) -> hr.Job:
+        told = hr.read.files(tmp_path / "in", format="json", schema="k string", name="told")
+        told = told.lookup(shelf.table(), on="k") if looked_up else told
+        return hr.job("kept", told.key_by("k").process(Count).write.files(tmp_path / "out", format="json", name="out"))
+
+    for number, looked_up in enumerate((False, True, False)):
+        (tmp_path / "in" / f"{number}.json").write_text('{"k": "a"}\n')
+        made(looked_up).run(checkpoint=tmp_path / "checkpoint", progress=False, flush=False)
+    lines = [line for file in (tmp_path / "out").glob("*.json") for line in file.read_text().splitlines()]
+    assert sorted(lines) == [f'{{"k":"a","c":{n}}}' for n in (1, 2, 3)]

@@ -56,6 +56,19 @@ def test_branches_are_brought_to_the_columns_of_the_union() -> None:
     ]
 
 
+def test_a_lookup_gives_rows_of_its_own_and_is_seen_through_for_where_they_come_from() -> None:
+    """So a program keeps its state when one is put in front of it."""
+    table = hr.lookup.memory([], "card string, place string", name="places")
+    found = read("t").filter("amount > 1").lookup(table, on="card")
+    plan = Plan.of("", [found.select("card", "place")._node])
+    made = Feeds(plan, {})
+    (feed,) = made.into(plan.nodes[plan.sinks[0]])
+    assert (feed.producer, feed.output, steps(feed)) == ("t.filter.lookup_places", "main", [[["card", "card"], ["place", "place"]]])
+    (longer,) = made.before_lookups(plan.nodes[plan.sinks[0]])
+    assert origin(longer, ("card",)) == ("card of t",)
+    assert origin(longer, ("place",)) == ("place = lookup_places(card)", "card of t")
+
+
 def test_dead_letters_are_another_output() -> None:
     (feed,) = feeds(read("t").output("dead_letter").filter("reason LIKE 'x%'"))
     assert (feed.producer, feed.output, steps(feed)) == ("t", "dead_letter", ["reason LIKE 'x%'"])

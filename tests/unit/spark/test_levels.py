@@ -142,3 +142,18 @@ def test_state_that_both_clocks_need_is_refused() -> None:
     timed = a.key_by("k").process(Both, order="arrival", other=count(source("u"), "b").key_by("k")).named("timed")
     with pytest.raises(HeadraceError, match="a feeds operators of event time and of processing time"):
         queries(wait, timed)
+
+
+def test_lookups_stand_behind_the_level_that_they_wait_for_and_behind_each_other() -> None:
+    def table(name: str) -> Any:
+        return hr.lookup.memory([], f"k string, {name} string", name=name)
+
+    rows = source("rows")
+    first, other = rows.lookup(table("a"), on="k"), rows.lookup(table("b"), on="k")
+    chained = first.lookup(table("c"), on="k")
+    behind = chained.key_by("k").process(Count, time="ts").lookup(table("d"), on="k")
+    sinks = [stream.write.console(name=f"s{n}")._use() for n, stream in enumerate([other, behind])]
+    plan = Plan.of("", sinks)
+    [query] = cut(plan, dict.fromkeys(plan.nodes, "event"))
+    names = [[[str(node.name) for node in nodes] for nodes in rounds] for rounds in query.lookups]
+    assert names == [[["rows.lookup_b", "rows.lookup_a"], ["rows.lookup_a.lookup_c"]], [["rows.Count.lookup_d"]]]

@@ -37,7 +37,7 @@ def _(node: Program, at: Lowering, steady: bool = True) -> tuple[Inlet, ...]:
 def _(node: Program, level: int, at: Lowering) -> Shape:
     inputs: dict[str, InputShape] = {}
     for name, stream, key in zip(node.names, node.streams, node.keys, strict=True):
-        feeds = at.feeds.into(stream)
+        feeds = at.feeds.before_lookups(stream)
         _judged(node, name, at)  # refuses inputs of which it cannot be told
         used = [references(text) for _, text in key]
         columns = None if None in used else tuple(path[0] for paths in used for path in paths or ())
