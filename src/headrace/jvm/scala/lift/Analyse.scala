@@ -62,7 +62,7 @@ private final class Analyse(
   /** A table as it was at a time that the left side of its join says. */
   private def versions(clause: Analyse.Clause, view: View, alias: LogicalPlan, table: LogicalPlan): LogicalPlan = {
     val from = times.collectFirst { case (name, time) if name == view.name => view.output.find(a => Names.fold(a.name) == Names.fold(time)) }.flatten
-    if (SystemTime.isNow(clause.time)) throw Refused(s"the stream ${view.name} FOR SYSTEM_TIME AS OF now", Cures.systemTime, table, table.name)
+    if (SystemTime.isNow(clause.time)) throw Refused(s"the stream ${view.name} FOR SYSTEM_TIME AS OF now", Cures.systemTime, table, view.name)
     val at = from.getOrElse(throw new Refused(s"${view.name} FOR SYSTEM_TIME AS OF, which has no time of its rows", Cures.versions, clause.time.trim, table.origin))
     val time = state.sqlParser.parseExpression(clause.time)
     CurrentOrigin.withOrigin(table.origin)(SystemTime.Versions(alias, time, at))
