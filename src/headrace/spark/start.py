@@ -194,6 +194,7 @@ def _open(job: SparkJob, query: Query, identity: QueryIdentity, checkpoint: Chec
                 fresh=checkpoint.clearing,
                 query=identity.name,
                 mode=modes.get(name, "append"),
+                unfinished=checkpoint.unfinished(identity.name),
             )
         )
         opened.callback(sink.close)

@@ -93,6 +93,7 @@ final class Binding(session: SparkSession, partitions: Int) {
 
   private def delivery(text: RouteText, owner: String): Delivery = text.delivery match {
     case "none" => Delivery.None
+    case "place" => Delivery.Place(keys(text, owner, byCollation = true))
     case "key" => Delivery.Keys(keys(text, owner, byCollation = false), nulls = false)
     case "null_key" => Delivery.Keys(keys(text, owner, byCollation = true), nulls = true)
     case "row" => Delivery.Rows
