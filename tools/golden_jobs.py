@@ -447,6 +447,32 @@ def everything() -> hr.Job:
     )
 
 
+def servers() -> hr.Job:
+    """Connectors of servers, with every option."""
+    rows = hr.read.memory([("a", 1, "2026-01-01 10:00:00")], ROWS, name="rows")
+    return hr.job(
+        "servers",
+        rows.write.kafka(
+            "added",
+            servers=["one:9092", "two:9092"],
+            columns=["k", "v"],
+            headers={"trace": "k"},
+            timestamp="ts",
+            partition_by="k",
+            epoch_headers=False,
+            end_markers=True,
+            create={"partitions": 4, "replication": 3, "config": {"cleanup.policy": "compact"}},
+            transaction_timeout="5 minutes",
+            prefix="golden",
+            security={"user": "reader", "password": hr.secret("KAFKA_PASSWORD"), "ca": "ca.pem"},
+            options={"compression.type": "zstd"},
+            name="added",
+        ),
+        rows.group_by("k").agg(v="sum(v)").write.kafka("kept", servers="one:9092", key="k", key_format="json", value="csv", name="kept"),
+        rows.upserts("k").write.kafka("told", servers="one:9092", key="k", value="debezium", name="told"),
+    )
+
+
 def as_of() -> hr.Job:
     """A join of rows with their versions, both ways."""
     return hr.job("as of", *(stream.write.memory(name=name) for name, stream in priced().items()))
@@ -510,5 +536,5 @@ def visits() -> hr.Job:
     )
 
 
-PLANS = {made.__name__: made for made in (everything, queries, as_of, times, windows, visits)}
+PLANS = {made.__name__: made for made in (everything, servers, queries, as_of, times, windows, visits)}
 """By name: jobs of which only the plan is kept."""

@@ -44,9 +44,9 @@ class SinkContext:
     """What a sink may know when it opens. `checkpoint_id` stays the same over restarts; `fresh` asks to forget what was written before it.
     `query` is the query that feeds the sink, whose epochs are counted from 0 on each checkpoint. `term` counts the starts of the
     checkpoint: what writes with a smaller one is a process that has been replaced, and a sink that can tell refuses it. `unfinished` is
-    the epoch that an earlier run was cut off in, which comes again. With `mode` "changes" or "upsert" staged rows have one more value, the
-    last: how often the row is added, or taken away if it is negative. With "upsert" an epoch adds at the most one row of a key, and takes at the
-    most one away, which comes first.
+    the epoch that an earlier run was cut off in, which comes again. With `mode` "changes" or "upsert" staged rows have one more value,
+    the last: how often the row is added, or taken away if it is negative. With "upsert" an epoch adds at the most one row of a key, and
+    takes at the most one away, which comes first.
     """
 
     job: str

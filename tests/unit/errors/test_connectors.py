@@ -29,7 +29,7 @@ def test_unknown_connector() -> None:
         """
         UNKNOWN_CONNECTOR: there is no connector `file`
           at test_connectors.py:*: lambda: hr.read.file("charges/"),
-          hint: did you mean `files`? Installed are: console, files, foreach_batch, memory, rate, values
+          hint: did you mean `files`? Installed are: console, files, foreach_batch, kafka, memory, rate, values
           page: docs/errors/UNKNOWN_CONNECTOR.md
         """,
         lambda: hr.read.file("charges/"),
@@ -53,7 +53,7 @@ def test_connector_that_only_reads() -> None:
         """
         UNKNOWN_CONNECTOR: rate can only be read
           at test_connectors.py:*: lambda: charges.write.rate(),
-          hint: .write has: console, files, foreach_batch, memory
+          hint: .write has: console, files, foreach_batch, kafka, memory
           page: docs/errors/UNKNOWN_CONNECTOR.md
         """,
         lambda: charges.write.rate(),

@@ -25,5 +25,5 @@ def test_stubs_are_current(name: str) -> None:
 def test_dir_lists_connectors() -> None:
     stream = hr.read.memory([], "a int", name="s")
     assert dir(hr.read) == ["files", "memory", "rate", "values"]
-    assert dir(stream.write) == ["console", "files", "foreach_batch", "memory"]
+    assert dir(stream.write) == ["console", "files", "foreach_batch", "kafka", "memory"]
     assert "newest rows" in str(stream.write.console.__doc__)

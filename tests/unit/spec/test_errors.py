@@ -189,7 +189,7 @@ def test_a_connector_that_does_not_exist(job: Made) -> None:
         """
         UNKNOWN_CONNECTOR: there is no connector `fils`
           at job.yaml:3:24: charges: {connector: fils, path: in}
-          hint: did you mean `files`? Installed are: console, files, foreach_batch, memory, rate, values
+          hint: did you mean `files`? Installed are: console, files, foreach_batch, kafka, memory, rate, values
           page: docs/errors/UNKNOWN_CONNECTOR.md
         """,
         job(source("{connector: fils, path: in}")),
