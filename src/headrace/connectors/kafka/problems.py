@@ -1,19 +1,25 @@
-"""What the kernel tells of brokers, as errors with their cures."""
+"""What the kernel tells of brokers when a sink opens, as errors with their cures."""
 
 from __future__ import annotations
 
+from headrace.connectors.kafka.cluster import Cluster
+from headrace.connectors.kafka.look import refused
 from headrace.errors import CODES, HeadraceError
 
+_REFUSED = {"KAFKA_TLS": "tls", "KAFKA_DENIED": "denied", "KAFKA_UNREACHABLE": "unreachable"}
 _HINTS = {
-    "KAFKA_UNREACHABLE": "does the broker run, and is this the address that it advertises to others?",
-    "KAFKA_LOGIN": "check user and password, and that the listener asks for them in this way: security={...}",
-    "KAFKA_NOT_ALLOWED": "the user needs READ and WRITE on the topic, READ on groups and WRITE on transactional ids with the prefix",
-    "KAFKA_TOPIC": 'make the topic, or let headrace make it: create={"partitions": 4}',
+    "TOPIC_MISSING": 'make it first, or let headrace make it: create={"partitions": 4}',
     "KAFKA_TRANSACTION_TIMEOUT": 'the brokers allow less (transaction.max.timeout.ms): transaction_timeout="5 minutes"',
 }
 
 
-def problem(code: str, place: str, message: str) -> HeadraceError:
-    """The error for a problem with a topic at some servers."""
+def problem(code: str, cluster: Cluster, topic: str, message: str) -> HeadraceError:
+    """The error for what the kernel names so."""
+    if code in _REFUSED:
+        return refused(cluster, _REFUSED[code], message)
+    if code == "TOPIC_MISSING":
+        message = f"there is no topic {topic} at {cluster.servers}"
+    else:
+        message = f"{topic} at {cluster.servers}: {message}"
     known = code if code in CODES else "KAFKA_FAILED"
-    return HeadraceError(known, f"{place}: {message}", hint=_HINTS.get(known))
+    return HeadraceError(known, message, hint=_HINTS.get(known))

@@ -15,7 +15,7 @@ from headrace.connectors.kafka.cluster import Cluster
 from headrace.connectors.kafka.layout import VERB, Layout
 from headrace.connectors.kafka.needs import KAFKA
 from headrace.connectors.kafka.problems import problem
-from headrace.errors import ConnectorError
+from headrace.errors import ConnectorError, HeadraceError
 from headrace.ports.options import flag, number, texts, wrong
 from headrace.schema import milliseconds
 
@@ -148,8 +148,12 @@ class Sink(ports.Sink):
         self._id = f"{self.prefix}-{context.checkpoint_id}-{context.name}"
         kafka.Clients.put(self._client, self._settings())
         self._target = kafka.Target(context.name, self.topic, self._id, context.term, self._client)
-        found = self._told(self._target.open(None if self.create is None else json.dumps(self.create)))
-        self._markers(context, marked=found["marked"])
+        try:
+            found = self._told(self._target.open(None if self.create is None else json.dumps(self.create)))
+            self._markers(context, marked=found["marked"])
+        except HeadraceError:
+            self.close()
+            raise
         self._marked = time.monotonic()
 
     def stage(self) -> dict[str, Any]:
@@ -193,7 +197,7 @@ class Sink(ports.Sink):
     def _told(self, answer: str) -> dict[str, Any]:
         found: dict[str, Any] = json.loads(answer)
         if "problem" in found:
-            raise problem(found["problem"], f"{self.topic} at {self.cluster.servers}", found["message"])
+            raise problem(found["problem"], self.cluster, self.topic, found["message"])
         return found
 
     def _markers(self, context: ports.SinkContext, *, marked: bool) -> None:

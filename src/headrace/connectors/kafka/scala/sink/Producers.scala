@@ -146,11 +146,11 @@ private[kafka] object Producers {
         found
       })
 
-  def admin(job: String, client: JMap[String, String]): Admin = admins.computeIfAbsent(job, _ => Clients.admin(client))
+  def admin(sink: String, client: JMap[String, String]): Admin = admins.computeIfAbsent(sink, _ => Clients.admin(client))
 
-  /** The sink is closed: nobody comes back for the producers whose ids begin so. */
-  def drop(prefix: String): Unit = {
-    waiting.keySet.asScala.filter(_.startsWith(prefix)).foreach(id => Option(waiting.remove(id)).foreach(_.close()))
-    Option(admins.remove(prefix)).foreach(_.close(Duration.ZERO))
+  /** The sink is closed: nobody comes back for the producers of its tasks. */
+  def drop(sink: String): Unit = {
+    waiting.keySet.asScala.filter(_.startsWith(s"$sink-")).foreach(id => Option(waiting.remove(id)).foreach(_.close()))
+    Option(admins.remove(sink)).foreach(_.close(Duration.ZERO))
   }
 }

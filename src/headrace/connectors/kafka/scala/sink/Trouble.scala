@@ -27,9 +27,9 @@ private[kafka] object Trouble {
     case _: RecordTooLargeException | _: RecordBatchTooLargeException => "KAFKA_TOO_LARGE"
     case _: ProducerFencedException | _: InvalidProducerEpochException | _: InvalidPidMappingException => "KAFKA_FENCED"
     case _: InvalidTxnTimeoutException => "KAFKA_TRANSACTION_TIMEOUT"
-    case _: AuthenticationException => "KAFKA_LOGIN"
-    case _: AuthorizationException => "KAFKA_NOT_ALLOWED"
-    case _: UnknownTopicOrPartitionException | _: InvalidTopicException => "KAFKA_TOPIC"
+    case _: SslAuthenticationException => "KAFKA_TLS"
+    case _: AuthenticationException | _: AuthorizationException => "KAFKA_DENIED"
+    case _: UnknownTopicOrPartitionException => "TOPIC_MISSING"
     case _: TimeoutException | _: DisconnectException | _: BrokerNotAvailableException => "KAFKA_UNREACHABLE"
     case _ => null
   }).map(_ -> e)
