@@ -447,6 +447,20 @@ def everything() -> hr.Job:
     )
 
 
+def kafka() -> hr.Job:
+    """Topics with every option."""
+    security = {"user": "me", "password": hr.secret("PASSWORD"), "mechanism": "SCRAM-SHA-512", "ca": "ca.pem"}
+    ends = {"end": "latest", "rows_per_epoch": 5, "on_gap": "skip", "malformed": "fail", "tombstones": "skip", "group": "lag"}
+    named = hr.read.kafka(["a", "b"], servers="one:9092", schema=ROWS, metadata={"at": "offset"}, start={"a": {0: 5}}, name="named", **ends)
+    fits = hr.read.kafka(
+        pattern="a.*", servers="two:9092", value="raw", start="2026-01-01", security=security, options={"x": "y"}, name="fits"
+    )
+    users = hr.read.kafka("users", servers="one:9092", schema=ROWS, change_format="upsert", key="k")
+    return hr.job(
+        "kafka", *(stream.write.memory(name=f"{name} out") for name, stream in (("named", named), ("fits", fits), ("users", users)))
+    )
+
+
 def as_of() -> hr.Job:
     """A join of rows with their versions, both ways."""
     return hr.job("as of", *(stream.write.memory(name=name) for name, stream in priced().items()))
@@ -510,5 +524,5 @@ def visits() -> hr.Job:
     )
 
 
-PLANS = {made.__name__: made for made in (everything, queries, as_of, times, windows, visits)}
+PLANS = {made.__name__: made for made in (everything, kafka, queries, as_of, times, windows, visits)}
 """By name: jobs of which only the plan is kept."""

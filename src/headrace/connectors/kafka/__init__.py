@@ -1,0 +1,6 @@
+"""Topics of Apache Kafka."""
+
+from headrace.connectors.kafka.needs import PACKAGES
+from headrace.connectors.kafka.source import Source
+
+__all__ = ["PACKAGES", "Source"]
