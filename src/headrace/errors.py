@@ -203,6 +203,7 @@ CODES: dict[str, Code] = {
     "WHEN_EXPECTED": Code("ProgramError", "user", "elsewhen or otherwise without a when before it"),
     "WHEN_WITHOUT_WITH": Code("ProgramError", "user", "a when or each that no with statement opens"),
     # ops
+    "BAD_EXPECTATION": Code("PlanError", "user", "an expectation that does not say what is expected"),
     "BAD_JOIN": Code("PlanError", "user", "a join that does not say what meets"),
     "BAD_QUERY": Code("PlanError", "user", "a query that cannot be read or kept up to date"),
     "BAD_COLUMN": Code("PlanError", "user", "something that is no column where one is expected"),
@@ -278,6 +279,7 @@ CODES: dict[str, Code] = {
     # spark
     "CHECKPOINT_EXISTS": Code("CheckpointError", "user", "a place for a new checkpoint where something is already"),
     "CHECKPOINT_FORMAT": Code("CheckpointError", "user", "a checkpoint written by another version"),
+    "LEASE_LOST": Code("CheckpointError", "environment", "a process that was asleep while another one took over its job"),
     "CHECKPOINT_IN_USE": Code("CheckpointError", "user", "a checkpoint that another process works on"),
     "CHECKPOINT_MIGRATED": Code("CheckpointError", "user", "a checkpoint whose job goes on in one that was made of it"),
     "CHECKPOINT_OTHER_JOB": Code("CheckpointError", "user", "the checkpoint of another job"),
@@ -287,6 +289,7 @@ CODES: dict[str, Code] = {
     "CLOCKS_MIXED": Code("PlanError", "user", "event time and processing time in one query"),
     "DEAD_LETTER_FAILED": Code("RunError", "user", "a step behind dead letters that fails"),
     "DISK_FULL": Code("RunError", "environment", "a disk without room"),
+    "EXPECTATION_FAILED": Code("RunError", "input", "a row that is not as expected, where that ends the run"),
     "INPUT_GONE": Code("RunError", "environment", "a file that was there when it was listed and is gone"),
     "INTERNAL": Code("RunError", "headrace", "a fault of headrace"),
     "KEYS_MEET": Code("CheckpointError", "input", "two keys that are one in another type"),

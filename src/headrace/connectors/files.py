@@ -28,8 +28,9 @@ class Source(ports.Source):
 
     `follow=True` also takes files that come later, else what is there at the start is all. `by` is the order in which files are taken,
     their names or the times they were written; it matters where `files_per_epoch` limits how many are taken at once. Without `schema` it is
-    found by reading a part of the files, once. Lines that cannot be read go to the stream's "dead_letter" output, or stop the job with
-    `malformed="fail"`. `options` are those of Spark's reader for the format. CSV columns are matched by name where there is a header.
+    found by reading a part of the files, once. Lines that cannot be read go to the stream's "dead_letter" output, stop the job with
+    `malformed="fail"`, or are only counted with `malformed="skip"`.
+    `options` are those of Spark's reader for the format. CSV columns are matched by name where there is a header.
 
     Rows can say what they change: `change_column` names a column with `insert` or `delete` (or i, d, +, -, ...), and with
     `change_format="debezium"` each line is an envelope with `before`, `after` and `op`, of which `schema` is that of the rows. What is
@@ -61,7 +62,7 @@ class Source(ports.Source):
         self.follow = flag(verb, "follow", follow)
         self.by = choice(verb, "by", by, ("name", "time"))
         self.files_per_epoch = None if files_per_epoch is None else number(verb, "files_per_epoch", files_per_epoch)
-        self._malformed = choice(verb, "malformed", malformed, ("dead_letter", "fail"))
+        self._malformed = choice(verb, "malformed", malformed, ports.MALFORMED)
         self.reader_options = _reader_options(self.format, texts(verb, "options", options or {}))
         self.schema = None if schema is None else schema_of(schema)
 
@@ -253,7 +254,7 @@ class Sink(ports.Sink):
             )
 
     def open(self, context: ports.SinkContext) -> None:
-        self._manifest = Manifest(self.folder)
+        self._manifest = Manifest(self.folder, context.term)
         if self.folder.exists() and not self.folder.is_dir():
             raise ConnectorError(
                 "NOT_A_FOLDER", f"{self.path} is a file, and a files sink writes into a folder", hint="name a folder", site=here()
@@ -330,7 +331,7 @@ def _reader_options(format: str, options: dict[str, str]) -> dict[str, str]:
         if name.lower() in ("mode", "columnnameofcorruptrecord", "path", "multiline"):
             raise wrong(
                 f"read.files: `{name}` cannot be among the options",
-                'rows are one a line; malformed="dead_letter" or "fail" says what becomes of bad ones',
+                'rows are one a line; malformed="dead_letter", "fail" or "skip" says what becomes of bad ones',
             )
     lower = {name.lower(): value for name, value in options.items()}
     return {"header": "true", **lower} if format == "csv" else lower

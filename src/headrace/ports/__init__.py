@@ -4,9 +4,10 @@ from headrace.packages import Jar, Packages
 from headrace.ports.registry import connectors, packages, sink_class, source_class
 from headrace.ports.secrets import Secret
 from headrace.ports.sink import Sink, SinkContext, SinkTraits, Staged
-from headrace.ports.source import Source, SourceContext, SourceTraits
+from headrace.ports.source import MALFORMED, Source, SourceContext, SourceTraits
 
 __all__ = [
+    "MALFORMED",
     "Jar",
     "Packages",
     "Secret",

@@ -16,6 +16,10 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 
+MALFORMED = ("dead_letter", "fail", "skip")
+"""What can become of rows that cannot be read."""
+
+
 @dataclass(frozen=True)
 class SourceTraits:
     """What the analyses have to know of a source.
@@ -100,7 +104,7 @@ class Source(ABC):
 
     @property
     def malformed(self) -> str:
-        """Where rows that cannot be read go: "dead_letter" or "fail"."""
+        """What becomes of rows that cannot be read: one of `MALFORMED`. They are counted in any case."""
         return "dead_letter"
 
     @property

@@ -96,7 +96,7 @@ def look(cluster: Cluster, topics: Topics) -> Found:
 
 def refused(cluster: Cluster, problem: str, message: str) -> HeadraceError:
     """The error for a cluster that does not answer as it should."""
-    message = " ".join(message.split()).rstrip(". ")
+    message = re.sub(r"\.? Call: \w+$", "", " ".join(message.split())).rstrip(". ")
     if problem == "tls":
         hint = 'security={"ca": "ca.pem"} names the authority that signed its certificate; the server has to speak TLS on this port'
         return ConnectorError("KAFKA_TLS", f"no connection by TLS to {cluster.servers}: {message}", hint=hint, site=here())

@@ -77,7 +77,7 @@ class Source(ports.Source):
         # The key of the rows that records without a value take away.
         self.deletes: tuple[str, ...] = ()
         self.group = group
-        self._malformed = choice(VERB, "malformed", malformed, ("dead_letter", "fail"))
+        self._malformed = choice(VERB, "malformed", malformed, ports.source.MALFORMED)
         self.schema = self._columns(schema)
 
     @property

@@ -1,7 +1,8 @@
 package headrace.kafka
 
-import java.util.concurrent.{ConcurrentHashMap, ExecutionException, TimeUnit}
-import java.util.{Collections, Map => JMap, UUID}
+import java.util.concurrent.{ConcurrentHashMap, ExecutionException}
+import java.util.regex.Pattern
+import java.util.{Map => JMap, UUID}
 
 import scala.jdk.CollectionConverters._
 
@@ -24,6 +25,12 @@ object Clusters {
     Option(known.get(name)).getOrElse(throw new IllegalStateException(s"nobody has told of the cluster $name"))
 }
 
+/** Topics: by their names, separated by commas, or those that fit a pattern; the other one is null. */
+final case class Topics(names: String, pattern: String) {
+  def in(cluster: Cluster): Seq[String] =
+    if (pattern == null) names.split(",").toSeq else cluster.topics().filter(Pattern.compile(pattern).matcher(_).matches).toSeq
+}
+
 /** What the driver asks a cluster. */
 final class Cluster(properties: Map[String, String]) extends AutoCloseable {
   private val isolation =
@@ -44,13 +51,6 @@ final class Cluster(properties: Map[String, String]) extends AutoCloseable {
 
   /** The offset behind the last record that can be read. */
   def latest(partitions: Iterable[TopicPartition]): Map[TopicPartition, Long] = offsets(partitions, OffsetSpec.latest())
-
-  /** The offset of the first record with that time or a later one; behind the last record where there is none. */
-  def at(partitions: Iterable[TopicPartition], millis: Long): Map[TopicPartition, Long] = {
-    val found = offsets(partitions, OffsetSpec.forTimestamp(millis))
-    val none = found.collect { case (partition, -1L) => partition }
-    found ++ latest(none)
-  }
 
   /** Lets tools see how far a group has come. Nobody waits for it. */
   def commit(group: String, offsets: Map[TopicPartition, Long], failed: Throwable => Unit): Unit =

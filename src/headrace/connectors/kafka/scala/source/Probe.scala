@@ -1,12 +1,10 @@
 package headrace.kafka
 
 import java.util.{Map => JMap}
-import java.util.regex.Pattern
 
 import scala.jdk.CollectionConverters._
 
 import com.fasterxml.jackson.databind.ObjectMapper
-import org.apache.kafka.common.TopicPartition
 import org.apache.kafka.common.config.ConfigException
 import org.apache.kafka.common.errors._
 
@@ -18,8 +16,7 @@ object Probe {
     * out. Or `{"problem": ..., "message": ...}`, what kept the cluster from answering.
     */
   def look(properties: JMap[String, String], topics: String, pattern: String): String = asked(properties) { cluster =>
-    val names = if (pattern == null) topics.split(",").toSeq else cluster.topics().filter(Pattern.compile(pattern).matcher(_).matches).toSeq
-    val partitions = cluster.partitions(names)
+    val partitions = cluster.partitions(Topics(topics, pattern).in(cluster))
     val (first, end) = (cluster.earliest(partitions), cluster.latest(partitions))
     val found = mapper.createObjectNode()
     val all = found.putObject("topics")
