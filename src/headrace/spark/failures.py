@@ -25,6 +25,10 @@ _KNOWN: Mapping[str, tuple[str, str | None]] = {
     "DEAD_LETTER_FAILED": ("DEAD_LETTER_FAILED", "steps behind a dead_letter output must not fail: use try_cast and the like there."),
     "MEMORY_SOURCE_LOST": ("ROWS_GONE", "rows in memory end with their process: start over with fresh=True, or put them into files."),
     "KEY_COLLATION": ("WRONG_TYPE", "key by something that is compared byte by byte: lower(name), or the column collated as UTF8_BINARY."),
+    "OFFSETS_GONE": (
+        "OFFSETS_GONE",
+        'keep records for longer than a job may stand; on_gap="skip" goes on, with a dead letter for each gap.',
+    ),
     "ORDER_TYPE": ("WRONG_TYPE", 'leave the column out or make it a string: select("...", d="to_json(column)").'),
     "QUERY_FAILED": ("BAD_EXPRESSION", "a value of the state does not do: try_divide, try_cast and the like give null instead."),
     "SINK_COMMIT": ("SINK_FAILED", "the next start writes the epoch again."),
@@ -33,6 +37,7 @@ _KNOWN: Mapping[str, tuple[str, str | None]] = {
     "SOURCE_SCHEMA": ("WRONG_TYPE", "give the schema that the files have; a cast behind the source changes a type."),
     "STATE_LAYOUT": ("STATE_MISMATCH", "start the newer version of the job, or start over with fresh=True."),
     "TIMER_LOOP": ("TIMER_LOOP", "a timer that sets a timer sets it later than its own time: self.again.set(at + hr.seconds(1))."),
+    "TOPIC_GONE": ("TOPIC_GONE", 'start over with fresh=True when there is one again; on_gap="skip" goes on without it.'),
     "WAS_FAILED": (
         "WAS_FAILED",
         "mend the expression, with try_add or coalesce for one, and start again: no state is lost, and keys worked on before keep theirs.",

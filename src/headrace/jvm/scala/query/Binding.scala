@@ -15,11 +15,12 @@ import org.apache.spark.sql.types._
 final class Binding(session: SparkSession, partitions: Int) {
 
   def source(text: SourceText, scan: StructType): SourceSpec = {
+    val (scanned, parsed) = text.schema.fields.partition(f => text.reader == "columns" || text.beside(f.name))
     val lines = text.reader match {
       case "columns" => None
-      case kind => Some(LineSpec(kind, text.schema, text.options, SQLConf.get.sessionLocalTimeZone, SQLConf.get.caseSensitiveAnalysis))
+      case kind => Some(LineSpec(kind, StructType(parsed), text.options, SQLConf.get.sessionLocalTimeZone, SQLConf.get.caseSensitiveAnalysis))
     }
-    if (lines.isEmpty) text.schema.fields.foreach { f =>
+    scanned.foreach { f =>
       val found = scan.fields.find(_.name == f.name)
       if (!found.exists(s => Bind.loosen(s.dataType) == Bind.loosen(f.dataType)))
         throw new HeadraceKernelException(

@@ -7,7 +7,7 @@ import org.apache.spark.sql.types.{StructField, StructType}
 import org.apache.spark.unsafe.types.UTF8String
 
 /** How the lines of a source become rows: data only, as it travels to the tasks. `kind` is `json` or `csv`, the options are Spark's for
-  * it.
+  * it; or `kind` is the name of a connector's own class that derives from `LineParser`, made of the spec.
   */
 final case class LineSpec(kind: String, schema: StructType, options: Map[String, String], timeZone: String, caseSensitive: Boolean) {
 
@@ -15,7 +15,9 @@ final case class LineSpec(kind: String, schema: StructType, options: Map[String,
   def parser(): LineParser = kind match {
     case "json" => new JsonLines(this)
     case "csv" => new CsvLines(this)
-    case other => throw new IllegalArgumentException(s"no parser for lines of kind $other")
+    case named =>
+      val found = Class.forName(named, true, Thread.currentThread.getContextClassLoader)
+      found.getConstructor(classOf[LineSpec]).newInstance(this).asInstanceOf[LineParser]
   }
 }
 
