@@ -9,7 +9,9 @@ import org.apache.kafka.clients.admin.{Admin, AdminClientConfig}
 import org.apache.kafka.clients.producer.ProducerConfig
 import org.apache.kafka.common.KafkaFuture
 
-/** Settings of clients on their way from Python to the sinks of a query: there are passwords among them, which no query document may hold. */
+/** Settings of clients on their way from Python to the sinks of a query: there are passwords among them, which a query document must not
+  * hold.
+  */
 object Clients {
   private val waiting = new ConcurrentHashMap[String, JMap[String, String]]
 

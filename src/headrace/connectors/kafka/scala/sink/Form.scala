@@ -2,6 +2,7 @@ package headrace.kafka
 
 import java.io.{CharArrayWriter, Writer}
 import java.nio.charset.StandardCharsets.UTF_8
+import java.util
 
 import org.apache.spark.sql.catalyst.csv.{CSVOptions, UnivocityGenerator}
 import org.apache.spark.sql.catalyst.expressions.{BoundReference, UnsafeProjection, UnsafeRow}
@@ -74,12 +75,12 @@ private[kafka] final class Utf8Writer extends Writer {
     if (array.length > (1 << 20)) array = new Array[Byte](1 << 10)
   }
 
-  def bytes: Array[Byte] = java.util.Arrays.copyOf(array, end)
+  def bytes: Array[Byte] = util.Arrays.copyOf(array, end)
 
   override def write(chars: Array[Char], from: Int, count: Int): Unit = {
     // A char takes three bytes at most.
     val needed = end + 3L * count + 3
-    if (needed > array.length) array = java.util.Arrays.copyOf(array, math.min(math.max(needed, array.length * 2L), Int.MaxValue - 64L).toInt)
+    if (needed > array.length) array = util.Arrays.copyOf(array, math.min(math.max(needed, array.length * 2L), Int.MaxValue - 64L).toInt)
     var i = from
     val to = from + count
     while (i < to) {

@@ -16,7 +16,8 @@ final class KafkaStage(val name: String, val schema: StructType, val timeZone: S
   val id: String = options("id")
   val term: Int = options("term").toInt
   val client: JMap[String, String] = new JHashMap(Clients.of(options("client")))
-  val headers: Map[String, String] = options.collect { case (key, value) if key.startsWith("header.") => key.stripPrefix("header.") -> value }
+  val headers: Map[String, String] =
+    options.collect { case (key, value) if key.startsWith("header.") => key.stripPrefix("header.") -> value }
   val epochHeader: Option[String] = options.get("epoch_header")
   private[kafka] val layout: Layout = Layout.read(options("layout"), schema)
 

@@ -14,7 +14,8 @@ import org.apache.spark.sql.catalyst.expressions.UnsafeRow
 private[kafka] abstract class Records(stage: KafkaStage, epoch: Long, send: ProducerRecord[Array[Byte], Array[Byte]] => Unit) {
   protected val layout: Layout = stage.layout
   private val keyOf: Form = form(layout.key, layout.plainKey)
-  private val partitionOf: Form = form(layout.partition, plain = layout.partition.size == 1 && Records.isPlain(stage, layout.partition.head))
+  private val partitionOf: Form =
+    form(layout.partition, plain = layout.partition.size == 1 && Records.isPlain(stage, layout.partition.head))
   private val headerOf = layout.headers.map { case (name, place) => name -> Form.plain(stage.schema, place) }
   private val fixed: util.ArrayList[Header] = {
     val all = new util.ArrayList[Header]
@@ -42,7 +43,8 @@ private[kafka] abstract class Records(stage: KafkaStage, epoch: Long, send: Prod
       if (by == null) Integer.valueOf(0) else Integer.valueOf(Utils.toPositive(Utils.murmur2(by)) % partitions)
     }
 
-  protected def put(row: UnsafeRow, key: Array[Byte], value: Array[Byte]): Unit = put(partition(row), timestamp(row), key, value, headers(row))
+  protected def put(row: UnsafeRow, key: Array[Byte], value: Array[Byte]): Unit =
+    put(partition(row), timestamp(row), key, value, headers(row))
 
   protected def put(partition: Integer, timestamp: java.lang.Long, key: Array[Byte], value: Array[Byte], headers: util.List[Header]): Unit =
     send(new ProducerRecord(stage.topic, partition, timestamp, key, value, headers))

@@ -39,8 +39,8 @@ final class Target(sink: String, topic: String, id: String, term: Int, client: S
     owned.commit(owned.written, sink)
   }
 
-  /** An epoch is over: the marker says so. With `end`, names and values of headers, a record without key and value goes to each partition of
-    * the topic, once for each epoch.
+  /** An epoch is over: the marker says so. With `end`, names and values of headers, a record without key and value goes to each partition
+    * of the topic, once for each epoch.
     */
   def mark(epoch: Long, end: JMap[String, String]): String = answered { _ =>
     if (end.isEmpty || owned.written < epoch) {
@@ -49,7 +49,9 @@ final class Target(sink: String, topic: String, id: String, term: Int, client: S
       try {
         if (!end.isEmpty) {
           val headers = new ArrayList[Header]
-          end.asScala.toSeq.sorted.foreach { case (name, value) => headers.add(new RecordHeader(name, value.getBytes(UTF_8))) }
+          end.asScala.toSeq.sorted.foreach { case (name, value) =>
+            headers.add(new RecordHeader(name, value.getBytes(UTF_8)))
+          }
           producer.partitionsFor(topic).forEach { partition =>
             producer.send(new ProducerRecord[Array[Byte], Array[Byte]](topic, partition.partition, null, null, headers))
           }
