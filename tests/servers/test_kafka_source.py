@@ -83,9 +83,7 @@ def test_several_topics_by_pattern_and_by_name(broker: Broker) -> None:
 def test_partitions_and_topics_come_while_a_job_runs(broker: Broker, tmp_path: Path) -> None:
     broker.create_topic("source-grows-1")
     broker.produce("source-grows-1", orders(10, partitions=1))
-    read = hr.read.kafka(
-        pattern="source-grows-.*", servers=broker.servers, schema=SCHEMA, name="grows"
-    )
+    read = hr.read.kafka(pattern="source-grows-.*", servers=broker.servers, schema=SCHEMA, name="grows")
     out = read.write.memory()
     run = hr.job("grows", out).start(checkpoint=tmp_path / "state")
     try:

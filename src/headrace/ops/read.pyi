@@ -43,6 +43,7 @@ class Read:
         tombstones: str = "dead_letter",
         group: str | None = None,
         security: Mapping[str, Any] | None = None,
+        registry: str | Mapping[str, Any] | None = None,
         malformed: str = "dead_letter",
         options: Mapping[str, str] | None = None,
         change_column: str | None = None,
