@@ -326,6 +326,7 @@ CODES: dict[str, Code] = {
     "RUN_WHILE_LOADING": Code("ConfigError", "user", "run() at the top level of a file that is being loaded"),
     "UNBOUNDED": Code("PlanError", "user", "rows without end where an end is needed"),
     "UNKNOWN_PATH": Code("ConfigError", "user", "a path for a source or sink that does not exist"),
+    "CANNOT_CERTIFY": Code("ConfigError", "user", "a job of which no copy can be run and compared"),
     # testing
     "CHANGES_NOT_YET": Code("PlanError", "user", "rows that are also taken away, where rows can only be added"),
     "HARNESS_USE": Code("ConfigError", "user", "a harness used in the wrong order or with a wrong name"),
