@@ -193,6 +193,8 @@ def test_where_a_job_begins(broker: Broker) -> None:
     assert begun("2026-01-01 00:00:07+00:00") == [7, 8, 9]
     assert begun(datetime(2026, 1, 1, 0, 0, 4, tzinfo=UTC)) == [4, 5, 6, 7, 8, 9]
     assert begun("2027-01-01 00:00:00") == []
+    ended = hr.read.kafka(topic, servers=broker.servers, value="text", start={0: 1}, end={0: 3, 1: 99}, name="ended")
+    assert sorted(hr.collect(ended).rows()) == [("1",), ("2",), ("3",), ("4",), ("5",), ("7",), ("9",)]
     check_error(
         """
         BAD_OPTION: read.kafka: start has an offset of partition 7 of source-start, which there is not

@@ -37,7 +37,7 @@ class Read:
         schema: Any = None,
         metadata: str | Sequence[str] | Mapping[str, str] = (),
         start: Any = "earliest",
-        end: str | None = None,
+        end: Any = None,
         rows_per_epoch: int | None = None,
         on_gap: str = "fail",
         tombstones: str = "dead_letter",

@@ -86,6 +86,7 @@ def test_where_it_begins() -> None:
         (("t",), {"metadata": {"id": "offset"}}, "`id` is in the schema and among the metadata", 'give it another name: metadata={"kafka_id": "offset"}'),
         (("t",), {"start": "now"}, "start cannot be 'now'", 'it is "earliest", "latest", a time ("2026-01-01 00:00:00"), or offsets: {"orders": {0: 5}}'),
         (("t",), {"start": {0: -1}}, "start cannot be {0: -1}", 'it is "earliest", "latest", a time ("2026-01-01 00:00:00"), or offsets: {"orders": {0: 5}}'),
+        (("t",), {"end": "2026-01-01"}, "end cannot be '2026-01-01'", 'it is "latest", or offsets: {"orders": {0: 100}}'),
         (("t",), {"security": {"pasword": "x"}}, "security cannot have pasword", "it is a dict of: protocol, mechanism, user, password, ca, certificate, key, key_password"),
         (("t",), {"security": {"user": "me"}}, "security has a user without a password, or the other way round", "give both"),
         (("t",), {"security": {"protocol": "SASL_SSL"}}, "SASL_SSL needs a user and a password", 'security={"user": ..., "password": hr.secret("NAME")}'),

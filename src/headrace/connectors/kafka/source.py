@@ -11,7 +11,7 @@ from headrace.connectors.kafka.cluster import Cluster
 from headrace.connectors.kafka.jsonschema import columns_of
 from headrace.connectors.kafka.look import Topics, kept, look, read_before
 from headrace.connectors.kafka.needs import KAFKA
-from headrace.connectors.kafka.places import Place, place_of, starting
+from headrace.connectors.kafka.places import Place, end_of, ends, place_of, starting
 from headrace.connectors.kafka.registry import registered
 from headrace.connectors.kafka.values import (
     VALUES,
@@ -46,9 +46,9 @@ class Source(ports.Source):
     "timestamp", "headers", under these names or, in a dict, under others.
 
     A job begins at `start`: "earliest", "latest", a time, or offsets, `{"orders": {0: 5}}`; later it goes on where it was. With
-    `end="latest"` what is there when it starts is all, else it runs on. `rows_per_epoch` limits how much is read at once. Records that
-    the topic no longer keeps stop the job, or with `on_gap="skip"` are one dead letter per gap. `group` commits how far the job has come,
-    for tools that show it.
+    `end="latest"` what is there when it starts is all, or offsets say the end; else it runs on. `rows_per_epoch` limits how much is read at
+    once. Records that the topic no longer keeps stop the job, or with `on_gap="skip"` are one dead letter per gap. `group` commits how far
+    the job has come, for tools that show it.
 
     Records can be changes: `change_format="debezium"`, or `change_format="upsert"` with a `key`, in which a record without a value takes
     away the row of its key. `security` opens the cluster: protocol, mechanism, user, password, ca, certificate, key, key_password.
@@ -71,7 +71,7 @@ class Source(ports.Source):
         schema: Any = None,
         metadata: str | Sequence[str] | Mapping[str, str] = (),
         start: Any = "earliest",
-        end: str | None = None,
+        end: Any = None,
         rows_per_epoch: int | None = None,
         on_gap: str = "fail",
         tombstones: str = "dead_letter",
@@ -89,7 +89,7 @@ class Source(ports.Source):
         self.reader: str | None = None
         self.metadata: Metadata = metadata_of(VERB, metadata)
         self.start: Place = place_of(VERB, start, self.topics)
-        self.end = None if end is None else choice(VERB, "end", end, ("latest",))
+        self.end = end_of(VERB, end, self.topics)
         self.rows_per_epoch = None if rows_per_epoch is None else number(VERB, "rows_per_epoch", rows_per_epoch)
         self.on_gap = choice(VERB, "on_gap", on_gap, ("fail", "skip"))
         self.tombstones = choice(VERB, "tombstones", tombstones, ("dead_letter", "skip"))
@@ -161,8 +161,7 @@ class Source(ports.Source):
 
     def infer(self, session: SparkSession) -> Struct:
         if self.registry is None or not self.topics.names:
-            hint = 'schema="id bigint, amount double"'
-            raise ConnectorError("SCHEMA_NEEDED", f"the topic {self.topics} has no schema", hint=hint, site=here())
+            return self._known()
         latest = self.registry.latest(self.topics.names[0], self.value)
         if self.value == "avro":
             attach(session, [KAFKA])
@@ -194,7 +193,7 @@ class Source(ports.Source):
             "includeHeaders": str("headers" in self.metadata.values()).lower(),
         }
         if self.end is not None:
-            told["headrace.ends"] = json.dumps(found.ends)
+            told["headrace.ends"] = json.dumps(ends(self.end, found))
         if self.rows_per_epoch is not None:
             told["headrace.limit"] = str(self.rows_per_epoch)
         if self.group is not None:
@@ -205,11 +204,30 @@ class Source(ports.Source):
     def unread(self, session: SparkSession, context: ports.SourceContext) -> int | None:
         read = read_before(context)
         found = look(self.cluster, self.topics)
+        until = ends(self.end or "latest", found)
         return sum(
-            max(0, end - read.get(topic, {}).get(partition, first))
+            max(0, until[topic][str(partition)] - read.get(topic, {}).get(partition, first))
             for topic, partitions in found.partitions.items()
-            for partition, (first, end) in partitions.items()
+            for partition, (first, _) in partitions.items()
         )
+
+    def beginning(self, session: SparkSession, place: ports.Elsewhere, rows: int, epochs: int) -> Source:
+        first = look(self.cluster, self.topics).partitions
+        waiting = sum(end - begin for of in first.values() for begin, end in of.values())
+        # Of each partition its part, rounded up.
+        until = {
+            topic: {str(one): min(end, begin - (begin - end) * rows // max(1, waiting)) for one, (begin, end) in of.items()}
+            for topic, of in first.items()
+        }
+        begins = {topic: {str(one): begin for one, (begin, _) in of.items()} for topic, of in first.items()}
+        limits = {"start": {"offsets": begins}, "end": {"offsets": until}, "rows_per_epoch": max(1, rows // epochs), "group": None}
+        return type(self).from_options({**self.options(), **limits}, self._known())
+
+    def _known(self) -> Struct:
+        if self.schema is None:
+            hint = 'schema="id bigint, amount double"'
+            raise ConnectorError("SCHEMA_NEEDED", f"the topic {self.topics} has no schema", hint=hint, site=here())
+        return self.schema
 
     def _columns(self, schema: Any) -> Struct | None:
         fixed = VALUES[self.value]
