@@ -31,6 +31,10 @@ class Registry:
                 code, answer = registry.answer(self.path, self.headers.get("Authorization"))
                 self._send(code, answer)
 
+            def do_POST(self) -> None:
+                given = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+                self._send(*registry.take(self.path, given, self.headers.get("Authorization")))
+
             def log_message(self, format: str, *args: Any) -> None:
                 pass
 
@@ -63,6 +67,23 @@ class Registry:
                 number = self.subjects[subject][-1]
                 return 200, {"subject": subject, "id": number, "version": len(self.subjects[subject]), **self.schemas[number - 1]}
         return 404, {"error_code": 40403, "message": "not found"}
+
+    def take(self, path: str, given: dict[str, str], word: str | None) -> tuple[int, Any]:
+        """Registers as `BACKWARD` asks for Avro: a field that is new has a default."""
+        if self.locked and word != WORD:
+            return 401, {"error_code": 401, "message": "Unauthorized"}
+        subject = unquote(path.strip("/").split("/")[1])
+        entry = {"schema": given["schema"], "schemaType": given.get("schemaType", "AVRO")}
+        for number in self.subjects.get(subject, []):
+            if self.schemas[number - 1] == entry:
+                return 200, {"id": number}
+        for number in self.subjects.get(subject, [])[-1:]:
+            had = {field["name"] for field in json.loads(self.schemas[number - 1]["schema"])["fields"]}
+            for field in json.loads(given["schema"])["fields"]:
+                if field["name"] not in had and "default" not in field:
+                    message = f"Schema being registered is incompatible with an earlier schema for subject {subject}: no default for {field['name']}"
+                    return 409, {"error_code": 409, "message": message}
+        return 200, {"id": self.register(subject, given["schema"], entry["schemaType"])}
 
     def close(self) -> None:
         self._server.shutdown()

@@ -13,6 +13,8 @@ from headrace import ports
 from headrace.connectors.kafka.cluster import Cluster
 from headrace.connectors.kafka.jsonschema import columns_of
 from headrace.connectors.kafka.look import read_before
+from headrace.sql.catalogue import Catalogue
+from headrace.syntax.script import statements
 from tests.unit.errors import check_error
 
 SERVERS = "localhost:9092"
@@ -186,3 +188,21 @@ def test_a_json_schema_without_columns() -> None:
         """,
         lambda: columns_of('{"type": "string"}'),
     )
+
+
+def test_as_a_script_of_sql_has_it() -> None:
+    made = Catalogue()
+    text = """CREATE SOURCE orders (id BIGINT) WITH (connector = 'kafka', topics = 'a, b', servers = 'h:1', metadata = 'offset, key',
+        security.user = 'me', security.password.env = 'PW', rows_per_epoch = 5, end = 'latest', options.fetch.min.bytes = 5);"""
+    for statement in statements(text, "job.sql"):
+        made.add(statement)
+    found = made.streams["orders"]._node
+    assert found.schema == "id bigint, offset bigint, key string"
+    expected = {
+        "topics": ["a", "b"],
+        "security": {"mechanism": "PLAIN", "password": {"env": "PW"}, "protocol": "SASL_SSL", "user": "me"},
+        "options": {"fetch.min.bytes": "5"},
+        "rows_per_epoch": 5,
+        "end": "latest",
+    }
+    assert {name: found.options[name] for name in expected} == expected
