@@ -270,6 +270,9 @@ CODES: dict[str, Code] = {
     "PATH_EMPTY": Code("ConnectorError", "input", "a path with nothing to read"),
     "PATH_MISSING": Code("ConnectorError", "input", "a path that does not exist"),
     "ROWS_GONE": Code("ConnectorError", "user", "rows of a memory source in another process"),
+    "REGISTRY_SCHEMA": Code("ConnectorError", "input", "a schema in the registry that does not fit"),
+    "REGISTRY_SUBJECT": Code("ConnectorError", "user", "a subject that the schema registry does not have, or of another kind"),
+    "REGISTRY_UNREACHABLE": Code("ConnectorError", "environment", "a schema registry that does not answer"),
     "TOPIC_GONE": Code("ConnectorError", "input", "a topic that was deleted while a job reads it"),
     "TOPIC_MISSING": Code("ConnectorError", "input", "a topic that does not exist"),
     "SCHEMA_NEEDED": Code("ConnectorError", "user", "a source whose schema cannot be found by looking"),
@@ -329,6 +332,7 @@ CODES: dict[str, Code] = {
     "RUN_WHILE_LOADING": Code("ConfigError", "user", "run() at the top level of a file that is being loaded"),
     "UNBOUNDED": Code("PlanError", "user", "rows without end where an end is needed"),
     "UNKNOWN_PATH": Code("ConfigError", "user", "a path for a source or sink that does not exist"),
+    "CANNOT_CERTIFY": Code("ConfigError", "user", "a job of which no copy can be run and compared"),
     # testing
     "CHANGES_NOT_YET": Code("PlanError", "user", "rows that are also taken away, where rows can only be added"),
     "HARNESS_USE": Code("ConfigError", "user", "a harness used in the wrong order or with a wrong name"),

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
 import random
+import signal
+import subprocess
+import sys
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import headrace as hr
+from headrace.jvm.session import log_file
 from tests.servers.kafka import PASSWORD, USER, Broker, Record
 from tests.unit.errors import check_error
 
@@ -193,6 +198,8 @@ def test_where_a_job_begins(broker: Broker) -> None:
     assert begun("2026-01-01 00:00:07+00:00") == [7, 8, 9]
     assert begun(datetime(2026, 1, 1, 0, 0, 4, tzinfo=UTC)) == [4, 5, 6, 7, 8, 9]
     assert begun("2027-01-01 00:00:00") == []
+    ended = hr.read.kafka(topic, servers=broker.servers, value="text", start={0: 1}, end={0: 3, 1: 99}, name="ended")
+    assert sorted(hr.collect(ended).rows()) == [("1",), ("2",), ("3",), ("4",), ("5",), ("7",), ("9",)]
     check_error(
         """
         BAD_OPTION: read.kafka: start has an offset of partition 7 of source-start, which there is not
@@ -360,7 +367,8 @@ def test_a_password(broker: Broker, monkeypatch: pytest.MonkeyPatch, tmp_path: P
     job.run(checkpoint=tmp_path / "state", progress=False)
     assert out.rows() == [("1",)]
     assert PASSWORD not in job.plan.to_json() and PASSWORD not in str(job.explain())
-    assert not [file for file in (tmp_path / "state").rglob("*") if file.is_file() and PASSWORD.encode() in file.read_bytes()]
+    written = [log_file(), *(file for file in (tmp_path / "state").rglob("*") if file.is_file())]
+    assert not [file for file in written if file is not None and PASSWORD.encode() in file.read_bytes()]
     monkeypatch.setenv("KAFKA_PASSWORD", "falsch")
     check_error(
         """
@@ -422,6 +430,42 @@ def test_a_topic_that_does_not_exist(broker: Broker) -> None:
         lambda: hr.collect(read),
         hide={broker.servers: "<server>"},
     )
+
+
+@pytest.mark.full
+def test_a_broker_that_is_restarted(other_broker: Broker, tmp_path: Path) -> None:
+    topic = other_broker.create_topic("source-outage", 2)
+    other_broker.produce(topic, orders(100))
+    out = hr.read.kafka(topic, servers=other_broker.servers, schema=SCHEMA, rows_per_epoch=30, name="outage").write.memory()
+    run = hr.job("outage", out).start(checkpoint=tmp_path / "state")
+    try:
+        wait(run, lambda: len(out.rows()) >= 30)
+        other_broker.stop()
+        other_broker.start()
+        other_broker.produce(topic, orders(100, start=100))
+        wait(run, lambda: len(out.rows()) >= 200)
+        assert sorted(out.rows()) == rows_of(other_broker, topic)
+    finally:
+        run.stop()
+
+
+@pytest.mark.full
+def test_each_record_counts_once_when_the_process_is_killed(broker: Broker, tmp_path: Path) -> None:
+    topic = broker.create_topic("source-killed", 3)
+    broker.produce(topic, orders(90, partitions=3))
+    for point in ("in a task#5", "before sink commit@out#2", "after sink commit@out#1"):
+        place = tmp_path / point.partition("#")[0]
+        read = hr.read.kafka(topic, servers=broker.servers, schema=SCHEMA, end="latest", rows_per_epoch=30, name="killed")
+        job = hr.job("killed", read.write.files(place / "out", format="json", name="out"))
+        place.mkdir()
+        (place / "plan.json").write_text(json.dumps(job.plan.to_json()))
+        command = [sys.executable, "-m", "headrace", "run", "plan.json", "--checkpoint", "state", "--quiet"]
+        killed = subprocess.run(command, cwd=place, env={**os.environ, "HEADRACE_POINT": f"{point}:kill"}, check=False)
+        assert killed.returncode == -signal.SIGKILL
+        done = subprocess.run(command, cwd=place, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+        lines = [json.loads(line) for file in hr.committed_files(place / "out") for line in file.read_text().splitlines()]
+        assert sorted((one["id"], one["shop"], one["amount"]) for one in lines) == rows_of(broker, topic)
 
 
 def wait(run: hr.Run, until: Any) -> None:

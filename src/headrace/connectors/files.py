@@ -6,11 +6,12 @@ import glob
 import json
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import headrace.ports as ports
+from headrace.connectors import beginnings
 from headrace.errors import ConnectorError, here
 from headrace.manifest import CONTROL, Manifest, Owner, StagedFile, committed_files
 from headrace.ports import paths
@@ -165,6 +166,28 @@ class Source(ports.Source):
         read = _read_before(context.checkpoint)
         return sum(1 for file in found if file not in read)
 
+    def beginning(self, session: SparkSession, place: ports.Elsewhere, rows: int, epochs: int) -> Source | None:
+        committed = self._committed()
+        files = committed if committed is not None else paths.listed(self.path)
+        if files is None:
+            return None
+        if self.by == "time":
+            files = sorted(files, key=lambda file: file.stat().st_mtime_ns)
+        if self.format == "parquet":
+            base = paths.for_hadoop(self.path)[0]
+            first = session.read.schema(self._schema().ddl).options(**self.reader_options)
+            for few in range(1, len(files) + 1):
+                found = first.option("basePath", base).parquet(*map(paths.escaped, files[:few])).limit(rows).collect()
+                if len(found) >= rows:
+                    break
+            beginnings.of_rows(session, found if files else [], self._schema(), place.folder, epochs)
+        else:
+            header = self.format == "csv" and self.reader_options.get("header") == "true"
+            beginnings.of_lines(files, place.folder, self.format, rows, epochs, header=header)
+        return Source(
+            place.folder, format=self.format, schema=self.schema, files_per_epoch=1, malformed=self._malformed, options=self.reader_options
+        )
+
     def _schema(self) -> Struct:
         if self.schema is None:
             raise ConnectorError("SCHEMA_NEEDED", f"{self.path} has no schema", hint='schema="card string, amount double"', site=here())
@@ -289,6 +312,17 @@ class Sink(ports.Sink):
 
     def commit(self, epoch: int, staged: ports.Staged) -> None:
         self._manifest.commit(epoch, [StagedFile(file["path"], file["rows"], file["bytes"]) for file in staged.files])
+
+    def elsewhere(self, place: ports.Elsewhere) -> Sink:
+        return Sink(place.folder, format=self.format, partition_by=self.partition_by, options=self.writer_options)
+
+    def contents(self, session: SparkSession, schema: Struct) -> Iterable[Sequence[Any]]:
+        files = [paths.escaped(file) for file in committed_files(self.folder)]
+        if not files:
+            return []
+        reader = session.read.format(self.format).schema(schema.ddl).options(**self.writer_options)
+        read = reader.option("basePath", paths.literal(self.folder)).load(files)
+        return read.select(*(f"`{name.replace('`', '``')}`" for name in schema.names)).collect()
 
 
 def _path(verb: str, path: Any) -> str:

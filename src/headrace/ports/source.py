@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from headrace.errors import ConnectorError, here
 from headrace.packages import Packages
+from headrace.ports.elsewhere import Elsewhere
 from headrace.schema import Struct
 
 if TYPE_CHECKING:
@@ -100,6 +101,12 @@ class Source(ABC):
 
     def unread(self, session: SparkSession, context: SourceContext) -> int | None:
         """How many files or rows wait that the query of `context.checkpoint` has not read; None if the source cannot tell."""
+        return None
+
+    def beginning(self, session: SparkSession, place: Elsewhere, rows: int, epochs: int) -> Source | None:
+        """A source that ends, of about so many first rows of this one in about so many epochs, that a plan can store, kept in the place if
+        need be; None if it cannot be made.
+        """
         return None
 
     @property

@@ -29,6 +29,7 @@ _KNOWN: Mapping[str, tuple[str, str | None]] = {
         "OFFSETS_GONE",
         'keep records for longer than a job may stand; on_gap="skip" goes on, with a dead letter for each gap.',
     ),
+    "REGISTRY_UNREACHABLE": ("REGISTRY_UNREACHABLE", "the next start goes on from the last epoch, when the registry answers again."),
     "ORDER_TYPE": ("WRONG_TYPE", 'leave the column out or make it a string: select("...", d="to_json(column)").'),
     "QUERY_FAILED": ("BAD_EXPRESSION", "a value of the state does not do: try_divide, try_cast and the like give null instead."),
     "SINK_COMMIT": ("SINK_FAILED", "the next start writes the epoch again."),

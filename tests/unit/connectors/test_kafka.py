@@ -11,7 +11,10 @@ import pytest
 import headrace as hr
 from headrace import ports
 from headrace.connectors.kafka.cluster import Cluster
+from headrace.connectors.kafka.jsonschema import columns_of
 from headrace.connectors.kafka.look import read_before
+from headrace.sql.catalogue import Catalogue
+from headrace.syntax.script import statements
 from tests.unit.errors import check_error
 
 SERVERS = "localhost:9092"
@@ -79,15 +82,20 @@ def test_where_it_begins() -> None:
         (("a b",), {}, "the topics cannot be 'a b'", 'it is the name of a topic, or several: ["orders", "returns"]'),
         ((), {"pattern": "("}, "the pattern '(' cannot be read: missing ), unterminated subpattern at position 0", 'it is a regular expression: "orders-.*"'),
         (("t",), {"servers": "localhost"}, "servers cannot be 'localhost'", 'it is "host:9092", or several of them'),
-        (("t",), {"value": "jason"}, "value cannot be 'jason'", "did you mean 'json'? It is one of: json, csv, text, raw"),
+        (("t",), {"value": "jason"}, "value cannot be 'jason'", "did you mean 'json'? It is one of: json, csv, text, raw, avro, json_schema"),
         (("t",), {"value": "raw"}, "value='raw' has one column, `value`, and takes no schema", "leave it out"),
         (("t",), {"metadata": "ofset"}, "metadata cannot be 'ofset'", "did you mean 'offset'? It is one of: key, key_bytes, topic, partition, offset, timestamp, headers"),
         (("t",), {"metadata": {"id": "offset"}}, "`id` is in the schema and among the metadata", 'give it another name: metadata={"kafka_id": "offset"}'),
         (("t",), {"start": "now"}, "start cannot be 'now'", 'it is "earliest", "latest", a time ("2026-01-01 00:00:00"), or offsets: {"orders": {0: 5}}'),
         (("t",), {"start": {0: -1}}, "start cannot be {0: -1}", 'it is "earliest", "latest", a time ("2026-01-01 00:00:00"), or offsets: {"orders": {0: 5}}'),
+        (("t",), {"end": "2026-01-01"}, "end cannot be '2026-01-01'", 'it is "latest", or offsets: {"orders": {0: 100}}'),
         (("t",), {"security": {"pasword": "x"}}, "security cannot have pasword", "it is a dict of: protocol, mechanism, user, password, ca, certificate, key, key_password"),
         (("t",), {"security": {"user": "me"}}, "security has a user without a password, or the other way round", "give both"),
         (("t",), {"security": {"protocol": "SASL_SSL"}}, "SASL_SSL needs a user and a password", 'security={"user": ..., "password": hr.secret("NAME")}'),
+        (("t",), {"value": "avro"}, "value='avro' needs a registry", 'registry="http://localhost:8081" goes with value: avro, json_schema'),
+        (("t",), {"registry": "http://r"}, "value='json' has no use for a registry", 'registry="http://localhost:8081" goes with value: avro, json_schema'),
+        (("t",), {"registry": "r:80", "value": "avro"}, "registry cannot be 'r:80'", 'its address is like "http://localhost:8081"'),
+        (("t",), {"registry": {"url": "http://r", "user": "x"}, "value": "avro"}, "registry has a user without a password, or the other way round", "give both"),
         (("t",), {"options": {"sasl.jaas.config": "x"}}, "`sasl.jaas.config` cannot be among the options", 'it is a secret: security={"password": hr.secret("NAME")}'),
     ],
 )  # fmt: skip
@@ -140,3 +148,61 @@ def test_how_far_a_checkpoint_has_come(tmp_path: Path) -> None:
     for number, at in ((9, 4), (10, 5)):
         (tmp_path / "offsets" / str(number)).write_text(f'v2\n{{}}\nother:{{"t":{{"0":1}}}}\nmy_20_orders:{{"t":{{"0":{at}}}}}')
     assert read_before(context) == {"t": {0: 5}}
+
+
+def test_a_registry_in_a_plan() -> None:
+    registry = {"url": "http://r:8081/", "user": "me", "password": hr.secret("REGISTRY"), "subject": "shop.Order"}
+    source = read("t", value="avro", registry=registry)._node.connect()
+    stored = source.options()
+    assert stored["registry"] == {"url": "http://r:8081", "user": "me", "password": {"env": "REGISTRY"}, "subject": "shop.Order"}
+    assert type(source).from_options(stored, source.schema).options() == stored
+
+
+def test_the_password_of_a_registry_is_not_in_its_address() -> None:
+    with pytest.raises(hr.ConnectorError) as raised:
+        read("t", value="avro", registry="http://me:geheim@r")
+    assert "geheim" not in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    ("schema", "expected"),
+    [
+        ({"properties": {"a": {"type": "number"}, "b": {"type": "boolean"}}}, "a double, b boolean"),
+        ({"properties": {"a": {"oneOf": [{"type": "null"}, {"type": "integer"}]}}}, "a bigint"),
+        ({"properties": {"a": {"$ref": "#/definitions/d"}}, "definitions": {"d": {"type": "string", "format": "date"}}}, "a date"),
+        ({"properties": {"a": {"type": "array", "items": {"type": "object", "properties": {"b c": {}}}}}}, "a array<struct<`b c`: string>>"),
+        ({"properties": {"a": {"type": "object", "additionalProperties": {"type": "integer"}}}}, "a map<string, bigint>"),
+    ],
+)  # fmt: skip
+def test_columns_of_a_json_schema(schema: dict[str, Any], expected: str) -> None:
+    assert columns_of(json.dumps(schema)) == expected
+
+
+def test_a_json_schema_without_columns() -> None:
+    check_error(
+        """
+        SCHEMA_NEEDED: the columns cannot be told from the JSON Schema: it describes no object with properties
+          at test_kafka.py:*: lambda: columns_of('{"type": "string"}'),
+          hint: give them: schema="id bigint, amount double"
+          page: docs/errors/SCHEMA_NEEDED.md
+        """,
+        lambda: columns_of('{"type": "string"}'),
+    )
+
+
+def test_as_a_script_of_sql_has_it() -> None:
+    made = Catalogue()
+    text = """CREATE SOURCE orders (id BIGINT) WITH (connector = 'kafka', topics = 'a, b', servers = 'h:1', metadata = 'offset, key',
+        security.user = 'me', security.password.env = 'PW', rows_per_epoch = 5, end = 'latest', options.fetch.min.bytes = 5);"""
+    for statement in statements(text, "job.sql"):
+        made.add(statement)
+    found = made.streams["orders"]._node
+    assert found.schema == "id bigint, offset bigint, key string"
+    expected = {
+        "topics": ["a", "b"],
+        "security": {"mechanism": "PLAIN", "password": {"env": "PW"}, "protocol": "SASL_SSL", "user": "me"},
+        "options": {"fetch.min.bytes": "5"},
+        "rows_per_epoch": 5,
+        "end": "latest",
+    }
+    assert {name: found.options[name] for name in expected} == expected

@@ -10,7 +10,7 @@ from typing import Any
 from headrace.errors import ConnectorError
 from headrace.ports import Secret
 from headrace.ports.options import choice, texts, wrong
-from headrace.ports.secrets import secret_of
+from headrace.ports.secrets import secret_of, with_secrets
 
 PROTOCOLS = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
 MECHANISMS = {
@@ -80,6 +80,7 @@ class Cluster:
 
 
 def _security(verb: str, given: Any) -> dict[str, Any]:
+    given = with_secrets(given)
     if given is None:
         return {}
     if not isinstance(given, Mapping) or not set(given) <= set(_SECURITY):

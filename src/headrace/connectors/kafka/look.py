@@ -64,11 +64,6 @@ class Found:
 
     partitions: Mapping[str, Mapping[int, tuple[int, int]]]
 
-    @property
-    def ends(self) -> dict[str, dict[str, int]]:
-        """The offsets behind the last records, as Spark writes them."""
-        return {topic: {str(one): end for one, (_, end) in found.items()} for topic, found in self.partitions.items()}
-
 
 def look(cluster: Cluster, topics: Topics) -> Found:
     """What the cluster has of the topics, or the error that says what keeps it from answering."""

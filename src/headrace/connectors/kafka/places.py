@@ -1,4 +1,4 @@
-"""Where in its topics a source begins."""
+"""Where in its topics a source begins and ends."""
 
 from __future__ import annotations
 
@@ -16,6 +16,25 @@ from headrace.schema.values import zone
 Place = str | dict[str, Any]
 
 _EARLIEST = -2
+
+
+def end_of(verb: str, given: Any, topics: Topics) -> Place | None:
+    """The end of a source: "latest", or offsets; None where there is none."""
+    if given is None or given == "latest":
+        return given  # type: ignore[no-any-return]  # one of the two
+    found = place_of(verb, given, topics) if isinstance(given, Mapping) else None
+    if not isinstance(found, dict) or "offsets" not in found:
+        raise wrong(f"{verb}: end cannot be {given!r}", 'it is "latest", or offsets: {"orders": {0: 100}}')
+    return found
+
+
+def ends(place: Place, found: Found) -> dict[str, dict[str, int]]:
+    """The offsets behind the last records that are read; where nothing is said, what is there now."""
+    said: dict[str, dict[str, int]] = place["offsets"] if isinstance(place, dict) else {}
+    return {
+        topic: {str(one): min(end, said.get(topic, {}).get(str(one), end)) for one, (_, end) in of.items()}
+        for topic, of in found.partitions.items()
+    }
 
 
 def place_of(verb: str, given: Any, topics: Topics) -> Place:

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from headrace.errors import HeadraceError
+from headrace.connectors.kafka.registry import Registered
+from headrace.errors import ConnectorError, HeadraceError, here
+from headrace.jvm.session import jvm, session
 from headrace.ports.options import choice, wrong
 from headrace.schema import Field, Struct, parse_schema
 from headrace.syntax import quote
@@ -15,6 +17,8 @@ VALUES: Mapping[str, Struct | None] = {
     "csv": None,
     "text": parse_schema("value string"),
     "raw": parse_schema("value binary"),
+    "avro": None,
+    "json_schema": None,
 }
 """The kinds of values, with their columns where these are always the same."""
 
@@ -57,6 +61,29 @@ def columns(verb: str, of_value: Struct, metadata: Metadata) -> Struct:
                 f"{verb}: `{name}` is in the schema and among the metadata", f'give it another name: metadata={{"kafka_{name}": "{what}"}}'
             )
     return Struct((*of_value.fields, *beside))
+
+
+def of_value(schema: Struct, metadata: Metadata) -> Struct:
+    """The columns of a source that are the value's."""
+    return Struct(schema.fields[: len(schema.fields) - len(metadata)])
+
+
+def avro_columns(text: str) -> str:
+    """The columns of an Avro schema's records."""
+    ddl = jvm(session()).org.apache.spark.sql.headrace.Avro.ddl(text)
+    if ddl is None:
+        hint = 'read such values as bytes: value="raw"'
+        raise ConnectorError("REGISTRY_SCHEMA", "the Avro schema in the registry is none of records with fields", hint=hint, site=here())
+    return str(ddl)
+
+
+def fits(topic: str, found: Registered, ddl: str) -> None:
+    """Complain if a schema of the registry cannot be read as the columns that a user gave."""
+    why = jvm(session()).org.apache.spark.sql.headrace.Avro.misfit(found.text, ddl)
+    if why is not None:
+        message = f"the schema {found.id} of {topic} cannot be read as the columns that were given: {' '.join(why.split())}"
+        hint = "leave `schema` out to take the registry's, or give columns that it has"
+        raise ConnectorError("REGISTRY_SCHEMA", message, hint=hint, site=here())
 
 
 def nullable(schema: Struct, key: tuple[str, ...]) -> Struct:

@@ -54,8 +54,9 @@ abstract class LineParser(spec: LineSpec) {
   final def reason: String = why
 
   /** The last line as text. Bytes that are not UTF-8 show as U+FFFD. */
-  final def raw: UTF8String = UTF8String.fromString(text)
+  def raw: UTF8String = UTF8String.fromString(text)
 
+  protected final def bytes: Array[Byte] = line
   protected final def text: String = new String(line, StandardCharsets.UTF_8)
 
   protected def parse(line: Array[Byte], file: UTF8String, position: Long): Int

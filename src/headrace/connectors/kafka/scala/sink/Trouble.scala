@@ -1,6 +1,7 @@
 package headrace.kafka
 
 import headrace.HeadraceKernelException
+import org.apache.kafka.common.KafkaException
 import org.apache.kafka.common.errors._
 
 /** What a failure of a client means to the user. */
@@ -26,7 +27,8 @@ private[kafka] object Trouble {
     case known: HeadraceKernelException => known.code
     case _: RecordTooLargeException | _: RecordBatchTooLargeException => "KAFKA_TOO_LARGE"
     case _: ProducerFencedException | _: InvalidProducerEpochException | _: InvalidPidMappingException => "KAFKA_FENCED"
-    case _: InvalidTxnTimeoutException => "KAFKA_TRANSACTION_TIMEOUT"
+    // The producer keeps the words of this one alone.
+    case refused: KafkaException if String.valueOf(refused.getMessage).contains("transaction.max.timeout.ms") => "KAFKA_TRANSACTION_TIMEOUT"
     case _: SslAuthenticationException => "KAFKA_TLS"
     case _: AuthenticationException | _: AuthorizationException => "KAFKA_DENIED"
     case _: UnknownTopicOrPartitionException => "TOPIC_MISSING"
