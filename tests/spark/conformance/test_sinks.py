@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from functools import cache
+from typing import Any
+
 import pytest
 from pyspark.sql import SparkSession
 
@@ -73,3 +76,12 @@ def test_files_by_folders(spark: SparkSession) -> None:
     check_sink(
         lambda place, key: files.from_options({"path": str(place.folder), "format": "parquet", "partition_by": "id"}), rows=0, points=()
     )
+
+
+@pytest.mark.full
+def test_memory(spark: SparkSession) -> None:
+    memory: Any = ports.sink_class("memory")
+    # its rows are in the process, and with them in its object
+    made = cache(lambda name, key: memory(key=key or None))
+    found = check_sink(lambda place, key: made(place.name, key), lambda sink, schema: sink.rows(), rows=100_000, points=())  # type: ignore[attr-defined]
+    assert {line.outcome for line in found.lines} <= {"passed", "refused"}, found
