@@ -305,7 +305,7 @@ class Sink(ports.Sink):
         return {
             "kind": "files",
             "format": self.format,
-            "options": self.writer_options,
+            "options": _whole_times(self.format, self.writer_options),
             "partition_by": list(self.partition_by),
             "folder": paths.literal(self.folder),
         }
@@ -323,6 +323,13 @@ class Sink(ports.Sink):
         reader = session.read.format(self.format).schema(schema.ddl).options(**self.writer_options)
         read = reader.option("basePath", paths.literal(self.folder)).load(files)
         return read.select(*(f"`{name.replace('`', '``')}`" for name in schema.names)).collect()
+
+
+def _whole_times(format: str, options: Mapping[str, str]) -> dict[str, str]:
+    """As text, times keep their microseconds unless the user has a form for them; Spark's own default has milliseconds."""
+    given = {name.lower() for name in options}
+    forms = {"timestampFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX", "timestampNTZFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSS"}
+    return {**{name: form for name, form in forms.items() if format != "parquet" and name.lower() not in given}, **options}
 
 
 def _path(verb: str, path: Any) -> str:
