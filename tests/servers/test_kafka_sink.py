@@ -385,7 +385,7 @@ def test_a_task_that_wakes_up_late_cannot_write(broker: Broker, spark: SparkSess
     late = old.open(0)
     with pytest.raises(Exception, match="start 2 of the job has taken over") as lost:
         late.write(old.row(1))
-    assert code(lost) == "LEASE_LOST"
+    assert code(lost) == "SINK_FENCED"
     late.abort()
     # The late one has not put out the new one's producer.
     following = new.open(1)

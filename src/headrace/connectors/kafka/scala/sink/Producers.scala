@@ -100,7 +100,7 @@ private[kafka] object Markers {
     read(admin, topic, group, stable = false).foreach(marker => if (marker.term > term) throw replaced(group, marker.term, term))
 
   private def replaced(id: String, by: Int, term: Int): HeadraceKernelException =
-    new HeadraceKernelException("LEASE_LOST", s"$id: start $by of the job has taken over, and this one is start $term")
+    new HeadraceKernelException("SINK_FENCED", s"$id: start $by of the job has taken over, and this one is start $term")
 }
 
 /** The producers of this JVM that no task uses just now: to make one takes a third of a second, and a task takes it up again in the next
