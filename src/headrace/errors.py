@@ -253,6 +253,8 @@ CODES: dict[str, Code] = {
     "FOLDER_OWNED": Code("CheckpointError", "user", "an output folder that another sink or checkpoint writes"),
     "FUNCTION_FAILED": Code("RunError", "user", "a function of foreach_batch that raised"),
     "FUNCTION_GONE": Code("ConnectorError", "user", "a function of foreach_batch that cannot be found again"),
+    "HTTP_FAILED": Code("RunError", "environment", "a server that does not answer, or cannot take what is sent for now"),
+    "HTTP_REFUSED": Code("RunError", "input", "a server that refuses what is sent"),
     "MANIFEST_FORMAT": Code("CheckpointError", "user", "a manifest written by a later version"),
     "NOT_A_FOLDER": Code("ConnectorError", "user", "a file where a folder is expected"),
     "OUTPUT_MISSING": Code("ConnectorError", "environment", "a committed output file that is gone"),
@@ -261,6 +263,8 @@ CODES: dict[str, Code] = {
     "PATH_MISSING": Code("ConnectorError", "input", "a path that does not exist"),
     "ROWS_GONE": Code("ConnectorError", "user", "rows of a memory source in another process"),
     "SCHEMA_NEEDED": Code("ConnectorError", "user", "a source whose schema cannot be found by looking"),
+    "STORE_FAILED": Code("ConnectorError", "environment", "a store that cannot be read or written"),
+    "UNKNOWN_FILE_SYSTEM": Code("ConnectorError", "environment", "a path in a store that the session has no file system for"),
     # analysis
     "BAD_EXPRESSION": Code("PlanError", "user", "a text that Spark refuses"),
     "BAD_SYNTAX": Code("PlanError", "user", "a text that Spark cannot read"),
@@ -271,6 +275,7 @@ CODES: dict[str, Code] = {
     "TIMER_LOOP": Code("ProgramError", "user", "timers that set each other without end"),
     "WRONG_TYPE": Code("PlanError", "user", "a value of a type that does not fit"),
     # spark
+    "BAD_REPAIR": Code("ConnectorError", "input", "a file of repaired rows that cannot be rows of its source"),
     "CHECKPOINT_EXISTS": Code("CheckpointError", "user", "a place for a new checkpoint where something is already"),
     "CHECKPOINT_FORMAT": Code("CheckpointError", "user", "a checkpoint written by another version"),
     "LEASE_LOST": Code("CheckpointError", "environment", "a process that was asleep while another one took over its job"),
@@ -293,6 +298,7 @@ CODES: dict[str, Code] = {
     "NO_STATE": Code("CheckpointError", "user", "a checkpoint without state, of which the state is asked for"),
     "NOTHING_TO_MIGRATE": Code("CheckpointError", "user", "a checkpoint of which no other has to be made"),
     "PARTITIONS_CHANGED": Code("CheckpointError", "user", "another number of partitions than the checkpoint has"),
+    "REPAIRED_BEFORE": Code("CheckpointError", "user", "a file of repaired rows that was given before"),
     "ROWS_UNACCOUNTED": Code("RunError", "headrace", "rows of a program's input that are counted nowhere"),
     "RUN_FAILED": Code("RunError", "environment", "a run that ended with an error of Spark"),
     "SETTINGS_CHANGED": Code("CheckpointError", "user", "other settings than those the checkpoint was written under"),
@@ -317,6 +323,7 @@ CODES: dict[str, Code] = {
     "RUN_WHILE_LOADING": Code("ConfigError", "user", "run() at the top level of a file that is being loaded"),
     "UNBOUNDED": Code("PlanError", "user", "rows without end where an end is needed"),
     "UNKNOWN_PATH": Code("ConfigError", "user", "a path for a source or sink that does not exist"),
+    "CANNOT_CERTIFY": Code("ConfigError", "user", "a job of which no copy can be run and compared"),
     # testing
     "CHANGES_NOT_YET": Code("PlanError", "user", "rows that are also taken away, where rows can only be added"),
     "HARNESS_USE": Code("ConfigError", "user", "a harness used in the wrong order or with a wrong name"),

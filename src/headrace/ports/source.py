@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from headrace.errors import ConnectorError, here
 from headrace.packages import Packages
+from headrace.ports.elsewhere import Elsewhere
 from headrace.schema import Struct
 
 if TYPE_CHECKING:
@@ -18,6 +19,14 @@ if TYPE_CHECKING:
 
 MALFORMED = ("dead_letter", "fail", "skip")
 """What can become of rows that cannot be read."""
+
+
+@dataclass(frozen=True)
+class Lines:
+    """Text with a row on each line: `kind` is "json" or "csv", `options` are those of Spark's reader for it."""
+
+    kind: str
+    options: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -96,10 +105,21 @@ class Source(ABC):
         """How many files or rows wait that the query of `context.checkpoint` has not read; None if the source cannot tell."""
         return None
 
+    def beginning(self, session: SparkSession, place: Elsewhere, rows: int, epochs: int) -> Source | None:
+        """A source that ends, of about so many first rows of this one in about so many epochs, that a plan can store, kept in the place if
+        need be; None if it cannot be made.
+        """
+        return None
+
     @property
     def malformed(self) -> str:
         """What becomes of rows that cannot be read: one of `MALFORMED`. They are counted in any case."""
         return "dead_letter"
+
+    @property
+    def repairs(self) -> Lines | None:
+        """How rows are read that were dead letters and are fed back repaired, beside its own; None if they cannot be."""
+        return None
 
     @property
     def default_name(self) -> str:
