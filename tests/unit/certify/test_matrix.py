@@ -73,5 +73,5 @@ def test_the_page_is_current_when_it_is_written_again(asked: list[dict[str, Any]
 
 
 def test_every_job_is_found() -> None:
-    assert {"demo", "files"} <= set(certify_all.jobs())
+    assert {"delta", "demo", "files", "iceberg"} <= set(certify_all.jobs())
     assert "rows" not in certify_all.jobs()
