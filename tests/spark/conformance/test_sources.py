@@ -9,6 +9,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from headrace import ports
+from headrace.connectors.folders import for_spark
 from headrace.jvm.session import session
 from headrace.schema import Struct
 from headrace.testing.conformance import NotConforming, check_source
@@ -34,7 +35,7 @@ class Folder:
     def add(self, rows: Sequence[Any]) -> None:
         made = self.folder.parent / f"{self.folder.name}-{self.files}"
         frame = session().createDataFrame(list(rows), self.schema.ddl).coalesce(1)
-        frame.write.format(self.format).option("header", "true").save(str(made))
+        frame.write.format(for_spark(self.format)).option("header", "true").save(str(made))
         for file in made.glob(f"part-*.{self.format}"):
             file.rename(self.folder / f"{self.files:05}.{self.format}")
         self.files += 1
@@ -53,12 +54,12 @@ class Untouched(Folder):
 
 
 @pytest.mark.full
-@pytest.mark.parametrize("format", ["json", "csv", "parquet"])
+@pytest.mark.parametrize("format", ["json", "csv", "parquet", "orc", "avro"])
 def test_files(spark: SparkSession, format: str) -> None:
-    kind = Untouched if format == "parquet" else Folder
+    kind = Folder if format in ("json", "csv") else Untouched
     found = check_source(lambda place, schema: kind(place, schema, format))
     print(found)
-    if format == "parquet":
+    if kind is Untouched:
         left = {line.check: line.outcome for line in found.lines if line.outcome != "passed"}
         assert left == {"something that is no row": "left out"}, found
 
