@@ -86,6 +86,21 @@ def test_a_folder_that_is_followed(spark: SparkSession, place: str, tmp_path: Pa
         going.stop()
 
 
+def test_a_folder_of_a_sink_cannot_be_followed(spark: SparkSession, place: str, tmp_path: Path) -> None:
+    RemoteManifest(spark, place).claim(Owner("job", "out", "c1"))
+    source = hr.read.files(place, format="json", schema="k string, v int", name="source", follow=True)
+    check_error(
+        """
+        BAD_OPTION: read.files: <place> is written by a files sink, and in a store its files are there before they count
+          at test_remote.py:*: lambda: hr.job("follow", source.write.memory()).start(checkpoint=tmp_path / "c", progress=False),
+          hint: read it without follow=True: then its manifests say which files count
+          page: docs/errors/BAD_OPTION.md
+        """,
+        lambda: hr.job("follow", source.write.memory()).start(checkpoint=tmp_path / "c", progress=False),
+        hide={place: "<place>"},
+    )
+
+
 def until(going: hr.Run, read: int) -> None:
     while going.metrics["sources"][0]["read"] < read:
         assert going.wait(0.1) is None, "the run has ended"
