@@ -18,6 +18,9 @@ from headrace.jvm.store import Store
 from headrace.manifest import Owner, StagedFile
 from tests.unit.errors import check_error
 
+# The store is a class of Scala, compiled for these tests alone.
+pytestmark = pytest.mark.full
+
 
 @pytest.fixture(scope="module")
 def bucket(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> str:
