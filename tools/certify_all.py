@@ -24,8 +24,12 @@ RESULTS = ROOT / "docs" / "results" / "faults.json"
 PAGE = ROOT / "docs" / "faults.md"
 BEGIN, END = "<!-- the matrix -->", "<!-- its end -->"
 
-DRIVER, EXECUTOR = 25, 4
+DRIVER, EXECUTOR = 24, 4
 """Kills at random of each job: of the whole process, and of one executor."""
+SOME = 5
+"""Points that are tried before what came of them is kept."""
+FEW = 8
+"""Kills at random before that."""
 ON_EXECUTORS = ("in a task", "before state commit", "after state commit", "after staging")
 MASTER = "local-cluster[2,1,1024]"
 
@@ -58,17 +62,17 @@ def run(name: str, cells: Cells) -> bool:
 
     mine = cells.setdefault(name, {})
     done = {cell["point"] for cell in mine.values() if not cell["executors"]}
+    left = [point for point in POINTS if point not in done]
     rounds: list[tuple[str, dict[str, Any]]] = [
-        ("points", {"points": [point for point in POINTS if point not in done]}),
-        ("at random", {"points": [], "random": DRIVER}),
+        *(("points", {"points": left[at : at + SOME]}) for at in range(0, len(left), SOME)),
+        *((f"at random {seed}", {"points": [], "random": FEW, "seed": seed}) for seed in range(DRIVER // FEW)),
         ("executors", {"points": ON_EXECUTORS, "executors": EXECUTOR, "master": MASTER, "epochs": 4}),
     ]
     module = importlib.import_module(f"tests.faults.jobs.{name}")
     fine = True
     with getattr(module, "servers", nullcontext)() as servers:
         for what, asked in rounds:
-            tried = any(cell["round"] == what for cell in mine.values())
-            if tried if what != "points" else not asked["points"]:
+            if what != "points" and any(cell["round"] == what for cell in mine.values()):
                 continue
             print(f"{name}: {what}", flush=True)
             found = certify(module.job, servers=servers or {}, told=lambda text: print(f"  {text}", flush=True), **asked)
@@ -79,7 +83,7 @@ def run(name: str, cells: Cells) -> bool:
                     none = Tried(point, "", 0, 0.0).to_json()
                     mine[point] = {**none, "round": what, "executors": "master" in asked, "date": found.date, "commit": commit()}
             for one in found.tried:
-                place = f"{one.point}@{one.of}" + (" on an executor" if "master" in asked else "")
+                place = f"{one.point}@{one.of}{' on an executor' if 'master' in asked else ''}{f' {what}' if 'seed' in asked else ''}"
                 mine[place] = {**one.to_json(), "round": what, "executors": "master" in asked, "date": found.date, "commit": commit()}
             keep(cells)
     return fine

@@ -10,6 +10,7 @@ from tests.servers.kafka import broker as broker
 from tests.servers.kafka import other_broker as other_broker
 from tests.servers.redis import _redis as _redis
 from tests.servers.redis import redis as redis
+from tests.servers.registry import registry as registry
 from tests.spark.conftest import spark as spark
 
 

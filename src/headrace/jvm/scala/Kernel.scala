@@ -63,7 +63,7 @@ object Kernel {
     val query = s"${doc.fingerprint}/${digest(text)}"
     try {
       val frame = this.frame(own, doc, query, scans, control, loader)
-      Chain.verify(own, frame, doc.levels.size)
+      Chain.verify(own, frame, doc.levels.size, doc.placed)
       val now = Chain.lastTime(own, checkpoint).getOrElse(0L).max(System.currentTimeMillis)
       val time = new Time(if (manualClock) Some(now) else None)
       val sink = Sink.table(own, doc.sinks.toString, own.conf.get("spark.sql.session.timeZone"), committer)
@@ -108,9 +108,10 @@ object Kernel {
       frames.source(read.map(key => key -> plans(key)), s.watermark.map(_ => controlOf(s.name)), s.watermark.map(_._2))
     }
     val all = frames.union(if (timed && doc.clock != "processing") tagged else tagged :+ frames.gate(controlOf(null)))
-    frames.frame(doc.levels.zipWithIndex.foldLeft(lookedUp(0, all)) { case (plan, (level, i)) =>
+    val rows = doc.levels.zipWithIndex.foldLeft(lookedUp(0, all)) { case (plan, (level, i)) =>
       lookedUp(i + 1, frames.level(i + 1, level.operators.map(_.op).toSet, level.retired, doc.clock, plan))
-    })
+    }
+    frames.frame(if (doc.placed) frames.placed(rows) else rows)
   }
 
   private def digest(text: String): String =
