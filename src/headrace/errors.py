@@ -243,6 +243,7 @@ CODES: dict[str, Code] = {
     "ARCHIVE_FAILED": Code("ConfigError", "environment", "the archive that makes starts faster could not be made"),
     "KERNEL_BUILD": Code("ConfigError", "environment", "the kernel's jar could not be built"),
     "KERNEL_OTHER": Code("ConfigError", "environment", "the session carries the kernel of another headrace"),
+    "PACKAGE_DIFFERS": Code("ConfigError", "environment", "a jar that is not the one that was asked for"),
     "SESSION_RUNNING": Code("ConfigError", "user", "settings for a new session while another one runs"),
     "SESSION_START": Code("ConfigError", "environment", "Spark did not start"),
     "SPARK_VERSION": Code("ConfigError", "environment", "a Spark of another version"),

@@ -23,6 +23,7 @@ from typing import Any
 
 from headrace.atomic import replace
 from headrace.errors import CheckpointError, ConnectorError
+from headrace.points import point
 
 FORMAT = 1
 CONTROL = "_headrace"
@@ -65,11 +66,13 @@ class Manifest:
         self.folder = folder
         self.control = folder / CONTROL
         self.staging = self.control / "staging"
+        self._sink = ""
 
     def claim(self, owner: Owner) -> None:
         """Marks the folder as written by `owner`. A sink of another name takes over where the epochs are numbered on: in the same query of
         the same checkpoint. Else it raises FOLDER_OWNED.
         """
+        self._sink = owner.sink
         found = self.owner()
         if found is not None and (found.checkpoint, found.query) != (owner.checkpoint, owner.query):
             other = "checkpoint" if found.checkpoint != owner.checkpoint else "query of this job"
@@ -101,6 +104,7 @@ class Manifest:
             files = sorted(staged, key=lambda file: file.path)
             entry = {"format": FORMAT, "epoch": epoch, "files": [self.entry(epoch, number, file) for number, file in enumerate(files)]}
             replace(path, json.dumps(entry, indent=1))
+        point("in sink commit", self._sink)
         self.reveal(entry)
 
     def recover(self) -> None:

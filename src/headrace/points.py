@@ -1,8 +1,11 @@
 """Named points of a run at which a test, or `headrace certify`, kills, stops or fails the process. Not armed, a point does nothing.
 
 A point is armed by HEADRACE_POINT, in the environment of the process: `NAME[@OF][#N]:ACTION`. OF is what the point is passed for (a sink,
-a source), N which passing it is (the first, 1), and ACTION is `kill` (as kill -9 does), `hang` (until somebody ends it) or `fail`.
-The kernel has the same points, in `headrace.point.Point`.
+a query), N which passing it is (the first, 1), and ACTION is `kill` (as kill -9 does), `hang` (until somebody ends it) or `fail`.
+With HEADRACE_POINT_FOLDER, a folder, each passing is noted in its file `passed`, a line each, and what acts makes the file `acted`: where
+that is there already no point acts, so of several processes that share the environment one does, once.
+
+The kernel has the same points, in `headrace.point.Point`, and so has each executor. A `kill` in the driver's JVM ends its Python too.
 """
 
 from __future__ import annotations
@@ -11,10 +14,35 @@ import os
 import re
 import signal
 import threading
+from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 
 VARIABLE = "HEADRACE_POINT"
+FOLDER = "HEADRACE_POINT_FOLDER"
+OWNER = "HEADRACE_POINT_OWNER"
+"""The process that a JVM belongs to, for its points to kill; set for the JVM while it starts."""
 ACTIONS = ("kill", "hang", "fail")
+
+POINTS: Mapping[str, str] = {
+    "before offsets are logged": "Spark has chosen what the epoch reads, and has not written it down.",
+    "after offsets are logged": "What the epoch reads is written down, so a restart does this very epoch again.",
+    "in a task": "A task has given its first row to the sink's writer.",
+    "before state commit": "A task has worked on its state and has not written what changed.",
+    "after state commit": "A task has written what changed in its state; others of the epoch may not have.",
+    "after staging": "A task has given all its rows to the sink's writer, and what it wrote lies ready, seen by nobody.",
+    "before sink commit": "All tasks are done, and the driver turns to the sink; sinks before it have committed the epoch.",
+    "in sink commit": "Between two steps of the sink's commit, where it has two.",
+    "after sink commit": "The sink has committed the epoch, and the next one has not begun to.",
+    "before the record": "All sinks have committed; the record of counts does not know the epoch.",
+    "after the record": "The record knows the epoch; Spark does not know yet that it has been written.",
+    "before the commit log": "Spark has been told that the epoch is written, and has not noted it.",
+    "after the commit log": "The epoch is over, and the next has not begun.",
+}
+"""All points, in the order in which an epoch passes them. A point of sinks is passed for each."""
+
+OF_SINKS = ("in a task", "after staging", "before sink commit", "in sink commit", "after sink commit")
+"""Those that are passed for a sink, by its name; the others are passed for a query."""
 
 
 class Injected(Exception):
@@ -27,37 +55,70 @@ class Armed:
 
     >>> Armed.parse("before sink commit@out#3:kill")
     Armed(name='before sink commit', of='out', passing=3, action='kill')
+    >>> str(Armed("in a task", "out"))
+    'in a task@out#1:kill'
     """
 
     name: str
-    of: str
-    passing: int
-    action: str
+    of: str = ""
+    passing: int = 1
+    action: str = "kill"
 
     @classmethod
     def parse(cls, text: str) -> Armed:
-        found = re.fullmatch(r"([^@#:]+)(?:@([^#:]+))?(?:#(\d+))?:(\w+)", text)
+        found = re.fullmatch(r"([^@#:]+)(?:@([^:]+?))?(?:#(\d+))?:(\w+)", text)
         if found is None or found[4] not in ACTIONS:
             raise ValueError(f"{VARIABLE} is NAME[@OF][#N]:{'|'.join(ACTIONS)}, not {text!r}")
         return cls(found[1], found[2] or "", int(found[3] or 1), found[4])
 
+    def __str__(self) -> str:
+        return f"{self.name}{'@' + self.of if self.of else ''}#{self.passing}:{self.action}"
+
 
 _armed = Armed.parse(os.environ[VARIABLE]) if os.environ.get(VARIABLE) else None
+_folder = Path(os.environ[FOLDER]) if os.environ.get(FOLDER) else None
 _passed = 0
 _lock = threading.Lock()
 
+OFF = _armed is None and _folder is None
+"""Nothing is armed or noted, which is the rule."""
+
 
 def point(name: str, of: str = "") -> None:
-    """Pass a point: `of` is the sink or source it is passed for."""
+    """Pass a point: `of` is the sink or query it is passed for."""
+    if not OFF:
+        _pass(name, of)
+
+
+def environment() -> dict[str, str]:
+    """What a process has to have in its environment to pass the points of this one's run."""
+    return {name: os.environ[name] for name in (VARIABLE, FOLDER) if os.environ.get(name)}
+
+
+def _pass(name: str, of: str) -> None:
+    global _passed
+    if _folder is not None:
+        with (_folder / "passed").open("a", encoding="utf-8") as file:
+            file.write(f"{name}@{of}\n")
     if _armed is None or _armed.name != name or _armed.of not in ("", of):
         return
-    global _passed
     with _lock:
         _passed += 1
-        if _passed != _armed.passing:
+        if _passed != _armed.passing or not _first():
             return
     if _armed.action == "kill":
         os.kill(os.getpid(), signal.SIGKILL)
     if _armed.action == "hang":
         threading.Event().wait()
     raise Injected(f"{name} of {of}" if of else name)
+
+
+def _first() -> bool:
+    """Whether no point has acted yet, as far as can be told."""
+    if _folder is None:
+        return True
+    try:
+        (_folder / "acted").touch(exist_ok=False)
+    except FileExistsError:
+        return False
+    return True

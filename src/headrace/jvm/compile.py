@@ -1,7 +1,8 @@
-"""Build the kernel's jar: the Scala compiler in the PySpark wheel turns `scala/**/*.scala` into a jar, once per source and Spark version.
+"""Build jars: the Scala compiler in the PySpark wheel turns the kernel's `scala/**/*.scala` into one, once per source and Spark version,
+and the Scala of a connector into another.
 
-A wheel of headrace holds the jar for the Spark it was built with. With other sources or another Spark the jar comes from the cache,
-or is built into it. The compiler needs a Java runtime only; no JDK, no build tool.
+A wheel of headrace holds the kernel's jar for the Spark it was built with. With other sources or another Spark the jar comes from the
+cache, or is built into it. The compiler needs a Java runtime only; no JDK, no build tool.
 """
 
 from __future__ import annotations
@@ -37,43 +38,55 @@ _FLAGS = ("-nowarn",)
 
 
 @dataclass(frozen=True)
-class Kernel:
-    """The kernel's sources as this process found them first, and the Spark they are for."""
+class Unit:
+    """Scala sources as this process found them first, and what they are compiled for: a Spark, and the jars `against`, each by a digest."""
 
     spark: str
     sources: tuple[tuple[str, bytes], ...]
+    name: str = "kernel"
+    against: tuple[tuple[str, Path], ...] = ()
 
     @cached_property
     def key(self) -> str:
         """What the jar depends on, as 16 hexadecimal digits."""
-        digest = hashlib.sha256("\0".join((_FORMAT, self.spark, *_FLAGS)).encode())
+        digest = hashlib.sha256("\0".join((_FORMAT, self.spark, *_FLAGS, *(key for key, _ in self.against))).encode())
         for name, text in self.sources:
             digest.update(name.encode() + b"\0" + text + b"\0")
         return digest.hexdigest()[:16]
 
     @property
     def jar_name(self) -> str:
-        return f"headrace-kernel-{self.key}.jar"
+        return f"headrace-{self.name}-{self.key}.jar"
+
+    @property
+    def title(self) -> str:
+        return "the kernel" if self.name == "kernel" else f"the Scala of {self.name}"
 
 
 @cache
-def kernel() -> Kernel:
+def kernel() -> Unit:
     """Read once per process: a file that is edited meanwhile must not end in a jar with another's key."""
-    return Kernel(
-        spark_version(), tuple((file.relative_to(SOURCES).as_posix(), file.read_bytes()) for file in sorted(SOURCES.rglob("*.scala")))
-    )
+    return Unit(spark_version(), sources(SOURCES))
+
+
+def sources(folder: Path) -> tuple[tuple[str, bytes], ...]:
+    """The Scala files in a folder and those in it, by their path there."""
+    return tuple((file.relative_to(folder).as_posix(), file.read_bytes()) for file in sorted(folder.rglob("*.scala")))
 
 
 def kernel_jar() -> Path:
     """The jar for these sources and this Spark: shipped in the wheel, in the cache, or built now."""
-    name = kernel().jar_name
-    if (SHIPPED / name).is_file():
-        return SHIPPED / name
-    cached = folder("kernel") / name
+    shipped = SHIPPED / kernel().jar_name
+    return shipped if shipped.is_file() else built(kernel())
+
+
+def built(unit: Unit) -> Path:
+    """The jar of some sources: in the cache, or built now."""
+    cached = folder("kernel") / unit.jar_name
     if not cached.is_file():
-        with _lock(cached):
+        with alone(cached.with_suffix(".lock"), f"builds {unit.title}"):
             if not cached.is_file():  # another process may have built it while we waited
-                build(kernel(), cached)
+                build(unit, cached)
     return cached
 
 
@@ -96,24 +109,24 @@ def spark_version() -> str:
     )
 
 
-def build(kernel: Kernel, target: Path) -> None:
+def build(unit: Unit, target: Path) -> None:
     """Compile into `target`. Nothing is there until all of it is: the jar is made beside it and renamed."""
     java = find()
-    print(f"headrace: building the kernel for Spark {kernel.spark} (once; about half a minute)", file=sys.stderr, flush=True)
+    print(f"headrace: building {unit.title} for Spark {unit.spark} (once; about half a minute)", file=sys.stderr, flush=True)
     started = time.monotonic()
     with tempfile.TemporaryDirectory(dir=target.parent, prefix="build-") as work:
-        fresh = Path(work) / "kernel.jar"
-        for name, text in kernel.sources:
+        fresh = Path(work) / "fresh.jar"
+        for name, text in unit.sources:
             file = Path(work) / "scala" / name
             file.parent.mkdir(parents=True, exist_ok=True)
             file.write_bytes(text)
-        output = scalac(java, Path(work) / "scala", fresh)
+        output = scalac(java, Path(work) / "scala", fresh, *(jar for _, jar in unit.against))
         if output is not None:
             log = target.with_suffix(".log")
             log.write_text(output, encoding="utf-8")
-            raise _failed(kernel, log, output)
+            raise _failed(unit, log, output)
         with zipfile.ZipFile(fresh, "a") as jar:
-            jar.writestr(zipfile.ZipInfo(KEY_ENTRY), kernel.key)
+            jar.writestr(zipfile.ZipInfo(f"headrace/{unit.name}.key"), unit.key)
         os.replace(fresh, target)
     print(f"headrace: built {target} in {time.monotonic() - started:.0f} s", file=sys.stderr, flush=True)
 
@@ -145,23 +158,23 @@ def scalac(java: Java, source: Path, target: Path, *libraries: Path) -> str | No
     return None if done.returncode == 0 and target.is_file() else f"{output}\nexit code {done.returncode}\n"
 
 
-def _failed(kernel: Kernel, log: Path, output: str) -> HeadraceError:
+def _failed(unit: Unit, log: Path, output: str) -> HeadraceError:
     lines = output.strip().splitlines() or ["no output"]
     first = next((line for line in lines if "error: " in line or "Error: " in line), lines[0])
     return HeadraceError(
         "KERNEL_BUILD",
-        f"the kernel for Spark {kernel.spark} could not be compiled: {first}",
+        f"{unit.title} for Spark {unit.spark} could not be compiled: {first}",
         hint=f"the compiler's whole output is in {log}.\nmemory, disk and versions are checked by `headrace doctor`.",
     )
 
 
 @contextlib.contextmanager
-def _lock(target: Path) -> Iterator[None]:
-    """One builder at a time; the others wait for it. The lock goes with its process, so a killed builder leaves nothing behind."""
-    with open(target.with_suffix(".lock"), "w", encoding="utf-8") as file:
+def alone(lock: Path, does: str) -> Iterator[None]:
+    """One process at a time; the others wait for it. The lock goes with its process, so a killed one leaves nothing behind."""
+    with open(lock, "w", encoding="utf-8") as file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            print("headrace: waiting for another process that builds the kernel", file=sys.stderr, flush=True)
+            print(f"headrace: waiting for another process that {does}", file=sys.stderr, flush=True)
             fcntl.flock(file, fcntl.LOCK_EX)
         yield

@@ -16,6 +16,8 @@ from pathlib import Path
 from headrace.jvm.cache import folder, jvm_home
 from headrace.jvm.java import Java
 from headrace.jvm.locale import utf8_environment
+from headrace.points import OFF, OWNER
+from headrace.points import environment as of_points
 
 LOG4J = Path(__file__).parent / "log4j2.properties"
 _KEPT_LOGS = 20
@@ -60,9 +62,9 @@ def configuration(given: Mapping[str, str], log: Path, defaults: Mapping[str, st
     conf["spark.driver.extraJavaOptions"] = " ".join([*driver, theirs]).strip()
     if "spark.executor.extraJavaOptions" not in conf:
         conf["spark.executor.extraJavaOptions"] = " ".join(common if is_local(conf["spark.master"]) else common[:1])
-    if conf["spark.master"].startswith("local-cluster"):
-        for name, value in utf8_environment().items():
-            conf.setdefault(f"spark.executorEnv.{name}", value)
+    theirs_too = {**(utf8_environment() if conf["spark.master"].startswith("local-cluster") else {}), **of_points()}
+    for name, value in theirs_too.items():
+        conf.setdefault(f"spark.executorEnv.{name}", value)
     return conf
 
 
@@ -89,6 +91,8 @@ def environment(java: Java, master: str) -> Iterator[None]:
     if is_local(master):
         wanted["SPARK_LOCAL_IP"] = os.environ.get("SPARK_LOCAL_IP") or "127.0.0.1"
         wanted["SPARK_LOCAL_HOSTNAME"] = os.environ.get("SPARK_LOCAL_HOSTNAME") or "localhost"
+    if not OFF:
+        wanted[OWNER] = str(os.getpid())
     before = {name: os.environ.get(name) for name in wanted}
     os.environ.update(wanted)
     try:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from headrace.errors import HeadraceError
-from headrace.jvm import archive, launch
+from headrace.jvm import archive, fetch, launch
 from headrace.jvm.cache import has_user_name
 from headrace.jvm.compile import KEY_ENTRY, kernel, kernel_jar, spark_version
 from headrace.jvm.java import find
@@ -31,17 +31,27 @@ UNREGISTERED = (
 """What helps where the session does not have a function."""
 
 
-def session(spark: SparkSession | None = None, *, master: str | None = None, conf: Mapping[str, object] | None = None) -> SparkSession:
+def session(
+    spark: SparkSession | None = None,
+    *,
+    master: str | None = None,
+    conf: Mapping[str, object] | None = None,
+    packages: str | None = None,
+) -> SparkSession:
     """The SparkSession that headrace works with: the one given, else the active one, else a new one on this machine.
 
     The kernel's jar is added to it. A new one runs on `master` (default: HEADRACE_MASTER, else `local[*]`) with Spark's own
     settings `conf`. It listens on the loopback address only, shows no web page unless asked, and writes its log to a file.
+    `packages` says whether jars that a connector needs are fetched when a job starts ("auto", which HEADRACE_PACKAGES can change) or only
+    by `headrace packages add` ("never").
 
     >>> import headrace as hr
     >>> hr.session().sql("SELECT 1 + 1 AS two").collect()
     [Row(two=2)]
     """
     with _lock:
+        if packages is not None:
+            fetch.choose(packages)
         wanted = {name: _text(value) for name, value in (conf or {}).items()}
         if master is not None:
             wanted["spark.master"] = master
@@ -215,9 +225,7 @@ def _attach(spark: SparkSession) -> None:
         # For the executors; once per application, while the driver's class loader outlives it.
         spark.sparkContext._jsc.addJar(str(kernel_jar()))
     if carried is None:
-        jar = kernel_jar()
-        loader = jvm(spark).java.lang.Thread.currentThread().getContextClassLoader()
-        loader.addURL(jvm(spark).java.io.File(str(jar)).toURI().toURL())
+        to_driver(spark, kernel_jar())
         carried = _carried(spark)
     if carried != key:
         raise HeadraceError(
@@ -226,6 +234,12 @@ def _attach(spark: SparkSession) -> None:
             hint="start a new session (and take an old headrace jar out of spark.jars).",
         )
     _attached.add(application)
+
+
+def to_driver(spark: SparkSession, jar: Path) -> None:
+    """Put a jar where the driver finds its classes."""
+    loader = jvm(spark).java.lang.Thread.currentThread().getContextClassLoader()
+    loader.addURL(jvm(spark).java.io.File(str(jar)).toURI().toURL())
 
 
 def _carried(spark: SparkSession) -> str | None:

@@ -1,7 +1,7 @@
 """The open traits: what a source and a sink have to say and do. Connectors implement them and are found by entry point."""
 
-from headrace.ports.packages import Jar, Packages
-from headrace.ports.registry import connectors, sink_class, source_class
+from headrace.packages import Jar, Packages
+from headrace.ports.registry import connectors, packages, sink_class, source_class
 from headrace.ports.secrets import Secret
 from headrace.ports.sink import Sink, SinkContext, SinkTraits, Staged
 from headrace.ports.source import Source, SourceContext, SourceTraits
@@ -18,6 +18,7 @@ __all__ = [
     "SourceTraits",
     "Staged",
     "connectors",
+    "packages",
     "sink_class",
     "source_class",
 ]

@@ -8,6 +8,7 @@ from importlib.metadata import EntryPoint, entry_points
 from types import ModuleType
 
 from headrace.errors import ConnectorError, here
+from headrace.packages import Packages
 from headrace.ports.sink import Sink
 from headrace.ports.source import Source
 
@@ -69,3 +70,15 @@ def names_with(kind: str) -> tuple[str, ...]:
         except ConnectorError:
             continue
     return tuple(found)
+
+
+def packages() -> dict[str, Packages]:
+    """What the connectors may need beside Spark, by the names that `headrace packages add` takes; one that cannot be loaded is left out."""
+    found: dict[str, Packages] = {}
+    for name in connectors():
+        try:
+            needed: tuple[Packages, ...] = getattr(_module(name), "PACKAGES", ())
+        except ConnectorError:
+            continue
+        found |= {one.name or name: one for one in needed}
+    return found

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
-from headrace.ports.packages import Packages
+from headrace.packages import Packages
 from headrace.schema import Struct
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from headrace.errors import ConnectorError, here
-from headrace.ports.packages import Packages
+from headrace.packages import Packages
 from headrace.schema import Struct
 
 if TYPE_CHECKING:

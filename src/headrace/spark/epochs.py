@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from headrace.points import point
 from headrace.ports import Sink, Staged
 from headrace.spark.record import TIME, Record
 
@@ -61,13 +62,17 @@ class Committer:
             if one.quiet and not part["rows"]:
                 continue
             self.failed_sink = one.name
+            point("before sink commit", one.name)
             one.sink.commit(epoch, Staged(part["rows"], tuple(part["files"]), _rows(staged, one.op)))
+            point("after sink commit", one.name)
         self.failed_sink = None
         now = self.clock()
         for source, _, _, metric, n in found["counts"]:
             if source and metric != TIME and n:
                 self.last_rows[source] = now
+        point("before the record", self.record.path.stem)
         self.record.add(epoch, found["counts"], rows)
+        point("after the record", self.record.path.stem)
 
     class Java:
         # the interface by which py4j lets the JVM call this object

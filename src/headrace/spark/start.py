@@ -11,6 +11,7 @@ from pathlib import Path
 
 from headrace import ports
 from headrace.errors import HeadraceError
+from headrace.jvm.packages import attach
 from headrace.jvm.session import session
 from headrace.ops import Sink, Source
 from headrace.schema import parse_schema
@@ -60,6 +61,10 @@ def begin(
     What its plan, its sources and the checkpoint refuse is refused before anything is touched. Sinks and the kernel are asked last: with
     `fresh` the checkpoint is empty by then, and a clearing that they cut off is finished by the next start.
     """
+    for query in job.queries:
+        for node in (*query.sources, *query.sinks):
+            if isinstance(node, Source | Sink):
+                _provide(node)
     for source in job.sources:
         _check(source)
     checkpoint = Checkpoint(folder, fresh=fresh)
@@ -96,6 +101,15 @@ def begin(
             opened.callback(one.handle.stop)
         with suppress(Exception):  # why the start was refused matters more
             opened.close()
+        raise
+
+
+def _provide(node: Source | Sink) -> None:
+    """Put what a connector needs into the session."""
+    try:
+        attach(session(), [node.connect().needs])
+    except HeadraceError as error:
+        error.site = node.site or error.site
         raise
 
 

@@ -50,14 +50,14 @@ def test_the_shipped_jar_is_used_if_it_fits(sources: Path, tmp_path: Path) -> No
 
 
 def test_the_key_depends_on_sources_and_spark() -> None:
-    base = module.Kernel("4.3.0", (("a.scala", b"x"),))
+    base = module.Unit("4.3.0", (("a.scala", b"x"),))
     others = [
-        module.Kernel("4.3.1", base.sources),
-        module.Kernel("4.3.0", (("b.scala", b"x"),)),
-        module.Kernel("4.3.0", (("a.scala", b"y"),)),
+        module.Unit("4.3.1", base.sources),
+        module.Unit("4.3.0", (("b.scala", b"x"),)),
+        module.Unit("4.3.0", (("a.scala", b"y"),)),
     ]
     assert len({kernel.key for kernel in (base, *others)}) == 4
-    assert module.Kernel("4.3.0", (("a.scala", b"x"),)).key == base.key
+    assert module.Unit("4.3.0", (("a.scala", b"x"),)).key == base.key
 
 
 def test_a_source_that_does_not_compile(sources: Path, tmp_path: Path) -> None:

@@ -60,7 +60,7 @@ def test_other_settings_than_the_running_session_has(spark: SparkSession) -> Non
 
 def test_a_kernel_of_another_headrace(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "_attached", set())
-    monkeypatch.setattr(module, "kernel", lambda: kernel.Kernel("4.3.0", (("a.scala", b""),)))
+    monkeypatch.setattr(module, "kernel", lambda: kernel.Unit("4.3.0", (("a.scala", b""),)))
     check_error(
         """
         KERNEL_OTHER: the session carries the kernel <old>, and this headrace needs 137af0ec1d9eb0b6
@@ -68,7 +68,7 @@ def test_a_kernel_of_another_headrace(spark: SparkSession, monkeypatch: pytest.M
           page: docs/errors/KERNEL_OTHER.md
         """,
         session,
-        hide={kernel.kernel().key: "<old>", kernel.Kernel("4.3.0", (("a.scala", b""),)).key: "137af0ec1d9eb0b6"},
+        hide={kernel.kernel().key: "<old>", kernel.Unit("4.3.0", (("a.scala", b""),)).key: "137af0ec1d9eb0b6"},
     )
 
 

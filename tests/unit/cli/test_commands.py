@@ -23,7 +23,7 @@ def test_help_names_every_command_and_exit_code(capsys: pytest.CaptureFixture[st
     with pytest.raises(SystemExit):
         cli.main(["--help"])
     text = capsys.readouterr().out
-    for word in ("run", "sql", "explain", "plan", "state", "demo", "doctor", "prepare", "completion", "exit code", "130"):
+    for word in ("run", "sql", "explain", "plan", "state", "demo", "doctor", "packages", "prepare", "completion", "exit code", "130"):
         assert word in text
 
 

@@ -8,6 +8,7 @@ import java.util.UUID
 
 import scala.jdk.CollectionConverters._
 
+import headrace.point.Logged
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.{FileAlreadyExistsException, FileStatus, FSDataInputStream, FileSystem, Path, PathFilter}
 import org.apache.spark.TaskContext
@@ -139,7 +140,7 @@ private final class AtomicFile(target: LocalPath, temporary: LocalPath, overwrit
         underlyingStream.flush()
         if (sync) channel.force(true)
         channel.close()
-        AtomicFile.publish(temporary, target, overwrite)
+        Logged.around(target)(AtomicFile.publish(temporary, target, overwrite))
         if (sync) AtomicFile.syncFolder(target.getParent)
       } finally {
         // After a failure (a full disk, a name that is taken) nothing is left behind; after a rename there is nothing to delete.

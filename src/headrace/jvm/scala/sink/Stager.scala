@@ -1,5 +1,6 @@
 package headrace.sink
 
+import headrace.point.Point
 import headrace.source.{Chunk, PackedRows}
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow
 
@@ -34,4 +35,25 @@ private[sink] final class CountStager extends Stager {
   override def write(row: UnsafeRow): Unit = rows += 1
   override def finish(): StagedPart = StagedPart(rows)
   override def abort(): Unit = ()
+}
+
+/** Passes the points of a task that stages. */
+private[sink] final class PassingStager(sink: String, stager: Stager) extends Stager {
+  private var first = true
+
+  override def write(row: UnsafeRow): Unit = {
+    stager.write(row)
+    if (first) {
+      first = false
+      Point.pass("in a task", sink)
+    }
+  }
+
+  override def finish(): StagedPart = {
+    val part = stager.finish()
+    Point.pass("after staging", sink)
+    part
+  }
+
+  override def abort(): Unit = stager.abort()
 }

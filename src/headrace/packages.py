@@ -28,9 +28,12 @@ class Jar:
 class Packages:
     """What a connector needs: jars (all of them, so that nothing is looked up), Scala of its own that is compiled against Spark, the kernel
     and these jars once, and Python modules with the extra of headrace that brings them: `pip install "headrace[delta]"`.
+
+    `name` is what it is called in `headrace packages add NAME`; the module of a connector lists all that it may need in `PACKAGES`.
     """
 
     jars: tuple[Jar, ...] = ()
     scala: Path | None = None
     modules: tuple[str, ...] = ()
     extra: str = ""
+    name: str = ""

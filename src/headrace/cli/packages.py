@@ -1,0 +1,62 @@
+"""`headrace packages`"""
+
+from __future__ import annotations
+
+import argparse
+from difflib import get_close_matches
+from typing import Any
+
+from headrace import ports
+from headrace.errors import ConnectorError
+from headrace.packages import Packages
+
+
+def add(commands: Any) -> None:
+    parser: argparse.ArgumentParser = commands.add_parser(
+        "packages",
+        help="what connectors need beside Spark, and fetching it",
+        description="Say what connectors need beside Spark, whether it is there and where it lies; fetch jars before a job needs them.",
+    )
+    parser.set_defaults(run=show)
+    verbs = parser.add_subparsers(metavar="VERB")
+    verbs.add_parser("list", help="what is needed and what is there (as without a verb)").set_defaults(run=show)
+    adding = verbs.add_parser("add", help="fetch and build what a connector needs")
+    adding.add_argument("name", nargs="+", metavar="NAME", help="one of the list")
+    adding.set_defaults(run=fetch)
+
+
+def show(asked: argparse.Namespace) -> int:
+    for name, needed in ports.packages().items():
+        for what, there, cure in _parts(name, needed):
+            print(f"{'there  ' if there else 'MISSING'}  {name}: {what}")
+            if not there:
+                print(f"         cure: {cure}")
+    return 0
+
+
+def fetch(asked: argparse.Namespace) -> int:
+    from headrace.jvm.packages import provide
+
+    known = ports.packages()
+    for name in asked.name:
+        if name not in known:
+            near = get_close_matches(name, known, 1)
+            hint = f"did you mean `{near[0]}`? " if near else ""
+            raise ConnectorError(
+                "UNKNOWN_CONNECTOR", f"no connector needs packages named `{name}`", hint=f"{hint}There are: {', '.join(known) or 'none'}"
+            )
+    for name in asked.name:
+        for jar in provide(known[name]):
+            print(jar)
+    return 0
+
+
+def _parts(name: str, needed: Packages) -> list[tuple[str, bool, str]]:
+    """Each thing that is needed with its place, whether it is there, and how to get it."""
+    from headrace.jvm import fetch
+    from headrace.jvm.packages import installed
+
+    extra = f'"headrace[{needed.extra}]"' if needed.extra else ""
+    found = [(f"Python module {module}", installed(module), f"pip install {extra or module}") for module in needed.modules]
+    jars = [(f"{jar.coordinate} in {fetch.place(jar)}", fetch.there(jar), f"headrace packages add {name}") for jar in needed.jars]
+    return found + jars

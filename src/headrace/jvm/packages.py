@@ -1,0 +1,83 @@
+"""What connectors need beside Spark, looked for on this machine and put into a running session."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterable
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from headrace.errors import HeadraceError
+from headrace.jvm import fetch
+from headrace.jvm.compile import Unit, built, kernel, kernel_jar, sources
+from headrace.jvm.session import to_driver
+from headrace.packages import Packages
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+_lock = threading.Lock()
+_driver: set[Path] = set()
+_executors: set[tuple[str, Path]] = set()
+"""What was added to the class loader of the driver, which outlives a session, and to the executors of an application."""
+
+
+def attach(spark: SparkSession, packages: Iterable[Packages]) -> None:
+    """Put the jars and the compiled Scala of connectors where the driver and the executors of a running session find them.
+
+    What is missing is fetched and built, if the session allows that.
+    """
+    for one in packages:
+        jars = provide(one, fetching=fetch.allowed())
+        with _lock:
+            for jar in jars:
+                if jar not in _driver:
+                    to_driver(spark, jar)
+                    _driver.add(jar)
+                application = str(spark.sparkContext.applicationId)
+                if (application, jar) not in _executors:
+                    spark.sparkContext._jsc.addJar(str(jar))
+                    _executors.add((application, jar))
+
+
+def provide(packages: Packages, *, fetching: bool = True) -> list[Path]:
+    """The jars of some packages, the one of their Scala last; fetched and built if need be."""
+    for module in packages.modules:
+        if not installed(module):
+            raise HeadraceError(
+                "PACKAGE_MISSING",
+                f"{packages.name or 'a connector'} needs the Python package {module.partition('.')[0]}, which is not installed",
+                hint=f'pip install "headrace[{packages.extra}]"' if packages.extra else f"pip install {module.partition('.')[0]}",
+            )
+    missing = [] if fetching else [jar.coordinate for jar in packages.jars if not fetch.there(jar)]
+    if missing:
+        raise HeadraceError(
+            "PACKAGE_MISSING",
+            f"{packages.name or 'a connector'} needs {', '.join(missing)}, and this session may not fetch packages",
+            hint=f'`headrace packages add {packages.name}` fetches them once; hr.session(packages="auto") lets jobs do it.',
+        )
+    jars = fetch.fetch(packages.jars)
+    if packages.scala is None:
+        return jars
+    return [*jars, built(unit(packages))]
+
+
+def unit(packages: Packages) -> Unit:
+    """The Scala of some packages, as it is compiled: against Spark, the kernel and their jars."""
+    if packages.scala is None:
+        raise ValueError(f"{packages.name} has no Scala")
+    against = [(kernel().key, kernel_jar()), *((jar.sha256, fetch.place(jar)) for jar in packages.jars)]
+    return Unit(kernel().spark, sources(packages.scala), packages.name or "connector", tuple(against))
+
+
+def installed(module: str) -> bool:
+    """Whether a Python module is there, looked for without importing it.
+
+    >>> installed("json.decoder"), installed("no.such.module")
+    (True, False)
+    """
+    try:
+        return find_spec(module) is not None
+    except ModuleNotFoundError:
+        return False
