@@ -60,7 +60,7 @@ class Sink(ports.Sink):
         self.password = secret_of(verb, "password", password)
         self.create = flag(verb, "create", create)
         self.retry = retry
-        self.patience = milliseconds(retry) / 1000
+        self.patience = milliseconds(retry, "the retry") / 1000
         self.driver_options = driver_options(verb, options)
 
     @property
