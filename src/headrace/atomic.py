@@ -1,8 +1,9 @@
-"""A small file is replaced as a whole: a reader, a crash or a power cut sees the old text or the new one, and nothing between."""
+"""A small file is written as a whole: a reader, a crash or a power cut sees what was there before or the new text, nothing between."""
 
 from __future__ import annotations
 
 import os
+import threading
 from pathlib import Path
 
 
@@ -15,14 +16,41 @@ def replace(path: Path, text: str) -> None:
     >>> path.read_text(), [other.name for other in path.parent.iterdir()]
     ('new', ['job.json'])
     """
-    fresh = path.with_name(f".{path.name}.{os.getpid()}")
+    _beside(path, text).replace(path)
+    _keep(path.parent)
+
+
+def create(path: Path, text: str) -> bool:
+    """Write a file that is not there yet; of several who do it only one can. Whether this was the one.
+
+    >>> import tempfile
+    >>> path = Path(tempfile.mkdtemp(), "0.json")
+    >>> create(path, "first"), create(path, "second"), path.read_text()
+    (True, False, 'first')
+    """
+    fresh = _beside(path, text)
+    try:
+        os.link(fresh, path)
+    except FileExistsError:
+        return False
+    finally:
+        fresh.unlink()
+    _keep(path.parent)
+    return True
+
+
+def _beside(path: Path, text: str) -> Path:
+    fresh = path.with_name(f".{path.name}.{os.getpid()}.{threading.get_ident()}")
     with fresh.open("w", encoding="utf-8") as file:
         file.write(text)
         file.flush()
         os.fsync(file.fileno())
-    fresh.replace(path)
-    folder = os.open(path.parent, os.O_RDONLY)
+    return fresh
+
+
+def _keep(folder: Path) -> None:
+    opened = os.open(folder, os.O_RDONLY)
     try:
-        os.fsync(folder)
+        os.fsync(opened)
     finally:
-        os.close(folder)
+        os.close(opened)

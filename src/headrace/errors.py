@@ -272,6 +272,7 @@ CODES: dict[str, Code] = {
     # spark
     "CHECKPOINT_EXISTS": Code("CheckpointError", "user", "a place for a new checkpoint where something is already"),
     "CHECKPOINT_FORMAT": Code("CheckpointError", "user", "a checkpoint written by another version"),
+    "LEASE_LOST": Code("CheckpointError", "environment", "a process that was asleep while another one took over its job"),
     "CHECKPOINT_IN_USE": Code("CheckpointError", "user", "a checkpoint that another process works on"),
     "CHECKPOINT_MIGRATED": Code("CheckpointError", "user", "a checkpoint whose job goes on in one that was made of it"),
     "CHECKPOINT_OTHER_JOB": Code("CheckpointError", "user", "the checkpoint of another job"),

@@ -17,11 +17,12 @@ import json
 import os
 import shutil
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from headrace.atomic import replace
+from headrace.atomic import create, replace
 from headrace.errors import CheckpointError, ConnectorError
 from headrace.points import point
 
@@ -62,10 +63,12 @@ class Manifest:
     ['part-00000000000000000000-00000.json']
     """
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, term: int = 1) -> None:
         self.folder = folder
+        self.term = term
         self.control = folder / CONTROL
         self.staging = self.control / "staging"
+        self._gone: tuple[int, Path] | None = None
         self._sink = ""
 
     def claim(self, owner: Owner) -> None:
@@ -97,22 +100,42 @@ class Manifest:
         return sorted(int(path.stem) for path in self.control.glob("*.json") if path.stem.isdigit())
 
     def commit(self, epoch: int, staged: Iterable[StagedFile]) -> None:
-        """Makes the staged files the output of `epoch`. An epoch that is committed already stays as it was."""
+        """Makes the staged files the output of `epoch`. An epoch that is committed already stays as it was.
+
+        Not so one by a process that was asleep while this one took over, and whose staged files are gone: it takes what is staged now.
+        """
+        if self._gone and epoch > self._gone[0]:
+            raise _missing(*self._gone)
         path = self.path(epoch)
-        entry = read(path)
-        if entry is None:
-            files = sorted(staged, key=lambda file: file.path)
-            entry = {"format": FORMAT, "epoch": epoch, "files": [self.entry(epoch, number, file) for number, file in enumerate(files)]}
-            replace(path, json.dumps(entry, indent=1))
+        files = sorted(staged, key=lambda file: file.path)
+        made = [self.entry(epoch, number, file) for number, file in enumerate(files)]
+        entry: dict[str, Any] = {"format": FORMAT, "epoch": epoch, "term": self.term, "files": made}
+        if not create(path, json.dumps(entry, indent=1)):
+            found = read(path)
+            if found is not None and found.get("term", 1) > self.term:
+                raise CheckpointError(
+                    "LEASE_LOST",
+                    f"another process has written epoch {epoch} of {self.folder}: this one gave no sign for too long",
+                    hint="nothing is lost or doubled, and the other goes on.",
+                )
+            if found is not None and self._lost(found) is None:
+                entry = found
+            else:
+                replace(path, json.dumps(entry, indent=1))
+        self._gone = None
         point("in sink commit", self._sink)
         self.reveal(entry)
+        self._sweep({*(file.path for file in files), *(file["staged"] for file in entry["files"])})
 
     def recover(self) -> None:
         """After a crash: finishes the newest commit and removes what was staged for an epoch that never was one."""
         epochs = self.epochs()
-        if epochs:
-            newest = read(self.path(epochs[-1]))
-            if newest is not None:
+        newest = read(self.path(epochs[-1])) if epochs else None
+        if newest is not None:
+            lost = self._lost(newest)
+            # the epoch may come again; if a later one comes, a file of the result has gone
+            self._gone = None if lost is None else (newest["epoch"], lost)
+            if lost is None:
                 self.reveal(newest)
         shutil.rmtree(self.staging, ignore_errors=True)
 
@@ -139,18 +162,38 @@ class Manifest:
         return {"path": str(final), "staged": file.path, "rows": file.rows, "bytes": file.bytes}
 
     def reveal(self, entry: dict[str, Any]) -> None:
+        """Gives the files of an epoch their visible names."""
+        lost = self._lost(entry)
+        if lost is not None:
+            raise _missing(entry["epoch"], lost)
         for file in entry["files"]:
             staged, final = self.folder / file["staged"], self.folder / file["path"]
             if staged.exists():
                 final.parent.mkdir(parents=True, exist_ok=True)
                 os.replace(staged, final)
-            elif not final.exists():
-                raise ConnectorError(
-                    "OUTPUT_MISSING",
-                    f"{final} belongs to epoch {entry['epoch']} and is gone",
-                    hint="restore the file, or start with fresh=True to write the output anew.",
-                )
-        shutil.rmtree(self.staging, ignore_errors=True)
+
+    def _sweep(self, staged: Iterable[str]) -> None:
+        """Removes the folders in which tasks had staged these files, and no others: they may be of a process that has taken over."""
+        for task in {PurePosixPath(path).parts[2] for path in staged}:
+            shutil.rmtree(self.staging / task, ignore_errors=True)
+        with suppress(OSError):
+            self.staging.rmdir()
+
+    def _lost(self, entry: dict[str, Any]) -> Path | None:
+        """A file of an epoch that is neither staged nor visible."""
+        for file in entry["files"]:
+            staged, final = self.folder / file["staged"], self.folder.joinpath(file["path"])
+            if not staged.exists() and not final.exists():
+                return final
+        return None
+
+
+def _missing(epoch: int, file: Path) -> ConnectorError:
+    return ConnectorError(
+        "OUTPUT_MISSING",
+        f"{file} belongs to epoch {epoch} and is gone",
+        hint="restore the file, or start with fresh=True to write the output anew.",
+    )
 
 
 def committed_files(folder: str | os.PathLike[str]) -> list[Path]:

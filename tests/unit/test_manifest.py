@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from headrace.errors import HeadraceError
 from headrace.manifest import Manifest, Owner, StagedFile, committed_files
 from tests.unit.errors import check_error
 
@@ -116,15 +117,54 @@ def test_a_file_that_somebody_removed_is_noticed(tmp_path: Path) -> None:
     manifest.commit(0, stage(tmp_path, 0, "a.json"))
     final = committed_files(tmp_path)[0]
     final.unlink()
+    later = Manifest(tmp_path, term=2)
+    later.recover()  # epoch 0 may be the next one still
     check_error(
         """
         OUTPUT_MISSING: <file> belongs to epoch 0 and is gone
           hint: restore the file, or start with fresh=True to write the output anew.
           page: docs/errors/OUTPUT_MISSING.md
         """,
-        manifest.recover,
+        lambda: later.commit(1, []),
         hide={str(final): "<file>"},
     )
+    later.commit(0, stage(tmp_path, 0, "a.json", attempt="0-2"))
+    assert visible(tmp_path) == {final.name: "0:a.json"}
+
+
+def test_a_process_that_was_replaced_does_not_take_an_epoch_back(tmp_path: Path) -> None:
+    slow, quick = Manifest(tmp_path, term=1), Manifest(tmp_path, term=2)
+    slow.claim(OWNER)
+    early = stage(tmp_path, 0, "a.json")
+    quick.recover()  # what the slow one had staged is gone
+    ours = stage(tmp_path, 0, "a.json", attempt="0-2")
+    quick.commit(0, ours)
+    next_epoch = stage(tmp_path, 1, "b.json", attempt="0-3")
+    before = visible(tmp_path)
+    check_error(
+        """
+        LEASE_LOST: another process has written epoch 0 of <folder>: this one gave no sign for too long
+          hint: nothing is lost or doubled, and the other goes on.
+          page: docs/errors/LEASE_LOST.md
+        """,
+        lambda: slow.commit(0, early),
+        hide={str(tmp_path): "<folder>"},
+    )
+    assert visible(tmp_path) == before
+    quick.commit(1, next_epoch)
+    assert len(committed_files(tmp_path)) == 2
+
+
+def test_an_epoch_that_a_replaced_process_wrote_of_files_that_are_gone_is_written_again(tmp_path: Path) -> None:
+    slow, quick = Manifest(tmp_path, term=1), Manifest(tmp_path, term=2)
+    slow.claim(OWNER)
+    early = stage(tmp_path, 0, "a.json")
+    quick.recover()
+    with pytest.raises(HeadraceError, match="OUTPUT_MISSING"):
+        slow.commit(0, early)  # wakes after the look at its lease, and before the other's commit
+    assert committed_files(tmp_path) == []
+    quick.commit(0, stage(tmp_path, 0, "a.json", attempt="0-2"))
+    assert list(visible(tmp_path).values()) == ["0:a.json"] and len(committed_files(tmp_path)) == 1
 
 
 def test_clear_removes_what_was_written_and_nothing_else(tmp_path: Path) -> None:

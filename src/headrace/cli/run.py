@@ -27,6 +27,7 @@ def add(commands: Any) -> None:
     parser.add_argument(
         "--no-flush", dest="flush", action="store_false", help="bounded input: read what is there and keep held rows and timers for later"
     )
+    parser.add_argument("--standby", action="store_true", help="where another process works on the checkpoint, wait and take over")
     parser.add_argument("--quiet", action="store_true", help="no progress while it runs")
     parser.set_defaults(run=run)
 
@@ -38,6 +39,7 @@ def run(asked: argparse.Namespace) -> int:
         partitions=asked.partitions,
         fresh=asked.fresh,
         flush=asked.flush,
+        standby=asked.standby,
         progress=False if asked.quiet else None,
     )
     print(summary)

@@ -253,7 +253,7 @@ class Sink(ports.Sink):
             )
 
     def open(self, context: ports.SinkContext) -> None:
-        self._manifest = Manifest(self.folder)
+        self._manifest = Manifest(self.folder, context.term)
         if self.folder.exists() and not self.folder.is_dir():
             raise ConnectorError(
                 "NOT_A_FOLDER", f"{self.path} is a file, and a files sink writes into a folder", hint="name a folder", site=here()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from datetime import timedelta
@@ -86,18 +87,21 @@ class Job:
         flush: bool = True,
         progress: Show = None,
         partitions: int | None = None,
+        standby: bool = False,
     ) -> Summary:
         """Run to the end of bounded input, where held rows are handled and all timers fire; without an end, until it is stopped.
 
         The job goes on from its `checkpoint` (default `.headrace/NAME`); `fresh=True` removes that and what the sinks wrote.
         `flush=False` reads what is there and keeps held rows and timers for a later run. `every` is how often an epoch begins.
         `progress` is shown on a terminal, by default; a function gets every `Progress`. Ctrl-C finishes the epoch and stops.
+        Where another process works on the checkpoint, `standby=True` waits until it has ended, or gives no sign for 20 seconds, and takes
+        over; else that is an error.
         """
         asked, display = self._asked(checkpoint, every, partitions, progress)
         # PySpark sets a handler of its own for Ctrl-C when it starts, so it starts before ours are set.
         session()
         with Signals() as signals, display:
-            run = self._start(asked, fresh, flush)
+            run = self._start(asked, fresh, flush, self._waits(lambda: signals.asked > 0) if standby else None)
             summary = run.watch(lambda: display.show(lambda: run.progress, run.status), signals)
         assert summary is not None  # without a timeout `watch` ends with the run
         return summary
@@ -111,10 +115,13 @@ class Job:
         flush: bool = True,
         progress: Show = None,
         partitions: int | None = None,
+        standby: bool = False,
     ) -> Run:
-        """Start the job and return at once; the arguments are those of `run`. `progress` is shown while somebody waits for the `Run`."""
+        """Start the job and return at once, with `standby=True` when it is its turn; the arguments are those of `run`. `progress` is
+        shown while somebody waits for the `Run`.
+        """
         asked, display = self._asked(checkpoint, every, partitions, progress)
-        run = self._start(asked, fresh, flush)
+        run = self._start(asked, fresh, flush, self._waits(lambda: False) if standby else None)
         run.display = display
         return run
 
@@ -126,8 +133,22 @@ class Job:
         asked = settings(self.name, self._said, checkpoint=checkpoint, every=every, partitions=partitions, progress=shown)
         return asked, Display(self.name, progress if callable(progress) else asked.progress)
 
-    def _start(self, asked: Settings, fresh: bool, flush: bool) -> Run:
-        return start(compile(self.plan), asked.checkpoint, every=asked.every, partitions=asked.partitions, fresh=fresh, flush=flush)
+    def _start(self, asked: Settings, fresh: bool, flush: bool, waits: Callable[[str], None] | None) -> Run:
+        made = compile(self.plan)
+        return start(made, asked.checkpoint, every=asked.every, partitions=asked.partitions, fresh=fresh, flush=flush, waits=waits)
+
+    def _waits(self, stopped: Callable[[], bool]) -> Callable[[str], None]:
+        """What a standby says, once for each whom it waits for; it waits no longer when it is `stopped`."""
+        told: set[str] = set()
+
+        def waits(text: str) -> None:
+            if stopped():
+                raise KeyboardInterrupt
+            if text not in told:
+                told.add(text)
+                print(f"{self.name}: {text}", file=sys.stderr, flush=True)
+
+        return waits
 
     def migrate(self, to: str | os.PathLike[str], *, checkpoint: str | os.PathLike[str] | None = None, dry_run: bool = False) -> Migration:
         """Make a checkpoint for this version of the job out of one that it cannot go on with, as `headrace state migrate` does.

@@ -10,7 +10,7 @@ clearing       the folder is being emptied, and the outputs with it, to start ov
 sealing        the flush at the end of bounded input has begun, so the watermark may stand at the end of time
 sealed         that flush is done
 migrated       the job goes on in another folder, which it names (`headrace state migrate`)
-lock           who works here now
+lock.TERM      who works here now, in the how many-th start
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from __future__ import annotations
 import json
 import shutil
 import uuid
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -26,7 +26,7 @@ from typing import Any
 from headrace.atomic import replace
 from headrace.errors import HeadraceError
 from headrace.spark.identity import Identity
-from headrace.spark.lock import Lock
+from headrace.spark.lease import Lease, is_lock
 from headrace.spark.record import Record
 
 FORMAT = 1
@@ -92,16 +92,17 @@ def query_folder(folder: Path, name: str) -> Path:
 class Checkpoint:
     """An open checkpoint folder, locked by this process until `close`. Opening changes nothing but the lock.
 
-    `fresh`: what is stored is of no interest. `clearing` says that a clearing has begun, now or before a crash, and is to be finished.
+    `fresh`: what is stored is of no interest. `waits` is told whom a standby waits for (`Lease`). `clearing` says that a clearing has
+    begun, now or before a crash, and is to be finished.
     """
 
-    def __init__(self, folder: Path, *, fresh: bool = False) -> None:
+    def __init__(self, folder: Path, *, fresh: bool = False, waits: Callable[[str], None] | None = None) -> None:
         self.folder = folder.absolute()
         try:
             self._made = not self.folder.exists()
             self.folder.mkdir(parents=True, exist_ok=True)
             _must_be_ours(self.folder)
-            self._lock = Lock(self.folder / "lock")
+            self.lease = Lease(self.folder, waits)
         except OSError as problem:
             raise unusable(self.folder, str(problem.strerror)) from None
         try:
@@ -109,7 +110,7 @@ class Checkpoint:
             # the sinks know the checkpoint by this name
             self.id = self.stored.id if self.stored is not None else uuid.uuid4().hex
         except BaseException:
-            self._lock.release()
+            self.lease.release()
             raise
 
     @property
@@ -131,7 +132,7 @@ class Checkpoint:
     def empty(self) -> None:
         """Where a clearing has begun, remove everything but the lock."""
         for path in self.folder.iterdir() if self.clearing else ():
-            if path.name not in ("lock", _CLEARING):
+            if not is_lock(path.name) and path.name != _CLEARING:
                 shutil.rmtree(path) if path.is_dir() else path.unlink()
 
     def end_clearing(self) -> None:
@@ -183,8 +184,8 @@ class Checkpoint:
 
     def close(self) -> None:
         """Unlock. A folder that this process made and in which nothing was stored goes away again."""
-        self._lock.release()
-        if self._made and self.stored is None and [path.name for path in self.folder.iterdir()] == ["lock"]:
+        self.lease.release()
+        if self._made and self.stored is None and all(is_lock(path.name) for path in self.folder.iterdir()):
             shutil.rmtree(self.folder, ignore_errors=True)
 
 
@@ -208,9 +209,9 @@ def migrated(folder: Path, to: Path) -> HeadraceError:
 
 def _must_be_ours(folder: Path) -> None:
     """A folder with other things in it is never taken for a checkpoint: fresh=True would remove them."""
-    # a first start may have been killed while it wrote its job.json
-    names = {path.name for path in folder.iterdir() if not path.name.startswith(".job.json.")}
-    if names - {"lock", _CLEARING} and not names & {"job.json", _CLEARING}:
+    # a first start may have been killed while it wrote its job.json or its lock
+    names = {path.name for path in folder.iterdir() if not path.name.startswith((".job.json.", ".lock.")) and not is_lock(path.name)}
+    if names - {_CLEARING} and not names & {"job.json", _CLEARING}:
         raise HeadraceError(
             "NOT_A_CHECKPOINT",
             f"{folder} is not empty and no checkpoint: it has no job.json",

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from collections.abc import Collection, Iterable
 from pathlib import Path
 
 from headrace.spark.checkpoint import MIGRATED
+from headrace.spark.lease import is_lock
 
 
 def unfinished(new: Path) -> Path:
@@ -21,7 +23,7 @@ def last_epoch(query: Path) -> int | None:
 
 def copy(old: Path, new: Path, rewritten: Collection[str]) -> None:
     """Everything but `job.json` and, of the queries that are to be rewritten, the state and the commit that names it."""
-    left_out = {old: {"lock", "job.json", MIGRATED}}
+    left_out = {old: {*filter(is_lock, os.listdir(old)), "job.json", MIGRATED}}
     for name in rewritten:
         query = old / "queries" / name
         epoch = last_epoch(query)

@@ -30,11 +30,15 @@ class Committer:
     """Commits the epochs of one query: called by the JVM, once per epoch and again for one whose end Spark did not see.
 
     Sinks come first and the record last: an epoch that a crash cut off is done again by the sinks, which all know how, and counted once.
+    `held` raises where another process works on the checkpoint by now: a process that was asleep for a while writes nothing more.
     `clock` tells by seconds how long a source has been silent.
     """
 
-    def __init__(self, sinks: Mapping[int, OpenSink], record: Record, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self, sinks: Mapping[int, OpenSink], record: Record, held: Callable[[], None], clock: Callable[[], float] = time.monotonic
+    ) -> None:
         self.sinks = sinks
+        self.held = held
         self.clock = clock
         self.record = record
         self.failed: BaseException | None = None
@@ -61,11 +65,13 @@ class Committer:
             rows[one.name] = part["rows"]
             if one.quiet and not part["rows"]:
                 continue
+            self.held()
             self.failed_sink = one.name
             point("before sink commit", one.name)
             one.sink.commit(epoch, Staged(part["rows"], tuple(part["files"]), _rows(staged, one.op)))
             point("after sink commit", one.name)
         self.failed_sink = None
+        self.held()
         now = self.clock()
         for source, _, _, metric, n in found["counts"]:
             if source and metric != TIME and n:

@@ -26,7 +26,7 @@ from headrace.spark.computed import check_computed
 from headrace.spark.failures import full, of_java
 from headrace.spark.identity import Identity
 from headrace.spark.job import SparkJob
-from headrace.spark.lock import Lock
+from headrace.spark.lease import Lease, is_lock
 from headrace.spark.migration import Migrated, Migration
 from headrace.spark.moved import mend
 from headrace.spark.rewrite import Rewrite, rewrites
@@ -64,7 +64,7 @@ def migrate(job: SparkJob, old: Path, new: Path, *, dry_run: bool = False) -> Mi
         if not any(one.rewritten for one in programs):
             raise _nothing(f"this version of the job can go on in {old} as it is", "run it there.")
         if not dry_run:
-            counts = _Making(job, stored, identity, old, new, found).run()
+            counts = _Making(job, stored, identity, old, checkpoint.lease.term, new, found).run()
             programs = [replace(program, **counts.get(program.program, {})) for program in programs]
         return Migration(job.plan.job, old, new, tuple(programs), dry_run, time.monotonic() - began)
 
@@ -76,8 +76,10 @@ def _nothing(what: str, cure: str) -> HeadraceError:
 class _Making:
     """One checkpoint in the making."""
 
-    def __init__(self, job: SparkJob, stored: Stored, identity: Identity, old: Path, new: Path, found: Mapping[str, list[Rewrite]]) -> None:
-        self.job, self.stored, self.identity, self.old, self.new = job, stored, identity, old, new
+    def __init__(
+        self, job: SparkJob, stored: Stored, identity: Identity, old: Path, term: int, new: Path, found: Mapping[str, list[Rewrite]]
+    ) -> None:
+        self.job, self.stored, self.identity, self.old, self.term, self.new = job, stored, identity, old, term, new
         self.found = {name: made for name, made in found.items() if any(one.spec for one in made)}
         self.all = [query.name for query in stored.identity.queries]
         self.place = copies.unfinished(new)
@@ -87,10 +89,11 @@ class _Making:
         """Makes it; gives the counts of the programs by name. If it fails, nothing is left of it."""
         try:
             self.place.mkdir(parents=True, exist_ok=True)
-            lock = Lock(self.place / "lock")
+            # the sinks know the terms of the old one
+            lease = Lease(self.place, after=self.term)
             try:
                 for path in self.place.iterdir():
-                    if path.name != "lock":
+                    if not is_lock(path.name):
                         shutil.rmtree(path) if path.is_dir() else path.unlink()
                 counts = self._fill()
                 # Marked first: at no moment there are two checkpoints that could both go on.
@@ -102,7 +105,7 @@ class _Making:
                 shutil.rmtree(self.place, ignore_errors=True)
                 raise
             finally:
-                lock.release()
+                lease.release()
         except OSError as problem:
             # copying a folder gives all its troubles in one text
             said = problem.strerror or str(problem)

@@ -309,6 +309,7 @@ class Run:
             self._request(now=False)
 
     def _idle(self) -> None:
+        self._checkpoint.lease.check()
         for query in self._queries:
             query.advance_idle(self._started)
 

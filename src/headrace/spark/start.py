@@ -41,9 +41,18 @@ class Started:
     sealed: bool = False
 
 
-def start(job: SparkJob, folder: Path, *, every: int = 0, partitions: int | None = None, fresh: bool = False, flush: bool = True) -> Run:
+def start(
+    job: SparkJob,
+    folder: Path,
+    *,
+    every: int = 0,
+    partitions: int | None = None,
+    fresh: bool = False,
+    flush: bool = True,
+    waits: Callable[[str], None] | None = None,
+) -> Run:
     """Start a job on the checkpoint in `folder`, or go on from there, and drive it to its end."""
-    begun = begin(job, folder, every=every, partitions=partitions, fresh=fresh)
+    begun = begin(job, folder, every=every, partitions=partitions, fresh=fresh, waits=waits)
     return Run(job.plan.job, begun.checkpoint, begun.queries, bounded=job.bounded, flush=flush and not begun.sealed, closed=begun.close)
 
 
@@ -55,8 +64,10 @@ def begin(
     partitions: int | None = None,
     fresh: bool = False,
     clock: Callable[[], float] | None = None,
+    waits: Callable[[str], None] | None = None,
 ) -> Started:
-    """Start the queries of a job; `clock`: seconds by a clock that is moved by hand, where processing time stands still otherwise.
+    """Start the queries of a job; `clock`: seconds by a clock that is moved by hand, where processing time stands still otherwise; `waits`
+    is told whom a standby waits for.
 
     What its plan, its sources and the checkpoint refuse is refused before anything is touched. Sinks and the kernel are asked last: with
     `fresh` the checkpoint is empty by then, and a clearing that they cut off is finished by the next start.
@@ -67,7 +78,7 @@ def begin(
                 _provide(node)
     for source in job.sources:
         _check(source)
-    checkpoint = Checkpoint(folder, fresh=fresh)
+    checkpoint = Checkpoint(folder, fresh=fresh, waits=waits)
     # what is to be given back, last things first; one that fails does not keep the others
     opened = ExitStack()
     opened.callback(checkpoint.close)
@@ -194,6 +205,7 @@ def _open(job: SparkJob, query: Query, identity: QueryIdentity, checkpoint: Chec
                 fresh=checkpoint.clearing,
                 query=identity.name,
                 mode=modes.get(name, "append"),
+                term=checkpoint.lease.term,
             )
         )
         opened.callback(sink.close)
@@ -222,7 +234,7 @@ def _started(
             scans[name], readers[name] = source.connect().scan(spark, context)
     stages = {one.name: one.sink.stage() for one in sinks.values()}
     document = build(query, identity, job.at, readers, stages, partitions)
-    committer = Committer(sinks, checkpoint.record(identity.name), clock or time.monotonic)
+    committer = Committer(sinks, checkpoint.record(identity.name), checkpoint.lease.check, clock or time.monotonic)
     totals = committer.record.totals
     handle = start_query(
         spark,

@@ -51,7 +51,11 @@ def lines(folder: Path) -> list[dict[str, Any]]:
 
 def files(folder: Path) -> dict[str, bytes]:
     """Everything in a folder but the lock, to see that nothing was touched."""
-    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file() and path.name != "lock"}
+    return {
+        str(path.relative_to(folder)): path.read_bytes()
+        for path in folder.rglob("*")
+        if path.is_file() and not path.name.startswith("lock")
+    }
 
 
 def alerts(folder: Path) -> list[tuple[str, str]]:

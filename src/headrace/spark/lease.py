@@ -1,0 +1,198 @@
+"""One process at a time works on a checkpoint, and one that was replaced can tell.
+
+lock.3     the third start of the checkpoint: who holds it, as JSON; empty once it was given back
+
+The file with the highest number, the term, is the lease. Whoever wants it makes the next file, which only one can. On one machine a lock of
+the operating system on the file says whether its holder lives; for other machines, and for a holder that lives and does nothing, the file's
+time does, which the holder moves every few seconds. (M. Kleppmann, How to do distributed locking: the term is the fencing token.)
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import re
+import socket
+import threading
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from headrace.errors import HeadraceError
+
+SILENCE = 20.0
+"""After this many seconds without a sign a holder is given up, by one that waits."""
+
+_LOOK = 0.2
+
+
+@dataclass(frozen=True)
+class Holder:
+    """Who a lock file names."""
+
+    host: str
+    pid: int
+
+    @classmethod
+    def of(cls, file: Path) -> Holder | None:
+        """None where it was given back, or a crash of the machine cut the text."""
+        try:
+            said = json.loads(file.read_bytes() or b"null")
+            return None if said is None else cls(str(said["host"]), int(said["pid"]))
+        except (FileNotFoundError, ValueError, KeyError, TypeError):
+            return None
+
+    def __str__(self) -> str:
+        return f"process {self.pid} on {self.host}"
+
+
+def is_lock(name: str) -> bool:
+    """Whether a file of a checkpoint belongs to its lease; `lock` alone is that of versions before terms."""
+    return re.fullmatch(r"lock(\.\d+)?", name) is not None
+
+
+class Lease:
+    """The right to work on the checkpoint in a folder, from the construction to `release`.
+
+    `waits` is told again and again whom it waits for, and ends the wait by raising; without it a checkpoint that is held is refused
+    (CHECKPOINT_IN_USE). Terms go on behind `after`, that of a checkpoint from which this one was made.
+
+    >>> import tempfile
+    >>> folder = Path(tempfile.mkdtemp())
+    >>> first = Lease(folder); first.release()
+    >>> second = Lease(folder); second.release()
+    >>> first.term, second.term, [path.name for path in folder.iterdir()]
+    (1, 2, ['lock.2'])
+    """
+
+    def __init__(self, folder: Path, waits: Callable[[str], None] | None = None, silence: float = SILENCE, after: int = 0) -> None:
+        self.folder = folder
+        self.term = self._take(waits, silence, after)
+        self._path = _file(folder, self.term)
+        self._released = threading.Event()
+        self._beating = threading.Thread(target=self._beat, args=(silence / 8,), name="headrace lease", daemon=True)
+        self._beating.start()
+
+    def check(self) -> None:
+        """Raise LEASE_LOST if another process has taken over."""
+        newest, file = _newest(self.folder)
+        if newest > self.term and file is not None:
+            raise self._lost(Holder.of(file))
+
+    def release(self) -> None:
+        """Give the checkpoint back; the file stays, empty, so that terms rise."""
+        if self._released.is_set():
+            return
+        self._released.set()
+        self._beating.join()
+        os.ftruncate(self._file, 0)
+        os.close(self._file)
+
+    def _take(self, waits: Callable[[str], None] | None, silence: float, after: int) -> int:
+        watch = _Watch(silence)
+        while True:
+            term, newest = _newest(self.folder)
+            holder = None if newest is None else _living(newest)
+            if newest is not None and holder is not None and not watch.silent(newest):
+                if waits is None:
+                    raise _in_use(self.folder, newest, holder)
+                waits(f"the checkpoint {self.folder} is in use by {holder}; waiting to take over")
+                time.sleep(_LOOK)
+            elif self._claim(max(term, after) + 1):
+                return max(term, after) + 1
+
+    def _claim(self, term: int) -> bool:
+        """Make the file of a term, with its holder's name and lock, which only one can: the others see that it is there, or a later one."""
+        fresh = self.folder / f".lock.{os.getpid()}.{threading.get_ident()}"
+        self._file = os.open(fresh, os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o644)
+        try:
+            fcntl.flock(self._file, fcntl.LOCK_EX)
+            os.write(self._file, json.dumps({"host": socket.gethostname(), "pid": os.getpid()}).encode())
+            os.fsync(self._file)
+            os.link(fresh, _file(self.folder, term))
+            if _newest(self.folder)[0] > term:
+                raise FileExistsError
+        except FileExistsError:
+            os.close(self._file)
+            return False
+        except BaseException:
+            os.close(self._file)
+            raise
+        finally:
+            fresh.unlink()
+        for name in os.listdir(self.folder):
+            if is_lock(name) and _term(name) < term:
+                (self.folder / name).unlink(missing_ok=True)
+        return True
+
+    def _beat(self, pause: float) -> None:
+        while not self._released.wait(pause):
+            with suppress(OSError):  # a file system that is away for a moment; who waits meanwhile has its own patience
+                os.utime(self._file)
+
+    def _lost(self, to: Holder | None) -> HeadraceError:
+        return HeadraceError(
+            "LEASE_LOST",
+            f"{to or 'another process'} works on the checkpoint {self.folder} now: this one gave no sign for too long",
+            hint="nothing is lost or doubled, and the other goes on; start this one again as a standby if it should take over in turn.",
+        )
+
+
+class _Watch:
+    """Whether a file stays as it is, by the clock of who watches: those of two machines need not agree."""
+
+    def __init__(self, silence: float) -> None:
+        self._silence = silence
+        self._seen: tuple[Path, int] | None = None
+        self._since = 0.0
+
+    def silent(self, file: Path) -> bool:
+        try:
+            seen = (file, file.stat().st_mtime_ns)
+        except FileNotFoundError:
+            return False
+        now = time.monotonic()
+        if seen != self._seen:
+            self._seen, self._since = seen, now
+        return now - self._since > self._silence
+
+
+def _newest(folder: Path) -> tuple[int, Path | None]:
+    terms = [_term(name) for name in os.listdir(folder) if is_lock(name)]
+    return (max(terms), _file(folder, max(terms))) if terms else (0, None)
+
+
+def _term(name: str) -> int:
+    return int(name.partition(".")[2] or 0)
+
+
+def _file(folder: Path, term: int) -> Path:
+    return folder / (f"lock.{term}" if term else "lock")
+
+
+def _living(file: Path) -> Holder | None:
+    """The holder, unless he has given the checkpoint back or is known to be dead."""
+    holder = Holder.of(file)
+    if holder is None or holder.host != socket.gethostname():
+        return holder
+    try:
+        opened = os.open(file, os.O_RDWR | os.O_CLOEXEC)
+    except FileNotFoundError:
+        return None
+    try:
+        fcntl.flock(opened, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        return None
+    except BlockingIOError:
+        return holder
+    finally:
+        os.close(opened)
+
+
+def _in_use(folder: Path, file: Path, holder: Holder) -> HeadraceError:
+    hint = "stop that run first, give this one another checkpoint, or let it wait for its turn: standby=True."
+    if holder.host != socket.gethostname():
+        hint += f"\nif that process is gone, standby=True takes over after {SILENCE:.0f} s without a sign of it."
+    return HeadraceError("CHECKPOINT_IN_USE", f"the checkpoint {folder} is in use by {holder}", hint=hint)

@@ -1,0 +1,161 @@
+"""The lease of a checkpoint: one holder, a dead one is replaced at once, a silent one after a while, and terms only rise."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+
+from headrace.errors import HeadraceError
+from headrace.spark.lease import Lease
+from tests.unit.errors import check_error
+
+HOLDS = """
+import sys, time
+from pathlib import Path
+from headrace.errors import HeadraceError
+from headrace.spark.lease import Lease
+lease = Lease(Path(sys.argv[1]), silence=float(sys.argv[2]))
+print(lease.term, flush=True)
+sys.stdin.readline()
+try:
+    lease.check()
+    print("held", flush=True)
+except HeadraceError as error:
+    print(error.code, flush=True)
+sys.stdin.readline()
+"""
+
+
+def holder(folder: Path, silence: float = 20) -> subprocess.Popen[str]:
+    """Another process that holds the lease; a line to it makes it look whether it still does."""
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    command = [sys.executable, "-c", HOLDS, str(folder), str(silence)]
+    child = subprocess.Popen(command, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    assert child.stdout is not None and int(child.stdout.readline()) > 0
+    return child
+
+
+def says(child: subprocess.Popen[str]) -> str:
+    assert child.stdin is not None and child.stdout is not None
+    child.stdin.write("\n")
+    child.stdin.flush()
+    return child.stdout.readline().strip()
+
+
+def end(child: subprocess.Popen[str]) -> None:
+    child.kill()
+    child.communicate()
+
+
+def test_a_killed_holder_is_replaced_at_once(tmp_path: Path) -> None:
+    child = holder(tmp_path)
+    with pytest.raises(HeadraceError, match="CHECKPOINT_IN_USE"):
+        Lease(tmp_path)
+    end(child)
+    lease = Lease(tmp_path)
+    assert lease.term == 2
+    lease.release()
+
+
+def test_a_standby_waits_for_the_end(tmp_path: Path) -> None:
+    child = holder(tmp_path)
+    told: list[str] = []
+
+    def waits(text: str) -> None:
+        told.append(text)
+        if len(told) == 3:
+            end(child)
+
+    lease = Lease(tmp_path, waits)
+    assert lease.term == 2 and len(told) >= 3
+    assert set(told) == {f"the checkpoint {tmp_path} is in use by process {child.pid} on {os.uname().nodename}; waiting to take over"}
+    lease.release()
+
+
+def test_a_standby_can_be_ended(tmp_path: Path) -> None:
+    held = Lease(tmp_path)
+
+    def waits(text: str) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        Lease(tmp_path, waits)
+    held.check()
+    held.release()
+
+
+def test_a_holder_that_sleeps_is_replaced_and_can_tell(tmp_path: Path) -> None:
+    child = holder(tmp_path)
+    os.kill(child.pid, signal.SIGSTOP)
+    lease = Lease(tmp_path, lambda _: None, silence=1.0)
+    assert lease.term == 2
+    os.kill(child.pid, signal.SIGCONT)
+    assert says(child) == "LEASE_LOST"
+    end(child)
+    lease.check()
+    lease.release()
+
+
+def test_a_holder_that_gives_signs_is_not_replaced(tmp_path: Path) -> None:
+    child = holder(tmp_path, silence=0.5)  # a sign every 0.06 s
+    looks = 0
+
+    def waits(_: str) -> None:
+        nonlocal looks
+        looks += 1
+        if looks == 12:  # more than twice as long as it would be patient
+            raise TimeoutError
+
+    with pytest.raises(TimeoutError):
+        Lease(tmp_path, waits, silence=1.0)
+    assert says(child) == "held"
+    end(child)
+
+
+def test_one_of_many_takes_it(tmp_path: Path) -> None:
+    leases: list[Lease] = []
+    refused: list[str] = []
+
+    def take() -> None:
+        try:
+            leases.append(Lease(tmp_path))
+        except HeadraceError as error:
+            refused.append(error.code)
+
+    threads = [threading.Thread(target=take) for _ in range(16)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(leases) == 1 and refused == ["CHECKPOINT_IN_USE"] * 15
+    leases[0].check()
+    leases[0].release()
+
+
+def test_the_one_that_was_replaced_says_by_whom(tmp_path: Path) -> None:
+    held = Lease(tmp_path)
+    (tmp_path / "lock.2").write_text(json.dumps({"host": "elsewhere", "pid": 7}))
+    check_error(
+        """
+        LEASE_LOST: process 7 on elsewhere works on the checkpoint <tmp> now: this one gave no sign for too long
+          hint: nothing is lost or doubled, and the other goes on; start this one again as a standby if it should take over in turn.
+          page: docs/errors/LEASE_LOST.md
+        """,
+        held.check,
+        hide={str(tmp_path): "<tmp>"},
+    )
+    held.release()
+
+
+def test_terms_go_on_behind_those_of_another_checkpoint(tmp_path: Path) -> None:
+    lease = Lease(tmp_path, after=7)
+    assert lease.term == 8
+    lease.release()
+    assert [(path.name, path.read_text()) for path in tmp_path.iterdir()] == [("lock.8", "")]
