@@ -68,7 +68,7 @@ class Committer:
             self.held()
             self.failed_sink = one.name
             point("before sink commit", one.name)
-            one.sink.commit(epoch, Staged(part["rows"], tuple(part["files"]), _rows(staged, one.op)))
+            one.sink.commit(epoch, Staged(part["rows"], tuple(part["files"]), _rows(staged, one.op), tuple(part["parts"])))
             point("after sink commit", one.name)
         self.failed_sink = None
         self.held()

@@ -18,6 +18,8 @@ from pyspark.errors import StreamingQueryException
 from pyspark.java_gateway import ensure_callback_server_started
 from pyspark.sql import DataFrame
 
+from headrace.jvm import compile, java
+
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
     from pyspark.sql.streaming.query import StreamingQuery
@@ -116,6 +118,22 @@ def files_sink(
 ) -> dict[str, Any]:
     stage = {"kind": "files", "format": kind, "options": options or {}, "partition_by": list(partition_by), "folder": str(folder)}
     return {"op": op, "name": f"sink{op}", "schema": schema, "stage": stage}
+
+
+def writer_sink(op: int, folder: Path, name: str = "Noted", **options: str) -> dict[str, Any]:
+    stage = {"kind": "writer", "class": f"writers.{name}", "options": {"folder": str(folder), **options}}
+    return {"op": op, "name": f"sink{op}", "schema": "k int, v string", "stage": stage}
+
+
+@pytest.fixture(scope="module")
+def writers(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> None:
+    """The session with the writers of `writers/`, as a connector would bring them."""
+    jar = tmp_path_factory.mktemp("writers") / "writers.jar"
+    said = compile.scalac(java.find(), Path(__file__).parent / "writers", jar, compile.kernel_jar())
+    assert said is None, said
+    jvm: Any = spark._jvm
+    spark.sparkContext._jsc.addJar(str(jar))
+    jvm.java.lang.Thread.currentThread().getContextClassLoader().addURL(jvm.java.io.File(str(jar)).toURI().toURL())
 
 
 def staged(epoch: tuple[int, dict[str, Any], Any], op: int) -> list[dict[str, Any]]:
@@ -314,3 +332,65 @@ def test_an_exception_in_the_committer_ends_the_query(made: Callable[..., Query]
     query.epoch([query.wire(1, (1,))])
     with pytest.raises(StreamingQueryException, match="epoch 0 could not be committed"):
         query.run(Committer([1], fail))
+
+
+def test_a_writer_writes_in_the_tasks_and_its_notes_reach_the_commit(writers: None, made: Callable[..., Query], tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    out.mkdir()
+    query = made([writer_sink(1, out), writer_sink(2, out)], zone="Europe/Berlin")
+    query.epoch([query.wire(1, (n, "a")) for n in range(20)])
+    committer = Committer([1])
+    query.run(committer, partitions=3)
+    described = committer.epochs[0][1]["sinks"]
+    assert described["1"]["rows"] == 20
+    assert described["1"]["files"] == []
+    assert described["2"] == {"rows": 0, "files": [], "parts": []}
+    parts = described["1"]["parts"]
+    assert all(part["file"].startswith(f"0-{part['of']}-") for part in parts)
+    lines = [line for part in parts for line in (out / part["file"]).read_text().splitlines()]
+    assert sorted(lines, key=lambda line: int(line.split()[0])) == [f"{n} a sink1 Europe/Berlin 2" for n in range(20)]
+
+
+def test_what_a_failed_epoch_wrote_is_aborted_and_swept(writers: None, made: Callable[..., Query], tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    out.mkdir()
+    query = made([writer_sink(1, out, fail_at="7"), writer_sink(2, out)])
+    query.epoch([query.wire(1, (n, "a")) for n in range(20)] + [query.wire(2, (n, "b")) for n in range(20)])
+    committer = Committer([])
+    with pytest.raises(StreamingQueryException, match="no room for 7"):
+        query.run(committer, partitions=3)
+    assert committer.epochs == []
+    assert [path.name for path in out.iterdir()] == ["log"]
+    log = (out / "log").read_text().splitlines()
+    assert "aborted 0" in log
+    assert log[-2:] == ["swept 0", "swept 0"]
+    (out / "mended").touch()
+    query.run(committer, partitions=3)
+    assert {op: sink["rows"] for op, sink in committer.epochs[0][1]["sinks"].items()} == {"1": 20, "2": 20}
+
+
+def test_what_a_commit_may_have_used_is_not_swept(writers: None, made: Callable[..., Query], tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    out.mkdir()
+    query = made([writer_sink(1, out)])
+    query.epoch([query.wire(1, (1, "a"))])
+    with pytest.raises(StreamingQueryException, match="not now"):
+        query.run(Committer([], lambda _: "not now"))
+    assert [path.name[:4] for path in out.iterdir()] == ["0-0-"]
+
+
+def test_writers_that_cannot_be_had(writers: None, made: Callable[..., Query], tmp_path: Path) -> None:
+    for name, message in (("Gone", "is not on the class path"), ("Other", "does not derive from WriterStage")):
+        query = made([writer_sink(1, tmp_path, name)])
+        with pytest.raises(Exception, match=f"sink sink1: the writer writers.{name} {message}"):
+            query.start(Committer([]))
+
+
+def test_a_writer_that_does_not_open_aborts_the_others(writers: None, made: Callable[..., Query], tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    out.mkdir()
+    query = made([writer_sink(1, out), writer_sink(2, out, "Shut")])
+    query.epoch([query.wire(1, (1, "a"))])
+    with pytest.raises(StreamingQueryException, match="sink2 is shut"):
+        query.run(Committer([]))
+    assert "aborted 0" in (out / "log").read_text().splitlines()

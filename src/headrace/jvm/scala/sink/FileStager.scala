@@ -32,7 +32,7 @@ private[sink] final class FileStage(
     timeZone: String,
     factory: OutputWriterFactory,
     hadoop: SerializableConfiguration)
-    extends Serializable {
+    extends WriterStage {
   private val partitionFields = partitionBy.map(schema.fieldIndex)
   private val dataFields = schema.indices.filterNot(partitionFields.contains)
   val dataSchema: StructType = StructType(dataFields.map(schema(_)))
@@ -58,17 +58,19 @@ private[sink] final class FileStage(
 
   def staging: Path = new Path(folder, "_headrace/staging")
 
-  /** Removes what tasks of one epoch have staged. */
-  def sweep(prefix: String, suffix: String): Unit = {
+  override def open(task: TaskPlace): Stager =
+    new FileStager(this, s"${task.epoch}-${task.partition}-${task.attempt}-${task.run}", task.partition)
+
+  override def sweep(epoch: Long, run: String): Unit = {
     val fs = staging.getFileSystem(conf)
     if (fs.exists(staging))
       fs.listStatus(staging).map(_.getPath).foreach { task =>
-        if (task.getName.startsWith(prefix) && task.getName.endsWith(suffix)) fs.delete(task, true)
+        if (task.getName.startsWith(s"$epoch-") && task.getName.endsWith(s"-$run")) fs.delete(task, true)
       }
   }
 
-  /** Opens a writer for `path`; the file extension is the format's. */
-  def open(path: String => Path): (Path, OutputWriter) = {
+  /** A writer for `path`; the file extension is the format's. */
+  def writer(path: String => Path): (Path, OutputWriter) = {
     val context = new TaskAttemptContextImpl(conf, new TaskAttemptID("headrace", 0, TaskType.REDUCE, 0, 0))
     val file = path(factory.getFileExtension(context))
     (file, factory.newInstance(file.toString, dataSchema, context))
@@ -160,7 +162,7 @@ private[sink] final class FileStager(stage: FileStage, task: String, partition: 
     val number = opened
     opened += 1
     val (path, writer) = guarded(new Path(folder, prefix + "part")) {
-      stage.open { extension =>
+      stage.writer { extension =>
         relative = f"$prefix%spart-$partition%05d-$number%03d$extension%s"
         new Path(folder, relative)
       }

@@ -10,6 +10,7 @@ import headrace.HeadraceKernelException
 import headrace.bind.Clock
 import headrace.point.Point
 import headrace.wire.Wire
+import org.apache.spark.broadcast.Broadcast
 import org.apache.spark.sql.{DataFrame, Row, SparkSession}
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow
@@ -39,10 +40,8 @@ object Sink {
 
   private def make(session: SparkSession, sinks: String, timeZone: String, committer: Committer): SinkTable = {
     val specs = SinkSpec.read(sinks)
-    val files = specs.collect { case SinkSpec(op, name, schema, stage: Stage.Files) =>
-      op -> FileStage(session, name, schema, stage, timeZone)
-    }.toMap
-    new SinkTable(specs, files, committer, UUID.randomUUID.toString.take(8))
+    val stages = specs.map(sink => sink.op -> WriterStage(session, sink, timeZone)).toMap
+    new SinkTable(specs, stages, committer, UUID.randomUUID.toString.take(8))
   }
 
   /** A writer for a frame of wire rows; the caller gives it its checkpoint and trigger, and starts it once. `sinks` as in a query
@@ -61,16 +60,16 @@ object Sink {
   }
 }
 
-/** Lives as long as its query. `run` tells the staged files of this start from those of an earlier one that died. */
-private[sink] final class SinkTable(sinks: Seq[SinkSpec], files: Map[Int, FileStage], committer: Committer, run: String)
+/** Lives as long as its query. `run` tells what tasks of this start have staged from what those of an earlier one did that died. */
+private[sink] final class SinkTable(sinks: Seq[SinkSpec], stages: Map[Int, WriterStage], committer: Committer, run: String)
     extends Table
     with SupportsWrite {
   override def name(): String = "headrace"
   override def schema(): StructType = Wire.schema
   override def capabilities(): util.Set[TableCapability] = util.EnumSet.of(TableCapability.STREAMING_WRITE)
 
-  /** File stages carry Hadoop's whole configuration: they travel to each executor once. */
-  private lazy val shared = SparkSession.active.sparkContext.broadcast(files)
+  /** They travel to each executor once: those of files carry Hadoop's whole configuration. */
+  private lazy val shared = SparkSession.active.sparkContext.broadcast(stages)
 
   override def newWriteBuilder(info: LogicalWriteInfo): WriteBuilder = new WriteBuilder {
     override def build(): Write = new Write {
@@ -86,8 +85,7 @@ private[sink] final class SinkTable(sinks: Seq[SinkSpec], files: Map[Int, FileSt
     override def createStreamingWriterFactory(info: PhysicalWriteInfo): StreamingDataWriterFactory = {
       // Spark starts the tasks of the epoch when it has this.
       Clock.tell(SparkSession.active.sparkContext, Wire.calendar(Inside.now(SparkSession.active)) * 1000)
-      val stages = if (files.isEmpty) None else Some(shared)
-      new TaskWriters(sinks, stages, run)
+      new TaskWriters(sinks, shared, run)
     }
 
     override def commit(epoch: Long, messages: Array[WriterCommitMessage]): Unit = {
@@ -102,32 +100,30 @@ private[sink] final class SinkTable(sinks: Seq[SinkSpec], files: Map[Int, FileSt
       if (problem != null) throw new HeadraceKernelException("SINK_COMMIT", problem)
     }
 
-    /** The tasks that failed have cleaned up after themselves; this cleans up after those that had finished. (A task that finishes later
-      * still leaves its folder to the sink's recovery.) Once a commit has begun the files may belong to the result, and only that recovery
-      * can tell.
+    /** The tasks that failed have cleaned up after themselves; this cleans up after those that had finished. (What a task leaves that
+      * finishes later still is for the sink's recovery.) Once a commit has begun it may belong to the result, and only that recovery can tell.
       */
     override def abort(epoch: Long, messages: Array[WriterCommitMessage]): Unit =
-      if (!committing) files.values.foreach(_.sweep(s"$epoch-", s"-$run"))
+      if (!committing) stages.values.foreach(_.sweep(epoch, run))
 
     /** The watermark this epoch ran with. */
     private def watermark(): Long = Inside.watermark(SparkSession.active)
   }
 }
 
-private final class TaskWriters(sinks: Seq[SinkSpec], files: Option[org.apache.spark.broadcast.Broadcast[Map[Int, FileStage]]], run: String)
+private final class TaskWriters(sinks: Seq[SinkSpec], stages: Broadcast[Map[Int, WriterStage]], run: String)
     extends StreamingDataWriterFactory {
-  override def createWriter(partition: Int, task: Long, epoch: Long): DataWriter[InternalRow] =
-    new TaskWriter(
-      sinks.map { sink =>
-        sink.op -> passing(
-          sink.name,
-          sink.stage match {
-            case Stage.Rows => new RowStager(sink.schema.length)
-            case Stage.None => new CountStager
-            case _: Stage.Files => new FileStager(files.get.value(sink.op), s"$epoch-$partition-$task-$run", partition)
-          })
-      }.toMap,
-      sinks.map(sink => sink.op -> sink.schema.length).toMap)
+  override def createWriter(partition: Int, task: Long, epoch: Long): DataWriter[InternalRow] = {
+    val place = TaskPlace(epoch, partition, task, run)
+    val opened = mutable.LinkedHashMap.empty[Int, Stager]
+    try sinks.foreach(sink => opened(sink.op) = passing(sink.name, stages.value(sink.op).open(place)))
+    catch {
+      case e: Throwable =>
+        opened.values.foreach(_.abort())
+        throw e
+    }
+    new TaskWriter(opened.toMap, sinks.map(sink => sink.op -> sink.schema.length).toMap)
+  }
 
   private def passing(sink: String, stager: Stager): Stager = if (Point.off) stager else new PassingStager(sink, stager)
 }

@@ -18,6 +18,9 @@ object Stage {
   /** Writes them to files in a staging folder. */
   final case class Files(format: String, options: Map[String, String], partitionBy: Seq[String], folder: String) extends Stage
 
+  /** Leaves them to a class that derives from `WriterStage`. */
+  final case class Writer(className: String, options: Map[String, String]) extends Stage
+
   /** Counts them. */
   case object None extends Stage
 }
@@ -44,6 +47,7 @@ object SinkSpec {
         case "none" => Stage.None
         case "files" =>
           Stage.Files(text(stage \ "format"), options(stage \ "options"), texts(stage \ "partition_by"), text(stage \ "folder"))
+        case "writer" => Stage.Writer(text(stage \ "class"), options(stage \ "options"))
         case other => throw new IllegalArgumentException(s"unknown stage $other")
       })
   }

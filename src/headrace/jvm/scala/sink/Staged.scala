@@ -16,7 +16,7 @@ trait Committer {
 final class Staged private[sink] (sinks: Seq[SinkSpec], tasks: Seq[TaskStaged], watermarkMs: Long) {
   private val parts: Map[Int, Seq[StagedPart]] = sinks.map(sink => sink.op -> tasks.flatMap(_.parts.get(sink.op))).toMap
 
-  /** Counts, files and watermark of the epoch. */
+  /** Counts, files, notes and watermark of the epoch. */
   lazy val json: String = JsonMethods.compact(
     JObject(
       "counts" -> JArray(counts),
@@ -27,7 +27,8 @@ final class Staged private[sink] (sinks: Seq[SinkSpec], tasks: Seq[TaskStaged], 
     "rows" -> JLong(staged.map(_.rows).sum),
     "files" -> JArray(staged.flatMap(_.files).map { file =>
       JObject("path" -> JString(file.path), "rows" -> JLong(file.rows), "bytes" -> JLong(file.bytes)): JValue
-    }.toList))
+    }.toList),
+    "parts" -> JArray(staged.map(_.note).filter(_.nonEmpty).map(note => JObject(note.toList.sorted.map { case (k, v) => k -> JString(v) })).toList))
 
   private def counts: List[JValue] = {
     val total = mutable.TreeMap.empty[CountKey, Long]

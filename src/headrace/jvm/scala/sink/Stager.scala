@@ -4,8 +4,8 @@ import headrace.point.Point
 import headrace.source.{Chunk, PackedRows}
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow
 
-/** Takes the rows of one sink in one task. Nothing of it is seen by anybody until the driver commits the epoch. */
-private[sink] trait Stager {
+/** Takes the rows of one sink in one task. What it has written counts from its `finish` on, or from the driver's commit on. */
+trait Stager {
 
   /** The row is only lent. */
   def write(row: UnsafeRow): Unit
@@ -17,11 +17,15 @@ private[sink] trait Stager {
   def abort(): Unit
 }
 
-/** What one task staged for one sink. */
-private[sink] final case class StagedPart(rows: Long, chunk: Option[Chunk] = None, files: Seq[StagedFile] = Nil)
+/** What one task staged for one sink; `note` is for the sink's commit in the driver. */
+final case class StagedPart(
+    rows: Long,
+    chunk: Option[Chunk] = None,
+    files: Seq[StagedFile] = Nil,
+    note: Map[String, String] = Map.empty)
 
 /** A staged file; the path is relative to the sink's folder. */
-private[sink] final case class StagedFile(path: String, rows: Long, bytes: Long)
+final case class StagedFile(path: String, rows: Long, bytes: Long)
 
 private[sink] final class RowStager(fields: Int) extends Stager {
   private val packed = new PackedRows

@@ -1,0 +1,63 @@
+package headrace.sink
+
+import java.lang.reflect.InvocationTargetException
+
+import headrace.HeadraceKernelException
+import org.apache.spark.sql.SparkSession
+import org.apache.spark.sql.types.StructType
+
+/** How the tasks of a query write one sink.
+  *
+  * A connector's own one is made in the driver, once for each start of the query, by a constructor that takes
+  * `(name: String, schema: StructType, timeZone: String, options: Map[String, String])`, and travels to each executor once. With mode
+  * "changes" or "upsert" the last field of the schema is the weight, a bigint.
+  */
+abstract class WriterStage extends Serializable {
+
+  /** For one try of one task of an epoch. The same rows may come again: to another try, or to the same epoch of a later start. */
+  def open(task: TaskPlace): Stager
+
+  /** In the driver: the epoch failed before its commit, and no task of it runs on. Removes what finished tasks of this run have left. */
+  def sweep(epoch: Long, run: String): Unit = ()
+}
+
+/** Whose rows a stager takes: the epoch, the task's partition, the try of the task (a number never given twice in a session), and the start
+  * of the query.
+  */
+final case class TaskPlace(epoch: Long, partition: Int, attempt: Long, run: String)
+
+private[sink] object WriterStage {
+  def apply(session: SparkSession, sink: SinkSpec, timeZone: String): WriterStage = sink.stage match {
+    case Stage.Rows => new RowStage(sink.schema.length)
+    case Stage.None => new CountStage
+    case stage: Stage.Files => FileStage(session, sink.name, sink.schema, stage, timeZone)
+    case Stage.Writer(className, options) => loaded(className, sink, timeZone, options)
+  }
+
+  /** From the context class loader, which finds what connectors bring. */
+  private def loaded(className: String, sink: SinkSpec, timeZone: String, options: Map[String, String]): WriterStage = {
+    def broken(why: String, cause: Throwable = null) =
+      throw new HeadraceKernelException("INTERNAL", s"sink ${sink.name}: the writer $className $why", sink.name, cause = cause)
+    val maker =
+      try
+        Class
+          .forName(className, true, Thread.currentThread.getContextClassLoader)
+          .asSubclass(classOf[WriterStage])
+          .getConstructor(classOf[String], classOf[StructType], classOf[String], classOf[Map[_, _]])
+      catch {
+        case e: ClassNotFoundException => broken("is not on the class path", e)
+        case e: ClassCastException => broken("does not derive from WriterStage", e)
+        case e: NoSuchMethodException => broken("has no constructor (String, StructType, String, Map[String, String])", e)
+      }
+    try maker.newInstance(sink.name, sink.schema, timeZone, options)
+    catch { case e: InvocationTargetException => throw e.getCause }
+  }
+}
+
+private final class RowStage(fields: Int) extends WriterStage {
+  override def open(task: TaskPlace): Stager = new RowStager(fields)
+}
+
+private final class CountStage extends WriterStage {
+  override def open(task: TaskPlace): Stager = new CountStager
+}
