@@ -248,6 +248,8 @@ CODES: dict[str, Code] = {
     "SESSION_START": Code("ConfigError", "environment", "Spark did not start"),
     "SPARK_VERSION": Code("ConfigError", "environment", "a Spark of another version"),
     # connectors
+    "DATABASE_REFUSED": Code("ConnectorError", "environment", "a database that does not let the user in, or do what is needed"),
+    "DATABASE_UNREACHABLE": Code("ConnectorError", "environment", "a database that does not answer"),
     "FOLDER_NOT_WRITABLE": Code("ConnectorError", "environment", "a folder that cannot be written"),
     "FOLDER_OWNED": Code("CheckpointError", "user", "an output folder that another sink or checkpoint writes"),
     "FUNCTION_FAILED": Code("RunError", "user", "a function of foreach_batch that raised"),
@@ -260,6 +262,10 @@ CODES: dict[str, Code] = {
     "PATH_MISSING": Code("ConnectorError", "input", "a path that does not exist"),
     "ROWS_GONE": Code("ConnectorError", "user", "rows of a memory source in another process"),
     "SCHEMA_NEEDED": Code("ConnectorError", "user", "a source whose schema cannot be found by looking"),
+    "SINK_FENCED": Code("CheckpointError", "environment", "a process that was replaced by another one"),
+    "TABLE_MISSING": Code("ConnectorError", "user", "a table that is not there"),
+    "TABLE_OWNED": Code("CheckpointError", "user", "a table that another checkpoint of the job writes"),
+    "TABLE_SCHEMA": Code("ConnectorError", "user", "a table that has other columns than the stream"),
     # analysis
     "BAD_EXPRESSION": Code("PlanError", "user", "a text that Spark refuses"),
     "BAD_SYNTAX": Code("PlanError", "user", "a text that Spark cannot read"),

@@ -50,6 +50,10 @@ class Database:
         """Run a statement; how many rows it changed."""
         return int(_told(self._link.update(sql, json.dumps(values)))["count"])
 
+    def schema(self, table: str) -> str:
+        """The columns of what stands behind FROM, as Spark reads them, as DDL."""
+        return str(_told(self._link.schema(table))["ddl"])
+
     @contextmanager
     def transaction(self) -> Iterator[None]:
         """All statements within, or none of them."""

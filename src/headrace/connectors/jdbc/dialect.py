@@ -20,7 +20,7 @@ TASK, WEIGHT = "_headrace_task", "_headrace_weight"
 
 @dataclass(frozen=True)
 class Column:
-    """A column of a table that is there. `type` is its name in the catalogue; `size` and `digits` are those of a decimal, where it says them."""
+    """A column of a table. `type` is its name in the catalogue; `size` and `digits` are those of a decimal, where it has them."""
 
     name: str
     type: str
@@ -59,6 +59,8 @@ class Dialect(ABC):
     moment: ClassVar[str]
     """The type of a point in time."""
     ticks: ClassVar[str] = '"'
+    many: ClassVar[int | None] = None
+    """Rows of an epoch from which on a staging table is emptied by `clear`; None: by DELETE, however many they are."""
 
     @abstractmethod
     def properties(self, user: str | None, password: str | None, wait: float) -> dict[str, str]:
@@ -93,7 +95,7 @@ class Dialect(ABC):
         """The statements that bring the staged changes of a table with a key into it."""
 
     @abstractmethod
-    def why(self, problem: Problem, address: Address, user: str | None) -> HeadraceError | None:
+    def why(self, problem: Problem, address: Address) -> HeadraceError | None:
         """What a refusal means, where it is one that can be told apart."""
 
     def quote(self, *names: str) -> str:
@@ -126,7 +128,9 @@ class Dialect(ABC):
     def append(self, target: Target, stage: str, tasks: str) -> str:
         """The statement that adds the staged rows to a table."""
         values = self.values(target)
-        return f"INSERT INTO {self.quote(*target.place)} ({self.names(target.columns)}) SELECT {values} FROM {stage} WHERE {TASK} IN ({tasks})"
+        return (
+            f"INSERT INTO {self.quote(*target.place)} ({self.names(target.columns)}) SELECT {values} FROM {stage} WHERE {TASK} IN ({tasks})"
+        )
 
     def values(self, target: Target) -> str:
         casts = target.casts or {}
@@ -137,9 +141,8 @@ class Dialect(ABC):
         keys = self.names(target.key)
         return f"SELECT {keys} FROM {stage} WHERE {TASK} IN ({tasks}) GROUP BY {keys} HAVING max({WEIGHT}) < 0"
 
-    def clear(self, database: Database, stage: str, rows: int) -> None:
-        """Empty a staging table that had so many rows in the last epoch."""
-        database.update(f"DELETE FROM {stage}")
+    def clear(self, database: Database, stage: str) -> None:  # noqa: B027  # only where there is a faster way than DELETE
+        """Empty a staging table of many rows, after the transaction of the epoch."""
 
     def drop(self, database: Database, table: str) -> None:
         """Remove a staging table; one that a dying task still holds is left for the next start."""

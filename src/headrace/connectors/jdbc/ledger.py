@@ -1,11 +1,11 @@
 """The epochs that a database has: a table beside the one that is written, changed in the same transaction.
 
-    _headrace_epochs
-      id            the checkpoint, the query and the table, as a digest
-      job, sink, target, checkpoint, query    the same in words
-      epoch         the newest one that is there
-      term          the newest start of the checkpoint: who has a smaller one was replaced
-      at            when that was written
+_headrace_epochs
+  id            the checkpoint, the query and the table, as a digest
+  job, sink, target, checkpoint, query    the same in words
+  epoch         the newest one that is there
+  term          the newest start of the checkpoint: who has a smaller one was replaced
+  at            when that was written
 """
 
 from __future__ import annotations
@@ -73,8 +73,8 @@ class Ledger:
             if others and not fresh:
                 raise CheckpointError(
                     "TABLE_OWNED",
-                    f"the table {writer.target} holds what the sink {others[0]} of job {writer.job} wrote from another checkpoint",
-                    hint="write to another table, go on from the checkpoint that wrote it, or start with fresh=True, which empties the table.",
+                    f"the table {writer.target} holds what sink {others[0]} of job {writer.job} wrote from another checkpoint",
+                    hint="write to another table, go on from the checkpoint that wrote it, or start with fresh=True, which empties it.",
                 )
             if others:
                 empty()

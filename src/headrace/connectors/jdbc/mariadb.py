@@ -57,7 +57,9 @@ _INDEX = 3072
 class MariaDb(Dialect):
     title: ClassVar[str] = "MariaDB"
     driver: ClassVar[str] = "org.mariadb.jdbc.Driver"
-    jar: ClassVar[Jar] = Jar("org.mariadb.jdbc:mariadb-java-client:4.0.0", "bb1211dac59ef4c54b7a8ad4755a913d36d2e81b34ca1d4cb9ffa9d5633df01f")
+    jar: ClassVar[Jar] = Jar(
+        "org.mariadb.jdbc:mariadb-java-client:4.0.0", "bb1211dac59ef4c54b7a8ad4755a913d36d2e81b34ca1d4cb9ffa9d5633df01f"
+    )
     finite: ClassVar[str] = "all"
     moment: ClassVar[str] = "datetime(6)"
     ticks: ClassVar[str] = "`"
@@ -108,7 +110,8 @@ class MariaDb(Dialect):
         return [frozenset(name for _, name, _ in index) for index in found if all(part is None for _, _, part in index)]
 
     def staged(self, database: Database, place: Sequence[str], prefix: str) -> list[str]:
-        sql = f"SELECT table_name FROM information_schema.tables WHERE table_schema = {_schema(place)} AND left(table_name, {len(prefix)}) = ?"
+        begins = f"left(table_name, {len(prefix)}) = ?"
+        sql = f"SELECT table_name FROM information_schema.tables WHERE table_schema = {_schema(place)} AND {begins}"
         return [str(row[0]) for row in database.query(sql, *place[:-1], prefix)]
 
     def upsert(self, target: Target, stage: str, tasks: str) -> list[str]:
@@ -125,7 +128,7 @@ class MariaDb(Dialect):
     def drop(self, database: Database, table: str) -> None:
         database.update(f"SET STATEMENT lock_wait_timeout = 2 FOR DROP TABLE IF EXISTS {table}")
 
-    def why(self, problem: Problem, address: Address, user: str | None) -> HeadraceError | None:
+    def why(self, problem: Problem, address: Address) -> HeadraceError | None:
         said = problem.message
         if problem.vendor in (1044, 1045, 1698) or problem.state == "28000":
             return refused(address, said, 'user= and password=hr.secret("DB_PASSWORD") say who connects')
@@ -134,7 +137,12 @@ class MariaDb(Dialect):
         if problem.vendor in (1142, 1143):
             return refused(address, said, "the user needs the rights to read and write the table, and to create tables beside it")
         if problem.vendor in (1021, 1114) or "errno: 28" in said or "Errcode: 28" in said:
-            return HeadraceError("DISK_FULL", f"{address}: {said}", hint="make room on the server and start again: no row is lost or doubled.")
+            return HeadraceError(
+                "DISK_FULL", f"{address}: {said}", hint="make room on the server and start again: no row is lost or doubled."
+            )
+        if "ssl" in said.lower() or "certificat" in said.lower():
+            hint = 'options={"sslMode": "verify-full", "serverSslCert": "root.crt"} say what certificate is right; "disable" asks for none'
+            return unreachable(address, said, hint)
         return unreachable(address, said) if problem.state.startswith("08") else None
 
 

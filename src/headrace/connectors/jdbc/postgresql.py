@@ -50,9 +50,6 @@ _FITS = {
 _NOT_TEXT = frozenset().union(*_FITS.values()) - {"text", "varchar", "json", "jsonb"}
 _TEXT = {"text", "varchar", "bpchar", "citext", "name"}
 
-_LARGE = 20_000
-"""Rows of an epoch from which on a staging table is emptied by making it anew."""
-
 
 class PostgreSql(Dialect):
     title: ClassVar[str] = "PostgreSQL"
@@ -60,6 +57,7 @@ class PostgreSql(Dialect):
     jar: ClassVar[Jar] = Jar("org.postgresql:postgresql:42.7.14", "73914527305a40cce504b0d3d90b23caf565136912d607ae8ae7c5895512332c")
     how: ClassVar[str] = "copy"
     moment: ClassVar[str] = "timestamptz"
+    many: ClassVar[int] = 20_000
 
     def properties(self, user: str | None, password: str | None, wait: float) -> dict[str, str]:
         given = {"ApplicationName": "headrace", "tcpKeepAlive": "true", "connectTimeout": "10"}
@@ -123,10 +121,8 @@ class PostgreSql(Dialect):
             f"WHERE {WEIGHT} > 0 AND {TASK} IN ({tasks}) ON CONFLICT ({keys}) {action}",
         ]
 
-    def clear(self, database: Database, stage: str, rows: int) -> None:
-        if rows < _LARGE:
-            return super().clear(database, stage, rows)
-        # A task that dies slowly may hold the table; its rows do not count, and wait for the next epoch.
+    def clear(self, database: Database, stage: str) -> None:
+        # A task that dies slowly may hold the table.
         with database.transaction():
             database.update("SET LOCAL lock_timeout = '2s'")
             database.update(f"TRUNCATE {stage}")
@@ -136,7 +132,7 @@ class PostgreSql(Dialect):
             database.update("SET LOCAL lock_timeout = '2s'")
             super().drop(database, table)
 
-    def why(self, problem: Problem, address: Address, user: str | None) -> HeadraceError | None:
+    def why(self, problem: Problem, address: Address) -> HeadraceError | None:
         said, state = problem.message.removeprefix("FATAL: ").removeprefix("ERROR: "), problem.state
         if state in ("28P01", "28000") or "no password was provided" in said:
             return refused(address, said, 'user= and password=hr.secret("DB_PASSWORD") say who connects')

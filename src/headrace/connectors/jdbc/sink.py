@@ -2,25 +2,23 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
-from pathlib import Path
+from contextlib import suppress
 from typing import Any, ClassVar
 
 import headrace.ports as ports
-from headrace.connectors.jdbc.address import address_of, is_secret, table_of
+from headrace.connectors.jdbc.address import address_of, table_of
+from headrace.connectors.jdbc.connect import driver_options
 from headrace.connectors.jdbc.database import Database, Problem
 from headrace.connectors.jdbc.dialect import TASK, WEIGHT, Dialect, Target
-from headrace.connectors.jdbc.kinds import dialect_of
+from headrace.connectors.jdbc.kinds import NEEDS, dialect_of
 from headrace.connectors.jdbc.ledger import STAGE, Ledger, Writer
 from headrace.connectors.jdbc.tables import target, typed
 from headrace.errors import HeadraceError
 from headrace.points import point
-from headrace.ports.options import flag, texts, wrong
+from headrace.ports.options import flag, wrong
 from headrace.ports.secrets import Secret, secret_of
 from headrace.schema import milliseconds
-
-SCALA = Path(__file__).parent / "scala"
 
 
 class Sink(ports.Sink):
@@ -78,7 +76,7 @@ class Sink(ports.Sink):
 
     @property
     def needs(self) -> ports.Packages:
-        return packages()
+        return NEEDS
 
     @property
     def key(self) -> tuple[str, ...]:
@@ -171,17 +169,15 @@ class Sink(ports.Sink):
             self._database.steadily(lambda: self._ledger.commit(epoch, lambda: self._write(tasks, staged.count)), self.patience)
         except Problem as problem:
             raise self._told(problem) from None
-        try:
-            self.dialect.clear(self._database, self._stage, staged.count)
-        except Problem:
+        if self._many(staged.count):
             # What stays there does not count; the next epoch's end clears it too.
-            pass
+            with suppress(Problem):
+                self.dialect.clear(self._database, self._stage)
 
     def close(self) -> None:
-        try:
+        # else the next start removes it
+        with suppress(Problem):
             self.dialect.drop(self._database, self._stage)
-        except Problem:
-            pass  # the next start removes it
         self._database.close()
 
     @property
@@ -193,12 +189,17 @@ class Sink(ports.Sink):
         if there != count:
             raise HeadraceError(
                 "SINK_FAILED",
-                f"{self._context.name}: {there} of the {count} rows that tasks staged in {self.address} are left, as after a crash of the server",
+                f"{self._context.name}: {self.address} has {there} of the {count} rows that tasks have staged there, as after a crash",
                 hint="the next start writes the epoch again.",
             )
         for statement in self._statements(tasks):
             self._database.update(statement)
+        if not self._many(count):
+            self._database.update(f"DELETE FROM {self._stage}")
         point("in sink commit", self._context.name)
+
+    def _many(self, count: int) -> bool:
+        return self.dialect.many is not None and count >= self.dialect.many
 
     def _statements(self, tasks: str) -> list[str]:
         made: Target = self._target
@@ -213,22 +214,6 @@ class Sink(ports.Sink):
 
     def _told(self, problem: Problem) -> HeadraceError:
         """What a database refused, for a user."""
-        return self.dialect.why(problem, self.address, self.user) or HeadraceError(
+        return self.dialect.why(problem, self.address) or HeadraceError(
             "SINK_FAILED", f"{self._context.name}: {self.address} says: {problem.message}", hint="the next start writes the epoch again."
         )
-
-
-def packages() -> ports.Packages:
-    """All three drivers: the Scala of this connector is compiled against them once."""
-    from headrace.connectors.jdbc.kinds import DIALECTS
-
-    return ports.Packages(jars=tuple(dialect.jar for dialect in DIALECTS.values()), scala=SCALA)
-
-
-def driver_options(verb: str, options: Mapping[str, Any] | None) -> dict[str, str]:
-    """Options for a driver, as texts."""
-    given = texts(verb, "options", options or {})
-    for name in given:
-        if is_secret(name) or re.fullmatch(r"user(name)?", name, re.IGNORECASE):
-            raise wrong(f"{verb}: `{name}` cannot be among the options", 'who connects is said by user= and password=hr.secret("DB_PASSWORD")')
-    return given

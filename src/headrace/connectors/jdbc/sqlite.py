@@ -46,17 +46,23 @@ class Sqlite(Dialect):
 
     def columns(self, database: Database, place: Sequence[str]) -> list[Column]:
         rows = database.query(
-            f'SELECT name, type, "notnull" AND dflt_value IS NULL AND NOT (pk AND lower(type) = \'integer\'), hidden '
+            f"SELECT name, type, \"notnull\" AND dflt_value IS NULL AND NOT (pk AND lower(type) = 'integer'), hidden "
             f"FROM pragma_table_xinfo(?{_schema(place)})",
             *reversed(place),
         )
         return [Column(name, kind, needed=bool(needed), generated=hidden > 1) for name, kind, needed, hidden in rows if hidden != 1]
 
     def unique(self, database: Database, place: Sequence[str]) -> list[frozenset[str]]:
-        found = [frozenset(row[0] for row in database.query(f"SELECT name FROM pragma_table_info(?{_schema(place)}) WHERE pk > 0", *reversed(place)))]
+        found = [
+            frozenset(
+                row[0] for row in database.query(f"SELECT name FROM pragma_table_info(?{_schema(place)}) WHERE pk > 0", *reversed(place))
+            )
+        ]
         sql = f'SELECT name FROM pragma_index_list(?{_schema(place)}) WHERE "unique" AND NOT partial'
         for (index,) in database.query(sql, *reversed(place)):
-            names = [row[0] for row in database.query(f"SELECT name FROM pragma_index_info(?{_schema(place)})", index, *reversed(place[:-1]))]
+            names = [
+                row[0] for row in database.query(f"SELECT name FROM pragma_index_info(?{_schema(place)})", index, *reversed(place[:-1]))
+            ]
             if None not in names:
                 found.append(frozenset(names))
         return [names for names in found if names]
@@ -75,7 +81,7 @@ class Sqlite(Dialect):
             f"WHERE {WEIGHT} > 0 AND {TASK} IN ({tasks}) ON CONFLICT ({keys}) {action}",
         ]
 
-    def why(self, problem: Problem, address: Address, user: str | None) -> HeadraceError | None:
+    def why(self, problem: Problem, address: Address) -> HeadraceError | None:
         said = problem.message
         if "SQLITE_FULL" in said:
             return HeadraceError("DISK_FULL", f"{address}: {said}", hint="make room and start again: no row is lost or doubled.")

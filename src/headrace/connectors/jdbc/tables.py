@@ -28,7 +28,7 @@ def target(database: Database, dialect: Dialect, place: tuple[str, ...], schema:
     if keys and frozenset(keys) not in dialect.unique(database, place):
         listed = ", ".join(keys)
         raise ConnectorError(
-            "TABLE_MISMATCH",
+            "TABLE_SCHEMA",
             f"the table {name} has no unique index over {listed}, so rows cannot be replaced by {'it' if len(keys) == 1 else 'them'}",
             hint=f"add one: ALTER TABLE {dialect.quote(*place)} ADD PRIMARY KEY ({dialect.names(keys)})",
         )
@@ -49,7 +49,7 @@ def typed(dialect: Dialect, schema: Struct, key: Sequence[str] = ()) -> list[tup
             made.append((field.name, dialect.type_of(field.type, key=len(keys) if field.name.lower() in keys else 0)))
         except KeyError:
             raise ConnectorError(
-                "TABLE_MISMATCH",
+                "TABLE_SCHEMA",
                 f"{dialect.title} has no type for the column {field.name}, which is {field.type}",
                 hint=f'make it a text: with_columns({field.name}="cast({field.name} as string)")',
             ) from None
@@ -68,14 +68,14 @@ def _column(found: Sequence[Column], name: str, table: str) -> Column:
         return fits[0]
     if fits:
         raise ConnectorError(
-            "TABLE_MISMATCH",
+            "TABLE_SCHEMA",
             f"the table {table} computes {name} itself" if len(fits) == 1 else f"the table {table} has {name} in several spellings",
             hint=f'leave it out, .drop("{name}"), or give it another name, .rename({{"{name}": ...}})',
         )
     raise ConnectorError(
-        "TABLE_MISMATCH",
+        "TABLE_SCHEMA",
         f"the table {table} has no column {name}",
-        hint=f"it has: {', '.join(column.name for column in found)}. Add the column, or leave it out of the stream: .drop(\"{name}\")",
+        hint=f'it has: {", ".join(column.name for column in found)}. Add the column, or leave it out of the stream: .drop("{name}")',
     )
 
 
@@ -84,7 +84,7 @@ def _fit(dialect: Dialect, schema: Struct, columns: Sequence[Column], table: str
     for field, column in zip(schema.fields, columns, strict=True):
         if not dialect.fits(field.type, column):
             raise ConnectorError(
-                "TABLE_MISMATCH",
+                "TABLE_SCHEMA",
                 f"the column {column.name} of the table {table} is {_shown(column)}, which does not hold every {field.type}",
                 hint=f"{wanted[field.name]} does; or cast the stream's column to a type that fits",
             )
@@ -94,7 +94,7 @@ def _complete(found: Sequence[Column], columns: Sequence[Column], table: str) ->
     for column in found:
         if column.needed and column not in columns:
             raise ConnectorError(
-                "TABLE_MISMATCH",
+                "TABLE_SCHEMA",
                 f"the table {table} needs a value for {column.name}, and the stream has no such column",
                 hint="give the column a default, let it be null, or add it to the stream",
             )

@@ -29,6 +29,9 @@ final class Link(server: String) {
     prepared(sql, values)(statement => said.put("count", statement.executeLargeUpdate()))
   }
 
+  /** The columns of what stands behind FROM, as Spark reads them. */
+  def schema(from: String): String = answer(said => said.put("ddl", RangeTable.schema(server, from)))
+
   def begin(): String = answer(_ => own().setAutoCommit(false))
 
   def commit(): String = answer { _ =>

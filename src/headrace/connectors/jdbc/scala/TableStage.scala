@@ -38,12 +38,12 @@ final class TableStage(name: String, given: StructType, timeZone: String, option
     if (options("how") == "copy") new CopyChunk(this, options("into"), task) else new BatchChunk(this, options("into"), options("finite"), task)
 
   private[jdbc] def refuse(why: String, cause: Throwable = null): Nothing =
-    throw new HeadraceKernelException("SINK_WRITE", s"sink $name: $why", name, cause = cause)
+    throw new HeadraceKernelException("SINK_WRITE", s"$name: $why", name, cause = cause)
 
   private[jdbc] def fenced(cause: Throwable): Nothing =
     throw new HeadraceKernelException(
       "SINK_FENCED",
-      s"sink $name: its staging table is gone, so another process has taken the job over",
+      s"$name: its staging table is gone, so another process has taken the job over",
       name,
       cause = cause)
 }

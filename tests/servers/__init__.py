@@ -1,0 +1,85 @@
+"""Tests with real servers: one file per server, which installs what is missing, starts it on this machine alone and stops it.
+
+A server that cannot be had is told by `not_to_be_had`: its tests are skipped, and counted as not run at the end of the run; with
+HEADRACE_SERVERS=required they fail instead.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import pwd
+import signal
+import socket
+import subprocess
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import NoReturn
+
+import pytest
+
+# The settings of the shell are taken out of the way of all tests, so this one is read before.
+REQUIRED = os.environ.get("HEADRACE_SERVERS") == "required"
+SIGN = "no server: "
+
+
+def not_to_be_had(server: str, why: object) -> NoReturn:
+    """Skip what needs the server, or fail where servers are required."""
+    text = f"{SIGN}{server}: {why}"
+    if REQUIRED:
+        pytest.fail(text, pytrace=False)
+    pytest.skip(text)
+
+
+def free_ports(count: int) -> list[int]:
+    """Ports of the loopback address on which nothing listens."""
+    opened = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
+    try:
+        return [one.getsockname()[1] for one in opened]
+    finally:
+        for one in opened:
+            one.close()
+
+
+def spawn(
+    command: Sequence[str], log: Path, *, environment: Mapping[str, str] | None = None, folder: Path | None = None
+) -> subprocess.Popen[bytes]:
+    """Start a server that ends with this process, even if that is killed; what it says goes to the end of `log`."""
+    libc = ctypes.CDLL(None)
+    with log.open("ab") as said:
+        return subprocess.Popen(
+            command,
+            env=environment,
+            cwd=folder,
+            stdin=subprocess.DEVNULL,
+            stdout=said,
+            stderr=subprocess.STDOUT,
+            preexec_fn=lambda: libc.prctl(1, signal.SIGKILL),  # PR_SET_PDEATHSIG
+        )
+
+
+def installed(server: str, package: str) -> bool:
+    """Install a Debian package where that can be done; whether it was."""
+    if os.geteuid() != 0 or not Path("/usr/bin/apt-get").exists():
+        return False
+    command = ["apt-get", "install", "-y", "-qq", "--no-install-recommends", package]
+    # A package's own scripts would start the server of the system.
+    environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive", "RUNLEVEL": "1"}
+    for told in (command, ["apt-get", "update", "-qq"], command):
+        done = subprocess.run(told, env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
+        if done.returncode == 0 and told is command:
+            return True
+    not_to_be_had(server, done.stderr.strip().splitlines()[-1] if done.stderr.strip() else f"{package} could not be installed")
+
+
+def unprivileged(user: str, folder: Path) -> list[str]:
+    """What goes in front of a server's command, as databases refuse to run as root: another user, to whom the folder then belongs."""
+    if os.geteuid() != 0:
+        return []
+    try:
+        entry = pwd.getpwnam(user)
+    except KeyError:
+        entry = pwd.getpwnam("nobody")
+    for path in (folder, *folder.rglob("*")):
+        os.chown(path, entry.pw_uid, entry.pw_gid)
+    return ["setpriv", f"--reuid={entry.pw_uid}", f"--regid={entry.pw_gid}", "--clear-groups", "--pdeathsig", "KILL"]

@@ -1,0 +1,21 @@
+"""What tests with servers share: the session, the servers, and a line at the end for what could not be run."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+from tests.servers import SIGN
+from tests.servers.mariadb import mariadb as mariadb
+from tests.servers.mariadb import other_mariadb as other_mariadb
+from tests.servers.postgres import other_postgres as other_postgres
+from tests.servers.postgres import postgres as postgres
+from tests.spark.conftest import spark as spark
+
+
+def pytest_terminal_summary(terminalreporter: Any) -> None:
+    """Say which servers could not be had, and how many tests were not run for that."""
+    skipped = [report.longrepr[2] for report in terminalreporter.stats.get("skipped", []) if isinstance(report.longrepr, tuple)]
+    missing = Counter(text.removeprefix("Skipped: ") for text in skipped if SIGN in text)
+    for text, count in sorted(missing.items()):
+        terminalreporter.write_line(f"NOT RUN: {count} test{'' if count == 1 else 's'}, {text}", red=True)
