@@ -10,6 +10,8 @@ from tests.servers.mariadb import mariadb as mariadb
 from tests.servers.mariadb import other_mariadb as other_mariadb
 from tests.servers.postgres import other_postgres as other_postgres
 from tests.servers.postgres import postgres as postgres
+from tests.servers.redis import _redis as _redis
+from tests.servers.redis import redis as redis
 from tests.spark.conftest import spark as spark
 
 

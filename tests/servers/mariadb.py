@@ -123,7 +123,8 @@ def started() -> MariaDb:
     return made
 
 
-def _over(server: MariaDb) -> None:
+def over(server: MariaDb) -> None:
+    """End it and forget what it had."""
     server.crash()
     shutil.rmtree(server.folder, ignore_errors=True)
 
@@ -134,7 +135,7 @@ def mariadb() -> Iterator[MariaDb]:
     server = started()
     os.environ[server.variable] = PASSWORD
     yield server
-    _over(server)
+    over(server)
 
 
 @pytest.fixture
@@ -143,4 +144,4 @@ def other_mariadb() -> Iterator[MariaDb]:
     server = started()
     os.environ[server.variable] = PASSWORD
     yield server
-    _over(server)
+    over(server)

@@ -139,7 +139,8 @@ def started() -> Postgres:
     return made
 
 
-def _over(server: Postgres) -> None:
+def over(server: Postgres) -> None:
+    """End it and forget what it had."""
     server.crash()
     shutil.rmtree(server.folder, ignore_errors=True)
 
@@ -150,7 +151,7 @@ def postgres() -> Iterator[Postgres]:
     server = started()
     os.environ[server.variable] = PASSWORD
     yield server
-    _over(server)
+    over(server)
 
 
 @pytest.fixture
@@ -159,4 +160,4 @@ def other_postgres() -> Iterator[Postgres]:
     server = started()
     os.environ[server.variable] = PASSWORD
     yield server
-    _over(server)
+    over(server)

@@ -5,12 +5,11 @@ import java.sql.SQLException
 import scala.util.Using
 
 import headrace.HeadraceKernelException
-import org.apache.spark.TaskContext
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.connector.read.{InputPartition, PartitionReader, PartitionReaderFactory}
 import org.apache.spark.sql.connector.read.streaming.{MicroBatchStream, Offset}
-import org.apache.spark.sql.execution.datasources.jdbc.JdbcUtils
+import org.apache.spark.sql.headrace.jdbc.ResultRows
 
 /** Reads ranges of the column that grows. Each epoch's range is logged before it is read, so a replay asks for the same one. */
 private[jdbc] final class RangeStream(read: Range) extends MicroBatchStream {
@@ -95,7 +94,7 @@ private final class RangeReader(read: Range, range: RangePartition) extends Part
       val statement = connection.prepareStatement(read.sql(range.start, range.end))
       statement.setFetchSize(RangeReader.Fetched)
       read.bind(statement, range.start, range.end)
-      JdbcUtils.resultSetToSparkInternalRows(statement.executeQuery(), read.dialect, read.schema, TaskContext.get().taskMetrics().inputMetrics)
+      ResultRows(statement.executeQuery(), read.dialect, read.schema)
     } catch {
       case e: Throwable =>
         connection.close()
