@@ -3,12 +3,13 @@
 
 PYTHON := .venv/bin/python
 
-.PHONY: help setup demo test test-all lint docs bench-state bench-queries bench-tpch bench-nexmark wheel lock clean
+.PHONY: help setup demo test test-all certify lint docs bench-state bench-queries bench-tpch bench-nexmark wheel lock clean
 
 help:
 	@echo "make demo         a year of flights as a stream, and its delays (sets everything up first)"
 	@echo "make test         checks and tests, at most 25 minutes on two cores"
 	@echo "make test-all     every test; can be stopped and goes on where it was; results in docs/results/"
+	@echo "make certify      kills jobs of every connector at every point; can be stopped and goes on where it was; docs/faults.md"
 	@echo "make lint         ruff and mypy"
 	@echo "make docs         the documentation as HTML in site/"
 	@echo "make bench-state  how fast keyed state is, against others (most of an hour on two cores)"
@@ -34,6 +35,9 @@ test: lint
 
 test-all: lint
 	$(PYTHON) tools/test_all.py
+
+certify: setup
+	$(PYTHON) tools/certify_all.py
 
 docs: setup
 	$(PYTHON) -m pytest -q tests/docs

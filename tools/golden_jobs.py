@@ -510,5 +510,12 @@ def visits() -> hr.Job:
     )
 
 
-PLANS = {made.__name__: made for made in (everything, queries, as_of, times, windows, visits)}
+def contracts() -> hr.Job:
+    """What is expected of rows, and what becomes of those that cannot be read."""
+    rows = hr.read.files("in/rows.json", format="json", schema=ROWS, name="rows", malformed="skip")
+    sound = rows.expect(positive="v > 0", known="k IS NOT NULL").expect("v < 100", on_violation="keep")
+    return hr.job("contracts", sound.write.files("result/sound", format="json", name="sound"))
+
+
+PLANS = {made.__name__: made for made in (everything, queries, as_of, times, windows, visits, contracts)}
 """By name: jobs of which only the plan is kept."""

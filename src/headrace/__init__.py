@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from headrace.manifest import committed_files
     from headrace.ops.read import read
     from headrace.ops.sessions import sessions
-    from headrace.ops.stream import Grouped, Keyed, Stream, broadcast
+    from headrace.ops.stream import Grouped, Keyed, Stream
     from headrace.ops.window import cumulate, hop, tumble
     from headrace.ops.write import Sink
     from headrace.plan import Plan
@@ -85,7 +85,8 @@ _PUBLIC = {
         "headrace.load": "load",
         "headrace.ops.read": "read",
         "headrace.ops.sessions": "sessions",
-        "headrace.ops.stream": "Grouped Keyed Stream broadcast",
+        "headrace.ops.broadcast": "broadcast",
+        "headrace.ops.stream": "Grouped Keyed Stream",
         "headrace.ops.window": "cumulate hop tumble",
         "headrace.ops.write": "Sink",
         "headrace.plan": "Plan",

@@ -203,6 +203,7 @@ CODES: dict[str, Code] = {
     "WHEN_EXPECTED": Code("ProgramError", "user", "elsewhen or otherwise without a when before it"),
     "WHEN_WITHOUT_WITH": Code("ProgramError", "user", "a when or each that no with statement opens"),
     # ops
+    "BAD_EXPECTATION": Code("PlanError", "user", "an expectation that does not say what is expected"),
     "BAD_JOIN": Code("PlanError", "user", "a join that does not say what meets"),
     "BAD_QUERY": Code("PlanError", "user", "a query that cannot be read or kept up to date"),
     "BAD_COLUMN": Code("PlanError", "user", "something that is no column where one is expected"),
@@ -288,6 +289,7 @@ CODES: dict[str, Code] = {
     "CLOCKS_MIXED": Code("PlanError", "user", "event time and processing time in one query"),
     "DEAD_LETTER_FAILED": Code("RunError", "user", "a step behind dead letters that fails"),
     "DISK_FULL": Code("RunError", "environment", "a disk without room"),
+    "EXPECTATION_FAILED": Code("RunError", "input", "a row that is not as expected, where that ends the run"),
     "INPUT_GONE": Code("RunError", "environment", "a file that was there when it was listed and is gone"),
     "INTERNAL": Code("RunError", "headrace", "a fault of headrace"),
     "KEYS_MEET": Code("CheckpointError", "input", "two keys that are one in another type"),
@@ -321,6 +323,7 @@ CODES: dict[str, Code] = {
     "RUN_WHILE_LOADING": Code("ConfigError", "user", "run() at the top level of a file that is being loaded"),
     "UNBOUNDED": Code("PlanError", "user", "rows without end where an end is needed"),
     "UNKNOWN_PATH": Code("ConfigError", "user", "a path for a source or sink that does not exist"),
+    "CANNOT_CERTIFY": Code("ConfigError", "user", "a job of which no copy can be run and compared"),
     # testing
     "CHANGES_NOT_YET": Code("PlanError", "user", "rows that are also taken away, where rows can only be added"),
     "HARNESS_USE": Code("ConfigError", "user", "a harness used in the wrong order or with a wrong name"),

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from bench import readme
 from bench.nexmark import page
-from tools import error_index
+from tools import certify_all, error_index
 
 ROOT = Path(__file__).resolve().parents[2]
 _LINK = re.compile(r"\]\(([^)#\s]+)(?:#[^)]*)?\)")
@@ -42,6 +42,11 @@ def test_the_page_of_nexmark_has_its_queries_and_what_was_measured() -> None:
     written = page.PAGE.read_text(encoding="utf-8")
     assert page.filled(written, readme.measured()) == written, "run: .venv/bin/python -m bench.readme"
     assert page.filled(written, page.texts()) == written, "run: .venv/bin/python -m bench.nexmark.page"
+
+
+def test_the_matrix_of_faults_is_what_was_found() -> None:
+    written = certify_all.PAGE.read_text(encoding="utf-8")
+    assert certify_all.with_table(written, certify_all.kept()) == written, "run: .venv/bin/python tools/certify_all.py --page"
 
 
 def test_the_documentation_builds_without_warnings(tmp_path: Path) -> None:

@@ -6,6 +6,8 @@ from collections import Counter
 from typing import Any
 
 from tests.servers import SIGN
+from tests.servers.kafka import broker as broker
+from tests.servers.kafka import other_broker as other_broker
 from tests.servers.mariadb import mariadb as mariadb
 from tests.servers.mariadb import other_mariadb as other_mariadb
 from tests.servers.postgres import other_postgres as other_postgres

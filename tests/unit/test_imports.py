@@ -35,6 +35,7 @@ ROWS: tuple[tuple[str, ...], ...] = (
     ("engine",),
     ("load",),
     ("client",),
+    ("certify",),
     ("testing",),
     ("__init__",),
     ("demo",),  # written as a user writes: with `import headrace as hr`

@@ -27,14 +27,18 @@ print("over")
 """
 
 
-def run(armed: str, folder: Path | None = None) -> subprocess.CompletedProcess[str]:
-    environment = {name: text for name, text in os.environ.items() if not name.startswith("HEADRACE_POINT")}
-    environment["PYTHONPATH"] = os.pathsep.join(sys.path)
+def environment(armed: str, folder: Path | None) -> dict[str, str]:
+    found = {name: text for name, text in os.environ.items() if not name.startswith("HEADRACE_POINT")}
+    found["PYTHONPATH"] = os.pathsep.join(sys.path)
     if armed:
-        environment[VARIABLE] = armed
+        found[VARIABLE] = armed
     if folder is not None:
-        environment["HEADRACE_POINT_FOLDER"] = str(folder)
-    return subprocess.run([sys.executable, "-c", PASSING], env=environment, capture_output=True, text=True, check=False)
+        found["HEADRACE_POINT_FOLDER"] = str(folder)
+    return found
+
+
+def run(armed: str, folder: Path | None = None) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([sys.executable, "-c", PASSING], env=environment(armed, folder), capture_output=True, text=True, check=False)
 
 
 @pytest.mark.parametrize(
@@ -79,6 +83,18 @@ def test_one_acts_once_and_all_are_noted(tmp_path: Path) -> None:
         *["before sink commit@out", "before sink commit@#dead_letters"] * 3,
     ]
     assert (tmp_path / "acted").exists()
+
+
+def test_hang_until_somebody_ends_it(tmp_path: Path) -> None:
+    child = subprocess.Popen([sys.executable, "-c", PASSING], env=environment("before sink commit@out:hang", tmp_path))
+    try:
+        while not (tmp_path / "acted").exists():
+            assert child.poll() is None
+        assert child.poll() is None
+        assert (tmp_path / "passed").read_text() == "before sink commit@out\n"
+    finally:
+        child.kill()
+        assert child.wait() == -9
 
 
 def test_the_page_has_all_points() -> None:

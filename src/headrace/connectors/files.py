@@ -6,11 +6,12 @@ import glob
 import json
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import headrace.ports as ports
+from headrace.connectors import beginnings
 from headrace.errors import ConnectorError, here
 from headrace.manifest import CONTROL, Manifest, Owner, StagedFile, committed_files
 from headrace.ports import paths
@@ -28,8 +29,9 @@ class Source(ports.Source):
 
     `follow=True` also takes files that come later, else what is there at the start is all. `by` is the order in which files are taken,
     their names or the times they were written; it matters where `files_per_epoch` limits how many are taken at once. Without `schema` it is
-    found by reading a part of the files, once. Lines that cannot be read go to the stream's "dead_letter" output, or stop the job with
-    `malformed="fail"`. `options` are those of Spark's reader for the format. CSV columns are matched by name where there is a header.
+    found by reading a part of the files, once. Lines that cannot be read go to the stream's "dead_letter" output, stop the job with
+    `malformed="fail"`, or are only counted with `malformed="skip"`.
+    `options` are those of Spark's reader for the format. CSV columns are matched by name where there is a header.
 
     Rows can say what they change: `change_column` names a column with `insert` or `delete` (or i, d, +, -, ...), and with
     `change_format="debezium"` each line is an envelope with `before`, `after` and `op`, of which `schema` is that of the rows. What is
@@ -61,7 +63,7 @@ class Source(ports.Source):
         self.follow = flag(verb, "follow", follow)
         self.by = choice(verb, "by", by, ("name", "time"))
         self.files_per_epoch = None if files_per_epoch is None else number(verb, "files_per_epoch", files_per_epoch)
-        self._malformed = choice(verb, "malformed", malformed, ("dead_letter", "fail"))
+        self._malformed = choice(verb, "malformed", malformed, ports.MALFORMED)
         self.reader_options = _reader_options(self.format, texts(verb, "options", options or {}))
         self.schema = None if schema is None else schema_of(schema)
 
@@ -163,6 +165,28 @@ class Source(ports.Source):
             return None
         read = _read_before(context.checkpoint)
         return sum(1 for file in found if file not in read)
+
+    def beginning(self, session: SparkSession, place: ports.Elsewhere, rows: int, epochs: int) -> Source | None:
+        committed = self._committed()
+        files = committed if committed is not None else paths.listed(self.path)
+        if files is None:
+            return None
+        if self.by == "time":
+            files = sorted(files, key=lambda file: file.stat().st_mtime_ns)
+        if self.format == "parquet":
+            base = paths.for_hadoop(self.path)[0]
+            first = session.read.schema(self._schema().ddl).options(**self.reader_options)
+            for few in range(1, len(files) + 1):
+                found = first.option("basePath", base).parquet(*map(paths.escaped, files[:few])).limit(rows).collect()
+                if len(found) >= rows:
+                    break
+            beginnings.of_rows(session, found if files else [], self._schema(), place.folder, epochs)
+        else:
+            header = self.format == "csv" and self.reader_options.get("header") == "true"
+            beginnings.of_lines(files, place.folder, self.format, rows, epochs, header=header)
+        return Source(
+            place.folder, format=self.format, schema=self.schema, files_per_epoch=1, malformed=self._malformed, options=self.reader_options
+        )
 
     def _schema(self) -> Struct:
         if self.schema is None:
@@ -289,6 +313,17 @@ class Sink(ports.Sink):
     def commit(self, epoch: int, staged: ports.Staged) -> None:
         self._manifest.commit(epoch, [StagedFile(file["path"], file["rows"], file["bytes"]) for file in staged.files])
 
+    def elsewhere(self, place: ports.Elsewhere) -> Sink:
+        return Sink(place.folder, format=self.format, partition_by=self.partition_by, options=self.writer_options)
+
+    def contents(self, session: SparkSession, schema: Struct) -> Iterable[Sequence[Any]]:
+        files = [paths.escaped(file) for file in committed_files(self.folder)]
+        if not files:
+            return []
+        reader = session.read.format(self.format).schema(schema.ddl).options(**self.writer_options)
+        read = reader.option("basePath", paths.literal(self.folder)).load(files)
+        return read.select(*(f"`{name.replace('`', '``')}`" for name in schema.names)).collect()
+
 
 def _path(verb: str, path: Any) -> str:
     if not isinstance(path, str | os.PathLike) or not str(path):
@@ -330,7 +365,7 @@ def _reader_options(format: str, options: dict[str, str]) -> dict[str, str]:
         if name.lower() in ("mode", "columnnameofcorruptrecord", "path", "multiline"):
             raise wrong(
                 f"read.files: `{name}` cannot be among the options",
-                'rows are one a line; malformed="dead_letter" or "fail" says what becomes of bad ones',
+                'rows are one a line; malformed="dead_letter", "fail" or "skip" says what becomes of bad ones',
             )
     lower = {name.lower(): value for name, value in options.items()}
     return {"header": "true", **lower} if format == "csv" else lower

@@ -10,11 +10,12 @@ from datetime import UTC
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import headrace.ports as ports
+from headrace.connectors import beginnings, files
 from headrace.errors import ConnectorError
 from headrace.ports import weights
 from headrace.ports.options import wrong
 from headrace.schema import Struct, schema_of
-from headrace.schema.values import rows_to_internal, zone
+from headrace.schema.values import rows_from_internal, rows_to_internal, zone
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -92,6 +93,13 @@ class Source(ports.Source):
                 kernel.Board.publish(board)
         frame = kernel.Memory.frame(session._jsparkSession, board, name, self.schema.ddl)
         return DataFrame(frame, session), {"kind": "columns"}
+
+    def beginning(self, session: SparkSession, place: ports.Elsewhere, rows: int, epochs: int) -> files.Source:
+        self.check()
+        own = zone(str(session.conf.get("spark.sql.session.timeZone")))
+        given = rows_to_internal((self._given or [])[:rows], self.schema, own, "the rows")
+        beginnings.of_rows(session, rows_from_internal(given, self.schema, UTC), self.schema, place.folder, epochs)
+        return files.Source(place.folder, format="parquet", schema=self.schema, files_per_epoch=1)
 
 
 class Sink(ports.Sink):

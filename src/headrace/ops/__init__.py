@@ -5,6 +5,7 @@ from headrace.ops.asof import AsOf
 from headrace.ops.changes import Changes
 from headrace.ops.closing import Group, closing, ended, groups, intervals
 from headrace.ops.consolidate import Consolidate
+from headrace.ops.expect import Expect
 from headrace.ops.explode import Explode
 from headrace.ops.filter import Filter
 from headrace.ops.forgetting import forgets_after, grouped_by, judged
@@ -35,6 +36,7 @@ __all__ = [
     "AsOf",
     "Changes",
     "Consolidate",
+    "Expect",
     "Explode",
     "Filter",
     "Generated",

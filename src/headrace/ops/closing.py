@@ -16,6 +16,7 @@ from functools import singledispatch
 from headrace.ops.aggregate import Aggregate
 from headrace.ops.changes import Changes
 from headrace.ops.consolidate import Consolidate
+from headrace.ops.expect import Expect
 from headrace.ops.explode import Explode
 from headrace.ops.filter import Filter
 from headrace.ops.generate import Generated
@@ -177,11 +178,12 @@ def _(node: Source, found: Mapping[Node, Columns]) -> Columns:
 
 @_columns.register(Changes)
 @_columns.register(Consolidate)
+@_columns.register(Expect)
 @_columns.register(Filter)
 @_columns.register(Generated)
 @_columns.register(Ledger)
 @_columns.register(Weighed)
-def _(node: Changes | Consolidate | Filter | Generated | Ledger | Weighed, found: Mapping[Node, Columns]) -> Columns:
+def _(node: Changes | Consolidate | Expect | Filter | Generated | Ledger | Weighed, found: Mapping[Node, Columns]) -> Columns:
     return found[node.input]
 
 

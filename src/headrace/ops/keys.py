@@ -7,6 +7,7 @@ from functools import singledispatch
 
 from headrace.ops.aggregate import Aggregate
 from headrace.ops.asof import AsOf
+from headrace.ops.expect import Expect
 from headrace.ops.filter import Filter
 from headrace.ops.join import Join
 from headrace.ops.partition import Partition
@@ -63,11 +64,12 @@ def _(node: AsOf, keys: dict[Node, Keys]) -> Keys:
     return keys[node.left]  # a row has one version at the most
 
 
+@_keys.register(Expect)
 @_keys.register(Filter)
 @_keys.register(Partition)
 @_keys.register(Sessions)
 @_keys.register(Temporal)
-def _(node: Filter | Partition | Sessions | Temporal, keys: dict[Node, Keys]) -> Keys:
+def _(node: Expect | Filter | Partition | Sessions | Temporal, keys: dict[Node, Keys]) -> Keys:
     return keys[node.input]
 
 

@@ -32,6 +32,18 @@ class Keys:
         return tuple(name for name, _ in self.items)
 
 
+class Broadcasted:
+    """What `hr.broadcast` gives: an input of a program for all keys."""
+
+    __slots__ = ("_keys",)
+
+    def __init__(self, keys: Keys) -> None:
+        self._keys = keys
+
+    def __repr__(self) -> str:
+        return f"<Broadcasted {label(self._keys.node)}>"
+
+
 @node("program", Role.STATEFUL)
 class Program(Node):
     """A traced program with its inputs: the main one is called `event`, the others follow in order of name.

@@ -15,6 +15,7 @@ from headrace.ops import (
     aggregate,
     asof,
     dedupe,
+    expect,
     explode,
     feeding,
     filter,
@@ -91,6 +92,16 @@ class Stream:
     def filter(self, *conditions: Column | str) -> Stream:
         """The rows for which every condition is true: `charges.filter("amount > 500", hr.col("country") == "SE")`."""
         return Stream(filter.filter(self._node, conditions, self._alias), self._alias)
+
+    def expect(
+        self, *conditions: Column | str, on_violation: str = "dead_letter", name: str | None = None, **named: Column | str
+    ) -> Stream:
+        """The rows that are as expected: `charges.expect("amount >= 0", known="country IS NOT NULL", on_violation="drop")`.
+
+        Each condition is counted by its name, its alias or its text; one that is null is not met. A row that does not meet all of them
+        goes to the dead letters, or is dropped, ends the run ("fail"), or is kept and only counted ("keep").
+        """
+        return Stream(expect.expect(self._node, conditions, on_violation, name, named, self._alias), self._alias)
 
     def select(self, *columns: Column | str, **named: Column | str) -> Stream:
         """These columns and no others: `charges.select("card", cents="amount * 100")`; `"*"` stands for all."""
@@ -351,32 +362,6 @@ class Keyed:
         return _process(self._keys, program_, order, time, inputs)
 
 
-def broadcast(stream: Any) -> Broadcasted:
-    """An input whose rows go to all keys of a program, which keeps what it needs of them in a `hr.Broadcast`.
-
-    >>> import headrace as hr
-    >>> rules = hr.read.memory([("SE", 100)], "country string, limit int", name="rules")
-    >>> hr.broadcast(rules)
-    <Broadcasted rules>
-    """
-    if not isinstance(stream, Stream):
-        hint = ".process(P, rules=hr.broadcast(rules)); it has no keys, so key_by is not needed"
-        raise PlanError("BAD_INPUT", f"hr.broadcast was given {stream!r}, which is no stream", hint=hint, site=here())
-    return Broadcasted(program.Keys(stream._node, (), broadcast=True))
-
-
-class Broadcasted:
-    """What `hr.broadcast` gives: an input of a program for all keys."""
-
-    __slots__ = ("_keys",)
-
-    def __init__(self, keys: program.Keys) -> None:
-        self._keys = keys
-
-    def __repr__(self) -> str:
-        return f"<Broadcasted {label(self._keys.node)}>"
-
-
 def _stream(given: Any, verb: str, cure: str) -> Stream:
     if not isinstance(given, Stream):
         raise PlanError("BAD_INPUT", f"{verb} was given {given!r}, which is no stream", hint=cure, site=here())
@@ -384,7 +369,7 @@ def _stream(given: Any, verb: str, cure: str) -> Stream:
 
 
 def _process(keys: program.Keys, program_: Any, order: str | None, time: str | None, inputs: Mapping[str, Any]) -> Stream:
-    nodes = [keys.node, *(keyed._keys.node for keyed in inputs.values() if isinstance(keyed, Keyed | Broadcasted))]
+    nodes = [keys.node, *(keyed._keys.node for keyed in inputs.values() if isinstance(keyed, Keyed | program.Broadcasted))]
     for node in nodes:
         if kind_of(node) != "append":
             raise PlanError(

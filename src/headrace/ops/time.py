@@ -8,6 +8,7 @@ from headrace.ops.aggregate import Aggregate
 from headrace.ops.asof import AsOf
 from headrace.ops.changes import Changes
 from headrace.ops.consolidate import Consolidate
+from headrace.ops.expect import Expect
 from headrace.ops.explode import Explode
 from headrace.ops.filter import Filter
 from headrace.ops.generate import Generated
@@ -56,12 +57,13 @@ def _(node: Source, times: dict[Node, str | None]) -> str | None:
 
 @_time.register(Changes)
 @_time.register(Consolidate)
+@_time.register(Expect)
 @_time.register(Filter)
 @_time.register(Generated)
 @_time.register(Sink)
 @_time.register(Weighed)
 @_time.register(Windows)
-def _(node: Changes | Consolidate | Filter | Generated | Sink | Weighed | Windows, times: dict[Node, str | None]) -> str | None:
+def _(node: Changes | Consolidate | Expect | Filter | Generated | Sink | Weighed | Windows, times: dict[Node, str | None]) -> str | None:
     return times[node.input]
 
 

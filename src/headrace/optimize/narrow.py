@@ -9,6 +9,7 @@ from functools import singledispatch
 from headrace.ops import (
     Aggregate,
     AsOf,
+    Expect,
     Explode,
     Filter,
     Generated,
@@ -110,6 +111,13 @@ def _asked(node: Node, wanted: Columns) -> Mapping[str, Columns]:
 @_asked.register
 def _(node: Filter, wanted: Columns) -> Mapping[str, Columns]:
     return {"input": _both(wanted, _read(node.input, node.where))}
+
+
+@_asked.register
+def _(node: Expect, wanted: Columns) -> Mapping[str, Columns]:
+    # A dead letter, and what ends a run, shows the whole row.
+    shows = node.on_violation in ("dead_letter", "fail")
+    return {"input": None if shows else _both(wanted, _read(node.input, (text for _, text in node.expectations)))}
 
 
 @_asked.register

@@ -68,7 +68,19 @@ class Unweigh:
         return {"unweigh": self.name, "change": self.change, **_place(node, self.site)}
 
 
-Step = Where | Project | Generate | Weigh | Unweigh
+@dataclass(frozen=True)
+class Expect:
+    """Count the rows that meet each condition, by its name, and those that do not; of the latter `otherwise` says what becomes."""
+
+    items: tuple[tuple[str, str], ...]
+    otherwise: str
+    site: Site | None = None
+
+    def to_json(self, node: str) -> dict[str, Any]:
+        return {"expect": [list(item) for item in self.items], "otherwise": self.otherwise, **_place(node, self.site)}
+
+
+Step = Where | Project | Generate | Weigh | Unweigh | Expect
 
 
 def _place(node: str, site: Site | None) -> dict[str, Any]:

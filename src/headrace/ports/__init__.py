@@ -1,12 +1,15 @@
 """The open traits: what a source and a sink have to say and do. Connectors implement them and are found by entry point."""
 
 from headrace.packages import Jar, Packages
+from headrace.ports.elsewhere import Elsewhere
 from headrace.ports.registry import connectors, packages, sink_class, source_class
 from headrace.ports.secrets import Secret
 from headrace.ports.sink import Sink, SinkContext, SinkTraits, Staged
-from headrace.ports.source import Source, SourceContext, SourceTraits
+from headrace.ports.source import MALFORMED, Source, SourceContext, SourceTraits
 
 __all__ = [
+    "MALFORMED",
+    "Elsewhere",
     "Jar",
     "Packages",
     "Secret",

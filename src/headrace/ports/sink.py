@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from headrace.packages import Packages
+from headrace.ports.elsewhere import Elsewhere
 from headrace.schema import Struct
 
 if TYPE_CHECKING:
@@ -131,6 +132,17 @@ class Sink(ABC):
 
     def close(self) -> None:  # noqa: B027
         """The run has ended."""
+
+    def elsewhere(self, place: Elsewhere) -> Sink | None:
+        """The same sink, writing to a place that is thrown away; None if it cannot. One that can has `contents`."""
+        return None
+
+    def contents(self, session: SparkSession, schema: Struct) -> Iterable[Sequence[Any]]:
+        """The rows that are there now, in any order, as readers find them who know nothing of this sink's epochs. It need not be open."""
+        raise NotImplementedError(f"a {self.connector} sink does not tell what it holds")
+
+    def discard(self) -> None:  # noqa: B027  # the place's folder is removed anyway
+        """Remove what was written elsewhere, if that is not in the place's folder."""
 
     def describe(self) -> str:
         """A few words for explain."""

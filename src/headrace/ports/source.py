@@ -10,10 +10,15 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from headrace.errors import ConnectorError, here
 from headrace.packages import Packages
+from headrace.ports.elsewhere import Elsewhere
 from headrace.schema import Struct
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
+
+
+MALFORMED = ("dead_letter", "fail", "skip")
+"""What can become of rows that cannot be read."""
 
 
 @dataclass(frozen=True)
@@ -92,9 +97,15 @@ class Source(ABC):
         """How many files or rows wait that the query of `context.checkpoint` has not read; None if the source cannot tell."""
         return None
 
+    def beginning(self, session: SparkSession, place: Elsewhere, rows: int, epochs: int) -> Source | None:
+        """A source that ends, of about so many first rows of this one in about so many epochs, that a plan can store, kept in the place if
+        need be; None if it cannot be made.
+        """
+        return None
+
     @property
     def malformed(self) -> str:
-        """Where rows that cannot be read go: "dead_letter" or "fail"."""
+        """What becomes of rows that cannot be read: one of `MALFORMED`. They are counted in any case."""
         return "dead_letter"
 
     @property

@@ -12,7 +12,7 @@ from typing import Any
 
 from headrace.points import point
 from headrace.ports import Sink, Staged
-from headrace.spark.record import TIME, Record
+from headrace.spark.record import Record
 
 
 @dataclass(frozen=True)
@@ -74,7 +74,7 @@ class Committer:
         self.held()
         now = self.clock()
         for source, _, _, metric, n in found["counts"]:
-            if source and metric != TIME and n:
+            if source and metric == "read" and n:
                 self.last_rows[source] = now
         point("before the record", self.record.path.stem)
         self.record.add(epoch, found["counts"], rows)

@@ -17,6 +17,10 @@ from headrace.jvm.session import jvm, session
 _KNOWN: Mapping[str, tuple[str, str | None]] = {
     "KEYS_MEET": ("KEYS_MEET", "keep the type that tells them apart; what stands under the two cannot be put together."),
     "KEY_NOT_UNIQUE": ("KEY_NOT_UNIQUE", "name columns that tell the rows apart, or make one row of them: .top(1, by=..., per=...)."),
+    "EXPECTATION_FAILED": (
+        "EXPECTATION_FAILED",
+        'nothing of its epoch is written. Mend the input, or let such rows go to the dead letters: on_violation="dead_letter".',
+    ),
     "MALFORMED_ROW": ("MALFORMED_ROW", 'mend the input, or let such rows go to the dead letters: malformed="dead_letter".'),
     "DEAD_LETTER_FAILED": ("DEAD_LETTER_FAILED", "steps behind a dead_letter output must not fail: use try_cast and the like there."),
     "MEMORY_SOURCE_LOST": ("ROWS_GONE", "rows in memory end with their process: start over with fresh=True, or put them into files."),

@@ -56,7 +56,8 @@ class Feeds:
         if len(node.inputs) > 1:
             return tuple(feed for before in node.inputs for feed in self._aligned(str(before.name), name, node))
         done = [step.to_json(name) for step in steps(node)]
-        return tuple(feed.then(*done) for feed in self.of(str(node.inputs[0].name)))
+        before = self.of(str(node.inputs[0].name))
+        return tuple(feed.then(*_again(done, before[:place].count(feed))) for place, feed in enumerate(before))
 
     def _aligned(self, branch: str, union: str, node: Node) -> tuple[Feed, ...]:
         """A branch of a union in the union's order of columns and types."""
@@ -66,6 +67,11 @@ class Feeds:
         items = [[f.name, quote(f.name) if has.get(f.name) == f.type else f"CAST({quote(f.name)} AS {f.type})"] for f in wants.fields]
         step = {"project": items, "node": union, "site": None if node.site is None else str(node.site)}
         return tuple(feed.then(step) for feed in self.of(branch))
+
+
+def _again(done: list[Json], times: int) -> list[Json]:
+    """Steps of rows that come by the same way once more, as those of a union of a stream with itself do."""
+    return [{**step, "way": times} for step in done] if times else done
 
 
 def origin(feed: Feed, columns: tuple[str, ...] | None) -> tuple[str, ...]:

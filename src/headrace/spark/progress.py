@@ -21,7 +21,8 @@ END_MILLIS = 3093527980800000
 class Progress:
     """Where a run stands. `rows` counts what was read in this run; `lag` is in seconds, None where it is not known.
 
-    `outstanding` counts the files that sources know of and have not given yet, None where no source can tell.
+    `outstanding` counts the files that sources know of and have not given yet, None where no source can tell; `violated` the rows that
+    are not as expected, over the life of the checkpoint.
     """
 
     rows: int = 0
@@ -33,6 +34,7 @@ class Progress:
     epochs: int = 0
     epoch_ms: int = 0
     seconds: float = 0.0
+    violated: int = 0
 
     def __str__(self) -> str:
         parts = [f"{self.rows:,} rows in", f"{self.rows_per_second:,.0f} rows/s"]
@@ -42,11 +44,15 @@ class Progress:
             parts.append(f"lag {shown(int(self.lag) * 1000)}")
         if self.watermark is not None:
             parts.append(f"watermark {self.watermark:%Y-%m-%d %H:%M:%S}")
+        if self.violated:
+            parts.append(f"{self.violated:,} not as expected")
         parts += [f"{self.state_keys:,} keys with state", f"{self.epochs:,} epochs", f"last {self.epoch_ms:,} ms"]
         return " · ".join(parts)
 
 
-def progress_of(reports: Iterable[str | None], *, rows: int, epochs: int, seconds: float, state_keys: int, live: bool) -> Progress:
+def progress_of(
+    reports: Iterable[str | None], *, rows: int, epochs: int, seconds: float, state_keys: int, live: bool, violated: int = 0
+) -> Progress:
     """From the last report of each query of the job. `live`: the input has no end, so wall clock minus watermark is its lag."""
     read = [json.loads(report) for report in reports if report]
     watermarks = [mark for mark in (_watermark(report) for report in read) if mark is not None]
@@ -63,6 +69,7 @@ def progress_of(reports: Iterable[str | None], *, rows: int, epochs: int, second
         epochs=epochs,
         epoch_ms=max((int(report.get("durationMs", {}).get("triggerExecution", 0)) for report in read), default=0),
         seconds=seconds,
+        violated=violated,
     )
 
 

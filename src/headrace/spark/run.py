@@ -14,14 +14,15 @@ from headrace.errors import HeadraceError
 from headrace.jvm.session import log_file
 from headrace.ops import Source
 from headrace.spark.checkpoint import Checkpoint
+from headrace.spark.counted import counted
 from headrace.spark.epochs import Committer
 from headrace.spark.failures import failure, gone, of_java
-from headrace.spark.identity import DEAD_LETTERS, QueryIdentity
+from headrace.spark.identity import QueryIdentity
 from headrace.spark.levels import Query
 from headrace.spark.progress import END_MILLIS, Display, Progress, progress_of
 from headrace.spark.record import Totals
 from headrace.spark.signals import Signals
-from headrace.spark.summary import InputCounts, SourceCounts, Summary, counts_of, prove
+from headrace.spark.summary import Summary, expectations_of, prove
 
 _PAUSE = 0.1
 
@@ -173,6 +174,7 @@ class Run:
             seconds=self._elapsed(),
             state_keys=sum(query.state_keys() for query in self._queries),
             live=not self._bounded,
+            violated=sum(one.violated for query in self._queries for one in expectations_of(query.totals, query.query.sinks)),
         )
 
     @property
@@ -367,27 +369,10 @@ class Run:
         return time.monotonic() - self._started if self._seconds is None else self._seconds
 
     def _summary(self) -> Summary:
-        sources: dict[str, SourceCounts] = {}
-        sinks: dict[str, int] = {}
-        dead: dict[str, int] = {}
-        inputs: list[InputCounts] = []
-        for query in self._queries:
-            totals = query.totals
-            for source in query.query.sources:
-                name = str(source.name)
-                # a source that two queries read is one source
-                sources.setdefault(name, SourceCounts(name, totals.of_source(name, "read"), totals.of_source(name, "malformed")))
-            for sink in query.query.sinks:
-                sinks[str(sink.name)] = totals.rows.get(str(sink.name), 0)
-            dead[str(self._checkpoint.dead_letters(query.identity.name))] = totals.rows.get(DEAD_LETTERS, 0)
-            inputs.extend(counts_of(totals, query.programs()))
         progress = self.progress
         return Summary(
             job=self.job,
-            sources=tuple(sources.values()),
-            inputs=tuple(inputs),
-            sinks=sinks,
-            dead_letters=dead,
+            **counted(self._queries, self._checkpoint),
             rows=progress.rows,
             epochs=progress.epochs,
             seconds=progress.seconds,

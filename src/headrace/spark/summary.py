@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from headrace.errors import HeadraceError
+from headrace.ops import Expect
+from headrace.plan import Node, order
 from headrace.spark.record import Totals
 
 
@@ -49,11 +51,29 @@ class SourceCounts:
 
 
 @dataclass(frozen=True)
+class ExpectationCounts:
+    """How many rows of a stream met what was expected of them and how many did not, over the life of the checkpoint.
+
+    They are the rows that are there: one that was taken away again counts no more.
+    """
+
+    stream: str
+    name: str
+    on_violation: str
+    passed: int
+    violated: int
+
+    def to_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+@dataclass(frozen=True)
 class Summary:
     """What a run did. `rows`, `epochs` and `seconds` are of this run; all other counts are of the checkpoint's whole life.
 
-    `sources` and `inputs` list `SourceCounts` and `InputCounts`; `sinks` maps a sink's name to the rows it got; `dead_letters` maps a
-    folder to the rows that lie there because nobody read them. `stopped` is True if somebody stopped the run before its end.
+    `sources`, `inputs` and `expectations` list `SourceCounts`, `InputCounts` and `ExpectationCounts`; `sinks` maps a sink's name to the
+    rows it got; `dead_letters` maps a folder to the rows that lie there because nobody read them. `stopped` is True if somebody stopped
+    the run before its end.
     """
 
     job: str
@@ -66,6 +86,7 @@ class Summary:
     seconds: float
     sealed: bool
     stopped: bool
+    expectations: tuple[ExpectationCounts, ...] = ()
 
     @property
     def rows_per_second(self) -> float:
@@ -79,6 +100,7 @@ class Summary:
             "seconds": round(self.seconds, 3),
             "sources": [{"name": one.name, "read": one.read, "malformed": one.malformed} for one in self.sources],
             "inputs": [{"program": one.program, "input": one.input, **one.to_json()} for one in self.inputs],
+            "expectations": [one.to_json() for one in self.expectations],
             "sinks": dict(self.sinks),
             "dead_letters": dict(self.dead_letters),
             "sealed": self.sealed,
@@ -97,6 +119,21 @@ def counts_of(totals: Totals, programs: Mapping[int, tuple[str, Mapping[int, str
         )
         for op, (name, sides) in sorted(programs.items(), key=lambda item: item[1][0])
         for side, side_name in sorted(sides.items())
+    )
+
+
+def expectations_of(totals: Totals, sinks: Iterable[Node]) -> tuple[ExpectationCounts, ...]:
+    """The counts of all that is expected on the way to some sinks."""
+    return tuple(
+        ExpectationCounts(
+            str(node.name),
+            name,
+            node.on_violation,
+            *(totals.of_source(str(node.name), f"{outcome} {name}") for outcome in ("passed", "violated")),
+        )
+        for node in order(sinks)
+        if isinstance(node, Expect)
+        for name, _ in node.expectations
     )
 
 
@@ -131,6 +168,10 @@ def _text(summary: Summary) -> list[str]:
             (one.program if one.input == "event" else f"{one.program}.{one.input}", *(f"{one.to_json()[name]:,}" for name in shown))
             for one in summary.inputs
         ],
+    )
+    lines += _table(
+        ("expectation", "passed", "violated"),
+        [(f"{one.stream}: {one.name}", f"{one.passed:,}", f"{one.violated:,}") for one in summary.expectations],
     )
     lines += _table(("sink", "rows"), [(name, f"{rows:,}") for name, rows in summary.sinks.items()])
     for folder, rows in summary.dead_letters.items():

@@ -74,6 +74,10 @@ def _group_by(stream: Stream, keys: Any = (), agg: Any = (), expires: str | None
     return stream.group_by(*keys, expires=expires).agg(*agg)
 
 
+def _expect(stream: Stream, conditions: Any, on_violation: str = "dead_letter", name: str | None = None) -> Stream:
+    return stream.expect(*conditions, on_violation=on_violation, name=name)
+
+
 def _window(
     stream: Stream,
     kind: str,
@@ -150,7 +154,13 @@ _GROUP_BY = {
 def verbs() -> Mapping[str, Verb]:
     """All verbs, by name."""
     windows = {name: one for name, one in parameters(_window).items() if name != "stream"}
-    found = {"group_by": Verb("group_by", _group_by, _GROUP_BY), "window": Verb("window", _window, windows)}
+    expect = {name: one for name, one in parameters(_expect).items() if name != "stream"}
+    expect["conditions"] = Parameter("conditions", "conditions", kinds.COLUMNS, needed=True)
+    found = {
+        "expect": Verb("expect", _expect, expect, kinds.ONE_OR_MORE),
+        "group_by": Verb("group_by", _group_by, _GROUP_BY),
+        "window": Verb("window", _window, windows),
+    }
     for name, (kind, spread) in _WHOLE.items():
         found[name] = Verb(name, getattr(Stream, name), whole=kind, spread=spread, only=True)
     for name in _OTHERS:

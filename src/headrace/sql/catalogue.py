@@ -73,7 +73,7 @@ class Catalogue:
                     self._define(statement, _source(statement))
                 case CreateView():
                     self._check(statement)
-                    self._define(statement, _named(self._stream(statement.query), statement.name))
+                    self._define(statement, _named(_expected(self._stream(statement.query), statement), statement.name))
                 case CreateFunction():
                     self._check(statement)
                     check_function(statement, self._functions())
@@ -244,6 +244,14 @@ def _connector(statement: CreateSource | CreateSink, kind: str) -> tuple[str, di
 def _listed(value: Any) -> Any:
     """`'a, b'` as a list, for what takes one."""
     return [part.strip() for part in value.split(",")] if isinstance(value, str) and "," in value else value
+
+
+def _expected(stream: Stream, view: CreateView) -> Stream:
+    """The stream with what the view says of its rows."""
+    for one in view.constraints:
+        with standing(one.condition.site):
+            stream = stream.expect(one.condition.text, name=one.name, on_violation=one.on_violation)
+    return stream
 
 
 def _named(stream: Stream, name: str) -> Stream:

@@ -6,8 +6,16 @@ from collections.abc import Sequence
 from typing import Any
 
 from headrace.errors import PlanError
-from headrace.syntax.statements import Part
+from headrace.syntax.statements import Constraint, Part
 
+# What can become of a row that is not as expected, as `stream.expect` calls it.
+_VIOLATIONS = {
+    ("DEAD", "LETTER"): "dead_letter",
+    ("DROP", "ROW"): "drop",
+    ("FAIL", "UPDATE"): "fail",
+    ("FAIL",): "fail",
+    ("KEEP", "ROW"): "keep",
+}
 _WATERMARK = "WATERMARK FOR ts AS ts - INTERVAL '5' SECONDS"
 
 
@@ -207,8 +215,37 @@ class Reader:
             found.append(self._between(first + 1, end).text)
         return tuple(found)
 
-    def _items(self) -> list[tuple[int, int]]:
-        """What stands between commas in parentheses: the first token of each and the one behind its last."""
+    def constraints(self) -> tuple[Constraint, ...]:
+        """`(CONSTRAINT name EXPECT (condition) ON VIOLATION DROP ROW, ...)`; where the last is not said, such a row is a dead letter."""
+        items = self._items("(", ")")
+        behind = self._at
+        found = []
+        for first, last in items:
+            self._at = first
+            self.needs("CONSTRAINT")
+            name = self.name("the name of the constraint")
+            self.needs("EXPECT")
+            start = self._at
+            if len(self._items("(", ")")) != 1:
+                self._at = start
+                raise self.wrong(f"the constraint {name} has one condition", self.form)
+            condition = self._between(start + 1, self._at - 1)
+            policy = "dead_letter"
+            if self._at < last:
+                self.needs("ON")
+                self.needs("VIOLATION")
+                words = next((words for words in _VIOLATIONS if self.takes(*words)), None)
+                if words is None:
+                    raise self._expected("DEAD LETTER, DROP ROW, FAIL or KEEP ROW")
+                policy = _VIOLATIONS[words]
+            if self._at != last:
+                raise self._expected("`,` or `)`")
+            found.append(Constraint(name, condition, policy))
+        self._at = behind
+        return tuple(found)
+
+    def _items(self, opening: str = "(<", closing: str = ")>") -> list[tuple[int, int]]:
+        """What stands between commas in parentheses, and not in those within: the first token of each and the one behind its last."""
         self.needs("(")
         found, begun, depth = [], self._at, 0
         while True:
@@ -223,7 +260,7 @@ class Reader:
                 elif not (closes and not found):
                     raise self._expected("a column")
                 begun = self._at + 1
-            depth += sign.count("(") + sign.count("<") - sign.count(")") - sign.count(">")
+            depth += sum(sign.count(one) for one in opening) - sum(sign.count(one) for one in closing)
             self._at += 1
             if closes:
                 return found

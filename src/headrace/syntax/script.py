@@ -11,6 +11,7 @@ from headrace.errors import PlanError
 from headrace.syntax.conditions import ordering
 from headrace.syntax.reader import Reader, string
 from headrace.syntax.statements import (
+    Constraint,
     CreateFunction,
     CreateSink,
     CreateSource,
@@ -43,6 +44,9 @@ FORMS: Mapping[str, str] = {
     "RUN": "RUN",
 }
 """How statements are written, by their first words."""
+
+CONSTRAINT = "CREATE VIEW name (CONSTRAINT positive EXPECT (amount >= 0) ON VIOLATION DROP ROW) AS SELECT ..."
+"""How a view is written that says what its rows are expected to meet."""
 
 KINDS = ("SOURCE", "VIEW", "FUNCTION", "SINK")
 SHOWN = ("SOURCES", "VIEWS", "TABLES", "FUNCTIONS", "SINKS", "SETTINGS", "CONNECTORS")
@@ -191,8 +195,16 @@ def _source(given: Reader, replace: bool) -> Statement:
 
 def _view(given: Reader, replace: bool) -> Statement:
     name = given.name("the name of the view")
+    constraints = _constraints(given) if given.next == "(" else ()
     given.needs("AS")
-    return CreateView(given.part, name, given.query(), replace)
+    return CreateView(given.part, name, given.query(), replace, constraints)
+
+
+def _constraints(given: Reader) -> tuple[Constraint, ...]:
+    before, given.form = given.form, CONSTRAINT
+    found = given.constraints()
+    given.form = before
+    return found
 
 
 def _function(given: Reader, replace: bool) -> Statement:

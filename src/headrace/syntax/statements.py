@@ -75,10 +75,20 @@ class CreateSource(Statement):
 
 
 @dataclass(frozen=True)
+class Constraint:
+    """What the rows of a view are expected to meet, and what becomes of one that does not, as `stream.expect` calls it."""
+
+    name: str
+    condition: Part
+    on_violation: str
+
+
+@dataclass(frozen=True)
 class CreateView(Statement):
     name: str
     query: Part
     replace: bool = False
+    constraints: tuple[Constraint, ...] = ()
 
 
 @dataclass(frozen=True)

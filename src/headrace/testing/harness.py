@@ -26,7 +26,7 @@ from headrace.spark.failures import failure
 from headrace.spark.job import SparkJob, compile
 from headrace.spark.run import RunningQuery
 from headrace.spark.start import Started, begin
-from headrace.spark.summary import counts_of, prove
+from headrace.spark.summary import counts_of, expectations_of, prove
 from headrace.testing.board import BoardSource
 from headrace.testing.collected import Collected, CollectingSink
 
@@ -161,10 +161,12 @@ class Harness:
         self._settle()
 
     def metrics(self) -> dict[str, Any]:
-        """Counts so far: `sources` (read, malformed), `inputs` (filtered, in, handled, late, dead, held), `dead_letters`, `epochs`."""
+        """Counts so far: `sources` (read, malformed), `inputs` (filtered, in, handled, late, dead, held), `expectations` (passed,
+        violated, by stream and name), `dead_letters`, `epochs`."""
         self._must_be_open()
         sources: dict[str, dict[str, int]] = {}
         inputs: dict[str, dict[str, dict[str, int]]] = {}
+        expectations: dict[str, dict[str, dict[str, int]]] = {}
         dead = epochs = 0
         for query in self._queries():
             totals = query.totals
@@ -173,11 +175,13 @@ class Harness:
             for source in query.query.sources:
                 name = str(source.name)
                 sources[name] = {metric: totals.of_source(name, metric) for metric in ("read", "malformed")}
+            for kept in expectations_of(totals, query.query.sinks):
+                expectations.setdefault(kept.stream, {})[kept.name] = {"passed": kept.passed, "violated": kept.violated}
             found = counts_of(totals, query.programs())
             prove(found)
             for one in found:
                 inputs.setdefault(one.program, {})[one.input] = one.to_json()
-        return {"sources": sources, "inputs": inputs, "dead_letters": dead, "epochs": epochs}
+        return {"sources": sources, "inputs": inputs, "expectations": expectations, "dead_letters": dead, "epochs": epochs}
 
     def _queries(self) -> list[RunningQuery]:
         return self._started.queries if self._started is not None else []

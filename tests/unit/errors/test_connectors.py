@@ -122,7 +122,7 @@ def test_option_that_is_ours() -> None:
         """
         BAD_OPTION: read.files: `mode` cannot be among the options
           at test_connectors.py:*: lambda: hr.read.files("charges/", format="json", schema=SCHEMA, options={"mode": "PERMISSIVE"}),
-          hint: rows are one a line; malformed="dead_letter" or "fail" says what becomes of bad ones
+          hint: rows are one a line; malformed="dead_letter", "fail" or "skip" says what becomes of bad ones
           page: docs/errors/BAD_OPTION.md
         """,
         lambda: hr.read.files("charges/", format="json", schema=SCHEMA, options={"mode": "PERMISSIVE"}),

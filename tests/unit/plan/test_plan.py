@@ -56,6 +56,7 @@ EVERYTHING = [
     charges.explode("goods", as_="good", outer=True),
     charges.union(timed.filter("amount > 1")),
     charges.output("dead_letter"),
+    charges.expect(positive="amount > 0", on_violation="keep"),
     timed.key_by(hr.f.upper("card").alias("card")).process(Count).named("upper"),
 ]
 

@@ -114,6 +114,10 @@ STEPS: dict[str, Callable[[Stream, Stream], Stream]] = {
     "window: {kind: sessions, time: ts, gap: 10 minutes, per: []}": lambda charges, cards: charges.window(
         hr.sessions("ts", "10 minutes", per=())
     ),
+    "expect: amount > 0": lambda charges, cards: charges.expect("amount > 0"),
+    "expect: {conditions: {positive: amount > 0, known: card IS NOT NULL}, on_violation: drop}": lambda charges, cards: charges.expect(
+        positive="amount > 0", known="card IS NOT NULL", on_violation="drop"
+    ),
     "output: dead_letter": lambda charges, cards: charges.output("dead_letter"),
     "watermark: {column: ts, delay: 5 minutes, idle: 1 hour}": lambda charges, cards: charges.watermark("ts", "5 minutes", idle="1 hour"),
 }

@@ -318,7 +318,7 @@ def test_a_verb_that_does_not_exist(job: Made) -> None:
         """
         YAML_KEY: there is no verb `fliter`
           at job.yaml:8:9: - fliter: amount > 3
-          hint: did you mean `filter`? There are: alias, changes, dedupe, distinct, drop, explode, filter, group_by, intersect, join, join_asof, named, output, rename, select, subtract, top, union, upserts, watermark, window, with_columns
+          hint: did you mean `filter`? There are: alias, changes, dedupe, distinct, drop, expect, explode, filter, group_by, intersect, join, join_asof, named, output, rename, select, subtract, top, union, upserts, watermark, window, with_columns
           page: docs/errors/YAML_KEY.md
         """,
         job(step("fliter: amount > 3")),

@@ -238,6 +238,12 @@ private final class Check(val session: SparkSession) {
       StructType(items.map(_._1).zip(bind(node, from, items.map(_._2))).collect { case (name, Some(e)) =>
         StructField(name, Bind.loosen(e.dataType))
       })
+    } else if (step \ "expect" != JNothing) {
+      val texts = list(step \ "expect").zipWithIndex.collect { case (JArray(List(_, JString(sql))), n) =>
+        Program.Text(sql, s"$at/expect/$n", site)
+      }
+      bind(node, from, texts).zip(texts).foreach { case (e, t) => e.foreach(condition(node, t, _)) }
+      from
     } else if (step \ "weigh" != JNothing) {
       val t = Program.Text(text(step \ "weigh").getOrElse(""), at, site)
       bind(node, from, Seq(t)).flatten.foreach(fits(node, "weight", LongType, t, _))

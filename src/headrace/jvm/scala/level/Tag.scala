@@ -84,11 +84,11 @@ private[level] final class Tagging(spec: SourceSpec) {
     } else if (reader.reason != null) {
       read += 1
       malformed += 1
-      if (spec.failOnMalformed) {
+      if (spec.malformed == "fail") {
         val place = if (origin == null || origin.file == null) "" else s" at ${origin.file}, position ${origin.position}"
         throw new HeadraceKernelException("MALFORMED_ROW", s"${spec.name}: ${reader.reason}$place: ${reader.raw}", spec.name)
       }
-      dead.put(spec.name, reader.reason, origin, reader.raw, Input.NoTime, 1L)
+      if (spec.malformed == "dead_letter") dead.put(spec.name, reader.reason, origin, reader.raw, Input.NoTime, 1L)
     }
     counter.settle()
   }

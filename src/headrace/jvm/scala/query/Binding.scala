@@ -33,7 +33,7 @@ final class Binding(session: SparkSession, partitions: Int) {
       text.schema,
       scan,
       lines,
-      text.malformed == "fail",
+      text.malformed,
       text.watermark.fold(-1)(w => text.schema.fieldIndex(w._1)),
       text.routes.map(route(_, text.schema, text.name)),
       text.dead.map(route(_, headrace.wire.Wire.deadSchema, text.name)))
@@ -115,6 +115,9 @@ final class Binding(session: SparkSession, partitions: Int) {
         Some(Weigh(node, site, quiet, in, casted(bind(in, Seq(weight)).head, LongType))) -> in
       case UnweighText(_, site, quiet, name, change) =>
         Some(Unweigh(node, site, quiet, in, change)) -> in.add(name, Unweigh.dataType(change))
+      case ExpectText(_, site, quiet, items, otherwise) =>
+        val (names, texts) = items.unzip
+        Some(Expect(node, site, quiet, in, names, texts, bind(in, texts), otherwise)) -> in
       case GenerateText(_, site, quiet, generator, names, outer) =>
         val made = Bind.generator(session, in, generator, names, outer)
         Some(Generate(node, site, quiet, in, made.generator, made.outer, made.appended)) -> StructType(in.fields ++ made.appended.fields)

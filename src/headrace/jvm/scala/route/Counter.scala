@@ -8,6 +8,7 @@ import org.apache.spark.unsafe.types.UTF8String
 /** What one task has seen, counted by consumer and side; written as count rows when its input is at its end. */
 final class Counter {
   private val slots = new java.util.HashMap[Long, Array[Long]]
+  private val expected = new java.util.HashMap[(String, String), Array[Long]]
   private val values = new GenericInternalRow(Wire.countSchema.length)
   private lazy val encode = UnsafeProjection.create(Wire.countSchema)
   private val none = UTF8String.EMPTY_UTF8
@@ -16,6 +17,9 @@ final class Counter {
   /** The counts of one consumer's side, by metric. The array stays the same. */
   def slot(op: Int, side: Int): Array[Long] =
     slots.computeIfAbsent((op.toLong << 8) | (side & 0xff), _ => new Array[Long](Counts.names.length))
+
+  /** How many rows met what a node expects under this name, and how many did not. The array stays the same. */
+  def expectation(node: String, name: String): Array[Long] = expected.computeIfAbsent((node, name), _ => new Array[Long](2))
 
   /** Counts so many, so that `undo` can take them back: a failed handler's rows were never sent. */
   def add(slot: Array[Long], metric: Int, n: Long): Unit = {
@@ -50,6 +54,7 @@ final class Counter {
 
   def clear(): Unit = {
     slots.values.forEach(java.util.Arrays.fill(_, 0L))
+    expected.values.forEach(java.util.Arrays.fill(_, 0L))
     settle()
   }
 
@@ -60,6 +65,11 @@ final class Counter {
       while (i < counts.length) {
         if (counts(i) != 0) put(none, (place >> 8).toInt, (place & 0xff).toInt, metrics(i), counts(i), to)
         i += 1
+      }
+    }
+    expected.forEach { (what, counts) =>
+      Counter.outcomes.zip(counts).foreach { case (outcome, n) =>
+        if (n != 0) source(UTF8String.fromString(what._1), s"$outcome ${what._2}", n, to)
       }
     }
     clear()
@@ -76,4 +86,10 @@ final class Counter {
     values.setLong(4, n)
     to.put(Wire.CountOp, null, 0, hasTime, n, null, 1L, encode(values))
   }
+}
+
+private object Counter {
+
+  /** What comes of a row that is expected to meet a condition: the metric is this and the name of the condition. */
+  val outcomes: Seq[String] = Seq("passed", "violated")
 }

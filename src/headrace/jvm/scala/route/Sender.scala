@@ -5,6 +5,7 @@ import headrace.operator.{Counts, Input}
 import headrace.wire.{Combined, OrderBytes, OrderKey, WireBuffer}
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.unsafe.types.UTF8String
 
 /** A route ready to run: compiled steps, key and row, made once and used by one task at a time.
   *
@@ -35,6 +36,7 @@ final class Sender(route: Route, counter: Counter, buffer: WireBuffer, dead: () 
       case g: Generate => new GenerateStage(g, next)
       case w: Weigh => new WeighStage(w, next)
       case u: Unweigh => new UnweighStage(u, next)
+      case e: Expect => new ExpectStage(e, next)
     })
 
   /** Called at the start of a task: expressions that draw numbers start from the partition. */
@@ -74,20 +76,22 @@ final class Sender(route: Route, counter: Counter, buffer: WireBuffer, dead: () 
     private lazy val narrow: UnsafeProjection = UnsafeProjection.create(
       step.in.fields.zipWithIndex.map { case (f, i) => BoundReference(i, f.dataType, nullable = true) }.toSeq)
 
-    /** What a JoinedRow may begin with: it finds a column by the width of its left side, and a scan's row may be wider than `in`. */
+    /** What a JoinedRow may begin with, and what is shown: both go by the width of the row, and that of a scan may be wider than `in`. */
     protected def exact(row: InternalRow): InternalRow = if (row.numFields == step.in.length) row else narrow(row)
 
     protected def lose(e: Throwable, row: InternalRow): Unit = {
       if (!Failure.ofRow(e)) throw e
-      if (dead == null)
-        throw new HeadraceKernelException(
-          "DEAD_LETTER_FAILED",
-          s"a step behind dead letters fails: ${Failure.reason(e)}",
-          step.node,
-          step.site,
-          e)
-      if (!step.quiet) dead().put(step.node, Failure.reason(e), origin, json(row), moment, weight)
+      tell(Failure.reason(e), row, e)
     }
+
+    /** The row becomes a dead letter; a row of those cannot. */
+    protected def tell(reason: String, row: InternalRow, cause: Throwable = null): Unit = {
+      if (dead == null)
+        throw new HeadraceKernelException("DEAD_LETTER_FAILED", s"a step behind dead letters fails: $reason", step.node, step.site, cause)
+      if (!step.quiet) dead().put(step.node, reason, origin, shown(row), moment, weight)
+    }
+
+    protected def shown(row: InternalRow): UTF8String = json(exact(row))
   }
 
   private final class WhereStage(step: Where, next: Stage) extends StepStage(step) {
@@ -183,6 +187,18 @@ final class Sender(route: Route, counter: Counter, buffer: WireBuffer, dead: () 
         left -= 1
       }
       weight = had
+    }
+  }
+
+  private final class ExpectStage(step: Expect, next: Stage) extends StepStage(step) {
+    private val expectations = new Expectations(step, counter)
+    private val otherwise = step.otherwise
+    def open(): Unit = { expectations.open(partition); next.open() }
+    def take(row: InternalRow): Unit = {
+      val reason = expectations.unmet(row, weight)
+      if (reason == null || otherwise == "keep") next.take(row)
+      else if (otherwise == "fail") throw expectations.failure(reason, origin, shown(row))
+      else if (otherwise == "dead_letter") tell(reason, row)
     }
   }
 

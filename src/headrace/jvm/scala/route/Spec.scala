@@ -36,6 +36,20 @@ final case class Weigh(node: String, site: String, quiet: Boolean, in: StructTyp
   */
 final case class Unweigh(node: String, site: String, quiet: Boolean, in: StructType, change: Boolean) extends Step
 
+/** What rows are expected to meet, each condition with the name under which it is counted and the text that letters show. `otherwise` says what
+  * becomes of a row that does not: `dead_letter`, `drop`, `fail` or `keep`.
+  */
+final case class Expect(
+    node: String,
+    site: String,
+    quiet: Boolean,
+    in: StructType,
+    names: Seq[String],
+    texts: Seq[String],
+    conditions: Seq[Expression],
+    otherwise: String)
+    extends Step
+
 object Unweigh {
   val Insert: UTF8String = UTF8String.fromString("insert")
   val Delete: UTF8String = UTF8String.fromString("delete")
@@ -100,13 +114,13 @@ final case class Route(
     schema: StructType)
     extends Serializable
 
-/** How a source's scan becomes rows of `schema`. */
+/** How a source's scan becomes rows of `schema`. `malformed` says what becomes of what is none: `dead_letter`, `fail` or `skip`. */
 final case class SourceSpec(
     name: String,
     schema: StructType,
     scan: StructType,
     lines: Option[LineSpec],
-    failOnMalformed: Boolean,
+    malformed: String,
     watermark: Int,
     routes: Seq[Route],
     dead: Seq[Route])

@@ -1,0 +1,158 @@
+"""What came of a certification: as text, as JSON and as Markdown."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from headrace.analysis.guarantee import EXACTLY, LEAST
+
+FORMAT = 1
+
+
+@dataclass(frozen=True)
+class Written:
+    """A sink of the copy: what it promises, and how many rows are in it after a run that is left alone."""
+
+    name: str
+    connector: str
+    guarantee: str
+    rows: int
+
+    def to_json(self) -> dict[str, Any]:
+        return {"name": self.name, "connector": self.connector, "guarantee": self.guarantee, "rows": self.rows}
+
+
+@dataclass(frozen=True)
+class Tried:
+    """Kills of one kind: how many, and the rows that were lost or doubled by them, by sink. `failed` says why a restart did not do it."""
+
+    point: str
+    of: str
+    kills: int
+    seconds: float
+    lost: Mapping[str, int] = field(default_factory=dict)
+    doubled: Mapping[str, int] = field(default_factory=dict)
+    failed: str = ""
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "point": self.point,
+            "of": self.of,
+            "kills": self.kills,
+            "seconds": round(self.seconds, 1),
+            "lost": dict(self.lost),
+            "doubled": dict(self.doubled),
+            "failed": self.failed,
+        }
+
+    @classmethod
+    def sum(cls, tried: Sequence[Tried]) -> Tried:
+        """Several of one kind as one."""
+        lost, doubled = (sum((Counter(rows) for rows in kind), Counter()) for kind in ([t.lost for t in tried], [t.doubled for t in tried]))
+        failed = next((one.failed for one in tried if one.failed), "")
+        return cls(tried[0].point, tried[0].of, sum(t.kills for t in tried), sum(t.seconds for t in tried), lost, doubled, failed)
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """What a job's sinks held after it was killed in all these ways, against what they hold if it is not."""
+
+    job: str
+    date: str
+    version: str
+    sinks: tuple[Written, ...]
+    tried: tuple[Tried, ...]
+    left_out: Mapping[str, str]
+    rows: int
+    epochs: int
+    seconds: float
+    seed: int
+
+    @property
+    def broken(self) -> tuple[Tried, ...]:
+        """What did not go as the sinks promise: rows lost by one that keeps them, rows doubled by one that is exactly once."""
+        promised = {one.name: one.guarantee for one in self.sinks}
+
+        def breaks(one: Tried) -> bool:
+            lost = any(n and promised.get(name) in (EXACTLY, LEAST, None) for name, n in one.lost.items())
+            doubled = any(n and promised.get(name) in (EXACTLY, None) for name, n in one.doubled.items())
+            return bool(one.failed) or lost or doubled
+
+        return tuple(filter(breaks, self.tried))
+
+    @property
+    def holds(self) -> bool:
+        return not self.broken
+
+    @property
+    def kills(self) -> int:
+        return sum(one.kills for one in self.tried)
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "format": FORMAT,
+            "job": self.job,
+            "date": self.date,
+            "version": self.version,
+            "holds": self.holds,
+            "rows": self.rows,
+            "epochs": self.epochs,
+            "seconds": round(self.seconds, 1),
+            "seed": self.seed,
+            "sinks": [one.to_json() for one in self.sinks],
+            "left_out": dict(self.left_out),
+            "tried": [one.to_json() for one in self.tried],
+        }
+
+    def __str__(self) -> str:
+        widths = [max(len(line[column]) for line in (_HEAD, *self._lines())) for column in range(len(_HEAD))]
+        table = [
+            "  "
+            + "  ".join(
+                cell.ljust(width) if at == 0 else cell.rjust(width) for at, (cell, width) in enumerate(zip(line, widths, strict=True))
+            )
+            for line in (_HEAD, *self._lines())
+        ]
+        return "\n".join([self._title(), *(f"  {text}" for text in self._sinks()), "", *table, "", self._verdict()])
+
+    def markdown(self) -> str:
+        """The certificate as a page."""
+        lines = [f"# {self._title()}", "", f"{self.date}, headrace {self.version}", "", *(f"* {text}" for text in self._sinks()), ""]
+        lines += [_row(_HEAD), _row(("---", *["---:"] * (len(_HEAD) - 1))), *map(_row, self._lines())]
+        return "\n".join([*lines, "", self._verdict(), ""])
+
+    def _title(self) -> str:
+        return f"{self.job}: killed {self.kills} time{'' if self.kills == 1 else 's'}"
+
+    def _sinks(self) -> list[str]:
+        found = [f"{one.name} ({one.connector}): {one.guarantee}, {one.rows:,} rows" for one in self.sinks]
+        return [*found, *(f"{name}: left out, {why}" for name, why in self.left_out.items())]
+
+    def _lines(self) -> list[tuple[str, ...]]:
+        return [
+            (
+                f"{one.point} of {one.of}" if one.of else one.point,
+                str(one.kills),
+                one.failed or f"{sum(one.lost.values()):,}",
+                "" if one.failed else f"{sum(one.doubled.values()):,}",
+                f"{one.seconds:.0f}",
+            )
+            for one in self.tried
+        ]
+
+    def _verdict(self) -> str:
+        lost, doubled = (
+            sum(sum(found.values()) for found in kind) for kind in ([t.lost for t in self.tried], [t.doubled for t in self.tried])
+        )
+        counts = f"{self.rows:,} rows in {self.epochs} epochs; {lost:,} rows lost, {doubled:,} doubled, in {self.seconds:.0f} s"
+        return f"{counts}: every sink keeps what it promises" if self.holds else f"{counts}: NOT as promised"
+
+
+_HEAD = ("killed", "kills", "rows lost", "rows doubled", "seconds")
+
+
+def _row(cells: Sequence[str]) -> str:
+    return f"| {' | '.join(cells)} |"

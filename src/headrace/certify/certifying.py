@@ -1,0 +1,99 @@
+"""certify: run the copy of a job alone, kill it everywhere, and compare."""
+
+from __future__ import annotations
+
+import tempfile
+import time
+from collections.abc import Callable, Iterable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime
+from importlib import metadata
+from pathlib import Path
+
+from headrace.analysis.guarantee import EXACTLY
+from headrace.certify import kills
+from headrace.certify.certificate import Certificate, Written
+from headrace.certify.contents import DEAD, Contents
+from headrace.certify.copy import Copy, copy
+from headrace.certify.kills import Trace
+from headrace.certify.process import end_all
+from headrace.certify.refused import refused
+from headrace.certify.rounds import at_points, at_random, summed
+from headrace.certify.work import Run, Work
+from headrace.engine import Job
+from headrace.plan import facts
+from headrace.points import POINTS
+
+ALONE = 2
+"""Runs that are left alone: if they differ, the job has no result to compare with."""
+
+
+def certify(
+    job: Job,
+    *,
+    points: Iterable[str] | None = None,
+    random: int = 0,
+    executors: int = 0,
+    seed: int = 0,
+    rows: int = 2000,
+    epochs: int = 7,
+    servers: Mapping[str, str] | None = None,
+    parallel: int = 2,
+    partitions: int = 2,
+    master: str = "local[2]",
+    told: Callable[[str], object] = lambda text: None,
+) -> Certificate:
+    """Kill a copy of a job at each of `points` (default: all), and at so many `random` moments, and say what its sinks held in the end.
+
+    The copy reads about so many first `rows` of each source in about so many `epochs`, and writes to places that are thrown away, on
+    the `servers` that are given by the names of connectors. `executors` is how often one executor is killed at random, with a `master`
+    that has some. `told` is called with a line of progress now and then.
+    """
+    began = time.monotonic()
+    wanted = None if points is None else [_known(point) for point in points]
+    with tempfile.TemporaryDirectory(prefix="headrace-certify-", ignore_cleanup_errors=True) as name:
+        folder = Path(name)
+        made = copy(job.plan, folder, rows=rows, epochs=epochs, servers=servers or {})
+        work = Work(made, folder, partitions, master, told)
+        with ThreadPoolExecutor(parallel) as pool:
+            try:
+                alone = list(pool.map(lambda _: work.alone(), range(ALONE)))
+                first = alone[0]
+                if any(one.found != first.found for one in alone):
+                    raise refused("two runs that were left alone have not the same result", "its rows depend on when it runs")
+                asked = [kill for kill in first.trace.points(made.plan.sinks) if wanted is None or kill.point in wanted]
+                runs = at_points(work, pool, asked, first.trace, parallel)
+                for kind in ("", "an executor"):
+                    count = executors if kind else random
+                    runs += at_random(work, pool, kills.at_random(count, first.seconds, seed, of=kind))
+            except BaseException:
+                # Ctrl-C, for one: the pool would wait for the runs that have begun
+                pool.shutdown(wait=False, cancel_futures=True)
+                end_all()
+                raise
+        return _certificate(job, made, first.found, first.trace, runs, time.monotonic() - began, seed)
+
+
+def _known(point: str) -> str:
+    if point not in POINTS:
+        raise refused(f"there is no point `{point}`", f"there are: {', '.join(POINTS)}")
+    return point
+
+
+def _certificate(job: Job, made: Copy, expected: Contents, trace: Trace, runs: Iterable[Run], seconds: float, seed: int) -> Certificate:
+    promised = facts(made.plan, "guarantee")
+    written = [Written(name, made.plan.nodes[name].verb, str(promised[name].value), expected[name].total()) for name in made.plan.sinks]
+    if DEAD in expected:
+        written.append(Written(DEAD, "files", EXACTLY, expected[DEAD].total()))
+    return Certificate(
+        job=job.name,
+        date=f"{datetime.now(UTC):%Y-%m-%d}",
+        version=metadata.version("headrace"),
+        sinks=tuple(written),
+        tried=summed(runs, expected),
+        left_out=made.left_out,
+        rows=sum(one.rows for one in written),
+        epochs=len(trace.epochs),
+        seconds=seconds,
+        seed=seed,
+    )

@@ -1,0 +1,54 @@
+"""What the sinks of a copy hold, as readers find it, and how two such contents differ."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from headrace.manifest import committed_files
+from headrace.ops.changes import CHANGE
+
+Contents = Mapping[str, Counter[str]]
+
+DEAD = "dead letters"
+_GONE = ("delete", "update_before")
+
+
+def counted(rows: Iterable[Sequence[Any]], columns: Sequence[str] = ()) -> Counter[str]:
+    """Rows as texts, with how often each is there.
+
+    Rows that say by a word in the column `_change` what they do to others are taken for that: what they are in the end does not depend on
+    where epochs were cut, and how they came to be it does.
+
+    >>> counted([("a", 1, "insert"), ("a", 1, "delete"), ("a", 2, "insert")], ["k", "n", "_change"])
+    Counter({"('a', 2)": 1})
+    """
+    if CHANGE not in columns:
+        return Counter(repr(tuple(row)) for row in rows)
+    place = columns.index(CHANGE)
+    found: Counter[str] = Counter()
+    for row in rows:
+        found[repr((*row[:place], *row[place + 1 :]))] += -1 if row[place] in _GONE else 1
+    # one that was taken away and never came is none of the result, and is told apart
+    return Counter({row if n > 0 else f"without {row}": abs(n) for row, n in found.items() if n})
+
+
+def dead_letters(checkpoint: Path) -> Counter[str]:
+    """Those that nobody reads, which a job keeps beside its state."""
+    found: Counter[str] = Counter()
+    for folder in sorted((checkpoint / "dead_letters").glob("*")):
+        for file in committed_files(folder):
+            found.update(file.read_text(encoding="utf-8").splitlines())
+    return found
+
+
+def missing(expected: Contents, found: Contents) -> dict[str, int]:
+    """How many rows of each sink are not there; with the two exchanged, how many are there too often.
+
+    >>> missing({"out": Counter(["a", "a", "b"])}, {"out": Counter(["a", "b", "c"])})
+    {'out': 1}
+    """
+    counts = {name: (rows - found.get(name, Counter())).total() for name, rows in expected.items()}
+    return {name: n for name, n in counts.items() if n}

@@ -1,0 +1,86 @@
+"""A copy of a job: it reads the beginnings of its sources, and writes to places that are thrown away."""
+
+from __future__ import annotations
+
+import re
+import uuid
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from headrace import ports
+from headrace.certify.contents import Contents, counted
+from headrace.certify.refused import refused
+from headrace.jvm.session import session
+from headrace.ops import Sink, Source
+from headrace.plan import Node, Plan
+from headrace.schema import Struct
+from headrace.spark.job import compile
+
+
+@dataclass(frozen=True)
+class Copy:
+    """A job that can be run again and again, each time elsewhere. `left_out` says of some of its sinks why they are not in it."""
+
+    plan: Plan
+    schemas: Mapping[str, Struct]
+    left_out: Mapping[str, str]
+    servers: Mapping[str, str]
+
+    def at(self, folder: Path) -> tuple[Plan, dict[str, ports.Sink]]:
+        """The plan that writes below a folder, and its sinks."""
+        moved: dict[str, ports.Sink] = {}
+        id = uuid.uuid4().hex[:6]
+
+        def move(node: Node) -> Node:
+            if not isinstance(node, Sink):
+                return node
+            made = node.connect().elsewhere(_place(node, folder, id, self.servers))
+            if made is None:
+                raise TypeError(f"{node.connector} can be written elsewhere once, and not again")
+            moved[str(node.name)] = made
+            return replace(node, connector=made.connector, options=made.options(), live=made)
+
+        return self.plan.changed(move), moved
+
+    def read(self, sinks: dict[str, ports.Sink]) -> Contents:
+        """What the sinks hold."""
+        return {name: counted(sink.contents(session(), of), of.names) for name, sink in sinks.items() for of in [self.schemas[name]]}
+
+
+def copy(plan: Plan, folder: Path, *, rows: int, epochs: int, servers: Mapping[str, str]) -> Copy:
+    """The copy of a plan that reads about so many first rows of each source, kept below a folder."""
+    trial = folder / "trial"
+    kept, left_out = [], {}
+    for name in plan.sinks:
+        node = plan.nodes[name]
+        if isinstance(node, Sink):
+            if node.connect().elsewhere(_place(node, trial, "trial", servers)) is not None:
+                kept.append(node)
+            else:
+                left_out[name] = _why(node)
+    if not kept:
+        raise refused(f"none of its sinks can be written elsewhere: {', '.join(left_out)}", "give it a sink of files, for one")
+
+    def shorten(node: Node) -> Node:
+        if not isinstance(node, Source):
+            return node
+        whole = node.connect()
+        made = whole.beginning(session(), _place(node, folder, "beginning", servers), rows, epochs)
+        if made is None and not whole.traits.bounded:
+            raise refused(f"{node.name} has no end, and {node.connector} cannot give its beginning", "read a part of it that has an end")
+        return node if made is None else replace(node, connector=made.connector, options=made.options(), live=made)
+
+    short = Plan.of(plan.job, kept, plan.settings).changed(shorten)
+    of = compile(short).schemas.of
+    return Copy(short, {name: of[name] for name in short.sinks}, left_out, servers)
+
+
+def _why(node: Sink) -> str:
+    told = type(node.connect()).elsewhere is not ports.Sink.elsewhere
+    return f"{node.connector} cannot be written elsewhere{f' without --server {node.connector}=ADDRESS' if told else ''}"
+
+
+def _place(node: Sink | Source, folder: Path, id: str, servers: Mapping[str, str]) -> ports.Elsewhere:
+    name = re.sub(r"\W", "_", str(node.name))
+    return ports.Elsewhere(f"headrace_{id}_{name}", folder / name, servers.get(node.connector))

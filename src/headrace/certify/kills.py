@@ -1,0 +1,129 @@
+"""What is killed when, and in which order: one run of a job can be killed once in every epoch."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from headrace.points import OF_SINKS, POINTS, Armed
+
+OVER = "after the commit log"
+"""The point at which an epoch has ended: the next start does not do it again."""
+
+
+@dataclass(frozen=True)
+class Kill:
+    """One kill: at a point, or `after` so many seconds from the first epoch's beginning (then `of` may be an executor)."""
+
+    point: str
+    of: str = ""
+    after: float | None = None
+
+    def __str__(self) -> str:
+        return f"{self.point} of {self.of}" if self.of else self.point
+
+    def earlier(self) -> Kill:
+        """The same, for a run that was over before."""
+        return self if self.after is None else replace(self, after=self.after * 0.7)
+
+
+@dataclass(frozen=True)
+class Trace:
+    """The points that a run passed: how often in each of its epochs."""
+
+    epochs: tuple[Mapping[tuple[str, str], int], ...]
+
+    @classmethod
+    def read(cls, file: Path) -> Trace:
+        return cls.of(file.read_text(encoding="utf-8").splitlines())
+
+    @classmethod
+    def of(cls, lines: Iterable[str]) -> Trace:
+        """
+        >>> Trace.of(["after staging@out", "after staging@out", "after the commit log@main", "after staging@out"]).epochs[0]
+        {('after staging', 'out'): 2, ('after the commit log', 'main'): 1}
+        """
+        epochs: list[Counter[tuple[str, str]]] = [Counter()]
+        for line in lines:
+            name, _, of = line.partition("@")
+            epochs[-1][name, of] += 1
+            if name == OVER:
+                epochs.append(Counter())
+        return cls(tuple(dict(epoch) for epoch in epochs if epoch))
+
+    def points(self, sinks: Iterable[str]) -> list[Kill]:
+        """A kill for each point that was passed, in the order of an epoch, those of sinks for each of these."""
+        passed = {place for epoch in self.epochs for place in epoch}
+        wanted = set(sinks)
+        queries = sorted({of for name, of in passed if name not in OF_SINKS})
+        return [Kill(name, of) for name in POINTS for of in (sorted(wanted) if name in OF_SINKS else queries) if (name, of) in passed]
+
+    def arm(self, kill: Kill, begins: int, least: int) -> tuple[Armed, int] | None:
+        """The point armed for a process that begins in one epoch, to act in the first that is at `least` another, and which that is."""
+        place = (kill.point, kill.of)
+        target = next((epoch for epoch in range(least, len(self.epochs)) if self.epochs[epoch].get(place)), None)
+        if target is None:
+            return None
+        before = sum(self.epochs[epoch].get(place, 0) for epoch in range(begins, target))
+        return Armed(kill.point, kill.of, before + 1), target
+
+
+@dataclass(frozen=True)
+class Step:
+    """A kill of a chain, with its point armed so that it acts in an epoch after the one that the last kill cut off."""
+
+    kill: Kill
+    armed: Armed | None
+
+
+def chains(kills: Sequence[Kill], trace: Trace, least: int) -> list[list[Step]]:
+    """Kills dealt out to runs, `least` of them at least: each in an epoch of its own, so that what one broke no later one mends."""
+    left = list(kills)
+    found: list[list[Step]] = []
+    room = max(len(trace.epochs) - 1, 1)
+    size = max(1, min(room, -(-len(left) // max(least, 1))))
+    while left:
+        chain, left = _chain(left, trace, size)
+        found.append(chain)
+    return found
+
+
+def _chain(kills: Sequence[Kill], trace: Trace, size: int) -> tuple[list[Step], list[Kill]]:
+    # the first epoch is left alone where there are others, so that a kill finds something committed
+    begins, least = 0, 1
+    chain: list[Step] = []
+    left: list[Kill] = []
+    for kill in kills:
+        found = trace.arm(kill, begins, least) if len(chain) < size else None
+        if found is None:
+            left.append(kill)
+            continue
+        armed, epoch = found
+        chain.append(Step(kill, armed))
+        begins, least = epoch + (kill.point == OVER), epoch + 1
+    if not chain:
+        # passed in the first epoch alone
+        first, *left = kills
+        chain.append(Step(first, Armed(first.point, first.of)))
+    return chain, left
+
+
+def alone(kill: Kill, trace: Trace) -> Step:
+    """The kill as the only one of a run."""
+    found = trace.arm(kill, 0, 1)
+    return Step(kill, found[0] if found is not None else Armed(kill.point, kill.of))
+
+
+def at_random(count: int, seconds: float, seed: int, *, of: str = "") -> list[Kill]:
+    """So many kills at moments of a run that takes about so long; `of` the whole process, or of one executor."""
+    chance = random.Random(f"{seed} {of}")
+    return [Kill("at random", of, chance.uniform(0.0, seconds)) for _ in range(count)]
+
+
+def together(kills: Sequence[Kill], size: int) -> Iterator[list[Step]]:
+    """Kills at random, so many in one run."""
+    for at in range(0, len(kills), size):
+        yield [Step(kill, None) for kill in kills[at : at + size]]

@@ -1,0 +1,134 @@
+"""A process that runs the copy of a job until it ends or is killed."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from headrace.certify.kills import Kill
+from headrace.points import FOLDER, VARIABLE, Armed
+
+PATIENCE = 600.0
+"""Seconds after which a process is taken to hang."""
+
+_children: set[subprocess.Popen[bytes]] = set()
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where runs of one copy leave everything: the plan, the checkpoint, the sinks, and what a process passed and said."""
+
+    folder: Path
+    partitions: int
+    master: str
+
+    @property
+    def plan(self) -> Path:
+        return self.folder / "plan.json"
+
+    @property
+    def checkpoint(self) -> Path:
+        return self.folder / "checkpoint"
+
+    @property
+    def log(self) -> Path:
+        return self.folder / "log"
+
+    def points(self, number: int) -> Path:
+        return self.folder / f"points-{number}"
+
+
+@dataclass(frozen=True)
+class Ended:
+    """How a process ended: `code` is 0 if it had done all, `killed` says that the kill took place. `running` are the seconds from its first
+    epoch on.
+    """
+
+    code: int
+    killed: bool
+    seconds: float
+    running: float
+
+
+def run(place: Place, number: int, kill: Kill | None = None, armed: Armed | None = None) -> Ended:
+    """Start process `number` at a place, kill it if that was asked for, and wait for its end."""
+    points = place.points(number)
+    points.mkdir(parents=True)
+    began = time.monotonic()
+    with place.log.open("ab") as log:
+        child = subprocess.Popen(
+            [sys.executable, "-m", "headrace.certify.child", str(place.plan), str(place.checkpoint), str(place.partitions)],
+            env=_environment(place, points, armed),
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=log,
+            start_new_session=True,  # so that the process and its JVM are one group, to be killed as one
+        )
+    _children.add(child)
+    struck = False
+    first: float | None = None
+    try:
+        while (code := child.poll()) is None and (now := time.monotonic()) - began < PATIENCE:
+            if first is None and (points / "passed").exists():
+                first = now
+            if kill is not None and kill.after is not None and first is not None and not struck and now - first >= kill.after:
+                struck = _strike(child, kill)
+            time.sleep(0.01 if kill is not None and kill.after is not None else 0.1)
+    finally:
+        # a JVM whose Python is dead takes a moment to notice
+        _kill(child)
+        child.wait()
+        _children.discard(child)
+    ended = time.monotonic()
+    return Ended(1 if code is None else code, struck or (points / "acted").exists(), ended - began, ended - (first or ended))
+
+
+def end_all() -> None:
+    """End what runs now, when nobody waits for it any more."""
+    for child in tuple(_children):
+        _kill(child)
+
+
+def _kill(child: subprocess.Popen[bytes]) -> None:
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(child.pid, signal.SIGKILL)
+
+
+def _environment(place: Place, points: Path, armed: Armed | None) -> dict[str, str]:
+    found = {name: text for name, text in os.environ.items() if not name.startswith("HEADRACE_POINT")}
+    found["PYTHONPATH"] = os.pathsep.join(path for path in sys.path if path)
+    found["HEADRACE_MASTER"] = place.master
+    found.setdefault("SPARK_DRIVER_MEMORY", "1g")
+    found[FOLDER] = str(points)
+    if armed is not None:
+        found[VARIABLE] = str(armed)
+    return found
+
+
+def _strike(child: subprocess.Popen[bytes], kill: Kill) -> bool:
+    """Kill the process and all it started, or one executor of it; False if there is none now."""
+    if not kill.of:
+        _kill(child)
+        return True
+    executors = _executors(child.pid)
+    if executors:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(random.choice(executors), signal.SIGKILL)
+    return bool(executors)
+
+
+def _executors(child: int) -> list[int]:
+    """The executors of a run on `local-cluster`: processes of its group."""
+    found = []
+    for process in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError, ValueError):
+            if b"CoarseGrainedExecutorBackend" in (process / "cmdline").read_bytes() and os.getpgid(int(process.name)) == child:
+                found.append(int(process.name))
+    return sorted(found)

@@ -1,0 +1,134 @@
+"""Runs of the copy of a job: left alone, or killed on the way."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from headrace.certify.contents import DEAD, Contents, dead_letters, missing
+from headrace.certify.kills import Kill, Step, Trace
+from headrace.certify.process import Place, run
+from headrace.certify.refused import refused
+from headrace.plan import Plan
+from headrace.ports import Sink
+
+
+class Repeated(Protocol):
+    """What can be run again and again: a plan that writes below a folder, with its sinks by name, and what these hold."""
+
+    def at(self, folder: Path) -> tuple[Plan, dict[str, Sink]]: ...
+
+    def read(self, sinks: dict[str, Sink]) -> Contents: ...
+
+
+@dataclass(frozen=True)
+class Alone:
+    """A run that nobody disturbed: its result, what it passed, and the seconds from its first epoch to its end."""
+
+    found: Contents
+    trace: Trace
+    seconds: float
+
+
+@dataclass(frozen=True)
+class Run:
+    """A run that was killed: the kills that took place, each with the seconds that its process lived; those for which it was over too
+    early; and its result, or why it has none.
+    """
+
+    struck: tuple[tuple[Kill, float], ...]
+    late: tuple[Kill, ...]
+    found: Contents
+    failed: str = ""
+
+    def compared(self, expected: Contents) -> tuple[dict[str, int], dict[str, int]]:
+        """The rows that are lost and those that are doubled, by sink."""
+        return ({}, {}) if self.failed else (missing(expected, self.found), missing(self.found, expected))
+
+    def differs(self, expected: Contents) -> bool:
+        return bool(self.failed) or self.compared(expected) != ({}, {})
+
+
+class Work:
+    """Runs of one copy, each at a place of its own, in any number of threads."""
+
+    def __init__(self, made: Repeated, folder: Path, partitions: int, master: str, told: Callable[[str], object]) -> None:
+        self._copy = made
+        self._folder = folder
+        self._partitions = partitions
+        self._master = master
+        self._told = told
+        self._lock = threading.Lock()
+        self._places = 0
+        self._kills = 0
+        self._expected: Contents = {}
+
+    def alone(self) -> Alone:
+        """Run the copy to its end."""
+        place, sinks = self._place()
+        ended = run(place, 0)
+        if ended.code != 0:
+            raise refused(f"its copy does not run:\n{_last(place.log)}", "run the job by itself first")
+        trace = Trace.read(place.points(0) / "passed")
+        found = self._read(place, sinks)
+        self._expected = found
+        self._told(f"left alone: {len(trace.epochs)} epochs, {sum(rows.total() for rows in found.values()):,} rows written")
+        return Alone(found, trace, ended.running)
+
+    def killed(self, steps: Sequence[Step]) -> Run:
+        """Run the copy, killing it at each step, to its end."""
+        place, sinks = self._place()
+        struck: list[tuple[Kill, float]] = []
+        for number, step in enumerate(steps):
+            ended = run(place, number, step.kill, step.armed)
+            if ended.killed:
+                struck.append((step.kill, ended.seconds))
+            if ended.code == 0:
+                break
+            if not ended.killed:
+                return self._failed(struck, step.kill, place)
+        else:
+            if run(place, len(steps)).code != 0:
+                return self._failed(struck, None, place)
+        done = {kill for kill, _ in struck}
+        found = self._read(place, sinks)
+        with self._lock:
+            self._kills += len(struck)
+            self._told(f"killed {self._kills} times")
+        return Run(tuple(struck), tuple(step.kill for step in steps if step.kill not in done), found)
+
+    def wrong(self, run: Run) -> bool:
+        return run.differs(self._expected)
+
+    def _failed(self, struck: list[tuple[Kill, float]], last: Kill | None, place: Place) -> Run:
+        return Run((*struck, *([(last, 0.0)] if last is not None else [])), (), {}, _last(place.log))
+
+    def _place(self) -> tuple[Place, dict[str, Sink]]:
+        with self._lock:
+            self._places += 1
+            place = Place(self._folder / f"run-{self._places}", self._partitions, self._master)
+        place.folder.mkdir()
+        plan, sinks = self._copy.at(place.folder / "sinks")
+        place.plan.write_text(json.dumps(plan.to_json()), encoding="utf-8")
+        return place, sinks
+
+    def _read(self, place: Place, sinks: dict[str, Sink]) -> Contents:
+        with self._lock:
+            found = dict(self._copy.read(sinks))
+            if letters := dead_letters(place.checkpoint):
+                found[DEAD] = letters
+        for sink in sinks.values():
+            sink.discard()
+        shutil.rmtree(place.folder / "sinks", ignore_errors=True)
+        shutil.rmtree(place.checkpoint, ignore_errors=True)
+        return found
+
+
+def _last(log: Path) -> str:
+    """The end of what a process said."""
+    return "\n".join(log.read_text(encoding="utf-8", errors="replace").splitlines()[-15:])

@@ -1,0 +1,76 @@
+"""`headrace certify FILE`"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+from headrace.cli import load
+from headrace.errors import EXIT_CODES, HeadraceError
+
+EPILOG = """\
+The job is not run itself: copies of it are, which read the first rows of its sources and write to places that are thrown away. Each copy is
+killed at some points of its epochs and started again until it ends; then what its sinks hold is compared with what they hold if nobody
+disturbs the job. docs/faults.md says what the points are.
+"""
+
+
+def add(commands: Any) -> None:
+    parser: argparse.ArgumentParser = commands.add_parser(
+        "certify", help="kill copies of a job everywhere, and compare results", description="Certify the job of a file.", epilog=EPILOG
+    )
+    load.arguments(parser)
+    parser.add_argument("--points", metavar="NAMES", help="kill at these points, separated by commas (default: at all; none: at none)")
+    parser.add_argument("--kills", metavar="N", type=int, default=0, help="also kill this many times at random")
+    parser.add_argument("--seed", metavar="N", type=int, default=0, help="decides on the random moments (default: 0)")
+    parser.add_argument("--rows", metavar="N", type=int, default=2000, help="rows to read of each source, about (default: 2000)")
+    parser.add_argument("--epochs", metavar="N", type=int, default=7, help="epochs to read them in, about (default: 7)")
+    parser.add_argument(
+        "--server",
+        metavar="CONNECTOR=ADDRESS",
+        action="append",
+        default=[],
+        help="write the copies of this connector's sinks there; may be repeated",
+    )
+    parser.add_argument("--parallel", metavar="N", type=int, default=2, help="copies that run at once (default: 2)")
+    parser.add_argument("--out", metavar="FOLDER", help="also write the certificate there, as NAME.json and NAME.md")
+    parser.set_defaults(run=run)
+
+
+def run(asked: argparse.Namespace) -> int:
+    # here, not above: no other command needs it
+    from headrace.certify import certify
+
+    job = load.job(asked)
+    points = None if asked.points is None else [name.strip() for name in asked.points.split(",") if name.strip() not in ("", "none")]
+    found = certify(
+        job,
+        points=points,
+        random=asked.kills,
+        seed=asked.seed,
+        rows=asked.rows,
+        epochs=asked.epochs,
+        servers=_servers(asked.server),
+        parallel=asked.parallel,
+        told=lambda text: print(f"headrace: {text}", file=sys.stderr, flush=True),
+    )
+    print(found)
+    if asked.out:
+        folder = Path(asked.out)
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / f"{job.name}.json").write_text(json.dumps(found.to_json(), indent=1) + "\n", encoding="utf-8")
+        (folder / f"{job.name}.md").write_text(found.markdown(), encoding="utf-8")
+    return 0 if found.holds else EXIT_CODES["headrace"]
+
+
+def _servers(texts: list[str]) -> dict[str, str]:
+    found = {}
+    for text in texts:
+        connector, equals, address = text.partition("=")
+        if not (connector and equals and address):
+            raise HeadraceError("BAD_SETTING", f"--server {text} names no connector and address", hint="write --server kafka=host:9092")
+        found[connector] = address
+    return found

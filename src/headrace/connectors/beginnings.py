@@ -1,0 +1,57 @@
+"""The first rows of a source, laid out as a few files that are read one an epoch."""
+
+from __future__ import annotations
+
+import gzip
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain, islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from headrace.ports import paths
+from headrace.schema import Struct
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+def of_lines(files: Iterable[Path], folder: Path, suffix: str, rows: int, epochs: int, *, header: bool) -> None:
+    """The first lines of files; with `header` the first line of each file, which each of the new ones begins with, is no row."""
+    first = b""
+
+    def lines(file: Path) -> Iterator[bytes]:
+        nonlocal first
+        with gzip.open(file) if file.suffix == ".gz" else file.open("rb") as text:
+            read = (line if line.endswith(b"\n") else line + b"\n" for line in text)
+            if header:
+                first = next(read, b"")
+            yield from read
+
+    taken = list(islice(chain.from_iterable(map(lines, files)), rows))
+    folder.mkdir(parents=True)
+    for number, part in enumerate(parts(taken, epochs)):
+        (folder / f"{number:05}.{suffix}").write_bytes(first + b"".join(part))
+
+
+def of_rows(session: SparkSession, rows: Sequence[Any], schema: Struct, folder: Path, epochs: int) -> None:
+    """Rows of Python values, as Parquet."""
+    folder.mkdir(parents=True)
+    for number, part in enumerate(parts(rows, epochs)):
+        made = folder / f".{number}"
+        frame = session.createDataFrame(list(part), schema.ddl)
+        frame.coalesce(1).write.option("parquet.outputTimestampType", "TIMESTAMP_MICROS").parquet(paths.literal(made))
+        written = next(made.glob("part-*.parquet"))
+        written.rename(folder / f"{number:05}.parquet")
+        for file in made.iterdir():
+            file.unlink()
+        made.rmdir()
+
+
+def parts(rows: Sequence[Any], epochs: int) -> Iterator[Sequence[Any]]:
+    """
+    >>> list(parts([1, 2, 3, 4, 5], 2)), list(parts([], 2))
+    ([[1, 2, 3], [4, 5]], [[]])
+    """
+    size = max(math.ceil(len(rows) / max(epochs, 1)), 1)
+    return (rows[at : at + size] for at in range(0, max(len(rows), 1), size))

@@ -1,0 +1,96 @@
+"""What the rows of a stream are expected to meet."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from typing import Any
+
+from headrace.errors import PlanError, here
+from headrace.expr import Column, of_text
+from headrace.ops.columns import bare, checked, known, label
+from headrace.ops.output import OutputOf
+from headrace.ops.source import DEAD_LETTER
+from headrace.plan import Node, Role, node, steps
+from headrace.plan.step import Expect as ExpectStep
+from headrace.ports.options import choice
+
+POLICIES = (DEAD_LETTER, "drop", "fail", "keep")
+_BECOMES = {DEAD_LETTER: "else a dead letter", "drop": "else dropped", "fail": "else the run fails", "keep": "kept in any case"}
+
+
+@node("expect")
+class Expect(Node):
+    """The rows that meet all conditions; `expectations` are their names and texts. What becomes of a row that does not is `on_violation`:
+    it goes to the dead letters, is dropped, ends the run, or is kept.
+
+    Law: a condition that is null or fails is not met. Every condition is looked at for every row; of the rows that are there, so many
+    passed and so many violated it, and a row that is taken away is counted away, as its dead letter is taken away.
+
+    >>> import headrace as hr
+    >>> charges = hr.read.memory([("a", 5), ("b", -1)], "card string, amount int", name="charges")
+    >>> charges.expect(positive="amount > 0", on_violation="drop")     # (a, 5) (b, -1)   ->   (a, 5)
+    <Stream charges.expect: card, amount>
+    """
+
+    input: Node
+    expectations: tuple[tuple[str, str], ...]
+    on_violation: str = DEAD_LETTER
+
+    @cached_property
+    def columns(self) -> tuple[str, ...]:
+        return self.input.columns
+
+    def describe(self) -> str:
+        shown = [text if name == text else f"{name} ({text})" for name, text in self.expectations]
+        return f"expect {', '.join(shown)}; {_BECOMES[self.on_violation]}"
+
+
+@steps.register
+def _(node: Expect) -> tuple[ExpectStep, ...]:
+    return (ExpectStep(node.expectations, node.on_violation, node.site),)
+
+
+def expect(
+    input: Node, given: Sequence[Any], on_violation: str, name: str | None, named: Mapping[str, Any], alias: str | None = None
+) -> Expect:
+    """The node of the verb. A condition is named by its keyword, by `name`, by its alias, or by its own text."""
+    policy = choice("expect", "on_violation", on_violation, POLICIES)
+    found: list[tuple[str | None, Column]] = [(None, of_text(checked(value))) for value in given]
+    found += [(key, of_text(checked(value, key))) for key, value in named.items()]
+    if not found:
+        raise _wrong("expect was given no condition", 'stream.expect("amount >= 0"), or with a name: stream.expect(positive="amount >= 0")')
+    if name is not None:
+        if len(found) != 1 or named:
+            raise _wrong("expect was given one name for several conditions", 'name each: stream.expect(positive="amount >= 0", ...)')
+        found = [(_name(name), found[0][1])]
+    expectations: dict[str, str] = {}
+    for key, column in found:
+        expression = bare(column._expression, alias)
+        known(input, [expression])
+        called = key or expression.alias or " ".join(expression.text.split())
+        if called in expectations:
+            raise _wrong(f"expect was given two conditions called `{called}`", "give each a name of its own")
+        expectations[called] = expression.text
+    if policy == DEAD_LETTER and _of_letters(input):
+        raise _wrong(
+            f"what {label(input)} reads are dead letters, and one that is not as expected cannot become one",
+            'let it be dropped, kept or end the run: on_violation="drop"',
+        )
+    return Expect(input, tuple(expectations.items()), policy, site=here())
+
+
+def _of_letters(node: Node) -> bool:
+    while node.role is Role.STATELESS and len(node.inputs) == 1:
+        node = node.inputs[0]
+    return isinstance(node, OutputOf) and node.output == DEAD_LETTER
+
+
+def _name(name: Any) -> str:
+    if not isinstance(name, str) or not name.strip() or "\n" in name:
+        raise PlanError("BAD_NAME", f"{name!r} cannot be the name of an expectation", hint="a name is a text of one line", site=here())
+    return name
+
+
+def _wrong(message: str, hint: str) -> PlanError:
+    return PlanError("BAD_EXPECTATION", message, hint=hint, site=here())

@@ -1,0 +1,43 @@
+"""What the queries of a run have counted, put together as a summary tells it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+from headrace.spark.checkpoint import Checkpoint
+from headrace.spark.identity import DEAD_LETTERS
+from headrace.spark.summary import ExpectationCounts, InputCounts, SourceCounts, counts_of, expectations_of
+
+if TYPE_CHECKING:
+    from headrace.spark.run import RunningQuery
+
+
+def counted(queries: Iterable[RunningQuery], checkpoint: Checkpoint) -> dict[str, Any]:
+    """By the names of the fields of `Summary`, those that are of the checkpoint's whole life.
+
+    A source, or an expectation of its rows, that two queries have is one.
+    """
+    sources: dict[str, SourceCounts] = {}
+    expected: dict[tuple[str, str], ExpectationCounts] = {}
+    sinks: dict[str, int] = {}
+    dead: dict[str, int] = {}
+    inputs: list[InputCounts] = []
+    for query in queries:
+        totals = query.totals
+        for source in query.query.sources:
+            name = str(source.name)
+            sources.setdefault(name, SourceCounts(name, totals.of_source(name, "read"), totals.of_source(name, "malformed")))
+        for one in expectations_of(totals, query.query.sinks):
+            expected.setdefault((one.stream, one.name), one)
+        for sink in query.query.sinks:
+            sinks[str(sink.name)] = totals.rows.get(str(sink.name), 0)
+        dead[str(checkpoint.dead_letters(query.identity.name))] = totals.rows.get(DEAD_LETTERS, 0)
+        inputs.extend(counts_of(totals, query.programs()))
+    return {
+        "sources": tuple(sources.values()),
+        "expectations": tuple(expected.values()),
+        "sinks": sinks,
+        "dead_letters": dead,
+        "inputs": tuple(inputs),
+    }

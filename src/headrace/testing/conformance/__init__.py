@@ -1,0 +1,7 @@
+"""What every connector is checked for, ours and those of others: `check_sink` and `check_source`, to be called from a test."""
+
+from headrace.testing.conformance.report import Line, NotConforming, Report
+from headrace.testing.conformance.sink import check_sink
+from headrace.testing.conformance.source import Feed, check_source
+
+__all__ = ["Feed", "Line", "NotConforming", "Report", "check_sink", "check_source"]

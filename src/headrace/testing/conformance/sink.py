@@ -1,0 +1,286 @@
+"""check_sink: whether a sink keeps what its traits say, through the engine, by replays, late commits and kills."""
+
+from __future__ import annotations
+
+import itertools
+import tempfile
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from headrace import ports
+from headrace.certify.certificate import Tried
+from headrace.certify.contents import Contents
+from headrace.certify.rounds import at_points, summed
+from headrace.certify.work import Work
+from headrace.errors import HeadraceError
+from headrace.jvm.session import session
+from headrace.ops.stream import Stream
+from headrace.plan import Plan
+from headrace.points import POINTS
+from headrace.schema import Struct, parse_schema
+from headrace.testing.conformance.report import NotTried, Report
+from headrace.testing.conformance.samples import SAMPLES, SIMPLE, Row, Sample, plain, simple
+from headrace.testing.conformance.stand_in import Paused, StandIn
+from headrace.testing.conformance.workbench import PARTITIONS, Workbench, forget_last
+
+Factory = Callable[[ports.Elsewhere, tuple[str, ...]], ports.Sink]
+Reader = Callable[[ports.Sink, Struct], Iterable[Sequence[Any]]]
+
+MANY = 1_000_000
+
+
+def check_sink(
+    factory: Factory,
+    read: Reader | None = None,
+    *,
+    rows: int = MANY,
+    points: Iterable[str] = tuple(POINTS),
+    server: str | None = None,
+    connector: str | None = None,
+) -> Report:
+    """Check a sink for all that its traits promise, through the engine; a line for each check, and an `AssertionError` if one failed.
+
+    `factory(place, key)` makes the sink, anew each time: it writes to the place, which is another for each check, and is the same sink for
+    the same place. With columns in `key` it replaces rows by them (asked for only if it accepts "upsert"). `read(sink, schema)` gives the
+    rows that are there, found by other means than the sink's own; without it the sink's `contents` is asked. Times are aware, or of
+    this machine's zone.
+
+    `rows` is how many the large epoch has; `points` are those at which a process with the sink is killed, which takes some
+    seconds each, and an entry point that gives the sink's connector by name; `()` leaves them out.
+
+        def test_my_sink():
+            check_sink(lambda place, key: mine.Sink(place.folder), lambda sink, schema: mine.read(sink.folder))
+    """
+    return _Checks(factory, read, server).all(rows, tuple(points)).require()
+
+
+class _Checks:
+    def __init__(self, factory: Factory, read: Reader | None, server: str | None) -> None:
+        self._factory = factory
+        self._read = read or (lambda sink, schema: sink.contents(session(), schema))
+        self._server = server
+        self._numbers = itertools.count()
+        self._folder = Path()
+
+    def all(self, rows: int, points: tuple[str, ...]) -> Report:
+        with tempfile.TemporaryDirectory(prefix="headrace-conformance-", ignore_cleanup_errors=True) as folder:
+            self._folder = Path(folder)
+            traits = self._factory(self._place("look"), ()).traits
+            report = Report(self._factory(self._place("look"), ()).connector)
+            for mode in ("append", "changes", "upsert"):
+                if mode in traits.accepts:
+                    self._mode(report, mode, traits)
+            if "append" in traits.accepts:
+                for sample in SAMPLES:
+                    report.check(sample.name, partial(self._sample, sample), may_refuse=True)
+                report.check("a column more in the next version", self._more_columns, may_refuse=True)
+                if rows:
+                    report.check(f"an epoch of {rows:,} rows", lambda: self._many(rows))
+            if points and traits.repeatable:
+                mode = next(mode for mode in ("upsert", "append", "changes") if mode in traits.accepts)
+                report.check(f"{mode}: left alone, and killed", lambda: self._killed(report, mode, points))
+        return report
+
+    def _mode(self, report: Report, mode: str, traits: ports.SinkTraits) -> None:
+        """What every mode has to stand."""
+        report.check(f"{mode}: epoch after epoch, and one without rows", lambda: self._epochs(mode))
+        if traits.repeatable:
+            report.check(f"{mode}: an epoch again, by the same sink", lambda: self._again(mode, anew=False))
+            report.check(f"{mode}: an epoch again, by a new process", lambda: self._again(mode, anew=True))
+            report.check(f"{mode}: a commit that comes when others have gone on", lambda: self._late(mode, after=True))
+            report.check(f"{mode}: a commit that comes when another has taken over", lambda: self._late(mode, after=False))
+
+    def _place(self, name: str) -> ports.Elsewhere:
+        number = next(self._numbers)
+        folder = self._folder / f"{number}-{name}" / "sink"
+        folder.parent.mkdir(parents=True)
+        return ports.Elsewhere(f"headrace_{abs(hash(self._folder)) % 10**6}_{number}", folder, self._server)
+
+    def _bench(self, mode: str, ddl: str = SIMPLE) -> tuple[Workbench, ports.Sink]:
+        place = self._place(mode)
+        key = ("id",) if mode == "upsert" else ()
+        bench = Workbench(place.folder.parent, partial(self._factory, place, key), ddl, mode, changes=mode != "append")
+        return bench, bench.make()
+
+    def _holds(self, sink: ports.Sink, schema: Struct, expected: Iterable[Row]) -> None:
+        """The sink has these rows and no others."""
+        found, wanted = Counter(plain(self._read(sink, schema), schema)), Counter(plain(expected, schema))
+        lost, doubled = wanted - found, found - wanted
+        said = [
+            f"{sum(rows.values()):,} rows {what}, such as {min(rows)}" for what, rows in (("lost", lost), ("too many", doubled)) if rows
+        ]
+        assert not said, "; ".join(said)
+
+    def _epochs(self, mode: str) -> None:
+        bench, sink = self._bench(mode)
+        model = _Model()
+        for rows, gone in _changes(mode):
+            model.take(bench, rows, gone)
+            bench.run()
+            self._holds(sink, bench.schema, model.rows)
+
+    def _again(self, mode: str, *, anew: bool) -> None:
+        bench, sink = self._bench(mode)
+        model = _Model()
+        for rows, gone in _changes(mode):
+            model.take(bench, rows, gone)
+            bench.run(sink)
+        forget_last(bench.checkpoint)
+        bench.run(bench.make() if anew else sink)
+        self._holds(sink, bench.schema, model.rows)
+        forget_last(bench.checkpoint)
+        model.take(bench, simple(50, 5), ())
+        bench.run(bench.make() if anew else sink)
+        self._holds(sink, bench.schema, model.rows)
+
+    def _late(self, mode: str, *, after: bool) -> None:
+        """A process stops before its commit and wakes up when another has taken over; or only when that one has gone on."""
+        bench, reader = self._bench(mode)
+        model = _Model()
+        (first, _), (second, gone), *rest = _changes(mode)
+        model.take(bench, first, ())
+        bench.run()
+        kept: list[tuple[int, ports.Staged]] = []
+
+        def pause(epoch: int, staged: ports.Staged) -> None:
+            kept.append((epoch, _fetched(staged)))
+            raise Paused("stopped before the commit")
+
+        model.take(bench, second, gone)
+        paused = bench.make()
+        with suppress(HeadraceError):
+            bench.run(StandIn(paused, pause))
+        assert kept, "the epoch was never committed"
+
+        def wake() -> None:
+            # It may be told off, or be heard in vain.
+            with suppress(Exception):
+                paused.commit(*kept[0])
+
+        later = bench.make()
+
+        def first_wake(epoch: int, staged: ports.Staged) -> None:
+            if epoch == kept[0][0]:
+                wake()
+            later.commit(epoch, staged)
+
+        bench.run(later if after else StandIn(later, first_wake))
+        for rows, gone in rest:
+            model.take(bench, rows, gone)
+        bench.run()
+        if after:
+            wake()
+        self._holds(reader, bench.schema, model.rows)
+
+    def _sample(self, sample: Sample) -> None:
+        bench, sink = self._bench("append", sample.ddl)
+        bench.feed(sample.rows)
+        bench.run()
+        self._holds(sink, sample.schema, sample.rows)
+
+    def _more_columns(self) -> None:
+        bench, sink = self._bench("append")
+        bench.feed(simple(0, 4))
+        bench.run()
+        bench.feed(simple(4, 4))
+        more = parse_schema(f"{SIMPLE}, twice int")
+        try:
+            bench.run(shape=lambda rows: rows.with_columns(twice="2 * amount"))
+        except HeadraceError:
+            self._holds(sink, bench.schema, simple(0, 4))
+            raise
+        expected = [(*row, None) for row in simple(0, 4)] + [(*row, 2 * row[2]) for row in simple(4, 4)]
+        self._holds(sink, more, expected)
+
+    def _many(self, rows: int) -> None:
+        bench, sink = self._bench("append")
+        bench.feed(simple(0, 1))
+
+        def grow(stream: Stream) -> Stream:
+            all_of_them = stream.with_columns(n=f"sequence(0, {rows} - 1)").explode("n")
+            return all_of_them.select(id="cast(n as bigint)", name="concat('name ', n % 5)", amount="cast(n * 7L % 1000 as int)")
+
+        bench.run(shape=grow)
+        self._holds(sink, bench.schema, simple(0, rows))
+
+    def _killed(self, report: Report, mode: str, points: tuple[str, ...]) -> None:
+        """A line for each point: what a process that is killed there leaves, and the next one makes of it."""
+        made = _Killed(self, mode)
+        work = Work(made, self._place("killed").folder.parent, PARTITIONS, "local[2]", lambda text: None)
+        alone = work.alone()
+        wanted = [kill for kill in alone.trace.points(["out"]) if kill.point in points]
+        with ThreadPoolExecutor(2) as pool:
+            found = {one.point: one for one in summed(at_points(work, pool, wanted, alone.trace, 2), made.expected)}
+
+        def holds(one: Tried) -> None:
+            assert not one.failed, one.failed
+            said = [f"{sum(rows.values()):,} rows {what}" for what, rows in (("lost", one.lost), ("too many", one.doubled)) if rows]
+            assert not said, "; ".join(said)
+
+        for one in found.values():
+            report.check(f"{mode}: killed {one.point}", partial(holds, one))
+
+
+def _changes(mode: str) -> list[tuple[list[Row], list[Row]]]:
+    """What comes and what goes, epoch by epoch; nothing in one of them."""
+    if mode == "append":
+        return [(simple(0, 8), []), (simple(8, 6), []), ([], []), (simple(14, 3), []), (simple(17, 4), [])]
+    first = simple(0, 8)
+    second = [(id, name, amount + 1) for id, name, amount in first[:4]]
+    third = [(id, name, amount + 1) for id, name, amount in second[:2]]
+    return [
+        (first, []),
+        ([*second, *simple(8, 2)], [*first[:4], first[7]]),
+        ([], []),
+        (third, [*second[:2], second[2]]),
+        ([first[7], *simple(10, 2)], [third[0]]),
+    ]
+
+
+class _Model:
+    """What the sink has to hold."""
+
+    def __init__(self) -> None:
+        self.rows: list[Row] = []
+
+    def take(self, bench: Workbench, rows: Sequence[Row], gone: Sequence[Row]) -> None:
+        bench.feed(rows, gone=gone)
+        for row in gone:
+            self.rows.remove(row)
+        self.rows.extend(rows)
+
+
+def _fetched(staged: ports.Staged) -> ports.Staged:
+    """With the rows fetched from the run, which is over soon."""
+    rows = staged.rows()
+    return replace(staged, rows=lambda: rows)
+
+
+class _Killed:
+    """The job of a sink that is killed: an input that stays, and a sink at another place each time."""
+
+    def __init__(self, checks: _Checks, mode: str) -> None:
+        self._checks = checks
+        self._mode = mode
+        self._given, sink = checks._bench(mode)
+        model = _Model()
+        for rows, gone in _changes(mode):
+            model.take(self._given, rows, gone)
+        self.expected: Contents = {"out": Counter(plain(model.rows, self._given.schema))}
+        if sink.connector not in ports.connectors():
+            raise NotTried(f"no entry point gives the connector {sink.connector} to other processes")
+
+    def at(self, folder: Path) -> tuple[Plan, dict[str, ports.Sink]]:
+        place = ports.Elsewhere(folder.parent.name.replace("-", "_"), folder, self._checks._server)
+        sink = self._checks._factory(place, ("id",) if self._mode == "upsert" else ())
+        return self._given.plan(sink), {"out": sink}
+
+    def read(self, sinks: dict[str, ports.Sink]) -> Contents:
+        schema = self._given.schema
+        return {"out": Counter(plain(self._checks._read(sinks["out"], schema), schema))}

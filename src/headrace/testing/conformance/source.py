@@ -1,0 +1,210 @@
+"""check_source: whether a source gives each row once, the same again when an epoch is done again, and goes on where it was."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import tempfile
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Protocol
+
+from headrace import ports
+from headrace.jvm.session import session
+from headrace.ops.kind import kind_of
+from headrace.ops.sink import Sink
+from headrace.ops.source import source as source_of
+from headrace.plan import Plan
+from headrace.plan.meaning import meaning
+from headrace.schema import Struct, parse_schema
+from headrace.spark.failures import failure
+from headrace.spark.job import compile
+from headrace.spark.start import begin
+from headrace.testing.collected import CollectingSink
+from headrace.testing.conformance.report import NotTried, Report
+from headrace.testing.conformance.samples import SAMPLES, SIMPLE, Row, Sample, plain, simple
+from headrace.testing.conformance.workbench import PARTITIONS, forget_last
+
+
+class Feed(Protocol):
+    """Something that a source reads, and how a test puts rows there. `spoil` adds something that is no row, where there can be such."""
+
+    def source(self) -> ports.Source:
+        """The source, anew each time."""
+
+    def add(self, rows: Sequence[Row]) -> None:
+        """Put rows there, behind those that are there."""
+
+
+Factory = Callable[[ports.Elsewhere, Struct], Feed]
+
+
+def check_source(factory: Factory, *, server: str | None = None) -> Report:
+    """Check a source for all that its traits promise, through the engine; a line for each check, and an `AssertionError` if one failed.
+
+    `factory(place, schema)` makes the feed of a source of that schema, another one for each check. A feed that cannot take a type raises a
+    `HeadraceError`.
+
+        class Lines:
+            def __init__(self, place, schema): ...
+            def source(self): return mine.Source(self.path, schema=self.schema)
+            def add(self, rows): ...
+
+        def test_my_source():
+            check_source(Lines)
+    """
+    return _Checks(factory, server).all().require()
+
+
+@dataclass
+class _Reader:
+    """A job behind a source that keeps its rows by epoch."""
+
+    feed: Feed
+    schema: Struct
+    checkpoint: Path
+
+    def run(self, source: ports.Source | None = None) -> dict[int, list[Row]]:
+        """Read what has not been read, as a new process does; the rows of each epoch that had some."""
+        collected = CollectingSink(lambda: 0)
+        node = source_of(source or self.feed.source(), self.schema.ddl, "rows")
+        end = Sink(node, "memory", {}, kind_of(node), live=collected, name="out")
+        job = compile(Plan.of("conformance", [end], meaning()))
+        begun = begin(job, self.checkpoint, partitions=PARTITIONS)
+        try:
+            for query in begun.queries:
+                query.handle.processAllAvailable()
+                if report := query.handle.exception():
+                    raise failure(report, None, query.committer.failed, query.committer.failed_sink)
+        finally:
+            for query in begun.queries:
+                query.handle.stop()
+            begun.close()
+        return {epoch: [row for row, n in changes for _ in range(n)] for (_, epoch), changes in sorted(collected.epochs.items())}
+
+    def all(self, source: ports.Source | None = None) -> list[Row]:
+        """The rows that have not been read."""
+        return [row for rows in self.run(source).values() for row in rows]
+
+
+class _Checks:
+    def __init__(self, factory: Factory, server: str | None) -> None:
+        self._factory = factory
+        self._server = server
+        self._numbers = itertools.count()
+        self._folder = Path()
+
+    def all(self) -> Report:
+        with tempfile.TemporaryDirectory(prefix="headrace-conformance-", ignore_cleanup_errors=True) as folder:
+            self._folder = Path(folder)
+            looked = self._reader().feed.source()
+            report = Report(looked.connector)
+            report.check("rows that come later, by a new process", self._later)
+            if looked.traits.replayable:
+                report.check("an epoch again", self._again)
+            report.check("nothing to read", self._empty, may_refuse=True)
+            report.check("what is not read yet", self._unread)
+            report.check("as a plan stores it", self._stored)
+            report.check("its beginning", self._beginning)
+            report.check("something that is no row", self._malformed)
+            for sample in SAMPLES:
+                report.check(sample.name, partial(self._sample, sample), may_refuse=True)
+        return report
+
+    def _reader(self, ddl: str = SIMPLE) -> _Reader:
+        number = next(self._numbers)
+        folder = self._folder / str(number)
+        folder.mkdir()
+        schema = parse_schema(ddl)
+        name = f"headrace_{abs(hash(self._folder)) % 10**6}_{number}"
+        return _Reader(self._factory(ports.Elsewhere(name, folder / "source", self._server), schema), schema, folder / "checkpoint")
+
+    def _later(self) -> None:
+        reader = self._reader()
+        reader.feed.add(simple(0, 10))
+        _same(reader.all(), simple(0, 10), reader.schema)
+        reader.feed.add(simple(10, 5))
+        reader.feed.add(simple(15, 5))
+        _same(reader.all(), simple(10, 10), reader.schema)
+        _same(reader.all(), [], reader.schema)
+
+    def _again(self) -> None:
+        reader = self._reader()
+        reader.feed.add(simple(0, 10))
+        reader.run()
+        reader.feed.add(simple(10, 10))
+        epoch, rows = list(reader.run().items())[-1]
+        forget_last(reader.checkpoint)
+        reader.feed.add(simple(20, 10))
+        found = reader.run()
+        _same(found.pop(epoch, []), rows, reader.schema)
+        _same([row for more in found.values() for row in more], simple(20, 10), reader.schema)
+
+    def _empty(self) -> None:
+        reader = self._reader()
+        reader.feed.add([])
+        _same(reader.all(), [], reader.schema)
+
+    def _unread(self) -> None:
+        reader = self._reader()
+        reader.feed.add(simple(0, 10))
+        reader.run()
+        context = ports.SourceContext("rows", reader.checkpoint / "queries" / "main", "UTC")
+        left = reader.feed.source().unread(session(), context)
+        if left is None:
+            raise NotTried("the source cannot tell")
+        assert left == 0, f"all was read, and {left} are said to wait"
+        reader.feed.add(simple(10, 5))
+        assert reader.feed.source().unread(session(), context), "rows wait, and none are said to"
+
+    def _stored(self) -> None:
+        reader = self._reader()
+        reader.feed.add(simple(0, 10))
+        given = reader.feed.source()
+        if given.connector not in ports.connectors():
+            raise NotTried(f"no entry point gives the connector {given.connector}")
+        options = json.loads(json.dumps(given.options()))
+        again = ports.source_class(given.connector).from_options(options, reader.schema)
+        assert json.loads(json.dumps(again.options())) == options, "its options are others when it is made of them"
+        _same(reader.all(again), simple(0, 10), reader.schema)
+
+    def _beginning(self) -> None:
+        reader = self._reader()
+        reader.feed.add(simple(0, 12))
+        reader.feed.add(simple(12, 12))
+        place = ports.Elsewhere("beginning", reader.checkpoint.parent / "beginning", self._server)
+        found = reader.feed.source().beginning(session(), place, 10, 3)
+        if found is None:
+            raise NotTried("the source cannot give it")
+        assert found.traits.bounded, "it has no end"
+        rows = Counter(plain(reader.all(found), reader.schema))
+        more = rows - Counter(plain(simple(0, 24), reader.schema))
+        assert not more, f"{more.total()} rows are none of the source's"
+        assert rows.total() >= 10, f"it has {rows.total()} rows, and 10 were asked for"
+
+    def _malformed(self) -> None:
+        reader = self._reader()
+        spoil = getattr(reader.feed, "spoil", None)
+        if spoil is None:
+            raise NotTried("its feed has no `spoil`")
+        reader.feed.add(simple(0, 5))
+        spoil()
+        reader.feed.add(simple(5, 5))
+        _same(reader.all(), simple(0, 10), reader.schema)
+        letters = list((reader.checkpoint / "dead_letters").glob("**/part-*.json"))
+        assert sum(len(file.read_text(encoding="utf-8").splitlines()) for file in letters) == 1, "it is not among the dead letters"
+
+    def _sample(self, sample: Sample) -> None:
+        reader = self._reader(sample.ddl)
+        reader.feed.add(sample.rows)
+        _same(reader.all(), sample.rows, sample.schema)
+
+
+def _same(found: Iterable[Row], expected: Iterable[Row], schema: Struct) -> None:
+    came, wanted = Counter(plain(found, schema)), Counter(plain(expected, schema))
+    lost, more = wanted - came, came - wanted
+    said = [f"{rows.total():,} rows {what}, such as {min(rows)}" for what, rows in (("lost", lost), ("too many", more)) if rows]
+    assert not said, "; ".join(said)

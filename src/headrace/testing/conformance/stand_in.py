@@ -1,0 +1,61 @@
+"""Sinks that stand before another one, and meddle with its commits."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, ClassVar
+
+from headrace import ports
+from headrace.packages import Packages
+
+
+class StandIn(ports.Sink):
+    """A sink as it is, but for its commits, which `meddle` does, and its end, of which a process that was paused does not tell it."""
+
+    connector: ClassVar[str] = "stand_in"
+
+    def __init__(self, sink: ports.Sink, meddle: Callable[[int, ports.Staged], None]) -> None:
+        self.sink = sink
+        self._meddle = meddle
+
+    @property
+    def traits(self) -> ports.SinkTraits:
+        return self.sink.traits
+
+    @property
+    def needs(self) -> Packages:
+        return self.sink.needs
+
+    @property
+    def key(self) -> tuple[str, ...]:
+        return self.sink.key
+
+    @property
+    def owns(self) -> str | None:
+        return self.sink.owns
+
+    def options(self) -> dict[str, Any]:
+        return self.sink.options()
+
+    @classmethod
+    def from_options(cls, options: Mapping[str, Any]) -> StandIn:
+        raise TypeError("a stand-in lives in its check only")
+
+    def check(self, columns: tuple[str, ...]) -> None:
+        self.sink.check(columns)
+
+    def open(self, context: ports.SinkContext) -> None:
+        self.sink.open(context)
+
+    def recover(self) -> None:
+        self.sink.recover()
+
+    def stage(self) -> dict[str, Any]:
+        return self.sink.stage()
+
+    def commit(self, epoch: int, staged: ports.Staged) -> None:
+        self._meddle(epoch, staged)
+
+
+class Paused(Exception):
+    """The run ends here; the sink does not know."""

@@ -1,0 +1,82 @@
+"""A job in front of a sink that is looked at: rows in files, an epoch a file, through the engine."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from headrace import ports
+from headrace.jvm.session import session
+from headrace.ops.read import read
+from headrace.ops.sink import sink as sink_of
+from headrace.ops.stream import Stream
+from headrace.plan import Node, Plan
+from headrace.plan.meaning import meaning
+from headrace.schema import Struct, parse_schema
+from headrace.spark.job import compile
+from headrace.spark.start import start
+from headrace.testing.conformance.samples import Row
+
+PARTITIONS = 2
+CHANGE = "_does"
+QUERY = "main"
+
+
+@dataclass
+class Workbench:
+    """Rows for one sink. `make` gives the sink anew, as a new process would; with `changes` each row says whether it comes or goes."""
+
+    folder: Path
+    make: Callable[[], ports.Sink]
+    ddl: str
+    mode: str | None = None
+    changes: bool = False
+    files: int = 0
+
+    @property
+    def schema(self) -> Struct:
+        return parse_schema(self.ddl)
+
+    @property
+    def checkpoint(self) -> Path:
+        return self.folder / "checkpoint"
+
+    @property
+    def input(self) -> Path:
+        return self.folder / "in"
+
+    def feed(self, rows: Sequence[Row], *, gone: Sequence[Row] = ()) -> None:
+        """One more epoch: these rows come, and those that are `gone` go."""
+        ddl = f"{self.ddl}, {CHANGE} string" if self.changes else self.ddl
+        given = [(*row, "delete") for row in gone] + [(*row, "insert") for row in rows] if self.changes else list(rows)
+        memory: Any = ports.source_class("memory")
+        laid = self.folder / "laid"
+        memory(given, ddl).beginning(session(), ports.Elsewhere("rows", laid), max(len(given), 1), 1)
+        self.input.mkdir(parents=True, exist_ok=True)
+        next(laid.glob("*.parquet")).rename(self.input / f"{self.files:05}.parquet")
+        shutil.rmtree(laid)
+        self.files += 1
+
+    def plan(self, sink: ports.Sink, shape: Callable[[Stream], Stream] = lambda rows: rows) -> Plan:
+        """The plan: the rows, in a shape, to the sink."""
+        ddl = f"{self.ddl}, {CHANGE} string" if self.changes else self.ddl
+        column = CHANGE if self.changes else None
+        rows = read.files(self.input, format="parquet", schema=ddl, files_per_epoch=1, name="rows", change_column=column)
+        end: Node = sink_of(shape(rows)._node, sink, self.mode, "out")
+        return Plan.of("conformance", [end], meaning())
+
+    def run(self, sink: ports.Sink | None = None, shape: Callable[[Stream], Stream] = lambda rows: rows) -> None:
+        """Read what has not been read, to a sink of its own, as a process does; raises what ended the run."""
+        job = compile(self.plan(sink or self.make(), shape))
+        start(job, self.checkpoint, partitions=PARTITIONS, flush=False).wait()
+
+
+def forget_last(checkpoint: Path) -> None:
+    """Take from Spark's log that the last epoch is over: the next run does it again."""
+    commits = checkpoint / "queries" / QUERY / "commits"
+    last = max(int(file.name) for file in commits.iterdir() if file.name.isdigit())
+    (commits / str(last)).unlink()
+    (commits / f".{last}.crc").unlink(missing_ok=True)

@@ -1,0 +1,63 @@
+"""A small certificate: files, killed at two points. All points and connectors: `make certify`."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+import headrace as hr
+from headrace.certify import certify
+from headrace.cli import main
+from tests.spark.conformance.lines import lines_by_name
+
+__all__ = ["lines_by_name"]
+
+JOB = """
+import headrace as hr
+
+rows = hr.read.memory([(id, f"k{{id % 3}}") for id in range(60)], "id bigint, k string", name="rows")
+counts = rows.group_by("k").agg(n="count(*)")
+job = hr.job("small", counts.write.files(r"{out}", format="parquet", mode="changes", name="counted"))
+"""
+
+
+@pytest.mark.usefixtures("spark")
+def test_a_certificate_on_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "job.py").write_text(JOB.format(out=tmp_path / "out"))
+    asked = [str(tmp_path / "job.py"), "--points", "in sink commit,before the commit log", "--epochs", "4", "--out", str(tmp_path / "said")]
+    assert main(["certify", *asked]) == 0
+    said, told = capsys.readouterr()
+    assert said.startswith("small: killed 2 times\n  counted (files): exactly once, 3 rows\n")
+    assert "headrace: killed 2 times" in told
+    # nothing was written where the job itself writes
+    assert not (tmp_path / "out").exists()
+    kept = json.loads((tmp_path / "said" / "small.json").read_text())
+    tried = [(one["point"], one["of"], one["kills"], one["lost"], one["doubled"]) for one in kept["tried"]]
+    assert tried == [
+        ("in sink commit", "counted", 1, {}, {}),
+        ("before the commit log", "main", 1, {}, {}),
+    ]
+    assert (tmp_path / "said" / "small.md").read_text().startswith("# small: killed 2 times\n")
+
+
+@pytest.mark.full
+@pytest.mark.usefixtures("spark")
+def test_random_kills_of_processes_and_executors(tmp_path: Path) -> None:
+    rows = hr.read.memory([(id,) for id in range(400)], "id bigint", name="rows")
+    job = hr.job("random", rows.distinct().write.files(tmp_path / "out", format="json", name="copied", mode="changes"))
+    found = certify(job, points=[], random=3, seed=5)
+    assert (found.kills, found.holds) == (3, True), found
+    found = certify(job, points=["after staging"], executors=1, master="local-cluster[2,1,1024]", epochs=3)
+    assert ({one.point for one in found.tried}, found.holds) == ({"after staging", "at random"}, True), found
+
+
+@pytest.mark.full
+@pytest.mark.usefixtures("spark", "lines_by_name")
+def test_a_sink_that_loses_rows_has_no_certificate(tmp_path: Path) -> None:
+    rows = hr.read.memory([(id,) for id in range(60)], "id bigint", name="rows")
+    job = hr.job("losing", rows.write.lines(str(tmp_path / "out"), "loses", name="out"))  # type: ignore[attr-defined]  # of a test's own
+    found = certify(job, points=["after sink commit", "after the commit log"], epochs=4)
+    assert [(one.point, bool(one.lost)) for one in found.tried] == [("after sink commit", False), ("after the commit log", True)], found
+    assert not found.holds

@@ -1,0 +1,121 @@
+"""A sink as somebody might write one, of JSON lines, and the same with a fault of each kind, to see that it is found."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, ClassVar
+
+import pytest
+
+from headrace import ports
+from headrace.atomic import replace
+from headrace.ports import registry
+from headrace.schema import Struct
+from headrace.schema.values import rows_from_internal, zone
+
+FAULTS = ("", "doubles", "loses", "ignores the term", "rounds")
+
+
+class Sink(ports.Sink):
+    """An epoch a file. `fault`: "doubles" an epoch that comes again, "loses" what it has not written when its process dies, "ignores the
+    term" of others, or "rounds" decimals.
+    """
+
+    connector: ClassVar[str] = "lines"
+
+    def __init__(self, folder: str, fault: str = "") -> None:
+        self.folder = Path(folder)
+        self.fault = fault
+        self._waiting: list[tuple[int, str]] = []
+
+    @property
+    def traits(self) -> ports.SinkTraits:
+        return ports.SinkTraits("transactional", "a file per epoch")
+
+    def options(self) -> dict[str, Any]:
+        return {"folder": str(self.folder), "fault": self.fault}
+
+    @classmethod
+    def from_options(cls, options: Mapping[str, Any]) -> Sink:
+        return cls(**options)
+
+    def open(self, context: ports.SinkContext) -> None:
+        self._context = context
+        self.folder.mkdir(parents=True, exist_ok=True)
+        known = [int(file.stem) for file in self.folder.glob("*.json")]
+        self._last = max(known, default=-1)
+        replace(self.folder / "term", str(context.term))
+
+    def stage(self) -> dict[str, Any]:
+        return {"kind": "rows"}
+
+    def commit(self, epoch: int, staged: ports.Staged) -> None:
+        context = self._context
+        if self.fault != "ignores the term" and int((self.folder / "term").read_text()) != context.term:
+            raise RuntimeError("another process writes here")
+        rows = rows_from_internal(staged.rows(), context.schema, zone(context.time_zone))
+        if self.fault == "rounds":
+            rows = [tuple(float(value) if type(value).__name__ == "Decimal" else value for value in row) for row in rows]
+        text = "".join(f"{row!r}\n" for row in rows)
+        if self.fault == "doubles":
+            self._append(epoch, text)
+        elif self.fault == "ignores the term":
+            # right as long as nobody else writes
+            if epoch > self._last:
+                self._append(epoch, text)
+                self._last = epoch
+        elif self.fault == "loses":
+            self._write()
+            self._waiting.append((epoch, text))
+        else:
+            replace(self.folder / f"{epoch}.json", json.dumps(text))
+
+    def close(self) -> None:
+        self._write()
+
+    def _append(self, epoch: int, text: str) -> None:
+        file = self.folder / f"{epoch}.json"
+        replace(file, json.dumps((json.loads(file.read_text()) if file.exists() else "") + text))
+
+    def _write(self) -> None:
+        for epoch, text in self._waiting:
+            replace(self.folder / f"{epoch}.json", json.dumps(text))
+        self._waiting.clear()
+
+    def elsewhere(self, place: ports.Elsewhere) -> Sink:
+        return Sink(str(place.folder), self.fault)
+
+    def contents(self, session: Any, schema: Struct) -> Iterable[Sequence[Any]]:
+        import datetime
+        from decimal import Decimal
+        from zoneinfo import ZoneInfo
+
+        names = {
+            "datetime": datetime,
+            "Decimal": Decimal,
+            "ZoneInfo": ZoneInfo,
+            "zoneinfo": __import__("zoneinfo"),
+            "nan": float("nan"),
+            "inf": float("inf"),
+        }
+        width = len(schema.names)
+        for file in sorted(self.folder.glob("*.json")):
+            for line in json.loads(file.read_text()).split("\n")[:-1]:
+                row = eval(line, names)
+                yield (*row, *(None,) * (width - len(row)))
+
+
+@pytest.fixture
+def lines_by_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """An entry point for the sink of lines, as an installed package has one."""
+    info = tmp_path / "entry" / "lines-0.dist-info"
+    info.mkdir(parents=True)
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: lines\nVersion: 0\n")
+    (info / "entry_points.txt").write_text("[headrace.connectors]\nlines = tests.spark.conformance.lines\n")
+    monkeypatch.syspath_prepend(str(tmp_path / "entry"))
+    registry.connectors.cache_clear()
+    yield
+    monkeypatch.undo()
+    registry.connectors.cache_clear()

@@ -1,0 +1,75 @@
+"""Sinks of this process's own pass the suite, and one that has a fault is found out."""
+
+from __future__ import annotations
+
+import pytest
+from pyspark.sql import SparkSession
+
+from headrace import ports
+from headrace.testing.conformance import NotConforming, Report, check_sink
+from tests.spark.conformance import lines
+from tests.spark.conformance.lines import lines_by_name
+
+__all__ = ["lines_by_name"]
+
+
+def report(fault: str, points: tuple[str, ...] = ()) -> Report:
+    try:
+        return check_sink(lambda place, key: lines.Sink(str(place.folder), fault), rows=0, points=points)
+    except NotConforming as found:
+        return found.report
+
+
+def test_a_sink_of_a_third_party(spark: SparkSession) -> None:
+    found = report("")
+    assert found.failed == [], found
+
+
+@pytest.mark.parametrize(
+    ("fault", "failed"),
+    [
+        (
+            "doubles",
+            [
+                "append: an epoch again, by the same sink",
+                "append: an epoch again, by a new process",
+            ],
+        ),
+        (
+            "ignores the term",
+            ["append: a commit that comes when others have gone on", "append: a commit that comes when another has taken over"],
+        ),
+        ("rounds", ["decimals"]),
+    ],
+)
+def test_faults_are_found(spark: SparkSession, fault: str, failed: list[str]) -> None:
+    found = report(fault)
+    assert found.failed == failed, found
+
+
+@pytest.mark.full
+@pytest.mark.usefixtures("lines_by_name")
+def test_a_fault_that_only_a_kill_shows(spark: SparkSession) -> None:
+    points = ("before sink commit", "after sink commit", "before the commit log", "after the commit log")
+    assert report("", points).failed == []
+    assert report("loses").failed == []
+    found = report("loses", points)
+    # what came before is written with the next commit, and what had come when the process died never
+    assert found.failed == ["append: killed after the commit log"], found
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("format", ["json", "csv", "parquet"])
+def test_files(spark: SparkSession, format: str) -> None:
+    files = ports.sink_class("files")
+    found = check_sink(lambda place, key: files.from_options({"path": str(place.folder), "format": format}))
+    if format == "parquet":
+        assert [line.check for line in found.lines if line.outcome != "passed"] == [], found
+
+
+@pytest.mark.full
+def test_files_by_folders(spark: SparkSession) -> None:
+    files = ports.sink_class("files")
+    check_sink(
+        lambda place, key: files.from_options({"path": str(place.folder), "format": "parquet", "partition_by": "id"}), rows=0, points=()
+    )

@@ -1,0 +1,94 @@
+"""Our sources pass the suite, and one that has a fault is found out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+from pyspark.sql import SparkSession
+
+from headrace import ports
+from headrace.jvm.session import session
+from headrace.schema import Struct
+from headrace.testing.conformance import NotConforming, check_source
+
+
+class Folder:
+    """Files that come into a folder, as Spark writes them."""
+
+    def __init__(self, place: ports.Elsewhere, schema: Struct, format: str) -> None:
+        self.folder = place.folder
+        self.schema = schema
+        self.format = format
+        self.files = 0
+        self.folder.mkdir()
+
+    def source(self) -> ports.Source:
+        return self.made("files")
+
+    def made(self, connector: str) -> ports.Source:
+        options = {"path": str(self.folder), "format": self.format, "files_per_epoch": 1}
+        return ports.source_class(connector).from_options(options, self.schema)
+
+    def add(self, rows: Sequence[Any]) -> None:
+        made = self.folder.parent / f"{self.folder.name}-{self.files}"
+        frame = session().createDataFrame(list(rows), self.schema.ddl).coalesce(1)
+        frame.write.format(self.format).option("header", "true").save(str(made))
+        for file in made.glob(f"part-*.{self.format}"):
+            file.rename(self.folder / f"{self.files:05}.{self.format}")
+        self.files += 1
+
+    def spoil(self) -> None:
+        (self.folder / f"{self.files:05}.{self.format}").write_text(
+            "id,name,amount\nno number,a,1\n" if self.format == "csv" else "{no json\n"
+        )
+        self.files += 1
+
+
+class Untouched(Folder):
+    """Parquet has no lines to spoil."""
+
+    spoil = None  # type: ignore[assignment]
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("format", ["json", "csv", "parquet"])
+def test_files(spark: SparkSession, format: str) -> None:
+    kind = Untouched if format == "parquet" else Folder
+    found = check_source(lambda place, schema: kind(place, schema, format))
+    print(found)
+    if format == "parquet":
+        left = {line.check: line.outcome for line in found.lines if line.outcome != "passed"}
+        assert left == {"something that is no row": "left out"}, found
+
+
+class Memory:
+    """Rows of this process: all that there are make another source when others come."""
+
+    def __init__(self, place: ports.Elsewhere, schema: Struct) -> None:
+        self.schema = schema
+        self.rows: list[Any] = []
+
+    def source(self) -> ports.Source:
+        made: Any = ports.source_class("memory")
+        return made(self.rows, self.schema.ddl)  # type: ignore[no-any-return]
+
+    def add(self, rows: Sequence[Any]) -> None:
+        self.rows.extend(rows)
+
+
+class Forgetful(Folder):
+    """A source that reads one file less than there are."""
+
+    def source(self) -> ports.Source:
+        hidden = sorted(self.folder.glob("*"))[:1]
+        for file in hidden if self.files > 1 else []:
+            file.rename(file.with_name(f".{file.name}"))
+        return super().source()
+
+
+def test_a_source_that_loses_rows(spark: SparkSession) -> None:
+    with pytest.raises(NotConforming) as caught:
+        check_source(lambda place, schema: Forgetful(place, schema, "json"))
+    assert "its beginning" in caught.value.report.failed, caught.value.report

@@ -1,0 +1,122 @@
+"""The certificate: what it says, and what it takes for a promise that was not kept."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from typing import Any
+
+import pytest
+
+from headrace.certify import Certificate, Tried, Written
+from headrace.certify.contents import counted, missing
+from headrace.certify.kills import Kill
+from headrace.certify.rounds import summed
+from headrace.certify.work import Run
+
+
+def certificate(*tried: Tried, promised: str = "exactly once") -> Certificate:
+    return Certificate(
+        job="fraud",
+        date="2026-01-02",
+        version="0.1.0",
+        sinks=(Written("alerts", "files", promised, 1200),),
+        tried=tried,
+        left_out={"screen": "console cannot be written elsewhere"},
+        rows=1200,
+        epochs=8,
+        seconds=61.4,
+        seed=0,
+    )
+
+
+GOOD = (Tried("in a task", "alerts", 1, 6.2), Tried("at random", "", 10, 70.0))
+
+
+def test_text() -> None:
+    assert (
+        str(certificate(*GOOD))
+        == """\
+fraud: killed 11 times
+  alerts (files): exactly once, 1,200 rows
+  screen: left out, console cannot be written elsewhere
+
+  killed               kills  rows lost  rows doubled  seconds
+  in a task of alerts      1          0             0        6
+  at random               10          0             0       70
+
+1,200 rows in 8 epochs; 0 rows lost, 0 doubled, in 61 s: every sink keeps what it promises"""
+    )
+
+
+def test_markdown() -> None:
+    assert certificate(*GOOD).markdown().splitlines() == [
+        "# fraud: killed 11 times",
+        "",
+        "2026-01-02, headrace 0.1.0",
+        "",
+        "* alerts (files): exactly once, 1,200 rows",
+        "* screen: left out, console cannot be written elsewhere",
+        "",
+        "| killed | kills | rows lost | rows doubled | seconds |",
+        "| --- | ---: | ---: | ---: | ---: |",
+        "| in a task of alerts | 1 | 0 | 0 | 6 |",
+        "| at random | 10 | 0 | 0 | 70 |",
+        "",
+        "1,200 rows in 8 epochs; 0 rows lost, 0 doubled, in 61 s: every sink keeps what it promises",
+    ]
+
+
+def test_json_is_json() -> None:
+    found = json.loads(json.dumps(certificate(*GOOD).to_json()))
+    assert (found["format"], found["holds"], found["tried"][0]["point"]) == (1, True, "in a task")
+
+
+@pytest.mark.parametrize(
+    ("promised", "tried", "holds"),
+    [
+        ("exactly once", {"doubled": {"alerts": 1}}, False),
+        ("at least once", {"doubled": {"alerts": 1}}, True),
+        ("at least once", {"lost": {"alerts": 1}}, False),
+        ("at most once", {"lost": {"alerts": 1}}, True),
+        ("at least once", {"doubled": {"dead letters": 1}}, False),
+        ("at most once", {"failed": "SINK_FAILED"}, False),
+    ],
+)
+def test_what_a_promise_is(promised: str, tried: dict[str, Any], holds: bool) -> None:
+    assert certificate(Tried("in a task", "alerts", 1, 1.0, **tried), promised=promised).holds is holds
+
+
+def test_rows_are_counted_as_often_as_they_are_there() -> None:
+    once, twice = {"out": counted([(1,), (2,)])}, {"out": counted([(1,), (1,)])}
+    assert (missing(once, twice), missing(twice, once)) == ({"out": 1}, {"out": 1})
+    # rows where none should be are doubled too
+    assert missing(once, {"out": once["out"], "dead letters": Counter(["x"])}) == {}
+
+
+def run(*places: str, found: list[int], failed: str = "") -> Run:
+    return Run(tuple((Kill(place, "out"), 2.0) for place in places), (), {"out": counted((n,) for n in found)}, failed)
+
+
+def test_kills_are_summed_by_their_points() -> None:
+    expected = {"out": counted([(1,), (2,)])}
+    runs = [
+        run("after staging", found=[1]),
+        run("in a task", "after the commit log", found=[2, 1]),
+        run("in a task", found=[1, 2, 2]),
+    ]
+    assert [(str(one.point), one.kills, dict(one.lost), dict(one.doubled)) for one in summed(runs, expected)] == [
+        ("in a task", 2, {}, {"out": 1}),
+        ("after staging", 1, {"out": 1}, {}),
+        ("after the commit log", 1, {}, {}),
+    ]
+
+
+def test_what_broke_only_in_a_row_is_said() -> None:
+    found = summed([run("in a task", "after staging", found=[1])], {"out": counted([(1,), (2,)])})
+    assert [(one.point, one.kills, dict(one.lost)) for one in found][-1] == (
+        "one after the other: in a task of out, after staging of out",
+        0,
+        {"out": 1},
+    )
+    assert not certificate(*found, promised="exactly once").holds or found[-1].lost

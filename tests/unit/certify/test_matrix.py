@@ -1,0 +1,77 @@
+"""The fault matrix: what is left is tried, what was tried stays, and the page shows it."""
+
+from __future__ import annotations
+
+import types
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tools import certify_all
+
+import headrace.certify
+from headrace.certify import Certificate, Tried, Written
+from headrace.points import POINTS
+
+
+class Stopped(Exception):
+    """Somebody has no more patience."""
+
+
+@pytest.fixture
+def asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
+    """What is asked to be certified; nothing is run."""
+    page = tmp_path / "faults.md"
+    page.write_text(f"before\n{certify_all.BEGIN}\nold\n{certify_all.END}\nbehind\n")
+    monkeypatch.setattr(certify_all, "RESULTS", tmp_path / "results" / "faults.json")
+    monkeypatch.setattr(certify_all, "PAGE", page)
+    monkeypatch.setattr(certify_all, "commit", lambda: "1f3a")
+    monkeypatch.setattr(certify_all.importlib, "import_module", lambda name: types.SimpleNamespace(job=name))
+    asked: list[dict[str, Any]] = []
+
+    def certify(job: Any, **more: Any) -> Certificate:
+        asked.append(more)
+        if len(asked) == 2:
+            raise Stopped
+        tried = [Tried(point, "out", 1, 1.0) for point in more["points"] if point != "in sink commit"]
+        tried += [Tried("at random", "", more.get("random", 0), 9.0, {"out": 2})] if more.get("random") else []
+        tried += [Tried("at random", "an executor", more["executors"], 9.0)] if more.get("executors") else []
+        return Certificate("job", "2026-01-02", "0.1.0", (Written("out", "files", "exactly once", 9),), tuple(tried), {}, 9, 3, 1.0, 0)
+
+    monkeypatch.setattr(headrace.certify, "certify", certify)
+    return asked
+
+
+def test_stopped_it_goes_on_with_what_is_left(asked: list[dict[str, Any]]) -> None:
+    with pytest.raises(Stopped):
+        certify_all.run("files", certify_all.kept())
+    assert asked[0]["points"] == list(POINTS)
+    assert "| in a task | 1 |" in certify_all.PAGE.read_text()
+
+    assert not certify_all.run("files", certify_all.kept())  # two rows are lost
+    # all points were tried, in sink commit is not passed, so random kills come next, and then executors
+    assert [(one["points"], one.get("random"), one.get("executors")) for one in asked[2:]] == [
+        ([], certify_all.DRIVER, None),
+        (certify_all.ON_EXECUTORS, None, certify_all.EXECUTOR),
+    ]
+    page = certify_all.PAGE.read_text()
+    assert page.startswith("before\n") and page.endswith("\nbehind\n") and "old" not in page
+    assert "| at random | 25 **lost 2** |" in page
+    assert "| at random, an executor | 4 |" in page
+    assert "| in a task, an executor | 1 |" in page
+    kept = certify_all.kept()
+    assert {cell["commit"] for cell in kept["files"].values()} == {"1f3a"}
+    assert certify_all.run("files", kept)
+    assert len(asked) == 4
+
+
+def test_the_page_is_current_when_it_is_written_again(asked: list[dict[str, Any]]) -> None:
+    certify_all.keep(cells := certify_all.kept())
+    page = certify_all.PAGE.read_text()
+    assert certify_all.with_table(page, cells) == page
+    assert "Nothing was measured yet." in page
+
+
+def test_every_job_is_found() -> None:
+    assert {"demo", "files"} <= set(certify_all.jobs())
+    assert "rows" not in certify_all.jobs()

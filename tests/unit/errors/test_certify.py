@@ -1,0 +1,36 @@
+"""Errors of what certifies jobs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import headrace as hr
+from headrace.certify import certify
+from headrace.certify.copy import copy
+from headrace.plan import Plan
+from tests.unit.errors import check_error
+
+
+def test_a_point_that_is_none() -> None:
+    job: Any = None
+    check_error(
+        """
+        CANNOT_CERTIFY: the job cannot be certified: there is no point `in the middle`
+          hint: there are: before offsets are logged, after offsets are logged, in a task, before state commit, after state commit, after staging, before sink commit, in sink commit, after sink commit, before the record, after the record, before the commit log, after the commit log
+          page: docs/errors/CANNOT_CERTIFY.md
+        """,
+        lambda: certify(job, points=["in the middle"]),
+    )
+
+
+def test_a_job_whose_sinks_cannot_be_written_elsewhere(tmp_path: Any) -> None:
+    sink = hr.read.memory([(1,)], "id int", name="rows").write.console(name="screen")
+    plan = Plan.of("shown", [sink._use()])
+    check_error(
+        """
+        CANNOT_CERTIFY: the job cannot be certified: none of its sinks can be written elsewhere: screen
+          hint: give it a sink of files, for one
+          page: docs/errors/CANNOT_CERTIFY.md
+        """,
+        lambda: copy(plan, tmp_path, rows=10, epochs=2, servers={}),
+    )

@@ -1,0 +1,151 @@
+"""The fault matrix: every point × every job of tests/faults/jobs, and kills at random, of the driver and of executors.
+
+What came of it is kept in docs/results/faults.json, cell by cell with date and commit, and shown in docs/faults.md. Stopped, the next call
+goes on with the cells that are left; `--again` begins anew. `--page` only writes the table.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import json
+import subprocess
+import sys
+from collections.abc import Mapping
+from contextlib import nullcontext
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT))
+
+JOBS = ROOT / "tests" / "faults" / "jobs"
+RESULTS = ROOT / "docs" / "results" / "faults.json"
+PAGE = ROOT / "docs" / "faults.md"
+BEGIN, END = "<!-- the matrix -->", "<!-- its end -->"
+
+DRIVER, EXECUTOR = 25, 4
+"""Kills at random of each job: of the whole process, and of one executor."""
+ON_EXECUTORS = ("in a task", "before state commit", "after state commit", "after staging")
+MASTER = "local-cluster[2,1,1024]"
+
+Cells = dict[str, dict[str, dict[str, Any]]]
+
+
+def jobs() -> list[str]:
+    """The files that make a job: those with one."""
+    return sorted(file.stem for file in JOBS.glob("*.py") if "\njob = " in file.read_text(encoding="utf-8"))
+
+
+def kept() -> Cells:
+    try:
+        cells: Cells = json.loads(RESULTS.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return {}
+    return cells
+
+
+def keep(cells: Cells) -> None:
+    RESULTS.parent.mkdir(parents=True, exist_ok=True)
+    RESULTS.write_text(json.dumps(cells, indent=1, sort_keys=True) + "\n", encoding="utf-8")
+    PAGE.write_text(with_table(PAGE.read_text(encoding="utf-8"), cells), encoding="utf-8")
+
+
+def run(name: str, cells: Cells) -> bool:
+    """Try what is left of a job; False if something did not go as promised."""
+    from headrace.certify import Tried, certify
+    from headrace.points import POINTS
+
+    mine = cells.setdefault(name, {})
+    done = {cell["point"] for cell in mine.values() if not cell["executors"]}
+    rounds: list[tuple[str, dict[str, Any]]] = [
+        ("points", {"points": [point for point in POINTS if point not in done]}),
+        ("at random", {"points": [], "random": DRIVER}),
+        ("executors", {"points": ON_EXECUTORS, "executors": EXECUTOR, "master": MASTER, "epochs": 4}),
+    ]
+    module = importlib.import_module(f"tests.faults.jobs.{name}")
+    fine = True
+    with getattr(module, "servers", nullcontext)() as servers:
+        for what, asked in rounds:
+            tried = any(cell["round"] == what for cell in mine.values())
+            if tried if what != "points" else not asked["points"]:
+                continue
+            print(f"{name}: {what}", flush=True)
+            found = certify(module.job, servers=servers or {}, told=lambda text: print(f"  {text}", flush=True), **asked)
+            print(found, flush=True)
+            fine = fine and found.holds
+            for point in asked["points"]:
+                if all(one.point != point for one in found.tried):
+                    none = Tried(point, "", 0, 0.0).to_json()
+                    mine[point] = {**none, "round": what, "executors": "master" in asked, "date": found.date, "commit": commit()}
+            for one in found.tried:
+                place = f"{one.point}@{one.of}" + (" on an executor" if "master" in asked else "")
+                mine[place] = {**one.to_json(), "round": what, "executors": "master" in asked, "date": found.date, "commit": commit()}
+            keep(cells)
+    return fine
+
+
+def commit() -> str:
+    return subprocess.run(["git", "rev-parse", "--short", "HEAD"], cwd=ROOT, capture_output=True, text=True, check=False).stdout.strip()
+
+
+def with_table(page: str, cells: Mapping[str, Mapping[str, Mapping[str, Any]]]) -> str:
+    """The page with the table of these results."""
+    head, _, rest = page.partition(BEGIN)
+    return f"{head}{BEGIN}\n{table(cells)}\n{END}{rest.partition(END)[2]}"
+
+
+def table(cells: Mapping[str, Mapping[str, Mapping[str, Any]]]) -> str:
+    """A line for each point, a column for each job: kills, and rows lost and doubled where there are some."""
+    from headrace.points import POINTS
+
+    names = sorted(cells)
+    if not names:
+        return "Nothing was measured yet."
+    lines = [("killed", *names), ("---", *["---"] * len(names))]
+    kinds = [(point, False) for point in POINTS] + [(point, True) for point in ON_EXECUTORS] + [("at random", False), ("at random", True)]
+    for point, executors in kinds:
+        row = [
+            _cell([cell for cell in cells[name].values() if cell["point"] == point and cell["executors"] == executors]) for name in names
+        ]
+        if any(row):
+            lines.append((f"{point}, an executor" if executors else point, *row))
+    all_of_them = [cell for name in names for cell in cells[name].values()]
+    kills, lost, doubled = (sum(_count(cell[what]) for cell in all_of_them) for what in ("kills", "lost", "doubled"))
+    dates = sorted({cell["date"] for cell in all_of_them})
+    when = dates[0] if dates[0] == dates[-1] else f"{dates[0]} to {dates[-1]}"
+    said = f"{kills:,} kills, {when}: {lost:,} rows lost, {doubled:,} rows doubled."
+    where = "By `make certify`; each cell with its commit is in `docs/results/faults.json`."
+    return "\n".join([f"{said} {where}", "", *(f"| {' | '.join(line)} |" for line in lines)])
+
+
+def _cell(found: list[Mapping[str, Any]]) -> str:
+    if not found:
+        return ""
+    kills, lost, doubled = (sum(_count(cell[what]) for cell in found) for what in ("kills", "lost", "doubled"))
+    failed = " **failed**" if any(cell["failed"] for cell in found) else ""
+    return f"{kills}{f' **lost {lost:,}**' if lost else ''}{f' **doubled {doubled:,}**' if doubled else ''}{failed}"
+
+
+def _count(value: int | Mapping[str, int]) -> int:
+    return value if isinstance(value, int) else sum(value.values())
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("jobs", nargs="*", help="only these (default: all)")
+    parser.add_argument("--again", action="store_true", help="forget what was kept of them")
+    parser.add_argument("--page", action="store_true", help="only write the table")
+    asked = parser.parse_args()
+    cells = kept()
+    fine = True
+    for name in [] if asked.page else asked.jobs or jobs():
+        if asked.again:
+            cells.pop(name, None)
+        fine = run(name, cells) and fine
+    keep(cells)
+    return 0 if fine else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
