@@ -9,10 +9,10 @@ import inspect
 import subprocess
 import sys
 import textwrap
+import tomllib
+from importlib import import_module
 from pathlib import Path
 from types import ModuleType
-
-from headrace.ports.registry import connectors
 
 FOLDER = Path(__file__).resolve().parents[1] / "src" / "headrace" / "ops"
 FEEDING = (
@@ -25,7 +25,9 @@ NOTE = "# Written by tools/stubs.py from the connectors that come with headrace;
 
 
 def built_in() -> list[tuple[str, ModuleType]]:
-    return [(name, entry.load()) for name, entry in connectors().items() if entry.value.startswith("headrace.connectors.")]
+    """The connectors that come with headrace, whatever is installed on this machine."""
+    project = tomllib.loads((FOLDER.parents[2] / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    return [(name, import_module(place)) for name, place in sorted(project["entry-points"]["headrace.connectors"].items())]
 
 
 def methods(kind: str, returns: str, more: tuple[str, ...]) -> str:
@@ -63,6 +65,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from headrace.ops.stream import Stream
+from headrace.ports import Secret
 
 class Read:
     """The sources: `hr.read.<connector>(..., name=None)`; `dir(hr.read)` lists them."""
@@ -84,6 +87,7 @@ from typing import Any
 from pyspark.sql import DataFrame
 
 from headrace.plan import Node
+from headrace.ports import Secret
 
 class Sink:
     """The end of a stream, to be given to `hr.job(name, *sinks)`; one that never is, warns."""

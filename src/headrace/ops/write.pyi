@@ -6,6 +6,7 @@ from typing import Any
 from pyspark.sql import DataFrame
 
 from headrace.plan import Node
+from headrace.ports import Secret
 
 class Sink:
     """The end of a stream, to be given to `hr.job(name, *sinks)`; one that never is, warns."""
@@ -51,6 +52,22 @@ class Write:
     ) -> Sink:
         """Calls `function(frame, epoch)` with the rows of each epoch that has some, as a Spark DataFrame."""
 
+    def jdbc(
+        self,
+        url: str,
+        table: str,
+        *,
+        key: str | Sequence[str] | None = None,
+        user: str | None = None,
+        password: Secret | None = None,
+        create: bool = True,
+        retry: str = "30 seconds",
+        options: Mapping[str, Any] | None = None,
+        name: str | None = None,
+        mode: str | None = None,
+    ) -> Sink:
+        """A table of PostgreSQL, MariaDB or SQLite, which has each epoch whole and once."""
+
     def memory(
         self,
         *,
@@ -59,6 +76,21 @@ class Write:
         mode: str | None = None,
     ) -> Sink:
         """Rows kept in this process, in `.rows()` of the sink; after a restart in another process the earlier ones are gone."""
+
+    def redis(
+        self,
+        url: str,
+        *,
+        prefix: str,
+        key: str | Sequence[str],
+        value: str = "json",
+        user: str | None = None,
+        password: Secret | None = None,
+        retry: str = "30 seconds",
+        name: str | None = None,
+        mode: str | None = None,
+    ) -> Sink:
+        """Keys of Redis, one per row: a row takes the place of the last one with its key, and goes when it is taken away."""
 
     # A connector of another package.
     def __getattr__(self, connector: str) -> Callable[..., Sink]: ...

@@ -18,9 +18,7 @@ def driver_options(verb: str, options: Mapping[str, Any] | None) -> dict[str, st
     given = texts(verb, "options", options or {})
     for name in given:
         if is_secret(name) or re.fullmatch(r"user(name)?", name, re.IGNORECASE):
-            raise wrong(
-                f"{verb}: `{name}` cannot be among the options", 'who connects is said by user= and password=hr.secret("DB_PASSWORD")'
-            )
+            raise wrong(f"{verb}: `{name}` cannot be among the options", 'user= and password=hr.secret("DB_PASSWORD") say who connects')
     return given
 
 

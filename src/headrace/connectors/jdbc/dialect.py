@@ -58,6 +58,8 @@ class Dialect(ABC):
     """Which numbers it lacks: "all" that are not finite, or NaN alone ("infinite" ones it has)."""
     moment: ClassVar[str]
     """The type of a point in time."""
+    zoned: ClassVar[bool] = False
+    """Whether it has points in time; else they are kept as what a clock shows in UTC."""
     ticks: ClassVar[str] = '"'
     many: ClassVar[int | None] = None
     """Rows of an epoch from which on a staging table is emptied by `clear`; None: by DELETE, however many they are."""

@@ -57,6 +57,7 @@ class PostgreSql(Dialect):
     jar: ClassVar[Jar] = Jar("org.postgresql:postgresql:42.7.14", "73914527305a40cce504b0d3d90b23caf565136912d607ae8ae7c5895512332c")
     how: ClassVar[str] = "copy"
     moment: ClassVar[str] = "timestamptz"
+    zoned: ClassVar[bool] = True
     many: ClassVar[int] = 20_000
 
     def properties(self, user: str | None, password: str | None, wait: float) -> dict[str, str]:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import headrace.ports as ports
 from headrace.connectors.jdbc.address import address_of, table_of
+from headrace.connectors.jdbc.batch import frame
 from headrace.connectors.jdbc.connect import driver_options
 from headrace.connectors.jdbc.database import Database, Problem
 from headrace.connectors.jdbc.dialect import TASK, WEIGHT, Dialect, Target
@@ -15,10 +16,15 @@ from headrace.connectors.jdbc.kinds import NEEDS, dialect_of
 from headrace.connectors.jdbc.ledger import STAGE, Ledger, Writer
 from headrace.connectors.jdbc.tables import target, typed
 from headrace.errors import HeadraceError
+from headrace.jvm.packages import attach
+from headrace.jvm.session import session
 from headrace.points import point
 from headrace.ports.options import flag, wrong
 from headrace.ports.secrets import Secret, secret_of
-from headrace.schema import milliseconds
+from headrace.schema import Struct, milliseconds
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 
 class Sink(ports.Sink):
@@ -179,6 +185,26 @@ class Sink(ports.Sink):
         with suppress(Problem):
             self.dialect.drop(self._database, self._stage)
         self._database.close()
+
+    def elsewhere(self, place: ports.Elsewhere) -> Sink:
+        if place.server:
+            return Sink(
+                place.server, place.name, key=self._key or None, user=self.user, password=self.password, options=self.driver_options
+            )
+        place.folder.mkdir(parents=True, exist_ok=True)
+        return Sink(f"sqlite:{place.folder / 'elsewhere.db'}", place.name, key=self._key or None)
+
+    def contents(self, session: SparkSession, schema: Struct) -> Iterable[Sequence[Any]]:
+        attach(session, [NEEDS])
+        place = self.dialect.quote(*self.place)
+        return frame(session, self.dialect, self.address.jdbc, self._properties(), place, schema).collect()
+
+    def discard(self) -> None:
+        database = Database(session(), self.dialect.driver, self.address.jdbc, self._properties())
+        try:
+            database.update(f"DROP TABLE IF EXISTS {self.dialect.quote(*self.place)}")
+        finally:
+            database.close()
 
     @property
     def _lead(self) -> int:

@@ -7,7 +7,9 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import headrace.ports as ports
+from headrace.connectors import beginnings, files
 from headrace.connectors.jdbc.address import address_of, table_of
+from headrace.connectors.jdbc.batch import frame
 from headrace.connectors.jdbc.connect import driver_options, told
 from headrace.connectors.jdbc.database import Database, Problem
 from headrace.connectors.jdbc.kinds import NEEDS, dialect_of
@@ -139,6 +141,14 @@ class Source(ports.Source):
         ]
         return frame.selectExpr(*as_asked), {"kind": "columns"}
 
+    def beginning(self, session: SparkSession, place: ports.Elsewhere, rows: int, epochs: int) -> ports.Source | None:
+        dialect = dialect_of(self.address)
+        wanted = self.schema or self._there(session)
+        first = frame(session, dialect, self.address.jdbc, self._properties(), self._from, wanted)
+        found = (first if self.by is None else first.orderBy(quote(self.by))).limit(rows).collect()
+        beginnings.of_rows(session, found, wanted, place.folder, epochs)
+        return files.Source(place.folder, format="parquet", schema=wanted, files_per_epoch=1)
+
     @property
     def _from(self) -> str:
         dialect = dialect_of(self.address)
@@ -148,10 +158,12 @@ class Source(ports.Source):
         """The database as this run knows it; a server that was registered stays as long as the JVM."""
         if self._database is None:
             dialect = dialect_of(self.address)
-            password = self.password.read() if self.password is not None else None
-            properties = {**dialect.properties(self.user, password, 30), **self.driver_options}
-            self._database = Database(session, dialect.driver, self.address.jdbc, properties)
+            self._database = Database(session, dialect.driver, self.address.jdbc, self._properties())
         return self._database
+
+    def _properties(self) -> dict[str, str]:
+        password = self.password.read() if self.password is not None else None
+        return {**dialect_of(self.address).properties(self.user, password, 30), **self.driver_options}
 
     def _there(self, session: SparkSession) -> Struct:
         """The columns that are there, as Spark reads them."""

@@ -62,9 +62,9 @@ return {'DONE'}
 
 
 class Sink(ports.Sink):
-    """Keys of Redis, one per row: `prefix` and the values of `key`. A row takes the place of the last one, and goes when it is taken away.
+    """Keys of Redis, one per row: a row takes the place of the last one with its key, and goes when it is taken away.
 
-    The value is the row as JSON, or with `value="hash"` a hash with a field per column, in which nulls are left out. The password, if there
+    A key is `prefix` and the values of the columns in `key`, with `:` between them. The value is the row as JSON, or with `value="hash"` a hash with a field per column, in which nulls are left out. The password, if there
     is one, is given by its name. A server that is away is waited for as long as `retry` says.
 
     >>> import headrace as hr
