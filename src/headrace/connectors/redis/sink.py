@@ -64,8 +64,9 @@ return {'DONE'}
 class Sink(ports.Sink):
     """Keys of Redis, one per row: a row takes the place of the last one with its key, and goes when it is taken away.
 
-    A key is `prefix` and the values of the columns in `key`, with `:` between them. The value is the row as JSON, or with `value="hash"` a hash with a field per column, in which nulls are left out. The password, if there
-    is one, is given by its name. A server that is away is waited for as long as `retry` says.
+    A key is `prefix` and the values of the columns in `key`, with `:` between them. The value is the row as JSON, or with `value="hash"` a
+    hash with a field per column, in which nulls are left out. The password, if there is one, is given by its name. A server that is away is
+    waited for as long as `retry` says.
 
     >>> import headrace as hr
     >>> spend = hr.read.memory([("de", 5)], "country string, spent int", name="spend")
