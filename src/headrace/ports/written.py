@@ -42,7 +42,7 @@ def _written(kind: Type, time_zone: dt.tzinfo) -> Write:
     if name in ("int", "bigint", "smallint", "tinyint", "boolean") or name.startswith(("string", "char", "varchar")):
         return _same
     if name in ("float", "double"):
-        return lambda value: value if math.isfinite(value) else repr(value)
+        return lambda value: value if math.isfinite(value) else "NaN" if value != value else "Infinity" if value > 0 else "-Infinity"
     if name == "binary":
         return lambda value: base64.b64encode(value).decode()
     read = from_internal(kind, time_zone)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import hashlib
+import itertools
 import json
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, ClassVar, TypeVar
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 from urllib.parse import parse_qs, urlsplit
 
 import headrace.ports as ports
@@ -15,8 +16,11 @@ from headrace.points import point
 from headrace.ports.options import choice, wrong
 from headrace.ports.secrets import Secret, secret_of
 from headrace.ports.written import writers
-from headrace.schema import milliseconds
+from headrace.schema import Struct, milliseconds
 from headrace.schema.values import zone
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 T = TypeVar("T")
 
@@ -154,9 +158,7 @@ class Sink(ports.Sink):
         names = [name.lower() for name in context.schema.names]
         self._places = [names.index(name.lower()) for name in self._key]
         self._texts = writers(context.schema, zone(context.time_zone))
-        password = self.password.read() if self.password is not None else None
-        # The retries are ours: they know what may be done twice.
-        self._server = redis.Redis.from_url(self.url, username=self.user, password=password, socket_timeout=60, retry=None)
+        self._server = self._connected()
         self._write = self._server.register_script(_WRITE)
         try:
             self._claim()
@@ -180,6 +182,31 @@ class Sink(ports.Sink):
     def close(self) -> None:
         self._server.close()
 
+    def elsewhere(self, place: ports.Elsewhere) -> Sink | None:
+        if place.server is None or self.value != "json":
+            return None
+        return Sink(place.server, prefix=f"{place.name}:", key=self._key, user=self.user, password=self.password)
+
+    def contents(self, session: SparkSession, schema: Struct) -> Iterable[Sequence[Any]]:
+        server = self._connected()
+        found = [(value.decode(),) for key in self._keys(server) if (value := server.get(key)) is not None]
+        server.close()
+        ddl = schema.text.replace("'", "\\'")
+        return session.createDataFrame(found, "value string").selectExpr(f"inline(array(from_json(value, '{ddl}')))").collect()
+
+    def discard(self) -> None:
+        self._server = self._connected()
+        self._forget()
+        self._server.delete(_NOTES + self.prefix)
+        self._server.close()
+
+    def _connected(self) -> Any:
+        """The server, asked when it is needed. That it is asked again is our business: we know what may be done twice."""
+        import redis
+
+        password = self.password.read() if self.password is not None else None
+        return redis.Redis.from_url(self.url, username=self.user, password=password, socket_timeout=60, retry=None)
+
     def _claim(self) -> None:
         context = self._context
         note = _NOTES + self.prefix
@@ -199,15 +226,14 @@ class Sink(ports.Sink):
 
     def _forget(self) -> None:
         """Remove all keys of the prefix."""
+        found = self._keys(self._server)
+        while keys := list(itertools.islice(found, _BATCH)):
+            self._server.unlink(*keys)
+
+    def _keys(self, server: Any) -> Iterator[bytes]:
         pattern = "".join(f"\\{sign}" if sign in "*?[]^\\" else sign for sign in self.prefix) + "*"
-        found: list[bytes] = []
-        for key in self._server.scan_iter(pattern, count=1000):
-            found.append(key)
-            if len(found) >= _BATCH:
-                self._server.unlink(*found)
-                found.clear()
-        if found:
-            self._server.unlink(*found)
+        keys: Iterator[bytes] = iter(dict.fromkeys(server.scan_iter(pattern, count=1000)))
+        return keys
 
     def _changes(self, given: list[tuple[Any, ...]]) -> tuple[list[str], dict[str, tuple[Any, ...]]]:
         """The keys that only go, and the newest row of those that come."""
