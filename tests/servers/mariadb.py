@@ -6,6 +6,7 @@ import itertools
 import os
 import shutil
 import signal
+import socket
 import subprocess
 import tempfile
 import time
@@ -58,17 +59,18 @@ class MariaDb:
         command = [*self._as_other, program, "--no-defaults", f"--datadir={self.folder}/data", *told, *more]
         self._process = spawn(command, self._log, folder=self.folder)
         deadline = time.monotonic() + _READY
-        while True:
-            try:
-                connection = pymysql.connect(unix_socket=f"{self.folder}/socket", user="root", charset="utf8mb4")
-                break
-            except pymysql.OperationalError:
-                if self._process.poll() is not None or time.monotonic() > deadline:
-                    raise RuntimeError("\n".join(self._log.read_text().splitlines()[-20:])) from None
-                time.sleep(0.02)
+        while not self._answers():
+            if self._process.poll() is not None or time.monotonic() > deadline:
+                raise RuntimeError("\n".join(self._log.read_text().splitlines()[-20:]))
+            time.sleep(0.02)
+        connection = pymysql.connect(unix_socket=f"{self.folder}/socket", user="root", charset="utf8mb4")
         with connection, connection.cursor() as cursor:
             cursor.execute("CREATE USER IF NOT EXISTS app@'127.0.0.1' IDENTIFIED BY %s", (PASSWORD,))
             cursor.execute("GRANT ALL ON *.* TO app@'127.0.0.1'")
+
+    def _answers(self) -> bool:
+        with socket.socket(socket.AF_UNIX) as probe:
+            return probe.connect_ex(f"{self.folder}/socket") == 0
 
     def stop(self) -> None:
         """End it as an operator does."""

@@ -56,7 +56,7 @@ def test_a_query_and_its_schema(pg: Served) -> None:
         "INSERT INTO t VALUES (1, 2, 3.125, 'é', '\\x00ff', '1900-01-01', '1969-12-31 23:59:59.999999+00', '2026-03-29 02:30', true, '{\"a\": 1}', 0.5)"
     )
     read = hr.read.jdbc(pg.url, "SELECT * FROM t WHERE i > 0;", **pg.options)
-    assert read.schema == (
+    assert read.schema.ddl == (
         "i int, l bigint, n decimal(12,3), s string, b binary, d date, z timestamp, w timestamp_ntz, o boolean, j string, f double"
     )
     (row,) = hr.collect(read).rows()
@@ -168,6 +168,7 @@ def test_what_is_not_there(pg: Served) -> None:
     check_error(
         """
         TABLE_SCHEMA: the table t has no column b
+          at test_jdbc_source.py:*: hr.job("gone", read.write.memory()).run(progress=False)
           hint: it has: a, at
           page: docs/errors/TABLE_SCHEMA.md
         """,
@@ -176,6 +177,7 @@ def test_what_is_not_there(pg: Served) -> None:
     check_error(
         """
         TABLE_SCHEMA: at is null in some rows, which would never be read
+          at test_jdbc_source.py:*: hr.job("gone", read.write.memory()).run(progress=False)
           hint: take a column that every row has, or a query: "SELECT *, coalesce(...) AS at FROM ..."
           page: docs/errors/TABLE_SCHEMA.md
         """,

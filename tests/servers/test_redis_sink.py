@@ -254,9 +254,9 @@ def test_nobody_listens(redis: Redis) -> None:
 
 def test_full(redis: Redis) -> None:
     redis.run("CONFIG", "SET", "maxmemory", "3mb")
-    one = hr.read.memory([(50_000,)], "n bigint", name="one").select(k="sequence(0L, n - 1)").explode("k")
-    job = hr.job("full", write(redis, one.select("k", x="repeat('x', 100)")))
-    with pytest.raises(hr.HeadraceError, match=r"DISK_FULL: out: redis://.* says: OOM command not allowed"):
+    hr.session().range(50_000).selectExpr("id AS k", "repeat('x', 100) AS x").write.parquet("in")
+    job = hr.job("full", write(redis, hr.read.files("in", format="parquet", schema="k bigint, x string", name="rows")))
+    with pytest.raises(hr.HeadraceError, match=r"DISK_FULL: out: redis://.* says: command not allowed when used memory"):
         job.run(progress=False)
     redis.run("CONFIG", "SET", "maxmemory", "0")
     job.run(progress=False)

@@ -140,8 +140,10 @@ class Dialect(ABC):
 
     def gone(self, target: Target, stage: str, tasks: str) -> str:
         """The keys of which an epoch only takes a row away."""
-        keys = self.names(target.key)
-        return f"SELECT {keys} FROM {stage} WHERE {TASK} IN ({tasks}) GROUP BY {keys} HAVING max({WEIGHT}) < 0"
+        keys, casts = self.names(target.key), target.casts or {}
+        quoted = [(self.quote(key), casts.get(key)) for key in target.key]
+        typed = ", ".join(f"CAST({key} AS {cast}) AS {key}" if cast else key for key, cast in quoted)
+        return f"SELECT {typed} FROM {stage} WHERE {TASK} IN ({tasks}) GROUP BY {keys} HAVING max({WEIGHT}) < 0"
 
     def clear(self, database: Database, stage: str) -> None:  # noqa: B027  # only where there is a faster way than DELETE
         """Empty a staging table of many rows, after the transaction of the epoch."""

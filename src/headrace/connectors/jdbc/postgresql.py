@@ -141,7 +141,7 @@ class PostgreSql(Dialect):
             return refused(address, said, "create it, or mend the address")
         if state == "42501":
             return refused(address, said, "the user needs the rights to read and write the table, and to create tables beside it")
-        if "SSL" in said or "certificat" in said.lower() or "hostname" in said.lower():
+        if "SSL" in said or "certificat" in said.lower() or "hostnameverifier" in said.lower():
             return unreachable(address, said, 'options={"sslmode": "verify-full", "sslrootcert": "root.crt"} say what certificate is right')
         return unreachable(address, said) if state[:2] in ("08", "57") or state == "53300" else None
 

@@ -317,7 +317,7 @@ class Sink(ports.Sink):
         if isinstance(problem, redis.ConnectionError | redis.TimeoutError):
             hint = "see that the server runs and that its port can be reached from here"
             return ConnectorError("DATABASE_UNREACHABLE", f"{self.url} cannot be reached: {said}", hint=hint)
-        if said.startswith("OOM"):
+        if "maxmemory" in said:
             hint = "give the server more memory (maxmemory) and start again: no row is lost or doubled."
             return HeadraceError("DISK_FULL", f"{self._context.name}: {self.url} says: {said}", hint=hint)
         message = f"{self._context.name}: {self.url} says: {said}"

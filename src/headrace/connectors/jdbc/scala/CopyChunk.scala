@@ -14,7 +14,7 @@ private[jdbc] final class CopyChunk(stage: TableStage, copy: String, task: Long)
   private val types = stage.flat.types
   private val out = new Bytes(First)
   private val numeric = new Numeric(out)
-  private val writers: Array[(UnsafeRow, Int) => Unit] = types.map(writer)
+  private val writers: Array[(UnsafeRow, Int) => Unit] = types.indices.map(i => if (stage.flat.isJson(i)) json else writer(types(i))).toArray
   private val fields = types.length + stage.lead
 
   clear()
@@ -58,6 +58,14 @@ private[jdbc] final class CopyChunk(stage: TableStage, copy: String, task: Long)
       else (row, i) => numeric.write(row.getDecimal(i, d.precision, d.scale).toJavaBigDecimal.unscaledValue, d.scale)
     case BinaryType => (row, i) => bytes(row, i)
     case _ => (row, i) => bytes(row, i)
+  }
+
+  /** A jsonb begins with the number of its format. */
+  private def json: (UnsafeRow, Int) => Unit = (row, i) => {
+    val place = row.getLong(i)
+    out.int(place.toInt + 1)
+    out.byte(1)
+    out.raw(row.getBaseObject, row.getBaseOffset + (place >>> 32), place.toInt)
   }
 
   /** What lies in the row as bytes. */

@@ -11,8 +11,15 @@ private[jdbc] final class Flat(schema: StructType, timeZone: String, texts: Bool
 
   val types: Array[DataType] = schema.fields.zip(changed).map { case (field, other) => if (other) StringType else field.dataType }
 
+  def isJson(i: Int): Boolean = Flat.isNested(schema(i).dataType)
+
   /** For one task. */
-  def projection(): UnsafeRow => UnsafeRow = if (!changed.contains(true)) identity else UnsafeProjection.create(columns).apply(_)
+  def projection(): UnsafeRow => UnsafeRow =
+    if (!changed.contains(true)) identity
+    else {
+      val project = UnsafeProjection.create(columns)
+      row => project(row)
+    }
 
   private def columns: Seq[Expression] = schema.zipWithIndex.map { case (field, i) =>
     val value = BoundReference(i, field.dataType, field.nullable)

@@ -23,9 +23,9 @@ import org.apache.spark.sql.util.CaseInsensitiveStringMap
 class RangeTable extends TableProvider {
   override def inferSchema(options: CaseInsensitiveStringMap): StructType = StructType.fromDDL(options.get("ddl"))
 
-  override def getTable(schema: StructType, partitioning: Array[Transform], properties: util.Map[String, String]): Table =
+  override def getTable(schema: StructType, partitioning: Array[Transform], properties: util.Map[String, String]): Table = {
+    val read = Range(new CaseInsensitiveStringMap(properties), schema)
     new Table with SupportsRead {
-      private val read = Range(new CaseInsensitiveStringMap(properties), schema)
       override def name(): String = s"table of ${read.server.url}"
       override def schema(): StructType = read.schema
       override def capabilities(): util.Set[TableCapability] = util.EnumSet.of(TableCapability.MICRO_BATCH_READ)
@@ -36,6 +36,7 @@ class RangeTable extends TableProvider {
           override def toMicroBatchStream(checkpoint: String): MicroBatchStream = new RangeStream(read)
         }
     }
+  }
 }
 
 /** What is read, and how. */
