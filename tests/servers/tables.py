@@ -7,10 +7,13 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any, Protocol
 
+import pytest
+
 import headrace as hr
 from headrace.testing import Harness
 
-KINDS = ("postgresql", "mariadb", "sqlite")
+KINDS = ("postgresql", pytest.param("mariadb", marks=pytest.mark.full), pytest.param("sqlite", marks=pytest.mark.full))
+"""One is tried in short runs, all in long ones."""
 
 
 class Place(Protocol):

@@ -12,7 +12,7 @@ from headrace import ports
 from headrace.connectors.jdbc import Sink
 from headrace.ports.secrets import Secret
 from headrace.testing.conformance import check_sink
-from tests.servers.tables import KINDS, Served
+from tests.servers.tables import Served
 
 pytestmark = pytest.mark.usefixtures("spark")
 
@@ -33,7 +33,8 @@ def check(kind: str, request: pytest.FixtureRequest, *, rows: int, points: tuple
     return str(check_sink(make, rows=rows, points=points))
 
 
-@pytest.mark.parametrize("kind", [pytest.param(kind, marks=pytest.mark.full) for kind in KINDS])
+@pytest.mark.full
+@pytest.mark.parametrize("kind", ["postgresql", "mariadb", "sqlite"])
 def test_conformance(kind: str, request: pytest.FixtureRequest, tmp_path: Path) -> None:
     check(
         kind,

@@ -416,6 +416,7 @@ def test_numbers_that_are_none(place: Place) -> None:
             job.run(progress=False)
 
 
+@pytest.mark.full
 def test_many_rows(place: Place) -> None:
     n = 20_000 if place.kind == "sqlite" else 60_000
     job = hr.job("many", numbers(n).write.jdbc(place.url, "many", key="id", **place.options))
@@ -461,6 +462,7 @@ def test_server_restarted_before_the_commit(other_postgres: Any, monkeypatch: py
         assert rows(place, "result") == [("a", 1), ("b", 2)]
 
 
+@pytest.mark.full
 def test_server_that_does_not_come_back(other_postgres: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     place = Served("postgresql", other_postgres)
     with Harness() as h:
@@ -490,6 +492,7 @@ def test_server_that_does_not_come_back(other_postgres: Any, monkeypatch: pytest
         assert rows(place, "result") == [("a", 1), ("b", 2)]
 
 
+@pytest.mark.full
 def test_server_that_crashed_has_lost_what_was_staged(other_postgres: Any) -> None:
     place = Served("postgresql", other_postgres)
     with Harness() as h:
@@ -697,6 +700,7 @@ def test_full(tmp_path: Path) -> None:
     assert place.run("SELECT count(*) FROM t") == [(20_000,)]
 
 
+@pytest.mark.full
 def test_full_server(other_postgres: Any, tmp_path: Path) -> None:
     """A server whose files may not grow beyond 20 MB: more than those of its log, and less than what is staged."""
     place = Served("postgresql", other_postgres)

@@ -40,6 +40,7 @@ def found(redis: Redis) -> dict[str, Any]:
     return {key: json.loads(redis.run("GET", key)) for key in keys}
 
 
+@pytest.mark.full
 def test_random_changes(redis: Redis) -> None:
     chance = random.Random(5)
     there: list[tuple[str, int]] = []
@@ -252,6 +253,7 @@ def test_nobody_listens(redis: Redis) -> None:
     redis.start()
 
 
+@pytest.mark.full
 def test_full(redis: Redis) -> None:
     redis.run("CONFIG", "SET", "maxmemory", "3mb")
     hr.session().range(50_000).selectExpr("id AS k", "repeat('x', 100) AS x").write.parquet("in")
