@@ -452,6 +452,31 @@ def as_of() -> hr.Job:
     return hr.job("as of", *(stream.write.memory(name=name) for name, stream in priced().items()))
 
 
+def lakes() -> hr.Job:
+    """Tables that others can write too, with every option."""
+    from headrace.connectors import delta, iceberg
+    from headrace.ops.source import source
+    from headrace.schema import parse_schema
+
+    schema = parse_schema(ROWS)
+    # As a plan is read: nothing is looked up in tables, which are not there.
+    storage = {"AWS_REGION": "eu-north-1", "AWS_SECRET_ACCESS_KEY": {"env": "KEY"}}
+    catalog = {"type": "rest", "uri": "https://catalog.example", "token": {"file": "/run/secrets/token"}}
+    changes = delta.Source("s3://bucket/rows", follow=True, start=3, changes=True, files_per_epoch=5, storage_options=storage)
+    snapshots = iceberg.Source("db.rows", catalog=catalog, follow=True, start="2026-01-01", changes=True, files_per_epoch=5)
+    read = [
+        hr.Stream(source(one.from_options(one.options(), schema), schema.ddl, name, inferred=True))
+        for one, name in ((changes, "delta"), (snapshots, "iceberg"))
+    ]
+    given = {"key": "k", "partition_by": ["v"], "schema": "add", "properties": {"owner": "me"}}
+    merged = read[0].union(read[1])
+    return hr.job(
+        "lakes",
+        merged.write.delta("out/rows", compact_every=5, vacuum="7 days", storage_options=storage, name="to delta", **given),
+        merged.write.iceberg("db.out", catalog=catalog, name="to iceberg", **given),
+    )
+
+
 def queries() -> hr.Job:
     """Every operator of queries."""
     rows = hr.read.files("in/rows.json", format="json", schema=f"{ROWS}, op string", name="rows", change_column="op")
@@ -514,8 +539,9 @@ def contracts() -> hr.Job:
     """What is expected of rows, and what becomes of those that cannot be read."""
     rows = hr.read.files("in/rows.json", format="json", schema=ROWS, name="rows", malformed="skip")
     sound = rows.expect(positive="v > 0", known="k IS NOT NULL").expect("v < 100", on_violation="keep")
-    return hr.job("contracts", sound.write.files("result/sound", format="json", name="sound"))
+    sent = sound.write.http("https://example.org/sound", headers={"X-Job": "contracts"}, token=hr.secret("TOKEN"), name="sent")
+    return hr.job("contracts", sound.write.files("result/sound", format="orc", name="sound"), sent)
 
 
-PLANS = {made.__name__: made for made in (everything, queries, as_of, times, windows, visits, contracts)}
+PLANS = {made.__name__: made for made in (everything, queries, as_of, times, windows, visits, contracts, lakes)}
 """By name: jobs of which only the plan is kept."""

@@ -82,6 +82,7 @@ def write() -> str:
     return f'''{NOTE}
 import os
 from collections.abc import Callable, Mapping, Sequence
+from datetime import timedelta
 from typing import Any
 
 from pyspark.sql import DataFrame

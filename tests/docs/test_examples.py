@@ -44,7 +44,7 @@ PAGES = [
 
 
 @pytest.mark.parametrize(
-    "page", PAGES, ids=lambda page: page.name if page.parent.name not in ("cookbook", "connectors") else f"{page.parent.name}/{page.name}"
+    "page", PAGES, ids=lambda page: page.name if page.parent.name in ("docs", ROOT.name) else f"{page.parent.name}/{page.name}"
 )
 def test_page(page: Path, spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)

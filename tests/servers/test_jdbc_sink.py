@@ -265,6 +265,25 @@ def test_another_checkpoint_of_the_job(place: Place, tmp_path: Path) -> None:
     assert rows(place, "result") == [(4,)]
 
 
+def test_a_table_that_others_write_too(place: Place, tmp_path: Path) -> None:
+    """Nobody knows whose rows are whose, so none are removed."""
+
+    def job(name: str, value: int) -> hr.Job:
+        return hr.job(name, hr.read.memory([(value,)], "n int", name="s").write.jdbc(place.url, "result", name="out", **place.options))
+
+    job("one", 1).run(checkpoint=tmp_path / "one", progress=False)
+    job("two", 2).run(checkpoint=tmp_path / "two", progress=False)
+    check_error(
+        """
+        TABLE_OWNED: the table result holds what sink out of job one wrote from another checkpoint
+          hint: write to another table, go on from the checkpoint that wrote it, or empty it by hand, and take the job's row out of _headrace_epochs.
+          page: docs/errors/TABLE_OWNED.md
+        """,
+        lambda: job("one", 3).run(checkpoint=tmp_path / "three", fresh=True, progress=False),
+    )
+    assert rows(place, "result") == [(1,), (2,)]
+
+
 def test_a_table_that_is_there(place: Place) -> None:
     place.run("CREATE TABLE spend (Id INTEGER NOT NULL, Country VARCHAR(20) NOT NULL, Spent DECIMAL(20, 2), note VARCHAR(9) DEFAULT 'x')")
     place.run("CREATE UNIQUE INDEX one ON spend (Country)")

@@ -1,6 +1,7 @@
 # Written by tools/stubs.py from the connectors that come with headrace; a test compares.
 import os
 from collections.abc import Callable, Mapping, Sequence
+from datetime import timedelta
 from typing import Any
 
 from pyspark.sql import DataFrame
@@ -31,6 +32,22 @@ class Write:
     ) -> Sink:
         """A table of the newest rows in the terminal, at most `rows` of each epoch."""
 
+    def delta(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        key: str | Sequence[str] | None = None,
+        partition_by: str | Sequence[str] = (),
+        schema: str = "keep",
+        compact_every: int | None = None,
+        vacuum: str | timedelta | None = None,
+        properties: Mapping[str, str] | None = None,
+        storage_options: Mapping[str, Any] | None = None,
+        name: str | None = None,
+        mode: str | None = None,
+    ) -> Sink:
+        """A Delta table that holds each row once, also after crashes: an epoch is one transaction of the table."""
+
     def files(
         self,
         path: str | os.PathLike[str],
@@ -41,7 +58,7 @@ class Write:
         name: str | None = None,
         mode: str | None = None,
     ) -> Sink:
-        """A folder of JSON, CSV or Parquet files that holds each row once, also after crashes."""
+        """A folder of JSON, CSV, Parquet, ORC or Avro files that holds each row once, also after crashes."""
 
     def foreach_batch(
         self,
@@ -51,6 +68,39 @@ class Write:
         mode: str | None = None,
     ) -> Sink:
         """Calls `function(frame, epoch)` with the rows of each epoch that has some, as a Spark DataFrame."""
+
+    def http(
+        self,
+        url: str,
+        *,
+        format: str = "json_lines",
+        batch: int = 500,
+        headers: Mapping[str, str | Secret] | None = None,
+        token: Secret | None = None,
+        timeout: str | timedelta = "30 seconds",
+        retries: int = 5,
+        backoff: str | timedelta = "200 milliseconds",
+        on_refused: str = "fail",
+        idempotent: bool = False,
+        ca: str | None = None,
+        name: str | None = None,
+        mode: str | None = None,
+    ) -> Sink:
+        """Posts the rows of each epoch to a server, `batch` of them at a time, as lines of JSON or as one array (`format="json"`)."""
+
+    def iceberg(
+        self,
+        table: str,
+        *,
+        catalog: Mapping[str, Any],
+        key: str | Sequence[str] | None = None,
+        partition_by: str | Sequence[str] = (),
+        schema: str = "keep",
+        properties: Mapping[str, str] | None = None,
+        name: str | None = None,
+        mode: str | None = None,
+    ) -> Sink:
+        """An Iceberg table that holds each row once, also after crashes: an epoch is one commit to the table."""
 
     def jdbc(
         self,

@@ -3,6 +3,7 @@
 _headrace_epochs
   id            the checkpoint, the query and the table, as a digest
   job, sink, target, checkpoint, query    the same in words
+  made          1 where the job made the table, 0 where it was there before
   epoch         the newest one that is there
   term          the newest start of the checkpoint: who has a smaller one was replaced
   at            when that was written
@@ -51,7 +52,7 @@ class Ledger:
     def make(self) -> None:
         """The table itself, where it is missing."""
         words = [(name, "varchar(32)" if name == "id" else "text") for name in ("id", "job", "sink", "target", "checkpoint", "query")]
-        columns = [*words, ("epoch", "bigint"), ("term", "bigint"), ("at", self._dialect.moment)]
+        columns = [*words, ("made", "bigint"), ("epoch", "bigint"), ("term", "bigint"), ("at", self._dialect.moment)]
         if not self._dialect.columns(self._database, self._place):
             try:
                 self._database.update(self._dialect.create(self._place, columns, ["id"]))
@@ -60,9 +61,9 @@ class Ledger:
                 if not self._dialect.columns(self._database, self._place):
                     raise
 
-    def claim(self, *, fresh: bool, empty: Callable[[], None]) -> None:
-        """Take the table for this start, so that earlier ones are refused from now on. With `fresh`, what this job wrote there before is
-        emptied; else another checkpoint of the job has no business there.
+    def claim(self, *, fresh: bool, made: bool, empty: Callable[[], None]) -> None:
+        """Take the table for this start, so that earlier ones are refused from now on. Another checkpoint of the job has no business there:
+        with `fresh` the table is emptied, if the job `made` it and nobody else writes to it.
         """
         writer = self._writer
         with self._database.transaction():
@@ -70,20 +71,20 @@ class Ledger:
             if row is not None and row[1] > writer.term:
                 raise self._fenced(row[1])
             others = self._others()
-            if others and not fresh:
-                raise CheckpointError(
-                    "TABLE_OWNED",
-                    f"the table {writer.target} holds what sink {others[0]} of job {writer.job} wrote from another checkpoint",
-                    hint="write to another table, go on from the checkpoint that wrote it, or start with fresh=True, which empties it.",
-                )
-            if others:
+            alone = all(job == writer.job and own for job, _, own in others)
+            if any(job == writer.job for job, _, _ in others):
+                if not fresh or not alone:
+                    raise self._owned(next(sink for job, sink, _ in others if job == writer.job), alone)
+                made = True
                 empty()
-                self._database.update(f"DELETE FROM {self._table} WHERE {self._same()} AND id <> ?", writer.job, writer.target, writer.id)
-            if row is None:
-                names = "id, job, sink, target, checkpoint, query, term, at"
                 self._database.update(
-                    f"INSERT INTO {self._table} ({self._quoted(names)}) VALUES (?, ?, ?, ?, ?, ?, ?, CURRENT_TIMESTAMP)",
-                    *(writer.id, writer.job, writer.sink, writer.target, writer.checkpoint, writer.query, writer.term),
+                    f"DELETE FROM {self._table} WHERE job = ? AND target = ? AND id <> ?", writer.job, writer.target, writer.id
+                )
+            if row is None:
+                names = "id, job, sink, target, checkpoint, query, made, term, at"
+                self._database.update(
+                    f"INSERT INTO {self._table} ({self._quoted(names)}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, CURRENT_TIMESTAMP)",
+                    *(writer.id, writer.job, writer.sink, writer.target, writer.checkpoint, writer.query, int(made), writer.term),
                 )
             else:
                 self._database.update(f"UPDATE {self._table} SET term = ?, sink = ? WHERE id = ?", writer.term, writer.sink, writer.id)
@@ -114,13 +115,19 @@ class Ledger:
         found = self._database.query(sql, self._writer.id)
         return (found[0][0], found[0][1]) if found else None
 
-    def _others(self) -> list[str]:
-        """The sinks of other checkpoints of this job that wrote the table."""
-        sql = f"SELECT sink FROM {self._table} WHERE {self._same()} AND checkpoint <> ?"
-        return [row[0] for row in self._database.query(sql, self._writer.job, self._writer.target, self._writer.checkpoint)]
+    def _others(self) -> list[tuple[str, str, bool]]:
+        """Who else has written the table, from other checkpoints: job, sink, and whether the job made the table."""
+        sql = f"SELECT job, sink, made FROM {self._table} WHERE target = ? AND checkpoint <> ?"
+        return [(job, sink, bool(made)) for job, sink, made in self._database.query(sql, self._writer.target, self._writer.checkpoint)]
 
-    def _same(self) -> str:
-        return "job = ? AND target = ?"
+    def _owned(self, sink: str, alone: bool) -> CheckpointError:
+        target = self._writer.target
+        cure = "start with fresh=True, which empties it" if alone else f"empty it by hand, and take the job's row out of {TABLE}"
+        return CheckpointError(
+            "TABLE_OWNED",
+            f"the table {target} holds what sink {sink} of job {self._writer.job} wrote from another checkpoint",
+            hint=f"write to another table, go on from the checkpoint that wrote it, or {cure}.",
+        )
 
     def _quoted(self, names: str) -> str:
         return self._dialect.names(names.split(", "))

@@ -14,7 +14,7 @@ from headrace.connectors.jdbc.database import Database, Problem
 from headrace.connectors.jdbc.dialect import TASK, WEIGHT, Dialect, Target
 from headrace.connectors.jdbc.kinds import NEEDS, dialect_of
 from headrace.connectors.jdbc.ledger import STAGE, Ledger, Writer
-from headrace.connectors.jdbc.tables import target, typed
+from headrace.connectors.jdbc.tables import make, target, typed
 from headrace.errors import HeadraceError
 from headrace.jvm.packages import attach
 from headrace.jvm.session import session
@@ -127,8 +127,9 @@ class Sink(ports.Sink):
         try:
             self._database.open()
             self._ledger.make()
-            self._target = target(self._database, self.dialect, self.place, context.schema, self._key, create=self.create)
-            self._ledger.claim(fresh=context.fresh, empty=self._empty)
+            made = make(self._database, self.dialect, self.place, context.schema, self._key, create=self.create)
+            self._target = target(self._database, self.dialect, self.place, context.schema, self._key)
+            self._ledger.claim(fresh=context.fresh, made=made, empty=self._empty)
         except Problem as problem:
             raise self._told(problem) from None
 

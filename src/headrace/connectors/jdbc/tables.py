@@ -10,17 +10,21 @@ from headrace.errors import ConnectorError
 from headrace.schema import Struct
 
 
-def target(database: Database, dialect: Dialect, place: tuple[str, ...], schema: Struct, key: Sequence[str], *, create: bool) -> Target:
-    """The table for a stream of this schema, replaced by `key` where there is one."""
+def make(database: Database, dialect: Dialect, place: tuple[str, ...], schema: Struct, key: Sequence[str], *, create: bool) -> bool:
+    """Make the table for a stream of this schema where it is missing; whether it was."""
+    if dialect.columns(database, place):
+        return False
+    if not create:
+        hint = "create it, mend its name, or let the sink create it: create=True"
+        raise ConnectorError("TABLE_MISSING", f"there is no table {'.'.join(place)}", hint=hint)
+    database.update(dialect.create(place, typed(dialect, schema, key), [_of(schema, one) for one in key]))
+    return True
+
+
+def target(database: Database, dialect: Dialect, place: tuple[str, ...], schema: Struct, key: Sequence[str]) -> Target:
+    """The table for a stream of this schema, replaced by `key` where there is one, if it fits."""
     name = ".".join(place)
     found = dialect.columns(database, place)
-    if not found:
-        if not create:
-            raise ConnectorError(
-                "TABLE_MISSING", f"there is no table {name}", hint="create it, mend its name, or let the sink create it: create=True"
-            )
-        database.update(dialect.create(place, typed(dialect, schema, key), [_of(schema, one) for one in key]))
-        found = dialect.columns(database, place)
     columns = [_column(found, field, name) for field in schema.names]
     _fit(dialect, schema, columns, name)
     _complete(found, columns, name)

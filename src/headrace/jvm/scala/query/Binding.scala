@@ -14,10 +14,16 @@ import org.apache.spark.sql.types._
 /** Turns the texts of a query document into bound specs. All of Catalyst's analysis for a query happens here, on the driver, once. */
 final class Binding(session: SparkSession, partitions: Int) {
 
-  def source(text: SourceText, scan: StructType): SourceSpec = {
-    val lines = text.reader match {
+  def source(text: SourceText, scan: StructType): SourceSpec = source(text, text.name, text.reader, text.options, scan)
+
+  /** What was repaired of the source's rows: lines, on the same ways. */
+  def repaired(text: SourceText, repaired: RepairedText, scan: StructType): SourceSpec =
+    source(text, repaired.scan, repaired.reader, repaired.options, scan)
+
+  private def source(text: SourceText, key: String, reader: String, options: Map[String, String], scan: StructType): SourceSpec = {
+    val lines = reader match {
       case "columns" => None
-      case kind => Some(LineSpec(kind, text.schema, text.options, SQLConf.get.sessionLocalTimeZone, SQLConf.get.caseSensitiveAnalysis))
+      case kind => Some(LineSpec(kind, text.schema, options, SQLConf.get.sessionLocalTimeZone, SQLConf.get.caseSensitiveAnalysis))
     }
     if (lines.isEmpty) text.schema.fields.foreach { f =>
       val found = scan.fields.find(_.name == f.name)
@@ -29,6 +35,7 @@ final class Binding(session: SparkSession, partitions: Int) {
           text.name)
     }
     SourceSpec(
+      key,
       text.name,
       text.schema,
       scan,
