@@ -130,8 +130,9 @@ class Sink(ports.Sink):
             made = make(self._database, self.dialect, self.place, context.schema, self._key, create=self.create)
             self._target = target(self._database, self.dialect, self.place, context.schema, self._key)
             self._ledger.claim(fresh=context.fresh, made=made, empty=self._empty)
-        except Problem as problem:
-            raise self._told(problem) from None
+        except (Problem, HeadraceError) as problem:
+            self._database.close()
+            raise (self._told(problem) if isinstance(problem, Problem) else problem) from None
 
     def recover(self) -> None:
         """Remove what dead starts have staged, and make the staging table of this one."""
