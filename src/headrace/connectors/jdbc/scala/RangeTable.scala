@@ -89,6 +89,7 @@ object RangeTable {
     }
   }
 
-  /** So that a driver hands rows over as they come, and does not collect them first. */
-  private[jdbc] def flowing(connection: Connection): Unit = connection.setAutoCommit(false)
+  /** PostgreSQL's driver hands rows over as they come in a transaction only, and collects them first elsewhere. */
+  private[jdbc] def flowing(connection: Connection): Unit =
+    if (connection.getMetaData.getDatabaseProductName == "PostgreSQL") connection.setAutoCommit(false)
 }
