@@ -9,12 +9,17 @@ import inspect
 import subprocess
 import sys
 import textwrap
-import tomllib
-from importlib import import_module
 from pathlib import Path
 from types import ModuleType
 
-FOLDER = Path(__file__).resolve().parents[1] / "src" / "headrace" / "ops"
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT))
+
+from tests import installed  # noqa: E402, F401  # the connectors of this tree, whatever was installed before they were made
+
+from headrace.ports.registry import connectors  # noqa: E402
+
+FOLDER = ROOT / "src" / "headrace" / "ops"
 FEEDING = (
     "change_column: str | None = None",
     "change_format: str | None = None",
@@ -25,9 +30,7 @@ NOTE = "# Written by tools/stubs.py from the connectors that come with headrace;
 
 
 def built_in() -> list[tuple[str, ModuleType]]:
-    """The connectors that come with headrace, whatever is installed on this machine."""
-    project = tomllib.loads((FOLDER.parents[2] / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    return [(name, import_module(place)) for name, place in sorted(project["entry-points"]["headrace.connectors"].items())]
+    return [(name, entry.load()) for name, entry in connectors().items() if entry.value.startswith("headrace.connectors.")]
 
 
 def methods(kind: str, returns: str, more: tuple[str, ...]) -> str:
@@ -65,7 +68,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from headrace.ops.stream import Stream
-from headrace.ports import Secret
 
 class Read:
     """The sources: `hr.read.<connector>(..., name=None)`; `dir(hr.read)` lists them."""
