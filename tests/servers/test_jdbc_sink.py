@@ -447,8 +447,9 @@ def test_many_rows(place: Place) -> None:
 
 def numbers(n: int) -> Any:
     """The rows from 0 to n - 1, in files of this folder."""
-    hr.session().range(n).selectExpr("id", "concat('text of row ', id) AS x", "id / 7 AS d").write.parquet(f"numbers-{n}")
-    return hr.read.files(f"numbers-{n}", format="parquet", schema="id bigint, x string, d double", name="numbers")
+    folder = Path.cwd() / "numbers"
+    hr.session().range(n).selectExpr("id", "concat('text of row ', id) AS x", "id / 7 AS d").write.parquet(str(folder))
+    return hr.read.files(folder, format="parquet", schema="id bigint, x string, d double", name="numbers")
 
 
 # The server goes away
@@ -504,6 +505,7 @@ def test_server_that_does_not_come_back(other_postgres: Any, monkeypatch: pytest
             lambda: h.commit({"s": [("+", ("b", 2))]}),
             hide={str(other_postgres.port): "PORT"},
         )
+        sink._write = written
         other_postgres.start()
         assert rows(place, "result") == [("a", 1)]
         h.restart()

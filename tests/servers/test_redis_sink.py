@@ -256,7 +256,7 @@ def test_nobody_listens(redis: Redis) -> None:
 @pytest.mark.full
 def test_full(redis: Redis) -> None:
     redis.run("CONFIG", "SET", "maxmemory", "3mb")
-    hr.session().range(50_000).selectExpr("id AS k", "repeat('x', 100) AS x").write.parquet("in")
+    hr.session().range(50_000).selectExpr("id AS k", "repeat('x', 100) AS x").write.parquet(str(Path.cwd() / "in"))
     job = hr.job("full", write(redis, hr.read.files("in", format="parquet", schema="k bigint, x string", name="rows")))
     with pytest.raises(hr.HeadraceError, match=r"DISK_FULL: out: redis://.* says: command not allowed when used memory"):
         job.run(progress=False)
