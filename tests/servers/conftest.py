@@ -14,6 +14,7 @@ from tests.servers.postgres import other_postgres as other_postgres
 from tests.servers.postgres import postgres as postgres
 from tests.servers.redis import _redis as _redis
 from tests.servers.redis import redis as redis
+from tests.servers.registry import registry as registry
 from tests.spark.conftest import spark as spark
 
 

@@ -76,6 +76,33 @@ class Read:
     ) -> Stream:
         """Rows of a table of PostgreSQL, MariaDB or SQLite, or of a query that begins with SELECT or WITH."""
 
+    def kafka(
+        self,
+        topics: str | Sequence[str] | None = None,
+        *,
+        servers: str | Sequence[str],
+        pattern: str | None = None,
+        value: str = "json",
+        schema: Any = None,
+        metadata: str | Sequence[str] | Mapping[str, str] = (),
+        start: Any = "earliest",
+        end: Any = None,
+        rows_per_epoch: int | None = None,
+        on_gap: str = "fail",
+        tombstones: str = "dead_letter",
+        group: str | None = None,
+        security: Mapping[str, Any] | None = None,
+        registry: str | Mapping[str, Any] | None = None,
+        malformed: str = "dead_letter",
+        options: Mapping[str, str] | None = None,
+        change_column: str | None = None,
+        change_format: str | None = None,
+        key: str | Sequence[str] | None = None,
+        trusted: bool | None = None,
+        name: str | None = None,
+    ) -> Stream:
+        """Records of one topic, of several, or of those that fit a `pattern`, which may come while the job runs, as may partitions."""
+
     def memory(
         self,
         rows: Iterable[Any],
