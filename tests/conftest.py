@@ -7,6 +7,8 @@ from collections.abc import Iterator
 
 import pytest
 
+from tests import installed  # noqa: F401  # connectors of this tree are found, whatever was installed before they were made
+
 
 @pytest.fixture(scope="session", autouse=True)
 def _no_settings_of_the_user() -> Iterator[None]:

@@ -528,7 +528,8 @@ def contracts() -> hr.Job:
     """What is expected of rows, and what becomes of those that cannot be read."""
     rows = hr.read.files("in/rows.json", format="json", schema=ROWS, name="rows", malformed="skip")
     sound = rows.expect(positive="v > 0", known="k IS NOT NULL").expect("v < 100", on_violation="keep")
-    return hr.job("contracts", sound.write.files("result/sound", format="json", name="sound"))
+    sent = sound.write.http("https://example.org/sound", headers={"X-Job": "contracts"}, token=hr.secret("TOKEN"), name="sent")
+    return hr.job("contracts", sound.write.files("result/sound", format="orc", name="sound"), sent)
 
 
 PLANS = {made.__name__: made for made in (everything, kafka, queries, as_of, times, windows, visits, contracts)}

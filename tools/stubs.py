@@ -79,11 +79,13 @@ def write() -> str:
     return f'''{NOTE}
 import os
 from collections.abc import Callable, Mapping, Sequence
+from datetime import timedelta
 from typing import Any
 
 from pyspark.sql import DataFrame
 
 from headrace.plan import Node
+from headrace.ports import Secret
 
 class Sink:
     """The end of a stream, to be given to `hr.job(name, *sinks)`; one that never is, warns."""

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from headrace.engine.collect import collect, show
     from headrace.engine.job import Job, job
+    from headrace.engine.letters import Letters, letters
     from headrace.engine.state import State, state
     from headrace.engine.table import Table
     from headrace.errors import (
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
     from headrace.expr import Column, case, col, expr, f, lit, struct
     from headrace.jvm.session import session
     from headrace.load import load
-    from headrace.manifest import committed_files
+    from headrace.manifest import committed_files, committed_paths
     from headrace.ops.read import read
     from headrace.ops.sessions import sessions
     from headrace.ops.stream import Grouped, Keyed, Stream
@@ -74,9 +75,10 @@ __version__ = "0.1.0"
 _PUBLIC = {
     name: module
     for module, names in {
-        "headrace.manifest": "committed_files",
+        "headrace.manifest": "committed_files committed_paths",
         "headrace.engine.collect": "collect show",
         "headrace.engine.job": "Job job",
+        "headrace.engine.letters": "Letters letters",
         "headrace.engine.state": "State state",
         "headrace.engine.table": "Table",
         "headrace.errors": "CheckpointError ConfigError ConnectorError HeadraceError PlanError ProgramError RunError SchemaError",
@@ -114,6 +116,7 @@ __all__ = [
     "HeadraceError",
     "Job",
     "Keyed",
+    "Letters",
     "List",
     "Local",
     "Map",
@@ -139,6 +142,7 @@ __all__ = [
     "col",
     "collect",
     "committed_files",
+    "committed_paths",
     "cumulate",
     "days",
     "each",
@@ -151,6 +155,7 @@ __all__ = [
     "hours",
     "job",
     "let",
+    "letters",
     "lit",
     "load",
     "minutes",

@@ -253,6 +253,8 @@ CODES: dict[str, Code] = {
     "FOLDER_OWNED": Code("CheckpointError", "user", "an output folder that another sink or checkpoint writes"),
     "FUNCTION_FAILED": Code("RunError", "user", "a function of foreach_batch that raised"),
     "FUNCTION_GONE": Code("ConnectorError", "user", "a function of foreach_batch that cannot be found again"),
+    "HTTP_FAILED": Code("RunError", "environment", "a server that does not answer, or cannot take what is sent for now"),
+    "HTTP_REFUSED": Code("RunError", "input", "a server that refuses what is sent"),
     "KAFKA_DENIED": Code("ConnectorError", "environment", "a Kafka cluster that does not let the user in"),
     "KAFKA_TLS": Code("ConnectorError", "environment", "a TLS connection to Kafka that does not come about"),
     "KAFKA_UNREACHABLE": Code("ConnectorError", "environment", "a Kafka cluster that does not answer"),
@@ -270,6 +272,8 @@ CODES: dict[str, Code] = {
     "TOPIC_GONE": Code("ConnectorError", "input", "a topic that was deleted while a job reads it"),
     "TOPIC_MISSING": Code("ConnectorError", "input", "a topic that does not exist"),
     "SCHEMA_NEEDED": Code("ConnectorError", "user", "a source whose schema cannot be found by looking"),
+    "STORE_FAILED": Code("ConnectorError", "environment", "a store that cannot be read or written"),
+    "UNKNOWN_FILE_SYSTEM": Code("ConnectorError", "environment", "a path in a store that the session has no file system for"),
     # analysis
     "BAD_EXPRESSION": Code("PlanError", "user", "a text that Spark refuses"),
     "BAD_SYNTAX": Code("PlanError", "user", "a text that Spark cannot read"),
@@ -280,6 +284,7 @@ CODES: dict[str, Code] = {
     "TIMER_LOOP": Code("ProgramError", "user", "timers that set each other without end"),
     "WRONG_TYPE": Code("PlanError", "user", "a value of a type that does not fit"),
     # spark
+    "BAD_REPAIR": Code("ConnectorError", "input", "a file of repaired rows that cannot be rows of its source"),
     "CHECKPOINT_EXISTS": Code("CheckpointError", "user", "a place for a new checkpoint where something is already"),
     "CHECKPOINT_FORMAT": Code("CheckpointError", "user", "a checkpoint written by another version"),
     "LEASE_LOST": Code("CheckpointError", "environment", "a process that was asleep while another one took over its job"),
@@ -302,6 +307,7 @@ CODES: dict[str, Code] = {
     "NO_STATE": Code("CheckpointError", "user", "a checkpoint without state, of which the state is asked for"),
     "NOTHING_TO_MIGRATE": Code("CheckpointError", "user", "a checkpoint of which no other has to be made"),
     "PARTITIONS_CHANGED": Code("CheckpointError", "user", "another number of partitions than the checkpoint has"),
+    "REPAIRED_BEFORE": Code("CheckpointError", "user", "a file of repaired rows that was given before"),
     "ROWS_UNACCOUNTED": Code("RunError", "headrace", "rows of a program's input that are counted nowhere"),
     "RUN_FAILED": Code("RunError", "environment", "a run that ended with an error of Spark"),
     "SETTINGS_CHANGED": Code("CheckpointError", "user", "other settings than those the checkpoint was written under"),

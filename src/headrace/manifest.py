@@ -19,6 +19,7 @@ import shutil
 from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import asdict, dataclass
+from importlib import import_module
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -77,14 +78,7 @@ class Manifest:
         """
         self._sink = owner.sink
         found = self.owner()
-        if found is not None and (found.checkpoint, found.query) != (owner.checkpoint, owner.query):
-            other = "checkpoint" if found.checkpoint != owner.checkpoint else "query of this job"
-            raise CheckpointError(
-                "FOLDER_OWNED",
-                f"{self.folder} holds the output of sink {found.sink} of job {found.job}, written from another {other}",
-                hint="write to another folder, go on from the checkpoint that wrote it, or start with fresh=True, "
-                "which removes the files it wrote.",
-            )
+        may_write(self.folder, found, owner)
         if found != owner:
             self.control.mkdir(parents=True, exist_ok=True)
             replace(self.control / "owner.json", json.dumps({"format": FORMAT, **asdict(owner)}, indent=1))
@@ -113,11 +107,7 @@ class Manifest:
         if not create(path, json.dumps(entry, indent=1)):
             found = read(path)
             if found is not None and found.get("term", 1) > self.term:
-                raise CheckpointError(
-                    "LEASE_LOST",
-                    f"another process has written epoch {epoch} of {self.folder}: this one gave no sign for too long",
-                    hint="nothing is lost or doubled, and the other goes on.",
-                )
+                raise replaced(self.folder, epoch)
             if found is not None and self._lost(found) is None:
                 entry = found
             else:
@@ -214,18 +204,59 @@ def committed_files(folder: str | os.PathLike[str]) -> list[Path]:
     return manifest.files()
 
 
+def committed_paths(folder: str | os.PathLike[str]) -> list[str]:
+    """The same as texts, also for a folder in a store that is reached by a URI, `s3a://bucket/out`; that starts the session.
+
+    >>> import tempfile
+    >>> committed_paths(tempfile.mkdtemp())
+    []
+    """
+    place = os.fspath(folder)
+    if "://" not in place or place.startswith("file://"):
+        return [str(path) for path in committed_files(place.removeprefix("file://"))]
+    # Stores stand above this module; what reads them is loaded by name when first asked for.
+    found: list[str] = import_module("headrace.connectors.remote").committed(place)
+    return found
+
+
 def read(path: Path) -> dict[str, Any] | None:
     try:
         text: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         return None
+    return of_this_format(text, path)
+
+
+def of_this_format(text: dict[str, Any], place: object) -> dict[str, Any]:
+    """What was read as it is, if this version can read it."""
     if text.get("format") != FORMAT:
         raise CheckpointError(
             "MANIFEST_FORMAT",
-            f"{path} has format {text.get('format')}; this version of headrace reads format {FORMAT}",
+            f"{place} has format {text.get('format')}; this version of headrace reads format {FORMAT}",
             hint="use the version of headrace that wrote it.",
         )
     return text
+
+
+def may_write(folder: object, found: Owner | None, owner: Owner) -> None:
+    """Refuse a folder that another one has written."""
+    if found is not None and (found.checkpoint, found.query) != (owner.checkpoint, owner.query):
+        other = "checkpoint" if found.checkpoint != owner.checkpoint else "query of this job"
+        raise CheckpointError(
+            "FOLDER_OWNED",
+            f"{folder} holds the output of sink {found.sink} of job {found.job}, written from another {other}",
+            hint="write to another folder, go on from the checkpoint that wrote it, or start with fresh=True, "
+            "which removes the files it wrote.",
+        )
+
+
+def replaced(folder: object, epoch: int) -> CheckpointError:
+    """The error of a process whose place another has taken."""
+    return CheckpointError(
+        "LEASE_LOST",
+        f"another process has written epoch {epoch} of {folder}: this one gave no sign for too long",
+        hint="nothing is lost or doubled, and the other goes on.",
+    )
 
 
 def remove_empty(folder: Path, root: Path) -> None:

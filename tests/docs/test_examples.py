@@ -36,14 +36,17 @@ def blocks(page: Path) -> list[tuple[str, str, int]]:
 
 
 COOKBOOK = sorted((ROOT / "docs" / "cookbook").glob("*.md"))
+CONNECTORS = sorted((ROOT / "docs" / "connectors").glob("*.md"))
 PAGES = [
     page
-    for page in (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")), *COOKBOOK)
+    for page in (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")), *COOKBOOK, *CONNECTORS)
     if any(kind == "python" for kind, _, _ in blocks(page))
 ]
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name if page.parent.name != "cookbook" else f"cookbook/{page.name}")
+@pytest.mark.parametrize(
+    "page", PAGES, ids=lambda page: page.name if page.parent.name in ("docs", ROOT.name) else f"{page.parent.name}/{page.name}"
+)
 def test_page(page: Path, spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     run(page)

@@ -15,11 +15,11 @@ Nothing is locked and nothing is changed: the job may run meanwhile. docs/state.
 def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("checkpoint", metavar="CHECKPOINT", help="the folder in which the job keeps its state, such as .headrace/NAME")
     parser.add_argument("--epoch", metavar="N", type=int, help="the state after this epoch (default: the last one)")
-    parser.add_argument("--limit", metavar="N", type=_limit, default=20, help="at most so many rows (default: 20)")
+    parser.add_argument("--limit", metavar="N", type=limit, default=20, help="at most so many rows (default: 20)")
     parser.add_argument("--format", choices=("text", "json"), default="text", help="how rows are printed (default: text)")
 
 
-def _limit(text: str) -> int:
+def limit(text: str) -> int:
     if not text.isdigit():
         raise argparse.ArgumentTypeError(f"{text} is no number of rows")
     return int(text)

@@ -1,8 +1,7 @@
-"""Folders of JSON, CSV or Parquet files, read and written."""
+"""Folders of JSON, CSV, Parquet, ORC or Avro files, read and written."""
 
 from __future__ import annotations
 
-import glob
 import json
 import os
 import re
@@ -12,6 +11,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import headrace.ports as ports
 from headrace.connectors import beginnings
+from headrace.connectors.folders import for_spark, no_partition_folders, nothing_there, path_of, read_before, reader_options
+from headrace.connectors.remote import PREFIX, RemoteManifest
 from headrace.errors import ConnectorError, here
 from headrace.manifest import CONTROL, Manifest, Owner, StagedFile, committed_files
 from headrace.ports import paths
@@ -21,17 +22,19 @@ from headrace.schema import Struct, schema_of
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-FORMATS = ("json", "csv", "parquet")
+FORMATS = ("json", "csv", "parquet", "orc", "avro")
+TEXTS = ("json", "csv")
 
 
 class Source(ports.Source):
-    """Rows of files: one JSON object or CSV record a line, or Parquet. A path is a file, a folder (with those in it) or a pattern.
+    """Rows of files: one JSON object or CSV record a line, Parquet, ORC or Avro. A path is a file, a folder (with
+    those in it) or a pattern.
 
     `follow=True` also takes files that come later, else what is there at the start is all. `by` is the order in which files are taken,
     their names or the times they were written; it matters where `files_per_epoch` limits how many are taken at once. Without `schema` it is
     found by reading a part of the files, once. Lines that cannot be read go to the stream's "dead_letter" output, stop the job with
-    `malformed="fail"`, or are only counted with `malformed="skip"`.
-    `options` are those of Spark's reader for the format. CSV columns are matched by name where there is a header.
+    `malformed="fail"`, or are only counted with `malformed="skip"`. `options` are those of Spark's reader for the format. CSV columns are
+    matched by name where there is a header.
 
     Rows can say what they change: `change_column` names a column with `insert` or `delete` (or i, d, +, -, ...), and with
     `change_format="debezium"` each line is an envelope with `before`, `after` and `op`, of which `schema` is that of the rows. What is
@@ -58,13 +61,13 @@ class Source(ports.Source):
         options: Mapping[str, Any] | None = None,
     ) -> None:
         verb = "read.files"
-        self.path = _path(verb, path)
+        self.path = path_of(verb, path)
         self.format = choice(verb, "format", format, FORMATS)
         self.follow = flag(verb, "follow", follow)
         self.by = choice(verb, "by", by, ("name", "time"))
         self.files_per_epoch = None if files_per_epoch is None else number(verb, "files_per_epoch", files_per_epoch)
         self._malformed = choice(verb, "malformed", malformed, ports.MALFORMED)
-        self.reader_options = _reader_options(self.format, texts(verb, "options", options or {}))
+        self.reader_options = reader_options(self.format, texts(verb, "options", options or {}))
         self.schema = None if schema is None else schema_of(schema)
 
     @property
@@ -74,6 +77,14 @@ class Source(ports.Source):
     @property
     def malformed(self) -> str:
         return self._malformed
+
+    @property
+    def repairs(self) -> ports.Lines:
+        if self.format not in TEXTS:
+            return ports.Lines("json")
+        # A repaired file is what an editor writes: lines of UTF-8.
+        plain = {name: value for name, value in self.reader_options.items() if name not in ("encoding", "charset", "linesep")}
+        return ports.Lines(self.format, plain)
 
     @property
     def default_name(self) -> str:
@@ -104,7 +115,7 @@ class Source(ports.Source):
             return
         if paths.split(local)[1] is not None:
             if not self.follow and not paths.listed(self.path):
-                raise _nothing(self.path, "no file fits the pattern")
+                raise nothing_there(self.path, "no file fits the pattern")
             return
         if not local.exists():
             near = sorted(other.name for other in local.parent.iterdir() if other.is_dir())[:5] if local.parent.is_dir() else []
@@ -112,14 +123,14 @@ class Source(ports.Source):
             hint = f"it was looked for at {local}{beside}"
             raise ConnectorError("PATH_MISSING", f"there is no file or folder {self.path}", hint=hint, site=here())
         if local.is_dir() and not self.follow and not paths.listed(self.path):
-            raise _nothing(self.path, "the folder has no files")
-        if self.format != "parquet" and self.schema is not None:
-            _no_partition_folders(local, self.schema)
+            raise nothing_there(self.path, "the folder has no files")
+        if self.format in TEXTS and self.schema is not None:
+            no_partition_folders(local, self.schema)
 
     def infer(self, session: SparkSession) -> Struct:
         self.check()
-        looks = {"csv": {"inferSchema": "true"}, "json": {"inferTimestamp": "true"}, "parquet": {}}
-        reader = session.read.format(self.format).options(**looks[self.format], **self.reader_options)
+        looks = {"csv": {"inferSchema": "true"}, "json": {"inferTimestamp": "true"}}
+        reader = session.read.format(for_spark(self.format)).options(**looks.get(self.format, {}), **self.reader_options)
         committed = [paths.escaped(file) for file in self._committed() or ()]
         if committed:
             reader = reader.option("basePath", paths.for_hadoop(self.path)[0])
@@ -138,12 +149,12 @@ class Source(ports.Source):
     def scan(self, session: SparkSession, context: ports.SourceContext) -> tuple[DataFrame, dict[str, Any]]:
         self.check()
         schema = self._schema()
-        lines = self.format != "parquet"
+        lines = self.format in TEXTS
         path, pattern = paths.for_hadoop(self.path)
         options = {
             "path": path,
             "pattern": str(pattern).lower(),
-            "reader": "lines" if lines else "parquet",
+            "reader": "lines" if lines else self.format,
             "ddl": schema.ddl,
             "by": self.by,
             "follow": str(self.follow).lower(),
@@ -151,9 +162,9 @@ class Source(ports.Source):
         }
         if self.files_per_epoch is not None:
             options["limit"] = str(self.files_per_epoch)
-        committed = self._committed()
+        committed = self._listed(session)
         if committed is not None and not self.follow:
-            options["files"] = json.dumps([paths.literal(file) for file in committed])
+            options["files"] = json.dumps(committed)
         # The kernel gives the frame its name in Spark's logs.
         frame = session.readStream.format("headrace.source.Files").options(**options).load()
         return frame, {"kind": self.format, "options": self.reader_options} if lines else {"kind": "columns"}
@@ -163,7 +174,7 @@ class Source(ports.Source):
         found = committed if committed is not None else paths.listed(self.path)
         if found is None:
             return None
-        read = _read_before(context.checkpoint)
+        read = read_before(context.checkpoint)
         return sum(1 for file in found if file not in read)
 
     def beginning(self, session: SparkSession, place: ports.Elsewhere, rows: int, epochs: int) -> Source | None:
@@ -193,6 +204,20 @@ class Source(ports.Source):
             raise ConnectorError("SCHEMA_NEEDED", f"{self.path} has no schema", hint='schema="card string, amount double"', site=here())
         return self.schema
 
+    def _listed(self, session: SparkSession) -> list[str] | None:
+        """The files of complete epochs as Hadoop takes them, where a files sink wrote the folder, else None."""
+        if paths.local(self.path) is not None:
+            committed = self._committed()
+            return None if committed is None else [paths.literal(file) for file in committed]
+        if paths.SIGNS.search(self.path):
+            return None
+        manifest = RemoteManifest(session, self.path)
+        if manifest.owner() is not None:
+            return manifest.files()
+        if not self.follow and not manifest.store.exists():
+            raise ConnectorError("PATH_MISSING", f"there is no file or folder {self.path}", hint="look at its name", site=here())
+        return None
+
     def _committed(self) -> list[Path] | None:
         """The files of complete epochs where a files sink wrote the folder, else None."""
         local = paths.local(self.path)
@@ -200,7 +225,7 @@ class Source(ports.Source):
 
 
 class Sink(ports.Sink):
-    """A folder of JSON, CSV or Parquet files that holds each row once, also after crashes.
+    """A folder of JSON, CSV, Parquet, ORC or Avro files that holds each row once, also after crashes.
 
     The rows of an epoch become visible together: a manifest in the folder's `_headrace` says which files belong to the result, and
     `headrace.committed_files(path)` lists them for readers. `partition_by` makes a folder per value: `day=2026-01-01/`.
@@ -222,26 +247,25 @@ class Sink(ports.Sink):
         options: Mapping[str, Any] | None = None,
     ) -> None:
         verb = "write.files"
-        self.path = _path(verb, path)
+        self.path = path_of(verb, path)
         self.format = choice(verb, "format", format, FORMATS)
         self.partition_by = (partition_by,) if isinstance(partition_by, str) else tuple(partition_by)
         self.writer_options = texts(verb, "options", options or {})
         if self.format == "csv":
             self.writer_options.setdefault("header", "true")
         local = paths.local(self.path)
-        if local is None:
-            hint = "write to a local or mounted folder, or use foreach_batch for other stores"
-            raise wrong(f"{verb} writes to folders of this file system, not to {self.path}", hint)
-        if paths.split(local)[1] is not None:
+        if paths.SIGNS.search(self.path) if local is None else paths.split(local)[1] is not None:
             raise wrong(f"{verb}: the path {self.path} is a pattern", "name one folder")
-        if local.exists() and not local.is_dir():
+        if local is not None and local.exists() and not local.is_dir():
             raise ConnectorError(
                 "NOT_A_FOLDER", f"{self.path} is a file, and a files sink writes into a folder", hint="name a folder", site=here()
             )
+        self._manifest: Manifest | RemoteManifest | None = None
 
     @property
     def traits(self) -> ports.SinkTraits:
-        return ports.SinkTraits("transactional", "a manifest per epoch decides which files belong to the result")
+        why = "a manifest per epoch decides which files belong to the result"
+        return ports.SinkTraits("transactional", why, cleans="staged files of an epoch that was not committed, until the next start")
 
     @property
     def folder(self) -> Path:
@@ -250,7 +274,12 @@ class Sink(ports.Sink):
 
     @property
     def owns(self) -> str:
-        return str(self.folder.resolve())
+        return self.path.rstrip("/") if self._remote else str(self.folder.resolve())
+
+    @property
+    def _remote(self) -> bool:
+        """Whether it writes to a store that is no file system of this machine."""
+        return paths.local(self.path) is None
 
     def options(self) -> dict[str, Any]:
         return {
@@ -277,19 +306,25 @@ class Sink(ports.Sink):
             )
 
     def open(self, context: ports.SinkContext) -> None:
-        self._manifest = Manifest(self.folder, context.term)
-        if self.folder.exists() and not self.folder.is_dir():
+        manifest: Manifest | RemoteManifest
+        if self._remote:
+            manifest = RemoteManifest(context.session, self.path, context.term)
+        else:
+            manifest = Manifest(self.folder, context.term)
+        self._manifest = manifest
+        if not self._remote and self.folder.exists() and not self.folder.is_dir():
             raise ConnectorError(
                 "NOT_A_FOLDER", f"{self.path} is a file, and a files sink writes into a folder", hint="name a folder", site=here()
             )
         owner = Owner(context.job, context.name, context.checkpoint_id, context.query)
-        found = self._manifest.owner()
+        found = manifest.owner()
         # What carries this checkpoint's own id came after the fresh start, not before it.
         if context.fresh and (found is None or found.checkpoint != owner.checkpoint):
-            self._manifest.clear()
+            manifest.clear()
         try:
-            self.folder.mkdir(parents=True, exist_ok=True)
-            self._manifest.claim(owner)
+            if not self._remote:
+                self.folder.mkdir(parents=True, exist_ok=True)
+            manifest.claim(owner)
         except OSError as cause:
             raise ConnectorError(
                 "FOLDER_NOT_WRITABLE",
@@ -299,73 +334,28 @@ class Sink(ports.Sink):
             ) from cause
 
     def recover(self) -> None:
-        self._manifest.recover()
+        self._opened().recover()
 
     def stage(self) -> dict[str, Any]:
-        return {
-            "kind": "files",
-            "format": self.format,
-            "options": self.writer_options,
-            "partition_by": list(self.partition_by),
-            "folder": paths.literal(self.folder),
-        }
+        place = {"folder": self.path, "prefix": PREFIX} if self._remote else {"folder": paths.literal(self.folder)}
+        written = {"format": self.format, "options": self.writer_options, "partition_by": list(self.partition_by)}
+        return {"kind": "files", **written, **place}
+
+    def _opened(self) -> Manifest | RemoteManifest:
+        if self._manifest is None:
+            raise RuntimeError("the sink is not open")
+        return self._manifest
 
     def commit(self, epoch: int, staged: ports.Staged) -> None:
-        self._manifest.commit(epoch, [StagedFile(file["path"], file["rows"], file["bytes"]) for file in staged.files])
+        self._opened().commit(epoch, [StagedFile(file["path"], file["rows"], file["bytes"]) for file in staged.files])
 
     def elsewhere(self, place: ports.Elsewhere) -> Sink:
         return Sink(place.folder, format=self.format, partition_by=self.partition_by, options=self.writer_options)
 
     def contents(self, session: SparkSession, schema: Struct) -> Iterable[Sequence[Any]]:
-        files = [paths.escaped(file) for file in committed_files(self.folder)]
+        files = RemoteManifest(session, self.path).files() if self._remote else list(map(paths.escaped, committed_files(self.folder)))
         if not files:
             return []
-        reader = session.read.format(self.format).schema(schema.ddl).options(**self.writer_options)
-        read = reader.option("basePath", paths.literal(self.folder)).load(files)
+        reader = session.read.format(for_spark(self.format)).schema(schema.ddl).options(**self.writer_options)
+        read = reader.option("basePath", self.path if self._remote else paths.literal(self.folder)).load(files)
         return read.select(*(f"`{name.replace('`', '``')}`" for name in schema.names)).collect()
-
-
-def _path(verb: str, path: Any) -> str:
-    if not isinstance(path, str | os.PathLike) or not str(path):
-        raise wrong(f"{verb}: the path cannot be {path!r}", 'it is a text or a pathlib.Path: "charges/"')
-    return os.fspath(path) if isinstance(os.fspath(path), str) else os.fsdecode(path)
-
-
-def _read_before(query: Path) -> set[Path | None]:
-    """The files in Spark's logs of the sources of a query: a version, then a JSON object per file."""
-    found: set[Path | None] = set()
-    for log in query.glob("sources/*/*"):
-        if re.fullmatch(r"\d+(\.compact)?", log.name):
-            for line in log.read_text(encoding="utf-8").splitlines()[1:]:
-                found.add(paths.local(json.loads(line)["path"]))
-    return found
-
-
-def _nothing(path: str, why: str) -> ConnectorError:
-    hint = "put files there first, or wait for them with follow=True"
-    return ConnectorError("PATH_EMPTY", f"there is nothing to read in {path}: {why}", hint=hint, site=here())
-
-
-def _no_partition_folders(folder: Path, schema: Struct) -> None:
-    if not folder.is_dir():
-        return
-    for name in schema.names:
-        if any(folder.glob(f"**/{glob.escape(name)}=*/")):
-            raise ConnectorError(
-                "PARTITION_FOLDERS",
-                f"{folder} has folders {name}=..., and JSON and CSV files are read without the columns in their folders' names",
-                hint="read Parquet, or leave the column out of the schema",
-                site=here(),
-            )
-
-
-def _reader_options(format: str, options: dict[str, str]) -> dict[str, str]:
-    """What the user gave, with CSV's header on, which most files have."""
-    for name in options:
-        if name.lower() in ("mode", "columnnameofcorruptrecord", "path", "multiline"):
-            raise wrong(
-                f"read.files: `{name}` cannot be among the options",
-                'rows are one a line; malformed="dead_letter", "fail" or "skip" says what becomes of bad ones',
-            )
-    lower = {name.lower(): value for name, value in options.items()}
-    return {"header": "true", **lower} if format == "csv" else lower

@@ -2,10 +2,11 @@
 
 from headrace.engine.collect import collect, show
 from headrace.engine.job import Job, job
+from headrace.engine.letters import Letters, letters
 from headrace.engine.state import State, state
 from headrace.engine.table import Table
 from headrace.spark.migration import Migration
 from headrace.spark.run import Run
 from headrace.spark.summary import Summary
 
-__all__ = ["Job", "Migration", "Run", "State", "Summary", "Table", "collect", "job", "show", "state"]
+__all__ = ["Job", "Letters", "Migration", "Run", "State", "Summary", "Table", "collect", "job", "letters", "show", "state"]

@@ -24,7 +24,7 @@ class State:
 
     def __init__(self, folder: Path, epoch: int | None) -> None:
         self.folder = folder
-        stored = _stored(folder)
+        stored = stored_job(folder)
         self.job = stored.job
         kept = tables.kept(stored)
         if not kept:
@@ -105,7 +105,7 @@ def state(checkpoint: str | os.PathLike[str], *, epoch: int | None = None) -> St
     return State(Path(checkpoint).expanduser().absolute(), epoch)
 
 
-def _stored(folder: Path) -> Stored:
+def stored_job(folder: Path) -> Stored:
     """What `job.json` says, without a lock."""
     found = None if is_clearing(folder) else stored_in(folder)
     if found is not None:

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import base64
-import datetime as dt
-import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from headrace.errors import HeadraceError
-from headrace.schema import Array, Map, Struct, Type
+from headrace.schema import Struct, plain
 
 if TYPE_CHECKING:
     import pandas
@@ -58,7 +55,7 @@ class Table:
 
     def to_json(self) -> list[dict[str, Any]]:
         """The rows as objects that `json.dumps` takes: a struct is an object, a time its ISO text, a decimal its digits, bytes Base64."""
-        return [_object(row, self.schema) for row in self._rows]
+        return [plain(row, self.schema) for row in self._rows]
 
     def shown(self, n: int = 20) -> str:
         """The first `n` rows as a text of columns."""
@@ -107,29 +104,6 @@ def _text(value: Any) -> str:
 def _inner(value: Any) -> str:
     """A value inside an array or a map, where a text needs an end that is seen."""
     return repr(value) if isinstance(value, str) else _text(value)
-
-
-def _object(row: tuple[Any, ...], schema: Struct) -> dict[str, Any]:
-    return {field.name: _json(value, field.type) for field, value in zip(schema.fields, row, strict=True)}
-
-
-def _json(value: Any, kind: Type) -> Any:
-    match value, kind:
-        case None | bool() | int() | str(), _:
-            return value
-        case float(), _:
-            return value if math.isfinite(value) else str(value)
-        case tuple(), Struct():
-            return _object(value, kind)
-        case list(), Array(element):
-            return [_json(part, element) for part in value]
-        case dict(), Map(key, part):
-            return {str(_json(name, key)): _json(inner, part) for name, inner in value.items()}
-        case bytes(), _:
-            return base64.b64encode(value).decode()
-        case dt.date() | dt.time(), _:
-            return value.isoformat()
-    return str(value)
 
 
 def _installed(module: str) -> Any:

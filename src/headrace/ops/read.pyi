@@ -25,7 +25,8 @@ class Read:
         trusted: bool | None = None,
         name: str | None = None,
     ) -> Stream:
-        """Rows of files: one JSON object or CSV record a line, or Parquet. A path is a file, a folder (with those in it) or a pattern."""
+        """Rows of files: one JSON object or CSV record a line, Parquet, ORC or Avro. A path is a file, a folder (with
+        those in it) or a pattern."""
 
     def kafka(
         self,

@@ -1,11 +1,13 @@
 # Written by tools/stubs.py from the connectors that come with headrace; a test compares.
 import os
 from collections.abc import Callable, Mapping, Sequence
+from datetime import timedelta
 from typing import Any
 
 from pyspark.sql import DataFrame
 
 from headrace.plan import Node
+from headrace.ports import Secret
 
 class Sink:
     """The end of a stream, to be given to `hr.job(name, *sinks)`; one that never is, warns."""
@@ -40,7 +42,7 @@ class Write:
         name: str | None = None,
         mode: str | None = None,
     ) -> Sink:
-        """A folder of JSON, CSV or Parquet files that holds each row once, also after crashes."""
+        """A folder of JSON, CSV, Parquet, ORC or Avro files that holds each row once, also after crashes."""
 
     def foreach_batch(
         self,
@@ -50,6 +52,25 @@ class Write:
         mode: str | None = None,
     ) -> Sink:
         """Calls `function(frame, epoch)` with the rows of each epoch that has some, as a Spark DataFrame."""
+
+    def http(
+        self,
+        url: str,
+        *,
+        format: str = "json_lines",
+        batch: int = 500,
+        headers: Mapping[str, str | Secret] | None = None,
+        token: Secret | None = None,
+        timeout: str | timedelta = "30 seconds",
+        retries: int = 5,
+        backoff: str | timedelta = "200 milliseconds",
+        on_refused: str = "fail",
+        idempotent: bool = False,
+        ca: str | None = None,
+        name: str | None = None,
+        mode: str | None = None,
+    ) -> Sink:
+        """Posts the rows of each epoch to a server, `batch` of them at a time, as lines of JSON or as one array (`format="json"`)."""
 
     def memory(
         self,

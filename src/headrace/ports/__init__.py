@@ -5,12 +5,13 @@ from headrace.ports.elsewhere import Elsewhere
 from headrace.ports.registry import connectors, packages, sink_class, source_class
 from headrace.ports.secrets import Secret
 from headrace.ports.sink import Sink, SinkContext, SinkTraits, Staged
-from headrace.ports.source import MALFORMED, Source, SourceContext, SourceTraits
+from headrace.ports.source import MALFORMED, Lines, Source, SourceContext, SourceTraits
 
 __all__ = [
     "MALFORMED",
     "Elsewhere",
     "Jar",
+    "Lines",
     "Packages",
     "Secret",
     "Sink",

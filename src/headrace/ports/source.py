@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
@@ -19,6 +19,14 @@ if TYPE_CHECKING:
 
 MALFORMED = ("dead_letter", "fail", "skip")
 """What can become of rows that cannot be read."""
+
+
+@dataclass(frozen=True)
+class Lines:
+    """Text with a row on each line: `kind` is "json" or "csv", `options` are those of Spark's reader for it."""
+
+    kind: str
+    options: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -113,6 +121,11 @@ class Source(ABC):
     def malformed(self) -> str:
         """What becomes of rows that cannot be read: one of `MALFORMED`. They are counted in any case."""
         return "dead_letter"
+
+    @property
+    def repairs(self) -> Lines | None:
+        """How rows are read that were dead letters and are fed back repaired, beside its own; None if they cannot be."""
+        return None
 
     @property
     def default_name(self) -> str:

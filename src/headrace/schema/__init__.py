@@ -2,6 +2,7 @@
 
 from headrace.schema.ddl import parse_schema, parse_type, schema_of
 from headrace.schema.duration import days, hours, milliseconds, minutes, seconds, shown
+from headrace.schema.plain import plain
 from headrace.schema.types import Array, Atomic, Field, Map, Struct, Type
 
 __all__ = [
@@ -17,6 +18,7 @@ __all__ = [
     "minutes",
     "parse_schema",
     "parse_type",
+    "plain",
     "schema_of",
     "seconds",
     "shown",

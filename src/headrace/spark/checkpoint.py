@@ -4,6 +4,8 @@ job.json       the plan, settings, partitions and identity that this checkpoint 
 queries/NAME   Spark's checkpoint of a query
 record/NAME.json    what the query's epochs counted
 dead_letters/NAME   rows that failed and that nobody reads, as JSON
+repaired/SOURCE     dead letters that were repaired, read as rows of their source
+refused/NAME        rows that the other side of a sink did not take
 foreach_batch/NAME  rows of an epoch on their way to a function
 errors.log     the Java traces of failures
 clearing       the folder is being emptied, and the outputs with it, to start over

@@ -14,6 +14,7 @@ from headrace.plan import Node, Unweigh
 from headrace.plan.codec import without_sites
 from headrace.plan.meaning import MEANING
 from headrace.ports.weights import WEIGHT
+from headrace.spark import repaired
 from headrace.spark.feeds import Feed
 from headrace.spark.identity import DEAD_LETTERS, QueryIdentity, QueryShape, Shape
 from headrace.spark.levels import Query
@@ -42,7 +43,8 @@ def build(
 ) -> Json:
     """The document of a query.
 
-    `readers` says how the kernel reads each source's scan, `stages` what tasks do for each sink, both as the connectors say.
+    `readers` says how the kernel reads each source's scan and what was repaired of it, `stages` what tasks do for each sink, both as the
+    connectors say.
     """
     routes = _Routes(query, identity, at, partitions)
     document: Json = {
@@ -52,7 +54,7 @@ def build(
         "partitions": partitions,
         "clock": query.clock,
         "settings": {**MEANING, **at.plan.settings},
-        "sources": [_source(source, routes, readers[str(source.name)]) for source in query.sources if isinstance(source, Source)],
+        "sources": [_source(source, routes, readers) for source in query.sources if isinstance(source, Source)],
         "levels": [[_operator(node, identity, at, routes) for node in level] for level in query.levels],
         "retired": [identity.retired(level) for level, _ in enumerate(query.levels, 1)],
         "sinks": [*(_sink(sink, identity, at, stages) for sink in query.sinks), _dead_sink(query, identity, stages)],
@@ -61,13 +63,15 @@ def build(
     return {**document, "fingerprint": hashlib.sha256(text.encode()).hexdigest()[:32]}
 
 
-def _source(source: Source, routes: _Routes, reader: Mapping[str, Any]) -> Json:
+def _source(source: Source, routes: _Routes, readers: Mapping[str, Mapping[str, Any]]) -> Json:
     name = str(source.name)
+    mended = readers.get(repaired.key(name))
     mark = source.watermark
     return {
         "name": name,
         "schema": source.schema,
-        "reader": {"options": {}, **reader},
+        "reader": {"options": {}, **readers[name]},
+        **({} if mended is None else {"repaired": dict(mended)}),
         "malformed": source.connect().malformed,
         "watermark": None if mark is None else {"column": mark.column, "delay_ms": mark.delay_ms},
         "routes": routes.of(name, "main"),

@@ -15,6 +15,7 @@ from headrace.jvm.packages import attach
 from headrace.jvm.session import session
 from headrace.ops import Sink, Source
 from headrace.schema import parse_schema
+from headrace.spark import repaired
 from headrace.spark.checkpoint import Checkpoint, Stored, migrated
 from headrace.spark.compare import identified, with_frozen_schemas
 from headrace.spark.computed import check_computed
@@ -167,6 +168,8 @@ def _refuse_new_input(job: SparkJob, checkpoint: Checkpoint, stored: Stored, nam
             if isinstance(source, Source):
                 context = ports.SourceContext(str(source.name), checkpoint.query(name), job.time_zone)
                 unread = source.connect().unread(session(), context)
+                mended = repaired.unread(checkpoint.folder, checkpoint.query(name), str(source.name))
+                unread = mended + (unread or 0) if mended else unread
                 known = before.get(str(source.name), {})
                 if unread or (unread is None and known.get("options") != json.loads(json.dumps(dict(source.options)))):
                     found.append(f"{source.name} ({unread} new)" if unread else str(source.name))
@@ -231,7 +234,13 @@ def _started(
         if isinstance(source, Source):
             name = str(source.name)
             context = ports.SourceContext(name, checkpoint.query(identity.name), job.time_zone)
-            scans[name], readers[name] = source.connect().scan(spark, context)
+            connected = source.connect()
+            scans[name], readers[name] = connected.scan(spark, context)
+            lines = connected.repairs
+            # What ends by itself is not watched for repaired rows that come meanwhile: each scan has its price in every epoch.
+            if lines is not None and (not connected.traits.bounded or repaired.folder(checkpoint.folder, name).is_dir()):
+                key = repaired.key(name)
+                scans[key], readers[key] = repaired.scan(spark, checkpoint.folder, source, lines)
     stages = {one.name: one.sink.stage() for one in sinks.values()}
     document = build(query, identity, job.at, readers, stages, partitions)
     committer = Committer(sinks, checkpoint.record(identity.name), checkpoint.lease.check, clock or time.monotonic)

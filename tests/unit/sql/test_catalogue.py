@@ -8,10 +8,10 @@ import pytest
 
 import headrace as hr
 from headrace.plan import Plan
-from headrace.ports.registry import connectors, names_with
 from headrace.settings import settings
 from headrace.sql.catalogue import Catalogue
 from headrace.syntax.script import statements
+from tests.installed import ALL, WRITABLE
 from tests.unit.errors import check_error
 
 CHARGES = "CREATE SOURCE charges (card STRING) WITH (connector = 'files', path = 'in', format = 'json');"
@@ -108,7 +108,7 @@ def test_a_name_that_is_not_there() -> None:
         ("CREATE OR REPLACE SINK charges WITH (connector = 'memory')", "`charges` is no sink but a source", "choose another name"),
         ("DROP VIEW charges", "`charges` is no view but a source", "DROP SOURCE charges"),
         ("INSERT INTO charges SELECT 1", "`charges` is no sink but a source", "rows go to what CREATE SINK made"),
-        ("CREATE SINK out WITH (path = 'out')", "it is not said which connector out has", f"WITH (connector = 'files', ...); there are: {', '.join(names_with('Sink'))}"),
+        ("CREATE SINK out WITH (path = 'out')", "it is not said which connector out has", f"WITH (connector = 'files', ...); there are: {WRITABLE}"),
         ("CREATE SOURCE ticks WITH (connector = 'rate', rows_per_second = 1, idle = '1 s')", "idle is of a watermark, and there is none", "add WATERMARK FOR ts AS ts - INTERVAL '5' SECONDS"),
     ],
 )  # fmt: skip
@@ -136,11 +136,11 @@ def test_a_sink_that_nothing_is_written_to() -> None:
         ("SET state.expires = soon", "BAD_DURATION", "state.expires cannot be 'soon': it is not numbers with units", 'write "5 minutes", "1 hour 30 minutes" or datetime.timedelta(minutes=5); units are milliseconds, seconds, minutes, hours, days and weeks'),
         ("SET spark.sql.ansi.enabled = perhaps", "BAD_SETTING", "spark.sql.ansi.enabled cannot be 'perhaps'", "it is true or false"),
         ("SET spark.sql.session.timeZone = Mars", "UNKNOWN_TIME_ZONE", "there is no time zone `Mars`", "use a name like Europe/Stockholm or UTC; on a machine without time zones `pip install tzdata` brings them"),
-        ("CREATE SINK s WITH (connector = 'files', path = 'x', format = 'xml')", "BAD_OPTION", "write.files: format cannot be 'xml'", "It is one of: json, csv, parquet"),
+        ("CREATE SINK s WITH (connector = 'files', path = 'x', format = 'xml')", "BAD_OPTION", "write.files: format cannot be 'xml'", "It is one of: json, csv, parquet, orc, avro"),
         ("CREATE SINK s WITH (connector = 'memory', mode = 'change')", "BAD_OPTION", "write.memory: mode cannot be 'change'", "did you mean 'changes'? It is one of: append, upsert, changes"),
         ("CREATE SOURCE s (a strin) WITH (connector = 'files', path = 'x', format = 'json')", "BAD_TYPE", "the schema `a strin` cannot be read: there is no type `strin`, did you mean `string`?", 'a schema looks like "card string, amount decimal(10,2), ts timestamp"'),
         ("CREATE SOURCE s (WATERMARK FOR value AS value) WITH (connector = 'rate', rows_per_second = 1)", "WATERMARK_TYPE", "the column of a watermark is a timestamp, and `value` of s is bigint", "give it the type timestamp in the schema: value timestamp"),
-        ("CREATE SOURCE s WITH (connector = 'xyz')", "UNKNOWN_CONNECTOR", "there is no connector `xyz`", f"Installed are: {', '.join(connectors())}"),
+        ("CREATE SOURCE s WITH (connector = 'xyz')", "UNKNOWN_CONNECTOR", "there is no connector `xyz`", f"Installed are: {ALL}"),
     ],
 )  # fmt: skip
 def test_errors_of_others_name_the_statement(text: str, code: str, message: str, hint: str) -> None:

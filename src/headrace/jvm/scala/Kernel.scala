@@ -76,18 +76,21 @@ object Kernel {
 
   private def frame(own: classic.SparkSession, doc: Document, query: String, scans: Map[String, DataFrame], control: String): DataFrame = {
     val binding = new Binding(own, doc.partitions)
-    val plans = doc.sources.map { s =>
-      def missing = new HeadraceKernelException("INTERNAL", s"no scan was given for the source ${s.name}", s.name)
-      val scan = scans.getOrElse(s.name, throw missing)
-      s.name -> Inside.named(scan, s.name)
-    }.toMap
-    val sources = doc.sources.map(s => binding.source(s, plans(s.name).schema))
+    def plan(source: SourceText, key: String): (String, LogicalPlan) = {
+      def missing = new HeadraceKernelException("INTERNAL", s"no scan was given for the source $key", source.name)
+      key -> Inside.named(scans.getOrElse(key, throw missing), key)
+    }
+    val plans = doc.sources.flatMap(s => (s.name +: s.repaired.map(_.scan).toSeq).map(plan(s, _))).toMap
+    val sources = doc.sources.flatMap { s =>
+      binding.source(s, plans(s.name).schema) +: s.repaired.map(r => binding.repaired(s, r, plans(r.scan).schema)).toSeq
+    }
     val operators = doc.levels.flatMap(_.operators).map(binding.hosted)
     val frames = new Frames(own, Carried(query, own.sparkContext.broadcast(Specs(sources, operators))))
     def controlOf(source: String): LogicalPlan = Inside.plan(Control.frame(own, control, source))
     val timed = doc.sources.exists(_.watermark.nonEmpty)
     val tagged = doc.sources.map { s =>
-      frames.source(s.name, plans(s.name), s.watermark.map(_ => controlOf(s.name)), s.watermark.map(_._2))
+      val read = s.name +: s.repaired.map(_.scan).toSeq
+      frames.source(read.map(key => key -> plans(key)), s.watermark.map(_ => controlOf(s.name)), s.watermark.map(_._2))
     }
     val all = frames.union(if (timed && doc.clock != "processing") tagged else tagged :+ frames.gate(controlOf(null)))
     frames.frame(doc.levels.zipWithIndex.foldLeft(all) { case (plan, (level, i)) =>

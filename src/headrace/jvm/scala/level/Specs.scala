@@ -14,14 +14,14 @@ final class Specs(sources: Map[String, Array[Byte]], operators: Map[Int, Array[B
   /** Does any of these operators keep bags? */
   def haveBags(ops: Set[Int]): Boolean = ops.exists(bagged)
 
-  def source(name: String): SourceSpec = Specs.read(sources(name))
+  def source(key: String): SourceSpec = Specs.read(sources(key))
   def operator(op: Int): HostedSpec = Specs.read(operators(op))
 }
 
 object Specs {
   def apply(sources: Seq[SourceSpec], operators: Seq[HostedSpec]): Specs =
     new Specs(
-      sources.map(s => s.name -> write(s)).toMap,
+      sources.map(s => s.key -> write(s)).toMap,
       operators.map(o => o.op -> write(o)).toMap,
       operators.filter(_.operator.bags).map(_.op).toSet,
       operators.filter(_.operator.shared).map(_.op).toSet)

@@ -14,11 +14,23 @@ import org.apache.spark.sql.types._
 /** Turns the texts of a query document into bound specs. All of Catalyst's analysis for a query happens here, on the driver, once. */
 final class Binding(session: SparkSession, partitions: Int) {
 
-  def source(text: SourceText, scan: StructType): SourceSpec = {
-    val (scanned, parsed) = text.schema.fields.partition(f => text.reader == "columns" || text.beside(f.name))
-    val lines = text.reader match {
+  def source(text: SourceText, scan: StructType): SourceSpec = source(text, text.name, text.reader, text.options, text.beside, scan)
+
+  /** What was repaired of the source's rows: lines, on the same ways. A line has all columns. */
+  def repaired(text: SourceText, repaired: RepairedText, scan: StructType): SourceSpec =
+    source(text, repaired.scan, repaired.reader, repaired.options, Set.empty, scan)
+
+  private def source(
+      text: SourceText,
+      key: String,
+      reader: String,
+      options: Map[String, String],
+      beside: Set[String],
+      scan: StructType): SourceSpec = {
+    val (scanned, parsed) = text.schema.fields.partition(f => reader == "columns" || beside(f.name))
+    val lines = reader match {
       case "columns" => None
-      case kind => Some(LineSpec(kind, StructType(parsed), text.options, SQLConf.get.sessionLocalTimeZone, SQLConf.get.caseSensitiveAnalysis))
+      case kind => Some(LineSpec(kind, StructType(parsed), options, SQLConf.get.sessionLocalTimeZone, SQLConf.get.caseSensitiveAnalysis))
     }
     scanned.foreach { f =>
       val found = scan.fields.find(_.name == f.name)
@@ -30,6 +42,7 @@ final class Binding(session: SparkSession, partitions: Int) {
           text.name)
     }
     SourceSpec(
+      key,
       text.name,
       text.schema,
       scan,

@@ -22,9 +22,13 @@ final case class SourceText(
     options: Map[String, String],
     beside: Set[String],
     malformed: String,
+    repaired: Option[RepairedText],
     watermark: Option[(String, Long)],
     routes: Seq[RouteText],
     dead: Seq[RouteText])
+
+/** How the repaired rows of a source are read, which come from a scan of their own and are its rows in all else. */
+final case class RepairedText(scan: String, reader: String, options: Map[String, String])
 
 /** `retired`: the operators that an earlier version of the job had at this level. */
 final case class LevelText(operators: Seq[OperatorText], retired: Set[Int])
@@ -91,6 +95,7 @@ object Document {
     strings(s.get("reader").path("options")),
     s.get("reader").path("beside").elements.asScala.map(_.asText).toSet,
     s.path("malformed").asText("dead_letter"),
+    Option(s.get("repaired")).filterNot(_.isNull).map(r => RepairedText(text(r, "scan"), text(r, "kind"), strings(r.path("options")))),
     Option(s.get("watermark")).filterNot(_.isNull).map(w => (text(w, "column"), w.get("delay_ms").asLong)),
     list(s, "routes").map(route),
     list(s, "dead").map(route))

@@ -16,10 +16,12 @@ import org.apache.spark.sql.types.ObjectType
 /** The frame of a query, from sources to wire rows for the sinks. This is the one place that builds Spark plans. */
 final class Frames(session: classic.SparkSession, carried: Carried) {
 
-  /** A source: tagged rows and its control rows, under its watermark; behind it Spark knows of no event time and drops nothing as late. */
-  def source(name: String, scan: LogicalPlan, control: Option[LogicalPlan], delayMs: Option[Long]): LogicalPlan = {
-    val tagged = stage(new Tag(carried, name), scan)
-    val both = control.fold(tagged)(c => Union(Seq(tagged, stage(new ControlRows, c))))
+  /** A source: tagged rows of its scans, by their keys, and its control rows, under one watermark; behind it Spark knows of no event time and
+    * drops nothing as late.
+    */
+  def source(scans: Seq[(String, LogicalPlan)], control: Option[LogicalPlan], delayMs: Option[Long]): LogicalPlan = {
+    val tagged = scans.map { case (key, scan) => stage(new Tag(carried, key), scan) }
+    val both = union(tagged ++ control.map(stage(new ControlRows, _)))
     delayMs.fold(both)(delay => stage(new Data, analysed(frame(both).withWatermark(Frames.time, s"$delay milliseconds"))))
   }
 

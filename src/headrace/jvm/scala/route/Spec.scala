@@ -114,8 +114,10 @@ final case class Route(
     schema: StructType)
     extends Serializable
 
-/** How a source's scan becomes rows of `schema`. `malformed` says what becomes of what is none: `dead_letter`, `fail` or `skip`. */
+/** How a scan of a source becomes rows of `schema`. `key` tells the scans of a query apart: a source has its own and may have one of what was
+  * repaired. `malformed` says what becomes of what is none: `dead_letter`, `fail` or `skip`. */
 final case class SourceSpec(
+    key: String,
     name: String,
     schema: StructType,
     scan: StructType,

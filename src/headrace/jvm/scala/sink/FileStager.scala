@@ -18,7 +18,9 @@ import org.apache.spark.sql.catalyst.expressions.{BoundReference, Cast, Expressi
 import org.apache.spark.sql.execution.datasources.{FileFormat, OutputWriter, OutputWriterFactory}
 import org.apache.spark.sql.execution.datasources.csv.CSVFileFormat
 import org.apache.spark.sql.execution.datasources.json.JsonFileFormat
+import org.apache.spark.sql.execution.datasources.orc.OrcFileFormat
 import org.apache.spark.sql.execution.datasources.parquet.ParquetFileFormat
+import org.apache.spark.sql.headrace.Inside
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.types.{StringType, StructType}
 import org.apache.spark.util.SerializableConfiguration
@@ -83,6 +85,8 @@ private[sink] object FileStage {
       case "parquet" => new ParquetFileFormat
       case "json" => new JsonFileFormat
       case "csv" => new CSVFileFormat
+      case "orc" => new OrcFileFormat
+      case "avro" => Inside.avro
       case other => throw new IllegalArgumentException(s"no writer for files of format $other")
     }
     val dataSchema = StructType(schema.filterNot(f => stage.partitionBy.contains(f.name)))

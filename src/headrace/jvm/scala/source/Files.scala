@@ -19,10 +19,11 @@ import org.json4s.jackson.JsonMethods.parse
 /** Files in the order of their names or times. Spark's own file stream knows only times, which a copy of a folder does not keep; the log of the
   * files of each epoch is Spark's.
   *
-  * Options: `path` (a file or a folder by its very name, or with `pattern` a pattern of Hadoop's), `reader` (`lines` or `parquet`), `ddl` (the columns of a Parquet file), `by` (`name` or `time`),
+  * Options: `path` (a file or a folder by its very name, or with `pattern` a pattern of Hadoop's), `reader` (`lines`, `parquet`, `orc` or `avro`), `ddl` (the columns of a file that is none of lines), `by` (`name` or `time`),
   * `follow` (look again in every round; else what is there at the start is all), `limit` (files per epoch), `files` (a JSON list of names that
-  * stands for the listing), `reader.*` (options of the format). The frame has the columns of the reader, then `_position`: the byte offset of a
-  * line, the index of a Parquet row. Its file is what Spark says of the task (`OriginReader`): a column of it would cost more than all others.
+  * stands for the listing), `moves` (the folder may have been moved since some of its files were read: their names alone tell which), `reader.*`
+  * (options of the format). The frame has the columns of the reader, then `_position`: the byte offset of a
+  * line, else the index of a row. Its file is what Spark says of the task (`OriginReader`): a column of it would cost more than all others.
   */
 class Files extends StreamSourceProvider {
   override def sourceSchema(sql: SQLContext, schema: Option[StructType], provider: String, options: Map[String, String]): (String, StructType) =
@@ -41,9 +42,13 @@ private final case class Shape(format: String, read: StructType, values: Seq[Str
 private object Shape {
   def apply(options: CaseInsensitiveMap[String]): Shape = options("reader") match {
     case "lines" => Shape(classOf[LineFormat].getName, LineFormat.schema, Seq("value"), "_position")
+    case "parquet" =>
+      val schema = StructType.fromDDL(options("ddl"))
+      Shape("parquet", schema, schema.fieldNames.toSeq, "_metadata.row_index")
     case format =>
       val schema = StructType.fromDDL(options("ddl"))
-      Shape(format, schema, schema.fieldNames.toSeq, "_metadata.row_index")
+      val reader = if (format == "orc") classOf[OrcFiles] else classOf[AvroFiles]
+      Shape(reader.getName, schema.add(WholeFiles.position), schema.fieldNames.toSeq, WholeFiles.position.name)
   }
 }
 
@@ -67,13 +72,15 @@ private final class FileSource(session: classic.SparkSession, place: String, opt
   }
   private val format = options.originalMap.collect { case (key, value) if key.startsWith("reader.") => key.stripPrefix("reader.") -> value }
 
+  private val moves = options.get("moves").exists(_.toBoolean)
+
   private val log = new FileStreamSourceLog(FileStreamSourceLog.VERSION, session, place)
   private val seen = mutable.HashSet.empty[String]
   private var newest = log.getLatest().map(_._1).getOrElse(-1L)
   private var waiting: Vector[FileEntry] = Vector.empty
   private var listed = false
 
-  log.restore().foreach(entry => seen += entry.path)
+  log.restore().foreach(entry => seen += known(entry))
 
   override val schema: StructType = shape.columns
 
@@ -81,7 +88,7 @@ private final class FileSource(session: classic.SparkSession, place: String, opt
 
   override def latestOffset(start: StreamOffset, readLimit: ReadLimit): StreamOffset = synchronized {
     if (!listed || (follow && waiting.isEmpty)) {
-      waiting = list().filterNot(entry => seen(entry.path))
+      waiting = list().filterNot(entry => seen(known(entry)))
       listed = true
     }
     val (taken, rest) = readLimit match {
@@ -93,7 +100,7 @@ private final class FileSource(session: classic.SparkSession, place: String, opt
         throw new IllegalStateException(s"two queries write the log of files $place")
       newest += 1
       waiting = rest
-      seen ++= taken.map(_.path)
+      seen ++= taken.map(known)
     }
     if (newest < 0) null else FileStreamSourceOffset(newest)
   }
@@ -105,7 +112,7 @@ private final class FileSource(session: classic.SparkSession, place: String, opt
     val files = log.get(Some(from + 1), Some(FileStreamSourceOffset(end).logOffset)).flatMap(_._2)
     val relation = DataSource(
       session,
-      paths = files.map(file => escaped(file.sparkPath.toPath)).toSeq,
+      paths = files.map(file => escaped(placed(file))).toSeq,
       userSpecifiedSchema = Some(shape.read),
       className = shape.format,
       options = format ++ partitionRoot)
@@ -123,6 +130,11 @@ private final class FileSource(session: classic.SparkSession, place: String, opt
 
   override def toString: String = s"files $base"
 
+  /** By what a file is known, so that it is read once. */
+  private def known(entry: FileEntry): String = if (moves) entry.sparkPath.toPath.getName else entry.path
+
+  private def placed(entry: FileEntry): Path = if (moves) new Path(base, entry.sparkPath.toPath.getName) else entry.sparkPath.toPath
+
   /** Where the names of partition folders begin, whose columns a Parquet file is read with. */
   private def partitionRoot: Map[String, String] =
     if (options("reader") != "lines" && !pattern && fs.exists(base) && fs.getFileStatus(base).isDirectory) Map("basePath" -> base.toString)
@@ -134,7 +146,8 @@ private final class FileSource(session: classic.SparkSession, place: String, opt
   private def escaped(path: Path): String = path.toString.replaceAll("([\\\\*?{}\\[\\]])", "\\\\$1")
 
   /** All files there are, in order. Names that begin with `_` or `.` are hidden, as everywhere in Spark. */
-  private def list(): Vector[FileEntry] = {
+  private def list(): Vector[FileEntry] = if (named.isEmpty && !pattern && !fs.exists(base)) Vector.empty
+  else {
     val roots = named.getOrElse(if (pattern) Inside.glob(fs, base) else Seq(base))
     val index = new InMemoryFileIndex(session, roots, format, Some(new StructType))
     val files = index.allFiles().map(status => FileEntry(status.getPath.toUri.toString, status.getModificationTime, 0L)).toVector

@@ -1,0 +1,66 @@
+"""What folders of files have in common, read or written: their paths, and what is to be said of them."""
+
+from __future__ import annotations
+
+import glob
+import json
+import os
+import re
+from pathlib import Path
+from typing import Any
+
+from headrace.errors import ConnectorError, here
+from headrace.ports import paths
+from headrace.ports.options import wrong
+from headrace.schema import Struct
+
+
+def for_spark(format: str) -> str:
+    """Spark has the classes of Avro, and does not know them by that name."""
+    return "org.apache.spark.sql.avro.AvroFileFormat" if format == "avro" else format
+
+
+def path_of(verb: str, path: Any) -> str:
+    if not isinstance(path, str | os.PathLike) or not str(path):
+        raise wrong(f"{verb}: the path cannot be {path!r}", 'it is a text or a pathlib.Path: "charges/"')
+    return os.fspath(path) if isinstance(os.fspath(path), str) else os.fsdecode(path)
+
+
+def read_before(query: Path) -> set[Path | None]:
+    """The files in Spark's logs of the sources of a query: a version, then a JSON object per file."""
+    found: set[Path | None] = set()
+    for log in query.glob("sources/*/*"):
+        if re.fullmatch(r"\d+(\.compact)?", log.name):
+            for line in log.read_text(encoding="utf-8").splitlines()[1:]:
+                found.add(paths.local(json.loads(line)["path"]))
+    return found
+
+
+def nothing_there(path: str, why: str) -> ConnectorError:
+    hint = "put files there first, or wait for them with follow=True"
+    return ConnectorError("PATH_EMPTY", f"there is nothing to read in {path}: {why}", hint=hint, site=here())
+
+
+def no_partition_folders(folder: Path, schema: Struct) -> None:
+    if not folder.is_dir():
+        return
+    for name in schema.names:
+        if any(folder.glob(f"**/{glob.escape(name)}=*/")):
+            raise ConnectorError(
+                "PARTITION_FOLDERS",
+                f"{folder} has folders {name}=..., and JSON and CSV files are read without the columns in their folders' names",
+                hint="read Parquet, or leave the column out of the schema",
+                site=here(),
+            )
+
+
+def reader_options(format: str, options: dict[str, str]) -> dict[str, str]:
+    """What the user gave, with CSV's header on, which most files have."""
+    for name in options:
+        if name.lower() in ("mode", "columnnameofcorruptrecord", "path", "multiline"):
+            raise wrong(
+                f"read.files: `{name}` cannot be among the options",
+                'rows are one a line; malformed="dead_letter", "fail" or "skip" says what becomes of bad ones',
+            )
+    lower = {name.lower(): value for name, value in options.items()}
+    return {"header": "true", **lower} if format == "csv" else lower

@@ -1,0 +1,109 @@
+"""One request and its answer: sent again where that can help, and said clearly where it cannot."""
+
+from __future__ import annotations
+
+import email.utils
+import time
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from headrace.errors import RunError
+
+AGAIN = (408, 425, 429, 500, 502, 503, 504)
+"""Answers after which the same request may be taken."""
+
+OF_ROWS = (400, 409, 413, 422)
+"""Answers that are about what was sent, and not about who sent it or where to."""
+
+LONGEST_PAUSE = 30.0
+
+
+class Refused(Exception):
+    """The server does not take a request, and would not take it again."""
+
+    def __init__(self, message: str, reason: str, of_rows: bool) -> None:
+        super().__init__(message)
+        self.reason = reason
+        self.of_rows = of_rows
+
+
+class Poster:
+    """Posts to one address over connections that are kept. `hidden` are texts that no error may show."""
+
+    def __init__(
+        self, url: str, headers: Mapping[str, str], hidden: Sequence[str], timeout_ms: int, retries: int, backoff_ms: int, ca: str | None
+    ) -> None:
+        import urllib3
+
+        self.url = url
+        self.retries = retries
+        self.backoff = backoff_ms / 1000
+        self._headers = dict(headers)
+        self._hidden = [text for text in hidden if text]
+        timeout = urllib3.Timeout(timeout_ms / 1000)
+        self._pool = urllib3.PoolManager(retries=False, timeout=timeout, cert_reqs="CERT_REQUIRED", ca_certs=ca)
+
+    def close(self) -> None:
+        self._pool.clear()
+
+    def post(self, body: bytes, key: str, what: str) -> None:
+        """Send a body until the server has taken it; `what` names it in errors."""
+        from urllib3.exceptions import HTTPError, SSLError
+
+        tries = 0
+        while True:
+            tries += 1
+            pause = min(self.backoff * 2 ** (tries - 1), LONGEST_PAUSE)
+            try:
+                answer: Any = self._pool.request(
+                    "POST", self.url, body=body, headers={**self._headers, "Idempotency-Key": key}, redirect=False
+                )
+            except SSLError as problem:
+                raise self._unreachable(what, tries, f"the certificate does not do: {problem}", again=False) from None
+            except (HTTPError, OSError) as problem:
+                said = str(problem)
+            else:
+                if 200 <= answer.status < 300:
+                    return
+                said = self._said(answer)
+                if answer.status not in AGAIN:
+                    raise Refused(self._shown(f"{self._place} refuses {what}: {said}"), self._shown(said), answer.status in OF_ROWS)
+                pause = min(_asked(answer.headers.get("Retry-After"), pause), LONGEST_PAUSE)
+            if tries > self.retries:
+                raise self._unreachable(what, tries, said)
+            time.sleep(pause)
+
+    @property
+    def _place(self) -> str:
+        return self.url.partition("?")[0]
+
+    def _said(self, answer: Any) -> str:
+        text = " ".join(answer.data[:1000].decode("utf-8", "replace").split())
+        short = text if len(text) <= 200 else text[:197] + "..."
+        return f"HTTP {answer.status}" + (f": {short}" if short else "")
+
+    def _unreachable(self, what: str, tries: int, said: str, again: bool = True) -> RunError:
+        times = "once" if tries == 1 else f"{tries} times"
+        cure = "retries= and backoff= say how long to go on. " if again else "ca= names a file with the certificates to trust. "
+        return RunError(
+            "HTTP_FAILED",
+            self._shown(f"{self._place} did not take {what}, which was sent {times}: {said}"),
+            hint=f"{cure}The next start sends it again, under the same key.",
+        )
+
+    def _shown(self, text: str) -> str:
+        for hidden in self._hidden:
+            text = text.replace(hidden, "***")
+        return text
+
+
+def _asked(after: str | None, otherwise: float) -> float:
+    """The seconds that `Retry-After` asks for: a number, or a date."""
+    if after is None:
+        return otherwise
+    if after.strip().isdigit():
+        return float(after)
+    try:
+        return max(email.utils.parsedate_to_datetime(after).timestamp() - time.time(), 0.0)
+    except ValueError:
+        return otherwise

@@ -1,0 +1,195 @@
+"""The sink: which batches an epoch has, and what becomes of one that the server refuses."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from datetime import timedelta
+from pathlib import Path
+from typing import Any, ClassVar
+from urllib.parse import urlsplit
+
+import headrace.ports as ports
+from headrace.atomic import replace
+from headrace.connectors.http.post import Poster, Refused
+from headrace.errors import RunError
+from headrace.points import point
+from headrace.ports import Secret, weights
+from headrace.ports.options import choice, flag, number, wrong
+from headrace.ports.secrets import secret_of
+from headrace.schema import milliseconds, plain
+
+PACKAGES = (ports.Packages(modules=("urllib3",), extra="http", name="http"),)
+
+FORMATS = {"json_lines": "application/x-ndjson", "json": "application/json"}
+VERB = "write.http"
+_SECRET = re.compile(r"(?i)auth|cookie|token|secret|password|key")
+
+
+class Sink(ports.Sink):
+    """Posts the rows of each epoch to a server, `batch` of them at a time, as lines of JSON or as one array (`format="json"`).
+
+    A batch that was not answered, or with 408, 425, 429 or 5xx, is sent again up to `retries` times, first after `backoff`, each time after
+    twice as long, or when `Retry-After` says. It always carries the same `Idempotency-Key`, also when its epoch is done again after a
+    crash: a server that keeps these keys takes each batch once, and `idempotent=True` says that this one does. A batch that is refused
+    for what is in it (400, 409, 413, 422) stops the job, or goes to the dead letters with `on_refused="dead_letter"`. `headers` may be
+    secrets, and `token` is one that is sent as `Authorization: Bearer`.
+
+    >>> import headrace as hr
+    >>> charges = hr.read.memory([("a", 1)], "card string, amount int", name="charges")
+    >>> hr.job("send", charges.write.http("https://example.org/charges", token=hr.secret("TOKEN")))
+    <Job send: charges.http>
+    """
+
+    connector: ClassVar[str] = "http"
+
+    def __init__(
+        self,
+        url: str,
+        *,
+        format: str = "json_lines",
+        batch: int = 500,
+        headers: Mapping[str, str | Secret] | None = None,
+        token: Secret | None = None,
+        timeout: str | timedelta = "30 seconds",
+        retries: int = 5,
+        backoff: str | timedelta = "200 milliseconds",
+        on_refused: str = "fail",
+        idempotent: bool = False,
+        ca: str | None = None,
+    ) -> None:
+        self.url = _url(url)
+        self.format = choice(VERB, "format", format, tuple(FORMATS))
+        self.batch = number(VERB, "batch", batch)
+        self.headers = {name: _header(name, value) for name, value in (headers or {}).items()}
+        self.token = secret_of(VERB, "token", token)
+        self.timeout_ms = milliseconds(timeout, f"{VERB}: timeout")
+        self.retries = number(VERB, "retries", retries, 0)
+        self.backoff_ms = milliseconds(backoff, f"{VERB}: backoff")
+        self.on_refused = choice(VERB, "on_refused", on_refused, ("fail", "dead_letter"))
+        self.idempotent = flag(VERB, "idempotent", idempotent)
+        self.ca = ca
+        self._context: ports.SinkContext | None = None
+        self._poster: Poster | None = None
+
+    @property
+    def traits(self) -> ports.SinkTraits:
+        if self.idempotent:
+            why = "each batch has a key of its own, and idempotent=True promises that the server takes a key once"
+            return ports.SinkTraits("idempotent", why, ("append", "changes"), visible="row")
+        why = "a batch whose answer was lost is sent again; idempotent=True promises that the server takes an Idempotency-Key once"
+        return ports.SinkTraits("plain", why, ("append", "changes"), visible="row")
+
+    @property
+    def needs(self) -> ports.Packages:
+        return PACKAGES[0]
+
+    def options(self) -> dict[str, Any]:
+        given = {
+            "format": self.format,
+            "batch": self.batch,
+            "headers": {name: value.to_json() if isinstance(value, Secret) else value for name, value in self.headers.items()},
+            "token": None if self.token is None else self.token.to_json(),
+            "timeout": f"{self.timeout_ms} ms",
+            "retries": self.retries,
+            "backoff": f"{self.backoff_ms} ms",
+            "on_refused": self.on_refused,
+            "idempotent": self.idempotent,
+            "ca": self.ca,
+        }
+        return {"url": self.url, **given}
+
+    @classmethod
+    def from_options(cls, options: Mapping[str, Any]) -> Sink:
+        return cls(**options)
+
+    def describe(self) -> str:
+        return f"http {self.url.partition('?')[0]}"
+
+    def open(self, context: ports.SinkContext) -> None:
+        self._context = context
+        headers = {name: value.read() if isinstance(value, Secret) else value for name, value in self.headers.items()}
+        if self.token is not None:
+            headers["Authorization"] = f"Bearer {self.token.read()}"
+        headers = {"Content-Type": FORMATS[self.format], **headers}
+        hidden = [headers[name] for name, value in self.headers.items() if isinstance(value, Secret)]
+        hidden += [] if self.token is None else [headers["Authorization"].removeprefix("Bearer ")]
+        self._poster = Poster(self.url, headers, hidden, self.timeout_ms, self.retries, self.backoff_ms, self.ca)
+
+    def stage(self) -> dict[str, Any]:
+        return {"kind": "rows"}
+
+    def commit(self, epoch: int, staged: ports.Staged) -> None:
+        context, poster = self._opened()
+        texts = self._texts(staged, context)
+        for place, at in enumerate(range(0, len(texts), self.batch)):
+            rows = texts[at : at + self.batch]
+            if place:
+                point("in sink commit", context.name)
+            body = "[" + ",".join(rows) + "]" if self.format == "json" else "\n".join(rows) + "\n"
+            key = f"{context.checkpoint_id}-{context.name}-{epoch}-{place}"
+            try:
+                poster.post(body.encode(), key, f"batch {place} of epoch {epoch} of {context.name}")
+            except Refused as refusal:
+                if self.on_refused == "fail" or not refusal.of_rows:
+                    raise self._failed(refusal) from None
+                self._keep(context, epoch, place, rows, refusal)
+
+    def close(self) -> None:
+        if self._poster is not None:
+            self._poster.close()
+        self._context = self._poster = None
+
+    def _texts(self, staged: ports.Staged, context: ports.SinkContext) -> list[str]:
+        """The rows as JSON, in an order that is the same whenever the epoch is done: a batch under its key is always the same."""
+        changes = weights.changes_of(staged, context)
+        if context.mode == "append":
+            rows: Iterator[dict[str, Any]] = (plain(row, context.schema) for row, _ in changes)
+        else:
+            rows = (
+                {**plain(row, context.schema), "_change": "insert" if weight > 0 else "delete"}
+                for row, weight in changes
+                for _ in range(abs(weight))
+            )
+        texts = [json.dumps(row, ensure_ascii=False, separators=(",", ":")) for row in rows]
+        # What goes before what comes.
+        return sorted(texts, key=lambda text: (not text.endswith('"_change":"delete"}'), text))
+
+    def _failed(self, refusal: Refused) -> RunError:
+        hint = 'the next start sends it again, under the same key; on_refused="dead_letter" puts what is refused for its rows aside'
+        return RunError("HTTP_REFUSED", str(refusal), hint=hint)
+
+    def _keep(self, context: ports.SinkContext, epoch: int, place: int, rows: list[str], refusal: Refused) -> None:
+        """Put rows aside where `headrace letters` finds them; done again it is the same file."""
+        folder = context.checkpoint / "refused" / context.name
+        folder.mkdir(parents=True, exist_ok=True)
+        letters = ({"node": context.name, "reason": refusal.reason, "file": None, "position": None, "raw": row} for row in rows)
+        replace(Path(folder, f"{epoch:020}-{place:05}.json"), "".join(json.dumps(letter) + "\n" for letter in letters))
+
+    def _opened(self) -> tuple[ports.SinkContext, Poster]:
+        if self._context is None or self._poster is None:
+            raise RuntimeError("the sink is not open")
+        return self._context, self._poster
+
+
+def _url(url: Any) -> str:
+    parts = urlsplit(url) if isinstance(url, str) else None
+    if parts is None or parts.scheme not in ("http", "https") or not parts.hostname:
+        raise wrong(f"{VERB}: the url cannot be {url!r}", 'it is the address that is posted to: "https://example.org/charges"')
+    if parts.username is not None or parts.password is not None:
+        hint = 'a plan is stored and shown: headers={"Authorization": hr.secret("NAME")}'
+        raise wrong(f"{VERB}: the url for {parts.hostname} has a user or password in it", hint)
+    return str(url)
+
+
+def _header(name: str, value: Any) -> str | Secret:
+    if isinstance(value, str):
+        if _SECRET.search(name):
+            hint = f'a plan is stored and shown, and a secret stays where it is: headers={{"{name}": hr.secret("NAME")}}'
+            raise wrong(f"{VERB}: the header {name} is not given by its name", hint)
+        return value
+    found = secret_of(VERB, f"headers[{name!r}]", value)
+    if found is None:
+        raise wrong(f"{VERB}: the header {name} cannot be None", "it is a text or a secret")
+    return found

@@ -1,0 +1,142 @@
+"""What the epochs of a files sink wrote into a store that is no file system of this machine: the manifests alone decide.
+
+    s3a://bucket/out/
+      part-3-0-17-4f1c2d3e-00000-000.parquet    a file of epoch 3, written where it stays
+      _headrace/owner.json                      who writes here, and up to which epoch was looked for files of nobody
+      _headrace/00000000000000000003.json       the manifest of epoch 3
+
+Nothing is renamed, as stores copy what they rename. A task's files have names of their own from the beginning; a commit makes the
+manifest that lists those of the tasks that count, in one request that a store refuses if there is one already. What other tasks left is in
+no manifest, and is removed by the next start.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+from headrace.jvm.store import Store
+from headrace.manifest import CONTROL, FORMAT, Owner, StagedFile, may_write, of_this_format, replaced
+from headrace.points import point
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+PREFIX = "part"
+
+
+class RemoteManifest:
+    """The epochs of one output folder in a store."""
+
+    def __init__(self, session: SparkSession, folder: str, term: int = 1) -> None:
+        self.store = Store(session, folder)
+        self.folder = self.store.folder
+        self.term = term
+        self._sink = ""
+
+    def claim(self, owner: Owner) -> None:
+        """Marks the folder as written by `owner`, as `Manifest.claim` does."""
+        self._sink = owner.sink
+        text = self._owner_text(owner, self._swept())
+        if not self.store.create(_OWNER, text):
+            found = self.owner()
+            may_write(self.folder, found, owner)
+            if found != owner:
+                self.store.write(_OWNER, text)
+
+    def owner(self) -> Owner | None:
+        found = self._read(_OWNER)
+        return None if found is None else Owner(found["job"], found["sink"], found["checkpoint"], found.get("query", "main"))
+
+    def epochs(self) -> list[int]:
+        """The committed epochs, in order."""
+        names = (name.removesuffix(".json") for name in self.store.names(CONTROL))
+        return sorted(int(name) for name in names if name.isdigit())
+
+    def commit(self, epoch: int, staged: Iterable[StagedFile]) -> None:
+        """Makes the files that tasks wrote the output of `epoch`. An epoch that is committed already stays as it was.
+
+        Not so one by a process that was asleep while this one took over and removed its files: it takes those of this process.
+        """
+        files = sorted(staged, key=lambda file: file.path)
+        entry = {
+            "format": FORMAT,
+            "epoch": epoch,
+            "term": self.term,
+            "files": [{"path": file.path, "rows": file.rows, "bytes": file.bytes} for file in files],
+        }
+        text = json.dumps(entry, indent=1)
+        if not self.store.create(_name(epoch), text):
+            # What cannot be read was left by a writer that died: not every store keeps to itself what is not closed.
+            found = self._read(_name(epoch)) or {"files": [], "term": 0}
+            if found.get("term", 1) > self.term:
+                raise replaced(self.folder, epoch)
+            if found.get("term", 1) and all(self.store.exists(file["path"]) for file in found["files"]):
+                named = {file["path"] for file in found["files"]}
+                for file in files:
+                    if file.path not in named:
+                        self.store.delete(file.path)
+            else:
+                self.store.write(_name(epoch), text)
+        point("in sink commit", self._sink)
+
+    def recover(self) -> None:
+        """After a start: removes what tasks wrote and no manifest names, in the epochs since the start before."""
+        swept, epochs = self._swept(), self.epochs()
+        named = {file["path"] for epoch in epochs if epoch >= swept for file in (self._read(_name(epoch)) or {"files": []})["files"]}
+        for path in self.store.all():
+            epoch = _epoch(path)
+            if epoch is not None and epoch >= swept and path not in named:
+                self.store.delete(path)
+        owner = self.owner()
+        if owner is not None and epochs and epochs[-1] != swept:
+            self.store.write(_OWNER, self._owner_text(owner, epochs[-1]))
+
+    def clear(self) -> None:
+        """Removes the files that tasks wrote, and the manifests; nothing else in the folder."""
+        for path in self.store.all():
+            if _epoch(path) is not None:
+                self.store.delete(path)
+        self.store.delete(CONTROL)
+
+    def files(self) -> list[str]:
+        """The files of all committed epochs, in order of epoch."""
+        entries = (self._read(_name(epoch)) for epoch in self.epochs())
+        return [f"{self.folder}/{file['path']}" for entry in entries if entry is not None for file in entry["files"]]
+
+    def _read(self, name: str) -> dict[str, Any] | None:
+        text = self.store.read(name)
+        try:
+            return None if text is None else of_this_format(json.loads(text), f"{self.folder}/{name}")
+        except json.JSONDecodeError:
+            return None
+
+    def _swept(self) -> int:
+        found = self._read(_OWNER)
+        return 0 if found is None else int(found.get("swept", 0))
+
+    def _owner_text(self, owner: Owner, swept: int) -> str:
+        return json.dumps({"format": FORMAT, **asdict(owner), "swept": swept}, indent=1)
+
+
+_OWNER = f"{CONTROL}/owner.json"
+
+
+def _name(epoch: int) -> str:
+    return f"{CONTROL}/{epoch:020}.json"
+
+
+def _epoch(path: str) -> int | None:
+    """The epoch of a file that a task wrote, by its name; None for any other file."""
+    parts = path.rpartition("/")[2].split("-")
+    is_ours = len(parts) >= 6 and parts[0] == PREFIX and parts[1].isdigit() and not path.startswith(f"{CONTROL}/")
+    return int(parts[1]) if is_ours else None
+
+
+def committed(folder: str) -> list[str]:
+    """The files of all complete epochs in a folder of a store, oldest epoch first."""
+    from headrace.jvm.session import session
+
+    return RemoteManifest(session(), folder).files()

@@ -1,0 +1,182 @@
+"""hr.letters: the dead letters of a job, to be looked at, repaired and fed back."""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import io
+import json
+import os
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from headrace.engine.loading import refuse_while_loading
+from headrace.engine.state import stored_job
+from headrace.engine.table import Table
+from headrace.errors import HeadraceError
+from headrace.ops import Source
+from headrace.plan import Plan
+from headrace.ports import Lines
+from headrace.schema import parse_schema
+from headrace.spark import repaired
+from headrace.spark.letters import Letter, letters_in
+
+SCHEMA = parse_schema("epoch bigint, time timestamp, source string, node string, reason string, file string, position bigint, raw string")
+
+
+class Letters:
+    """The dead letters that lie beside a checkpoint. Made by `hr.letters(checkpoint)`."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self._stored = stored_job(folder)
+        self.job = self._stored.job
+
+    def __repr__(self) -> str:
+        return f"<Letters {self.job}: {len(self._all()):,}>"
+
+    def table(self, *, source: str | None = None, reason: str | None = None, limit: int | None = None) -> Table:
+        """The letters, oldest first: those of a source, those whose reason has this text in it, at most so many."""
+        found = [one for one in self._all() if source in (None, one.source) and (reason is None or reason.lower() in one.reason.lower())]
+        rows = [(one.epoch, one.time, one.source, one.node, one.reason, one.file, one.position, one.raw) for one in found]
+        return Table(rows[:limit], SCHEMA, more=limit is not None and len(rows) > limit)
+
+    def export(self, source: str, path: str | os.PathLike[str], *, reason: str | None = None) -> tuple[int, int]:
+        """Write the rows of a source's letters into a file to be repaired. Says how many there are, and how many were left out because they
+        failed behind a step that had changed their columns.
+        """
+        node, lines = self._source(source)
+        letters = [one for one in self._all() if one.source == source and (reason is None or reason.lower() in one.reason.lower())]
+        columns = list(node.columns)
+        rows = [row for one in letters if (row := _row(one, source, columns)) is not None]
+        text = _csv(rows, columns, lines) if lines.kind == "csv" else "".join(f"{_line(row)}\n" for row in rows)
+        Path(path).write_text(text, encoding="utf-8")
+        return len(rows), len(letters) - len(rows)
+
+    def replay(self, source: str, path: str | os.PathLike[str], *, again: bool = False) -> int:
+        """Feed a file of repaired rows to a source: each of its rows is one more row of the source, once. The job takes it with its next
+        epoch, or when it next runs. Says how many rows there are.
+
+        A file that was given before is refused, unless it is to count `again`.
+        """
+        node, lines = self._source(source)
+        if any((self.folder / name).exists() for name in ("sealed", "sealing")):
+            raise HeadraceError(
+                "CHECKPOINT_SEALED",
+                f"the job {self.job} has read its bounded input to the end and fired all its timers",
+                hint="start over with fresh=True, from mended input; flush=False keeps a job open for rows that come later.",
+            )
+        text = Path(path).read_bytes()
+        rows = _checked(text, path, list(node.columns), lines)
+        digest = hashlib.sha256(text).hexdigest()[:12]
+        before = next((file for file in repaired.given(self.folder, source) if digest in file.name), None)
+        if before is not None and not again:
+            raise HeadraceError(
+                "REPAIRED_BEFORE",
+                f"{path} was given to {source} before, as {before.name}",
+                hint="its rows count once; with --again (again=True) they count once more.",
+            )
+        repaired.give(self.folder, source, text, digest, f".{lines.kind}")
+        return rows
+
+    def _all(self) -> list[Letter]:
+        return letters_in(self.folder, self._stored)
+
+    def _source(self, name: str) -> tuple[Source, Lines]:
+        nodes = [node for node in Plan.from_json(self._stored.plan).nodes.values() if isinstance(node, Source)]
+        can = {str(node.name): (node, lines) for node in nodes if (lines := node.connect().repairs) is not None}
+        if name in can:
+            return can[name]
+        known = name in {str(node.name) for node in nodes}
+        said = "whose rows can be fed back" if can else "and has none whose rows can be fed back"
+        raise HeadraceError(
+            "BAD_REPAIR",
+            f"{name} is a source whose rows cannot be fed back" if known else f"the job {self.job} has no source {name}",
+            hint=f"it has, {said}: {', '.join(can)}" if can else f"the job has no source {said.rpartition('none ')[2]}",
+        )
+
+
+def letters(checkpoint: str | os.PathLike[str]) -> Letters:
+    """The dead letters of the job that keeps its state in the folder `checkpoint`. Nothing is locked: the job may run meanwhile.
+
+    >>> import headrace as hr
+    >>> from pathlib import Path
+    >>> _ = Path("in.json").write_text('{"card": "a", "amount": 1}\\n{"card": "b", "amount": "x"}\\n')
+    >>> charges = hr.read.files("in.json", format="json", schema="card string, amount int", name="charges")
+    >>> _ = hr.job("copy", charges.write.memory()).run(checkpoint="copied", progress=False)
+    >>> [(row[2], row[4], row[7]) for row in hr.letters("copied").table().rows()]
+    [('charges', "field amount: cannot read 'x' as INT", '{"card": "b", "amount": "x"}')]
+    """
+    refuse_while_loading("hr.letters")
+    return Letters(Path(checkpoint).expanduser().absolute())
+
+
+def _row(letter: Letter, source: str, columns: list[str]) -> str | dict[str, Any] | None:
+    """The line of a letter as it was, or its row; None where it is neither."""
+    if letter.raw is None:
+        return None
+    if letter.node == source and not letter.reason.startswith(("NULL_", "EXPECTATION")):
+        return letter.raw
+    try:
+        found = json.loads(letter.raw)
+    except ValueError:
+        return None
+    return found if isinstance(found, dict) and list(found) == columns else None
+
+
+def _line(row: str | dict[str, Any]) -> str:
+    return row if isinstance(row, str) else json.dumps(row, ensure_ascii=False)
+
+
+def _csv(rows: list[str | dict[str, Any]], columns: list[str], lines: Lines) -> str:
+    made = io.StringIO()
+    writer = csv.writer(made, delimiter=_separator(lines), lineterminator="\n")
+    if lines.options.get("header") == "true":
+        writer.writerow(columns)
+    for row in rows:
+        if isinstance(row, str):
+            made.write(row + "\n")
+        else:
+            writer.writerow([{True: "true", False: "false", None: ""}.get(value, value) for value in row.values()])
+    return made.getvalue()
+
+
+def _separator(lines: Lines) -> str:
+    return lines.options.get("sep", lines.options.get("delimiter", ","))[:1] or ","
+
+
+def _checked(text: bytes, path: str | os.PathLike[str], columns: list[str], lines: Lines) -> int:
+    """How many rows a repaired file has; refuses what cannot be rows of the source at a first look."""
+    try:
+        found = [(number, line) for number, line in enumerate(text.decode("utf-8").split("\n"), 1) if line.strip()]
+    except UnicodeDecodeError as cause:
+        raise _bad(f"{path} is no UTF-8 text: {cause.reason} at byte {cause.start}", "save it as UTF-8") from None
+    known = {name.lower() for name in columns}
+    if lines.kind == "csv":
+        header = lines.options.get("header") == "true"
+        if header and found:
+            number, line = found.pop(0)
+            _known(next(csv.reader([line], delimiter=_separator(lines))), known, columns, f"{path}, line {number}")
+    else:
+        for number, line in found:
+            try:
+                row = json.loads(line)
+            except ValueError as cause:
+                raise _bad(f"{path}, line {number} is no JSON: {cause}", "each line is one object") from None
+            if not isinstance(row, dict):
+                raise _bad(f"{path}, line {number} is no JSON object", 'each line is one object: {"card": "a", "amount": 1}')
+            _known(row, known, columns, f"{path}, line {number}")
+    if not found:
+        raise _bad(f"{path} has no rows", "put a row on each line")
+    return len(found)
+
+
+def _known(names: Iterable[str], known: set[str], columns: list[str], place: str) -> None:
+    wrong = next((name for name in names if name.strip().lower() not in known), None)
+    if wrong is not None:
+        raise _bad(f"{place} has a field `{wrong}`, which the source has not", f"it has: {', '.join(columns)}")
+
+
+def _bad(message: str, hint: str) -> HeadraceError:
+    return HeadraceError("BAD_REPAIR", message, hint=hint)

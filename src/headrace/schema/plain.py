@@ -1,0 +1,40 @@
+"""Rows as JSON takes them: a struct is an object, a time its ISO text, a decimal its digits, bytes Base64."""
+
+from __future__ import annotations
+
+import base64
+import datetime as dt
+import math
+from typing import Any
+
+from headrace.schema.types import Array, Map, Struct, Type
+
+
+def plain(row: tuple[Any, ...], schema: Struct) -> dict[str, Any]:
+    """A row of Python values as an object that `json.dumps` takes.
+
+    >>> from decimal import Decimal
+    >>> from headrace.schema import parse_schema
+    >>> plain(("a", Decimal("1.50")), parse_schema("card string, amount decimal(10,2)"))
+    {'card': 'a', 'amount': '1.50'}
+    """
+    return {field.name: _json(value, field.type) for field, value in zip(schema.fields, row, strict=True)}
+
+
+def _json(value: Any, kind: Type) -> Any:
+    match value, kind:
+        case None | bool() | int() | str(), _:
+            return value
+        case float(), _:
+            return value if math.isfinite(value) else str(value)
+        case tuple(), Struct():
+            return plain(value, kind)
+        case list(), Array(element):
+            return [_json(part, element) for part in value]
+        case dict(), Map(key, part):
+            return {str(_json(name, key)): _json(inner, part) for name, inner in value.items()}
+        case bytes(), _:
+            return base64.b64encode(value).decode()
+        case dt.date() | dt.time(), _:
+            return value.isoformat()
+    return str(value)

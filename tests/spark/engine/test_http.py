@@ -1,0 +1,70 @@
+"""A job that posts its rows: a server that keeps keys has each row once, whatever happens on the way."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import headrace as hr
+from tests.unit.connectors.receiver import Answer, Asked, Receiver
+from tests.unit.errors import check_error
+
+pytestmark = pytest.mark.usefixtures("spark")
+pytest.importorskip("urllib3")
+
+
+def job(folder: Path, url: str, **options: Any) -> hr.Job:
+    rows = hr.read.files(folder / "in", format="json", schema="k string, v int", name="rows", files_per_epoch=2)
+    sent = rows.filter("v > 0").write.http(url, name="sent", batch=3, backoff="1 ms", **options)
+    return hr.job("send", sent, rows.write.files(folder / "out", format="json", name="out"))
+
+
+def put(folder: Path, number: int, values: range) -> None:
+    (folder / "in").mkdir(exist_ok=True)
+    (folder / "in" / f"{number}.json").write_text("".join(json.dumps({"k": "a", "v": v}) + "\n" for v in values), encoding="utf-8")
+
+
+def test_an_epoch_that_failed_in_its_middle_is_finished_by_the_next_start(tmp_path: Path) -> None:
+    for number in range(4):
+        put(tmp_path, number, range(10 * number, 10 * number + 10))
+    down = False
+
+    def answer(asked: Asked, number: int) -> Answer:
+        nonlocal down
+        down = down or number == 12
+        return Answer(503) if down else Answer(cut=number % 4 == 0)
+
+    with Receiver(answer) as server:
+        error = check_error(
+            """
+            HTTP_FAILED: <url> did not take batch 2 of epoch 1 of sent, which was sent 2 times: HTTP 503
+              hint: retries= and backoff= say how long to go on. The next start sends it again, under the same key.
+              page: docs/errors/HTTP_FAILED.md
+            """,
+            lambda: job(tmp_path, server.url, retries=1).run(checkpoint=tmp_path / "checkpoint", progress=False),
+            hide={server.url: "<url>"},
+        )
+        assert error is not None and error.exit_code == 4
+        down, server.answer = False, lambda asked, number: Answer()
+        job(tmp_path, server.url, retries=1).run(checkpoint=tmp_path / "checkpoint", progress=False)
+        assert sorted(json.loads(line)["v"] for line in server.rows()) == list(range(1, 40))
+
+
+def test_what_explain_says(tmp_path: Path) -> None:
+    put(tmp_path, 1, range(3))
+    url = "http://127.0.0.1:9/"
+    plain, promised = (str(job(tmp_path, url, idempotent=one).explain()) for one in (False, True))
+    assert "at least once: a batch whose answer was lost is sent again; idempotent=True promises that" in plain
+    assert "exactly once: each batch has a key of its own, and idempotent=True promises that the server takes a key once" in promised
+
+
+def test_refused_rows_are_among_the_letters(tmp_path: Path) -> None:
+    put(tmp_path, 1, range(1, 7))
+    with Receiver(lambda asked, number: Answer(422, "no sevens") if '"v":4' in asked.body else Answer()) as server:
+        job(tmp_path, server.url, on_refused="dead_letter").run(checkpoint=tmp_path / "checkpoint", progress=False)
+        assert len(server.rows()) == 3
+    found = [(row[3], row[4], row[7]) for row in hr.letters(tmp_path / "checkpoint").table().rows()]
+    assert found == [("sent", "HTTP 422: no sevens", f'{{"k":"a","v":{v}}}') for v in (4, 5, 6)]

@@ -1,0 +1,221 @@
+"""Dead letters beside a checkpoint: read, written out to be repaired, and given back; all of it without Spark."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import headrace as hr
+from headrace.cli import main
+from headrace.manifest import Manifest, StagedFile
+from headrace.plan import Plan
+from headrace.spark.checkpoint import Stored
+from headrace.spark.identity import Identity
+from tests.unit.errors import check_error
+
+
+def letter(node: str, reason: str, raw: str, **more: Any) -> dict[str, Any]:
+    return {"node": node, "reason": reason, "file": None, "position": None, "raw": raw, **more}
+
+
+def told(checkpoint: Path, epoch: int, *letters: dict[str, Any], query: str = "main") -> None:
+    """An epoch's letters, as the sink for them commits them."""
+    folder = checkpoint / "dead_letters" / query
+    staged = folder / "_headrace" / "staging" / f"{epoch}-0-1" / "part-00000-000.json"
+    staged.parent.mkdir(parents=True)
+    staged.write_text("".join(json.dumps(one) + "\n" for one in letters), encoding="utf-8")
+    Manifest(folder).commit(epoch, [StagedFile(str(staged.relative_to(folder)), len(letters), staged.stat().st_size)])
+
+
+@pytest.fixture
+def checkpoint(tmp_path: Path) -> Path:
+    """That of a job that reads JSON and CSV and has a source whose rows cannot be fed back."""
+    charges = hr.read.files("in", format="json", schema="card string, amount int", name="charges")
+    limits = hr.read.files("limits", format="csv", schema="card string, limit int, on boolean", name="limits", options={"sep": ";"})
+    beats = hr.read.rate(1, name="beats")
+    sound = charges.expect(positive="amount > 0").named("sound")
+    halves = sound.select("card", half="10 / amount").named("halves").filter("half > 1")
+    sinks = [halves.write.memory(name="out"), limits.write.memory(name="limited"), beats.write.memory(name="beaten")]
+    plan = Plan.of("fraud", [sink._use() for sink in sinks])
+    folder = tmp_path / "checkpoint"
+    folder.mkdir()
+    (folder / "job.json").write_text(json.dumps(Stored("c1", "fraud", plan.to_json(), {}, 1, Identity()).to_json()), encoding="utf-8")
+    told(
+        folder,
+        0,
+        letter("charges", "not JSON: unexpected end", '{"card": "a"', file="file:///in/1.json", position=17),
+        letter("sound", "EXPECTATION: positive (amount > 0)", '{"card":"b","amount":-1}', file="file:///in/1.json", position=40),
+    )
+    told(
+        folder,
+        3,
+        letter("halves", "[DIVIDE_BY_ZERO]", '{"card":"c","amount":0}'),
+        letter("charges.filter", "failed", '{"card":"d","half":1}'),
+    )
+    told(folder, 1, letter("limits", "field limit: cannot read 'x' as INT", "a;x;true"), query="limited")
+    told(folder, 2, letter("limits", "NULL_KEY: a key column is null", '{"card":null,"limit":7,"on":true}'), query="limited")
+    return folder
+
+
+def test_all_of_them_oldest_first_with_their_sources(checkpoint: Path) -> None:
+    found = [
+        (epoch, source, node, file, position) for epoch, _, source, node, _, file, position, _ in hr.letters(checkpoint).table().rows()
+    ]
+    assert found == [
+        (0, "charges", "charges", "file:///in/1.json", 17),
+        (0, "charges", "sound", "file:///in/1.json", 40),
+        (1, "limits", "limits", None, None),
+        (2, "limits", "limits", None, None),
+        (3, "charges", "halves", None, None),
+        (3, None, "charges.filter", None, None),
+    ]
+
+
+def test_some_of_them(checkpoint: Path) -> None:
+    letters = hr.letters(checkpoint)
+    assert [row[3] for row in letters.table(source="charges", reason="divide").rows()] == ["halves"]
+    assert (len(letters.table(limit=2)), letters.table(limit=2).more) == (2, True)
+    assert repr(letters) == "<Letters fraud: 6>"
+
+
+def test_a_letter_that_was_taken_away_is_not_there(checkpoint: Path) -> None:
+    said = letter("spent", "[OVERFLOW]", '{"card":"a"}')
+    told(checkpoint, 7, {**said, "_change": "insert"}, {**said, "_change": "insert"}, query="spent")
+    told(checkpoint, 8, {**said, "_change": "delete"}, query="spent")
+    assert [row[0] for row in hr.letters(checkpoint).table(reason="overflow").rows()] == [7]
+
+
+def test_what_a_sink_could_not_deliver_is_shown_too(checkpoint: Path) -> None:
+    folder = checkpoint / "refused" / "out"
+    folder.mkdir(parents=True)
+    (folder / "00000000000000000004-00001.json").write_text(json.dumps(letter("out", "HTTP 422", '{"card":"a"}')) + "\n", encoding="utf-8")
+    assert [(row[0], row[2], row[4]) for row in hr.letters(checkpoint).table().rows()[-1:]] == [(4, None, "HTTP 422")]
+
+
+def test_a_commit_under_way(checkpoint: Path) -> None:
+    folder = checkpoint / "dead_letters" / "main"
+    file = next(folder.glob("part-*3-*.json"))
+    entry = json.loads((folder / "_headrace" / f"{3:020}.json").read_text(encoding="utf-8"))
+    staged = folder / entry["files"][0]["staged"]
+    staged.parent.mkdir(parents=True)
+    file.rename(staged)
+    assert len(hr.letters(checkpoint).table()) == 6
+
+
+def test_rows_of_json_to_be_repaired(checkpoint: Path, tmp_path: Path) -> None:
+    assert hr.letters(checkpoint).export("charges", tmp_path / "out.json") == (3, 0)
+    assert (tmp_path / "out.json").read_text(encoding="utf-8").splitlines() == [
+        '{"card": "a"',
+        '{"card": "b", "amount": -1}',
+        '{"card": "c", "amount": 0}',
+    ]
+
+
+def test_rows_of_csv_to_be_repaired(checkpoint: Path, tmp_path: Path) -> None:
+    assert hr.letters(checkpoint).export("limits", tmp_path / "out.csv") == (2, 0)
+    assert (tmp_path / "out.csv").read_text(encoding="utf-8").splitlines() == ["card;limit;on", "a;x;true", ";7;true"]
+
+
+def test_rows_whose_columns_had_changed_are_left_out(checkpoint: Path, tmp_path: Path) -> None:
+    told(checkpoint, 9, letter("halves", "later", '{"card":"c","half":0}'))
+    assert hr.letters(checkpoint).export("charges", tmp_path / "out.json", reason="later") == (0, 1)
+
+
+def test_a_repaired_file_is_kept_whole_in_the_order_of_giving(checkpoint: Path, tmp_path: Path) -> None:
+    letters = hr.letters(checkpoint)
+    mended = tmp_path / "mended.json"
+    mended.write_text('{"card": "a", "amount": 1}\n\n{"CARD": "b"}', encoding="utf-8")
+    assert letters.replay("charges", mended) == 2
+    mended.write_text('{"card": "c"}\n', encoding="utf-8")
+    assert letters.replay("charges", mended) == 1
+    assert letters.replay("charges", mended, again=True) == 1
+    found = sorted((checkpoint / "repaired" / "charges").iterdir())
+    assert [file.name.partition("-")[0] for file in found] == ["00001", "00002", "00003"]
+    assert {file.suffix for file in found} == {".json"}
+    assert found[0].read_text(encoding="utf-8") == '{"card": "a", "amount": 1}\n\n{"CARD": "b"}'
+
+
+def test_a_file_that_was_given_before(checkpoint: Path, tmp_path: Path) -> None:
+    mended = tmp_path / "mended.csv"
+    mended.write_text("card;limit\na;1\n", encoding="utf-8")
+    hr.letters(checkpoint).replay("limits", mended)
+    check_error(
+        """
+        REPAIRED_BEFORE: <folder>/mended.csv was given to limits before, as 00001-3d5bb7d1b2c5.csv
+          hint: its rows count once; with --again (again=True) they count once more.
+          page: docs/errors/REPAIRED_BEFORE.md
+        """,
+        lambda: hr.letters(checkpoint).replay("limits", mended),
+        hide={str(tmp_path): "<folder>", _digest(mended): "3d5bb7d1b2c5"},
+    )
+
+
+def _digest(file: Path) -> str:
+    import hashlib
+
+    return hashlib.sha256(file.read_bytes()).hexdigest()[:12]
+
+
+def test_a_field_that_the_source_has_not(checkpoint: Path, tmp_path: Path) -> None:
+    mended = tmp_path / "mended.json"
+    mended.write_text('{"card": "a"}\n{"card": "a", "half": 1}\n', encoding="utf-8")
+    check_error(
+        """
+        BAD_REPAIR: <folder>/mended.json, line 2 has a field `half`, which the source has not
+          hint: it has: card, amount
+          page: docs/errors/BAD_REPAIR.md
+        """,
+        lambda: hr.letters(checkpoint).replay("charges", mended),
+        hide={str(tmp_path): "<folder>"},
+    )
+    assert not (checkpoint / "repaired").exists()
+
+
+@pytest.mark.parametrize(
+    ("source", "text", "message"),
+    [
+        ("charges", b"{oops\n", "line 1 is no JSON: "),
+        ("charges", b"[1]\n", "line 1 is no JSON object"),
+        ("charges", b"\n \n", "has no rows"),
+        ("charges", b"\xff\n", "is no UTF-8 text: invalid start byte at byte 0"),
+        ("limits", b"card;limit\n", "has no rows"),
+        ("limits", b"card,limit\na,1\n", "line 1 has a field `card,limit`, which the source has not"),
+        ("beats", b"{}\n", "beats is a source whose rows cannot be fed back"),
+        ("chargs", b"{}\n", "the job fraud has no source chargs"),
+    ],
+)
+def test_files_that_cannot_be_rows(checkpoint: Path, tmp_path: Path, source: str, text: bytes, message: str) -> None:
+    mended = tmp_path / "mended"
+    mended.write_bytes(text)
+    with pytest.raises(hr.HeadraceError) as raised:
+        hr.letters(checkpoint).replay(source, mended)
+    assert raised.value.code == "BAD_REPAIR" and message in raised.value.message
+    if source in ("beats", "chargs"):
+        assert raised.value.hint == "it has, whose rows can be fed back: charges, limits"
+
+
+def test_a_job_that_was_run_to_its_end(checkpoint: Path, tmp_path: Path) -> None:
+    (checkpoint / "sealed").touch()
+    with pytest.raises(hr.HeadraceError) as raised:
+        hr.letters(checkpoint).replay("charges", tmp_path / "mended")
+    assert raised.value.code == "CHECKPOINT_SEALED"
+
+
+def test_the_command_line(checkpoint: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / ".headrace").mkdir()
+    checkpoint.rename(tmp_path / ".headrace" / "fraud")
+    assert main(["letters", "show", "fraud", "--source", "limits", "--format", "json"]) == 0
+    assert [row["raw"] for row in json.loads(capsys.readouterr().out)] == ["a;x;true", '{"card":null,"limit":7,"on":true}']
+    assert main(["letters", "export", "fraud", "out.json", "--source", "charges"]) == 0
+    assert capsys.readouterr().out == "3 rows of charges in out.json\n"
+    Path("out.json").write_text('{"card": "a", "amount": 1}\n', encoding="utf-8")
+    assert main(["letters", "replay", ".headrace/fraud", "out.json", "--source", "charges"]) == 0
+    assert capsys.readouterr().out == (
+        "1 row for charges, to be read with the next epoch, or when the job next runs;\nwhere the watermark has passed their time they are late\n"
+    )
+    assert main(["letters", "replay", "fraud", "out.json", "--source", "charges"]) == 1
+    assert capsys.readouterr().err.startswith("REPAIRED_BEFORE: out.json was given to charges before")
