@@ -466,6 +466,31 @@ def as_of() -> hr.Job:
     return hr.job("as of", *(stream.write.memory(name=name) for name, stream in priced().items()))
 
 
+def lakes() -> hr.Job:
+    """Tables that others can write too, with every option."""
+    from headrace.connectors import delta, iceberg
+    from headrace.ops.source import source
+    from headrace.schema import parse_schema
+
+    schema = parse_schema(ROWS)
+    # As a plan is read: nothing is looked up in tables, which are not there.
+    storage = {"AWS_REGION": "eu-north-1", "AWS_SECRET_ACCESS_KEY": {"env": "KEY"}}
+    catalog = {"type": "rest", "uri": "https://catalog.example", "token": {"file": "/run/secrets/token"}}
+    changes = delta.Source("s3://bucket/rows", follow=True, start=3, changes=True, files_per_epoch=5, storage_options=storage)
+    snapshots = iceberg.Source("db.rows", catalog=catalog, follow=True, start="2026-01-01", changes=True, files_per_epoch=5)
+    read = [
+        hr.Stream(source(one.from_options(one.options(), schema), schema.ddl, name, inferred=True))
+        for one, name in ((changes, "delta"), (snapshots, "iceberg"))
+    ]
+    given = {"key": "k", "partition_by": ["v"], "schema": "add", "properties": {"owner": "me"}}
+    merged = read[0].union(read[1])
+    return hr.job(
+        "lakes",
+        merged.write.delta("out/rows", compact_every=5, vacuum="7 days", storage_options=storage, name="to delta", **given),
+        merged.write.iceberg("db.out", catalog=catalog, name="to iceberg", **given),
+    )
+
+
 def queries() -> hr.Job:
     """Every operator of queries."""
     rows = hr.read.files("in/rows.json", format="json", schema=f"{ROWS}, op string", name="rows", change_column="op")
@@ -532,5 +557,5 @@ def contracts() -> hr.Job:
     return hr.job("contracts", sound.write.files("result/sound", format="orc", name="sound"), sent)
 
 
-PLANS = {made.__name__: made for made in (everything, kafka, queries, as_of, times, windows, visits, contracts)}
+PLANS = {made.__name__: made for made in (everything, kafka, queries, as_of, times, windows, visits, contracts, lakes)}
 """By name: jobs of which only the plan is kept."""

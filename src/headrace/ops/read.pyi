@@ -8,6 +8,19 @@ from headrace.ops.stream import Stream
 class Read:
     """The sources: `hr.read.<connector>(..., name=None)`; `dir(hr.read)` lists them."""
 
+    def delta(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        follow: bool = False,
+        start: int | str | None = None,
+        changes: bool = False,
+        files_per_epoch: int | None = None,
+        storage_options: Mapping[str, Any] | None = None,
+        name: str | None = None,
+    ) -> Stream:
+        """The rows of a Delta table, and with `follow=True` those of the versions that come later."""
+
     def files(
         self,
         path: str | os.PathLike[str],
@@ -27,6 +40,19 @@ class Read:
     ) -> Stream:
         """Rows of files: one JSON object or CSV record a line, Parquet, ORC or Avro. A path is a file, a folder (with
         those in it) or a pattern."""
+
+    def iceberg(
+        self,
+        table: str,
+        *,
+        catalog: Mapping[str, Any],
+        follow: bool = False,
+        start: int | str | None = None,
+        changes: bool = False,
+        files_per_epoch: int | None = None,
+        name: str | None = None,
+    ) -> Stream:
+        """The rows of an Iceberg table, and with `follow=True` those of the snapshots that come later."""
 
     def kafka(
         self,

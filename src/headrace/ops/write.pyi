@@ -32,6 +32,22 @@ class Write:
     ) -> Sink:
         """A table of the newest rows in the terminal, at most `rows` of each epoch."""
 
+    def delta(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        key: str | Sequence[str] | None = None,
+        partition_by: str | Sequence[str] = (),
+        schema: str = "keep",
+        compact_every: int | None = None,
+        vacuum: str | timedelta | None = None,
+        properties: Mapping[str, str] | None = None,
+        storage_options: Mapping[str, Any] | None = None,
+        name: str | None = None,
+        mode: str | None = None,
+    ) -> Sink:
+        """A Delta table that holds each row once, also after crashes: an epoch is one transaction of the table."""
+
     def files(
         self,
         path: str | os.PathLike[str],
@@ -71,6 +87,20 @@ class Write:
         mode: str | None = None,
     ) -> Sink:
         """Posts the rows of each epoch to a server, `batch` of them at a time, as lines of JSON or as one array (`format="json"`)."""
+
+    def iceberg(
+        self,
+        table: str,
+        *,
+        catalog: Mapping[str, Any],
+        key: str | Sequence[str] | None = None,
+        partition_by: str | Sequence[str] = (),
+        schema: str = "keep",
+        properties: Mapping[str, str] | None = None,
+        name: str | None = None,
+        mode: str | None = None,
+    ) -> Sink:
+        """An Iceberg table that holds each row once, also after crashes: an epoch is one commit to the table."""
 
     def memory(
         self,

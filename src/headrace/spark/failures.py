@@ -37,8 +37,16 @@ _KNOWN: Mapping[str, tuple[str, str | None]] = {
     "SINK_WRITE": ("SINK_FAILED", "the next start writes the epoch again."),
     "SOURCE_SCHEMA": ("WRONG_TYPE", "give the schema that the files have; a cast behind the source changes a type."),
     "STATE_LAYOUT": ("STATE_MISMATCH", "start the newer version of the job, or start over with fresh=True."),
+    "TABLE_CHANGED": ("TABLE_CHANGED", "read what changes: changes=True."),
+    "TABLE_FEATURE": ("TABLE_FEATURE", "read a table, or a copy of it, without that."),
+    "TABLE_REPLACED": ("TABLE_REPLACED", "start over with fresh=True, or give the job the table that it read."),
+    "TABLE_UNREADABLE": ("TABLE_UNREADABLE", "the next start goes on from the last epoch."),
     "TIMER_LOOP": ("TIMER_LOOP", "a timer that sets a timer sets it later than its own time: self.again.set(at + hr.seconds(1))."),
     "TOPIC_GONE": ("TOPIC_GONE", 'start over with fresh=True when there is one again; on_gap="skip" goes on without it.'),
+    "VERSION_GONE": (
+        "VERSION_GONE",
+        "start over with fresh=True, and keep the table's old versions for longer than the job may stand still.",
+    ),
     "WAS_FAILED": (
         "WAS_FAILED",
         "mend the expression, with try_add or coalesce for one, and start again: no state is lost, and keys worked on before keep theirs.",

@@ -41,8 +41,8 @@ def check_sink(
     *,
     rows: int = MANY,
     points: Iterable[str] = tuple(POINTS),
+    only: Iterable[str] = (),
     server: str | None = None,
-    connector: str | None = None,
 ) -> Report:
     """Check a sink for all that its traits promise, through the engine; a line for each check, and an `AssertionError` if one failed.
 
@@ -52,12 +52,13 @@ def check_sink(
     this machine's zone.
 
     `rows` is how many the large epoch has; `points` are those at which a process with the sink is killed, which takes some
-    seconds each, and an entry point that gives the sink's connector by name; `()` leaves them out.
+    seconds each, and an entry point that gives the sink's connector by name; `()` leaves them out. `only` are words of the checks to
+    be done, for who is mending one. `server` goes into the places.
 
         def test_my_sink():
             check_sink(lambda place, key: mine.Sink(place.folder), lambda sink, schema: mine.read(sink.folder))
     """
-    return _Checks(factory, read, server).all(rows, tuple(points)).require()
+    return _Checks(factory, read, server).all(rows, tuple(points), tuple(only)).require()
 
 
 class _Checks:
@@ -68,11 +69,11 @@ class _Checks:
         self._numbers = itertools.count()
         self._folder = Path()
 
-    def all(self, rows: int, points: tuple[str, ...]) -> Report:
+    def all(self, rows: int, points: tuple[str, ...], only: tuple[str, ...]) -> Report:
         with tempfile.TemporaryDirectory(prefix="headrace-conformance-", ignore_cleanup_errors=True) as folder:
             self._folder = Path(folder)
             traits = self._factory(self._place("look"), ()).traits
-            report = Report(self._factory(self._place("look"), ()).connector)
+            report = Report(self._factory(self._place("look"), ()).connector, only)
             for mode in ("append", "changes", "upsert"):
                 if mode in traits.accepts:
                     self._mode(report, mode, traits)

@@ -28,15 +28,15 @@ import org.apache.spark.util.SerializableConfiguration
 /** A files sink as the tasks of all its epochs know it: made once per query, by Spark's own writer for the format. */
 private[sink] final class FileStage(
     val sink: String,
-    val folder: String,
     schema: StructType,
-    partitionBy: Seq[String],
+    stage: Stage.Files,
     timeZone: String,
     factory: OutputWriterFactory,
     hadoop: SerializableConfiguration)
     extends WriterStage {
+  import stage.partitionBy
   private val partitionFields = partitionBy.map(schema.fieldIndex)
-  private val dataFields = schema.indices.filterNot(partitionFields.contains)
+  private val dataFields = FileStage.dataFields(schema, stage)
   val dataSchema: StructType = StructType(dataFields.map(schema(_)))
 
   def conf: Configuration = hadoop.value
@@ -46,24 +46,40 @@ private[sink] final class FileStage(
   def dataOf: UnsafeProjection = UnsafeProjection.create(dataFields.map(field))
   def partitionOf: UnsafeProjection = UnsafeProjection.create(partitionFields.map(field))
 
-  /** The partition's folders as Spark names them: `a=1/b=x%2Fy`. */
-  def pathsOf: UnsafeRow => String = {
+  /** The values of a partition as texts, null for null. */
+  def textsOf: UnsafeRow => Seq[String] = {
     val texts = UnsafeProjection.create(partitionFields.zipWithIndex.map { case (f, i) =>
       Cast(BoundReference(i, schema(f).dataType, nullable = true), StringType, Some(timeZone))
     })
     partition => {
       val row = texts(partition)
-      def text(i: Int): String = if (row.isNullAt(i)) null else row.getUTF8String(i).toString
-      partitionBy.indices.map(i => ExternalCatalogUtils.getPartitionPathString(partitionBy(i), text(i))).mkString("/")
+      partitionBy.indices.map(i => if (row.isNullAt(i)) null else row.getUTF8String(i).toString)
     }
   }
 
-  def staging: Path = new Path(folder, "_headrace/staging")
+  /** The partition's folders as Spark names them: `a=1/b=x%2Fy/`. */
+  def foldersOf(texts: Seq[String]): String =
+    partitionBy.zip(texts).map { case (name, text) => ExternalCatalogUtils.getPartitionPathString(name, text) + "/" }.mkString
+
+  /** Where a task's files lie, below the sink's folder, and how their names begin. */
+  def placeOf(task: String): (String, String) = stage.prefix match {
+    case Some(prefix) => ("", s"$prefix-$task")
+    case None => (s"_headrace/staging/$task/", "part")
+  }
+
+  def root: Path = new Path(stage.folder)
+  private def staging: Path = new Path(root, "_headrace/staging")
 
   override def open(task: TaskPlace): Stager =
     new FileStager(this, s"${task.epoch}-${task.partition}-${task.attempt}-${task.run}", task.partition)
 
-  override def sweep(epoch: Long, run: String): Unit = {
+  /** Removes files that lie where they were to stay. */
+  def discard(files: Seq[StagedFile]): Unit = if (stage.prefix.nonEmpty) {
+    val fs = root.getFileSystem(conf)
+    files.foreach(file => fs.delete(new Path(root, file.path), false))
+  }
+
+  override def sweep(epoch: Long, run: String): Unit = if (stage.prefix.isEmpty) {
     val fs = staging.getFileSystem(conf)
     if (fs.exists(staging))
       fs.listStatus(staging).map(_.getPath).foreach { task =>
@@ -80,6 +96,9 @@ private[sink] final class FileStage(
 }
 
 private[sink] object FileStage {
+  private def dataFields(schema: StructType, stage: Stage.Files): Seq[Int] =
+    schema.indices.filter(i => stage.keepsPartitions || !stage.partitionBy.contains(schema(i).name))
+
   def apply(session: SparkSession, name: String, schema: StructType, stage: Stage.Files, timeZone: String): FileStage = {
     val format: FileFormat = stage.format match {
       case "parquet" => new ParquetFileFormat
@@ -89,7 +108,7 @@ private[sink] object FileStage {
       case "avro" => Inside.avro
       case other => throw new IllegalArgumentException(s"no writer for files of format $other")
     }
-    val dataSchema = StructType(schema.filterNot(f => stage.partitionBy.contains(f.name)))
+    val dataSchema = StructType(dataFields(schema, stage).map(schema(_)))
     def refuse(why: String) = throw new HeadraceKernelException("SINK_SCHEMA", s"sink $name: $why", name)
     if (dataSchema.isEmpty) refuse("partition_by takes every column, none is left for the files")
     dataSchema.filterNot(f => format.supportDataType(f.dataType)).foreach { f =>
@@ -100,16 +119,17 @@ private[sink] object FileStage {
     (session.conf.getAll ++ stage.options - "path" - "paths").foreach { case (key, value) => if (value != null) conf.set(key, value) }
     StagedFileSystem.use(conf)
     val job = Job.getInstance(conf)
-    val options = if (stage.options.keys.exists(_.equalsIgnoreCase("timeZone"))) stage.options else stage.options + ("timeZone" -> timeZone)
+    val zone = stage.options.collectFirst { case (key, value) if key.equalsIgnoreCase("timeZone") => value }.getOrElse(timeZone)
+    val options = stage.options + ("timeZone" -> zone)
     val factory = format.prepareWrite(session, job, options, dataSchema)
     // Spark's default, INT96, is a type that most other readers have given up.
     job.getConfiguration.set(SQLConf.PARQUET_OUTPUT_TIMESTAMP_TYPE.key, "TIMESTAMP_MICROS")
 
-    new FileStage(name, stage.folder, schema, stage.partitionBy, timeZone, factory, new SerializableConfiguration(job.getConfiguration))
+    new FileStage(name, schema, stage, zone, factory, new SerializableConfiguration(job.getConfiguration))
   }
 }
 
-/** Writes one task's rows of a files sink below `<folder>/_headrace/staging/`, one open file per partition value.
+/** Writes one task's rows of a files sink, one open file per partition value: below `<folder>/_headrace/staging/`, or where they are to stay.
   *
   * At most `MostOpen` files are open at a time, as each holds its buffers: the one not written to for longest is closed, and a partition
   * value that comes back gets another file.
@@ -117,16 +137,16 @@ private[sink] object FileStage {
 private[sink] final class FileStager(stage: FileStage, task: String, partition: Int) extends Stager {
   import FileStager._
 
-  private final class OpenFile(val relative: String, val path: Path, val writer: OutputWriter) { var rows = 0L }
+  private final class OpenFile(val relative: String, val path: Path, val values: Seq[String], val writer: OutputWriter) { var rows = 0L }
 
-  private val folder = new Path(stage.staging, task)
-  private val fs = folder.getFileSystem(stage.conf)
+  private val (folder, name) = stage.placeOf(task)
+  private val fs = stage.root.getFileSystem(stage.conf)
   private val dataOf = stage.dataOf
   private val partitionOf = stage.partitionOf
-  private val pathOf = stage.pathsOf
+  private val textsOf = stage.textsOf
   private val open = new Opened[UnsafeRow, OpenFile](16, 0.75f, true)
   private val closed = mutable.ArrayBuffer.empty[StagedFile]
-  private var opened = 0
+  private val created = mutable.ArrayBuffer.empty[Path]
   private var rows = 0L
   private var last: OpenFile = _
 
@@ -139,7 +159,7 @@ private[sink] final class FileStager(stage: FileStage, task: String, partition: 
 
   private def onlyFile(): OpenFile = {
     if (last == null) {
-      last = create("")
+      last = create(Nil)
       open.put(new UnsafeRow(0), last)
     }
     last
@@ -155,28 +175,29 @@ private[sink] final class FileStager(stage: FileStage, task: String, partition: 
         eldest.remove()
         close(file)
       }
-      val file = create(pathOf(value) + "/")
+      val file = create(textsOf(value))
       open.put(value.copy(), file)
       file
     }
   }
 
-  private def create(prefix: String): OpenFile = {
+  private def create(values: Seq[String]): OpenFile = {
     var relative = ""
-    val number = opened
-    opened += 1
-    val (path, writer) = guarded(new Path(folder, prefix + "part")) {
+    val number = created.size
+    val start = s"$folder${stage.foldersOf(values)}$name"
+    val (path, writer) = guarded(new Path(stage.root, start)) {
       stage.writer { extension =>
-        relative = f"$prefix%spart-$partition%05d-$number%03d$extension%s"
-        new Path(folder, relative)
+        relative = f"$start-$partition%05d-$number%03d$extension%s"
+        created += new Path(stage.root, relative)
+        created.last
       }
     }
-    new OpenFile(s"_headrace/staging/$task/$relative", path, writer)
+    new OpenFile(relative, path, values, writer)
   }
 
   private def close(file: OpenFile): Unit = guarded(file.path) {
     file.writer.close()
-    closed += StagedFile(file.relative, file.rows, fs.getFileStatus(file.path).getLen)
+    closed += StagedFile(file.relative, file.rows, fs.getFileStatus(file.path).getLen, file.values)
   }
 
   override def finish(): StagedPart = {
@@ -188,7 +209,8 @@ private[sink] final class FileStager(stage: FileStage, task: String, partition: 
   override def abort(): Unit = {
     open.values.asScala.foreach(file => quietly(file.writer.close()))
     open.clear()
-    if (opened > 0) quietly(fs.delete(folder, true))
+    created.foreach(path => quietly(fs.delete(path, false)))
+    if (folder.nonEmpty && created.nonEmpty) quietly(fs.delete(new Path(stage.root, folder), true))
   }
 
   /** One clear error instead of a writer's own, which seldom names the file and never the sink. */

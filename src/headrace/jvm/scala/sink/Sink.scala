@@ -104,7 +104,14 @@ private[sink] final class SinkTable(sinks: Seq[SinkSpec], stages: Map[Int, Write
       * finishes later still is for the sink's recovery.) Once a commit has begun it may belong to the result, and only that recovery can tell.
       */
     override def abort(epoch: Long, messages: Array[WriterCommitMessage]): Unit =
-      if (!committing) stages.values.foreach(_.sweep(epoch, run))
+      if (!committing) {
+        stages.values.foreach(_.sweep(epoch, run))
+        val finished = messages.toSeq.collect { case task: TaskStaged => task }
+        stages.foreach {
+          case (op, files: FileStage) => files.discard(finished.flatMap(_.parts.get(op)).flatMap(_.files))
+          case _ => ()
+        }
+      }
 
     /** The watermark this epoch ran with. */
     private def watermark(): Long = Inside.watermark(SparkSession.active)

@@ -15,8 +15,17 @@ object Stage {
   /** Hands them to the driver. */
   case object Rows extends Stage
 
-  /** Writes them to files in a staging folder. */
-  final case class Files(format: String, options: Map[String, String], partitionBy: Seq[String], folder: String) extends Stage
+  /** Writes them to files: in a staging folder, or with a `prefix` of their names where they are to stay. `keepsPartitions`: the columns that
+    * name the folders are in the files too.
+    */
+  final case class Files(
+      format: String,
+      options: Map[String, String],
+      partitionBy: Seq[String],
+      folder: String,
+      prefix: Option[String] = scala.None,
+      keepsPartitions: Boolean = false)
+      extends Stage
 
   /** Leaves them to a class that derives from `WriterStage`. */
   final case class Writer(className: String, options: Map[String, String]) extends Stage
@@ -46,7 +55,13 @@ object SinkSpec {
         case "rows" => Stage.Rows
         case "none" => Stage.None
         case "files" =>
-          Stage.Files(text(stage \ "format"), options(stage \ "options"), texts(stage \ "partition_by"), text(stage \ "folder"))
+          Stage.Files(
+            text(stage \ "format"),
+            options(stage \ "options"),
+            texts(stage \ "partition_by"),
+            text(stage \ "folder"),
+            (stage \ "prefix").toOption.map(text),
+            stage \ "keeps_partitions" == JBool(true))
         case "writer" => Stage.Writer(text(stage \ "class"), options(stage \ "options"))
         case other => throw new IllegalArgumentException(s"unknown stage $other")
       })

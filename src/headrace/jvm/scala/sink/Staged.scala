@@ -26,7 +26,8 @@ final class Staged private[sink] (sinks: Seq[SinkSpec], tasks: Seq[TaskStaged], 
   private def described(staged: Seq[StagedPart]): JValue = JObject(
     "rows" -> JLong(staged.map(_.rows).sum),
     "files" -> JArray(staged.flatMap(_.files).map { file =>
-      JObject("path" -> JString(file.path), "rows" -> JLong(file.rows), "bytes" -> JLong(file.bytes)): JValue
+      val partition = JArray(file.partition.map(text => if (text == null) JNull else JString(text)).toList)
+      JObject("path" -> JString(file.path), "rows" -> JLong(file.rows), "bytes" -> JLong(file.bytes), "partition" -> partition): JValue
     }.toList),
     "parts" -> JArray(staged.map(_.note).filter(_.nonEmpty).map(note => JObject(note.toList.sorted.map { case (k, v) => k -> JString(v) })).toList))
 

@@ -24,8 +24,8 @@ final case class StagedPart(
     files: Seq[StagedFile] = Nil,
     note: Map[String, String] = Map.empty)
 
-/** A staged file; the path is relative to the sink's folder. */
-final case class StagedFile(path: String, rows: Long, bytes: Long)
+/** A staged file; the path is relative to the sink's folder, `partition` are the values of the columns that it is partitioned by, as texts. */
+final case class StagedFile(path: String, rows: Long, bytes: Long, partition: Seq[String] = Nil)
 
 private[sink] final class RowStager(fields: Int) extends Stager {
   private val packed = new PackedRows

@@ -24,6 +24,7 @@ private final class Stream(
     with Logging {
   private lazy val cluster = new Cluster(properties)
   private val ends = limits.ends.map(Offsets.parse)
+  private var told: Option[Map[TopicPartition, Long]] = None
   @volatile private var newest: Option[Map[TopicPartition, Long]] = None
 
   override def initialOffset(): Offset = inner.initialOffset()
@@ -33,6 +34,7 @@ private final class Stream(
 
   override def latestOffset(start: Offset, limit: ReadLimit): Offset = {
     val from = Offsets.of(start)
+    tell(from)
     val latest = cluster.latest(cluster.partitions(limits.topics.in(cluster)))
     newest = Some(latest)
     val gone = from.keySet.map(_.topic) -- latest.keySet.map(_.topic)
@@ -74,9 +76,14 @@ private final class Stream(
 
   override def createReaderFactory(): PartitionReaderFactory = new Readers(inner.createReaderFactory(), schema)
 
-  override def commit(end: Offset): Unit = {
-    inner.commit(end)
-    limits.group.foreach(cluster.commit(_, Offsets.of(end), e => logWarning(s"the offsets of a group could not be committed: ${e.getMessage}")))
+  override def commit(end: Offset): Unit = inner.commit(end)
+
+  /** Spark tells of the end of an epoch when another one begins, which may be long; but it asks for more as soon as one has ended. */
+  private def tell(done: Map[TopicPartition, Long]): Unit = limits.group.foreach { group =>
+    if (!told.contains(done)) {
+      told = Some(done)
+      cluster.commit(group, done, e => logWarning(s"the offsets of a group could not be committed: ${e.getMessage}"))
+    }
   }
 
   override def reportLatestOffset(): Offset = newest.map(Offsets(_)).orNull

@@ -1,0 +1,85 @@
+"""Rows into a Delta table, each once, against Spark's own Parquet sink for streams, in the same process and in turns."""
+
+from __future__ import annotations
+
+import itertools
+import shutil
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import headrace as hr
+from bench.state.measure import Goal, Result, in_turns, median
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+ROWS, FILES = 1_000_000, 8
+APPEND, SPARKS = "headrace, Delta append", "Spark's Parquet sink"
+TIMES_AS_LONG = 1.2
+
+Contender = Callable[["SparkSession", Path, Path, Path], None]
+_runs = itertools.count()
+
+
+def measure(spark: SparkSession, folder: Path, rounds: int, scale: float, told: Callable[[str], object]) -> list[Result]:
+    """Seconds of each, from the start of the query to its end."""
+    rows = int(ROWS * scale)
+    given = folder / "given"
+    made = spark.range(rows).selectExpr(
+        "id",
+        "element_at(array('de', 'fr', 'it', 'at'), cast(id % 4 as int) + 1) AS country",
+        "cast(id % 100000 / 7 as decimal(12,2)) AS amount",
+        "timestamp'2026-01-01 00:00:00' + make_dt_interval(0, 0, 0, id % 1000000) AS at",
+        "concat('a note of some length about order number ', id) AS note",
+    )
+    made.repartition(FILES).write.parquet(str(given))
+
+    def run(contender: Contender) -> Callable[[], float]:
+        return lambda: seconds(spark, contender, given, folder / f"work-{next(_runs)}", rows)
+
+    samples = in_turns({APPEND: run(by_headrace), SPARKS: run(by_spark)}, rounds, warm=2, told=told)
+    mine, theirs = samples[APPEND], samples[SPARKS]
+    goals = [
+        Goal("as long as Spark's sink, by the medians", median(mine) / median(theirs), TIMES_AS_LONG),
+        Goal("as long as Spark's sink, by the least times", min(mine) / min(theirs), TIMES_AS_LONG),
+    ]
+    remarks = [f"each run read {rows:,} rows from {FILES} Parquet files in one epoch, and its output had them all"]
+    return [Result(f"Parquet to a Delta table, {rows:,} rows of 5 columns", "s", samples, goals, remarks, base=APPEND)]
+
+
+def seconds(spark: SparkSession, contender: Contender, given: Path, work: Path, rows: int) -> float:
+    """One run into a folder of its own; counting what is there is not in it."""
+    try:
+        began = time.perf_counter()
+        contender(spark, given, work / "out", work / "checkpoint")
+        spent = time.perf_counter() - began
+        found = counted(spark, work / "out")
+        if found != rows:
+            raise RuntimeError(f"{contender.__name__}: {found} rows instead of {rows}")
+        return spent
+    finally:
+        shutil.rmtree(work, ignore_errors=True)
+
+
+def by_headrace(spark: SparkSession, given: Path, out: Path, checkpoint: Path) -> None:
+    rows = hr.read.files(given, format="parquet", schema=SCHEMA, name="rows")
+    hr.job("copy", rows.write.delta(out)).run(checkpoint=checkpoint, progress=False)
+
+
+def by_spark(spark: SparkSession, given: Path, out: Path, checkpoint: Path) -> None:
+    writer = spark.readStream.schema(SCHEMA).parquet(str(given)).writeStream.format("parquet")
+    writer.option("checkpointLocation", str(checkpoint)).trigger(availableNow=True).start(str(out)).awaitTermination()
+
+
+def counted(spark: SparkSession, out: Path) -> int:
+    """The rows of the files that the output's own log names."""
+    if (out / "_delta_log").is_dir():
+        from deltalake import DeltaTable
+
+        return int(DeltaTable(out).count())
+    return int(spark.read.parquet(str(out)).count())
+
+
+SCHEMA = "id bigint, country string, amount decimal(12,2), at timestamp, note string"

@@ -1,0 +1,6 @@
+"""Delta tables, by the package deltalake: no Maven package is needed."""
+
+from headrace.connectors.delta.sink import Sink
+from headrace.connectors.delta.source import Source
+
+__all__ = ["Sink", "Source"]

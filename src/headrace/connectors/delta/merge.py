@@ -1,0 +1,32 @@
+"""The net rows of an epoch, merged into a table by key."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from headrace.connectors.lake.staged import is_float
+from headrace.ports.weights import WEIGHT
+from headrace.schema import Struct
+
+if TYPE_CHECKING:
+    from deltalake import CommitProperties, DeltaTable
+
+
+def merge(table: DeltaTable, rows: Any, key: Sequence[str], schema: Struct, said: CommitProperties) -> None:
+    """Delete, update and insert in one commit. A null is a key like any other."""
+    fits = " AND ".join(f"({_side('old', name, schema)} IS NOT DISTINCT FROM {_side('new', name, schema)})" for name in key)
+    weight = f"new.{WEIGHT}"
+    columns = {_quoted(name): f"new.{_quoted(name)}" for name in schema.names}
+    merging = table.merge(rows, fits, source_alias="new", target_alias="old", commit_properties=said)
+    merging = merging.when_matched_delete(f"{weight} < 0").when_matched_update(columns, f"{weight} > 0")
+    merging.when_not_matched_insert(columns, f"{weight} > 0").execute()
+
+
+def _side(alias: str, name: str, schema: Struct) -> str:
+    column = f"{alias}.{_quoted(name)}"
+    return f"({column} + 0.0)" if is_float(schema, name) else column
+
+
+def _quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'

@@ -1,0 +1,106 @@
+"""Where a Delta table lies: for deltalake, which reads and writes its log, and for Spark, which reads and writes its Parquet files."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote
+
+from headrace.connectors.lake.stores import Options, hadoop, options_of, revealed
+from headrace.errors import ConnectorError, here
+from headrace.ports import Packages, paths
+from headrace.ports.options import wrong
+
+if TYPE_CHECKING:
+    from deltalake import DeltaTable
+
+NEEDS = Packages(modules=("deltalake", "pyarrow"), extra="delta", name="delta")
+
+
+@dataclass(frozen=True)
+class Place:
+    """A table's path or address, and how its store is reached."""
+
+    path: str
+    storage: Options
+
+    @property
+    def uri(self) -> str:
+        """As deltalake takes it. A relative path begins in the folder in which the job runs."""
+        local = paths.local(self.path)
+        return self.path.rstrip("/") if local is None else str(local)
+
+    @property
+    def local(self) -> bool:
+        """Whether it lies on this machine's file system."""
+        return paths.local(self.path) is not None
+
+    @property
+    def hadoop(self) -> str:
+        """As Spark takes it."""
+        local = paths.local(self.path)
+        return hadoop(self.uri) if local is None else paths.literal(local)
+
+    def file(self, path: str) -> str:
+        """A file of the table's log as Spark takes it."""
+        name = unquote(path)
+        return name if re.match(r"\w[\w+.-]*:", name) else f"{self.hadoop}/{name}"
+
+    def table(self, version: int | None = None) -> DeltaTable:
+        """The table as it is now, or was at a version."""
+        from deltalake import DeltaTable
+        from deltalake.exceptions import TableNotFoundError
+
+        try:
+            return DeltaTable(self.uri, version=version, storage_options=self.options())
+        except TableNotFoundError:
+            raise self.missing() from None
+        except Exception as problem:
+            raise self.unreadable(problem) from problem
+
+    def exists(self) -> bool:
+        from deltalake import DeltaTable
+
+        try:
+            return bool(DeltaTable.is_deltatable(self.uri, storage_options=self.options()))
+        except Exception as problem:
+            raise self.unreadable(problem) from problem
+
+    def files(self) -> Any:
+        """The table's folder as a file system of pyarrow."""
+        from pyarrow import fs
+
+        local = paths.local(self.path)
+        if local is not None:
+            return fs.SubTreeFileSystem(str(local), fs.LocalFileSystem())
+        from deltalake.fs import DeltaStorageHandler
+
+        return fs.PyFileSystem(DeltaStorageHandler(self.uri, self.options()))
+
+    def missing(self) -> ConnectorError:
+        hint = "a sink makes the table when its job starts; a source needs one that is there"
+        return ConnectorError("TABLE_MISSING", f"there is no Delta table at {self.path}", hint=hint, site=here())
+
+    def unreadable(self, problem: Exception) -> ConnectorError:
+        first = str(problem).strip().splitlines() or [type(problem).__name__]
+        return ConnectorError(
+            "TABLE_UNREADABLE",
+            f"the table {self.path} cannot be opened: {first[0]}",
+            hint="look at the path, and for a store that is reached by a network at its address and storage_options",
+            site=here(),
+            cause=problem,
+        )
+
+    def options(self) -> dict[str, str] | None:
+        """What deltalake is told of the store, with the secrets that a plan only names."""
+        return revealed(self.storage) or None
+
+
+def place(verb: str, path: Any, storage: Mapping[str, Any] | None) -> Place:
+    """The place that a user named."""
+    if not isinstance(path, str | os.PathLike) or not str(path):
+        raise wrong(f"{verb}: the path cannot be {path!r}", 'it is a text or a pathlib.Path: "out/charges"')
+    return Place(os.fsdecode(path), options_of(verb, "storage_options", storage, '{"AWS_REGION": "eu-north-1"}'))

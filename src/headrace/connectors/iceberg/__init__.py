@@ -1,0 +1,6 @@
+"""Iceberg tables, by the package pyiceberg: no Maven package is needed."""
+
+from headrace.connectors.iceberg.sink import Sink
+from headrace.connectors.iceberg.source import Source
+
+__all__ = ["Sink", "Source"]

@@ -1,0 +1,58 @@
+"""The net rows of an epoch put in the place of those with their keys."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from headrace.ports.weights import WEIGHT
+
+if TYPE_CHECKING:
+    from pyiceberg.expressions import BooleanExpression
+    from pyiceberg.table import Transaction
+
+
+def merge(transaction: Transaction, rows: Any, key: Sequence[str], said: dict[str, str]) -> None:
+    """Take away what has the keys of these rows, and add those that come."""
+    import pyarrow.compute as pc
+
+    transaction.delete(_with_keys(rows.select(list(key)).to_pylist(), key), snapshot_properties=said)
+    comes = rows.filter(pc.greater(rows[WEIGHT], 0)).drop_columns([WEIGHT])
+    if comes.num_rows:
+        transaction.append(comes, snapshot_properties=said)
+
+
+def _with_keys(keys: list[dict[str, Any]], names: Sequence[str]) -> BooleanExpression:
+    from pyiceberg.expressions import And, Or
+
+    if len(names) == 1:
+        (name,) = names
+        plain = {row[name] for row in keys if not _special(row[name])}
+        odd = [_is(name, row[name]) for row in keys if _special(row[name])]
+        parts = ([_made("In", name, plain)] if plain else []) + odd
+    else:
+        parts = [And(*(_is(name, row[name]) for name in names)) for row in keys]
+    return parts[0] if len(parts) == 1 else Or(*parts)
+
+
+def _is(name: str, value: Any) -> BooleanExpression:
+    from pyiceberg.expressions import And
+
+    if value is None:
+        return _made("IsNull", name)
+    fits = _made("IsNaN", name) if isinstance(value, float) and math.isnan(value) else _made("EqualTo", name, value)
+    # What stays is what this is not true of: said of a null it would be neither, and the row would go.
+    return And(_made("NotNull", name), fits)
+
+
+def _made(kind: str, *given: Any) -> BooleanExpression:
+    from pyiceberg import expressions
+
+    # Names may stand for columns in them, which their types do not say.
+    made: BooleanExpression = getattr(expressions, kind)(*given)
+    return made
+
+
+def _special(value: Any) -> bool:
+    return value is None or (isinstance(value, float) and math.isnan(value))

@@ -1,0 +1,95 @@
+"""An Iceberg table by its catalog and name."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from headrace.connectors.lake.stores import Options, hadoop, options_of, revealed
+from headrace.errors import ConnectorError, here
+from headrace.ports import Packages
+from headrace.ports.options import wrong
+
+if TYPE_CHECKING:
+    from pyiceberg.catalog import Catalog
+    from pyiceberg.table import Table
+
+NEEDS = Packages(modules=("pyiceberg", "pyarrow"), extra="iceberg", name="iceberg")
+_EXAMPLE = '{"type": "sql", "uri": "sqlite:///catalog.db", "warehouse": "file:///data/warehouse"}'
+
+
+@dataclass(frozen=True)
+class Place:
+    """A table's full name, and what pyiceberg is told of its catalog."""
+
+    name: str
+    options: Options
+
+    def catalog(self) -> Catalog:
+        from pyiceberg.catalog import load_catalog
+
+        try:
+            settings = self._settings()
+            # Under its name a catalog in a database has its tables, and pyiceberg's configuration may say more of it.
+            return load_catalog(settings.pop("name", "default"), **settings)
+        except Exception as problem:
+            raise self.unreadable(problem) from problem
+
+    def table(self) -> Table:
+        """The table as it is now."""
+        from pyiceberg.exceptions import NoSuchNamespaceError, NoSuchTableError
+
+        catalog = self.catalog()
+        try:
+            return catalog.load_table(self.name)
+        except (NoSuchTableError, NoSuchNamespaceError):
+            hint = "a sink makes the table when its job starts; a source needs one that is there"
+            raise ConnectorError("TABLE_MISSING", f"the catalog has no Iceberg table {self.name}", hint=hint, site=here()) from None
+        except Exception as problem:
+            raise self.unreadable(problem) from problem
+
+    def _settings(self) -> dict[str, str]:
+        """A folder without a scheme begins where the job runs, and its tables say where they lie wherever they are read."""
+        given = revealed(self.options)
+        warehouse = given.get("warehouse")
+        return {**given, "warehouse": f"file://{os.path.abspath(warehouse)}"} if warehouse and "://" not in warehouse else given
+
+    def unreadable(self, problem: Exception) -> ConnectorError:
+        first = str(problem).strip().splitlines() or [type(problem).__name__]
+        return ConnectorError(
+            "TABLE_UNREADABLE",
+            f"the table {self.name} cannot be opened: {first[0]}",
+            hint="look at the name, and at the address and the options of the catalog",
+            site=here(),
+            cause=problem,
+        )
+
+
+def files(table: Table) -> Any:
+    """The table's folder as a file system of pyarrow."""
+    from pyarrow import fs
+
+    scheme, mark, rest = table.location().partition("://")
+    if not mark or scheme == "file":
+        return fs.SubTreeFileSystem(rest if mark else scheme, fs.LocalFileSystem())
+    from pyiceberg.io.pyarrow import PyArrowFileIO
+
+    host, _, path = rest.partition("/")
+    return fs.SubTreeFileSystem(f"{host}/{path}", PyArrowFileIO(table.io.properties).fs_by_scheme(scheme, host))
+
+
+def folder(table: Table) -> str:
+    """The table's folder as Spark takes it."""
+    return hadoop(table.location())
+
+
+def place(verb: str, table: Any, catalog: Mapping[str, Any]) -> Place:
+    """The place that a user named."""
+    if not isinstance(table, str) or "." not in table.strip("."):
+        raise wrong(f"{verb}: the table cannot be {table!r}", 'it is a name in a namespace: "db.charges"')
+    options = options_of(verb, "catalog", catalog, _EXAMPLE)
+    if not options:
+        raise wrong(f"{verb}: it is not said which catalog has the table", f"catalog={_EXAMPLE}")
+    return Place(table, options)

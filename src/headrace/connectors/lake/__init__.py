@@ -1,0 +1,1 @@
+"""What tables of Parquet files have in common, whoever keeps their log."""

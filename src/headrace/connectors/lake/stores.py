@@ -1,0 +1,55 @@
+"""Where the files of tables lie: options of stores with secrets by their names, and addresses as Spark takes them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from headrace.ports.options import wrong
+from headrace.ports.secrets import Secret, secret_of
+
+Options = Mapping[str, str | Secret]
+
+_SECRET = re.compile(r"secret|password|token|sas|account.key|credential|service.account.key", re.I)
+# The names that Hadoop's file systems have for what others call otherwise.
+_HADOOP = {"s3": "s3a", "az": "abfss", "adl": "abfss"}
+
+
+def options_of(verb: str, option: str, given: Any, example: str) -> dict[str, str | Secret]:
+    """Options of a store or catalog; what is secret among them is given by its name."""
+    if given is not None and not (isinstance(given, Mapping) and all(isinstance(name, str) for name in given)):
+        raise wrong(f"{verb}: {option} cannot be of type {type(given).__name__}", f"it is a dict: {option}={example}")
+    return {name: _option(verb, option, name, value) for name, value in (given or {}).items()}
+
+
+def revealed(options: Options) -> dict[str, str]:
+    """The options with the secrets themselves, for whoever opens a connection."""
+    return {name: value.read() if isinstance(value, Secret) else value for name, value in options.items()}
+
+
+def stored(options: Options) -> dict[str, Any]:
+    """The options as a plan keeps them."""
+    return {name: value.to_json() if isinstance(value, Secret) else value for name, value in sorted(options.items())}
+
+
+def hadoop(address: str) -> str:
+    """An address as Spark's file systems take it.
+
+    >>> hadoop("s3://bucket/table"), hadoop("file:///data/a b")
+    ('s3a://bucket/table', 'file:///data/a b')
+    """
+    scheme, mark, rest = address.partition("://")
+    return f"{_HADOOP.get(scheme, scheme)}://{rest}" if mark else f"file://{address}"
+
+
+def _option(verb: str, option: str, name: str, value: Any) -> str | Secret:
+    if isinstance(value, Secret | Mapping) or _SECRET.search(name):
+        found = secret_of(verb, name, value)
+        if found is not None:
+            return found
+    if isinstance(value, bool):
+        return str(value).lower()
+    if not isinstance(value, str | int):
+        raise wrong(f"{verb}: {name} in {option} cannot be of type {type(value).__name__}", "it is a text")
+    return str(value)

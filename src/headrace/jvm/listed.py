@@ -1,0 +1,78 @@
+"""Frames of Parquet files that Python lists: the door to the kernel's `Listed` source."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+from headrace.errors import HeadraceError
+from headrace.jvm.session import jvm
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+Position = dict[str, Any]
+
+
+class Log(Protocol):
+    """What is known of a table that grows version by version; a position in it is a JSON object of the log's own making."""
+
+    def latest(self, start: Position | None) -> Position | None:
+        """Up to where the next epoch reads, where the one before ended at `start`; None if nothing has come."""
+
+    def files(self, start: Position | None, end: Position) -> list[dict[str, Any]]:
+        """The files between two positions, each with `path`, `bytes`, `values` and, in a source of changes, `change`."""
+
+
+def listed(spark: SparkSession, log: Log, ddl: str, *, constant: Sequence[str] = (), changes: bool = False) -> DataFrame:
+    """The streaming frame of a log's files; `constant` names the columns that are the same in a whole file and not in it."""
+    from pyspark.java_gateway import ensure_callback_server_started
+    from pyspark.sql import DataFrame
+
+    # the JVM asks the log, which needs this process to listen
+    ensure_callback_server_started(spark.sparkContext._gateway)  # type: ignore[no-untyped-call]
+    lister = _Lister(log)
+    frame = jvm(spark).headrace.source.Listed.frame(spark._jsparkSession, lister, ddl, json.dumps(list(constant)), changes)
+    return DataFrame(frame, spark)
+
+
+class _Lister:
+    """A log as the JVM asks it: texts in, texts out, errors as texts too."""
+
+    def __init__(self, log: Log) -> None:
+        self._log = log
+
+    def latest(self, start: str | None) -> str | None:
+        found = _told(lambda: self._log.latest(None if start is None else json.loads(start)))
+        return None if found is None else json.dumps(found, sort_keys=True)
+
+    def files(self, start: str | None, end: str) -> str:
+        return json.dumps(_told(lambda: self._log.files(None if start is None else json.loads(start), json.loads(end))))
+
+    class Java:
+        # the interface by which py4j lets the JVM call this object
+        implements = ("headrace.source.Lister",)
+
+
+def _told(ask: Callable[[], Any]) -> Any:
+    try:
+        return ask()
+    except HeadraceError as error:
+        return {"code": error.code, "message": error.message}
+    except Exception as problem:
+        # Anything that leaves this call would be a Python trace in a Java trace.
+        return {"code": "TABLE_UNREADABLE", "message": f"{type(problem).__name__}: {problem}"}
+
+
+def position(checkpoint: Path, source: str) -> Position | None:
+    """Up to where the query of a checkpoint has read a source; None if it has read nothing."""
+    logs = sorted((file for file in (checkpoint / "offsets").glob("*") if file.name.isdigit()), key=lambda file: int(file.name))
+    # Spark's spelling of the name, as the kernel gives it: other characters by their codes.
+    name = "".join(sign if sign == "_" or (sign.isascii() and sign.isalnum()) else f"_{ord(sign):x}_" for sign in source)
+    for line in logs[-1].read_text(encoding="utf-8").splitlines()[2:] if logs else ():
+        if line.startswith(f"{name}:"):
+            found: Position = json.loads(line[len(name) + 1 :])
+            return found
+    return None

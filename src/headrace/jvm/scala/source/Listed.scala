@@ -1,0 +1,172 @@
+package headrace.source
+
+import java.util.concurrent.ConcurrentHashMap
+import java.util.UUID
+
+import headrace.HeadraceKernelException
+import org.apache.hadoop.fs.{FileStatus, Path}
+import org.apache.spark.sql.{classic, Column, DataFrame, SparkSession, SQLContext}
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.expressions.{Cast, Expression, Literal}
+import org.apache.spark.sql.catalyst.util.CaseInsensitiveMap
+import org.apache.spark.sql.connector.read.streaming.{Offset => StreamOffset, ReadLimit, SupportsAdmissionControl}
+import org.apache.spark.sql.execution.datasources.{FileIndex, HadoopFsRelation, LogicalRelation, PartitionDirectory}
+import org.apache.spark.sql.execution.datasources.parquet.ParquetFileFormat
+import org.apache.spark.sql.execution.streaming.{Offset, Source}
+import org.apache.spark.sql.functions.{col, lit, when}
+import org.apache.spark.sql.headrace.Inside
+import org.apache.spark.sql.sources.StreamSourceProvider
+import org.apache.spark.sql.types.{LongType, StringType, StructType}
+import org.json4s.{JArray, JInt, JObject, JString, JValue}
+import org.json4s.jackson.JsonMethods.parse
+
+/** What Python knows of a table of Parquet files: how far its log goes, and which files lie between two positions in it. A position is a JSON
+  * text that only Python reads; the log keeps what lies between two of them as it is, so a replay reads the same files.
+  */
+trait Lister {
+
+  /** The position up to which the next epoch reads, where the one before ended at `from` (null at the beginning); null if nothing has come. */
+  def latest(from: String): String
+
+  /** The files between two positions: a JSON list of objects with `path`, `bytes`, `values` (the columns that are the same in a whole file, as
+    * texts), and in a source of changes `change`: insert, delete, or `rows` where the column `_change_type` of the file says it of each row.
+    * Or an object with `code` and `message`, an error.
+    */
+  def files(from: String, to: String): String
+}
+
+/** The files that a [[Lister]] names, read by Spark's own Parquet reader. */
+class Listed extends StreamSourceProvider {
+  override def sourceSchema(sql: SQLContext, schema: Option[StructType], provider: String, options: Map[String, String]): (String, StructType) =
+    "listed" -> ListedShape(CaseInsensitiveMap(options)).columns
+
+  override def createSource(sql: SQLContext, place: String, schema: Option[StructType], provider: String, options: Map[String, String]): Source = {
+    val all = CaseInsensitiveMap(options)
+    new ListedSource(SparkSession.active.asInstanceOf[classic.SparkSession], Listed.of(all("id")), all("id"), ListedShape(all))
+  }
+}
+
+object Listed {
+  private val listers = new ConcurrentHashMap[String, Lister]
+
+  /** A frame of the columns of `ddl`; those in `constant` are the same in a whole file and not in it. */
+  def frame(session: SparkSession, lister: Lister, ddl: String, constant: String, changes: Boolean): DataFrame = {
+    val id = UUID.randomUUID.toString
+    listers.put(id, lister)
+    val options = Map("id" -> id, "ddl" -> ddl, "constant" -> constant, "changes" -> changes.toString)
+    session.readStream.format(classOf[Listed].getName).options(options).load()
+  }
+
+  private[source] def of(id: String): Lister = listers.get(id)
+  private[source] def drop(id: String): Unit = listers.remove(id)
+}
+
+private final case class ListedShape(schema: StructType, constant: Seq[String], changes: Boolean) {
+  val inFiles: StructType = StructType(schema.filterNot(f => constant.contains(f.name)))
+  val ofFiles: StructType = StructType(schema.filter(f => constant.contains(f.name)))
+  val columns: StructType = (if (changes) schema.add("_weight", LongType) else schema).add("_position", LongType)
+}
+
+private object ListedShape {
+  def apply(options: CaseInsensitiveMap[String]): ListedShape =
+    ListedShape(
+      StructType.fromDDL(options("ddl")),
+      parse(options("constant")).asInstanceOf[JArray].arr.map(_.asInstanceOf[JString].s),
+      options("changes").toBoolean)
+}
+
+private final class ListedSource(session: classic.SparkSession, lister: Lister, id: String, shape: ListedShape)
+    extends Source
+    with SupportsAdmissionControl {
+  override val schema: StructType = shape.columns
+
+  override def getDefaultReadLimit: ReadLimit = ReadLimit.allAvailable()
+
+  override def latestOffset(start: StreamOffset, limit: ReadLimit): StreamOffset = {
+    val told = lister.latest(if (start == null) null else start.json)
+    if (told == null) null else Position(Told.checked(told))
+  }
+
+  override def getOffset: Option[Offset] = throw new UnsupportedOperationException("asked for by latestOffset")
+
+  override def getBatch(start: Option[Offset], end: Offset): DataFrame = {
+    // Spark asks for the last epoch of a checkpoint again and reads nothing of it, so nothing is listed before it is read.
+    lazy val files = Told.files(lister.files(start.map(_.json).orNull, end.json))
+    if (!shape.changes) read(files, shape.inFiles, shape.ofFiles, None)
+    else {
+      val change = "_change_type"
+      val weight = when(col(change).isin("delete", "update_preimage"), lit(-1L)).otherwise(lit(1L))
+      val whole = read(files.filter(_.change != "rows"), shape.inFiles, shape.ofFiles.add(change, StringType), Some(weight))
+      whole.unionAll(read(files.filter(_.change == "rows"), shape.inFiles.add(change, StringType), shape.ofFiles, Some(weight)))
+    }
+  }
+
+  private def read(files: => Seq[ListedFile], inFiles: StructType, ofFiles: StructType, weight: Option[Column]): DataFrame = {
+    val index = new ListedIndex(() => files, ofFiles)
+    // An optional column is null where a file does not have it.
+    val relation = HadoopFsRelation(index, ofFiles, StructType(inFiles.map(_.copy(nullable = true))), None, new ParquetFileFormat, Map.empty)(session)
+    val frame = Inside.frame(session, LogicalRelation(relation, isStreaming = true))
+    val values = shape.schema.fieldNames.toSeq.map(name => col(s"`${name.replace("`", "``")}`"))
+    frame.select(values ++ weight.map(_.as("_weight")) :+ col("_metadata.row_index").as("_position"): _*)
+  }
+
+  override def stop(): Unit = Listed.drop(id)
+  override def toString: String = "listed files"
+}
+
+private final case class Position(override val json: String) extends Offset
+
+private final case class ListedFile(path: String, bytes: Long, values: Map[String, String], change: String)
+
+/** What Python tells. */
+private object Told {
+  def checked(text: String): String = {
+    parse(text) match {
+      case told: JObject => problem(told)
+      case _ => ()
+    }
+    text
+  }
+
+  def files(text: String): Seq[ListedFile] = parse(text) match {
+    case JArray(items) => items.map(file)
+    case told =>
+      problem(told)
+      throw new IllegalArgumentException(s"files are a list, not $text")
+  }
+
+  private def file(item: JValue): ListedFile = {
+    val JString(path) = item \ "path": @unchecked
+    val JInt(bytes) = item \ "bytes": @unchecked
+    val values = item \ "values" match {
+      case JObject(fields) => fields.collect { case (name, JString(value)) => name -> value }.toMap
+      case _ => Map.empty[String, String]
+    }
+    ListedFile(path, bytes.toLong, values, (item \ "change").toOption.collect { case JString(s) => s }.getOrElse("insert"))
+  }
+
+  private def problem(told: JValue): Unit = (told \ "code", told \ "message") match {
+    case (JString(code), JString(message)) => throw new HeadraceKernelException(code, message)
+    case _ => ()
+  }
+}
+
+/** Files by name, with the values of the columns that are not in them. Nothing filters these columns: the steps of a query stand behind the tag. */
+private final class ListedIndex(named: () => Seq[ListedFile], constants: StructType) extends FileIndex {
+  private lazy val files = named()
+
+  override def listFiles(partitionFilters: Seq[Expression], dataFilters: Seq[Expression]): Seq[PartitionDirectory] =
+    files.groupBy(file => (file.values, file.change)).toSeq.sortBy(_._2.head.path).map { case ((values, change), alike) =>
+      val row = InternalRow.fromSeq(constants.map { field =>
+        val text = if (field.name == "_change_type") Some(change) else values.get(field.name)
+        text.map(t => Cast(Literal(t), field.dataType, Some("UTC")).eval(null)).orNull
+      })
+      PartitionDirectory(row, alike.map(f => new FileStatus(f.bytes, false, 1, 1L << 27, 0L, new Path(f.path))).toArray)
+    }
+
+  override def rootPaths: Seq[Path] = Nil
+  override def inputFiles: Array[String] = files.map(_.path).toArray
+  override def refresh(): Unit = ()
+  override def sizeInBytes: Long = files.map(_.bytes).sum
+  override def partitionSchema: StructType = constants
+}

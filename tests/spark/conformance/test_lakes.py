@@ -1,0 +1,79 @@
+"""Tables of Delta and Iceberg pass the suite."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+from deltalake import write_deltalake
+from pyspark.sql import SparkSession
+
+from headrace import ports
+from headrace.connectors import delta, iceberg
+from headrace.jvm.session import session
+from headrace.schema import Struct
+from headrace.testing.conformance import check_sink, check_source
+
+pytestmark = [pytest.mark.full, pytest.mark.usefixtures("spark")]
+
+
+def catalog(place: ports.Elsewhere) -> dict[str, str]:
+    return {"type": "sql", "uri": f"sqlite:///{place.folder}.db", "warehouse": str(place.folder)}
+
+
+def test_delta_as_a_sink() -> None:
+    found = check_sink(lambda place, key: delta.Sink(place.folder, key=key or None, schema="add"))
+    assert [line.check for line in found.lines if line.outcome != "passed"] == [], found
+
+
+def test_delta_by_folders() -> None:
+    check_sink(lambda place, key: delta.Sink(place.folder, key=key or None, partition_by="id", compact_every=2), rows=0, points=())
+
+
+def test_iceberg_as_a_sink() -> None:
+    found = check_sink(lambda place, key: iceberg.Sink("db.t", catalog=catalog(place), key=key or None, schema="add"))
+    assert [line.check for line in found.lines if line.outcome != "passed"] == [], found
+
+
+class Delta:
+    """A Delta table that grows."""
+
+    def __init__(self, place: ports.Elsewhere, schema: Struct) -> None:
+        self.folder = place.folder
+        self.schema = schema
+        write_deltalake(self.folder, self.rows([]))
+
+    def source(self) -> ports.Source:
+        made = delta.Source(self.folder, files_per_epoch=1)
+        return made.from_options(made.options(), self.schema)
+
+    def rows(self, rows: Sequence[Any]) -> Any:
+        return session().createDataFrame(list(rows), self.schema.ddl).toArrow()
+
+    def add(self, rows: Sequence[Any]) -> None:
+        write_deltalake(self.folder, self.rows(rows), mode="append")
+
+
+class Iceberg(Delta):
+    """An Iceberg table that grows."""
+
+    def __init__(self, place: ports.Elsewhere, schema: Struct) -> None:
+        self.schema = schema
+        self.place = iceberg.Sink("db.t", catalog=catalog(place)).place
+        self.catalog = catalog(place)
+        self.place.catalog().create_namespace("db")
+        self.place.catalog().create_table("db.t", self.rows([]).schema)
+
+    def source(self) -> ports.Source:
+        made = iceberg.Source("db.t", catalog=self.catalog, files_per_epoch=1)
+        return made.from_options(made.options(), self.schema)
+
+    def add(self, rows: Sequence[Any]) -> None:
+        self.place.table().append(self.rows(rows))
+
+
+@pytest.mark.parametrize("kind", [Delta, Iceberg])
+def test_as_a_source(spark: SparkSession, kind: type[Delta]) -> None:
+    found = check_source(kind)
+    assert {line.check: line.outcome for line in found.lines if line.outcome != "passed"} == {"something that is no row": "left out"}, found

@@ -1,0 +1,1 @@
+"""Connectors in whole jobs."""

@@ -1,0 +1,1 @@
+"""Delta tables, without a JVM: tasks are played by pyarrow."""
