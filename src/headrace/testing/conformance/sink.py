@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import tempfile
+import uuid
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -66,6 +67,7 @@ class _Checks:
         self._factory = factory
         self._read = read or (lambda sink, schema: sink.contents(session(), schema))
         self._server = server
+        self._id = uuid.uuid4().hex[:6]
         self._numbers = itertools.count()
         self._folder = Path()
 
@@ -97,14 +99,14 @@ class _Checks:
             report.check(f"{mode}: a commit that comes when others have gone on", lambda: self._late(mode, after=True))
             report.check(f"{mode}: a commit that comes when another has taken over", lambda: self._late(mode, after=False))
 
-    def _place(self, name: str) -> ports.Elsewhere:
+    def _place(self, name: str, mode: str = "append") -> ports.Elsewhere:
         number = next(self._numbers)
         folder = self._folder / f"{number}-{name}" / "sink"
         folder.parent.mkdir(parents=True)
-        return ports.Elsewhere(f"headrace_{abs(hash(self._folder)) % 10**6}_{number}", folder, self._server)
+        return ports.Elsewhere(f"headrace_{self._id}_{number}", folder, self._server, mode)
 
     def _bench(self, mode: str, ddl: str = SIMPLE) -> tuple[Workbench, ports.Sink]:
-        place = self._place(mode)
+        place = self._place(mode, mode)
         key = ("id",) if mode == "upsert" else ()
         bench = Workbench(place.folder.parent, partial(self._factory, place, key), ddl, mode, changes=mode != "append")
         return bench, bench.make()
@@ -278,7 +280,7 @@ class _Killed:
             raise NotTried(f"no entry point gives the connector {sink.connector} to other processes")
 
     def at(self, folder: Path) -> tuple[Plan, dict[str, ports.Sink]]:
-        place = ports.Elsewhere(folder.parent.name.replace("-", "_"), folder, self._checks._server)
+        place = ports.Elsewhere(f"headrace_{uuid.uuid4().hex[:8]}", folder, self._checks._server, self._mode)
         sink = self._checks._factory(place, ("id",) if self._mode == "upsert" else ())
         return self._given.plan(sink), {"out": sink}
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import tempfile
+import uuid
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -94,6 +95,7 @@ class _Checks:
     def __init__(self, factory: Factory, server: str | None) -> None:
         self._factory = factory
         self._server = server
+        self._id = uuid.uuid4().hex[:6]
         self._numbers = itertools.count()
         self._folder = Path()
 
@@ -119,7 +121,7 @@ class _Checks:
         folder = self._folder / str(number)
         folder.mkdir()
         schema = parse_schema(ddl)
-        name = f"headrace_{abs(hash(self._folder)) % 10**6}_{number}"
+        name = f"headrace_{self._id}_{number}"
         return _Reader(self._factory(ports.Elsewhere(name, folder / "source", self._server), schema), schema, folder / "checkpoint")
 
     def _later(self) -> None:
