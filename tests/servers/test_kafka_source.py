@@ -327,6 +327,32 @@ def test_gaps_stop_a_job_or_are_told(broker: Broker, tmp_path: Path) -> None:
 
 
 @pytest.mark.full
+def test_a_topic_that_is_made_anew(broker: Broker, tmp_path: Path) -> None:
+    topic = broker.create_topic("source-anew")
+    broker.produce(topic, ["1", "2", "3"])
+
+    def job(on_gap: str) -> hr.Job:
+        read = hr.read.kafka(topic, servers=broker.servers, value="text", end="latest", on_gap=on_gap, name="anew")
+        return hr.job("anew", read.write.files(tmp_path / "out", format="json", name="out"))
+
+    job("fail").run(checkpoint=tmp_path / "state", progress=False, flush=False)
+    broker.delete_topic(topic)
+    broker.create_topic(topic)
+    broker.produce(topic, ["4"])
+    check_error(
+        """
+        OFFSETS_GONE: anew: source-anew-0: the topic was made anew: it ends at 1, and was read up to 3
+          hint: keep records for longer than a job may stand; on_gap="skip" goes on, with a dead letter for each gap.
+          page: docs/errors/OFFSETS_GONE.md
+        """,
+        lambda: job("fail").run(checkpoint=tmp_path / "state", progress=False, flush=False),
+    )
+    assert job("skip").run(checkpoint=tmp_path / "state", progress=False, flush=False).sources[0].malformed == 1
+    lines = [json.loads(line)["value"] for file in hr.committed_files(tmp_path / "out") for line in file.read_text().splitlines()]
+    assert sorted(lines) == ["1", "2", "3", "4"]
+
+
+@pytest.mark.full
 def test_a_topic_that_is_deleted(broker: Broker, tmp_path: Path) -> None:
     topic = broker.create_topic("source-deleted")
     broker.produce(topic, ["1"])
