@@ -60,7 +60,8 @@ private final class Stream(
   /** What a bounded source reads of a partition: up to its end, which is behind it where the partition was not there at the start. */
   private def capped(p: TopicPartition, latest: Long, from: Map[TopicPartition, Long], ends: Map[TopicPartition, Long]): Long = {
     val end = latest.min(ends.getOrElse(p, 0L))
-    from.get(p).fold(end)(_.max(end))
+    // A topic that was made anew has less than was read of it.
+    from.get(p).filter(_ <= latest).fold(end)(_.max(end))
   }
 
   override def planInputPartitions(start: Offset, end: Offset): Array[InputPartition] = {
