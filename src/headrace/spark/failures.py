@@ -76,7 +76,7 @@ def failure(report: str, log: Path | None, committing: BaseException | None = No
     if condition in ("INTERNAL", "KERNEL_DOCUMENT"):
         return HeadraceError("INTERNAL", f"{node}{message}", hint=f"this is a fault of headrace; please report it.{where}", site=site)
     if condition in CODES:
-        return HeadraceError(condition, f"{node}{message}", site=site)
+        return HeadraceError(condition, f"{node}{message}", hint=found.get("hint"), site=site)
     if (condition and _GONE.search(condition)) or _GONE.search(found["class"]):
         return HeadraceError("INPUT_GONE", f"{node}{message}", hint="files that were listed must stay until they are read.", site=site)
     return HeadraceError("RUN_FAILED", f"{node}{message}", hint=f"the next start goes on from the last epoch.{where}", site=site)

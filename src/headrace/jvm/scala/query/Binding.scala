@@ -14,7 +14,8 @@ import org.apache.spark.sql.types._
 /** Turns the texts of a query document into bound specs. All of Catalyst's analysis for a query happens here, on the driver, once. */
 final class Binding(session: SparkSession, partitions: Int) {
 
-  def source(text: SourceText, scan: StructType): SourceSpec = source(text, text.name, text.reader, text.options, text.beside, scan)
+  def source(text: SourceText, scan: StructType): SourceSpec =
+    source(text, text.name, text.reader, text.options, text.beside, scan)
 
   /** What was repaired of the source's rows: lines, on the same ways. A line has all columns. */
   def repaired(text: SourceText, repaired: RepairedText, scan: StructType): SourceSpec =
@@ -107,6 +108,7 @@ final class Binding(session: SparkSession, partitions: Int) {
 
   private def delivery(text: RouteText, owner: String): Delivery = text.delivery match {
     case "none" => Delivery.None
+    case "place" => Delivery.Place(keys(text, owner, byCollation = true))
     case "key" => Delivery.Keys(keys(text, owner, byCollation = false), nulls = false)
     case "null_key" => Delivery.Keys(keys(text, owner, byCollation = true), nulls = true)
     case "row" => Delivery.Rows

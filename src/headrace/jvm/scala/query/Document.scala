@@ -6,10 +6,13 @@ import com.fasterxml.jackson.databind.{JsonNode, ObjectMapper}
 import headrace.HeadraceKernelException
 import org.apache.spark.sql.types.StructType
 
-/** The query document as Python wrote it: what a query reads, how its rows travel, which operators stand where. Texts are not bound yet. */
+/** The query document as Python wrote it: what a query reads, how its rows travel, which operators stand where. Texts are not bound yet.
+  * `placed`: rows are dealt out to tasks in front of the sinks.
+  */
 final case class Document(
     fingerprint: String,
     partitions: Int,
+    placed: Boolean,
     clock: String,
     sources: Seq[SourceText],
     levels: Seq[LevelText],
@@ -80,6 +83,7 @@ object Document {
     Document(
       text(d, "fingerprint"),
       d.get("partitions").asInt,
+      d.path("placed").asBoolean(false),
       text(d, "clock"),
       list(d, "sources").map(source),
       list(d, "levels").zipWithIndex.map { case (level, i) =>
