@@ -76,7 +76,7 @@ def test_avro_with_columns_of_ones_own(broker: Broker, registry: Registry) -> No
     misfit = hr.read.kafka(topic, schema="id boolean", **told)
     check_error(
         """
-        REGISTRY_SCHEMA: the schema 1 of registry-own cannot be read as the columns that were given: Cannot convert Avro field 'id' to SQL field 'id' because schema is incompatible (avroType = "long", sqlType = "BOOLEAN")
+        REGISTRY_SCHEMA: the schema 1 of registry-own cannot be read as the columns that were given: Cannot convert Avro field 'id' to SQL field 'id' because schema is incompatible (avroType = "long", sqlType = BOOLEAN)
           at test_kafka_registry.py:*: misfit = hr.read.kafka(topic, schema="id boolean", **told)
           hint: leave `schema` out to take the registry's, or give columns that it has
           page: docs/errors/REGISTRY_SCHEMA.md

@@ -235,6 +235,7 @@ def test_what_a_transaction_gave_up_is_not_read(broker: Broker) -> None:
     assert sorted(hr.collect(every).rows()) == [("1",), ("2",), ("3",), ("x",), ("y",), ("z",)]
 
 
+@pytest.mark.full
 def test_upserts_with_tombstones(broker: Broker, tmp_path: Path) -> None:
     topic = broker.create_topic("source-upserts", 3)
     draw = random.Random(7)
