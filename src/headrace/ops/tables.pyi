@@ -13,7 +13,9 @@ class Table:
     connected: Lookup
     name: str
     constant: bool
-    def __init__(self, connected: Lookup, name: str, constant: bool = False) -> None: ...
+    def __init__(
+        self, connected: Lookup, name: str, constant: bool = False
+    ) -> None: ...
     @property
     def columns(self) -> tuple[str, ...]: ...
 
@@ -32,6 +34,20 @@ class Tables:
         constant: bool = False,
     ) -> Table:
         """Rows of a file, a folder or a pattern, kept in the memory of each executor."""
+
+    def jdbc(
+        self,
+        url: str,
+        table: str,
+        schema: Any,
+        *,
+        user: str | None = None,
+        password: Secret | None = None,
+        options: Mapping[str, Any] | None = None,
+        name: str | None = None,
+        constant: bool = False,
+    ) -> Table:
+        """Rows of a table of PostgreSQL, MariaDB or SQLite, or of a query that begins with SELECT or WITH."""
 
     def memory(
         self,

@@ -1,8 +1,10 @@
-"""Redis: a table whose rows lie under keys."""
+"""Redis: rows under keys."""
 
 from headrace.connectors.redis.lookup import Lookup
 from headrace.connectors.redis.needs import JVM
+from headrace.connectors.redis.sink import PACKAGES as FOR_SINK
+from headrace.connectors.redis.sink import Sink
 
-PACKAGES = (JVM,)
+PACKAGES = (*FOR_SINK, JVM)
 
-__all__ = ["PACKAGES", "Lookup"]
+__all__ = ["PACKAGES", "Lookup", "Sink"]
