@@ -16,6 +16,7 @@ from headrace.connectors.iceberg import Sink
 from headrace.connectors.iceberg.log import Log
 from headrace.connectors.iceberg.place import Place
 from headrace.errors import HeadraceError
+from tests.scale import FULL
 from tests.unit.connectors.delta.tasks import context
 from tests.unit.connectors.iceberg.tasks import catalog, data_files, live_files, opened, rows_of, sink, stage, table
 from tests.unit.errors import check_error
@@ -167,13 +168,13 @@ def net(files: list[dict[str, Any]]) -> Counter[tuple[Any, ...]]:
     return found
 
 
-@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("seed", range(4 if FULL else 1))
 def test_snapshots_as_changes(tmp_path: Path, seed: int) -> None:
     chance = random.Random(seed)
     out = opened(sink(tmp_path), context(tmp_path))
     out.commit(0, stage(out, 0, rows(("a", 0), ("b", 0))))
     source, at, found = log(tmp_path, changes=True, limit=chance.choice([None, 1])), None, Counter()
-    for number in range(1, 15):
+    for number in range(1, 12):
         match chance.randrange(3):
             case 0:
                 with pytest.warns(UserWarning, match="did not match") if not_there(tmp_path, number % 3) else no_warning():
