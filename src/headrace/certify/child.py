@@ -1,4 +1,7 @@
-"""A run of the copy of a job, in a process that may be killed: `python -m headrace.certify.child PLAN CHECKPOINT PARTITIONS`."""
+"""A run of the copy of a job, in a process that may be killed: `python -m headrace.certify.child PLAN CHECKPOINT LEFT PARTITIONS`.
+
+Who is killed cannot clear up: what Java and Spark unpack goes to the folder LEFT, which somebody else removes.
+"""
 
 from __future__ import annotations
 
@@ -7,15 +10,18 @@ import sys
 from pathlib import Path
 
 from headrace.engine import Job
+from headrace.jvm.launch import quoted
 from headrace.jvm.session import session
 from headrace.plan import Plan
 
 # A run of some seconds is over before the JVM's second compiler has earned what it costs.
-QUICK = {"spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1"}
+_QUICK = "-XX:TieredStopAtLevel=1"
 
 
-def main(plan: str, checkpoint: str, partitions: str) -> None:
-    session(conf=QUICK)
+def main(plan: str, checkpoint: str, left: str, partitions: str) -> None:
+    Path(left).mkdir(exist_ok=True)
+    options = f"{_QUICK} {quoted(f'-Djava.io.tmpdir={left}')}"
+    session(conf={"spark.driver.extraJavaOptions": options, "spark.local.dir": left})
     job = Job(Plan.from_json(json.loads(Path(plan).read_text(encoding="utf-8"))))
     print(job.run(checkpoint=checkpoint, partitions=int(partitions), progress=False))
 

@@ -83,4 +83,6 @@ def _why(node: Sink) -> str:
 
 def _place(node: Sink | Source, folder: Path, id: str, servers: Mapping[str, str]) -> ports.Elsewhere:
     name = re.sub(r"\W", "_", str(node.name))
-    return ports.Elsewhere(f"headrace_{id}_{name}", folder / name, servers.get(node.connector))
+    folder.mkdir(parents=True, exist_ok=True)
+    mode = node.mode if isinstance(node, Sink) else "append"
+    return ports.Elsewhere(f"headrace_{id}_{name}", folder / name, servers.get(node.connector), mode)

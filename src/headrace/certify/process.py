@@ -23,11 +23,15 @@ _children: set[subprocess.Popen[bytes]] = set()
 
 @dataclass(frozen=True)
 class Place:
-    """Where runs of one copy leave everything: the plan, the checkpoint, the sinks, and what a process passed and said."""
+    """Where runs of one copy leave everything: plan, checkpoint, sinks, and what processes passed, said and left lying about."""
 
     folder: Path
     partitions: int
     master: str
+
+    @property
+    def sinks(self) -> Path:
+        return self.folder / "sinks"
 
     @property
     def plan(self) -> Path:
@@ -36,6 +40,10 @@ class Place:
     @property
     def checkpoint(self) -> Path:
         return self.folder / "checkpoint"
+
+    @property
+    def left(self) -> Path:
+        return self.folder / "left"
 
     @property
     def log(self) -> Path:
@@ -64,7 +72,7 @@ def run(place: Place, number: int, kill: Kill | None = None, armed: Armed | None
     began = time.monotonic()
     with place.log.open("ab") as log:
         child = subprocess.Popen(
-            [sys.executable, "-m", "headrace.certify.child", str(place.plan), str(place.checkpoint), str(place.partitions)],
+            [sys.executable, "-m", "headrace.certify.child", *map(str, (place.plan, place.checkpoint, place.left, place.partitions))],
             env=_environment(place, points, armed),
             stdin=subprocess.DEVNULL,
             stdout=log,

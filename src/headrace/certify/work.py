@@ -113,7 +113,7 @@ class Work:
             self._places += 1
             place = Place(self._folder / f"run-{self._places}", self._partitions, self._master)
         place.folder.mkdir()
-        plan, sinks = self._copy.at(place.folder / "sinks")
+        plan, sinks = self._copy.at(place.sinks)
         place.plan.write_text(json.dumps(plan.to_json()), encoding="utf-8")
         return place, sinks
 
@@ -124,8 +124,8 @@ class Work:
                 found[DEAD] = letters
         for sink in sinks.values():
             sink.discard()
-        shutil.rmtree(place.folder / "sinks", ignore_errors=True)
-        shutil.rmtree(place.checkpoint, ignore_errors=True)
+        for folder in (place.sinks, place.checkpoint, place.left):
+            shutil.rmtree(folder, ignore_errors=True)
         return found
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import headrace.ports as ports
 from headrace.connectors import beginnings
-from headrace.connectors.folders import for_spark, no_partition_folders, nothing_there, path_of, read_before, reader_options
+from headrace.connectors.folders import for_spark, no_partition_folders, nothing_there, path_of, read_before, reader_options, whole_times
 from headrace.connectors.remote import PREFIX, RemoteManifest
 from headrace.errors import ConnectorError, here
 from headrace.manifest import CONTROL, Manifest, Owner, StagedFile, committed_files
@@ -184,20 +184,26 @@ class Source(ports.Source):
             return None
         if self.by == "time":
             files = sorted(files, key=lambda file: file.stat().st_mtime_ns)
-        if self.format == "parquet":
-            base = paths.for_hadoop(self.path)[0]
-            first = session.read.schema(self._schema().ddl).options(**self.reader_options)
-            for few in range(1, len(files) + 1):
-                found = first.option("basePath", base).parquet(*map(paths.escaped, files[:few])).limit(rows).collect()
-                if len(found) >= rows:
-                    break
-            beginnings.of_rows(session, found if files else [], self._schema(), place.folder, epochs)
-        else:
+        if self.format in TEXTS:
             header = self.format == "csv" and self.reader_options.get("header") == "true"
             beginnings.of_lines(files, place.folder, self.format, rows, epochs, header=header)
-        return Source(
-            place.folder, format=self.format, schema=self.schema, files_per_epoch=1, malformed=self._malformed, options=self.reader_options
-        )
+            return Source(
+                place.folder,
+                format=self.format,
+                schema=self.schema,
+                files_per_epoch=1,
+                malformed=self._malformed,
+                options=self.reader_options,
+            )
+        reader = session.read.format(for_spark(self.format)).schema(self._schema().ddl).options(**self.reader_options)
+        found: list[Any] = []
+        for few in range(1, len(files) + 1):
+            read = reader.option("basePath", paths.for_hadoop(self.path)[0]).load([paths.escaped(file) for file in files[:few]])
+            found = read.limit(rows).collect()
+            if len(found) >= rows:
+                break
+        beginnings.of_rows(session, found, self._schema(), place.folder, epochs)
+        return Source(place.folder, format="parquet", schema=self.schema, files_per_epoch=1)
 
     def _schema(self) -> Struct:
         if self.schema is None:
@@ -338,7 +344,7 @@ class Sink(ports.Sink):
 
     def stage(self) -> dict[str, Any]:
         place = {"folder": self.path, "prefix": PREFIX} if self._remote else {"folder": paths.literal(self.folder)}
-        written = {"format": self.format, "options": self.writer_options, "partition_by": list(self.partition_by)}
+        written = {"format": self.format, "options": whole_times(self.format, self.writer_options), "partition_by": list(self.partition_by)}
         return {"kind": "files", **written, **place}
 
     def _opened(self) -> Manifest | RemoteManifest:

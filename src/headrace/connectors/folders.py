@@ -6,6 +6,7 @@ import glob
 import json
 import os
 import re
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -64,3 +65,10 @@ def reader_options(format: str, options: dict[str, str]) -> dict[str, str]:
             )
     lower = {name.lower(): value for name, value in options.items()}
     return {"header": "true", **lower} if format == "csv" else lower
+
+
+def whole_times(format: str, options: Mapping[str, str]) -> dict[str, str]:
+    """As text, times keep their microseconds unless the user has a form for them; Spark's own default has milliseconds."""
+    given = {name.lower() for name in options}
+    forms = {"timestampFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX", "timestampNTZFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSS"}
+    return {**{name: form for name, form in forms.items() if format in ("json", "csv") and name.lower() not in given}, **options}

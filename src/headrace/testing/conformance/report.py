@@ -40,13 +40,16 @@ class NotTried(Exception):
 
 @dataclass
 class Report:
-    """The checks of one connector, in their order; its text has a line for each."""
+    """The checks of one connector, in their order; its text has a line for each. With `only` those alone whose names have one of these."""
 
     name: str
+    only: tuple[str, ...] = ()
     lines: list[Line] = field(default_factory=list)
 
     def check(self, name: str, work: Callable[[], object], *, may_refuse: bool = False) -> None:
         """Do one check: it fails by any exception."""
+        if self.only and not any(text in name for text in self.only):
+            return
         try:
             work()
         except NotTried as why:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import tempfile
+import uuid
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -41,8 +42,8 @@ def check_sink(
     *,
     rows: int = MANY,
     points: Iterable[str] = tuple(POINTS),
+    only: Iterable[str] = (),
     server: str | None = None,
-    connector: str | None = None,
 ) -> Report:
     """Check a sink for all that its traits promise, through the engine; a line for each check, and an `AssertionError` if one failed.
 
@@ -52,12 +53,13 @@ def check_sink(
     this machine's zone.
 
     `rows` is how many the large epoch has; `points` are those at which a process with the sink is killed, which takes some
-    seconds each, and an entry point that gives the sink's connector by name; `()` leaves them out.
+    seconds each, and an entry point that gives the sink's connector by name; `()` leaves them out. `only` are words of the checks to
+    be done, for who is mending one. `server` goes into the places.
 
         def test_my_sink():
             check_sink(lambda place, key: mine.Sink(place.folder), lambda sink, schema: mine.read(sink.folder))
     """
-    return _Checks(factory, read, server).all(rows, tuple(points)).require()
+    return _Checks(factory, read, server).all(rows, tuple(points), tuple(only)).require()
 
 
 class _Checks:
@@ -65,14 +67,15 @@ class _Checks:
         self._factory = factory
         self._read = read or (lambda sink, schema: sink.contents(session(), schema))
         self._server = server
+        self._id = uuid.uuid4().hex[:6]
         self._numbers = itertools.count()
         self._folder = Path()
 
-    def all(self, rows: int, points: tuple[str, ...]) -> Report:
+    def all(self, rows: int, points: tuple[str, ...], only: tuple[str, ...]) -> Report:
         with tempfile.TemporaryDirectory(prefix="headrace-conformance-", ignore_cleanup_errors=True) as folder:
             self._folder = Path(folder)
             traits = self._factory(self._place("look"), ()).traits
-            report = Report(self._factory(self._place("look"), ()).connector)
+            report = Report(self._factory(self._place("look"), ()).connector, only)
             for mode in ("append", "changes", "upsert"):
                 if mode in traits.accepts:
                     self._mode(report, mode, traits)
@@ -96,14 +99,14 @@ class _Checks:
             report.check(f"{mode}: a commit that comes when others have gone on", lambda: self._late(mode, after=True))
             report.check(f"{mode}: a commit that comes when another has taken over", lambda: self._late(mode, after=False))
 
-    def _place(self, name: str) -> ports.Elsewhere:
+    def _place(self, name: str, mode: str = "append") -> ports.Elsewhere:
         number = next(self._numbers)
         folder = self._folder / f"{number}-{name}" / "sink"
         folder.parent.mkdir(parents=True)
-        return ports.Elsewhere(f"headrace_{abs(hash(self._folder)) % 10**6}_{number}", folder, self._server)
+        return ports.Elsewhere(f"headrace_{self._id}_{number}", folder, self._server, mode)
 
     def _bench(self, mode: str, ddl: str = SIMPLE) -> tuple[Workbench, ports.Sink]:
-        place = self._place(mode)
+        place = self._place(mode, mode)
         key = ("id",) if mode == "upsert" else ()
         bench = Workbench(place.folder.parent, partial(self._factory, place, key), ddl, mode, changes=mode != "append")
         return bench, bench.make()
@@ -277,7 +280,7 @@ class _Killed:
             raise NotTried(f"no entry point gives the connector {sink.connector} to other processes")
 
     def at(self, folder: Path) -> tuple[Plan, dict[str, ports.Sink]]:
-        place = ports.Elsewhere(folder.parent.name.replace("-", "_"), folder, self._checks._server)
+        place = ports.Elsewhere(f"headrace_{uuid.uuid4().hex[:8]}", folder, self._checks._server, self._mode)
         sink = self._checks._factory(place, ("id",) if self._mode == "upsert" else ())
         return self._given.plan(sink), {"out": sink}
 

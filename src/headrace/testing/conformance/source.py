@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import tempfile
+import uuid
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -42,11 +43,11 @@ class Feed(Protocol):
 Factory = Callable[[ports.Elsewhere, Struct], Feed]
 
 
-def check_source(factory: Factory, *, server: str | None = None) -> Report:
+def check_source(factory: Factory, *, only: Iterable[str] = (), server: str | None = None) -> Report:
     """Check a source for all that its traits promise, through the engine; a line for each check, and an `AssertionError` if one failed.
 
     `factory(place, schema)` makes the feed of a source of that schema, another one for each check. A feed that cannot take a type raises a
-    `HeadraceError`.
+    `HeadraceError`. `only` are words of the checks to be done, `server` goes into the places.
 
         class Lines:
             def __init__(self, place, schema): ...
@@ -56,7 +57,7 @@ def check_source(factory: Factory, *, server: str | None = None) -> Report:
         def test_my_source():
             check_source(Lines)
     """
-    return _Checks(factory, server).all().require()
+    return _Checks(factory, server).all(tuple(only)).require()
 
 
 @dataclass
@@ -94,14 +95,15 @@ class _Checks:
     def __init__(self, factory: Factory, server: str | None) -> None:
         self._factory = factory
         self._server = server
+        self._id = uuid.uuid4().hex[:6]
         self._numbers = itertools.count()
         self._folder = Path()
 
-    def all(self) -> Report:
+    def all(self, only: tuple[str, ...]) -> Report:
         with tempfile.TemporaryDirectory(prefix="headrace-conformance-", ignore_cleanup_errors=True) as folder:
             self._folder = Path(folder)
             looked = self._reader().feed.source()
-            report = Report(looked.connector)
+            report = Report(looked.connector, only)
             report.check("rows that come later, by a new process", self._later)
             if looked.traits.replayable:
                 report.check("an epoch again", self._again)
@@ -119,7 +121,7 @@ class _Checks:
         folder = self._folder / str(number)
         folder.mkdir()
         schema = parse_schema(ddl)
-        name = f"headrace_{abs(hash(self._folder)) % 10**6}_{number}"
+        name = f"headrace_{self._id}_{number}"
         return _Reader(self._factory(ports.Elsewhere(name, folder / "source", self._server), schema), schema, folder / "checkpoint")
 
     def _later(self) -> None:
