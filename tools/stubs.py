@@ -12,9 +12,14 @@ import textwrap
 from pathlib import Path
 from types import ModuleType
 
-from headrace.ports.registry import connectors
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT))
 
-FOLDER = Path(__file__).resolve().parents[1] / "src" / "headrace" / "ops"
+from tests import installed  # noqa: E402, F401  # the connectors of this tree, whatever was installed before they were made
+
+from headrace.ports.registry import connectors  # noqa: E402
+
+FOLDER = ROOT / "src" / "headrace" / "ops"
 FEEDING = (
     "change_column: str | None = None",
     "change_format: str | None = None",

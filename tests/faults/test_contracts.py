@@ -58,6 +58,7 @@ def check(folder: Path, summary: hr.Summary) -> None:
     assert Counter(letters) == {"not JSON": 2, "EXPECTATION": len(given) - len(sound)}
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("name", ["before sink commit", "after sink commit", "before the record", "after the record"])
 def test_a_failure_at_a_point(name: str, spark: object, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     lay_out(tmp_path)

@@ -219,6 +219,11 @@ class Source(ports.Source):
             return None
         manifest = RemoteManifest(session, self.path)
         if manifest.owner() is not None:
+            if self.follow:
+                raise wrong(
+                    f"read.files: {self.path} is written by a files sink, and in a store its files are there before they count",
+                    "read it without follow=True: then its manifests say which files count",
+                )
             return manifest.files()
         if not self.follow and not manifest.store.exists():
             raise ConnectorError("PATH_MISSING", f"there is no file or folder {self.path}", hint="look at its name", site=here())

@@ -26,7 +26,7 @@ def _json(value: Any, kind: Type) -> Any:
         case None | bool() | int() | str(), _:
             return value
         case float(), _:
-            return value if math.isfinite(value) else str(value)
+            return value if math.isfinite(value) else "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
         case tuple(), Struct():
             return plain(value, kind)
         case list(), Array(element):

@@ -56,7 +56,7 @@ def test_a_fault_that_only_a_kill_shows(spark: SparkSession) -> None:
 
 
 @pytest.mark.full
-@pytest.mark.parametrize("format", ["json", "csv", "parquet"])
+@pytest.mark.parametrize("format", ["json", "csv", "parquet", "orc", "avro"])
 def test_files(spark: SparkSession, format: str) -> None:
     files = ports.sink_class("files")
     found = check_sink(lambda place, key: files.from_options({"path": str(place.folder), "format": format}))

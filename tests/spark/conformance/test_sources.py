@@ -9,6 +9,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from headrace import ports
+from headrace.connectors.folders import for_spark
 from headrace.jvm.session import session
 from headrace.schema import Struct
 from headrace.testing.conformance import NotConforming, check_source
@@ -36,7 +37,7 @@ class Folder:
         frame = session().createDataFrame(list(rows), self.schema.ddl).coalesce(1)
         # Spark's default has milliseconds
         whole = {"timestampFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX", "timestampNTZFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSS"}
-        frame.write.format(self.format).options(header="true", **whole).save(str(made))
+        frame.write.format(for_spark(self.format)).options(header="true", **whole).save(str(made))
         for file in made.glob(f"part-*.{self.format}"):
             file.rename(self.folder / f"{self.files:05}.{self.format}")
         self.files += 1
@@ -55,12 +56,12 @@ class Untouched(Folder):
 
 
 @pytest.mark.full
-@pytest.mark.parametrize("format", ["json", "csv", "parquet"])
+@pytest.mark.parametrize("format", ["json", "csv", "parquet", "orc", "avro"])
 def test_files(spark: SparkSession, format: str) -> None:
-    kind = Untouched if format == "parquet" else Folder
+    kind = Folder if format in ("json", "csv") else Untouched
     found = check_source(lambda place, schema: kind(place, schema, format))
     print(found)
-    if format == "parquet":
+    if kind is Untouched:
         left = {line.check: line.outcome for line in found.lines if line.outcome != "passed"}
         assert left == {"something that is no row": "left out"}, found
 

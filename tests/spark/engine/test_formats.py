@@ -46,6 +46,7 @@ def test_what_is_written_is_read(format: str, spark: SparkSession, tmp_path: Pat
     assert sorted(map(repr, hr.collect(inferred).rows())) == sorted(map(repr, hr.collect(rows).rows()))
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("format", ["orc", "avro"])
 def test_partition_folders(format: str, spark: SparkSession, tmp_path: Path) -> None:
     rows = hr.read.memory([("a", 1, 7), ("b", 2, 8), ("a", 3, 9)], "k string, n int, day int", name="rows")
@@ -57,6 +58,7 @@ def test_partition_folders(format: str, spark: SparkSession, tmp_path: Path) -> 
     assert sorted(hr.collect(again).rows()) == [("a", 1, 7), ("a", 3, 9), ("b", 2, 8)]
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("format", ["orc", "avro"])
 def test_letters_say_which_row_of_which_file(format: str, spark: SparkSession, tmp_path: Path) -> None:
     for number in (1, 2):

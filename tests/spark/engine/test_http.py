@@ -61,6 +61,7 @@ def test_what_explain_says(tmp_path: Path) -> None:
     assert "exactly once: each batch has a key of its own, and idempotent=True promises that the server takes a key once" in promised
 
 
+@pytest.mark.full
 def test_refused_rows_are_among_the_letters(tmp_path: Path) -> None:
     put(tmp_path, 1, range(1, 7))
     with Receiver(lambda asked, number: Answer(422, "no sevens") if '"v":4' in asked.body else Answer()) as server:

@@ -18,6 +18,9 @@ from headrace.jvm.store import Store
 from headrace.manifest import Owner, StagedFile
 from tests.unit.errors import check_error
 
+# The store is a class of Scala, compiled for these tests alone.
+pytestmark = pytest.mark.full
+
 
 @pytest.fixture(scope="module")
 def bucket(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> str:
@@ -84,6 +87,21 @@ def test_a_folder_that_is_followed(spark: SparkSession, place: str, tmp_path: Pa
         until(going, 2)
     finally:
         going.stop()
+
+
+def test_a_folder_of_a_sink_cannot_be_followed(spark: SparkSession, place: str, tmp_path: Path) -> None:
+    RemoteManifest(spark, place).claim(Owner("job", "out", "c1"))
+    source = hr.read.files(place, format="json", schema="k string, v int", name="source", follow=True)
+    check_error(
+        """
+        BAD_OPTION: read.files: <place> is written by a files sink, and in a store its files are there before they count
+          at test_remote.py:*: lambda: hr.job("follow", source.write.memory()).start(checkpoint=tmp_path / "c", progress=False),
+          hint: read it without follow=True: then its manifests say which files count
+          page: docs/errors/BAD_OPTION.md
+        """,
+        lambda: hr.job("follow", source.write.memory()).start(checkpoint=tmp_path / "c", progress=False),
+        hide={place: "<place>"},
+    )
 
 
 def until(going: hr.Run, read: int) -> None:

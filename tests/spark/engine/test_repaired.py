@@ -86,6 +86,7 @@ def test_what_is_repaired_counts_once(tmp_path: Path) -> None:
     assert (one.stream, one.passed, one.violated) == ("charges.expect", 4, 1)
 
 
+@pytest.mark.full
 def test_a_moved_checkpoint_reads_what_was_given_there(tmp_path: Path) -> None:
     put(tmp_path / "in", "1.json", [row("a", 1, minute(1))])
     run(tmp_path, flush=False)
@@ -97,6 +98,7 @@ def test_a_moved_checkpoint_reads_what_was_given_there(tmp_path: Path) -> None:
     assert (summary.rows, rows(tmp_path)) == (1, [("a", None, 1), ("a", 1, 2), ("a", 2, 3)])
 
 
+@pytest.mark.full
 def test_a_repaired_row_behind_the_watermark_is_late_and_one_that_is_still_broken_a_letter(tmp_path: Path) -> None:
     put(tmp_path / "in", "1.json", [row("a", 1, minute(1))])
     put(tmp_path / "in", "2.json", [row("a", 2, minute(40))])
@@ -125,6 +127,7 @@ def wait_for(going: hr.Run, read: int) -> None:
         assert going.wait(0.1) is None, "the run has ended"
 
 
+@pytest.mark.full
 def test_a_job_that_was_run_to_its_end_says_so(tmp_path: Path) -> None:
     put(tmp_path / "in", "1.json", [row("a", 1, minute(1))])
     run(tmp_path)
@@ -133,6 +136,7 @@ def test_a_job_that_was_run_to_its_end_says_so(tmp_path: Path) -> None:
     assert raised.value.code == "CHECKPOINT_SEALED"
 
 
+@pytest.mark.full
 def test_rows_of_csv_and_of_parquet(tmp_path: Path, spark: Any) -> None:
     (tmp_path / "csv").mkdir()
     (tmp_path / "csv" / "1.csv").write_text("k;v\na;1\nb;x\n", encoding="utf-8")

@@ -66,6 +66,7 @@ def test_rows_come_and_go_as_in_batch() -> None:
                 assert one == {name: {"passed": n, "violated": all_rows - n} for name, n in counted.items()}
 
 
+@pytest.mark.full
 def test_what_letters_say_and_that_they_are_taken_away() -> None:
     with Harness() as h:
         t = h.source("t", "k string, v int", changes=True, trusted=True)
@@ -76,6 +77,7 @@ def test_what_letters_say_and_that_they_are_taken_away() -> None:
         assert letters.rows() == [("t.expect", reason, '{"k":"a","v":-1}'), ("t.expect", reason, '{"k":"a","v":null}')]
 
 
+@pytest.mark.full
 def test_a_condition_that_fails_is_not_met_and_says_why() -> None:
     with Harness() as h:
         t = h.source("t", "k string, v int")
@@ -100,6 +102,7 @@ def test_each_row_is_counted_once_however_many_read_it() -> None:
         assert letters.rows() == [('{"k":"b","v":-2}',)]
 
 
+@pytest.mark.full
 def test_rows_that_a_union_doubles_are_counted_twice() -> None:
     with Harness() as h:
         t = h.source("t", "k string, v int")
@@ -111,6 +114,7 @@ def test_rows_that_a_union_doubles_are_counted_twice() -> None:
         assert letters.rows() == [('{"k":"b","v":-2}',)] * 2
 
 
+@pytest.mark.full
 def test_results_of_an_operator() -> None:
     with Harness() as h:
         t = h.source("t", "k string, v int")
@@ -168,6 +172,7 @@ def test_malformed_lines_are_skipped_and_counted(tmp_path: Path) -> None:
     assert lines(tmp_path / "out") == [{"k": "a", "v": 1}, {"k": "b", "v": -1}]
 
 
+@pytest.mark.full
 def test_a_script_says_it_too(tmp_path: Path) -> None:
     put(tmp_path / "in", "1.json", {"k": "a", "v": 1}, {"k": "b", "v": -1})
     script = tmp_path / "job.sql"

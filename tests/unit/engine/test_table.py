@@ -35,7 +35,7 @@ def test_json() -> None:
             "xs": ["1.50", None],
             "names": ["x", "y"],
             "m": {"1": {"b": "AP8="}},
-            "f": "nan",
+            "f": "NaN",
             "day": "2026-01-02",
             "ok": True,
         },
