@@ -189,7 +189,7 @@ class Sink(ports.Sink):
             if _structs_inside(field.type, False):
                 raise HeadraceError(
                     "WRONG_TYPE",
-                    f"{self._context.name}: column {field.name} has structs in an array or map, which an upsert of an Iceberg table cannot keep",
+                    f"{self._context.name}: column {field.name} has structs in an array or map, which an upsert of Iceberg cannot keep",
                     hint=f'make a text of it: with_columns({field.name}="to_json({field.name})"), or write its changes: mode="changes"',
                 )
 

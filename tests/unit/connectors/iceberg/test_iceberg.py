@@ -262,7 +262,7 @@ def test_a_table_that_was_renamed_in_parts_is_refused(tmp_path: Path) -> None:
 
 def test_what_an_upsert_would_not_keep(tmp_path: Path) -> None:
     check_error(
-        "WRONG_TYPE: sink: column s has structs in an array or map, which an upsert of an Iceberg table cannot keep\n"
+        "WRONG_TYPE: sink: column s has structs in an array or map, which an upsert of Iceberg cannot keep\n"
         '  hint: make a text of it: with_columns(s="to_json(s)"), or write its changes: mode="changes"\n'
         "  page: docs/errors/WRONG_TYPE.md",
         lambda: opened(sink(tmp_path, key="k"), context(tmp_path, "k string, s array<struct<a: int>>", mode="upsert")),
