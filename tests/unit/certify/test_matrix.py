@@ -75,5 +75,5 @@ def test_the_page_is_current_when_it_is_written_again(asked: list[dict[str, Any]
 
 
 def test_every_job_is_found() -> None:
-    assert {"delta", "demo", "files", "iceberg"} <= set(certify_all.jobs())
+    assert {"delta", "demo", "files", "iceberg", "kafka"} <= set(certify_all.jobs())
     assert "rows" not in certify_all.jobs()
