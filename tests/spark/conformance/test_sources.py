@@ -59,10 +59,14 @@ class Untouched(Folder):
 @pytest.mark.parametrize("format", ["json", "csv", "parquet", "orc", "avro"])
 def test_files(spark: SparkSession, format: str) -> None:
     kind = Folder if format in ("json", "csv") else Untouched
-    found = check_source(lambda place, schema: kind(place, schema, format))
-    print(found)
+    try:
+        found = check_source(lambda place, schema: kind(place, schema, format))
+    except NotConforming as problem:
+        found = problem.report
+    # ORC itself cannot hold times within the last second before 1970.
+    assert found.failed == (["times"] if format == "orc" else []), found
     if kind is Untouched:
-        left = {line.check: line.outcome for line in found.lines if line.outcome != "passed"}
+        left = {line.check: line.outcome for line in found.lines if line.outcome not in ("passed", "FAILED")}
         assert left == {"something that is no row": "left out"}, found
 
 

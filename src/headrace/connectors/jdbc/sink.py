@@ -36,8 +36,9 @@ class Sink(ports.Sink):
 
     >>> import headrace as hr
     >>> spend = hr.read.memory([("de", 5)], "country string, spent int", name="spend")
-    >>> spend.write.jdbc("postgresql://db/shop", "spend", key="country", user="app", password=hr.secret("DB_PASSWORD")).__class__
-    <class 'headrace.ops.write.Sink'>
+    >>> sink = spend.write.jdbc("postgresql://db/shop", "spend", key="country", user="app", password=hr.secret("DB_PASSWORD"), name="table")
+    >>> hr.job("spend", sink)
+    <Job spend: table>
     """
 
     connector: ClassVar[str] = "jdbc"

@@ -74,8 +74,8 @@ class Sink(ports.Sink):
 
     >>> import headrace as hr
     >>> spend = hr.read.memory([("de", 5)], "country string, spent int", name="spend")
-    >>> spend.write.redis("redis://cache:6379/0", prefix="spend:", key="country")
-    <Sink spend to keys spend:* of redis://cache:6379/0 by country>
+    >>> hr.job("spend", spend.write.redis("redis://cache:6379/0", prefix="spend:", key="country", name="cache"))
+    <Job spend: cache>
     >>> # spend:de   {"country": "de", "spent": 5}
     """
 
