@@ -13,9 +13,7 @@ class Table:
     connected: Lookup
     name: str
     constant: bool
-    def __init__(
-        self, connected: Lookup, name: str, constant: bool = False
-    ) -> None: ...
+    def __init__(self, connected: Lookup, name: str, constant: bool = ...) -> None: ...
     @property
     def columns(self) -> tuple[str, ...]: ...
 
