@@ -447,6 +447,46 @@ def everything() -> hr.Job:
     )
 
 
+def kafka_sinks() -> hr.Job:
+    """Topics as sinks, with every option."""
+    rows = hr.read.memory([("a", 1, "2026-01-01 10:00:00")], ROWS, name="rows")
+    return hr.job(
+        "kafka sinks",
+        rows.write.kafka(
+            "added",
+            servers=["one:9092", "two:9092"],
+            columns=["k", "v"],
+            headers={"trace": "k"},
+            timestamp="ts",
+            partition_by="k",
+            epoch_headers=False,
+            end_markers=True,
+            create={"partitions": 4, "replication": 3, "config": {"cleanup.policy": "compact"}},
+            transaction_timeout="5 minutes",
+            prefix="golden",
+            security={"user": "reader", "password": hr.secret("KAFKA_PASSWORD"), "ca": "ca.pem"},
+            options={"compression.type": "zstd"},
+            name="added",
+        ),
+        rows.group_by("k").agg(v="sum(v)").write.kafka("kept", servers="one:9092", key="k", key_format="json", value="csv", name="kept"),
+        rows.upserts("k").write.kafka("told", servers="one:9092", key="k", value="debezium", name="told"),
+    )
+
+
+def kafka() -> hr.Job:
+    """Topics with every option."""
+    security = {"user": "me", "password": hr.secret("PASSWORD"), "mechanism": "SCRAM-SHA-512", "ca": "ca.pem"}
+    ends = {"end": "latest", "rows_per_epoch": 5, "on_gap": "skip", "malformed": "fail", "tombstones": "skip", "group": "lag"}
+    named = hr.read.kafka(["a", "b"], servers="one:9092", schema=ROWS, metadata={"at": "offset"}, start={"a": {0: 5}}, name="named", **ends)
+    fits = hr.read.kafka(
+        pattern="a.*", servers="two:9092", value="raw", start="2026-01-01", security=security, options={"x": "y"}, name="fits"
+    )
+    users = hr.read.kafka("users", servers="one:9092", schema=ROWS, change_format="upsert", key="k")
+    return hr.job(
+        "kafka", *(stream.write.memory(name=f"{name} out") for name, stream in (("named", named), ("fits", fits), ("users", users)))
+    )
+
+
 def as_of() -> hr.Job:
     """A join of rows with their versions, both ways."""
     return hr.job("as of", *(stream.write.memory(name=name) for name, stream in priced().items()))
@@ -543,5 +583,5 @@ def contracts() -> hr.Job:
     return hr.job("contracts", sound.write.files("result/sound", format="orc", name="sound"), sent)
 
 
-PLANS = {made.__name__: made for made in (everything, queries, as_of, times, windows, visits, contracts, lakes)}
+PLANS = {made.__name__: made for made in (everything, kafka, kafka_sinks, queries, as_of, times, windows, visits, contracts, lakes)}
 """By name: jobs of which only the plan is kept."""

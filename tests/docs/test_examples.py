@@ -14,6 +14,7 @@ import itertools
 import linecache
 import pkgutil
 import re
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -48,12 +49,19 @@ PAGES = [
 )
 def test_page(page: Path, spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
+    run(page)
+
+
+def run(page: Path, replaced: Mapping[str, str] | None = None) -> None:
+    """Run a page's blocks; `replaced`: texts in them that are another one here, as the address of a server."""
     names: dict[str, object] = {"__name__": "__main__"}
     all_blocks = blocks(page)
     for number, (kind, code, line) in enumerate(all_blocks):
         if kind != "python":
             continue
         # As if the page were the file that runs, so that errors name its lines.
+        for shown, meant in (replaced or {}).items():
+            code = code.replace(shown, meant)
         source = "\n" * (line - 1) + code
         file = f"<{page.name}:{line}>"
         linecache.cache[file] = (len(source), None, source.splitlines(keepends=True), file)

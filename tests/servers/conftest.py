@@ -8,6 +8,7 @@ from typing import Any
 from tests.servers import SIGN
 from tests.servers.kafka import broker as broker
 from tests.servers.kafka import other_broker as other_broker
+from tests.servers.registry import registry as registry
 from tests.spark.conftest import spark as spark
 
 

@@ -132,8 +132,7 @@ class Broker:
 
     def committed(self, group: str, topic: str) -> dict[int, int]:
         """The offsets that a group has committed for a topic, by partition."""
-        from confluent_kafka import TopicPartition
-        from confluent_kafka.admin import ConsumerGroupTopicPartitions
+        from confluent_kafka import ConsumerGroupTopicPartitions, TopicPartition
 
         wanted = [TopicPartition(topic, partition) for partition in self._admin.list_topics(topic, timeout=_READY).topics[topic].partitions]
         (answer,) = self._admin.list_consumer_group_offsets([ConsumerGroupTopicPartitions(group, wanted)]).values()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tests.servers.kafka import Broker, Record
 
 
@@ -22,6 +24,7 @@ def test_transactions_are_seen_when_they_are_committed(broker: Broker) -> None:
     assert [record.value for record in broker.consume(topic, read_committed=False)] == [b"given up", b"kept"]
 
 
+@pytest.mark.full
 def test_records_outlive_a_kill(other_broker: Broker) -> None:
     topic = other_broker.create_topic("broker-kill", 1, flush_messages=1)
     other_broker.produce(topic, ["1"])

@@ -38,6 +38,9 @@ class Read:
             if rows is not None:
                 options["schema"] = feeding.schema(rows)
             connected = build(cls, f"read.{connector}", arguments, options)
+            if feeding.format is not None:
+                key = (feeding.key,) if isinstance(feeding.key, str) else tuple(feeding.key or ())
+                connected.feed(feeding.format, key)
             if connected.schema is not None:
                 return Stream(feeding.stream(source(connected, connected.schema.ddl, name), rows))
             from headrace.jvm.session import session

@@ -54,6 +54,33 @@ class Read:
     ) -> Stream:
         """The rows of an Iceberg table, and with `follow=True` those of the snapshots that come later."""
 
+    def kafka(
+        self,
+        topics: str | Sequence[str] | None = None,
+        *,
+        servers: str | Sequence[str],
+        pattern: str | None = None,
+        value: str = "json",
+        schema: Any = None,
+        metadata: str | Sequence[str] | Mapping[str, str] = (),
+        start: Any = "earliest",
+        end: Any = None,
+        rows_per_epoch: int | None = None,
+        on_gap: str = "fail",
+        tombstones: str = "dead_letter",
+        group: str | None = None,
+        security: Mapping[str, Any] | None = None,
+        registry: str | Mapping[str, Any] | None = None,
+        malformed: str = "dead_letter",
+        options: Mapping[str, str] | None = None,
+        change_column: str | None = None,
+        change_format: str | None = None,
+        key: str | Sequence[str] | None = None,
+        trusted: bool | None = None,
+        name: str | None = None,
+    ) -> Stream:
+        """Records of one topic, of several, or of those that fit a `pattern`, which may come while the job runs, as may partitions."""
+
     def memory(
         self,
         rows: Iterable[Any],

@@ -55,16 +55,19 @@ def sink(input: Node, connected: ports.Sink, mode: str | None, name: str | None)
         raise wrong(f"write.{connected.connector}: mode cannot be {mode!r}", f"it is one of: {', '.join(MODES)}")
     accepts = connected.traits.accepts
     kind = kind_of(input)
-    if mode == "changes" and mode not in accepts and "append" in accepts:
-        # To whom rows can only be added, a change is a row that says what it is.
-        input, kind, mode = shown(input, kind), "append", "append"
+    mode = mode or connected.mode
     if connected.key or (mode == "upsert" and mode in accepts):
-        if mode not in (None, "upsert") or not connected.key:
+        mode = mode or ("append" if kind == "append" and "append" in connected.traits.keyed else "upsert")
+        if mode not in connected.traits.keyed or not connected.key:
             raise wrong(
                 f"write.{connected.connector}: key and mode={mode!r} do not go together",
                 'rows are replaced by a key: key="id", mode="upsert"',
             )
-        input, kind, mode = upserts(input, connected.key, kind), "changes", "upsert"
+        if mode == "upsert" or kind == "changes":
+            input, kind = upserts(input, connected.key, kind), "changes"
+    if mode == "changes" and mode not in accepts and "append" in accepts:
+        # To whom rows can only be added, a change is a row that says what it is.
+        input, kind, mode = shown(input, kind), "append", "append"
     if kind == "changes" and (mode or kind) == "append":
         raise PlanError(
             "SINK_KIND",

@@ -102,6 +102,30 @@ class Write:
     ) -> Sink:
         """An Iceberg table that holds each row once, also after crashes: an epoch is one commit to the table."""
 
+    def kafka(
+        self,
+        topic: str,
+        *,
+        servers: str | Sequence[str],
+        key: str | Sequence[str] | None = None,
+        key_format: str | None = None,
+        value: str = "json",
+        columns: str | Sequence[str] | None = None,
+        headers: Mapping[str, str] | None = None,
+        timestamp: str | None = None,
+        partition_by: str | Sequence[str] | None = None,
+        epoch_headers: bool = True,
+        end_markers: bool = False,
+        create: Mapping[str, Any] | None = None,
+        transaction_timeout: str = "15 minutes",
+        prefix: str = "headrace",
+        security: Mapping[str, Any] | None = None,
+        options: Mapping[str, Any] | None = None,
+        name: str | None = None,
+        mode: str | None = None,
+    ) -> Sink:
+        """Records of a topic, each row once for readers with `isolation.level=read_committed`, also after crashes."""
+
     def memory(
         self,
         *,

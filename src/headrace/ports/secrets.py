@@ -69,5 +69,21 @@ def secret_of(verb: str, option: str, given: Any) -> Secret | None:
     raise wrong(f"{verb}: {option} is not given by its name", hint)
 
 
+def with_secrets(given: Any) -> Any:
+    """A dict whose secrets may be spelled as scripts of SQL do, which have names with dots for what lies inside.
+
+    >>> with_secrets({"user": "me", "password.env": "DB_PASSWORD"})
+    {'user': 'me', 'password': {'env': 'DB_PASSWORD'}}
+    """
+    if not isinstance(given, Mapping):
+        return given
+    found = dict(given)
+    for name in given:
+        before, _, kind = str(name).rpartition(".")
+        if before and kind in ("env", "file"):
+            found[before] = {kind: found.pop(name)}
+    return found
+
+
 def _missing(message: str, hint: str) -> ConnectorError:
     return ConnectorError("SECRET_MISSING", message, hint=hint, site=here())

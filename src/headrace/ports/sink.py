@@ -21,14 +21,15 @@ class SinkTraits:
     """What the analyses have to know of a sink.
 
     `commit`: "transactional" (an epoch is there whole or not at all, and once), "idempotent" (written twice it is what it is written once)
-    or "plain" (neither); `why` says how, or why not. `accepts`: the modes it can be written with. `placed`: it commits task by task, so
-    a replay has to bring each row to the task that had it before. `visible`: what a reader sees at once, an "epoch", what one "task"
-    wrote, or a "row". `cleans`: in words, what it leaves behind and when that goes away.
+    or "plain" (neither); `why` says how, or why not. `accepts`: the modes it can be written with; `keyed`: those with a key. `placed`: it
+    commits task by task, so a replay has to bring each row to the task that had it before. `visible`: what a reader sees at once, an
+    "epoch", what one "task" wrote, or a "row". `cleans`: in words, what it leaves behind and when that goes away.
     """
 
     commit: str
     why: str
     accepts: tuple[str, ...] = ("append",)
+    keyed: tuple[str, ...] = ("upsert",)
     placed: bool = False
     visible: str = "epoch"
     cleans: str = ""
@@ -43,9 +44,10 @@ class SinkTraits:
 class SinkContext:
     """What a sink may know when it opens. `checkpoint_id` stays the same over restarts; `fresh` asks to forget what was written before it.
     `query` is the query that feeds the sink, whose epochs are counted from 0 on each checkpoint. `term` counts the starts of the
-    checkpoint: what writes with a smaller one is a process that has been replaced, and a sink that can tell refuses it. With `mode`
-    "changes" or "upsert" staged rows have one more value, the last: how often the row is added, or taken away if it is negative. With
-    "upsert" an epoch adds at the most one row of a key, and takes at the most one away.
+    checkpoint: what writes with a smaller one is a process that has been replaced, and a sink that can tell refuses it. `unfinished` is
+    the epoch that an earlier run was cut off in, which comes again. With `mode` "changes" or "upsert" staged rows have one more value,
+    the last: how often the row is added, or taken away if it is negative. With "upsert" an epoch adds at the most one row of a key, and
+    takes at the most one away, which comes first.
     """
 
     job: str
@@ -59,6 +61,7 @@ class SinkContext:
     query: str = "main"
     mode: str = "append"
     term: int = 1
+    unfinished: int | None = None
 
 
 @dataclass(frozen=True)
@@ -95,6 +98,11 @@ class Sink(ABC):
     def key(self) -> tuple[str, ...]:
         """The columns by which it replaces rows, where the user named some."""
         return ()
+
+    @property
+    def mode(self) -> str | None:
+        """The mode in which it is written where the user names none; None: as the stream's rows are."""
+        return None
 
     @property
     def owns(self) -> str | None:

@@ -91,8 +91,14 @@ class Source(ABC):
 
         `{"kind": "columns"}`: the frame has the schema's columns, and may have `_file string, _position bigint`; a source of changes has
         `_weight bigint`, how often the row is added (or taken away, if negative).
-        `{"kind": "json" | "csv", "options": {...}}`: the frame is `value binary, _file string, _position bigint`, a line each.
+        `{"kind": "json" | "csv", "options": {...}}`: the frame is `value binary, _file string, _position bigint`, a line each. Of the
+        schema's columns those that no line has are last; `{"beside": [...]}` names them, and the frame has them. Instead of a format the
+        kind may be the name of a Scala class that derives from `headrace.source.LineParser`.
+        In any frame a text in the column `_problem string` says of a row why it is none, and makes a dead letter of it.
         """
+
+    def feed(self, format: str | None, key: tuple[str, ...]) -> None:  # noqa: B027  # most sources have nothing but rows
+        """Be told how the rows are changes, for sources that `feeds`: "debezium", or "upsert" by the columns of `key`."""
 
     def infer(self, session: SparkSession) -> Struct:
         """The schema, found by looking at what is there; asked once, when no schema was given, and kept in the plan."""

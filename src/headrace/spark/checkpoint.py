@@ -152,6 +152,14 @@ class Checkpoint:
     def query(self, name: str) -> Path:
         return query_folder(self.folder, name)
 
+    def unfinished(self, name: str) -> int | None:
+        """The epoch of a query that was begun and not ended, which comes again."""
+        begun, ended = (
+            max((int(path.name) for path in (self.query(name) / log).glob("*") if path.name.isdigit()), default=-1)
+            for log in ("offsets", "commits")
+        )
+        return begun if begun > ended else None
+
     def record(self, name: str) -> Record:
         return Record(self.folder / "record" / f"{name}.json")
 

@@ -19,6 +19,8 @@ from headrace.spark.feeds import Feed
 from headrace.spark.identity import DEAD_LETTERS, QueryIdentity, QueryShape, Shape
 from headrace.spark.levels import Query
 from headrace.spark.lower import Inlet, Lowering, inlets, lower, shape
+from headrace.spark.placing import deals_out, place_key
+from headrace.syntax import quote
 
 Json = dict[str, Any]
 FORMAT = 1
@@ -59,6 +61,8 @@ def build(
         "retired": [identity.retired(level) for level, _ in enumerate(query.levels, 1)],
         "sinks": [*(_sink(sink, identity, at, stages) for sink in query.sinks), _dead_sink(query, identity, stages)],
     }
+    if deals_out(query):
+        document["placed"] = True
     text = json.dumps(without_sites(document), sort_keys=True)
     return {**document, "fingerprint": hashlib.sha256(text.encode()).hexdigest()[:32]}
 
@@ -134,7 +138,7 @@ class _Routes:
         for sink in query.sinks:
             steps = [Unweigh(WEIGHT, False).to_json(str(sink.name))] if _weighed(sink) else []
             for feed in at.feeds.into(sink.inputs[0]):
-                self._add(feed.then(*steps), _to_sink(numbers[str(sink.name)], _sink_schema(sink, at)))
+                self._add(feed.then(*steps), _to_sink(numbers[str(sink.name)], _sink_schema(sink, at), place_key(sink)))
 
     def _into(self, op: int, inlet: Inlet, at: Lowering) -> None:
         route = {
@@ -168,8 +172,10 @@ class _Routes:
         return self.of(producer, "dead_letter") or [self._dead]
 
 
-def _to_sink(op: int, schema: str) -> Json:
-    return {"to": op, "side": 0, "delivery": "none", "key": [], "time": None, "order": None, "schema": schema}
+def _to_sink(op: int, schema: str, key: tuple[str, ...] = ()) -> Json:
+    """Rows for a sink. With a key those of each key stay together and in order, whatever levels they pass."""
+    route = {"to": op, "side": 0, "delivery": "none", "key": [], "time": None, "order": None, "schema": schema}
+    return {**route, "delivery": "place", "key": [[name, quote(name)] for name in key], "order": "position"} if key else route
 
 
 def _alike(steps: list[Json], others: list[Json]) -> int:

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from headrace.plan import Fact
 from headrace.spark.job import SparkJob
 from headrace.spark.levels import Query
+from headrace.spark.placing import how
 
 
 def placement(job: SparkJob) -> Mapping[str, Fact]:
@@ -20,6 +21,8 @@ def placement(job: SparkJob) -> Mapping[str, Fact]:
         for sink in query.sinks:
             passed = max((levels - _after(feed.producer, query) for feed in job.at.feeds.into(sink.inputs[0])), default=0)
             text = f"query {query.name}" + (f", its rows pass {passed} level{'' if passed == 1 else 's'} untouched" if passed else "")
+            placed = how(sink, query)
+            text += f", {placed}" if placed else ""
             found[str(sink.name)] = Fact({"query": query.name, "passes": passed}, text)
     return found
 

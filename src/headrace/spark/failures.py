@@ -25,6 +25,11 @@ _KNOWN: Mapping[str, tuple[str, str | None]] = {
     "DEAD_LETTER_FAILED": ("DEAD_LETTER_FAILED", "steps behind a dead_letter output must not fail: use try_cast and the like there."),
     "MEMORY_SOURCE_LOST": ("ROWS_GONE", "rows in memory end with their process: start over with fresh=True, or put them into files."),
     "KEY_COLLATION": ("WRONG_TYPE", "key by something that is compared byte by byte: lower(name), or the column collated as UTF8_BINARY."),
+    "OFFSETS_GONE": (
+        "OFFSETS_GONE",
+        'keep records for longer than a job may stand; on_gap="skip" goes on, with a dead letter for each gap.',
+    ),
+    "REGISTRY_UNREACHABLE": ("REGISTRY_UNREACHABLE", "the next start goes on from the last epoch, when the registry answers again."),
     "ORDER_TYPE": ("WRONG_TYPE", 'leave the column out or make it a string: select("...", d="to_json(column)").'),
     "QUERY_FAILED": ("BAD_EXPRESSION", "a value of the state does not do: try_divide, try_cast and the like give null instead."),
     "SINK_COMMIT": ("SINK_FAILED", "the next start writes the epoch again."),
@@ -37,6 +42,7 @@ _KNOWN: Mapping[str, tuple[str, str | None]] = {
     "TABLE_REPLACED": ("TABLE_REPLACED", "start over with fresh=True, or give the job the table that it read."),
     "TABLE_UNREADABLE": ("TABLE_UNREADABLE", "the next start goes on from the last epoch."),
     "TIMER_LOOP": ("TIMER_LOOP", "a timer that sets a timer sets it later than its own time: self.again.set(at + hr.seconds(1))."),
+    "TOPIC_GONE": ("TOPIC_GONE", 'start over with fresh=True when there is one again; on_gap="skip" goes on without it.'),
     "VERSION_GONE": (
         "VERSION_GONE",
         "start over with fresh=True, and keep the table's old versions for longer than the job may stand still.",
@@ -70,7 +76,7 @@ def failure(report: str, log: Path | None, committing: BaseException | None = No
     if condition in ("INTERNAL", "KERNEL_DOCUMENT"):
         return HeadraceError("INTERNAL", f"{node}{message}", hint=f"this is a fault of headrace; please report it.{where}", site=site)
     if condition in CODES:
-        return HeadraceError(condition, f"{node}{message}", site=site)
+        return HeadraceError(condition, f"{node}{message}", hint=found.get("hint"), site=site)
     if (condition and _GONE.search(condition)) or _GONE.search(found["class"]):
         return HeadraceError("INPUT_GONE", f"{node}{message}", hint="files that were listed must stay until they are read.", site=site)
     return HeadraceError("RUN_FAILED", f"{node}{message}", hint=f"the next start goes on from the last epoch.{where}", site=site)

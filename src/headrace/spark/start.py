@@ -208,6 +208,7 @@ def _open(job: SparkJob, query: Query, identity: QueryIdentity, checkpoint: Chec
                 fresh=checkpoint.clearing,
                 query=identity.name,
                 mode=modes.get(name, "append"),
+                unfinished=checkpoint.unfinished(identity.name),
                 term=checkpoint.lease.term,
             )
         )

@@ -5,12 +5,24 @@ from __future__ import annotations
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
 from headrace.jvm import compile, java
+from headrace.jvm.packages import attach
+from headrace.packages import Packages
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 Trials = Callable[..., str]
+
+
+@pytest.fixture(scope="session")
+def writers(spark: SparkSession) -> None:
+    """The session with the writers of `writers/`, as a connector brings them."""
+    attach(spark, [Packages(scala=Path(__file__).parent / "writers", name="writers")])
 
 
 @pytest.fixture(scope="session")

@@ -18,8 +18,6 @@ from pyspark.errors import StreamingQueryException
 from pyspark.java_gateway import ensure_callback_server_started
 from pyspark.sql import DataFrame
 
-from headrace.jvm import compile, java
-
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
     from pyspark.sql.streaming.query import StreamingQuery
@@ -123,17 +121,6 @@ def files_sink(
 def writer_sink(op: int, folder: Path, name: str = "Noted", **options: str) -> dict[str, Any]:
     stage = {"kind": "writer", "class": f"writers.{name}", "options": {"folder": str(folder), **options}}
     return {"op": op, "name": f"sink{op}", "schema": "k int, v string", "stage": stage}
-
-
-@pytest.fixture(scope="module")
-def writers(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> None:
-    """The session with the writers of `writers/`, as a connector would bring them."""
-    jar = tmp_path_factory.mktemp("writers") / "writers.jar"
-    said = compile.scalac(java.find(), Path(__file__).parent / "writers", jar, compile.kernel_jar())
-    assert said is None, said
-    jvm: Any = spark._jvm
-    spark.sparkContext._jsc.addJar(str(jar))
-    jvm.java.lang.Thread.currentThread().getContextClassLoader().addURL(jvm.java.io.File(str(jar)).toURI().toURL())
 
 
 def staged(epoch: tuple[int, dict[str, Any], Any], op: int) -> list[dict[str, Any]]:

@@ -34,6 +34,7 @@ def test_unknown_connector() -> None:
           page: docs/errors/UNKNOWN_CONNECTOR.md
         """,
         lambda: hr.read.file("charges/"),
+        hide={", ".join(registry.connectors()): "<all>"},
     )
 
 
@@ -46,6 +47,7 @@ def test_connector_that_only_writes() -> None:
           page: docs/errors/UNKNOWN_CONNECTOR.md
         """,
         lambda: hr.read.console(),
+        hide={", ".join(registry.names_with("Source")): "<all>"},
     )
 
 
@@ -58,6 +60,7 @@ def test_connector_that_only_reads() -> None:
           page: docs/errors/UNKNOWN_CONNECTOR.md
         """,
         lambda: charges.write.rate(),
+        hide={", ".join(registry.names_with("Sink")): "<all>"},
     )
 
 

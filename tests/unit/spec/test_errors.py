@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from headrace.ports.registry import connectors
 from headrace.spec.build import build
 from headrace.spec.document import document
 from tests.installed import ALL
@@ -194,6 +195,7 @@ def test_a_connector_that_does_not_exist(job: Made) -> None:
           page: docs/errors/UNKNOWN_CONNECTOR.md
         """,
         job(source("{connector: fils, path: in}")),
+        hide={", ".join(connectors()): "<all>"},
     )
 
 

@@ -60,7 +60,7 @@ object Kernel {
     val query = s"${doc.fingerprint}/${digest(text)}"
     try {
       val frame = this.frame(own, doc, query, scans, control)
-      Chain.verify(own, frame, doc.levels.size)
+      Chain.verify(own, frame, doc.levels.size, doc.placed)
       val now = Chain.lastTime(own, checkpoint).getOrElse(0L).max(System.currentTimeMillis)
       val time = new Time(if (manualClock) Some(now) else None)
       val sink = Sink.table(own, doc.sinks.toString, own.conf.get("spark.sql.session.timeZone"), committer)
@@ -93,9 +93,10 @@ object Kernel {
       frames.source(read.map(key => key -> plans(key)), s.watermark.map(_ => controlOf(s.name)), s.watermark.map(_._2))
     }
     val all = frames.union(if (timed && doc.clock != "processing") tagged else tagged :+ frames.gate(controlOf(null)))
-    frames.frame(doc.levels.zipWithIndex.foldLeft(all) { case (plan, (level, i)) =>
+    val rows = doc.levels.zipWithIndex.foldLeft(all) { case (plan, (level, i)) =>
       frames.level(i + 1, level.operators.map(_.op).toSet, level.retired, doc.clock, plan)
-    })
+    }
+    frames.frame(if (doc.placed) frames.placed(rows) else rows)
   }
 
   private def digest(text: String): String =

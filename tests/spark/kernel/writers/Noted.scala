@@ -36,7 +36,8 @@ class Noted(name: String, schema: StructType, timeZone: String, options: Map[Str
     override def write(row: UnsafeRow): Unit = {
       if (options.get("fail_at").contains(row.getInt(0).toString) && !Files.exists(Path.of(folder, "mended")))
         throw new IllegalStateException(s"no room for ${row.getInt(0)}")
-      Files.writeString(file, s"${row.getInt(0)} ${row.getUTF8String(1)} $name $timeZone ${schema.length}\n", APPEND)
+      val weight = if (schema.last.name == "_weight") f" ${row.getLong(schema.length - 1)}%+d" else ""
+      Files.writeString(file, s"${row.getInt(0)} ${row.getUTF8String(1)} $name $timeZone ${schema.length}$weight\n", APPEND)
       rows += 1
     }
 

@@ -1,10 +1,13 @@
 package headrace.level
 
+import java.nio.charset.StandardCharsets.UTF_8
+
 import headrace.route.Origin
 import headrace.source.{LineParser, LineSpec}
 import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.expressions.JoinedRow
 import org.apache.spark.sql.headrace.Inside
-import org.apache.spark.sql.types.{StringType, StructType}
+import org.apache.spark.sql.types.{BinaryType, StringType, StructType}
 import org.apache.spark.unsafe.types.UTF8String
 
 /** Makes rows of a source's schema from rows of its scan. */
@@ -32,9 +35,11 @@ final class ColumnReader(schema: StructType, scan: StructType) extends Reader {
   override def raw: UTF8String = null
 }
 
-/** A scan of lines: `value` is parsed. */
-final class LineReader(spec: LineSpec, scan: StructType) extends Reader {
+/** A scan of lines: `value` is parsed. Columns of the source that no line has stand last in its schema, and come from the scan. */
+final class LineReader(spec: LineSpec, schema: StructType, scan: StructType) extends Reader {
   private val parser = spec.parser()
+  private val beside = if (schema.length > spec.schema.length) new ColumnReader(StructType(schema.drop(spec.schema.length)), scan) else null
+  private val joined = new JoinedRow
   private val value = scan.fieldIndex("value")
   private val isText = scan(value).dataType.isInstanceOf[StringType]
   private var outcome = LineParser.Row
@@ -42,14 +47,38 @@ final class LineReader(spec: LineSpec, scan: StructType) extends Reader {
   override def read(row: InternalRow, origin: Origin): InternalRow = {
     val line = if (row.isNullAt(value)) null else if (isText) row.getUTF8String(value).getBytes else row.getBinary(value)
     outcome = if (origin == null) parser.read(line, null, -1L) else parser.read(line, origin.file, origin.position)
-    if (outcome == LineParser.Row) parser.row else null
+    if (outcome != LineParser.Row) null else if (beside == null) parser.row else joined(parser.row, beside.read(row, origin))
   }
   override def reason: String = if (outcome == LineParser.Malformed) parser.reason else null
   override def raw: UTF8String = parser.raw
 }
 
-/** Where a scan's row came from, if the scan is one of files and says the position, in the column `_position`. */
+/** A scan whose column `_problem` says of some rows why they are none; their `value`, if there is one, is the text to show. */
+final class ProblemReader(reader: Reader, scan: StructType) extends Reader {
+  private val problem = scan.fieldIndex("_problem")
+  private val value = scan.fieldNames.indexOf("value")
+  private var why: String = _
+  private var shown: UTF8String = _
+
+  override def read(row: InternalRow, origin: Origin): InternalRow =
+    if (row.isNullAt(problem)) {
+      why = null
+      reader.read(row, origin)
+    } else {
+      why = row.getUTF8String(problem).toString
+      shown =
+        if (value < 0 || row.isNullAt(value)) null
+        else if (scan(value).dataType == BinaryType) UTF8String.fromString(new String(row.getBinary(value), UTF_8))
+        else row.getUTF8String(value).copy()
+      null
+    }
+  override def reason: String = if (why == null) reader.reason else why
+  override def raw: UTF8String = if (why == null) reader.raw else shown
+}
+
+/** Where a scan's row came from, if the scan says the position, in the column `_position`: the file is that of the column `_file`, else the one that the task reads. */
 final class OriginReader(scan: StructType) {
+  private val file = scan.fieldNames.indexOf("_file")
   private val position = scan.fieldNames.indexOf("_position")
   private val origin = new Origin
 
@@ -57,7 +86,7 @@ final class OriginReader(scan: StructType) {
     if (position < 0) null
     else {
       // Rows are taken one by one, so the file that the task reads is this row's.
-      origin.file = Inside.fileBeingRead
+      origin.file = if (file < 0) Inside.fileBeingRead else row.getUTF8String(file)
       origin.position = if (row.isNullAt(position)) -1L else row.getLong(position)
       origin
     }

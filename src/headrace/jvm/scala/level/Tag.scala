@@ -44,9 +44,9 @@ private[level] final class Tagging(spec: SourceSpec) {
   private lazy val dead: Dead = new Dead(spec.name, deadSenders)
   private val deadSenders = spec.dead.map(new Sender(_, counter, buffer, null)).toArray
   private val senders = spec.routes.map(new Sender(_, counter, buffer, () => dead)).toArray
-  private val reader: Reader = spec.lines match {
-    case Some(lines) => new LineReader(lines, spec.scan)
-    case None => new ColumnReader(spec.schema, spec.scan)
+  private val reader: Reader = {
+    val rows = spec.lines.fold[Reader](new ColumnReader(spec.schema, spec.scan))(new LineReader(_, spec.schema, spec.scan))
+    if (spec.scan.fieldNames.contains("_problem")) new ProblemReader(rows, spec.scan) else rows
   }
   private val origins = new OriginReader(spec.scan)
   // Where the scan says how often a row is added or taken away.

@@ -14,18 +14,26 @@ import org.apache.spark.sql.types._
 /** Turns the texts of a query document into bound specs. All of Catalyst's analysis for a query happens here, on the driver, once. */
 final class Binding(session: SparkSession, partitions: Int) {
 
-  def source(text: SourceText, scan: StructType): SourceSpec = source(text, text.name, text.reader, text.options, scan)
+  def source(text: SourceText, scan: StructType): SourceSpec =
+    source(text, text.name, text.reader, text.options, text.beside, scan)
 
   /** What was repaired of the source's rows: lines, on the same ways. */
   def repaired(text: SourceText, repaired: RepairedText, scan: StructType): SourceSpec =
-    source(text, repaired.scan, repaired.reader, repaired.options, scan)
+    source(text, repaired.scan, repaired.reader, repaired.options, Set.empty, scan)
 
-  private def source(text: SourceText, key: String, reader: String, options: Map[String, String], scan: StructType): SourceSpec = {
+  private def source(
+      text: SourceText,
+      key: String,
+      reader: String,
+      options: Map[String, String],
+      beside: Set[String],
+      scan: StructType): SourceSpec = {
+    val (scanned, parsed) = text.schema.fields.partition(f => reader == "columns" || beside(f.name))
     val lines = reader match {
       case "columns" => None
-      case kind => Some(LineSpec(kind, text.schema, options, SQLConf.get.sessionLocalTimeZone, SQLConf.get.caseSensitiveAnalysis))
+      case kind => Some(LineSpec(kind, StructType(parsed), options, SQLConf.get.sessionLocalTimeZone, SQLConf.get.caseSensitiveAnalysis))
     }
-    if (lines.isEmpty) text.schema.fields.foreach { f =>
+    scanned.foreach { f =>
       val found = scan.fields.find(_.name == f.name)
       if (!found.exists(s => Bind.loosen(s.dataType) == Bind.loosen(f.dataType)))
         throw new HeadraceKernelException(
@@ -100,6 +108,7 @@ final class Binding(session: SparkSession, partitions: Int) {
 
   private def delivery(text: RouteText, owner: String): Delivery = text.delivery match {
     case "none" => Delivery.None
+    case "place" => Delivery.Place(keys(text, owner, byCollation = true))
     case "key" => Delivery.Keys(keys(text, owner, byCollation = false), nulls = false)
     case "null_key" => Delivery.Keys(keys(text, owner, byCollation = true), nulls = true)
     case "row" => Delivery.Rows

@@ -11,8 +11,10 @@ import org.apache.spark.sql.headrace.{Inside, KeySortExec}
 /** What must hold of the chain of levels before a query may run: in the plan, and in the checkpoint it goes on from. */
 private[headrace] object Chain {
 
-  /** One exchange and one sort in front of each level, and none elsewhere: a second exchange would lose the order. */
-  def verify(session: classic.SparkSession, frame: DataFrame, levels: Int): Unit = {
+  /** One exchange and one sort in front of each level, and none elsewhere: a second exchange would lose the order. `placed`: one exchange
+    * in front of the sinks.
+    */
+  def verify(session: classic.SparkSession, frame: DataFrame, levels: Int, placed: Boolean): Unit = {
     val plan = Inside.physical(session, frame)
     def broken(what: String) = throw new HeadraceKernelException("INTERNAL", s"the physical plan of the query has $what:\n$plan")
     val found = plan.collect { case t: TransformWithStateExec => t }
@@ -23,7 +25,9 @@ private[headrace] object Chain {
       val ours = between.count(_.isInstanceOf[KeySortExec])
       if (ours != 1 || between.exists(_.isInstanceOf[SortExec])) broken("not one sort in front of a level")
     }
-    if (levels == 0 && plan.exists(_.isInstanceOf[Exchange])) broken("an exchange without a level")
+    val last = untilNext(plan).count(_.isInstanceOf[Exchange])
+    if (placed && last != 1) broken(s"$last exchanges in front of the sinks instead of one")
+    if (!placed && last != 0) broken("an exchange behind the last level")
   }
 
   private def untilNext(plan: SparkPlan): Seq[SparkPlan] = plan match {

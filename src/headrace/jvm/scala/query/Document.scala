@@ -6,10 +6,13 @@ import com.fasterxml.jackson.databind.{JsonNode, ObjectMapper}
 import headrace.HeadraceKernelException
 import org.apache.spark.sql.types.StructType
 
-/** The query document as Python wrote it: what a query reads, how its rows travel, which operators stand where. Texts are not bound yet. */
+/** The query document as Python wrote it: what a query reads, how its rows travel, which operators stand where. Texts are not bound yet.
+  * `placed`: rows are dealt out to tasks in front of the sinks.
+  */
 final case class Document(
     fingerprint: String,
     partitions: Int,
+    placed: Boolean,
     clock: String,
     sources: Seq[SourceText],
     levels: Seq[LevelText],
@@ -20,6 +23,7 @@ final case class SourceText(
     schema: StructType,
     reader: String,
     options: Map[String, String],
+    beside: Set[String],
     malformed: String,
     repaired: Option[RepairedText],
     watermark: Option[(String, Long)],
@@ -79,6 +83,7 @@ object Document {
     Document(
       text(d, "fingerprint"),
       d.get("partitions").asInt,
+      d.path("placed").asBoolean(false),
       text(d, "clock"),
       list(d, "sources").map(source),
       list(d, "levels").zipWithIndex.map { case (level, i) =>
@@ -92,6 +97,7 @@ object Document {
     schema(s, "schema"),
     text(s.get("reader"), "kind"),
     strings(s.get("reader").path("options")),
+    s.get("reader").path("beside").elements.asScala.map(_.asText).toSet,
     s.path("malformed").asText("dead_letter"),
     Option(s.get("repaired")).filterNot(_.isNull).map(r => RepairedText(text(r, "scan"), text(r, "kind"), strings(r.path("options")))),
     Option(s.get("watermark")).filterNot(_.isNull).map(w => (text(w, "column"), w.get("delay_ms").asLong)),

@@ -60,6 +60,9 @@ final class Frames(session: classic.SparkSession, carried: Carried) {
     analysed(frame(stage(new Tail(number), stage(new Opened, level))))
   }
 
+  /** Rows for the sinks dealt out by their keys: a replay brings each to the task that had it, however input is split into tasks. */
+  def placed(from: LogicalPlan): LogicalPlan = analysed(frame(from).repartition(new Column(Frames.key)))
+
   def frame(plan: LogicalPlan): classic.DataFrame = Inside.frame(session, plan)
 
   private def stage(work: Work, child: LogicalPlan): LogicalPlan = Stage(work, toAttributes(Wire.schema), child)

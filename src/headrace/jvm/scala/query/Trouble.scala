@@ -10,7 +10,7 @@ import org.apache.spark.SparkThrowable
 object Trouble {
   private val mapper = new ObjectMapper
 
-  /** `{"class", "condition", "message", "trace", "node", "site"}` of what lies at the bottom: our own exception, else the deepest one of
+  /** `{"class", "condition", "message", "trace", "node", "site", "hint"}` of what lies at the bottom: our own exception, else the deepest one of
     * Spark that has a condition, else the deepest of all.
     */
   def json(e: Throwable): String = {
@@ -31,6 +31,7 @@ object Trouble {
     out.put("trace", trace(e))
     out.put("node", ours.map(_.node).orNull)
     out.put("site", ours.map(_.site).orNull)
+    out.put("hint", ours.map(_.hint).orNull)
     mapper.writeValueAsString(out)
   }
 

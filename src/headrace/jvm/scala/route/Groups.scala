@@ -1,7 +1,7 @@
 package headrace.route
 
 import headrace.wire.Wire
-import org.apache.spark.sql.catalyst.expressions.{UnsafeProjection, UnsafeRow, XXH64}
+import org.apache.spark.sql.catalyst.expressions.{Expression, UnsafeProjection, UnsafeRow, XXH64}
 
 /** The groups of its consumer that the row of a route goes to. */
 private[route] abstract class Groups {
@@ -28,7 +28,8 @@ private[route] object Groups {
 
   def apply(route: Route): Groups = route.delivery match {
     case Delivery.None => new Groups {}
-    case keys: Delivery.Keys => new OfKeys(keys)
+    case Delivery.Place(key) => new OfKeys(key, nulls = true, repeats = true)
+    case Delivery.Keys(key, nulls) => new OfKeys(key, nulls, repeats = !nulls)
     case Delivery.Rows => new OfRows
     case Delivery.Shard(count) => new OfShard(count)
     case Delivery.Shards(count) => new Fixed(shards(count).map(Wire.groupKey(route.to, _)), count, repeats = false)
@@ -42,14 +43,13 @@ private[route] object Groups {
     row
   }
 
-  private final class OfKeys(keys: Delivery.Keys) extends Groups {
-    private val keyOf = UnsafeProjection.create(keys.key)
-    override def repeats: Boolean = !keys.nulls
+  private final class OfKeys(columns: Seq[Expression], nulls: Boolean, override val repeats: Boolean) extends Groups {
+    private val keyOf = UnsafeProjection.create(columns)
     override def open(partition: Int): Unit = keyOf.initialize(partition)
     override def of(row: UnsafeRow): String =
       try {
         key = keyOf(row)
-        if (!keys.nulls && key.anyNull) "NULL_KEY: a key column is null" else null
+        if (!nulls && key.anyNull) "NULL_KEY: a key column is null" else null
       } catch { case e: Throwable if Failure.ofRow(e) => Failure.reason(e) }
   }
 

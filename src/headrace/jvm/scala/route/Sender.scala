@@ -18,7 +18,7 @@ final class Sender(route: Route, counter: Counter, buffer: WireBuffer, dead: () 
   private val ord: OrderBytes = if (route.order == Order.Arrival) null else new OrderBytes
   private val combined: Combined = if (route.combines && !revoked) new Combined else null
   private var sent = 0L
-  private val counts: Array[Long] = if (route.delivery == Delivery.None) null else counter.slot(route.to, route.side)
+  private val counts: Array[Long] = if (route.delivery.toSink) null else counter.slot(route.to, route.side)
   private lazy val finalJson = new RowJson(route.schema)
   private var moment = Input.NoTime
   private var origin: Origin = _

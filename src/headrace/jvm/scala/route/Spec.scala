@@ -71,7 +71,11 @@ object Order {
 }
 
 /** Which groups of the consumer a row goes to. */
-sealed trait Delivery extends Serializable
+sealed trait Delivery extends Serializable {
+
+  /** Is the consumer a sink? It counts rows itself. */
+  def toSink: Boolean = this == Delivery.None || this.isInstanceOf[Delivery.Place]
+}
 
 object Delivery {
 
@@ -80,6 +84,9 @@ object Delivery {
 
   /** To none: the consumer is a sink. */
   case object None extends Delivery
+
+  /** To none: the consumer is a sink. Rows with the same key are one task's, in the order in which a task sends them. */
+  final case class Place(key: Seq[Expression]) extends Delivery
 
   /** To that of its key. `nulls`: a key may have nulls, which are equal to each other; else such a row is a dead letter. */
   final case class Keys(key: Seq[Expression], nulls: Boolean) extends Delivery

@@ -7,7 +7,7 @@ import org.apache.spark.sql.types.{StructField, StructType}
 import org.apache.spark.unsafe.types.UTF8String
 
 /** How the lines of a source become rows: data only, as it travels to the tasks. `kind` is `json` or `csv`, the options are Spark's for
-  * it.
+  * it; or `kind` is the name of a connector's own class that derives from `LineParser`, made of the spec.
   */
 final case class LineSpec(kind: String, schema: StructType, options: Map[String, String], timeZone: String, caseSensitive: Boolean) {
 
@@ -15,7 +15,9 @@ final case class LineSpec(kind: String, schema: StructType, options: Map[String,
   def parser(): LineParser = kind match {
     case "json" => new JsonLines(this)
     case "csv" => new CsvLines(this)
-    case other => throw new IllegalArgumentException(s"no parser for lines of kind $other")
+    case named =>
+      val found = Class.forName(named, true, Thread.currentThread.getContextClassLoader)
+      found.getConstructor(classOf[LineSpec]).newInstance(this).asInstanceOf[LineParser]
   }
 }
 
@@ -52,8 +54,9 @@ abstract class LineParser(spec: LineSpec) {
   final def reason: String = why
 
   /** The last line as text. Bytes that are not UTF-8 show as U+FFFD. */
-  final def raw: UTF8String = UTF8String.fromString(text)
+  def raw: UTF8String = UTF8String.fromString(text)
 
+  protected final def bytes: Array[Byte] = line
   protected final def text: String = new String(line, StandardCharsets.UTF_8)
 
   protected def parse(line: Array[Byte], file: UTF8String, position: Long): Int

@@ -1,0 +1,111 @@
+"""A Kafka cluster: where it is and how it is spoken to."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from headrace.errors import ConnectorError
+from headrace.ports import Secret
+from headrace.ports.options import choice, texts, wrong
+from headrace.ports.secrets import secret_of, with_secrets
+
+PROTOCOLS = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
+MECHANISMS = {
+    "PLAIN": "org.apache.kafka.common.security.plain.PlainLoginModule",
+    "SCRAM-SHA-256": "org.apache.kafka.common.security.scram.ScramLoginModule",
+    "SCRAM-SHA-512": "org.apache.kafka.common.security.scram.ScramLoginModule",
+}
+_SECURITY = ("protocol", "mechanism", "user", "password", "ca", "certificate", "key", "key_password")
+_SECRETS = ("password", "key_password")
+
+# Whether the cluster answers is asked with this patience; a run has Kafka's own.
+ANSWER_MS = 10_000
+
+
+@dataclass(frozen=True)
+class Cluster:
+    """Servers, what opens them, and settings of Kafka's clients beside that."""
+
+    servers: str
+    security: Mapping[str, Any] = field(default_factory=dict)
+    clients: Mapping[str, str] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, verb: str, servers: Any, security: Any, options: Any) -> Cluster:
+        """The cluster of a source's or sink's options, each checked."""
+        given = [servers] if isinstance(servers, str) else servers
+        if not isinstance(given, Sequence) or not given or not all(isinstance(one, str) and ":" in one for one in given):
+            raise wrong(f"{verb}: servers cannot be {servers!r}", 'it is "host:9092", or several of them')
+        clients = texts(verb, "options", options or {})
+        for name in clients:
+            if name.startswith(("sasl.", "ssl.")) and ("password" in name or "jaas" in name):
+                raise wrong(f"{verb}: `{name}` cannot be among the options", 'it is a secret: security={"password": hr.secret("NAME")}')
+        return cls(",".join(one.strip() for text in given for one in text.split(",")), _security(verb, security), clients)
+
+    def options(self) -> dict[str, Any]:
+        """What a plan stores: no secret, only where it is."""
+        found: dict[str, Any] = {"servers": self.servers}
+        if self.security:
+            found["security"] = {name: item.to_json() if isinstance(item, Secret) else item for name, item in sorted(self.security.items())}
+        if self.clients:
+            found["options"] = dict(sorted(self.clients.items()))
+        return found
+
+    def properties(self) -> dict[str, str]:
+        """What Kafka's clients are given, with the secrets read: for no text that anybody sees."""
+        found = {"bootstrap.servers": self.servers, **self.clients}
+        has = {name: item.read() if isinstance(item, Secret) else str(item) for name, item in self.security.items()}
+        if not has:
+            return found
+        found["security.protocol"] = has["protocol"]
+        if "user" in has:
+            module = MECHANISMS[has["mechanism"]]
+            quoted = {name: has.get(name, "").replace("\\", "\\\\").replace('"', '\\"') for name in ("user", "password")}
+            found["sasl.mechanism"] = has["mechanism"]
+            found["sasl.jaas.config"] = f'{module} required username="{quoted["user"]}" password="{quoted["password"]}";'
+        if "ca" in has:
+            found |= {"ssl.truststore.type": "PEM", "ssl.truststore.certificates": _pem("ca", has["ca"])}
+        if "certificate" in has:
+            found |= {
+                "ssl.keystore.type": "PEM",
+                "ssl.keystore.certificate.chain": _pem("certificate", has["certificate"]),
+                "ssl.keystore.key": _pem("key", has["key"]),
+            }
+            if "key_password" in has:
+                found["ssl.key.password"] = has["key_password"]
+        return found
+
+
+def _security(verb: str, given: Any) -> dict[str, Any]:
+    given = with_secrets(given)
+    if given is None:
+        return {}
+    if not isinstance(given, Mapping) or not set(given) <= set(_SECURITY):
+        unknown = ", ".join(sorted(str(name) for name in set(given) - set(_SECURITY))) if isinstance(given, Mapping) else repr(given)
+        raise wrong(f"{verb}: security cannot have {unknown}", f"it is a dict of: {', '.join(_SECURITY)}")
+    found: dict[str, Any] = {
+        name: secret_of(verb, name, item) if name in _SECRETS else item for name, item in given.items() if item is not None
+    }
+    if ("user" in found) != ("password" in found):
+        raise wrong(f"{verb}: security has a user without a password, or the other way round", "give both")
+    if ("certificate" in found) != ("key" in found):
+        raise wrong(f"{verb}: security has a certificate without a key, or the other way round", "give the files of both")
+    found["protocol"] = choice(verb, "protocol", found.get("protocol", "SASL_SSL" if "user" in found else "SSL"), PROTOCOLS)
+    if found["protocol"].startswith("SASL"):
+        if "user" not in found:
+            raise wrong(f"{verb}: {found['protocol']} needs a user and a password", 'security={"user": ..., "password": hr.secret("NAME")}')
+        found["mechanism"] = choice(verb, "mechanism", found.get("mechanism", "PLAIN"), tuple(MECHANISMS))
+    return found
+
+
+def _pem(what: str, file: str) -> str:
+    try:
+        return Path(file).expanduser().read_text(encoding="ascii")
+    except (OSError, UnicodeDecodeError) as cause:
+        said = cause.strerror if isinstance(cause, OSError) else "it is no PEM text"
+        raise ConnectorError(
+            "KAFKA_TLS", f"the file {file} of `{what}` cannot be read: {said}", hint="it is a text in PEM format"
+        ) from None

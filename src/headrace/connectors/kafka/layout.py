@@ -1,0 +1,151 @@
+"""What of a row becomes what of a Kafka record."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from headrace.errors import HeadraceError, here
+from headrace.ports.options import choice, wrong
+from headrace.schema import Struct
+
+VERB = "write.kafka"
+VALUES = ("json", "csv", "raw", "debezium")
+KEYS = ("json", "raw")
+CHANGE = "_change"
+
+# What a raw key or value, a header or a partition can be made of as it is.
+_PLAIN = ("string", "binary")
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Columns by what they become; nothing is what a record does not have."""
+
+    value: str = "json"
+    columns: tuple[str, ...] = ()
+    key: tuple[str, ...] = ()
+    key_format: str | None = None
+    headers: Mapping[str, str] | None = None
+    timestamp: str | None = None
+    partition_by: tuple[str, ...] = ()
+
+    @classmethod
+    def of(
+        cls,
+        value: Any,
+        columns: Any,
+        key: Any,
+        key_format: Any,
+        headers: Any,
+        timestamp: Any,
+        partition_by: Any,
+    ) -> Layout:
+        """As the user gave it."""
+        return cls(
+            choice(VERB, "value", value, VALUES),
+            names("columns", columns),
+            names("key", key),
+            None if key_format is None else choice(VERB, "key_format", key_format, KEYS),
+            _headers(headers),
+            None if timestamp is None else _name("timestamp", timestamp),
+            names("partition_by", partition_by),
+        )
+
+    def check(self, columns: tuple[str, ...]) -> None:
+        """Complain of columns that are not there, and of what cannot be made of them."""
+        asked = {
+            "columns": self.columns,
+            "key": self.key,
+            "headers": tuple((self.headers or {}).values()),
+            "timestamp": (self.timestamp,) if self.timestamp else (),
+            "partition_by": self.partition_by,
+        }
+        for option, named in asked.items():
+            for name in named:
+                if name not in columns:
+                    raise wrong(f"{VERB}: {option} names `{name}`, which is no column", f"the stream has: {', '.join(columns)}")
+        if self.value == "raw" and len(self._values(columns)) != 1:
+            raise wrong(
+                f'{VERB}: value="raw" writes one column, and there are {", ".join(self._values(columns))}',
+                'name the one whose bytes are the value: columns="body"',
+            )
+        if self.key_format == "raw" and len(self.key) != 1:
+            raise wrong(
+                f'{VERB}: key_format="raw" takes one column as the key', 'name one column, or write the key as JSON: key_format="json"'
+            )
+
+    def document(self, schema: Struct, mode: str) -> dict[str, Any]:
+        """For the writer in the tasks; the types are known now."""
+        types = {field.name: str(field.type) for field in schema.fields}
+        names = tuple(name for name in types if not (self.value == "debezium" and name == CHANGE))
+        value = self._values(names)
+        plain = [("headers", name) for name in (self.headers or {}).values()]
+        plain += [("columns", value[0])] if self.value == "raw" else []
+        plain += [("key", self.key[0])] if self.key_format == "raw" else []
+        for option, name in plain:
+            if not _is_plain(types[name]):
+                raise _type(option, name, types[name], "string or binary", f"CAST({name} AS string)")
+        if self.timestamp and types[self.timestamp] != "timestamp":
+            raise _type("timestamp", self.timestamp, types[self.timestamp], "timestamp", f"CAST({self.timestamp} AS timestamp)")
+        return {
+            "format": self.value,
+            "value": list(value),
+            "key": list(self.key),
+            "plain_key": len(self.key) == 1 and self.key_format != "json" and _is_plain(types[self.key[0]]),
+            "headers": dict(self.headers or {}),
+            "timestamp": self.timestamp,
+            "partition_by": list(self.partition_by),
+            "change": CHANGE if self.value == "debezium" and CHANGE in types else None,
+            "weight": None if mode == "append" else "_weight",
+        }
+
+    def _values(self, columns: tuple[str, ...]) -> tuple[str, ...]:
+        if self.columns:
+            return self.columns
+        if self.value == "raw":
+            apart = {*self.key, *(self.headers or {}).values(), self.timestamp, *self.partition_by}
+            return ("value",) if "value" in columns else tuple(name for name in columns if name not in apart)
+        return columns
+
+
+def names(option: str, given: Any) -> tuple[str, ...]:
+    """One column, or several."""
+    if given is None:
+        return ()
+    if isinstance(given, str):
+        return (_name(option, given),)
+    if not isinstance(given, Sequence) or not given:
+        raise wrong(f"{VERB}: {option} cannot be {given!r}", f'name columns: {option}="id", or {option}=["shop", "day"]')
+    found = tuple(_name(option, name) for name in given)
+    if len(set(found)) < len(found):
+        raise wrong(f"{VERB}: {option} names a column twice", f"it names {', '.join(found)}")
+    return found
+
+
+def _name(option: str, given: Any) -> str:
+    if not isinstance(given, str) or not given:
+        raise wrong(f"{VERB}: {option} cannot be {given!r}", f'it is the name of a column: {option}="id"')
+    return given
+
+
+def _headers(given: Any) -> dict[str, str]:
+    if given is None:
+        return {}
+    if not isinstance(given, Mapping) or not all(isinstance(one, str) and one for pair in given.items() for one in pair):
+        raise wrong(f"{VERB}: headers cannot be {given!r}", 'it is a dict from headers to columns: {"trace": "trace_id"}')
+    return dict(sorted(given.items()))
+
+
+def _is_plain(type: str) -> bool:
+    return type.lower().startswith(_PLAIN)
+
+
+def _type(option: str, name: str, has: str, wants: str, cure: str) -> HeadraceError:
+    return HeadraceError(
+        "WRONG_TYPE",
+        f"{VERB}: {option} takes a column of type {wants}, and {name} is {has}",
+        hint=f'give it that type: .with_columns({name}="{cure}")',
+        site=here(),
+    )

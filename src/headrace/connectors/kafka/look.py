@@ -1,0 +1,138 @@
+"""Topics, and what a cluster says of them before a job starts."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from headrace.connectors.kafka.cluster import ANSWER_MS, Cluster
+from headrace.errors import ConnectorError, HeadraceError, here
+from headrace.jvm.session import jvm, session
+from headrace.ports import SourceContext
+from headrace.ports.options import wrong
+
+_TOPIC = re.compile(r"[A-Za-z0-9._-]{1,249}")
+
+
+@dataclass(frozen=True)
+class Topics:
+    """The topics of a source: by their names, or those that fit a pattern."""
+
+    names: tuple[str, ...] = ()
+    pattern: str = ""
+
+    @classmethod
+    def of(cls, verb: str, topics: Any, pattern: str | None) -> Topics:
+        """The topics of a source's options, checked."""
+        if (topics is None) == (pattern is None):
+            raise wrong(
+                f"{verb}: topics are given by their names, or by a pattern", f'{verb}("orders", ...) or {verb}(pattern="orders-.*", ...)'
+            )
+        if pattern is not None:
+            try:
+                re.compile(pattern)
+            except re.error as cause:
+                raise wrong(f"{verb}: the pattern {pattern!r} cannot be read: {cause}", 'it is a regular expression: "orders-.*"') from None
+            return cls(pattern=pattern)
+        names = (topics,) if isinstance(topics, str) else topics
+        if not isinstance(names, Sequence) or not names or not all(isinstance(one, str) and _TOPIC.fullmatch(one) for one in names):
+            raise wrong(f"{verb}: the topics cannot be {topics!r}", 'it is the name of a topic, or several: ["orders", "returns"]')
+        return cls(tuple(dict.fromkeys(names)))
+
+    @property
+    def name(self) -> str:
+        return self.names[0] if len(self.names) == 1 else re.sub(r"\W+", "_", self.pattern or "_".join(self.names)).strip("_")
+
+    def __str__(self) -> str:
+        return ", ".join(self.names) or f"/{self.pattern}/"
+
+    def options(self) -> dict[str, Any]:
+        """What a plan stores."""
+        return {"pattern": self.pattern} if self.pattern else {"topics": list(self.names)}
+
+    def spark(self) -> dict[str, str]:
+        """How Spark's source is told."""
+        return {"subscribePattern": self.pattern} if self.pattern else {"subscribe": ",".join(self.names)}
+
+
+@dataclass(frozen=True)
+class Found:
+    """The partitions of topics, each with the offset of its first record and the one behind its last."""
+
+    partitions: Mapping[str, Mapping[int, tuple[int, int]]]
+
+
+def look(cluster: Cluster, topics: Topics) -> Found:
+    """What the cluster has of the topics, or the error that says what keeps it from answering."""
+    patience = {"default.api.timeout.ms": str(ANSWER_MS), "request.timeout.ms": str(ANSWER_MS // 2)}
+    properties = {**patience, "isolation.level": "read_committed", **cluster.properties()}
+    spark = session()
+    probe = jvm(spark).headrace.kafka.Probe
+    said = json.loads(probe.look(_java_map(spark, properties), ",".join(topics.names), topics.pattern or None))
+    if "problem" in said:
+        raise refused(cluster, said["problem"], said["message"])
+    found = {topic: {int(one): (first, end) for one, (first, end) in of.items()} for topic, of in said["topics"].items()}
+    missing = [name for name in topics.names if name not in found]
+    if missing:
+        one = len(missing) == 1
+        raise ConnectorError(
+            "TOPIC_MISSING",
+            f"there is no topic {missing[0]} at {cluster.servers}"
+            if one
+            else f"there are no topics {', '.join(missing)} at {cluster.servers}",
+            hint="make it first, or look for its name: `kafka-topics.sh --list` names all that this user may see",
+            site=here(),
+        )
+    return Found(found)
+
+
+def refused(cluster: Cluster, problem: str, message: str) -> HeadraceError:
+    """The error for a cluster that does not answer as it should."""
+    message = re.sub(r"\.? Call: \w+$", "", " ".join(message.split())).rstrip(". ")
+    if problem == "tls":
+        hint = 'security={"ca": "ca.pem"} names the authority that signed its certificate; the server has to speak TLS on this port'
+        return ConnectorError("KAFKA_TLS", f"no connection by TLS to {cluster.servers}: {message}", hint=hint, site=here())
+    if problem == "denied":
+        user = f" {cluster.security['user']}" if "user" in cluster.security else ""
+        return ConnectorError(
+            "KAFKA_DENIED",
+            f"Kafka at {cluster.servers} does not let the user{user} in: {message}",
+            hint="look at the user, the password and its rights; a password is read anew at each start",
+            site=here(),
+        )
+    if problem == "settings":
+        return wrong(f"Kafka's clients do not take these settings: {message}", "look at `security` and `options`")
+    return ConnectorError(
+        "KAFKA_UNREACHABLE",
+        f"Kafka at {cluster.servers} does not answer: {message}",
+        hint="look whether it runs, whether its address is right, and whether it wants a user or TLS on this port",
+        site=here(),
+    )
+
+
+def read_before(context: SourceContext) -> dict[str, dict[int, int]]:
+    """How far the query of a checkpoint has come, by topic and partition."""
+    logs = [log for log in (context.checkpoint / "offsets").glob("*") if log.name.isdigit()]
+    if not logs:
+        return {}
+    name = "".join(one if one.isascii() and (one.isalnum() or one == "_") else f"_{ord(one):x}_" for one in context.name)
+    for line in max(logs, key=lambda log: int(log.name)).read_text(encoding="utf-8").splitlines():
+        if line.startswith(f"{name}:"):
+            return {topic: {int(one): at for one, at in of.items()} for topic, of in json.loads(line[len(name) + 1 :]).items()}
+    return {}
+
+
+def _java_map(spark: Any, entries: Mapping[str, str]) -> Any:
+    made = jvm(spark).java.util.HashMap()
+    for name, item in entries.items():
+        made.put(name, item)
+    return made
+
+
+def kept(properties: Mapping[str, str]) -> str:
+    """The name under which the JVM knows the settings of a cluster from now on."""
+    spark = session()
+    return str(jvm(spark).headrace.kafka.Clusters.keep(_java_map(spark, properties)))

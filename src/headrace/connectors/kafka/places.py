@@ -1,0 +1,102 @@
+"""Where in its topics a source begins and ends."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
+
+from headrace.connectors.kafka.look import Found, Topics
+from headrace.errors import ConnectorError
+from headrace.ports.options import wrong
+from headrace.schema.values import zone
+
+# As a plan stores it: "earliest", "latest", {"time": "2026-01-01T00:00:00"} or {"offsets": {"orders": {"0": 5}}}.
+Place = str | dict[str, Any]
+
+_EARLIEST = -2
+
+
+def end_of(verb: str, given: Any, topics: Topics) -> Place | None:
+    """The end of a source: "latest", or offsets; None where there is none."""
+    if given is None or given == "latest":
+        return given  # type: ignore[no-any-return]  # one of the two
+    found = place_of(verb, given, topics) if isinstance(given, Mapping) else None
+    if not isinstance(found, dict) or "offsets" not in found:
+        raise wrong(f"{verb}: end cannot be {given!r}", 'it is "latest", or offsets: {"orders": {0: 100}}')
+    return found
+
+
+def ends(place: Place, found: Found) -> dict[str, dict[str, int]]:
+    """The offsets behind the last records that are read; where nothing is said, what is there now."""
+    said: dict[str, dict[str, int]] = place["offsets"] if isinstance(place, dict) else {}
+    return {
+        topic: {str(one): min(end, said.get(topic, {}).get(str(one), end)) for one, (_, end) in of.items()}
+        for topic, of in found.partitions.items()
+    }
+
+
+def place_of(verb: str, given: Any, topics: Topics) -> Place:
+    """A place as a user gives it: "earliest", "latest", a time as a datetime or a text, offsets of the partitions of topics.
+
+    >>> place_of("read.kafka", {0: 5}, Topics(("orders",)))
+    {'offsets': {'orders': {'0': 5}}}
+    """
+    if given in ("earliest", "latest"):
+        return str(given)
+    if isinstance(given, datetime):
+        return {"time": given.isoformat()}
+    if isinstance(given, str):
+        try:
+            return {"time": datetime.fromisoformat(given).isoformat()}
+        except ValueError:
+            pass
+    if isinstance(given, Mapping) and given:
+        if set(given) == {"time"} and isinstance(given["time"], str):
+            return dict(given)
+        stored = given["offsets"] if set(given) == {"offsets"} else given
+        by_topic = (
+            {topics.names[0]: stored} if len(topics.names) == 1 and not any(isinstance(one, Mapping) for one in stored.values()) else stored
+        )
+        try:
+            offsets = {str(topic): {str(int(one)): int(at) for one, at in of.items()} for topic, of in by_topic.items()}
+        except (AttributeError, TypeError, ValueError):
+            offsets = {}
+        if offsets and all(at >= 0 for of in offsets.values() for at in of.values()):
+            return {"offsets": offsets}
+    raise wrong(
+        f"{verb}: start cannot be {given!r}", 'it is "earliest", "latest", a time ("2026-01-01 00:00:00"), or offsets: {"orders": {0: 5}}'
+    )
+
+
+def starting(verb: str, place: Place, found: Found, time_zone: str) -> dict[str, str]:
+    """How Spark's source is told. A time without a zone is in the job's; partitions of which nothing is said begin with what they have."""
+    if isinstance(place, str):
+        return {"startingOffsets": place}
+    if "time" in place:
+        time = datetime.fromisoformat(place["time"])
+        moment = time if time.tzinfo is not None else time.replace(tzinfo=zone(time_zone))
+        return {"startingTimestamp": str(int(moment.timestamp() * 1000)), "startingOffsetsByTimestampStrategy": "latest"}
+    offsets: dict[str, dict[str, int]] = place["offsets"]
+    for topic, of in offsets.items():
+        for one in of:
+            if int(one) not in found.partitions.get(topic, {}):
+                has = f"{topic} has {len(found.partitions[topic])} of them" if topic in found.partitions else "it reads none of that name"
+                raise wrong(f"{verb}: start has an offset of partition {one} of {topic}, which there is not", has)
+    all_of = {
+        topic: {str(one): _checked(verb, topic, one, offsets.get(topic, {}).get(str(one), _EARLIEST), span) for one, span in of.items()}
+        for topic, of in found.partitions.items()
+    }
+    return {"startingOffsets": json.dumps(all_of)}
+
+
+def _checked(verb: str, topic: str, partition: int, offset: int, span: tuple[int, int]) -> int:
+    first, end = span
+    if offset != _EARLIEST and not first <= offset <= end:
+        raise ConnectorError(
+            "OFFSETS_GONE",
+            f"{verb}: start is offset {offset} of partition {partition} of {topic}, which has {first} to {end}",
+            hint='begin with an offset that there is, or with "earliest"',
+        )
+    return offset

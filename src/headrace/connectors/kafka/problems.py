@@ -1,0 +1,26 @@
+"""What the kernel tells of brokers when a sink opens, as errors with their cures."""
+
+from __future__ import annotations
+
+from headrace.connectors.kafka.cluster import Cluster
+from headrace.connectors.kafka.look import refused
+from headrace.errors import CODES, HeadraceError
+
+_REFUSED = {"KAFKA_TLS": "tls", "KAFKA_DENIED": "denied", "KAFKA_UNREACHABLE": "unreachable"}
+_HINTS = {
+    "TOPIC_MISSING": 'make it first, or let headrace make it: create={"partitions": 4}',
+    "KAFKA_TRANSACTION_TIMEOUT": 'the brokers allow less (transaction.max.timeout.ms): transaction_timeout="5 minutes"',
+}
+
+
+def problem(code: str, cluster: Cluster, topic: str, message: str) -> HeadraceError:
+    """The error for what the kernel names so."""
+    if code in _REFUSED:
+        return refused(cluster, _REFUSED[code], message)
+    if code == "TOPIC_MISSING":
+        message = f"there is no topic {topic} at {cluster.servers}"
+    else:
+        said = message.rpartition("; ")[2].partition(" (as configured")[0]
+        message = f"{topic} at {cluster.servers}: {said}"
+    known = code if code in CODES else "KAFKA_FAILED"
+    return HeadraceError(known, message, hint=_HINTS.get(known))

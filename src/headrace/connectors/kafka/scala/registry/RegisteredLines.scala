@@ -1,0 +1,84 @@
+package headrace.kafka
+
+import java.util.Base64
+
+import scala.collection.mutable
+import scala.util.control.NonFatal
+
+import headrace.HeadraceKernelException
+import headrace.source.{LineParser, LineSpec}
+import org.apache.avro.Schema
+import org.apache.avro.generic.GenericDatumReader
+import org.apache.avro.io.{BinaryDecoder, DecoderFactory}
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.headrace.Avro
+import org.apache.spark.sql.types.StructType
+import org.apache.spark.unsafe.types.UTF8String
+
+/** Records that begin with the number of their schema in a registry. */
+abstract class RegisteredLines(spec: LineSpec, kind: String) extends LineParser(spec) {
+  protected val registry: Registry = Registry.of(spec.options)
+
+  override protected def parse(line: Array[Byte], file: UTF8String, position: Long): Int = {
+    val id = Registry.id(line)
+    if (id < 0) malformed("no record of a schema registry: it does not begin with a zero and the number of a schema")
+    else
+      registry.schema(id) match {
+        case None => malformed(s"the registry has no schema with the number $id")
+        case Some(schema) if schema.kind != kind => malformed(s"schema $id is ${schema.kind}, and not $kind")
+        case Some(schema) =>
+          try parse(line, id, schema.text, file, position)
+          catch {
+            case e: HeadraceKernelException => throw e
+            case NonFatal(e) => malformed(s"schema $id: ${LineParser.short(Option(e.getMessage).getOrElse(e.getClass.getSimpleName))}")
+          }
+      }
+  }
+
+  protected def parse(record: Array[Byte], id: Int, schema: String, file: UTF8String, position: Long): Int
+}
+
+/** Avro, read by the schema it was written with. With a schema of our own (the option `schema`) it is resolved to that one as Avro says; a
+  * record of another name, as a key is, is taken as it is.
+  */
+final class AvroLines(spec: LineSpec) extends RegisteredLines(spec, "AVRO") {
+  private val ours = spec.options.get("schema").map(new Schema.Parser().parse(_))
+  private val readers = mutable.HashMap.empty[Int, AvroLines.Reader]
+  private var decoder: BinaryDecoder = _
+
+  override protected def parse(record: Array[Byte], id: Int, schema: String, file: UTF8String, position: Long): Int = {
+    val reader = readers.getOrElseUpdate(id, new AvroLines.Reader(new Schema.Parser().parse(schema), ours, spec.schema))
+    decoder = DecoderFactory.get.binaryDecoder(record, Registry.Start, record.length - Registry.Start, decoder)
+    parsed = reader.read(decoder)
+    if (parsed == null) malformed(s"schema $id: no record")
+    else if (!decoder.isEnd) malformed(s"schema $id: bytes behind the record")
+    else LineParser.Row
+  }
+
+  /** Bytes that are no text, in a form that keeps them. */
+  override def raw: UTF8String = UTF8String.fromString("base64:" + Base64.getEncoder.encodeToString(bytes))
+}
+
+private object AvroLines {
+  final class Reader(written: Schema, ours: Option[Schema], columns: StructType) {
+    private val taken = ours.filter(_.getFullName == written.getFullName).getOrElse(written)
+    private val records = new GenericDatumReader[Any](written, taken)
+    private val rows = Avro.rows(taken, columns)
+
+    def read(decoder: BinaryDecoder): InternalRow = rows(records.read(null, decoder)) match {
+      case Some(row: InternalRow) => row
+      case _ => null
+    }
+  }
+}
+
+/** JSON behind the number of its schema. */
+final class JsonSchemaLines(spec: LineSpec) extends RegisteredLines(spec, "JSON") {
+  private val json = spec.copy(kind = "json", options = Map.empty).parser()
+
+  override protected def parse(record: Array[Byte], id: Int, schema: String, file: UTF8String, position: Long): Int = {
+    val outcome = json.read(record.drop(Registry.Start), file, position)
+    if (outcome == LineParser.Row) parsed = json.row
+    if (outcome == LineParser.Malformed) malformed(json.reason) else outcome
+  }
+}

@@ -1,0 +1,72 @@
+package headrace.kafka
+
+import java.io.IOException
+import java.net.URI
+import java.net.http.{HttpClient, HttpRequest, HttpResponse}
+import java.nio.ByteBuffer
+import java.time.Duration
+import java.util.concurrent.ConcurrentHashMap
+
+import com.fasterxml.jackson.databind.ObjectMapper
+import headrace.HeadraceKernelException
+
+/** A schema registry, asked for schemas by their numbers. What a number stands for never changes, so each is asked for once. */
+final class Registry private (url: String, authorization: Option[String]) {
+  import Registry._
+
+  private val known = new ConcurrentHashMap[Int, Schema]
+
+  /** The schema of this number; none if the registry does not know it. */
+  def schema(id: Int): Option[Schema] = Option(known.get(id)).orElse {
+    val found = asked(id)
+    found.foreach(known.put(id, _))
+    found
+  }
+
+  private def asked(id: Int): Option[Schema] = {
+    val answer = sent(s"$url/schemas/ids/$id", Tries)
+    if (answer.statusCode == 404) None
+    else if (answer.statusCode != 200) throw failed(s"it answers ${answer.statusCode}")
+    else {
+      val found = mapper.readTree(answer.body)
+      Some(Schema(found.path("schemaType").asText("AVRO"), found.path("schema").asText))
+    }
+  }
+
+  private def sent(address: String, tries: Int): HttpResponse[String] = {
+    val request = HttpRequest.newBuilder(URI.create(address)).timeout(Duration.ofSeconds(Patience))
+    request.header("Accept", "application/vnd.schemaregistry.v1+json")
+    authorization.foreach(request.header("Authorization", _))
+    try {
+      val answer = client.send(request.build(), HttpResponse.BodyHandlers.ofString())
+      if (answer.statusCode >= 500 && tries > 1) sent(address, tries - 1) else answer
+    } catch {
+      case _: IOException if tries > 1 => sent(address, tries - 1)
+      case e: IOException => throw failed(Option(e.getMessage).getOrElse(e.getClass.getSimpleName))
+    }
+  }
+
+  private def failed(why: String) = new HeadraceKernelException("REGISTRY_UNREACHABLE", s"the registry $url does not answer: $why")
+}
+
+object Registry {
+  final case class Schema(kind: String, text: String)
+
+  private val Tries = 3
+  private val Patience = 10L
+  private val mapper = new ObjectMapper
+  private lazy val client = HttpClient.newBuilder().connectTimeout(Duration.ofSeconds(Patience)).build()
+  private val all = new ConcurrentHashMap[(String, Option[String]), Registry]
+
+  /** That of a reader's options; one for all tasks of this JVM. */
+  def of(options: Map[String, String]): Registry = {
+    val place = (options("registry"), options.get("authorization"))
+    all.computeIfAbsent(place, { case (url, authorization) => new Registry(url, authorization) })
+  }
+
+  /** Where the record itself begins, behind a zero and the number of its schema. */
+  val Start = 5
+
+  /** The number of a record's schema; −1 if it does not begin as such records do. */
+  def id(record: Array[Byte]): Int = if (record.length < Start || record(0) != 0) -1 else ByteBuffer.wrap(record, 1, 4).getInt
+}

@@ -1,0 +1,44 @@
+package headrace.kafka
+
+import java.util.{HashMap => JHashMap, Map => JMap}
+import java.util.concurrent.{ConcurrentHashMap, ExecutionException}
+
+import scala.jdk.CollectionConverters._
+
+import org.apache.kafka.clients.admin.{Admin, AdminClientConfig}
+import org.apache.kafka.clients.producer.ProducerConfig
+import org.apache.kafka.common.KafkaFuture
+
+/** Settings of clients on their way from Python to the sinks of a query: there are passwords among them, which a query document must not
+  * hold.
+  */
+object Clients {
+  private val waiting = new ConcurrentHashMap[String, JMap[String, String]]
+
+  def put(id: String, settings: JMap[String, String]): Unit = waiting.put(id, new JHashMap(settings))
+
+  def of(id: String): JMap[String, String] = {
+    val found = waiting.get(id)
+    if (found == null) throw new IllegalStateException(s"no settings of a client wait under $id")
+    found
+  }
+
+  def drop(id: String): Unit = waiting.remove(id)
+
+  /** What was asked for, or the reason why there is no answer. */
+  private[kafka] def result[T](asked: KafkaFuture[T]): T =
+    try asked.get()
+    catch { case e: ExecutionException => throw e.getCause }
+
+  /** A client for questions, with those settings of a producer's that it knows too. */
+  private[kafka] def admin(client: JMap[String, String]): Admin = {
+    val known = AdminClientConfig.configNames()
+    val onlyProducers = ProducerConfig.configNames().asScala.toSet -- known.asScala
+    val settings = new JHashMap[String, Object]
+    client.forEach((name, value) => if (!onlyProducers(name)) settings.put(name, value))
+    // A broker that does not answer is told of in seconds.
+    settings.putIfAbsent(AdminClientConfig.DEFAULT_API_TIMEOUT_MS_CONFIG, "15000")
+    settings.putIfAbsent(AdminClientConfig.REQUEST_TIMEOUT_MS_CONFIG, "10000")
+    Admin.create(settings)
+  }
+}

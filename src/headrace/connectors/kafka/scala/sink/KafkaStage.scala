@@ -1,0 +1,25 @@
+package headrace.kafka
+
+import java.util.{HashMap => JHashMap, Map => JMap}
+
+import headrace.sink.{Stager, TaskPlace, WriterStage}
+import org.apache.spark.sql.types.StructType
+
+/** A sink that writes to a topic, each task of an epoch in one transaction.
+  *
+  * Options: `topic`; `client`, under which `Clients` has the settings; `id`, what transactional ids begin with; `term`, the start of the
+  * job; `layout`; `header.NAME`, a header of every record.
+  */
+final class KafkaStage(val name: String, val schema: StructType, val timeZone: String, options: Map[String, String])
+    extends WriterStage {
+  val topic: String = options("topic")
+  val id: String = options("id")
+  val term: Int = options("term").toInt
+  val client: JMap[String, String] = new JHashMap(Clients.of(options("client")))
+  val headers: Map[String, String] =
+    options.collect { case (key, value) if key.startsWith("header.") => key.stripPrefix("header.") -> value }
+  val epochHeader: Option[String] = options.get("epoch_header")
+  private[kafka] val layout: Layout = Layout.read(options("layout"), schema)
+
+  override def open(task: TaskPlace): Stager = new KafkaStager(this, task)
+}

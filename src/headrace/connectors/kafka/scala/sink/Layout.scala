@@ -1,0 +1,41 @@
+package headrace.kafka
+
+import scala.jdk.CollectionConverters._
+
+import com.fasterxml.jackson.databind.{JsonNode, ObjectMapper}
+import org.apache.spark.sql.types.StructType
+
+/** What of a row goes where in a record: `value`, `key`, headers and so on are places of columns in the sink's schema; −1 is none.
+  *
+  * `change` is the column that says what a row changes, for envelopes; `weight` the one that says whether it comes or goes, where rows take
+  * each other's place.
+  */
+private[kafka] final case class Layout(
+    format: String,
+    value: Seq[Int],
+    key: Seq[Int],
+    plainKey: Boolean,
+    headers: Seq[(String, Int)],
+    timestamp: Int,
+    partition: Seq[Int],
+    change: Int,
+    weight: Int)
+    extends Serializable
+
+private[kafka] object Layout {
+  def read(json: String, schema: StructType): Layout = {
+    val node = new ObjectMapper().readTree(json)
+    def at(name: JsonNode): Int = if (name == null || name.isNull) -1 else schema.fieldIndex(name.asText)
+    def places(name: String): Seq[Int] = node.path(name).elements.asScala.map(at).toSeq
+    Layout(
+      node.get("format").asText,
+      places("value"),
+      places("key"),
+      node.path("plain_key").asBoolean(false),
+      node.path("headers").fieldNames.asScala.toSeq.sorted.map(name => name -> at(node.get("headers").get(name))),
+      at(node.get("timestamp")),
+      places("partition_by"),
+      at(node.get("change")),
+      at(node.get("weight")))
+  }
+}

@@ -1,0 +1,156 @@
+package headrace.kafka
+
+import java.time.Duration
+import java.util.{Collections, HashMap => JHashMap, Map => JMap}
+import java.util.concurrent.ConcurrentHashMap
+
+import scala.jdk.CollectionConverters._
+import scala.util.control.NonFatal
+
+import headrace.HeadraceKernelException
+import headrace.point.Point
+import org.apache.kafka.clients.admin.{Admin, ListConsumerGroupOffsetsOptions, ListConsumerGroupOffsetsSpec}
+import org.apache.kafka.clients.consumer.{ConsumerGroupMetadata, OffsetAndMetadata}
+import org.apache.kafka.clients.producer.KafkaProducer
+import org.apache.kafka.common.TopicPartition
+import org.apache.kafka.common.serialization.ByteArraySerializer
+
+/** A producer with its transactional id, under which nobody else can write while it lives: whoever takes the id next puts it out.
+  *
+  * The id is also that of a consumer group, whose offset for partition 0 of the topic is the marker: the epoch that is to be written next.
+  * It is written in the transaction of the rows, so it is there if, and only if, they are.
+  */
+private[kafka] final class Owned(val id: String, topic: String, val run: String, client: JMap[String, String], term: Int) {
+  private val place = new TopicPartition(topic, 0)
+
+  val producer: KafkaProducer[Array[Byte], Array[Byte]] = {
+    val config = new JHashMap[String, Object](client)
+    config.put("transactional.id", id)
+    val bytes = new ByteArraySerializer
+    new KafkaProducer[Array[Byte], Array[Byte]](config, bytes, bytes)
+  }
+
+  /** The last epoch that is known to be in the topic. */
+  var written: Long = -1L
+
+  /** Whether there was a marker, of whatever epoch. */
+  var marked: Boolean = false
+
+  /** The last epoch that this task's partition went through here, with or without rows. */
+  var seen: Long = -1L
+
+  /** When it was given back (nanos). */
+  var rested: Long = 0L
+
+  /** Puts out whoever held the id, ends what it left open, and reads how far it came. */
+  def settle(admin: Admin): Unit = {
+    producer.initTransactions()
+    Markers.read(admin, topic, id, stable = true).foreach { marker =>
+      written = marker.next - 1
+      marked = true
+    }
+  }
+
+  /** Ends the transaction that was begun, with the marker in it: the epoch is written. */
+  def commit(epoch: Long, sink: String): Unit = {
+    val marker = Collections.singletonMap(place, new OffsetAndMetadata(epoch + 1, Markers.said(term)))
+    producer.sendOffsetsToTransaction(marker, new ConsumerGroupMetadata(id))
+    Point.pass("in sink commit", sink)
+    producer.commitTransaction()
+    written = epoch
+  }
+
+  /** Gives up what was begun, so that readers need not wait for the broker to do it. Does not throw. */
+  def abandon(begun: Boolean): Unit = {
+    // Spark interrupts tasks that are to end, and an interrupted thread cannot wait for the broker.
+    val interrupted = Thread.interrupted()
+    try if (begun) producer.abortTransaction()
+    catch { case NonFatal(_) => () }
+    finally {
+      close()
+      if (interrupted) Thread.currentThread.interrupt()
+    }
+  }
+
+  def close(): Unit =
+    try producer.close(Duration.ZERO)
+    catch { case NonFatal(_) => () }
+}
+
+/** What the offset of a group says: the epoch that comes next, and the start of the job that wrote it. */
+private[kafka] final case class Marker(next: Long, term: Int)
+
+private[kafka] object Markers {
+  def said(term: Int): String = s"term=$term"
+
+  /** `stable`: waits for a transaction that may change it. */
+  def read(admin: Admin, topic: String, group: String, stable: Boolean): Option[Marker] = {
+    val place = new TopicPartition(topic, 0)
+    val spec = new ListConsumerGroupOffsetsSpec().topicPartitions(Collections.singletonList(place))
+    val options = new ListConsumerGroupOffsetsOptions().requireStable(stable)
+    val asked = admin.listConsumerGroupOffsets(Collections.singletonMap(group, spec), options)
+    val found = Clients.result(asked.partitionsToOffsetAndMetadata(group))
+    Option(found.get(place)).map { offset =>
+      Marker(offset.offset, offset.metadata.stripPrefix("term=").toIntOption.getOrElse(0))
+    }
+  }
+
+  /** A process that was replaced must not put out the one that took its place. */
+  def check(admin: Admin, topic: String, group: String, term: Int): Unit =
+    read(admin, topic, group, stable = false).foreach(marker => if (marker.term > term) throw replaced(group, marker.term, term))
+
+  private def replaced(id: String, by: Int, term: Int): HeadraceKernelException =
+    new HeadraceKernelException("SINK_FENCED", s"$id: start $by of the job has taken over, and this one is start $term")
+}
+
+/** The producers of this JVM that no task uses just now: to make one takes a third of a second, and a task takes it up again in the next
+  * epoch.
+  *
+  * One is taken up only if it went through the epoch before, here and in the same run: then nobody else can have had its id meanwhile.
+  */
+private[kafka] object Producers {
+  private val Patience = 600L * 1000000000L
+  private val waiting = new ConcurrentHashMap[String, Owned]
+  private val admins = new ConcurrentHashMap[String, Admin]
+
+  def take(id: String, run: String, epoch: Long)(make: => Owned): Owned = {
+    val found = waiting.remove(id)
+    if (found != null && found.run == run && found.seen == epoch - 1) found
+    else {
+      if (found != null) found.close()
+      make
+    }
+  }
+
+  def giveBack(owned: Owned, epoch: Long): Unit = {
+    owned.seen = epoch
+    owned.rested = System.nanoTime
+    val other = waiting.put(owned.id, owned)
+    if (other != null) other.close()
+    sweep(System.nanoTime)
+  }
+
+  /** Executors do not hear of sinks that are closed: what nobody takes up for a while goes. */
+  private def sweep(now: Long): Unit =
+    waiting.forEach((id, owned) => if (now - owned.rested > Patience && waiting.remove(id, owned)) owned.close())
+
+  /** An epoch without rows for this id. */
+  def pass(id: String, run: String, epoch: Long): Unit =
+    waiting.computeIfPresent(
+      id,
+      (_, found) => {
+        if (found.run == run && found.seen == epoch - 1) {
+          found.seen = epoch
+          found.rested = System.nanoTime
+        }
+        found
+      })
+
+  def admin(sink: String, client: JMap[String, String]): Admin = admins.computeIfAbsent(sink, _ => Clients.admin(client))
+
+  /** The sink is closed: nobody comes back for the producers of its tasks. */
+  def drop(sink: String): Unit = {
+    waiting.keySet.asScala.filter(_.startsWith(s"$sink-")).foreach(id => Option(waiting.remove(id)).foreach(_.close()))
+    Option(admins.remove(sink)).foreach(_.close(Duration.ZERO))
+  }
+}

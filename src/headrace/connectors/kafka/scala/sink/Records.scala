@@ -1,0 +1,175 @@
+package headrace.kafka
+
+import java.nio.charset.StandardCharsets.UTF_8
+import java.util
+
+import headrace.HeadraceKernelException
+import org.apache.kafka.clients.producer.ProducerRecord
+import org.apache.kafka.common.header.Header
+import org.apache.kafka.common.header.internals.RecordHeader
+import org.apache.kafka.common.utils.Utils
+import org.apache.spark.sql.catalyst.expressions.UnsafeRow
+
+/** Makes records of the rows of a task. What all of them share is here; what a row becomes is for those who derive from it. */
+private[kafka] abstract class Records(stage: KafkaStage, epoch: Long, send: ProducerRecord[Array[Byte], Array[Byte]] => Unit) {
+  protected val layout: Layout = stage.layout
+  private val keyOf: Form = form(layout.key, layout.plainKey)
+  private val partitionOf: Form =
+    form(layout.partition, plain = layout.partition.size == 1 && Records.isPlain(stage, layout.partition.head))
+  private val headerOf = layout.headers.map { case (name, place) => name -> Form.plain(stage.schema, place) }
+  private val fixed: util.ArrayList[Header] = {
+    val all = new util.ArrayList[Header]
+    stage.headers.toSeq.sorted.foreach { case (name, value) => all.add(new RecordHeader(name, value.getBytes(UTF_8))) }
+    stage.epochHeader.foreach(name => all.add(new RecordHeader(name, epoch.toString.getBytes(UTF_8))))
+    all
+  }
+  private var partitions = 0
+
+  /** `count` asks how many partitions the topic has. */
+  def begin(count: () => Int): Unit = if (partitionOf != null) partitions = count()
+
+  def write(row: UnsafeRow): Unit
+
+  /** The task is done: what was held back is sent. */
+  def finish(): Unit = ()
+
+  protected def key(row: UnsafeRow): Array[Byte] = if (keyOf == null) null else keyOf(row)
+
+  /** null: Kafka chooses, by the key if there is one. */
+  protected def partition(row: UnsafeRow): Integer =
+    if (partitionOf == null) null
+    else {
+      val by = partitionOf(row)
+      if (by == null) Integer.valueOf(0) else Integer.valueOf(Utils.toPositive(Utils.murmur2(by)) % partitions)
+    }
+
+  protected def put(row: UnsafeRow, key: Array[Byte], value: Array[Byte]): Unit =
+    put(partition(row), timestamp(row), key, value, headers(row))
+
+  protected def put(partition: Integer, timestamp: java.lang.Long, key: Array[Byte], value: Array[Byte], headers: util.List[Header]): Unit =
+    send(new ProducerRecord(stage.topic, partition, timestamp, key, value, headers))
+
+  protected def timestamp(row: UnsafeRow): java.lang.Long =
+    if (layout.timestamp < 0 || row.isNullAt(layout.timestamp)) null
+    else {
+      val millis = Math.floorDiv(row.getLong(layout.timestamp), 1000L)
+      if (millis < 0) {
+        val column = stage.schema(layout.timestamp).name
+        val why = s"${stage.name}: $column is before 1970, and a record of Kafka has no such timestamp"
+        val cure = s"change it in front of the sink: greatest($column, timestamp'1970-01-01')."
+        throw new HeadraceKernelException("KAFKA_RECORD", why, stage.name, hint = cure)
+      }
+      millis
+    }
+
+  protected def headers(row: UnsafeRow): util.List[Header] =
+    if (headerOf.isEmpty) fixed
+    else {
+      val all = new util.ArrayList[Header](fixed)
+      headerOf.foreach { case (name, of) => all.add(new RecordHeader(name, of(row))) }
+      all
+    }
+
+  private def form(places: Seq[Int], plain: Boolean): Form =
+    if (places.isEmpty) null
+    else if (plain) Form.plain(stage.schema, places.head)
+    else Form.json(stage.schema, places, stage.timeZone)
+}
+
+private[kafka] object Records {
+  def apply(stage: KafkaStage, epoch: Long, send: ProducerRecord[Array[Byte], Array[Byte]] => Unit): Records =
+    if (stage.layout.format == "debezium") new Envelopes(stage, epoch, send)
+    else if (stage.layout.weight >= 0) new Replaced(stage, epoch, send)
+    else new Added(stage, epoch, send)
+
+  def valueOf(stage: KafkaStage): Form = stage.layout.format match {
+    case "csv" => Form.csv(stage.schema, stage.layout.value, stage.timeZone)
+    case "raw" => Form.plain(stage.schema, stage.layout.value.head)
+    case _ => Form.json(stage.schema, stage.layout.value, stage.timeZone)
+  }
+
+  def isPlain(stage: KafkaStage, place: Int): Boolean = stage.schema(place).dataType match {
+    case org.apache.spark.sql.types.BinaryType => true
+    case _: org.apache.spark.sql.types.StringType => true
+    case _ => false
+  }
+}
+
+/** A record for each row. */
+private final class Added(stage: KafkaStage, epoch: Long, send: ProducerRecord[Array[Byte], Array[Byte]] => Unit)
+    extends Records(stage, epoch, send) {
+  private val valueOf = Records.valueOf(stage)
+  override def write(row: UnsafeRow): Unit = put(row, key(row), valueOf(row))
+}
+
+/** Rows that take each other's place: the newest of a key is its record, and a key that goes gets a tombstone.
+  *
+  * A row that goes is followed by the one that comes in its place, if there is one. So it is held until the next row is seen.
+  */
+private final class Replaced(stage: KafkaStage, epoch: Long, send: ProducerRecord[Array[Byte], Array[Byte]] => Unit)
+    extends Records(stage, epoch, send) {
+  private val valueOf = Records.valueOf(stage)
+  private var gone: Array[Byte] = _
+  private var gonePartition: Integer = _
+  private var goneHeaders: util.List[Header] = _
+
+  override def write(row: UnsafeRow): Unit = {
+    val of = key(row)
+    if (gone != null && (row.getLong(layout.weight) < 0 || !util.Arrays.equals(gone, of))) bury()
+    if (row.getLong(layout.weight) < 0) {
+      gone = of
+      gonePartition = partition(row)
+      goneHeaders = headers(row)
+    } else {
+      gone = null
+      put(row, of, valueOf(row))
+    }
+  }
+
+  override def finish(): Unit = if (gone != null) bury()
+
+  private def bury(): Unit = {
+    put(gonePartition, null, gone, null, goneHeaders)
+    gone = null
+  }
+}
+
+/** Changes as Debezium tells them: what was before, what is after, and c, u or d. Of an update the two rows come behind each other. */
+private final class Envelopes(stage: KafkaStage, epoch: Long, send: ProducerRecord[Array[Byte], Array[Byte]] => Unit)
+    extends Records(stage, epoch, send) {
+  private val valueOf = Form.json(stage.schema, layout.value, stage.timeZone)
+  private var before: Array[Byte] = _
+
+  override def write(row: UnsafeRow): Unit = {
+    val value = valueOf(row)
+    (if (layout.change < 0) "insert" else row.getUTF8String(layout.change).toString) match {
+      case "insert" => put(row, key(row), envelope(null, value, 'c'))
+      case "delete" => put(row, key(row), envelope(value, null, 'd'))
+      case "update_before" => before = value
+      case "update_after" =>
+        put(row, key(row), envelope(before, value, 'u'))
+        before = null
+      case other => throw new HeadraceKernelException("INTERNAL", s"${stage.name}: a change cannot be $other", stage.name)
+    }
+  }
+
+  private def envelope(before: Array[Byte], after: Array[Byte], op: Char): Array[Byte] = {
+    def or(value: Array[Byte]) = if (value == null) Envelopes.Null else value
+    val parts = Seq(Envelopes.Before, or(before), Envelopes.After, or(after), Envelopes.Op, Array(op.toByte), Envelopes.End)
+    val all = new Array[Byte](parts.map(_.length).sum)
+    parts.foldLeft(0) { (at, part) =>
+      System.arraycopy(part, 0, all, at, part.length)
+      at + part.length
+    }
+    all
+  }
+}
+
+private object Envelopes {
+  private def bytes(text: String) = text.getBytes(UTF_8)
+  val Before: Array[Byte] = bytes("{\"before\":")
+  val After: Array[Byte] = bytes(",\"after\":")
+  val Op: Array[Byte] = bytes(",\"op\":\"")
+  val End: Array[Byte] = bytes("\"}")
+  val Null: Array[Byte] = bytes("null")
+}

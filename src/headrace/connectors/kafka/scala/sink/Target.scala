@@ -1,0 +1,114 @@
+package headrace.kafka
+
+import java.nio.charset.StandardCharsets.UTF_8
+import java.util.{ArrayList, Collections, Map => JMap, Optional}
+
+import scala.jdk.CollectionConverters._
+import scala.util.control.NonFatal
+
+import com.fasterxml.jackson.databind.ObjectMapper
+import com.fasterxml.jackson.databind.node.ObjectNode
+import org.apache.kafka.clients.admin.{Admin, NewTopic}
+import org.apache.kafka.clients.producer.ProducerRecord
+import org.apache.kafka.common.errors.{TopicExistsException, UnknownTopicOrPartitionException}
+import org.apache.kafka.common.header.Header
+import org.apache.kafka.common.header.internals.RecordHeader
+
+/** The topic of a sink, as its driver knows it from start to end; Python's sink calls this. Every answer is JSON:
+  * `{"problem": code, "message": …}` where something is wrong.
+  *
+  * The driver has a transactional id of its own, `id`, and with it a marker. It tells that brokers still keep markers: it is older than
+  * those of any epoch that was cut off, as it is written when a run starts and again while it runs.
+  */
+final class Target(sink: String, topic: String, id: String, term: Int, client: String) {
+  private val settings = Clients.of(client)
+  private var owned: Owned = _
+
+  /** Looks for the topic, makes it if it is not there and `create` says how (`{"partitions": 4, "replication": 1, "config": {…}}`; null: it
+    * has to be there), and does once all that tasks will do, so that what is not allowed is known before they start. `{"marked": false}`:
+    * there was no marker.
+    */
+  def open(create: String): String = answered { out =>
+    val admin = Producers.admin(id, settings)
+    out.put("partitions", partitions(admin, create))
+    Markers.check(admin, topic, id, term)
+    owned = new Owned(id, topic, "", settings, term)
+    owned.settle(admin)
+    out.put("marked", owned.marked)
+    owned.producer.beginTransaction()
+    owned.commit(owned.written, sink)
+  }
+
+  /** An epoch is over: the marker says so. With `end`, names and values of headers, a record without key and value goes to each partition
+    * of the topic, once for each epoch.
+    */
+  def mark(epoch: Long, end: JMap[String, String]): String = answered { _ =>
+    if (end.isEmpty || owned.written < epoch) {
+      val producer = owned.producer
+      producer.beginTransaction()
+      try {
+        if (!end.isEmpty) {
+          val headers = new ArrayList[Header]
+          end.asScala.toSeq.sorted.foreach { case (name, value) =>
+            headers.add(new RecordHeader(name, value.getBytes(UTF_8)))
+          }
+          producer.partitionsFor(topic).forEach { partition =>
+            producer.send(new ProducerRecord[Array[Byte], Array[Byte]](topic, partition.partition, null, null, headers))
+          }
+        }
+        owned.commit(epoch, sink)
+      } catch {
+        case e: Throwable =>
+          owned.abandon(begun = true)
+          throw e
+      }
+    }
+  }
+
+  def close(): Unit = {
+    if (owned != null) owned.close()
+    Producers.drop(id)
+    Clients.drop(client)
+  }
+
+  private def partitions(admin: Admin, create: String): Int =
+    try described(admin)
+    catch {
+      case _: UnknownTopicOrPartitionException if create != null =>
+        make(admin, create)
+        described(admin)
+    }
+
+  private def described(admin: Admin): Int =
+    Clients.result(admin.describeTopics(Collections.singleton(topic)).allTopicNames).get(topic).partitions.size
+
+  private def make(admin: Admin, create: String): Unit = {
+    val told = new ObjectMapper().readTree(create)
+    val replication: Optional[java.lang.Short] =
+      if (told.has("replication")) Optional.of(told.get("replication").asInt.toShort) else Optional.empty()
+    val wanted = new NewTopic(topic, Optional.of(Int.box(told.get("partitions").asInt)), replication)
+    val config = told.path("config")
+    wanted.configs(config.fieldNames.asScala.map(name => name -> config.get(name).asText).toMap.asJava)
+    try Clients.result(admin.createTopics(Collections.singleton(wanted)).all)
+    catch { case _: TopicExistsException => () }
+    // The broker that is asked next may not know of it yet.
+    val until = System.nanoTime + 15000000000L
+    while (!exists(admin) && System.nanoTime < until) Thread.sleep(50)
+  }
+
+  private def exists(admin: Admin): Boolean =
+    try described(admin) > 0
+    catch { case _: UnknownTopicOrPartitionException => false }
+
+  private def answered(action: ObjectNode => Unit): String = {
+    val out = new ObjectMapper().createObjectNode()
+    try action(out)
+    catch {
+      case NonFatal(e) =>
+        out.removeAll()
+        val (code, cause) = Trouble.named(e).getOrElse("KAFKA_FAILED" -> e)
+        out.put("problem", code).put("message", Option(cause.getMessage).getOrElse(cause.getClass.getSimpleName))
+    }
+    out.toString
+  }
+}

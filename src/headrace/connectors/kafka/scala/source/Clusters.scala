@@ -1,0 +1,83 @@
+package headrace.kafka
+
+import java.util.concurrent.{ConcurrentHashMap, ExecutionException}
+import java.util.regex.Pattern
+import java.util.{Map => JMap, UUID}
+
+import scala.jdk.CollectionConverters._
+
+import org.apache.kafka.clients.admin.{Admin, ListOffsetsOptions, OffsetSpec}
+import org.apache.kafka.clients.consumer.OffsetAndMetadata
+import org.apache.kafka.common.{IsolationLevel, TopicPartition}
+
+/** What opens the clusters of the sources of this JVM: kept here and not among a frame's options, which others print. */
+object Clusters {
+  private val known = new ConcurrentHashMap[String, Map[String, String]]
+
+  /** Keeps the settings of Kafka's clients for a cluster, and gives the name under which they are found. */
+  def keep(properties: JMap[String, String]): String = {
+    val name = UUID.randomUUID.toString
+    known.put(name, properties.asScala.toMap)
+    name
+  }
+
+  def of(name: String): Map[String, String] =
+    Option(known.get(name)).getOrElse(throw new IllegalStateException(s"nobody has told of the cluster $name"))
+}
+
+/** Topics: by their names, separated by commas, or those that fit a pattern; the other one is null. */
+final case class Topics(names: String, pattern: String) {
+  def in(cluster: Cluster): Seq[String] =
+    if (pattern == null) names.split(",").toSeq else cluster.topics().filter(Pattern.compile(pattern).matcher(_).matches).toSeq
+}
+
+/** What the driver asks a cluster. */
+final class Cluster(properties: Map[String, String]) extends AutoCloseable {
+  private val isolation =
+    if (properties.get("isolation.level").contains("read_uncommitted")) IsolationLevel.READ_UNCOMMITTED else IsolationLevel.READ_COMMITTED
+  private val admin = Admin.create(properties.filterNot { case (name, _) => Cluster.OfConsumers(name) }.asInstanceOf[Map[String, Object]].asJava)
+
+  def topics(): Set[String] = Cluster.answer(admin.listTopics().names()).asScala.toSet
+
+  /** The partitions of topics; one that does not exist is left out. */
+  def partitions(topics: Iterable[String]): Seq[TopicPartition] =
+    admin.describeTopics(topics.toSeq.asJavaCollection).topicNameValues.asScala.toSeq.flatMap { case (topic, asked) =>
+      try Cluster.answer(asked).partitions.asScala.map(p => new TopicPartition(topic, p.partition))
+      catch { case _: org.apache.kafka.common.errors.UnknownTopicOrPartitionException => Nil }
+    }
+
+  /** The offset of the first record that is there. */
+  def earliest(partitions: Iterable[TopicPartition]): Map[TopicPartition, Long] = offsets(partitions, OffsetSpec.earliest())
+
+  /** The offset behind the last record that can be read. */
+  def latest(partitions: Iterable[TopicPartition]): Map[TopicPartition, Long] = offsets(partitions, OffsetSpec.latest())
+
+  /** Lets tools see how far a group has come. Nobody waits for it. */
+  def commit(group: String, offsets: Map[TopicPartition, Long], failed: Throwable => Unit): Unit =
+    admin
+      .alterConsumerGroupOffsets(group, offsets.map { case (partition, at) => partition -> new OffsetAndMetadata(at) }.asJava)
+      .all()
+      .whenComplete((_, problem) => if (problem != null) failed(problem))
+
+  override def close(): Unit = admin.close(java.time.Duration.ofSeconds(5))
+
+  private def offsets(partitions: Iterable[TopicPartition], spec: OffsetSpec): Map[TopicPartition, Long] =
+    if (partitions.isEmpty) Map.empty
+    else {
+      val asked = admin.listOffsets(partitions.map(_ -> spec).toMap.asJava, new ListOffsetsOptions(isolation))
+      partitions.flatMap { partition =>
+        try Some(partition -> Cluster.answer(asked.partitionResult(partition)).offset)
+        catch { case _: org.apache.kafka.common.errors.UnknownTopicOrPartitionException => None }
+      }.toMap
+    }
+}
+
+object Cluster {
+
+  /** Settings that an admin client does not know, and would warn of. */
+  private val OfConsumers = Set("isolation.level", "max.poll.records", "fetch.min.bytes", "fetch.max.bytes", "max.partition.fetch.bytes", "fetch.max.wait.ms")
+
+  private def answer[T](asked: org.apache.kafka.common.KafkaFuture[T]): T =
+    try asked.get()
+    catch { case e: ExecutionException => throw e.getCause }
+}

@@ -1,0 +1,57 @@
+package headrace.kafka
+
+import org.apache.kafka.common.TopicPartition
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.expressions.{GenericInternalRow, UnsafeProjection}
+import org.apache.spark.sql.connector.read.{InputPartition, PartitionReader, PartitionReaderFactory}
+import org.apache.spark.sql.types.StructType
+import org.apache.spark.unsafe.types.UTF8String
+
+/** Records that were to be read and are not there: `count` from an offset on; reading goes on at `next`. */
+private final case class Gap(partition: TopicPartition, from: Long, count: Long, next: Long, why: String) {
+  def text: String =
+    if (count == 0) s"$partition: $why"
+    else s"$count record${if (count == 1) "" else "s"} of $partition from offset $from on ${if (count == 1) "is" else "are"} gone: $why"
+}
+
+private final case class Gaps(gaps: Seq[Gap]) extends InputPartition
+
+/** Reads what Spark's own stream planned, and of gaps a row each, which says so in `value` and by its type of timestamp. */
+private final class Readers(inner: PartitionReaderFactory, schema: StructType) extends PartitionReaderFactory {
+  override def createReader(partition: InputPartition): PartitionReader[InternalRow] = partition match {
+    case Gaps(gaps) => new GapReader(gaps.iterator, schema)
+    case other => inner.createReader(other)
+  }
+}
+
+private final class GapReader(gaps: Iterator[Gap], schema: StructType) extends PartitionReader[InternalRow] {
+  private val encode = UnsafeProjection.create(schema)
+  private var gap: Gap = _
+
+  override def next(): Boolean = {
+    val more = gaps.hasNext
+    if (more) gap = gaps.next()
+    more
+  }
+
+  override def get(): InternalRow = {
+    val row = new GenericInternalRow(schema.length)
+    schema.fieldNames.zipWithIndex.foreach {
+      case ("value", i) => row.update(i, s"GAP: ${gap.text}".getBytes("UTF-8"))
+      case ("topic", i) => row.update(i, UTF8String.fromString(gap.partition.topic))
+      case ("partition", i) => row.update(i, gap.partition.partition)
+      case ("offset", i) => row.update(i, gap.from)
+      case ("timestampType", i) => row.update(i, GapReader.Sign)
+      case (_, i) => row.setNullAt(i)
+    }
+    encode(row)
+  }
+
+  override def close(): Unit = ()
+}
+
+private object GapReader {
+
+  /** A type of timestamp that no record has. */
+  val Sign = -2
+}

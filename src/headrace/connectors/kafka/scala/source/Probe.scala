@@ -1,0 +1,54 @@
+package headrace.kafka
+
+import java.util.{Map => JMap}
+
+import scala.jdk.CollectionConverters._
+
+import com.fasterxml.jackson.databind.ObjectMapper
+import org.apache.kafka.common.config.ConfigException
+import org.apache.kafka.common.errors._
+
+/** A look at a cluster before anything starts. All answers are JSON. */
+object Probe {
+  private val mapper = new ObjectMapper
+
+  /** `{"topics": {"orders": {"0": [first, end]}}}` of the topics that are named, or that fit the pattern; a topic that does not exist is left
+    * out. Or `{"problem": ..., "message": ...}`, what kept the cluster from answering.
+    */
+  def look(properties: JMap[String, String], topics: String, pattern: String): String = asked(properties) { cluster =>
+    val partitions = cluster.partitions(Topics(topics, pattern).in(cluster))
+    val (first, end) = (cluster.earliest(partitions), cluster.latest(partitions))
+    val found = mapper.createObjectNode()
+    val all = found.putObject("topics")
+    partitions.sortBy(p => (p.topic, p.partition)).foreach { p =>
+      if (!all.has(p.topic)) all.putObject(p.topic)
+      if (first.contains(p) && end.contains(p)) all.withObject(s"/${escaped(p.topic)}").putArray(p.partition.toString).add(first(p)).add(end(p))
+    }
+    found.toString
+  }
+
+  private def asked(properties: JMap[String, String])(question: Cluster => String): String =
+    try {
+      val cluster = new Cluster(properties.asScala.toMap)
+      try question(cluster)
+      finally cluster.close()
+    } catch { case e: Exception => problem(e) }
+
+  private def problem(e: Throwable): String = {
+    val chain = Iterator.iterate(e)(_.getCause).takeWhile(_ != null).take(20).toSeq
+    val kind = chain.collectFirst {
+      case _: SslAuthenticationException => "tls"
+      case _: AuthenticationException | _: AuthorizationException => "denied"
+      case _: TimeoutException | _: DisconnectException => "unreachable"
+      case c: ConfigException if String.valueOf(c.getMessage).contains("bootstrap") => "unreachable"
+      case _: ConfigException | _: InvalidConfigurationException => "settings"
+    }
+    val root = chain.last
+    val said = mapper.createObjectNode()
+    said.put("problem", kind.getOrElse("other"))
+    said.put("message", Option(root.getMessage).getOrElse(root.getClass.getSimpleName))
+    said.toString
+  }
+
+  private def escaped(name: String): String = name.replace("~", "~0").replace("/", "~1")
+}

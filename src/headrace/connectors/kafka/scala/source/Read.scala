@@ -1,0 +1,64 @@
+package headrace.kafka
+
+import java.util.{Map => JMap, Set => JSet}
+
+import scala.jdk.CollectionConverters._
+
+import org.apache.spark.sql.connector.catalog.{Column, SupportsRead, Table, TableCapability}
+import org.apache.spark.sql.connector.read.{Scan, ScanBuilder}
+import org.apache.spark.sql.connector.read.streaming.MicroBatchStream
+import org.apache.spark.sql.internal.connector.SimpleTableProvider
+import org.apache.spark.sql.kafka010.Offsets
+import org.apache.spark.sql.types.StructType
+import org.apache.spark.sql.util.CaseInsensitiveStringMap
+
+/** Spark's own Kafka source with an end, a limit, a word about what is gone, and offsets for tools.
+  *
+  * Options: those of Spark's source, and `headrace.cluster` (see `Clusters`), `headrace.ends` (offsets as JSON, behind which nothing is
+  * read), `headrace.limit` (records per epoch), `headrace.gaps` (`fail` or `skip`), `headrace.group` (whose offsets are committed),
+  * `headrace.source` (the name to tell in errors).
+  */
+class Read extends SimpleTableProvider {
+  override def getTable(options: CaseInsensitiveStringMap): Table = {
+    val cluster = Clusters.of(options.get("headrace.cluster"))
+    val kafka = cluster.map { case (name, value) => s"kafka.$name" -> value }
+    val own = options.asCaseSensitiveMap.asScala.toMap.filterNot(_._1.toLowerCase.startsWith("headrace."))
+    val all = new CaseInsensitiveStringMap((own ++ kafka).asJava)
+    val inner = Offsets.provider.getTable(all).asInstanceOf[Table with SupportsRead]
+    new ReadTable(inner, all, cluster, Limits(options))
+  }
+}
+
+/** How much of the topics is read, and how. */
+private final case class Limits(source: String, topics: Topics, ends: Option[String], records: Option[Long], skips: Boolean, group: Option[String])
+
+private object Limits {
+  def apply(options: CaseInsensitiveStringMap): Limits = {
+    def said(name: String) = Option(options.get(s"headrace.$name"))
+    Limits(options.get("headrace.source"), Topics(options.get("subscribe"), options.get("subscribePattern")), said("ends"), said("limit").map(_.toLong), said("gaps").contains("skip"), said("group"))
+  }
+}
+
+private final class ReadTable(inner: Table with SupportsRead, options: CaseInsensitiveStringMap, cluster: Map[String, String], limits: Limits)
+    extends Table
+    with SupportsRead {
+  override def name: String = inner.name
+  override def columns: Array[Column] = inner.columns
+  override def capabilities: JSet[TableCapability] = JSet.of(TableCapability.MICRO_BATCH_READ)
+  override def newScanBuilder(unused: CaseInsensitiveStringMap): ScanBuilder = {
+    // The options of the frame have no secrets; those of the table have.
+    val scan = inner.newScanBuilder(options).build()
+    () => new ReadScan(scan, cluster, limits)
+  }
+}
+
+private final class ReadScan(inner: Scan, cluster: Map[String, String], limits: Limits) extends Scan {
+  override def readSchema: StructType = inner.readSchema
+  override def description: String = s"kafka ${limits.source}"
+  override def toMicroBatchStream(checkpoint: String): MicroBatchStream =
+    new Stream(
+      inner.toMicroBatchStream(checkpoint),
+      cluster,
+      readSchema,
+      limits)
+}

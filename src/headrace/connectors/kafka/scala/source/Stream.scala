@@ -1,0 +1,119 @@
+package headrace.kafka
+
+import java.util.{Map => JMap, Optional}
+
+import scala.jdk.OptionConverters._
+
+import headrace.HeadraceKernelException
+import org.apache.kafka.common.TopicPartition
+import org.apache.spark.internal.Logging
+import org.apache.spark.sql.connector.read.{InputPartition, PartitionReaderFactory}
+import org.apache.spark.sql.connector.read.streaming.{MicroBatchStream, Offset, ReadLimit, ReportsSourceMetrics, SupportsAdmissionControl}
+import org.apache.spark.sql.kafka010.Offsets
+import org.apache.spark.sql.types.StructType
+
+/** The records of topics epoch by epoch: what each has is asked here, and Spark's own stream says where they begin, and reads them. */
+private final class Stream(
+    inner: MicroBatchStream,
+    properties: Map[String, String],
+    schema: StructType,
+    limits: Limits)
+    extends MicroBatchStream
+    with SupportsAdmissionControl
+    with ReportsSourceMetrics
+    with Logging {
+  private lazy val cluster = new Cluster(properties)
+  private val ends = limits.ends.map(Offsets.parse)
+  @volatile private var newest: Option[Map[TopicPartition, Long]] = None
+
+  override def initialOffset(): Offset = inner.initialOffset()
+  override def deserializeOffset(json: String): Offset = inner.deserializeOffset(json)
+  override def latestOffset(): Offset = throw new UnsupportedOperationException("asked for with where it stands")
+  override def getDefaultReadLimit: ReadLimit = ReadLimit.allAvailable()
+
+  override def latestOffset(start: Offset, limit: ReadLimit): Offset = {
+    val from = Offsets.of(start)
+    val latest = cluster.latest(cluster.partitions(limits.topics.in(cluster)))
+    newest = Some(latest)
+    val gone = from.keySet.map(_.topic) -- latest.keySet.map(_.topic)
+    if (gone.nonEmpty && !limits.skips)
+      throw new HeadraceKernelException("TOPIC_GONE", s"${limits.source}: ${named(gone)} and cannot be read on", limits.source)
+    val until = ends.fold(latest)(e => latest.collect { case (p, at) if from.contains(p) || e.contains(p) => p -> capped(p, at, from, e) })
+    Offsets(limits.records.fold(until) { records =>
+      val come = until.keySet -- from.keySet
+      Stream.share(if (come.isEmpty) from else from ++ cluster.earliest(come), until, records)
+    })
+  }
+
+  /** What a bounded source reads of a partition: up to its end, which is behind it where the partition was not there at the start. */
+  private def capped(p: TopicPartition, latest: Long, from: Map[TopicPartition, Long], ends: Map[TopicPartition, Long]): Long = {
+    val end = latest.min(ends.getOrElse(p, 0L))
+    from.get(p).fold(end)(_.max(end))
+  }
+
+  override def planInputPartitions(start: Offset, end: Offset): Array[InputPartition] = {
+    val until = Offsets.of(end)
+    val first = cluster.earliest(until.keys)
+    // A partition that has come begins with what it has.
+    val from = until.keys.map(p => p -> Offsets.of(start).getOrElse(p, first.getOrElse(p, 0L))).toMap
+    val gaps = until.toSeq.sortBy { case (p, _) => (p.topic, p.partition) }.flatMap { case (p, to) => gap(p, from(p), to, first.get(p)) }
+    if (gaps.nonEmpty && !limits.skips)
+      throw new HeadraceKernelException("OFFSETS_GONE", s"${limits.source}: ${gaps.map(_.text).mkString("; ")}", limits.source)
+    val begins = from ++ gaps.map(gap => gap.partition -> gap.next)
+    val there = until.filter { case (p, to) => first.contains(p) && to > begins(p) }
+    val parts = Offsets.sorted(inner.planInputPartitions(Offsets(begins.filter(b => there.contains(b._1))), Offsets(there)).toSeq)
+    (parts ++ (if (gaps.isEmpty) Nil else Seq(Gaps(gaps)))).toArray
+  }
+
+  private def gap(p: TopicPartition, from: Long, to: Long, first: Option[Long]): Option[Gap] = first match {
+    case None => if (to > from) Some(Gap(p, from, to - from, to, "their partition is gone")) else None
+    case Some(at) if to < from => Some(Gap(p, at, 0, at.min(to), s"the topic was made anew: it ends at $to, and was read up to $from"))
+    case Some(at) if at > from && to > from => Some(Gap(p, from, at.min(to) - from, at.min(to), "the topic keeps them no longer"))
+    case _ => None
+  }
+
+  override def createReaderFactory(): PartitionReaderFactory = new Readers(inner.createReaderFactory(), schema)
+
+  override def commit(end: Offset): Unit = {
+    inner.commit(end)
+    limits.group.foreach(cluster.commit(_, Offsets.of(end), e => logWarning(s"the offsets of a group could not be committed: ${e.getMessage}")))
+  }
+
+  override def reportLatestOffset(): Offset = newest.map(Offsets(_)).orNull
+
+  /** How many records wait, as Spark's own source tells it. */
+  override def metrics(consumed: Optional[Offset]): JMap[String, String] = (newest, consumed.toScala) match {
+    case (Some(latest), Some(offset)) if latest.nonEmpty =>
+      val read = Offsets.of(offset)
+      val behind = latest.toSeq.map { case (p, at) => (at - read.getOrElse(p, 0L)).max(0L) }
+      JMap.of(
+        "minOffsetsBehindLatest", behind.min.toString,
+        "maxOffsetsBehindLatest", behind.max.toString,
+        "avgOffsetsBehindLatest", (behind.sum.toDouble / behind.size).toString)
+    case _ => JMap.of()
+  }
+
+  override def stop(): Unit = {
+    inner.stop()
+    cluster.close()
+  }
+
+  override def toString: String = s"kafka ${limits.source}"
+
+  private def named(topics: Set[String]): String =
+    if (topics.size == 1) s"the topic ${topics.head} is gone" else s"the topics ${topics.toSeq.sorted.mkString(", ")} are gone"
+}
+
+private object Stream {
+
+  /** At the most so many records, of each partition its share of what waits, and one at least: no partition starves another one. */
+  def share(from: Map[TopicPartition, Long], until: Map[TopicPartition, Long], records: Long): Map[TopicPartition, Long] = {
+    val waiting = until.map { case (p, to) => p -> (to - from.getOrElse(p, 0L)).max(0L) }
+    val all = waiting.values.sum
+    if (all <= records) until
+    else until.map { case (p, to) =>
+      val part = math.ceil(waiting(p).toDouble * records / all).toLong
+      p -> (if (waiting(p) == 0) to else from.getOrElse(p, 0L) + part.min(waiting(p)))
+    }
+  }
+}

@@ -1,0 +1,255 @@
+"""Topics as sources."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import headrace.ports as ports
+from headrace.connectors.kafka.cluster import Cluster
+from headrace.connectors.kafka.jsonschema import columns_of
+from headrace.connectors.kafka.look import Topics, kept, look, read_before
+from headrace.connectors.kafka.needs import KAFKA
+from headrace.connectors.kafka.places import Place, end_of, ends, place_of, starting
+from headrace.connectors.kafka.registry import registered
+from headrace.connectors.kafka.values import (
+    VALUES,
+    Metadata,
+    avro_columns,
+    beside,
+    columns,
+    fits,
+    metadata_of,
+    nullable,
+    of_value,
+    tombstone,
+)
+from headrace.errors import ConnectorError, here
+from headrace.jvm.packages import attach
+from headrace.ports.options import choice, number, wrong
+from headrace.schema import Struct, parse_schema, schema_of
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+VERB = "read.kafka"
+
+
+class Source(ports.Source):
+    """Records of one topic, of several, or of those that fit a `pattern`, which may come while the job runs, as may partitions.
+
+    `value`: "json" or "csv", a row per record with the columns of `schema`; "text" or "raw", the one column `value`; "avro" or
+    "json_schema", written with the schemas of a `registry`, which has the columns where `schema` does not say them. A record that cannot
+    be read goes to "dead_letter" with its topic, partition, offset and text, or stops the job with `malformed="fail"`; so does one
+    without a value, unless `tombstones="skip"`. `metadata` adds columns: "key", "key_bytes", "topic", "partition", "offset",
+    "timestamp", "headers", under these names or, in a dict, under others.
+
+    A job begins at `start`: "earliest", "latest", a time, or offsets, `{"orders": {0: 5}}`; later it goes on where it was. With
+    `end="latest"` what is there when it starts is all, or offsets say the end; else it runs on. `rows_per_epoch` limits how much is read at
+    once. Records that the topic no longer keeps stop the job, or with `on_gap="skip"` are one dead letter per gap. `group` commits how far
+    the job has come, for tools that show it.
+
+    Records can be changes: `change_format="debezium"`, or `change_format="upsert"` with a `key`, in which a record without a value takes
+    away the row of its key. `security` opens the cluster: protocol, mechanism, user, password, ca, certificate, key, key_password.
+
+    >>> import headrace as hr
+    >>> hr.read.kafka("orders", servers="localhost:9092", schema="id bigint, amount decimal(10,2), ts timestamp")
+    <Stream orders: id, amount, ts>
+    """
+
+    connector: ClassVar[str] = "kafka"
+    feeds: ClassVar[bool] = True
+
+    def __init__(
+        self,
+        topics: str | Sequence[str] | None = None,
+        *,
+        servers: str | Sequence[str],
+        pattern: str | None = None,
+        value: str = "json",
+        schema: Any = None,
+        metadata: str | Sequence[str] | Mapping[str, str] = (),
+        start: Any = "earliest",
+        end: Any = None,
+        rows_per_epoch: int | None = None,
+        on_gap: str = "fail",
+        tombstones: str = "dead_letter",
+        group: str | None = None,
+        security: Mapping[str, Any] | None = None,
+        registry: str | Mapping[str, Any] | None = None,
+        malformed: str = "dead_letter",
+        options: Mapping[str, str] | None = None,
+    ) -> None:
+        self.topics = Topics.of(VERB, topics, pattern)
+        self.cluster = Cluster.of(VERB, servers, security, options)
+        self.value = choice(VERB, "value", value, tuple(VALUES))
+        self.registry = registered(VERB, self.value, registry)
+        # The schema in the registry that the columns were found in: records of others are resolved to it.
+        self.reader: str | None = None
+        self.metadata: Metadata = metadata_of(VERB, metadata)
+        self.start: Place = place_of(VERB, start, self.topics)
+        self.end = end_of(VERB, end, self.topics)
+        self.rows_per_epoch = None if rows_per_epoch is None else number(VERB, "rows_per_epoch", rows_per_epoch)
+        self.on_gap = choice(VERB, "on_gap", on_gap, ("fail", "skip"))
+        self.tombstones = choice(VERB, "tombstones", tombstones, ("dead_letter", "skip"))
+        # The key of the rows that records without a value take away.
+        self.deletes: tuple[str, ...] = ()
+        self.group = group
+        self._malformed = choice(VERB, "malformed", malformed, ports.source.MALFORMED)
+        self.schema = self._columns(schema)
+
+    @property
+    def traits(self) -> ports.SourceTraits:
+        return ports.SourceTraits(
+            bounded=self.end is not None,
+            replayable=True,
+            why="records are read again from their offsets, as long as the topic keeps them",
+            ordered="offset",
+            changes="changes" if self.deletes else "append",
+            placed=True,
+        )
+
+    @property
+    def needs(self) -> ports.Packages:
+        return KAFKA
+
+    @property
+    def malformed(self) -> str:
+        return self._malformed
+
+    @property
+    def default_name(self) -> str:
+        return self.topics.name
+
+    def options(self) -> dict[str, Any]:
+        return {
+            **self.topics.options(),
+            **self.cluster.options(),
+            **({} if self.registry is None else {"registry": self.registry.options(), "reader": self.reader}),
+            "value": self.value,
+            "metadata": dict(self.metadata),
+            "start": self.start,
+            "end": self.end,
+            "rows_per_epoch": self.rows_per_epoch,
+            "on_gap": self.on_gap,
+            "tombstones": self.tombstones,
+            "deletes": list(self.deletes),
+            "group": self.group,
+            "malformed": self._malformed,
+        }
+
+    @classmethod
+    def from_options(cls, options: Mapping[str, Any], schema: Struct) -> Source:
+        made = cls(**{name: item for name, item in options.items() if name not in ("deletes", "reader")})
+        made.schema = schema
+        made.reader = options.get("reader")
+        made.deletes = tuple(options["deletes"])
+        return made
+
+    def describe(self) -> str:
+        return f"kafka {self.topics} ({self.value}{', to the end of now' if self.end else ''})"
+
+    def feed(self, format: str | None, key: tuple[str, ...]) -> None:
+        # A change of a database that deletes a row is followed by a record without a value, which lets Kafka forget the key.
+        if format == "debezium":
+            self.tombstones = "skip"
+        elif format == "upsert" and self.value in ("json", "avro"):
+            self.deletes = key
+            if self.schema is not None:
+                self.schema = nullable(self.schema, key)
+
+    def infer(self, session: SparkSession) -> Struct:
+        if self.registry is None or not self.topics.names:
+            return self._known()
+        latest = self.registry.latest(self.topics.names[0], self.value)
+        if self.value == "avro":
+            attach(session, [KAFKA])
+            self.reader = latest.text
+            ddl = avro_columns(latest.text)
+        else:
+            ddl = columns_of(latest.text)
+        found = columns(VERB, parse_schema(ddl), self.metadata)
+        self.schema = nullable(found, self.deletes) if self.deletes else found
+        return self.schema
+
+    def check(self) -> None:
+        found = look(self.cluster, self.topics)
+        starting(VERB, self.start, found, "UTC")
+        if self.registry is not None and self.schema is not None:
+            for topic in self.topics.names:
+                latest = self.registry.latest(topic, self.value)
+                if self.value == "avro" and self.reader is None:
+                    fits(topic, latest, of_value(self.schema, self.metadata).ddl)
+
+    def scan(self, session: SparkSession, context: ports.SourceContext) -> tuple[DataFrame, dict[str, Any]]:
+        found = look(self.cluster, self.topics)
+        told = {
+            **self.topics.spark(),
+            **starting(VERB, self.start, found, context.time_zone),
+            "headrace.cluster": kept({"isolation.level": "read_committed", **self.cluster.properties()}),
+            "headrace.source": context.name,
+            "headrace.gaps": self.on_gap,
+            "includeHeaders": str("headers" in self.metadata.values()).lower(),
+        }
+        if self.end is not None:
+            told["headrace.ends"] = json.dumps(ends(self.end, found))
+        if self.rows_per_epoch is not None:
+            told["headrace.limit"] = str(self.rows_per_epoch)
+        if self.group is not None:
+            told["headrace.group"] = self.group
+        read = session.readStream.format("headrace.kafka.Read").options(**told).load()
+        return self._frame(read), {"kind": "columns"} if self.value in ("raw", "text") else self._lines()
+
+    def unread(self, session: SparkSession, context: ports.SourceContext) -> int | None:
+        read = read_before(context)
+        found = look(self.cluster, self.topics)
+        until = ends(self.end or "latest", found)
+        return sum(
+            max(0, until[topic][str(partition)] - read.get(topic, {}).get(partition, first))
+            for topic, partitions in found.partitions.items()
+            for partition, (first, _) in partitions.items()
+        )
+
+    def beginning(self, session: SparkSession, place: ports.Elsewhere, rows: int, epochs: int) -> Source:
+        first = look(self.cluster, self.topics).partitions
+        waiting = sum(end - begin for of in first.values() for begin, end in of.values())
+        # Of each partition its part, rounded up.
+        until = {
+            topic: {str(one): min(end, begin - (begin - end) * rows // max(1, waiting)) for one, (begin, end) in of.items()}
+            for topic, of in first.items()
+        }
+        begins = {topic: {str(one): begin for one, (begin, _) in of.items()} for topic, of in first.items()}
+        limits = {"start": {"offsets": begins}, "end": {"offsets": until}, "rows_per_epoch": max(1, rows // epochs), "group": None}
+        return type(self).from_options({**self.options(), **limits}, self._known())
+
+    def _known(self) -> Struct:
+        if self.schema is None:
+            hint = 'schema="id bigint, amount double"'
+            raise ConnectorError("SCHEMA_NEEDED", f"the topic {self.topics} has no schema", hint=hint, site=here())
+        return self.schema
+
+    def _columns(self, schema: Any) -> Struct | None:
+        fixed = VALUES[self.value]
+        if fixed is not None and schema is not None:
+            raise wrong(f"{VERB}: value={self.value!r} has one column, `value`, and takes no schema", "leave it out")
+        given = fixed if fixed is not None or schema is None else schema_of(schema)
+        return None if given is None else columns(VERB, given, self.metadata)
+
+    def _frame(self, read: DataFrame) -> DataFrame:
+        """The records as the kernel reads them."""
+        value = "CAST(value AS string)" if self.value == "text" else "value"
+        found = [f"{value} AS value", "concat(topic, '-', partition) AS _file", "offset AS _position", *beside(self.metadata)]
+        if self.deletes and self.schema is not None:
+            key = "key" if self.value == "avro" else tombstone(self.schema, self.deletes)
+            found[0] = f"coalesce(value, {key}) AS value"
+            found.append("CASE WHEN value IS NULL THEN -1L ELSE 1L END AS _weight")
+        if self.on_gap == "skip":
+            # A row of this type of timestamp tells of a gap.
+            found.append("IF(timestampType = -2, CAST(value AS string), NULL) AS _problem")
+        return (read.where("value IS NOT NULL") if self.tombstones == "skip" else read).selectExpr(*found)
+
+    def _lines(self) -> dict[str, Any]:
+        kind = {"avro": "headrace.kafka.AvroLines", "json_schema": "headrace.kafka.JsonSchemaLines"}.get(self.value, self.value)
+        told = {"header": "false"} if self.value == "csv" else {} if self.registry is None else self.registry.kernel()
+        return {"kind": kind, "options": told | ({"schema": self.reader} if self.reader else {}), "beside": list(self.metadata)}

@@ -1,0 +1,113 @@
+"""What is in a record, and how it becomes columns."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from headrace.connectors.kafka.registry import Registered
+from headrace.errors import ConnectorError, HeadraceError, here
+from headrace.jvm.session import jvm, session
+from headrace.ports.options import choice, wrong
+from headrace.schema import Field, Struct, parse_schema
+from headrace.syntax import quote
+
+VALUES: Mapping[str, Struct | None] = {
+    "json": None,
+    "csv": None,
+    "text": parse_schema("value string"),
+    "raw": parse_schema("value binary"),
+    "avro": None,
+    "json_schema": None,
+}
+"""The kinds of values, with their columns where these are always the same."""
+
+# What a record has beside its value: the type, and how it is read from Spark's frame.
+_METADATA: Mapping[str, tuple[str, str]] = {
+    "key": ("string", "CAST(key AS string)"),
+    "key_bytes": ("binary", "key"),
+    "topic": ("string", "topic"),
+    "partition": ("int", "partition"),
+    "offset": ("bigint", "offset"),
+    "timestamp": ("timestamp", "timestamp"),
+    "headers": ("array<struct<key: string, value: binary>>", "headers"),
+}
+Metadata = dict[str, str]
+"""Names of columns, and what of a record is in them."""
+
+
+def metadata_of(verb: str, given: Any) -> Metadata:
+    """The columns that a user asked for beside the value's.
+
+    >>> metadata_of("read.kafka", "key"), metadata_of("read.kafka", {"written": "timestamp"})
+    ({'key': 'key'}, {'written': 'timestamp'})
+    """
+    if isinstance(given, Mapping):
+        named = dict(given)
+    elif isinstance(given, str | Sequence):
+        named = {name: name for name in ([given] if isinstance(given, str) else given)}
+    else:
+        raise wrong(f"{verb}: metadata cannot be {given!r}", f"it names some of: {', '.join(_METADATA)}")
+    return {str(name): choice(verb, "metadata", what, tuple(_METADATA)) for name, what in named.items()}
+
+
+def columns(verb: str, of_value: Struct, metadata: Metadata) -> Struct:
+    """The columns of a source: those of the value, then the others."""
+    beside = tuple(field for name, what in metadata.items() for field in parse_schema(f"{quote(name)} {_METADATA[what][0]}").fields)
+    names = {name.lower() for name in of_value.names}
+    for name, what in metadata.items():
+        if name.lower() in names:
+            raise wrong(
+                f"{verb}: `{name}` is in the schema and among the metadata", f'give it another name: metadata={{"kafka_{name}": "{what}"}}'
+            )
+    return Struct((*of_value.fields, *beside))
+
+
+def of_value(schema: Struct, metadata: Metadata) -> Struct:
+    """The columns of a source that are the value's."""
+    return Struct(schema.fields[: len(schema.fields) - len(metadata)])
+
+
+def avro_columns(text: str) -> str:
+    """The columns of an Avro schema's records."""
+    ddl = jvm(session()).org.apache.spark.sql.headrace.Avro.ddl(text)
+    if ddl is None:
+        hint = 'read such values as bytes: value="raw"'
+        raise ConnectorError("REGISTRY_SCHEMA", "the Avro schema in the registry is none of records with fields", hint=hint, site=here())
+    return str(ddl)
+
+
+def fits(topic: str, found: Registered, ddl: str) -> None:
+    """Complain if a schema of the registry cannot be read as the columns that a user gave."""
+    why = jvm(session()).org.apache.spark.sql.headrace.Avro.misfit(found.text, ddl)
+    if why is not None:
+        message = f"the schema {found.id} of {topic} cannot be read as the columns that were given: {' '.join(why.split())}"
+        hint = "leave `schema` out to take the registry's, or give columns that it has"
+        raise ConnectorError("REGISTRY_SCHEMA", message, hint=hint, site=here())
+
+
+def nullable(schema: Struct, key: tuple[str, ...]) -> Struct:
+    """The columns as a record has them that only says a key: there is nothing in the others."""
+    keys = {name.lower() for name in key}
+    return Struct(tuple(field if field.name.lower() in keys else Field(field.name, field.type) for field in schema.fields))
+
+
+def beside(metadata: Metadata) -> list[str]:
+    """The columns beside the value, as expressions over Spark's frame."""
+    return [f"{_METADATA[what][1]} AS {quote(name)}" for name, what in metadata.items()]
+
+
+def tombstone(schema: Struct, key: tuple[str, ...]) -> str:
+    """The row that a record without a value takes away, as a line of JSON: its key is an object, or the value of the one key column."""
+    text = "CAST(key AS string)"
+    if len(key) > 1:
+        return "key"
+    kind = schema.get(key[0])
+    if kind is None:
+        raise _unknown(key[0], schema)
+    plain = f"to_json(named_struct('{key[0]}', try_cast({text} AS {kind.text})))"
+    return f"CASE WHEN ltrim({text}) LIKE '{{%' THEN key ELSE CAST({plain} AS binary) END"
+
+
+def _unknown(name: str, schema: Struct) -> HeadraceError:
+    return wrong(f"read.kafka: the key `{name}` is no column", f"there are: {', '.join(schema.names)}")

@@ -1,0 +1,47 @@
+"""The Kafka source gives each record once, whatever happens."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+from headrace import ports
+from headrace.jvm.session import session
+from headrace.schema import Struct
+from headrace.testing.conformance import check_source
+from tests.servers.kafka import Broker, Record
+
+# Spark writes milliseconds unless it is told otherwise.
+WHOLE = """'timestampFormat', "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX", 'timestampNTZFormat', "yyyy-MM-dd'T'HH:mm:ss.SSSSSS\""""
+
+
+class Topic:
+    """A topic of JSON with three partitions."""
+
+    def __init__(self, place: ports.Elsewhere, schema: Struct, broker: Broker) -> None:
+        self.schema = schema
+        self.broker = broker
+        self.topic = broker.create_topic(place.name, 3)
+        self.count = 0
+
+    def source(self) -> ports.Source:
+        made: Any = ports.source_class("kafka")
+        return made(self.topic, servers=self.broker.servers, schema=self.schema.ddl, end="latest", rows_per_epoch=7)  # type: ignore[no-any-return]
+
+    def add(self, rows: Sequence[Any]) -> None:
+        frame = session().createDataFrame(list(rows), self.schema.ddl)
+        lines = [row.line for row in frame.selectExpr(f"to_json(struct(*), map({WHOLE})) AS line").collect()]
+        self.broker.produce(self.topic, [Record(line, partition=(self.count + n) % 3) for n, line in enumerate(lines)])
+        self.count += len(lines)
+
+    def spoil(self) -> None:
+        self.broker.produce(self.topic, ["{no json"])
+
+
+@pytest.mark.full
+def test_the_source_conforms(spark: object, broker: Broker) -> None:
+    found = check_source(lambda place, schema: Topic(place, schema, broker))
+    print(found)
+    assert {line.outcome for line in found.lines} == {"passed"}, found

@@ -1,0 +1,208 @@
+"""Records whose schemas lie in a registry, written by another library than the one that reads them."""
+
+from __future__ import annotations
+
+import io
+import json
+from datetime import UTC, date, datetime
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import headrace as hr
+from tests.servers.kafka import Broker, Record
+from tests.servers.registry import Registry
+from tests.unit.errors import check_error
+
+pytestmark = pytest.mark.usefixtures("spark")
+
+ORDER = {
+    "type": "record",
+    "name": "Order",
+    "namespace": "shop",
+    "fields": [
+        {"name": "id", "type": "long"},
+        {"name": "amount", "type": {"type": "bytes", "logicalType": "decimal", "precision": 10, "scale": 2}},
+        {"name": "at", "type": {"type": "long", "logicalType": "timestamp-micros"}},
+        {"name": "day", "type": ["null", {"type": "int", "logicalType": "date"}], "default": None},
+        {"name": "tags", "type": {"type": "array", "items": "string"}, "default": []},
+        {"name": "of", "type": ["null", {"type": "map", "values": "double"}], "default": None},
+        {"name": "size", "type": {"type": "enum", "name": "Size", "symbols": ["S", "L"]}, "default": "S"},
+    ],
+}
+AT = datetime(2026, 1, 2, 3, 4, 5, 678901, UTC)
+
+
+def avro(number: int, schema: Any, row: Any) -> bytes:
+    import fastavro
+
+    out = io.BytesIO()
+    fastavro.schemaless_writer(out, fastavro.parse_schema(schema), row)
+    return b"\0" + number.to_bytes(4, "big") + out.getvalue()
+
+
+def order(n: int) -> dict[str, Any]:
+    return {"id": n, "amount": Decimal(n) / 100, "at": AT, "day": date(1969, 12, 31), "tags": ["ä", ""], "of": {"x": 0.5}, "size": "L"}
+
+
+def row(n: int) -> tuple[Any, ...]:
+    return (n, Decimal(n).scaleb(-2), AT, date(1969, 12, 31), ["ä", ""], {"x": 0.5}, "L")
+
+
+def test_avro_with_the_columns_of_the_registry(broker: Broker, registry: Registry) -> None:
+    topic = broker.create_topic("registry-avro", 2)
+    first = registry.register(f"{topic}-value", ORDER)
+    wider = {**ORDER, "fields": [{"name": "new", "type": "int"}, *reversed(ORDER["fields"])]}
+    second = registry.register("elsewhere", wider)
+    older = {**ORDER, "fields": [{"name": "id", "type": "int"}, *ORDER["fields"][1:3]]}
+    third = registry.register("elsewhere", older)
+    broker.produce(topic, [Record(avro(first, ORDER, order(n)), partition=n % 2) for n in range(100)])
+    broker.produce(topic, [avro(second, wider, {**order(100), "new": 7}), avro(third, older, order(101))])
+    read = hr.read.kafka(topic, servers=broker.servers, value="avro", registry=registry.url, end="latest", malformed="fail")
+    assert sorted(hr.collect(read).rows()) == [*map(row, range(101)), (101, Decimal("1.01"), AT, None, [], None, "S")]
+    assert registry.asked.count(f"/schemas/ids/{first}") == 1
+
+
+def test_avro_with_columns_of_ones_own(broker: Broker, registry: Registry) -> None:
+    topic = broker.create_topic("registry-own")
+    number = registry.register(f"{topic}-value", ORDER)
+    broker.produce(topic, [avro(number, ORDER, order(5))])
+    told = {"servers": broker.servers, "value": "avro", "registry": registry.url, "end": "latest"}
+    read = hr.read.kafka(topic, schema="size string, id bigint, more int", metadata="offset", malformed="fail", **told)
+    assert hr.collect(read).rows() == [("L", 5, None, 0)]
+    misfit = hr.read.kafka(topic, schema="id date", **told)
+    check_error(
+        """
+        REGISTRY_SCHEMA: the schema 1 of registry-own cannot be read as the columns that were given: Cannot convert Avro field 'id' to SQL field 'id' because schema is incompatible (avroType = "long", sqlType = "DATE")
+          at test_kafka_registry.py:*: misfit = hr.read.kafka(topic, schema="id date", **told)
+          hint: leave `schema` out to take the registry's, or give columns that it has
+          page: docs/errors/REGISTRY_SCHEMA.md
+        """,
+        lambda: hr.collect(misfit),
+    )
+
+
+def test_what_is_no_record_of_the_registry_is_a_dead_letter(broker: Broker, registry: Registry, tmp_path: Path) -> None:
+    topic = broker.create_topic("registry-dead")
+    number = registry.register(f"{topic}-value", ORDER)
+    text = registry.register("other", {"type": "object"}, "JSON")
+    good = avro(number, ORDER, order(1))
+    bad = [b'{"id": 1}', b"", b"\0\0\0\0\x4d" + good[5:], b"\0" + text.to_bytes(4, "big") + b"{}", good[:9], good + b"x", None]
+    broker.produce(topic, [good, *bad])
+    read = hr.read.kafka(topic, servers=broker.servers, value="avro", registry=registry.url, end="latest", name="orders")
+    out, dead = read.write.memory(name="out"), read.output("dead_letter").write.memory(name="dead")
+    hr.job("dead", out, dead).run(checkpoint=tmp_path / "state", progress=False)
+    assert out.rows() == [row(1)]
+    letters = sorted(dead.rows(), key=lambda letter: letter[3])
+    assert [(letter[1], letter[3]) for letter in letters] == [
+        ("no record of a schema registry: it does not begin with a zero and the number of a schema", 1),
+        ("no record of a schema registry: it does not begin with a zero and the number of a schema", 2),
+        ("the registry has no schema with the number 77", 3),
+        ("schema 2 is JSON, and not AVRO", 4),
+        (letters[4][1], 5),
+        ("schema 1: bytes behind the record", 6),
+        ("no text: the value is null", 7),
+    ]
+    assert letters[4][1].startswith("schema 1: ")
+    assert letters[0][4] == "base64:eyJpZCI6IDF9"
+
+
+def test_upserts_with_avro_keys(broker: Broker, registry: Registry, tmp_path: Path) -> None:
+    topic = broker.create_topic("registry-upserts")
+    value = {"type": "record", "name": "User", "fields": [{"name": "id", "type": "int"}, {"name": "name", "type": "string"}]}
+    key = {"type": "record", "name": "UserKey", "fields": [{"name": "id", "type": "int"}]}
+    of_value, of_key = registry.register(f"{topic}-value", value), registry.register(f"{topic}-key", key)
+
+    def change(n: int, name: str | None) -> Record:
+        return Record(None if name is None else avro(of_value, value, {"id": n, "name": name}), avro(of_key, key, {"id": n}))
+
+    broker.produce(topic, [change(1, "a"), change(2, "b"), change(1, None), change(3, "c"), change(2, "d"), change(4, None)])
+    told = {"servers": broker.servers, "value": "avro", "registry": registry.url, "end": "latest"}
+    read = hr.read.kafka(topic, change_format="upsert", key="id", malformed="fail", **told)
+    kept = read.write.memory(key="id")
+    hr.job("upserts", kept).run(checkpoint=tmp_path / "state", progress=False)
+    assert sorted(kept.rows()) == [(2, "d"), (3, "c")]
+
+
+def test_json_schema(broker: Broker, registry: Registry) -> None:
+    topic = broker.create_topic("registry-json")
+    schema = {"type": "object", "properties": {"id": {"type": "integer"}, "tags": {"type": "array", "items": {"type": "string"}}}}
+    number = registry.register(f"{topic}-value", schema, "JSON")
+    head = b"\0" + number.to_bytes(4, "big")
+    broker.produce(topic, [head + json.dumps({"id": 1, "tags": ["x"]}).encode(), head + b'{"id": 2}'])
+    read = hr.read.kafka(topic, servers=broker.servers, value="json_schema", registry=registry.url, end="latest", malformed="fail")
+    assert sorted(hr.collect(read).rows(), key=lambda one: one[0]) == [(1, ["x"]), (2, None)]
+
+
+def test_a_registry_with_a_password(broker: Broker, registry: Registry, monkeypatch: pytest.MonkeyPatch) -> None:
+    topic = broker.create_topic("registry-password")
+    registry.locked = True
+    number = registry.register(f"{topic}-value", ORDER)
+    broker.produce(topic, [avro(number, ORDER, order(1))])
+    monkeypatch.setenv("REGISTRY_PASSWORD", "geheim")
+    opened = {"url": registry.url, "user": "me", "password": hr.secret("REGISTRY_PASSWORD")}
+    read = hr.read.kafka(topic, servers=broker.servers, value="avro", registry=opened, end="latest", malformed="fail")
+    assert hr.collect(read).rows() == [row(1)]
+    monkeypatch.setenv("REGISTRY_PASSWORD", "falsch")
+    check_error(
+        """
+        REGISTRY_UNREACHABLE: the registry <registry> does not answer: it answers 401 Unauthorized
+          at test_kafka_registry.py:*: lambda: hr.read.kafka(topic, servers=broker.servers, value="avro", registry=opened),
+          hint: look whether it runs, whether its address is right, and whether it wants a user and a password
+          page: docs/errors/REGISTRY_UNREACHABLE.md
+        """,
+        lambda: hr.read.kafka(topic, servers=broker.servers, value="avro", registry=opened),
+        hide={registry.url: "<registry>"},
+    )
+
+
+def test_a_subject_that_is_not_there(registry: Registry) -> None:
+    check_error(
+        """
+        REGISTRY_SUBJECT: the registry <registry> has no subject orders-value
+          at test_kafka_registry.py:*: lambda: hr.read.kafka("orders", servers="localhost:9092", value="avro", registry=registry.url),
+          hint: register the schema first, or name its subject: registry={"url": ..., "subject": "{topic}-value"}
+          page: docs/errors/REGISTRY_SUBJECT.md
+        """,
+        lambda: hr.read.kafka("orders", servers="localhost:9092", value="avro", registry=registry.url),
+        hide={registry.url: "<registry>"},
+    )
+
+
+def test_a_registry_that_breaks_while_a_job_runs(broker: Broker, registry: Registry, tmp_path: Path) -> None:
+    topic = broker.create_topic("registry-breaks")
+    number = registry.register(f"{topic}-value", ORDER)
+    broker.produce(topic, [avro(number, ORDER, order(1))])
+    read = hr.read.kafka(topic, servers=broker.servers, value="avro", registry=registry.url, name="orders")
+    out = read.write.memory()
+    run = hr.job("breaks", out).start(checkpoint=tmp_path / "state")
+    try:
+        deadline = datetime.now(UTC).timestamp() + 120
+        while not out.rows() and datetime.now(UTC).timestamp() < deadline:
+            run.wait(0.1)
+        registry.broken = True
+        other = registry.register("elsewhere", {**ORDER, "fields": list(reversed(ORDER["fields"]))})
+        broker.produce(topic, [avro(other, {**ORDER, "fields": list(reversed(ORDER["fields"]))}, order(2))])
+        with pytest.raises(hr.HeadraceError) as raised:
+            run.wait(120)
+    finally:
+        run.stop()
+    check_error(
+        """
+        REGISTRY_UNREACHABLE: the registry <registry> does not answer: it answers 500
+          hint: the next start goes on from the last epoch, when the registry answers again.
+          page: docs/errors/REGISTRY_UNREACHABLE.md
+        """,
+        raised.value,
+        hide={registry.url: "<registry>"},
+    )
+    registry.broken = False
+    run = hr.job("breaks", out).start(checkpoint=tmp_path / "state")
+    try:
+        while len(out.rows()) < 2 and datetime.now(UTC).timestamp() < deadline:
+            run.wait(0.1)
+        assert sorted(out.rows()) == [row(1), row(2)]
+    finally:
+        run.stop()

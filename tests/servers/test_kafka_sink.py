@@ -1,0 +1,517 @@
+"""The Kafka sink with a real broker, read by a consumer that knows nothing of headrace."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+import headrace as hr
+from headrace.connectors.kafka import Sink
+from headrace.errors import HeadraceError
+from headrace.spark.failures import of_java
+from headrace.testing import Harness
+from tests.servers.kafka import PASSWORD, USER, Broker, Record
+from tests.unit.errors import check_error
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+CHILD = Path(__file__).with_name("kafka_child.py")
+ROOT = Path(__file__).resolve().parents[2]
+FILES, ROWS = 5, 40
+
+
+def murmur2(key: bytes) -> int:
+    """The hash by which Kafka's own producer deals keys out to partitions, as a positive number."""
+    m, mask = 0x5BD1E995, 0xFFFFFFFF
+    h = (0x9747B28C ^ len(key)) & mask
+    whole = len(key) & ~3
+    for at in range(0, whole, 4):
+        k = int.from_bytes(key[at : at + 4], "little") * m & mask
+        k = (k ^ k >> 24) * m & mask
+        h = (h * m & mask) ^ k
+    if rest := key[whole:]:
+        h = (h ^ int.from_bytes(rest, "little")) * m & mask
+    h = (h ^ h >> 13) * m & mask
+    return (h ^ h >> 15) & 0x7FFFFFFF
+
+
+def values(records: list[Record]) -> list[Any]:
+    return [None if record.value is None else json.loads(record.value) for record in records]
+
+
+def headers(record: Record) -> dict[str, bytes]:
+    return dict(record.headers)
+
+
+def run(job: hr.Job, folder: Path) -> Any:
+    return job.run(checkpoint=folder / "ck", progress=False)
+
+
+def test_a_row_is_a_record(broker: Broker, spark: SparkSession, tmp_path: Path) -> None:
+    topic = broker.create_topic("sink-records", 4, retention_ms=-1)
+    schema = "id bigint, card string, at timestamp, trace string, body struct<a: int, b: string>, d decimal(5,2)"
+    rows = [(n, f"card {n % 9} ä\U0001f600", "2026-01-01 00:00:00.123456", None if n % 2 else "t", (n, None), "1.20") for n in range(60)]
+    stream = hr.read.memory(rows, schema, name="rows")
+    job = hr.job("j", stream.write.kafka(topic, servers=broker.servers, key="card", headers={"tr": "trace"}, timestamp="at", name="out"))
+    run(job, tmp_path)
+    found = broker.consume(topic)
+    assert sorted(value["id"] for value in values(found)) == list(range(60))
+    for record, value in zip(found, values(found), strict=True):
+        n = value["id"]
+        assert value == {
+            "id": n, "card": rows[n][1], "at": "2026-01-01T00:00:00.123456Z", "trace": rows[n][3], "body": {"a": n, "b": None}, "d": 1.20,
+        }  # fmt: skip
+        assert record.key == str(rows[n][1]).encode()
+        assert record.partition == murmur2(record.key) % 4
+        assert record.timestamp == 1767225600123
+        assert headers(record) == {"headrace.sink": b"j.out", "headrace.epoch": b"0", "tr": None if n % 2 else b"t"}
+
+
+def test_other_forms(broker: Broker, spark: SparkSession, tmp_path: Path) -> None:
+    topics = {name: broker.create_topic(f"sink-{name}", 3) for name in ("csv", "raw", "two", "by")}
+    rows = hr.read.memory([(1, "a,b", b"\x00\xff"), (2, None, None)], "id int, k string, body binary", name="rows")
+    at = {"servers": broker.servers, "epoch_headers": False}
+    job = hr.job(
+        "j",
+        rows.write.kafka(topics["csv"], **at, value="csv", columns=["id", "k"], name="csv"),
+        rows.write.kafka(topics["raw"], **at, value="raw", columns="body", key="k", name="raw"),
+        rows.write.kafka(topics["two"], **at, columns="id", key=["k", "id"], name="two"),
+        rows.write.kafka(topics["by"], **at, columns="id", partition_by="k", name="by"),
+    )
+    run(job, tmp_path)
+    assert sorted(record.value or b"" for record in broker.consume(topics["csv"])) == [b'1,"a,b"', b"2,"]
+    assert {record.key: record.value for record in broker.consume(topics["raw"])} == {b"a,b": b"\x00\xff", None: None}
+    two = {record.key: record.value for record in broker.consume(topics["two"])}
+    assert two == {b'{"k":"a,b","id":1}': b'{"id":1}', b'{"k":null,"id":2}': b'{"id":2}'}
+    by = {record.value: (record.partition, record.key, record.headers) for record in broker.consume(topics["by"])}
+    assert by == {b'{"id":1}': (murmur2(b"a,b") % 3, None, ()), b'{"id":2}': (0, None, ())}
+
+
+class Changing:
+    """A harness whose one source of changes is written to a topic."""
+
+    def __init__(self, h: Harness, write: Callable[[Any], Any]) -> None:
+        self.h = h
+        stream = h.source("rows", "id int, v string", changes=True)
+        h._sinks.append(write(stream)._use())
+
+    def commit(self, *changes: tuple[str, tuple[int, str]]) -> None:
+        self.h.commit({"rows": list(changes)})
+
+
+def test_rows_that_replace_each_other(broker: Broker, spark: SparkSession) -> None:
+    topic = broker.create_topic("sink-upsert", 2)
+    with Harness(partitions=2) as h:
+        rows = Changing(h, lambda s: s.write.kafka(topic, servers=broker.servers, key="id", name="out"))
+        rows.commit(*(("+", (n, "a")) for n in range(10)))
+        rows.commit(*(("-", (n, "a")) for n in range(10)), *(("+", (n, "b")) for n in range(0, 10, 2)))
+        rows.commit(("+", (1, "c")))
+        h.restart()
+        rows.commit(("-", (1, "c")))
+    found = broker.consume(topic)
+    by_key = {
+        n: [value and value["v"] for record, value in zip(found, values(found), strict=True) if record.key == b'{"id":%d}' % n]
+        for n in range(10)
+    }
+    assert by_key == {n: ["a", "b"] for n in range(0, 10, 2)} | {n: ["a", None] for n in range(3, 10, 2)} | {1: ["a", None, "c", None]}
+
+
+def test_envelopes(broker: Broker, spark: SparkSession) -> None:
+    topic = broker.create_topic("sink-debezium")
+    with Harness(partitions=1) as h:
+        rows = Changing(h, lambda s: s.write.kafka(topic, servers=broker.servers, key="id", value="debezium", name="out"))
+        rows.commit(("+", (1, "a")), ("+", (2, "a")))
+        rows.commit(("-", (1, "a")), ("+", (1, "b")), ("-", (2, "a")))
+    found = broker.consume(topic)
+    told = [(record.key, value["before"] and value["before"]["v"], value["after"] and value["after"]["v"], value["op"])
+            for record, value in zip(found, values(found), strict=True)]  # fmt: skip
+    one, two = b'{"id":1}', b'{"id":2}'
+    assert sorted(told[:2], key=str) == [(one, None, "a", "c"), (two, None, "a", "c")]
+    assert sorted(told[2:], key=str) == [(one, "a", "b", "u"), (two, "a", None, "d")]
+    assert values(found)[0]["after"] == {"id": json.loads(found[0].key or b"")["id"], "v": "a"}
+
+
+def lay_out(folder: Path) -> None:
+    (folder / "in").mkdir(parents=True)
+    for file in range(FILES):
+        lines = (json.dumps({"id": n, "k": f"k{n % 11}"}) for n in range(file * ROWS, (file + 1) * ROWS))
+        (folder / "in" / f"{file}.json").write_text("\n".join(lines) + "\n")
+
+
+def start(folder: Path, broker: Broker, topic: str, point: str = "", *, master: str = "local[2]") -> subprocess.Popen[bytes]:
+    environment = {**os.environ, "HEADRACE_MASTER": master, "SPARK_DRIVER_MEMORY": "1g", "HEADRACE_POINT": point}
+    environment["HEADRACE_POINT_FOLDER"] = str(folder) if point else ""
+    with (folder / "log").open("ab") as out:
+        command = [sys.executable, str(CHILD), str(folder), broker.servers, topic]
+        return subprocess.Popen(command, stdout=out, stderr=out, env=environment, start_new_session=True)
+
+
+def end(child: subprocess.Popen[bytes]) -> None:
+    os.killpg(child.pid, signal.SIGKILL)
+    child.wait(60)
+
+
+def check_once(broker: Broker, topic: str, rows: int = FILES * ROWS) -> None:
+    """Each row once, each epoch's end once in each partition, and behind the epoch's rows."""
+    found = broker.consume(topic)
+    ends = [record for record in found if "headrace.end" in headers(record)]
+    told = [record for record in found if "headrace.end" not in headers(record)]
+    assert Counter(value["id"] for value in values(told)) == Counter(range(rows))
+    partitions = {record.partition for record in ends}
+    epochs = {headers(record)["headrace.epoch"] for record in ends}
+    assert sorted((record.partition, headers(record)["headrace.epoch"]) for record in ends) == sorted(
+        (partition, epoch) for partition in partitions for epoch in epochs
+    )
+    for partition in partitions:
+        numbers = [int(headers(record)["headrace.epoch"]) for record in found if record.partition == partition]
+        assert numbers == sorted(numbers)
+
+
+POINTS = [
+    "in a task@out#2",
+    "in sink commit@out#2",
+    "in sink commit@out#5",
+    "after staging@out#2",
+    "before sink commit@out#2",
+    "after sink commit@out#3",
+    "after offsets are logged#2",
+    "before the commit log#2",
+    "before state commit",
+]
+QUICK = ("in sink commit@out#5",)
+
+
+@pytest.mark.parametrize("point", [point if point in QUICK else pytest.param(point, marks=pytest.mark.full) for point in POINTS])
+def test_killed_at_a_point(broker: Broker, tmp_path: Path, point: str) -> None:
+    lay_out(tmp_path)
+    topic = broker.create_topic("sink-point-" + re.sub(r"\W+", "-", point), 3)
+    first = start(tmp_path, broker, topic, f"{point}:kill")
+    try:
+        killed = first.wait(300) != 0
+    finally:
+        end(first) if first.poll() is None else None
+    assert killed or point == "before state commit"
+    again = start(tmp_path, broker, topic)
+    try:
+        assert again.wait(300) == 0, (tmp_path / "log").read_text()[-3000:]
+    finally:
+        end(again) if again.poll() is None else None
+    check_once(broker, topic)
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("point", ["in a task@out#2", "in sink commit@out#3", "after staging@out#3"])
+def test_an_executor_that_is_killed(broker: Broker, tmp_path: Path, point: str) -> None:
+    """Its tasks come again elsewhere, in the same run."""
+    lay_out(tmp_path)
+    topic = broker.create_topic("sink-executor-" + re.sub(r"\W+", "-", point), 3)
+    child = start(tmp_path, broker, topic, f"{point}:kill", master="local-cluster[2,1,1024]")
+    try:
+        assert child.wait(400) == 0, (tmp_path / "log").read_text()[-3000:]
+    finally:
+        end(child) if child.poll() is None else None
+    assert (tmp_path / "acted").exists()
+    check_once(broker, topic)
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("seed", range(3))
+def test_killed_at_any_time(broker: Broker, tmp_path: Path, seed: int) -> None:
+    lay_out(tmp_path)
+    topic = broker.create_topic(f"sink-random-{seed}", 3)
+    chance = random.Random(seed)
+    for _ in range(4):
+        child = start(tmp_path, broker, topic)
+        try:
+            child.wait(chance.uniform(5, 12))
+        except subprocess.TimeoutExpired:
+            end(child)
+    last = start(tmp_path, broker, topic)
+    try:
+        assert last.wait(300) == 0, (tmp_path / "log").read_text()[-3000:]
+    finally:
+        end(last) if last.poll() is None else None
+    check_once(broker, topic)
+
+
+def test_a_broker_that_goes_and_comes_back(other_broker: Broker, spark: SparkSession, tmp_path: Path) -> None:
+    topic = other_broker.create_topic("sink-gone", 2, flush_messages=1)
+    rows = hr.read.memory([(n, "x" * 100) for n in range(60_000)], "id int, pad string", name="rows")
+    running = hr.job("j", rows.write.kafka(topic, servers=other_broker.servers, name="out", end_markers=True)).start(
+        checkpoint=tmp_path / "ck"
+    )
+    while not other_broker.consume(topic, read_committed=False):
+        time.sleep(0.01)
+    other_broker.kill()
+    other_broker.start()
+    running.wait()
+    check_once(other_broker, topic, 60_000)
+
+
+def failing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The tasks have written, and the epoch is not committed."""
+
+    def commit(self: Sink, epoch: int, staged: Any) -> None:
+        raise OSError("the plug is out")
+
+    monkeypatch.setattr(Sink, "commit", commit)
+
+
+def test_an_epoch_that_comes_again_is_not_written_again(
+    broker: Broker, spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    topic = broker.create_topic("sink-again", 2)
+    lay_out(tmp_path)
+    rows = hr.read.files(tmp_path / "in", format="json", schema="id bigint, k string", name="rows")
+    job = hr.job("j", rows.write.kafka(topic, servers=broker.servers, name="out"))
+    with monkeypatch.context() as patched:
+        failing(patched)
+        with pytest.raises(HeadraceError, match="the plug is out"):
+            run(job, tmp_path)
+    assert len(broker.consume(topic)) == FILES * ROWS
+    run(job, tmp_path)
+    check_once(broker, topic)
+
+
+def test_markers_that_are_gone(broker: Broker, spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    topic = broker.create_topic("sink-expired")
+    rows = hr.read.memory([(1,)], "id int", name="rows")
+    job = hr.job("j", rows.write.kafka(topic, servers=broker.servers, name="out"))
+    with monkeypatch.context() as patched:
+        failing(patched)
+        with pytest.raises(HeadraceError, match="the plug is out"):
+            run(job, tmp_path)
+    id = json.loads((tmp_path / "ck" / "job.json").read_text())["id"]
+    groups = [group.group_id for group in broker._admin.list_consumer_groups().result().valid if id in group.group_id]
+    assert f"headrace-{id}-out" in groups and len(groups) == 2
+    for asked in broker._admin.delete_consumer_groups(groups).values():
+        asked.result()
+    note = tmp_path / "ck" / "kafka" / "out.json"
+    check_error(
+        """
+        KAFKA_MARKERS_GONE: sink-expired: epoch 0 was cut off, and Kafka has forgotten which of its tasks had written
+          hint: look into the topic which of its rows are there (header headrace.epoch = 0); to write the epoch again as a whole, remove <note>
+          page: docs/errors/KAFKA_MARKERS_GONE.md
+        """,
+        lambda: run(job, tmp_path),
+        hide={str(note): "<note>"},
+    )
+    note.unlink()
+    run(job, tmp_path)
+    assert len(broker.consume(topic)) == 2
+
+
+class Tasks:
+    """Tasks of a sink, driven by hand: the writer in the JVM, a start of the job each."""
+
+    def __init__(self, spark: SparkSession, broker: Broker, topic: str, term: int) -> None:
+        self.jvm: Any = spark._jvm
+        self.schema = self.jvm.org.apache.spark.sql.types.StructType.fromDDL("id int")
+        properties = {"bootstrap.servers": broker.servers, "transaction.timeout.ms": "60000"}
+        self.client = f"{topic} {term}"
+        self.jvm.headrace.kafka.Clients.put(self.client, properties)
+        self.target = self.jvm.headrace.kafka.Target("out", topic, f"by-hand-{topic}", term, self.client)
+        assert "problem" not in json.loads(self.target.open(None))
+        layout = {"format": "json", "value": ["id"], "key": [], "headers": {}, "partition_by": []}
+        options = {"topic": topic, "id": f"by-hand-{topic}", "client": self.client, "term": str(term), "layout": json.dumps(layout)}
+        self.stage = self.jvm.headrace.kafka.KafkaStage("out", self.schema, "UTC", self._map(options))
+        self.run = f"run {term}"
+        self.tries = 0
+
+    def _map(self, options: dict[str, str]) -> Any:
+        pairs = self.jvm.java.util.ArrayList()
+        for name, value in options.items():
+            pairs.append(self.jvm.scala.Tuple2(name, value))
+        scala = self.jvm.scala.jdk.javaapi.CollectionConverters.asScala(pairs)
+        return getattr(getattr(self.jvm.scala.collection.immutable, "Map$"), "MODULE$").__getattr__("from")(scala)
+
+    def open(self, epoch: int) -> Any:
+        self.tries += 1
+        return self.stage.open(self.jvm.headrace.sink.TaskPlace(epoch, 0, self.tries, self.run))
+
+    def row(self, id: int) -> Any:
+        projection = getattr(getattr(self.jvm.org.apache.spark.sql.catalyst.expressions, "UnsafeProjection$"), "MODULE$").create(
+            self.schema
+        )
+        row = self.jvm.org.apache.spark.sql.catalyst.expressions.GenericInternalRow(1)
+        row.setInt(0, id)
+        return projection.apply(row)
+
+    def close(self) -> None:
+        self.target.close()
+
+
+def code(problem: pytest.ExceptionInfo[Any]) -> str:
+    return str(problem.value.java_exception.code())
+
+
+def test_a_task_that_wakes_up_late_cannot_write(broker: Broker, spark: SparkSession) -> None:
+    topic = broker.create_topic("sink-fenced")
+    attached(spark)
+    old = Tasks(spark, broker, topic, 1)
+    task = old.open(0)
+    task.write(old.row(1))
+    new = Tasks(spark, broker, topic, 2)
+    again = new.open(0)
+    again.write(new.row(1))
+    with pytest.raises(Exception, match=r"fence|epoch") as fenced:
+        task.finish()
+    assert code(fenced) == "KAFKA_FENCED"
+    task.abort()
+    told = of_java(fenced.value, None)
+    assert told is not None
+    check_error(
+        """
+        KAFKA_FENCED: out: sink-fenced: <what Kafka says>
+          hint: another process has the job, or the epoch took longer than transaction_timeout; the next start writes the epoch again, and no row is lost or doubled.
+          page: docs/errors/KAFKA_FENCED.md
+        """,
+        re.sub(r"(sink-fenced: ).*", r"\1<what Kafka says>", str(told)),
+    )
+    again.finish()
+    late = old.open(0)
+    with pytest.raises(Exception, match="start 2 of the job has taken over") as lost:
+        late.write(old.row(1))
+    assert code(lost) == "SINK_FENCED"
+    late.abort()
+    # The late one has not put out the new one's producer.
+    following = new.open(1)
+    following.write(new.row(2))
+    following.finish()
+    assert [value["id"] for value in values(broker.consume(topic))] == [1, 2]
+    old.close()
+    new.close()
+
+
+def test_two_tries_of_a_task_at_once(broker: Broker, spark: SparkSession) -> None:
+    """As speculation makes them: one of them writes."""
+    topic = broker.create_topic("sink-twice")
+    attached(spark)
+    tasks = Tasks(spark, broker, topic, 1)
+    one, two = tasks.open(0), tasks.open(0)
+    one.write(tasks.row(1))
+    two.write(tasks.row(1))
+    two.finish()
+    with pytest.raises(Exception, match=r"fence|epoch") as fenced:
+        one.finish()
+    assert code(fenced) == "KAFKA_FENCED"
+    one.abort()
+    three = tasks.open(0)
+    three.write(tasks.row(1))
+    three.finish()
+    assert [value["id"] for value in values(broker.consume(topic))] == [1]
+    tasks.close()
+
+
+def attached(spark: SparkSession) -> None:
+    from headrace.connectors.kafka.needs import KAFKA
+    from headrace.jvm.packages import attach
+
+    attach(spark, [KAFKA])
+
+
+def refused(job: hr.Job, folder: Path) -> HeadraceError:
+    with pytest.raises(HeadraceError) as caught:
+        run(job, folder)
+    return caught.value
+
+
+def test_what_is_found_before_a_run_starts(broker: Broker, spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    topic = broker.create_topic("sink-errors")
+    rows = hr.read.memory([(1,)], "id int", name="rows")
+    missing = hr.job("j", rows.write.kafka("sink-nowhere", servers=broker.servers, name="out"))
+    check_error(
+        """
+        TOPIC_MISSING: there is no topic sink-nowhere at <servers>
+          hint: make it first, or let headrace make it: create={"partitions": 4}
+          page: docs/errors/TOPIC_MISSING.md
+        """,
+        lambda: run(missing, tmp_path),
+        hide={broker.servers: "<servers>"},
+    )
+    long = hr.job("j", rows.write.kafka(topic, servers=broker.servers, transaction_timeout="1 day", name="out"))
+    check_error(
+        """
+        KAFKA_TRANSACTION_TIMEOUT: sink-errors at <servers>: The transaction timeout is larger than the maximum value allowed by the broker
+          hint: the brokers allow less (transaction.max.timeout.ms): transaction_timeout="5 minutes"
+          page: docs/errors/KAFKA_TRANSACTION_TIMEOUT.md
+        """,
+        lambda: run(long, tmp_path),
+        hide={broker.servers: "<servers>"},
+    )
+    monkeypatch.setenv("KAFKA_PASSWORD", "wrong")
+    security = {"protocol": "SASL_PLAINTEXT", "user": USER, "password": hr.secret("KAFKA_PASSWORD")}
+    told = rows.write.kafka(topic, servers=broker.secured, security=security, name="out")
+    login = refused(hr.job("j", told), tmp_path)
+    assert login.code == "KAFKA_DENIED"
+    assert "wrong" not in str(login)
+    monkeypatch.setenv("KAFKA_PASSWORD", PASSWORD)
+    job = hr.job("j", rows.write.kafka(topic, servers=broker.secured, security=security, name="out"))
+    assert PASSWORD not in json.dumps(job.plan.to_json()) + str(job.explain())
+    run(job, tmp_path)
+    assert [value["id"] for value in values(broker.consume(topic))] == [1]
+    assert all(PASSWORD not in file.read_text(errors="replace") for file in (tmp_path / "ck").rglob("*") if file.is_file())
+
+
+@pytest.mark.full
+def test_a_broker_that_does_not_answer(spark: SparkSession, tmp_path: Path) -> None:
+    rows = hr.read.memory([(1,)], "id int", name="rows")
+    job = hr.job("j", rows.write.kafka("t", servers="127.0.0.1:9", name="out"))
+    assert refused(job, tmp_path).code == "KAFKA_UNREACHABLE"
+
+
+def test_a_topic_that_is_made(broker: Broker, spark: SparkSession, tmp_path: Path) -> None:
+    rows = hr.read.memory([(1,)], "id int", name="rows")
+    create = {"partitions": 3, "config": {"cleanup.policy": "compact"}}
+    run(hr.job("j", rows.write.kafka("sink-made", servers=broker.servers, key="id", create=create, name="out")), tmp_path)
+    assert len(broker._admin.list_topics("sink-made", timeout=30).topics["sink-made"].partitions) == 3
+    assert values(broker.consume("sink-made")) == [{"id": 1}]
+
+
+def test_rows_that_cannot_be_records(broker: Broker, spark: SparkSession, tmp_path: Path) -> None:
+    topic = broker.create_topic("sink-large")
+    rows = hr.read.memory([(1, "x" * 2_000_000, "1960-01-01 00:00:00")], "id int, body string, at timestamp", name="rows")
+    large = hr.job("j", rows.write.kafka(topic, servers=broker.servers, name="out"))
+    check_error(
+        """
+        KAFKA_TOO_LARGE: out: sink-large: The message is <n> bytes when serialized which is larger than 1048576, which is the value of the max.request.size configuration
+          hint: raise what the topic takes (max.message.bytes) and what the producer sends (options={"max.request.size": "5242880"}), or leave such rows out: .filter("length(body) < 1000000").
+          page: docs/errors/KAFKA_TOO_LARGE.md
+        """,
+        re.sub(r"is \d+ bytes", "is <n> bytes", str(refused(large, tmp_path / "1"))),
+    )
+    early = hr.job("j", rows.write.kafka(topic, servers=broker.servers, columns="id", timestamp="at", name="out"))
+    check_error(
+        """
+        KAFKA_RECORD: out: at is before 1970, and a record of Kafka has no such timestamp
+          hint: change it in front of the sink: greatest(at, timestamp'1970-01-01').
+          page: docs/errors/KAFKA_RECORD.md
+        """,
+        lambda: run(early, tmp_path / "2"),
+    )
+    assert broker.consume(topic) == []
+
+
+def test_the_page(broker: Broker, spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    page = (ROOT / "docs" / "connectors" / "kafka.md").read_text()
+    writing = page[page.index("## Writing") :]
+    exec(writing[writing.index("```py\n") + 6 :].partition("```")[0].replace("localhost:9092", broker.servers), {})
+    assert sorted(value["amount"] for value in values(broker.consume("charges"))) == [1.5, 2.0, 4.0]
+    assert [(record.key, record.value) for record in sorted(broker.consume("spent"), key=lambda one: one.key or b"")] == [
+        (b"a", b'{"card":"a","spent":5.5}'),
+        (b"b", b'{"card":"b","spent":2.0}'),
+    ]

@@ -1,0 +1,26 @@
+"""The pages of connectors that need a server, run with one."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.docs.test_examples import ROOT, run
+from tests.servers.kafka import Broker, Record
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+def test_kafka(broker: Broker, spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    broker.create_topic("orders", 2)
+    orders = [("north", "10.50", 0), ("south", "7.00", 1), ("north", "2.00", 0)]
+    broker.produce(
+        "orders",
+        [Record(json.dumps({"id": n, "shop": shop, "amount": amount}), partition=at) for n, (shop, amount, at) in enumerate(orders)],
+    )
+    run(ROOT / "docs" / "connectors" / "kafka.md", {"localhost:9092": broker.servers})

@@ -1,0 +1,208 @@
+"""Topics as sources, as far as they need no broker."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import headrace as hr
+from headrace import ports
+from headrace.connectors.kafka.cluster import Cluster
+from headrace.connectors.kafka.jsonschema import columns_of
+from headrace.connectors.kafka.look import read_before
+from headrace.sql.catalogue import Catalogue
+from headrace.syntax.script import statements
+from tests.unit.errors import check_error
+
+SERVERS = "localhost:9092"
+
+
+def read(*topics: Any, **options: Any) -> hr.Stream:
+    return hr.read.kafka(*topics, **{"servers": SERVERS, "schema": "id bigint", **options})
+
+
+def test_a_plan_stores_all_but_secrets() -> None:
+    security = {"user": "me", "password": hr.secret("NO_SUCH_VARIABLE"), "ca": "ca.pem"}
+    stream = read(["a", "b"], metadata={"written": "timestamp"}, start={"a": {0: 5}}, security=security, options={"fetch.min.bytes": 5})
+    plan = hr.job("j", stream.write.memory(name="out")).plan
+    (source,) = [node for node in json.loads(json.dumps(plan.to_json()))["nodes"] if node["op"] == "source"]
+    assert source["schema"] == "id bigint, written timestamp"
+    assert source["options"] == {
+        "topics": ["a", "b"],
+        "servers": SERVERS,
+        "security": {"ca": "ca.pem", "mechanism": "PLAIN", "password": {"env": "NO_SUCH_VARIABLE"}, "protocol": "SASL_SSL", "user": "me"},
+        "options": {"fetch.min.bytes": "5"},
+        "value": "json",
+        "metadata": {"written": "timestamp"},
+        "start": {"offsets": {"a": {"0": 5}}},
+        "end": None,
+        "rows_per_epoch": None,
+        "on_gap": "fail",
+        "tombstones": "dead_letter",
+        "deletes": [],
+        "group": None,
+        "malformed": "dead_letter",
+    }
+    again = hr.Plan.from_json(plan.to_json())
+    assert again.fingerprint == plan.fingerprint
+
+
+def test_its_name_is_that_of_the_topic() -> None:
+    names = [read(topics).schema and str(read(topics)).split(":")[0] for topics in ("orders", ["a.b-c", "d"])]
+    assert names == ["<Stream orders", "<Stream a_b_c_d"]
+    assert str(read(pattern="orders-.*")) == "<Stream orders: id>"
+
+
+def test_upserts_know_which_key_a_record_without_value_takes_away() -> None:
+    stream = read("users", schema="id bigint, name string not null", change_format="upsert", key="id")
+    source = stream._node.inputs[0]
+    assert (source.connect().deletes, source.schema, source.connect().traits.changes) == (("id",), "id bigint, name string", "changes")
+    assert read("users", change_format="debezium")._node is not None
+
+
+def test_where_it_begins() -> None:
+    for given, stored in (
+        ("latest", "latest"),
+        ("2026-01-02", {"time": "2026-01-02T00:00:00"}),
+        ({0: 1}, {"offsets": {"t": {"0": 1}}}),
+        ({"t": {"0": 1}}, {"offsets": {"t": {"0": 1}}}),
+    ):
+        source = read("t", start=given)._node.connect()
+        assert source.options()["start"] == stored
+        assert type(source).from_options(source.options(), source.schema).options() == source.options()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "options", "message", "hint"),
+    [
+        ((), {}, "topics are given by their names, or by a pattern", 'read.kafka("orders", ...) or read.kafka(pattern="orders-.*", ...)'),
+        (("a b",), {}, "the topics cannot be 'a b'", 'it is the name of a topic, or several: ["orders", "returns"]'),
+        ((), {"pattern": "("}, "the pattern '(' cannot be read: missing ), unterminated subpattern at position 0", 'it is a regular expression: "orders-.*"'),
+        (("t",), {"servers": "localhost"}, "servers cannot be 'localhost'", 'it is "host:9092", or several of them'),
+        (("t",), {"value": "jason"}, "value cannot be 'jason'", "did you mean 'json'? It is one of: json, csv, text, raw, avro, json_schema"),
+        (("t",), {"value": "raw"}, "value='raw' has one column, `value`, and takes no schema", "leave it out"),
+        (("t",), {"metadata": "ofset"}, "metadata cannot be 'ofset'", "did you mean 'offset'? It is one of: key, key_bytes, topic, partition, offset, timestamp, headers"),
+        (("t",), {"metadata": {"id": "offset"}}, "`id` is in the schema and among the metadata", 'give it another name: metadata={"kafka_id": "offset"}'),
+        (("t",), {"start": "now"}, "start cannot be 'now'", 'it is "earliest", "latest", a time ("2026-01-01 00:00:00"), or offsets: {"orders": {0: 5}}'),
+        (("t",), {"start": {0: -1}}, "start cannot be {0: -1}", 'it is "earliest", "latest", a time ("2026-01-01 00:00:00"), or offsets: {"orders": {0: 5}}'),
+        (("t",), {"end": "2026-01-01"}, "end cannot be '2026-01-01'", 'it is "latest", or offsets: {"orders": {0: 100}}'),
+        (("t",), {"security": {"pasword": "x"}}, "security cannot have pasword", "it is a dict of: protocol, mechanism, user, password, ca, certificate, key, key_password"),
+        (("t",), {"security": {"user": "me"}}, "security has a user without a password, or the other way round", "give both"),
+        (("t",), {"security": {"protocol": "SASL_SSL"}}, "SASL_SSL needs a user and a password", 'security={"user": ..., "password": hr.secret("NAME")}'),
+        (("t",), {"value": "avro"}, "value='avro' needs a registry", 'registry="http://localhost:8081" goes with value: avro, json_schema'),
+        (("t",), {"registry": "http://r"}, "value='json' has no use for a registry", 'registry="http://localhost:8081" goes with value: avro, json_schema'),
+        (("t",), {"registry": "r:80", "value": "avro"}, "registry cannot be 'r:80'", 'its address is like "http://localhost:8081"'),
+        (("t",), {"registry": {"url": "http://r", "user": "x"}, "value": "avro"}, "registry has a user without a password, or the other way round", "give both"),
+        (("t",), {"options": {"sasl.jaas.config": "x"}}, "`sasl.jaas.config` cannot be among the options", 'it is a secret: security={"password": hr.secret("NAME")}'),
+    ],
+)  # fmt: skip
+def test_options_that_do_not_do(arguments: tuple[Any, ...], options: dict[str, Any], message: str, hint: str) -> None:
+    with pytest.raises(hr.ConnectorError) as raised:
+        read(*arguments, **options)
+    assert (raised.value.code, raised.value.message, raised.value.hint) == ("BAD_OPTION", f"read.kafka: {message}", hint)
+    assert raised.value.site is not None
+
+
+def test_a_password_that_is_written_down_is_refused() -> None:
+    with pytest.raises(hr.ConnectorError) as raised:
+        read("t", security={"user": "me", "password": "geheim"})
+    assert raised.value.code == "BAD_OPTION"
+    assert "geheim" not in str(raised.value)
+
+
+def test_what_the_clients_are_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PASSWORD", 'a"b\\')
+    for name in ("ca", "certificate", "key"):
+        (tmp_path / f"{name}.pem").write_text(f"the {name}")
+    files = {name: str(tmp_path / f"{name}.pem") for name in ("ca", "certificate", "key")}
+    security = {"user": "me", "password": hr.secret("PASSWORD"), "mechanism": "SCRAM-SHA-256", **files}
+    assert Cluster.of("read.kafka", ["a:1", "b:2"], security, {"x": 1}).properties() == {
+        "bootstrap.servers": "a:1,b:2",
+        "x": "1",
+        "security.protocol": "SASL_SSL",
+        "sasl.mechanism": "SCRAM-SHA-256",
+        "sasl.jaas.config": 'org.apache.kafka.common.security.scram.ScramLoginModule required username="me" password="a\\"b\\\\";',
+        "ssl.truststore.type": "PEM",
+        "ssl.truststore.certificates": "the ca",
+        "ssl.keystore.type": "PEM",
+        "ssl.keystore.certificate.chain": "the certificate",
+        "ssl.keystore.key": "the key",
+    }
+    check_error(
+        """
+        KAFKA_TLS: the file no.pem of `ca` cannot be read: No such file or directory
+          hint: it is a text in PEM format
+          page: docs/errors/KAFKA_TLS.md
+        """,
+        lambda: Cluster.of("read.kafka", "a:1", {"ca": "no.pem"}, None).properties(),
+    )
+
+
+def test_how_far_a_checkpoint_has_come(tmp_path: Path) -> None:
+    context = ports.SourceContext("my orders", tmp_path)
+    assert read_before(context) == {}
+    (tmp_path / "offsets").mkdir()
+    for number, at in ((9, 4), (10, 5)):
+        (tmp_path / "offsets" / str(number)).write_text(f'v2\n{{}}\nother:{{"t":{{"0":1}}}}\nmy_20_orders:{{"t":{{"0":{at}}}}}')
+    assert read_before(context) == {"t": {0: 5}}
+
+
+def test_a_registry_in_a_plan() -> None:
+    registry = {"url": "http://r:8081/", "user": "me", "password": hr.secret("REGISTRY"), "subject": "shop.Order"}
+    source = read("t", value="avro", registry=registry)._node.connect()
+    stored = source.options()
+    assert stored["registry"] == {"url": "http://r:8081", "user": "me", "password": {"env": "REGISTRY"}, "subject": "shop.Order"}
+    assert type(source).from_options(stored, source.schema).options() == stored
+
+
+def test_the_password_of_a_registry_is_not_in_its_address() -> None:
+    with pytest.raises(hr.ConnectorError) as raised:
+        read("t", value="avro", registry="http://me:geheim@r")
+    assert "geheim" not in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    ("schema", "expected"),
+    [
+        ({"properties": {"a": {"type": "number"}, "b": {"type": "boolean"}}}, "a double, b boolean"),
+        ({"properties": {"a": {"oneOf": [{"type": "null"}, {"type": "integer"}]}}}, "a bigint"),
+        ({"properties": {"a": {"$ref": "#/definitions/d"}}, "definitions": {"d": {"type": "string", "format": "date"}}}, "a date"),
+        ({"properties": {"a": {"type": "array", "items": {"type": "object", "properties": {"b c": {}}}}}}, "a array<struct<`b c`: string>>"),
+        ({"properties": {"a": {"type": "object", "additionalProperties": {"type": "integer"}}}}, "a map<string, bigint>"),
+    ],
+)  # fmt: skip
+def test_columns_of_a_json_schema(schema: dict[str, Any], expected: str) -> None:
+    assert columns_of(json.dumps(schema)) == expected
+
+
+def test_a_json_schema_without_columns() -> None:
+    check_error(
+        """
+        SCHEMA_NEEDED: the columns cannot be told from the JSON Schema: it describes no object with properties
+          at test_kafka.py:*: lambda: columns_of('{"type": "string"}'),
+          hint: give them: schema="id bigint, amount double"
+          page: docs/errors/SCHEMA_NEEDED.md
+        """,
+        lambda: columns_of('{"type": "string"}'),
+    )
+
+
+def test_as_a_script_of_sql_has_it() -> None:
+    made = Catalogue()
+    text = """CREATE SOURCE orders (id BIGINT) WITH (connector = 'kafka', topics = 'a, b', servers = 'h:1', metadata = 'offset, key',
+        security.user = 'me', security.password.env = 'PW', rows_per_epoch = 5, end = 'latest', options.fetch.min.bytes = 5);"""
+    for statement in statements(text, "job.sql"):
+        made.add(statement)
+    found = made.streams["orders"]._node
+    assert found.schema == "id bigint, offset bigint, key string"
+    expected = {
+        "topics": ["a", "b"],
+        "security": {"mechanism": "PLAIN", "password": {"env": "PW"}, "protocol": "SASL_SSL", "user": "me"},
+        "options": {"fetch.min.bytes": "5"},
+        "rows_per_epoch": 5,
+        "end": "latest",
+    }
+    assert {name: found.options[name] for name in expected} == expected

@@ -1,0 +1,129 @@
+"""What the Kafka sink says of its options, without a broker."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+import headrace as hr
+from headrace.connectors.kafka.cluster import Cluster
+from headrace.connectors.kafka.layout import Layout
+from headrace.connectors.kafka.problems import problem
+from headrace.connectors.kafka.sink import Sink
+from headrace.errors import HeadraceError
+from headrace.ops import Upserts
+from headrace.plan import Plan
+from headrace.schema import parse_schema
+from tests.unit.errors import check_error
+
+AT: dict[str, Any] = {"servers": "broker:9092", "name": "out"}
+
+
+def rows() -> Any:
+    return hr.read.memory([(1, "a", "b")], "id int, card string, body string", name="rows")
+
+
+def counted() -> Any:
+    return rows().group_by("card").agg(n="count(*)")
+
+
+def plan(stream: Any, **options: Any) -> Plan:
+    return hr.job("j", stream.write.kafka("t", **AT, **options)).plan
+
+
+def upserted(made: Plan) -> list[Upserts]:
+    return [node for node in made.nodes.values() if isinstance(node, Upserts)]
+
+
+def test_modes_follow_the_rows() -> None:
+    added = plan(rows(), key="card")
+    assert (added.nodes["out"].mode, upserted(added)) == ("append", [])
+    for options in ({}, {"mode": "upsert"}):
+        kept = plan(counted(), key="card", **options)
+        assert (kept.nodes["out"].mode, [node.last for node in upserted(kept)]) == ("upsert", [False])
+    assert [node.last for node in upserted(plan(rows(), key="card", mode="upsert"))] == [True]
+    told = plan(counted(), key="card", value="debezium")
+    assert (told.nodes["out"].mode, told.nodes["out"].columns) == ("append", ("card", "n", "_change"))
+    assert [node.pairs for node in upserted(told)] == [True]
+    assert upserted(plan(counted(), value="debezium")) == []
+
+
+def test_a_plan_gives_the_sink_back() -> None:
+    options = {
+        "key": ["card"], "value": "csv", "columns": ["id", "card"], "headers": {"h": "body"}, "timestamp": "id", "create": {"partitions": 3},
+        "transaction_timeout": "1 minute", "end_markers": True, "options": {"linger.ms": "0"}, "prefix": "fraud",
+        "security": {"user": "u", "password": hr.secret("WORD")},
+    }  # fmt: skip
+    sink = Sink("t", servers=["a:1", "b:2"], **options)  # type: ignore[arg-type]  # options of several types
+    stored = json.loads(json.dumps(sink.options()))
+    again = Sink.from_options(stored)
+    assert again.options() == sink.options()
+    assert again.layout == sink.layout
+    assert stored["security"]["password"] == {"env": "WORD"}
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        ({"key": "cart"}, "write.kafka: key names `cart`, which is no column"),
+        ({"key": ["card", "card"]}, "write.kafka: key names a column twice"),
+        ({"headers": {"h": "x"}}, "write.kafka: headers names `x`, which is no column"),
+        ({"headers": "h"}, "write.kafka: headers cannot be 'h'"),
+        ({"value": "jsn"}, "write.kafka: value cannot be 'jsn'"),
+        ({"value": "raw"}, 'write.kafka: value="raw" writes one column, and there are id, card, body'),
+        ({"key": ["id", "card"], "key_format": "raw"}, 'write.kafka: key_format="raw" takes one column as the key'),
+        ({"key": "id", "partition_by": "card"}, "write.kafka: partition_by names card, and the key is id"),
+        ({"create": {"partition": 1}}, "write.kafka: create cannot be {'partition': 1}"),
+        ({"create": {"partitions": 0}}, "write.kafka: create.partitions cannot be 0"),
+        ({"options": {"transactional.id": "x"}}, "write.kafka: options cannot set transactional.id"),
+        ({"options": {"acks": "1"}}, "write.kafka: options cannot set acks"),
+        ({"columns": 3}, "write.kafka: columns cannot be 3"),
+        ({"topic": "x"}, "write.kafka: "),
+    ],
+)
+def test_options_that_do_not_do(options: dict[str, Any], says: str) -> None:
+    with pytest.raises(HeadraceError) as caught:
+        rows().write.kafka("t", **AT, **options)
+    assert caught.value.code == "BAD_OPTION"
+    assert caught.value.message.startswith(says)
+
+
+@pytest.mark.parametrize(
+    ("layout", "says"),
+    [
+        (Layout(headers={"h": "id"}), "headers takes a column of type string or binary, and id is int"),
+        (Layout(value="raw", columns=("id",)), "columns takes a column of type string or binary, and id is int"),
+        (Layout(key=("id",), key_format="raw"), "key takes a column of type string or binary, and id is int"),
+        (Layout(timestamp="card"), "timestamp takes a column of type timestamp, and card is string"),
+    ],
+)
+def test_types_that_do_not_do(layout: Layout, says: str) -> None:
+    with pytest.raises(HeadraceError) as caught:
+        layout.document(parse_schema("id int, card string"), "append")
+    assert (caught.value.code, caught.value.message) == ("WRONG_TYPE", f"write.kafka: {says}")
+
+
+def test_what_the_writer_is_told() -> None:
+    schema = parse_schema("id int, card string, at timestamp")
+    made = Layout(key=("card",), timestamp="at", headers={"h": "card"}).document(schema, "upsert")
+    assert made == {
+        "format": "json", "value": ["id", "card", "at"], "key": ["card"], "plain_key": True, "headers": {"h": "card"},
+        "timestamp": "at", "partition_by": [], "change": None, "weight": "_weight",
+    }  # fmt: skip
+    changes = Layout(value="debezium", key=("id",)).document(parse_schema("id int, _change string"), "append")
+    assert (changes["value"], changes["plain_key"], changes["change"], changes["weight"]) == (["id"], False, "_change", None)
+
+
+def test_what_brokers_say() -> None:
+    def now() -> None:
+        raise problem("something else", Cluster.of("write.kafka", "broker:9092", None, None), "t", "the moon is in the wrong place")
+
+    check_error(
+        """
+        KAFKA_FAILED: t at broker:9092: the moon is in the wrong place
+          page: docs/errors/KAFKA_FAILED.md
+        """,
+        now,
+    )
