@@ -5,19 +5,23 @@ from __future__ import annotations
 import json
 import time
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import headrace.ports as ports
 from headrace.atomic import replace
 from headrace.connectors.kafka.cluster import Cluster
+from headrace.connectors.kafka.contents import records
 from headrace.connectors.kafka.layout import VERB, Layout
 from headrace.connectors.kafka.needs import KAFKA
 from headrace.connectors.kafka.problems import problem
 from headrace.errors import ConnectorError, HeadraceError
 from headrace.ports.options import flag, number, texts, wrong
-from headrace.schema import milliseconds
+from headrace.schema import Struct, milliseconds
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 # Few large requests: records of an epoch are seen together, so none is in a hurry.
 _PRODUCER = {
@@ -91,6 +95,7 @@ class Sink(ports.Sink):
         self.transaction_timeout = transaction_timeout
         self.transaction_ms = milliseconds(transaction_timeout, f"{VERB}: transaction_timeout")
         self.prefix = prefix
+        self._replaces = False
         self._check_options()
 
     @property
@@ -178,6 +183,17 @@ class Sink(ports.Sink):
 
     def close(self) -> None:
         self._target.close()
+
+    def elsewhere(self, place: ports.Elsewhere) -> Sink | None:
+        if place.server is None:
+            return None
+        given = {name: value for name, value in self.options().items() if name not in ("security", "options")}
+        made = Sink(**{**given, "topic": place.name, "servers": place.server, "create": {"partitions": 2}})
+        made._replaces = place.mode == "upsert"
+        return made
+
+    def contents(self, session: SparkSession, schema: Struct) -> Iterable[Sequence[Any]]:
+        return records(session, self.cluster, self.topic, schema, parsed=self.layout.value == "json", newest=self._replaces)
 
     @property
     def _name(self) -> str:

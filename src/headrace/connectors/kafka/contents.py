@@ -1,0 +1,33 @@
+"""What a topic holds, as readers of committed records find it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from headrace.connectors.kafka.cluster import Cluster
+from headrace.connectors.kafka.needs import KAFKA
+from headrace.jvm.packages import attach
+from headrace.schema import Struct
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+def records(session: SparkSession, cluster: Cluster, topic: str, schema: Struct, *, parsed: bool, newest: bool) -> list[tuple[Any, ...]]:
+    """The values of a topic: with `parsed` the columns of each as JSON, else its bytes; with `newest` those of the newest record of each
+    key, without the keys that have gone.
+    """
+    from pyspark.sql import functions as f
+
+    attach(session, [KAFKA])
+    clients = {f"kafka.{name}": text for name, text in cluster.properties().items()}
+    reader = session.read.format("kafka").options(**clients, subscribe=topic, startingOffsets="earliest")
+    found = reader.option("kafka.isolation.level", "read_committed").load()
+    if newest:
+        place = f.max_by(f.struct("value"), f.struct("partition", "offset")).alias("last")
+        found = found.groupBy("key").agg(place).select("last.value")
+    # tombstones, and the marks at the ends of epochs
+    found = found.where("value IS NOT NULL")
+    if parsed:
+        found = found.select(f.from_json(f.col("value").cast("string"), schema.ddl).alias("row")).select("row.*")
+    return [tuple(row) for row in found.collect()]
