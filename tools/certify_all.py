@@ -24,10 +24,12 @@ RESULTS = ROOT / "docs" / "results" / "faults.json"
 PAGE = ROOT / "docs" / "faults.md"
 BEGIN, END = "<!-- the matrix -->", "<!-- its end -->"
 
-DRIVER, EXECUTOR = 25, 4
+DRIVER, EXECUTOR = 24, 4
 """Kills at random of each job: of the whole process, and of one executor."""
 SOME = 5
 """Points that are tried before what came of them is kept."""
+FEW = 8
+"""Kills at random before that."""
 ON_EXECUTORS = ("in a task", "before state commit", "after state commit", "after staging")
 MASTER = "local-cluster[2,1,1024]"
 
@@ -63,7 +65,7 @@ def run(name: str, cells: Cells) -> bool:
     left = [point for point in POINTS if point not in done]
     rounds: list[tuple[str, dict[str, Any]]] = [
         *(("points", {"points": left[at : at + SOME]}) for at in range(0, len(left), SOME)),
-        ("at random", {"points": [], "random": DRIVER}),
+        *((f"at random {seed}", {"points": [], "random": FEW, "seed": seed}) for seed in range(DRIVER // FEW)),
         ("executors", {"points": ON_EXECUTORS, "executors": EXECUTOR, "master": MASTER, "epochs": 4}),
     ]
     module = importlib.import_module(f"tests.faults.jobs.{name}")
@@ -81,7 +83,7 @@ def run(name: str, cells: Cells) -> bool:
                     none = Tried(point, "", 0, 0.0).to_json()
                     mine[point] = {**none, "round": what, "executors": "master" in asked, "date": found.date, "commit": commit()}
             for one in found.tried:
-                place = f"{one.point}@{one.of}" + (" on an executor" if "master" in asked else "")
+                place = f"{one.point}@{one.of}{' on an executor' if 'master' in asked else ''}{f' {what}' if 'seed' in asked else ''}"
                 mine[place] = {**one.to_json(), "round": what, "executors": "master" in asked, "date": found.date, "commit": commit()}
             keep(cells)
     return fine

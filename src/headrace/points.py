@@ -1,7 +1,8 @@
 """Named points of a run at which a test, or `headrace certify`, kills, stops or fails the process. Not armed, a point does nothing.
 
 A point is armed by HEADRACE_POINT, in the environment of the process: `NAME[@OF][#N]:ACTION`. OF is what the point is passed for (a sink,
-a query), N which passing it is (the first, 1), and ACTION is `kill` (as kill -9 does), `hang` (until somebody ends it) or `fail`.
+a query), N which passing it is (the first, 1), and ACTION is `kill` (as kill -9 does), `hang` (until somebody
+ends it), `pause` (the whole process sleeps until it gets SIGCONT) or `fail`.
 With HEADRACE_POINT_FOLDER, a folder, each passing is noted in its file `passed`, a line each, and what acts makes the file `acted`: where
 that is there already no point acts, so of several processes that share the environment one does, once.
 
@@ -22,7 +23,7 @@ VARIABLE = "HEADRACE_POINT"
 FOLDER = "HEADRACE_POINT_FOLDER"
 OWNER = "HEADRACE_POINT_OWNER"
 """The process that a JVM belongs to, for its points to kill; set for the JVM while it starts."""
-ACTIONS = ("kill", "hang", "fail")
+ACTIONS = ("kill", "hang", "pause", "fail")
 
 POINTS: Mapping[str, str] = {
     "before offsets are logged": "Spark has chosen what the epoch reads, and has not written it down.",
@@ -110,6 +111,9 @@ def _pass(name: str, of: str) -> None:
         os.kill(os.getpid(), signal.SIGKILL)
     if _armed.action == "hang":
         threading.Event().wait()
+    if _armed.action == "pause":
+        os.kill(os.getpid(), signal.SIGSTOP)
+        return
     raise Injected(f"{name} of {of}" if of else name)
 
 

@@ -30,6 +30,7 @@ class Settings:
     every: int
     partitions: int | None
     progress: bool | None
+    lease: int
 
 
 def _folder(value: Any) -> Path:
@@ -44,6 +45,13 @@ def _folder(value: Any) -> Path:
 
 def _every(value: Any) -> int:
     return milliseconds(timedelta(seconds=value) if isinstance(value, int | float) and not isinstance(value, bool) else value, "it")
+
+
+def _lease(value: Any) -> int:
+    found = _every(value)
+    if found < 1000:
+        raise ValueError("it is a duration from 1 second on")
+    return found
 
 
 def _count(value: Any) -> int:
@@ -61,12 +69,18 @@ def _flag(value: Any) -> bool:
         raise ValueError("it is true or false") from None
 
 
-READ: Mapping[str, Callable[[Any], Any]] = {"checkpoint": _folder, "every": _every, "partitions": _count, "progress": _flag}
+READ: Mapping[str, Callable[[Any], Any]] = {
+    "checkpoint": _folder,
+    "every": _every,
+    "partitions": _count,
+    "progress": _flag,
+    "lease": _lease,
+}
 
 
 def settings(job: str, said: Mapping[str, Any] | None = None, **arguments: Any) -> Settings:
     """The settings of a run of `job`, whose script `said` some; arguments that are None count as not given."""
-    found: dict[str, Any] = {"checkpoint": Path(".headrace") / job, "every": 0, "partitions": None, "progress": None}
+    found: dict[str, Any] = {"checkpoint": Path(".headrace") / job, "every": 0, "partitions": None, "progress": None, "lease": 20_000}
     script = ("the script", said or {})
     for place, values in (script, *_file(job), ("the environment", _environment()), ("an argument", arguments)):
         for name, value in values.items():

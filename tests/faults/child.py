@@ -1,4 +1,4 @@
-"""A job for a process that will be killed: files → a program → files. `python child.py FOLDER`"""
+"""A job for a process that will be killed: files → a program → files. `python child.py FOLDER [--standby]`"""
 
 from __future__ import annotations
 
@@ -38,5 +38,5 @@ def job(folder: Path) -> hr.Job:
 
 if __name__ == "__main__":
     place = Path(sys.argv[1])
-    summary = job(place).run(checkpoint=place / "state", progress=False)
+    summary = job(place).run(checkpoint=place / "state", progress=False, standby="--standby" in sys.argv)
     print(summary)

@@ -58,7 +58,7 @@ def test_text_of_an_armed_point(text: str, armed: Armed) -> None:
 
 @pytest.mark.parametrize("text", ["in a task", "in a task:explode", ":kill", "in a task#x:kill", "in a task@:kill"])
 def test_what_arms_nothing(text: str) -> None:
-    with pytest.raises(ValueError, match=re.escape(f"HEADRACE_POINT is NAME[@OF][#N]:kill|hang|fail, not {text!r}")):
+    with pytest.raises(ValueError, match=re.escape(f"HEADRACE_POINT is NAME[@OF][#N]:kill|hang|pause|fail, not {text!r}")):
         Armed.parse(text)
 
 

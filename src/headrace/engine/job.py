@@ -94,8 +94,8 @@ class Job:
         The job goes on from its `checkpoint` (default `.headrace/NAME`); `fresh=True` removes that and what the sinks wrote.
         `flush=False` reads what is there and keeps held rows and timers for a later run. `every` is how often an epoch begins.
         `progress` is shown on a terminal, by default; a function gets every `Progress`. Ctrl-C finishes the epoch and stops.
-        Where another process works on the checkpoint, `standby=True` waits until it has ended, or gives no sign for 20 seconds, and takes
-        over; else that is an error.
+        Where another process works on the checkpoint, `standby=True` waits until it has ended, or gives no sign for 20 seconds (the
+        setting `lease`), and takes over; else that is an error.
         """
         asked, display = self._asked(checkpoint, every, partitions, progress)
         # PySpark sets a handler of its own for Ctrl-C when it starts, so it starts before ours are set.
@@ -135,7 +135,16 @@ class Job:
 
     def _start(self, asked: Settings, fresh: bool, flush: bool, waits: Callable[[str], None] | None) -> Run:
         made = compile(self.plan)
-        return start(made, asked.checkpoint, every=asked.every, partitions=asked.partitions, fresh=fresh, flush=flush, waits=waits)
+        return start(
+            made,
+            asked.checkpoint,
+            every=asked.every,
+            partitions=asked.partitions,
+            fresh=fresh,
+            flush=flush,
+            waits=waits,
+            silence=asked.lease / 1000,
+        )
 
     def _waits(self, stopped: Callable[[], bool]) -> Callable[[str], None]:
         """What a standby says, once for each whom it waits for; it waits no longer when it is `stopped`."""

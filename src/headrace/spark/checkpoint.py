@@ -2,7 +2,7 @@
 
 job.json       the plan, settings, partitions and identity that this checkpoint was written under
 queries/NAME   Spark's checkpoint of a query
-record/NAME.json    what the query's epochs counted
+record/NAME.TERM.json  what the query's epochs counted
 dead_letters/NAME   rows that failed and that nobody reads, as JSON
 repaired/SOURCE     dead letters that were repaired, read as rows of their source
 refused/NAME        rows that the other side of a sink did not take
@@ -28,7 +28,7 @@ from typing import Any
 from headrace.atomic import replace
 from headrace.errors import HeadraceError
 from headrace.spark.identity import Identity
-from headrace.spark.lease import Lease, is_lock
+from headrace.spark.lease import SILENCE, Lease, is_lock
 from headrace.spark.record import Record
 
 FORMAT = 1
@@ -94,17 +94,17 @@ def query_folder(folder: Path, name: str) -> Path:
 class Checkpoint:
     """An open checkpoint folder, locked by this process until `close`. Opening changes nothing but the lock.
 
-    `fresh`: what is stored is of no interest. `waits` is told whom a standby waits for (`Lease`). `clearing` says that a clearing has
-    begun, now or before a crash, and is to be finished.
+    `fresh`: what is stored is of no interest. `waits` is told whom a standby waits for, `silence` is its patience (`Lease`). `clearing`
+    says that a clearing has begun, now or before a crash, and is to be finished.
     """
 
-    def __init__(self, folder: Path, *, fresh: bool = False, waits: Callable[[str], None] | None = None) -> None:
+    def __init__(self, folder: Path, *, fresh: bool = False, waits: Callable[[str], None] | None = None, silence: float = SILENCE) -> None:
         self.folder = folder.absolute()
         try:
             self._made = not self.folder.exists()
             self.folder.mkdir(parents=True, exist_ok=True)
             _must_be_ours(self.folder)
-            self.lease = Lease(self.folder, waits)
+            self.lease = Lease(self.folder, waits, silence)
         except OSError as problem:
             raise unusable(self.folder, str(problem.strerror)) from None
         try:
@@ -161,7 +161,7 @@ class Checkpoint:
         return begun if begun > ended else None
 
     def record(self, name: str) -> Record:
-        return Record(self.folder / "record" / f"{name}.json")
+        return Record(self.folder / "record", name, self.lease.term)
 
     def dead_letters(self, name: str) -> Path:
         return self.folder / "dead_letters" / name

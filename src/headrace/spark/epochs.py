@@ -76,9 +76,9 @@ class Committer:
         for source, _, _, metric, n in found["counts"]:
             if source and metric == "read" and n:
                 self.last_rows[source] = now
-        point("before the record", self.record.path.stem)
+        point("before the record", self.record.query)
         self.record.add(epoch, found["counts"], rows)
-        point("after the record", self.record.path.stem)
+        point("after the record", self.record.query)
 
     class Java:
         # the interface by which py4j lets the JVM call this object

@@ -1,6 +1,6 @@
 """One process at a time works on a checkpoint, and one that was replaced can tell.
 
-lock.3     the third start of the checkpoint: who holds it, as JSON; empty once it was given back
+lock.3     the third start of the checkpoint: who holds it and how often it gives a sign, as JSON; empty once it was given back
 
 The file with the highest number, the term, is the lease. Whoever wants it makes the next file, which only one can. On one machine a lock of
 the operating system on the file says whether its holder lives; for other machines, and for a holder that lives and does nothing, the file's
@@ -24,7 +24,7 @@ from pathlib import Path
 from headrace.errors import HeadraceError
 
 SILENCE = 20.0
-"""After this many seconds without a sign a holder is given up, by one that waits."""
+"""After this many seconds without a sign a holder is given up by one that waits, unless the holder asked for other patience."""
 
 _LOOK = 0.2
 
@@ -35,13 +35,14 @@ class Holder:
 
     host: str
     pid: int
+    silence: float = SILENCE
 
     @classmethod
     def of(cls, file: Path) -> Holder | None:
         """None where it was given back, or a crash of the machine cut the text."""
         try:
             said = json.loads(file.read_bytes() or b"null")
-            return None if said is None else cls(str(said["host"]), int(said["pid"]))
+            return None if said is None else cls(str(said["host"]), int(said["pid"]), float(said.get("silence", SILENCE)))
         except (FileNotFoundError, ValueError, KeyError, TypeError):
             return None
 
@@ -58,7 +59,8 @@ class Lease:
     """The right to work on the checkpoint in a folder, from the construction to `release`.
 
     `waits` is told again and again whom it waits for, and ends the wait by raising; without it a checkpoint that is held is refused
-    (CHECKPOINT_IN_USE). Terms go on behind `after`, that of a checkpoint from which this one was made.
+    (CHECKPOINT_IN_USE). `silence`: for how many seconds it may give no sign before another one takes over. Terms go on behind `after`,
+    that of a checkpoint from which this one was made.
 
     >>> import tempfile
     >>> folder = Path(tempfile.mkdtemp())
@@ -70,7 +72,8 @@ class Lease:
 
     def __init__(self, folder: Path, waits: Callable[[str], None] | None = None, silence: float = SILENCE, after: int = 0) -> None:
         self.folder = folder
-        self.term = self._take(waits, silence, after)
+        self._silence = silence
+        self.term = self._take(waits, after)
         self._path = _file(folder, self.term)
         self._released = threading.Event()
         self._beating = threading.Thread(target=self._beat, args=(silence / 8,), name="headrace lease", daemon=True)
@@ -91,12 +94,12 @@ class Lease:
         os.ftruncate(self._file, 0)
         os.close(self._file)
 
-    def _take(self, waits: Callable[[str], None] | None, silence: float, after: int) -> int:
-        watch = _Watch(silence)
+    def _take(self, waits: Callable[[str], None] | None, after: int) -> int:
+        watch = _Watch()
         while True:
             term, newest = _newest(self.folder)
             holder = None if newest is None else _living(newest)
-            if newest is not None and holder is not None and not watch.silent(newest):
+            if newest is not None and holder is not None and not watch.silent(newest, holder.silence):
                 if waits is None:
                     raise _in_use(self.folder, newest, holder)
                 waits(f"the checkpoint {self.folder} is in use by {holder}; waiting to take over")
@@ -110,7 +113,7 @@ class Lease:
         self._file = os.open(fresh, os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o644)
         try:
             fcntl.flock(self._file, fcntl.LOCK_EX)
-            os.write(self._file, json.dumps({"host": socket.gethostname(), "pid": os.getpid()}).encode())
+            os.write(self._file, json.dumps({"host": socket.gethostname(), "pid": os.getpid(), "silence": self._silence}).encode())
             os.fsync(self._file)
             os.link(fresh, _file(self.folder, term))
             if _newest(self.folder)[0] > term:
@@ -144,12 +147,11 @@ class Lease:
 class _Watch:
     """Whether a file stays as it is, by the clock of who watches: those of two machines need not agree."""
 
-    def __init__(self, silence: float) -> None:
-        self._silence = silence
+    def __init__(self) -> None:
         self._seen: tuple[Path, int] | None = None
         self._since = 0.0
 
-    def silent(self, file: Path) -> bool:
+    def silent(self, file: Path, seconds: float) -> bool:
         try:
             seen = (file, file.stat().st_mtime_ns)
         except FileNotFoundError:
@@ -157,7 +159,7 @@ class _Watch:
         now = time.monotonic()
         if seen != self._seen:
             self._seen, self._since = seen, now
-        return now - self._since > self._silence
+        return now - self._since > seconds
 
 
 def _newest(folder: Path) -> tuple[int, Path | None]:
@@ -194,5 +196,5 @@ def _living(file: Path) -> Holder | None:
 def _in_use(folder: Path, file: Path, holder: Holder) -> HeadraceError:
     hint = "stop that run first, give this one another checkpoint, or let it wait for its turn: standby=True."
     if holder.host != socket.gethostname():
-        hint += f"\nif that process is gone, standby=True takes over after {SILENCE:.0f} s without a sign of it."
+        hint += f"\nif that process is gone, standby=True takes over after {holder.silence:g} s without a sign of it."
     return HeadraceError("CHECKPOINT_IN_USE", f"the checkpoint {folder} is in use by {holder}", hint=hint)

@@ -6,6 +6,7 @@ Spark replays an epoch whose end it did not see. The record knows the last epoch
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -76,20 +77,44 @@ class Totals:
 
 
 class Record:
-    """The totals of one query on disk, `<checkpoint>/record/<query>.json`."""
+    """The totals of one query on disk: `<checkpoint>/record/<query>.<term>.json`.
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
+    Each term has a file of its own and goes on from the newest before it, so a process that was asleep while another took over writes where
+    nobody reads.
+    """
+
+    def __init__(self, folder: Path, query: str, term: int) -> None:
+        self.folder = folder
+        self.query = query
+        self.term = term
+        self._before = newest(folder, query)
         self.totals = Totals()
-        if path.exists():
-            self.totals = Totals.from_json(json.loads(path.read_text(encoding="utf-8")))
+        if self._before is not None:
+            self.totals = Totals.from_json(json.loads(self._before.read_text(encoding="utf-8")))
+
+    @property
+    def path(self) -> Path:
+        return self.folder / f"{self.query}.{self.term}.json"
 
     def add(self, epoch: int, counts: Iterable[list[Any]], rows: Mapping[str, int]) -> bool:
         """Add an epoch and store the sum; False if it was there already."""
         totals = self.totals.with_epoch(epoch, counts, rows)
         if totals is self.totals:
             return False
-        self.path.parent.mkdir(parents=True, exist_ok=True)
+        self.folder.mkdir(parents=True, exist_ok=True)
         replace(self.path, json.dumps(totals.to_json(), separators=(",", ":")))
         self.totals = totals
+        if self._before not in (None, self.path):
+            self._before.unlink(missing_ok=True)
+            self._before = None
         return True
+
+
+def newest(folder: Path, query: str) -> Path | None:
+    """The record of a query in its newest term; versions before terms had one without a number."""
+    found = {path: int(path.name[len(query) + 1 : -5] or -1) for path in folder.glob("*.json") if _of(path.name, query)}
+    return max(found, key=lambda path: found[path], default=None)
+
+
+def _of(name: str, query: str) -> bool:
+    return re.fullmatch(re.escape(query) + r"(\.\d+)?\.json", name) is not None

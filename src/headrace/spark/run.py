@@ -329,10 +329,13 @@ class Run:
             if failed is not None:
                 committer = failed.committer
                 self.error = failure(failed.handle.exception(), self._checkpoint.errors, committer.failed, committer.failed_sink)
+            # where another process has taken over, whatever failed here did so because of that, and the end is not ours to mark
+            self._checkpoint.lease.check()
             if self.error is None and not stopped and self._bounded and self._flush:
                 self._checkpoint.seal()
         except Exception as problem:
-            self.error = self.error or self._problem(problem)
+            lost = isinstance(problem, HeadraceError) and problem.code == "LEASE_LOST"
+            self.error = self._problem(problem) if lost else self.error or self._problem(problem)
         finally:
             self._seconds = time.monotonic() - self._started
             try:

@@ -24,6 +24,7 @@ from headrace.spark.epochs import Committer, OpenSink
 from headrace.spark.identity import DEAD_LETTERS, QueryIdentity
 from headrace.spark.job import SparkJob
 from headrace.spark.kernel import start_query
+from headrace.spark.lease import SILENCE
 from headrace.spark.levels import Query
 from headrace.spark.moved import mend
 from headrace.spark.run import Run, RunningQuery
@@ -51,9 +52,10 @@ def start(
     fresh: bool = False,
     flush: bool = True,
     waits: Callable[[str], None] | None = None,
+    silence: float = SILENCE,
 ) -> Run:
     """Start a job on the checkpoint in `folder`, or go on from there, and drive it to its end."""
-    begun = begin(job, folder, every=every, partitions=partitions, fresh=fresh, waits=waits)
+    begun = begin(job, folder, every=every, partitions=partitions, fresh=fresh, waits=waits, silence=silence)
     return Run(job.plan.job, begun.checkpoint, begun.queries, bounded=job.bounded, flush=flush and not begun.sealed, closed=begun.close)
 
 
@@ -66,9 +68,10 @@ def begin(
     fresh: bool = False,
     clock: Callable[[], float] | None = None,
     waits: Callable[[str], None] | None = None,
+    silence: float = SILENCE,
 ) -> Started:
     """Start the queries of a job; `clock`: seconds by a clock that is moved by hand, where processing time stands still otherwise; `waits`
-    is told whom a standby waits for.
+    is told whom a standby waits for, and after `silence` seconds without a sign another process may take over.
 
     What its plan, its sources and the checkpoint refuse is refused before anything is touched. Sinks and the kernel are asked last: with
     `fresh` the checkpoint is empty by then, and a clearing that they cut off is finished by the next start.
@@ -79,7 +82,7 @@ def begin(
                 _provide(node)
     for source in job.sources:
         _check(source)
-    checkpoint = Checkpoint(folder, fresh=fresh, waits=waits)
+    checkpoint = Checkpoint(folder, fresh=fresh, waits=waits, silence=silence)
     # what is to be given back, last things first; one that fails does not keep the others
     opened = ExitStack()
     opened.callback(checkpoint.close)

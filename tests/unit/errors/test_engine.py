@@ -149,7 +149,7 @@ def test_unknown_setting_of_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     monkeypatch.chdir(tmp_path)
     check_error(
         """
-        BAD_SETTING: the setting checkpont in [job.fraud] of headrace.toml: there is no such setting; there are: checkpoint, every, partitions, progress
+        BAD_SETTING: the setting checkpont in [job.fraud] of headrace.toml: there is no such setting; there are: checkpoint, every, lease, partitions, progress
           hint: the settings are explained in docs/settings.md.
           page: docs/errors/BAD_SETTING.md
         """,

@@ -92,9 +92,9 @@ def test_a_standby_can_be_ended(tmp_path: Path) -> None:
 
 
 def test_a_holder_that_sleeps_is_replaced_and_can_tell(tmp_path: Path) -> None:
-    child = holder(tmp_path)
+    child = holder(tmp_path, silence=1)
     os.kill(child.pid, signal.SIGSTOP)
-    lease = Lease(tmp_path, lambda _: None, silence=1.0)
+    lease = Lease(tmp_path, lambda _: None)
     assert lease.term == 2
     os.kill(child.pid, signal.SIGCONT)
     assert says(child) == "LEASE_LOST"
@@ -104,7 +104,7 @@ def test_a_holder_that_sleeps_is_replaced_and_can_tell(tmp_path: Path) -> None:
 
 
 def test_a_holder_that_gives_signs_is_not_replaced(tmp_path: Path) -> None:
-    child = holder(tmp_path, silence=0.5)  # a sign every 0.06 s
+    child = holder(tmp_path, silence=1)
     looks = 0
 
     def waits(_: str) -> None:
@@ -114,7 +114,7 @@ def test_a_holder_that_gives_signs_is_not_replaced(tmp_path: Path) -> None:
             raise TimeoutError
 
     with pytest.raises(TimeoutError):
-        Lease(tmp_path, waits, silence=1.0)
+        Lease(tmp_path, waits)
     assert says(child) == "held"
     end(child)
 

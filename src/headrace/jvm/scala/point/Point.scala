@@ -34,6 +34,7 @@ object Point {
   private def act(armed: Armed, place: String): Unit = armed.action match {
     case "kill" => kill()
     case "hang" => new CountDownLatch(1).await()
+    case "pause" => pause()
     case "fail" => throw new Injected(place)
   }
 
@@ -44,6 +45,12 @@ object Point {
     }
     Runtime.getRuntime.halt(137)
   }
+
+  /** Until somebody sends SIGCONT; the driver's Python sleeps as well. */
+  private def pause(): Unit =
+    ((if (isDriver) variable("HEADRACE_POINT_OWNER") else None) ++ Some(ProcessHandle.current.pid.toString)).foreach { process =>
+      new ProcessBuilder("kill", "-STOP", process).start().waitFor()
+    }
 
   /** An executor on this machine has the driver's environment. */
   private def isDriver: Boolean = SparkEnv.get == null || SparkEnv.get.executorId == "driver"
@@ -67,10 +74,10 @@ private[point] final case class Armed(name: String, of: String, passing: Int, ac
 }
 
 private[point] object Armed {
-  private val Form = """([^@#:]+)(?:@([^:]+?))?(?:#(\d+))?:(kill|hang|fail)""".r
+  private val Form = """([^@#:]+)(?:@([^:]+?))?(?:#(\d+))?:(kill|hang|pause|fail)""".r
 
   def parse(text: String): Armed = text match {
     case Form(name, of, passing, action) => Armed(name, Option(of).getOrElse(""), Option(passing).fold(1)(_.toInt), action)
-    case _ => throw new IllegalArgumentException(s"HEADRACE_POINT is NAME[@OF][#N]:kill|hang|fail, not $text")
+    case _ => throw new IllegalArgumentException(s"HEADRACE_POINT is NAME[@OF][#N]:kill|hang|pause|fail, not $text")
   }
 }

@@ -1,0 +1,99 @@
+"""Two processes with one job: the second waits, takes over from a killed or sleeping first one, and what wakes up late writes nothing."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from headrace.points import VARIABLE
+from tests.faults.test_kill import CHILD, check, children, lay_out
+
+PATIENCE = 120
+
+
+def start(folder: Path, log: Path, *arguments: str, **environment: str) -> subprocess.Popen[bytes]:
+    given = {**os.environ, "HEADRACE_MASTER": "local[2]", "SPARK_DRIVER_MEMORY": "1g", "HEADRACE_LEASE": "3 seconds", **environment}
+    with log.open("wb") as out:
+        return subprocess.Popen(
+            [sys.executable, str(CHILD), str(folder), *arguments], stdout=out, stderr=out, env=given, start_new_session=True
+        )
+
+
+def state_of(process: int) -> str:
+    """T: it is stopped; Z or nothing: it is gone."""
+    try:
+        return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0]
+    except FileNotFoundError:
+        return ""
+
+
+def until(seen: object, what: str) -> None:
+    end = time.monotonic() + PATIENCE
+    while not seen():  # type: ignore[operator]
+        assert time.monotonic() < end, what
+        time.sleep(0.05)
+
+
+def ended(child: subprocess.Popen[bytes], log: Path) -> None:
+    assert child.wait(PATIENCE) == 0, log.read_text()[-3000:]
+
+
+def cleared(child: subprocess.Popen[bytes]) -> None:
+    for process in (*children(child.pid), child.pid):
+        if state_of(process):
+            os.kill(process, signal.SIGKILL)
+    child.wait(PATIENCE)
+
+
+def test_the_second_takes_over_from_one_that_was_killed(tmp_path: Path) -> None:
+    expected = lay_out(tmp_path)
+    first = start(tmp_path, tmp_path / "first", **{VARIABLE: "before sink commit@out#3:hang"})
+    until((tmp_path / "state" / "lock.1").exists, "the first holds the checkpoint")
+    second = start(tmp_path, tmp_path / "second", "--standby")
+    try:
+        until(lambda: b"waiting to take over" in (tmp_path / "second").read_bytes(), "the second waits")
+        who = f"killed: the checkpoint {tmp_path / 'state'} is in use by process {first.pid} on {os.uname().nodename}"
+        assert who in (tmp_path / "second").read_text()
+        refused = start(tmp_path, tmp_path / "third")
+        assert refused.wait(PATIENCE) != 0 and "CHECKPOINT_IN_USE" in (tmp_path / "third").read_text()
+        os.killpg(first.pid, signal.SIGKILL)
+        first.wait()
+        ended(second, tmp_path / "second")
+    finally:
+        cleared(first)
+        cleared(second)
+    check(tmp_path, expected)
+
+
+@pytest.mark.parametrize(
+    "point",
+    [
+        pytest.param("before sink commit@out#3", id="before the commit"),
+        pytest.param("in sink commit@twice#3", id="in the commit", marks=pytest.mark.full),
+        pytest.param("after sink commit@out#3", id="between two sinks", marks=pytest.mark.full),
+        pytest.param("before the record#3", id="before the record", marks=pytest.mark.full),
+        pytest.param("after staging@out#3", id="in a task", marks=pytest.mark.full),
+        pytest.param("before the commit log#3", id="before the commit log", marks=pytest.mark.full),
+    ],
+)
+def test_one_that_sleeps_is_replaced_and_writes_nothing_when_it_wakes_up(tmp_path: Path, point: str) -> None:
+    expected = lay_out(tmp_path)
+    first = start(tmp_path, tmp_path / "first", **{VARIABLE: f"{point}:pause"})
+    try:
+        until(lambda: state_of(first.pid) == "T", "the first sleeps")
+        second = start(tmp_path, tmp_path / "second", "--standby")
+        ended(second, tmp_path / "second")
+        check(tmp_path, expected)
+        for process in (*children(first.pid), first.pid):
+            os.kill(process, signal.SIGCONT)
+        assert first.wait(PATIENCE) != 0
+        assert "LEASE_LOST" in (tmp_path / "first").read_text(), (tmp_path / "first").read_text()[-3000:]
+    finally:
+        cleared(first)
+    check(tmp_path, expected)
