@@ -19,14 +19,13 @@ AT_ONCE = 4
 def at_points(work: Work, pool: ThreadPoolExecutor, asked: Sequence[Kill], trace: Trace, parallel: int) -> list[Run]:
     """Runs in which each of these kills took place: several in one run, each alone where that did not go as it should."""
     runs = list(pool.map(work.killed, kills.chains(asked, trace, parallel)))
-    alone = [kill for run in runs for kill in run.late]
     doubted = [run for run in runs if work.wrong(run) and len(run.struck) > 1]
-    alone += [kill for run in doubted for kill, _ in run.struck]
+    alone = [kill for run in runs for kill in run.late] + [kill for run in doubted for kill, _ in run.struck]
     single = list(pool.map(work.killed, [[kills.alone(kill, trace)] for kill in alone]))
-    if any(map(work.wrong, single)):
-        # what was found in a row is explained by what was found alone
-        runs = [run for run in runs if run not in doubted]
-    return [*(run for run in runs if run.struck), *single]
+    broken = {kill for run in single if work.wrong(run) for kill, _ in run.struck}
+    # what was found in a row is explained where one of its kills does it alone
+    explained = [run for run in doubted if any(kill in broken for kill, _ in run.struck)]
+    return [*(run for run in runs if run not in explained), *single]
 
 
 def at_random(work: Work, pool: ThreadPoolExecutor, asked: list[Kill]) -> list[Run]:
@@ -35,7 +34,7 @@ def at_random(work: Work, pool: ThreadPoolExecutor, asked: list[Kill]) -> list[R
     while asked:
         done = list(pool.map(work.killed, kills.together(asked, AT_ONCE)))
         asked = [kill.earlier() for run in done for kill in run.late]
-        runs += [run for run in done if run.struck]
+        runs += done
     return runs
 
 
@@ -48,10 +47,9 @@ def summed(runs: Iterable[Run], expected: Contents) -> tuple[Tried, ...]:
             lost, doubled = run.compared(expected) if number == 0 and len(places) == 1 else ({}, {})
             failed = run.failed if number == 0 and len(places) == 1 else ""
             found.setdefault((kill.point, kill.of), []).append(Tried(kill.point, kill.of, 1, seconds, lost, doubled, failed))
-        if len(places) > 1 and run.differs(expected):
+        if len(places) != 1 and run.differs(expected):
             said = ", ".join(str(kill) for kill, _ in run.struck)
-            found[f"one after the other: {said}", ""] = [
-                Tried(f"one after the other: {said}", "", 0, 0.0, *run.compared(expected), run.failed)
-            ]
+            what = f"one after the other: {said}" if said else "not at all"
+            found.setdefault((what, ""), []).append(Tried(what, "", 0, 0.0, *run.compared(expected), run.failed))
     order = {name: number for number, name in enumerate(POINTS)}
     return tuple(Tried.sum(found[place]) for place in sorted(found, key=lambda place: (order.get(place[0], len(order)), place)))

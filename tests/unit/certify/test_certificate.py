@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
 
 from headrace.certify import Certificate, Tried, Written
 from headrace.certify.contents import counted, missing
-from headrace.certify.kills import Kill
-from headrace.certify.rounds import summed
+from headrace.certify.kills import Kill, Step, Trace
+from headrace.certify.rounds import at_points, summed
 from headrace.certify.work import Run
 
 
@@ -120,3 +122,37 @@ def test_what_broke_only_in_a_row_is_said() -> None:
         {"out": 1},
     )
     assert not certificate(*found, promised="exactly once").holds or found[-1].lost
+
+
+def test_a_run_that_differs_without_a_kill_is_not_passed_over() -> None:
+    [found] = summed([run(found=[1])], {"out": counted([(1,), (2,)])})
+    assert (found.point, found.kills, dict(found.lost)) == ("not at all", 0, {"out": 1})
+
+
+class Runs:
+    """Runs whose results are known beforehand: by what they were killed at."""
+
+    def __init__(self, *wrong: tuple[str, ...]) -> None:
+        self._wrong = wrong
+
+    def killed(self, steps: Sequence[Step]) -> Run:
+        places = tuple(step.kill.point for step in steps)
+        return run(*places, found=[1] if places in self._wrong else [1, 2])
+
+    def wrong(self, run: Run) -> bool:
+        return run.differs({"out": counted([(1,), (2,)])})
+
+
+def test_what_broke_in_a_row_is_tried_alone() -> None:
+    names = ("in a task", "after staging", "before sink commit", "after sink commit")
+    trace = Trace.of([*(f"{name}@out" for name in names), "after the commit log@main"] * 3)
+    asked = [Kill(name, "out") for name in names]
+    expected = {"out": counted([(1,), (2,)])}
+    # of two runs that broke one is explained by a kill of its own, and one by none
+    work: Any = Runs(names[:2], names[2:], names[:1])
+    with ThreadPoolExecutor(1) as pool:
+        found = summed(at_points(work, pool, asked, trace, 2), expected)
+    assert [(one.point, bool(one.lost)) for one in found if one.lost] == [
+        ("in a task", True),
+        ("one after the other: before sink commit of out, after sink commit of out", True),
+    ]
