@@ -9,6 +9,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from headrace import ports
+from headrace.schema import Struct
 from headrace.testing.conformance import NotConforming, Report, check_sink
 from tests.spark.conformance import lines
 from tests.spark.conformance.lines import lines_by_name
@@ -56,7 +57,7 @@ def test_a_fault_that_only_a_kill_shows(spark: SparkSession) -> None:
 
 
 @pytest.mark.full
-@pytest.mark.parametrize("format", ["json", "csv", "parquet", "orc", "avro"])
+@pytest.mark.parametrize("format", ["json", "parquet", "avro"])
 def test_files(spark: SparkSession, format: str) -> None:
     files = ports.sink_class("files")
     found = check_sink(lambda place, key: files.from_options({"path": str(place.folder), "format": format}))
@@ -77,5 +78,9 @@ def test_memory(spark: SparkSession) -> None:
     memory: Any = ports.sink_class("memory")
     # its rows are in the process, and with them in its object
     made = cache(lambda name, key: memory(key=key or None))
-    found = check_sink(lambda place, key: made(place.name, key), lambda sink, schema: sink.rows(), rows=100_000, points=())  # type: ignore[attr-defined]
+
+    def rows(sink: Any, schema: Struct) -> list[Any]:
+        return [(*row, *(None,) * (len(schema.names) - len(row))) for row in sink.rows()]
+
+    found = check_sink(lambda place, key: made(place.name, key), rows, rows=100_000, points=())
     assert {line.outcome for line in found.lines} <= {"passed", "refused"}, found
