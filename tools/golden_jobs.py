@@ -517,6 +517,29 @@ def lakes() -> hr.Job:
     )
 
 
+def databases() -> hr.Job:
+    """Tables of databases and keys of Redis, with every option."""
+    who = {"user": "app", "password": hr.secret("DB_PASSWORD")}
+    read = hr.read.jdbc(
+        *("postgresql://db/shop", "public.rows"),
+        by="ts",
+        follow=True,
+        updated=True,
+        settle="5 seconds",
+        schema=ROWS,
+        name="rows",
+        **{"change_format": "upsert", "key": "k", "options": {"sslmode": "require"}, **who},
+    )
+    whole = hr.read.jdbc("sqlite:in.db", "SELECT * FROM rows", schema=ROWS, name="whole")
+    written = {"key": ["k"], "create": False, "retry": "1 minute", "options": {"sslMode": "verify-full"}}
+    return hr.job(
+        "databases",
+        read.write.jdbc("mariadb://db/shop", "rows", name="to a table", **written, **who),
+        whole.write.jdbc("sqlite:out.db", '"all rows"', name="to a file"),
+        read.write.redis("rediss://cache:6379/1", prefix="row:", key="k", value="hash", retry="1 minute", name="to keys", **who),
+    )
+
+
 def queries() -> hr.Job:
     """Every operator of queries."""
     rows = hr.read.files("in/rows.json", format="json", schema=f"{ROWS}, op string", name="rows", change_column="op")
@@ -583,5 +606,7 @@ def contracts() -> hr.Job:
     return hr.job("contracts", sound.write.files("result/sound", format="orc", name="sound"), sent)
 
 
-PLANS = {made.__name__: made for made in (everything, kafka, kafka_sinks, queries, as_of, times, windows, visits, contracts, lakes)}
+PLANS = {
+    made.__name__: made for made in (everything, kafka, kafka_sinks, queries, as_of, times, windows, visits, contracts, lakes, databases)
+}
 """By name: jobs of which only the plan is kept."""

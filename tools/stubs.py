@@ -68,6 +68,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from headrace.ops.stream import Stream
+from headrace.ports import Secret
 
 class Read:
     """The sources: `hr.read.<connector>(..., name=None)`; `dir(hr.read)` lists them."""

@@ -249,6 +249,8 @@ CODES: dict[str, Code] = {
     "SESSION_START": Code("ConfigError", "environment", "Spark did not start"),
     "SPARK_VERSION": Code("ConfigError", "environment", "a Spark of another version"),
     # connectors
+    "DATABASE_REFUSED": Code("ConnectorError", "environment", "a database that does not let the user in, or do what is needed"),
+    "DATABASE_UNREACHABLE": Code("ConnectorError", "environment", "a database that does not answer"),
     "FOLDER_NOT_WRITABLE": Code("ConnectorError", "environment", "a folder that cannot be written"),
     "FOLDER_OWNED": Code("CheckpointError", "user", "an output folder that another sink or checkpoint writes"),
     "FUNCTION_FAILED": Code("RunError", "user", "a function of foreach_batch that raised"),

@@ -78,19 +78,10 @@ def of_iceberg(folder: Path) -> Any:
     return *tables, lying, iceberg.live_files(folder, "db.rows")
 
 
-def full(*values: str) -> Any:
-    return pytest.param(*values, marks=pytest.mark.full)
-
-
-@pytest.mark.parametrize(
-    ("lake", "point"),
-    [
-        ("delta", POINTS[1]),
-        *(full("delta", point) for point in POINTS if point != POINTS[1]),
-        *(full("iceberg", point) for point in POINTS),
-    ],
-)
-def test_killed_at_a_point(tmp_path: Path, lake: str, point: str) -> None:
+@pytest.mark.full
+@pytest.mark.parametrize("lake", ["delta", "iceberg"])
+@pytest.mark.parametrize("point", POINTS)
+def test_killed_at_a_point(tmp_path: Path, point: str, lake: str) -> None:
     rows = lay_out(tmp_path)
     assert start(tmp_path, lake, point).wait(600) == -signal.SIGKILL, (tmp_path / "log").read_text()[-3000:]
     finish(tmp_path, lake, rows)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ctypes
 import os
+import pwd
 import signal
 import socket
 import subprocess
@@ -55,3 +56,30 @@ def spawn(
             stderr=subprocess.STDOUT,
             preexec_fn=lambda: libc.prctl(1, signal.SIGKILL),  # PR_SET_PDEATHSIG
         )
+
+
+def installed(server: str, package: str) -> bool:
+    """Install a Debian package where that can be done; whether it was."""
+    if os.geteuid() != 0 or not Path("/usr/bin/apt-get").exists():
+        return False
+    command = ["apt-get", "install", "-y", "-qq", "--no-install-recommends", package]
+    # A package's own scripts would start the server of the system.
+    environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive", "RUNLEVEL": "1"}
+    for told in (command, ["apt-get", "update", "-qq"], command):
+        done = subprocess.run(told, env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
+        if done.returncode == 0 and told is command:
+            return True
+    not_to_be_had(server, done.stderr.strip().splitlines()[-1] if done.stderr.strip() else f"{package} could not be installed")
+
+
+def unprivileged(user: str, folder: Path) -> list[str]:
+    """What goes in front of a server's command, as databases refuse to run as root: another user, to whom the folder then belongs."""
+    if os.geteuid() != 0:
+        return []
+    try:
+        entry = pwd.getpwnam(user)
+    except KeyError:
+        entry = pwd.getpwnam("nobody")
+    for path in (folder, *folder.rglob("*")):
+        os.chown(path, entry.pw_uid, entry.pw_gid)
+    return ["setpriv", f"--reuid={entry.pw_uid}", f"--regid={entry.pw_gid}", "--clear-groups", "--pdeathsig", "KILL"]

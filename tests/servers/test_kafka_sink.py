@@ -213,7 +213,7 @@ def test_killed_at_a_point(broker: Broker, tmp_path: Path, point: str) -> None:
 
 
 @pytest.mark.full
-@pytest.mark.parametrize("point", ["in a task@out#2", "in sink commit@out#3", "after staging@out#3"])
+@pytest.mark.parametrize("point", ["in a task@out#2", "after staging@out#3"])
 def test_an_executor_that_is_killed(broker: Broker, tmp_path: Path, point: str) -> None:
     """Its tasks come again elsewhere, in the same run."""
     lay_out(tmp_path)

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from headrace.ops.stream import Stream
+from headrace.ports import Secret
 
 class Read:
     """The sources: `hr.read.<connector>(..., name=None)`; `dir(hr.read)` lists them."""
@@ -53,6 +54,27 @@ class Read:
         name: str | None = None,
     ) -> Stream:
         """The rows of an Iceberg table, and with `follow=True` those of the snapshots that come later."""
+
+    def jdbc(
+        self,
+        url: str,
+        table: str,
+        *,
+        by: str | None = None,
+        follow: bool = False,
+        updated: bool = False,
+        settle: str = "1 second",
+        schema: Any = None,
+        user: str | None = None,
+        password: Secret | None = None,
+        options: Mapping[str, Any] | None = None,
+        change_column: str | None = None,
+        change_format: str | None = None,
+        key: str | Sequence[str] | None = None,
+        trusted: bool | None = None,
+        name: str | None = None,
+    ) -> Stream:
+        """Rows of a table of PostgreSQL, MariaDB or SQLite, or of a query that begins with SELECT or WITH."""
 
     def kafka(
         self,

@@ -102,6 +102,22 @@ class Write:
     ) -> Sink:
         """An Iceberg table that holds each row once, also after crashes: an epoch is one commit to the table."""
 
+    def jdbc(
+        self,
+        url: str,
+        table: str,
+        *,
+        key: str | Sequence[str] | None = None,
+        user: str | None = None,
+        password: Secret | None = None,
+        create: bool = True,
+        retry: str = "30 seconds",
+        options: Mapping[str, Any] | None = None,
+        name: str | None = None,
+        mode: str | None = None,
+    ) -> Sink:
+        """A table of PostgreSQL, MariaDB or SQLite, which has each epoch whole and once."""
+
     def kafka(
         self,
         topic: str,
@@ -134,6 +150,21 @@ class Write:
         mode: str | None = None,
     ) -> Sink:
         """Rows kept in this process, in `.rows()` of the sink; after a restart in another process the earlier ones are gone."""
+
+    def redis(
+        self,
+        url: str,
+        *,
+        prefix: str,
+        key: str | Sequence[str],
+        value: str = "json",
+        user: str | None = None,
+        password: Secret | None = None,
+        retry: str = "30 seconds",
+        name: str | None = None,
+        mode: str | None = None,
+    ) -> Sink:
+        """Keys of Redis, one per row: a row takes the place of the last one with its key, and goes when it is taken away."""
 
     # A connector of another package.
     def __getattr__(self, connector: str) -> Callable[..., Sink]: ...

@@ -53,7 +53,7 @@ _KNOWN: Mapping[str, tuple[str, str | None]] = {
     ),
     "STATE_OF_ANOTHER_LEVEL": ("STATE_MISMATCH", "restore the checkpoint from a copy, or start over with fresh=True."),
 }
-_FULL = re.compile(r"No space left on device|File too large|Disk quota exceeded|Not enough space")
+_FULL = re.compile(r"No space left on device|File too large|Disk quota exceeded|Not enough space|SQLITE_FULL|The table '[^']*' is full")
 _GONE = re.compile(r"FileNotFoundException|FAILED_READ_FILE\.FILE_NOT_EXIST|PATH_NOT_FOUND")
 
 

@@ -57,10 +57,15 @@ def test_a_fault_that_only_a_kill_shows(spark: SparkSession) -> None:
 
 
 @pytest.mark.full
-@pytest.mark.parametrize("format", ["json", "parquet", "avro"])
+@pytest.mark.parametrize("format", ["json", "csv", "parquet", "orc", "avro"])
 def test_files(spark: SparkSession, format: str) -> None:
     files = ports.sink_class("files")
-    found = check_sink(lambda place, key: files.from_options({"path": str(place.folder), "format": format}))
+    try:
+        found = check_sink(lambda place, key: files.from_options({"path": str(place.folder), "format": format}))
+    except NotConforming as problem:
+        found = problem.report
+    # ORC itself cannot hold times within the last second before 1970.
+    assert found.failed == (["times"] if format == "orc" else []), found
     if format == "parquet":
         assert [line.check for line in found.lines if line.outcome != "passed"] == [], found
 

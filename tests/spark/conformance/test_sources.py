@@ -55,14 +55,6 @@ class Untouched(Folder):
     spoil = None  # type: ignore[assignment]
 
 
-# What Spark's own writer of the format, which the feed uses, does not bring back: ORC moves times before 1970, CSV has no nested types, no
-# bytes, and one empty text; Avro has one kind of small whole number.
-LOST = {
-    "orc": ["times"],
-    "csv": ["texts", "bytes", "arrays", "structs", "maps"],
-}
-
-
 @pytest.mark.full
 @pytest.mark.parametrize("format", ["json", "csv", "parquet", "orc", "avro"])
 def test_files(spark: SparkSession, format: str) -> None:
@@ -71,9 +63,13 @@ def test_files(spark: SparkSession, format: str) -> None:
         found = check_source(lambda place, schema: kind(place, schema, format))
     except NotConforming as problem:
         found = problem.report
-    assert found.failed == LOST.get(format, []), found
-    refused = {line.check for line in found.lines if line.outcome == "refused"}
-    assert refused == ({"whole numbers"} if format == "avro" else set()), found
+    # ORC itself cannot hold times within the last second before 1970; CSV, as Spark writes it for this feed, has one empty text, no bytes
+    # and nothing nested.
+    lost = {"orc": ["times"], "csv": ["texts", "bytes", "arrays", "structs", "maps"]}
+    assert found.failed == lost.get(format, []), found
+    if kind is Untouched:
+        left = {line.check: line.outcome for line in found.lines if line.outcome not in ("passed", "FAILED")}
+        assert left == {"something that is no row": "left out"}, found
 
 
 class Forgetful(Folder):

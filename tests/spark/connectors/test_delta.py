@@ -255,3 +255,14 @@ def test_secrets_are_stored_by_their_names(tmp_path: Path) -> None:
     job = hr.job("secret", sink)
     (stored,) = [node for node in job.plan.to_json()["nodes"] if node.get("connector") == "delta"]
     assert stored["options"]["storage_options"] == {"AWS_REGION": "eu", "AWS_SECRET_ACCESS_KEY": {"env": "NOT_THERE"}}
+
+
+def test_a_fresh_start_begins_with_an_empty_table(tmp_path: Path) -> None:
+    place = f"file://{tmp_path}/a%20b/t"
+    for number, fresh in ((1, False), (2, True), (3, True)):
+        rows = hr.read.memory([("a", n) for n in range(number)], "k string, n int", name="rows")
+        hr.job("fresh", rows.write.delta(place)).run(checkpoint=tmp_path / "c", fresh=fresh, progress=False)
+        assert sorted(rows_of(tmp_path / "a b" / "t")) == [("a", n) for n in range(number)]
+    other = hr.read.memory([("b", 1)], "k string, n int", name="other")
+    with pytest.raises(HeadraceError, match="TABLE_OWNED"):
+        hr.job("fresh", other.write.delta(place)).run(checkpoint=tmp_path / "d", progress=False)

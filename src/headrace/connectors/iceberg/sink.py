@@ -13,11 +13,12 @@ from headrace.connectors.iceberg.merge import merge
 from headrace.connectors.iceberg.place import NEEDS, files, folder, place
 from headrace.connectors.iceberg.table import Epochs, Write
 from headrace.connectors.lake.staged import staged_rows
-from headrace.connectors.lake.stores import stored
+from headrace.connectors.lake.stores import hadoop, stored
 from headrace.errors import ConnectorError, HeadraceError
 from headrace.points import point
 from headrace.ports.options import choice, texts, wrong
-from headrace.schema import Array, Map, Struct
+from headrace.ports.paths import escaped
+from headrace.schema import Array, Map, Struct, Type
 
 if TYPE_CHECKING:
     from pyiceberg.table import Transaction
@@ -147,8 +148,10 @@ class Sink(ports.Sink):
     def contents(self, session: SparkSession, schema: Struct) -> Iterable[Sequence[Any]]:
         if not self.place.catalog().table_exists(self.place.name):
             return []
-        rows = self.place.table().scan().to_arrow().select(list(schema.names))
-        return (tuple(row.values()) for row in rows.to_pylist())
+        # By Spark: pyiceberg shows an array of structs that is null as an empty one.
+        found = [escaped(hadoop(task.file.file_path).removeprefix("file://")) for task in self.place.table().scan().plan_files()]
+        names = [f"`{name.replace('`', '``')}`" for name in schema.names]
+        return session.read.schema(schema.ddl).parquet(*found).select(*names).collect() if found else []
 
     def _merged(self, paths: Sequence[str]) -> Write:
         rows = cache(lambda: staged_rows(self._files, paths, self._by, self._context.schema))
@@ -169,6 +172,7 @@ class Sink(ports.Sink):
 
     def _fits(self, schema: Struct) -> None:
         iceberg_schema(schema)
+        self._refuse_nested(schema)
         for option, names in (("key", self._key), ("partition_by", self.partition_by)):
             for name in names:
                 kind = schema.get(name)
@@ -178,6 +182,16 @@ class Sink(ports.Sink):
                         f"{self._context.name}: column {name} of type {kind.text} cannot be in {option} of an Iceberg table",
                         hint=f'choose other columns, or make one of it: with_columns({name}_text="to_json({name})")',
                     )
+
+    def _refuse_nested(self, schema: Struct) -> None:
+        """pyiceberg writes the rows of an upsert, and those beside them, and makes an array or map of structs that is null an empty one."""
+        for field in schema.fields if self._key else ():
+            if _structs_inside(field.type, False):
+                raise HeadraceError(
+                    "WRONG_TYPE",
+                    f"{self._context.name}: column {field.name} has structs in an array or map, which an upsert of Iceberg cannot keep",
+                    hint=f'make a text of it: with_columns({field.name}="to_json({field.name})"), or write its changes: mode="changes"',
+                )
 
     def _refuse_long(self, staged: ports.Staged) -> None:
         """A footer has no bounds of texts that are longer than this, and from them pyiceberg takes the values of a partition."""
@@ -203,3 +217,14 @@ class Sink(ports.Sink):
 
 # Of these a file's footer does not always tell the value that all its rows have.
 _UNPARTED = ("binary", "float", "double")
+
+
+def _structs_inside(kind: Type, repeated: bool) -> bool:
+    match kind:
+        case Struct(fields):
+            return repeated or any(_structs_inside(field.type, False) for field in fields)
+        case Array(element):
+            return _structs_inside(element, True)
+        case Map(key, value):
+            return _structs_inside(key, True) or _structs_inside(value, True)
+    return False

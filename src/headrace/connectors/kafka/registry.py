@@ -118,10 +118,11 @@ class Registry:
             with urllib.request.urlopen(request, timeout=_PATIENCE) as answer:
                 return json.load(answer)
         except urllib.error.HTTPError as cause:
-            if cause.code == 404:
-                return None
-            if cause.code in (409, 422):
-                return json.load(cause)
+            with cause:
+                if cause.code == 404:
+                    return None
+                if cause.code in (409, 422):
+                    return json.load(cause)
             raise self._failed(f"it answers {cause.code} {cause.reason}") from None
         except (OSError, ValueError) as cause:
             raise self._failed(str(cause.reason if isinstance(cause, urllib.error.URLError) else cause)) from None

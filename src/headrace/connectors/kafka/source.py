@@ -119,6 +119,10 @@ class Source(ports.Source):
         return self._malformed
 
     @property
+    def repairs(self) -> ports.Lines:
+        return ports.Lines("csv", {"header": "false"}) if self.value == "csv" and not self.metadata else ports.Lines("json")
+
+    @property
     def default_name(self) -> str:
         return self.topics.name
 

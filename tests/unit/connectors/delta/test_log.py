@@ -14,6 +14,7 @@ from deltalake import DeltaTable, write_deltalake
 
 from headrace.connectors.delta.log import Log
 from headrace.connectors.delta.place import Place
+from tests.scale import FULL
 from tests.unit.errors import check_error
 
 
@@ -115,7 +116,7 @@ def test_rows_that_go_are_an_error_where_rows_only_come(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("feed", ["false", "true"])
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", range(6 if FULL else 1))
 def test_random_changes(tmp_path: Path, feed: str, seed: int) -> None:
     chance = random.Random(seed)
     write(tmp_path, dict.fromkeys(range(6), 0), configuration={"delta.enableChangeDataFeed": feed})
@@ -123,7 +124,7 @@ def test_random_changes(tmp_path: Path, feed: str, seed: int) -> None:
     source = log(tmp_path, start=start, changes=True, limit=chance.choice([None, 1, 2]))
     found: Counter[tuple[Any, ...]] = Counter()
     at = None
-    for number in range(1, 25):
+    for number in range(1, 20):
         table = DeltaTable(tmp_path)
         k = chance.randrange(8)
         match chance.randrange(6):

@@ -16,6 +16,7 @@ from headrace.connectors.iceberg import Sink
 from headrace.connectors.iceberg.log import Log
 from headrace.connectors.iceberg.place import Place
 from headrace.errors import HeadraceError
+from tests.scale import FULL
 from tests.unit.connectors.delta.tasks import context
 from tests.unit.connectors.iceberg.tasks import catalog, data_files, live_files, opened, rows_of, sink, stage, table
 from tests.unit.errors import check_error
@@ -167,13 +168,13 @@ def net(files: list[dict[str, Any]]) -> Counter[tuple[Any, ...]]:
     return found
 
 
-@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("seed", range(4 if FULL else 1))
 def test_snapshots_as_changes(tmp_path: Path, seed: int) -> None:
     chance = random.Random(seed)
     out = opened(sink(tmp_path), context(tmp_path))
     out.commit(0, stage(out, 0, rows(("a", 0), ("b", 0))))
     source, at, found = log(tmp_path, changes=True, limit=chance.choice([None, 1])), None, Counter()
-    for number in range(1, 15):
+    for number in range(1, 12):
         match chance.randrange(3):
             case 0:
                 with pytest.warns(UserWarning, match="did not match") if not_there(tmp_path, number % 3) else no_warning():
@@ -256,4 +257,13 @@ def test_a_table_that_was_renamed_in_parts_is_refused(tmp_path: Path) -> None:
         "  hint: read a copy of the table\n"
         "  page: docs/errors/TABLE_FEATURE.md",
         lambda: log(tmp_path),
+    )
+
+
+def test_what_an_upsert_would_not_keep(tmp_path: Path) -> None:
+    check_error(
+        "WRONG_TYPE: sink: column s has structs in an array or map, which an upsert of Iceberg cannot keep\n"
+        '  hint: make a text of it: with_columns(s="to_json(s)"), or write its changes: mode="changes"\n'
+        "  page: docs/errors/WRONG_TYPE.md",
+        lambda: opened(sink(tmp_path, key="k"), context(tmp_path, "k string, s array<struct<a: int>>", mode="upsert")),
     )

@@ -17,7 +17,7 @@ final class Binding(session: SparkSession, partitions: Int) {
   def source(text: SourceText, scan: StructType): SourceSpec =
     source(text, text.name, text.reader, text.options, text.beside, scan)
 
-  /** What was repaired of the source's rows: lines, on the same ways. */
+  /** What was repaired of the source's rows: lines, on the same ways. A line has all columns. */
   def repaired(text: SourceText, repaired: RepairedText, scan: StructType): SourceSpec =
     source(text, repaired.scan, repaired.reader, repaired.options, Set.empty, scan)
 

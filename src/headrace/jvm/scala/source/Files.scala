@@ -3,7 +3,7 @@ package headrace.source
 import scala.collection.mutable
 
 import org.apache.hadoop.fs.Path
-import org.apache.spark.sql.{classic, DataFrame, SparkSession, SQLContext}
+import org.apache.spark.sql.{classic, Column, DataFrame, SparkSession, SQLContext}
 import org.apache.spark.sql.catalyst.util.CaseInsensitiveMap
 import org.apache.spark.sql.connector.read.streaming.{Offset => StreamOffset, ReadLimit, ReadMaxFiles, ReportsSourceMetrics, SupportsAdmissionControl}
 import org.apache.spark.sql.execution.datasources.{DataSource, InMemoryFileIndex, LogicalRelation}
@@ -35,20 +35,26 @@ class Files extends StreamSourceProvider {
 }
 
 /** How files of one kind are read: the format, the columns it gives, and where the position of a row comes from. */
-private final case class Shape(format: String, read: StructType, values: Seq[String], position: String) {
-  val columns: StructType = StructType(read.filter(f => values.contains(f.name))).add("_position", LongType)
+private final case class Shape(format: String, read: StructType, values: StructType, position: String) {
+  val columns: StructType = values.add("_position", LongType)
+
+  /** The columns of what was read, in their own types. */
+  def picked: Seq[Column] = values.map { f =>
+    val found = col(s"`${f.name.replace("`", "``")}`")
+    if (read(f.name).dataType == f.dataType) found else found.cast(f.dataType).as(f.name)
+  } :+ col(position).as("_position")
 }
 
 private object Shape {
   def apply(options: CaseInsensitiveMap[String]): Shape = options("reader") match {
-    case "lines" => Shape(classOf[LineFormat].getName, LineFormat.schema, Seq("value"), "_position")
+    case "lines" => Shape(classOf[LineFormat].getName, LineFormat.schema, StructType(LineFormat.schema.filter(_.name == "value")), "_position")
     case "parquet" =>
       val schema = StructType.fromDDL(options("ddl"))
-      Shape("parquet", schema, schema.fieldNames.toSeq, "_metadata.row_index")
+      Shape("parquet", schema, schema, "_metadata.row_index")
     case format =>
       val schema = StructType.fromDDL(options("ddl"))
-      val reader = if (format == "orc") classOf[OrcFiles] else classOf[AvroFiles]
-      Shape(reader.getName, schema.add(WholeFiles.position), schema.fieldNames.toSeq, WholeFiles.position.name)
+      val (reader, read) = if (format == "orc") (classOf[OrcFiles], schema) else (classOf[AvroFiles], AvroFiles.held(schema))
+      Shape(reader.getName, read.add(WholeFiles.position), schema, WholeFiles.position.name)
   }
 }
 
@@ -118,8 +124,7 @@ private final class FileSource(session: classic.SparkSession, place: String, opt
       options = format ++ partitionRoot)
       .resolveRelation(checkFilesExist = false, readOnly = true)
     val read = Inside.frame(session, LogicalRelation(relation, isStreaming = true))
-    val values = shape.values.map(name => col(s"`${name.replace("`", "``")}`"))
-    read.select(values :+ col(shape.position).as("_position"): _*)
+    read.select(shape.picked: _*)
   }
 
   override def metrics(consumed: java.util.Optional[StreamOffset]): java.util.Map[String, String] = synchronized {

@@ -10,7 +10,7 @@ import org.apache.spark.sql.execution.datasources.{FileFormat, OutputWriterFacto
 import org.apache.spark.sql.execution.datasources.orc.OrcFileFormat
 import org.apache.spark.sql.headrace.Inside
 import org.apache.spark.sql.sources.Filter
-import org.apache.spark.sql.types.{DataType, LongType, StructField, StructType}
+import org.apache.spark.sql.types._
 
 /** Files whose format does not say which row is which: each is read by one task from its beginning on, and `_position` is the index of a row in
   * its file.
@@ -49,6 +49,20 @@ abstract class WholeFiles(format: FileFormat) extends FileFormat with Serializab
 
 final class OrcFiles extends WholeFiles(new OrcFileFormat)
 final class AvroFiles extends WholeFiles(Inside.avro)
+
+object AvroFiles {
+
+  /** A schema in the types that Avro has: it knows of no whole numbers smaller than an int. */
+  def held(schema: StructType): StructType = StructType(schema.map(f => f.copy(dataType = held(f.dataType))))
+
+  private def held(of: DataType): DataType = of match {
+    case ByteType | ShortType => IntegerType
+    case s: StructType => held(s)
+    case ArrayType(element, nulls) => ArrayType(held(element), nulls)
+    case MapType(key, value, nulls) => MapType(key, held(value), nulls)
+    case other => other
+  }
+}
 
 object WholeFiles {
   val position: StructField = StructField("_position", LongType)

@@ -17,11 +17,7 @@ final class Registry private (url: String, authorization: Option[String]) {
   private val known = new ConcurrentHashMap[Int, Schema]
 
   /** The schema of this number; none if the registry does not know it. */
-  def schema(id: Int): Option[Schema] = Option(known.get(id)).orElse {
-    val found = asked(id)
-    found.foreach(known.put(id, _))
-    found
-  }
+  def schema(id: Int): Option[Schema] = Option(known.get(id)).orElse(Option(known.computeIfAbsent(id, asked(_).orNull)))
 
   private def asked(id: Int): Option[Schema] = {
     val answer = sent(s"$url/schemas/ids/$id", Tries)

@@ -53,11 +53,22 @@ private[kafka] final class Owned(val id: String, topic: String, val run: String,
 
   /** Ends the transaction that was begun, with the marker in it: the epoch is written. */
   def commit(epoch: Long, sink: String): Unit = {
-    val marker = Collections.singletonMap(place, new OffsetAndMetadata(epoch + 1, Markers.said(term)))
-    producer.sendOffsetsToTransaction(marker, new ConsumerGroupMetadata(id))
+    mark(epoch)
     Point.pass("in sink commit", sink)
     producer.commitTransaction()
     written = epoch
+  }
+
+  /** Writes the marker anew, as it is. */
+  def refresh(): Unit = {
+    producer.beginTransaction()
+    mark(written)
+    producer.commitTransaction()
+  }
+
+  private def mark(epoch: Long): Unit = {
+    val marker = Collections.singletonMap(place, new OffsetAndMetadata(epoch + 1, Markers.said(term)))
+    producer.sendOffsetsToTransaction(marker, new ConsumerGroupMetadata(id))
   }
 
   /** Gives up what was begun, so that readers need not wait for the broker to do it. Does not throw. */

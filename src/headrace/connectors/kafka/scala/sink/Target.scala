@@ -35,8 +35,7 @@ final class Target(sink: String, topic: String, id: String, term: Int, client: S
     owned = new Owned(id, topic, "", settings, term)
     owned.settle(admin)
     out.put("marked", owned.marked)
-    owned.producer.beginTransaction()
-    owned.commit(owned.written, sink)
+    owned.refresh()
   }
 
   /** An epoch is over: the marker says so. With `end`, names and values of headers, a record without key and value goes to each partition

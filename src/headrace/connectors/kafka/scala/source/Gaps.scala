@@ -14,6 +14,10 @@ private final case class Gap(partition: TopicPartition, from: Long, count: Long,
     else s"$count record${if (count == 1) "" else "s"} of $partition from offset $from on ${if (count == 1) "is" else "are"} gone: $why"
 }
 
+private object Gap {
+  def anew(end: Long, read: Long): String = s"the topic was made anew: it ends at $end, and was read up to $read"
+}
+
 private final case class Gaps(gaps: Seq[Gap]) extends InputPartition
 
 /** Reads what Spark's own stream planned, and of gaps a row each, which says so in `value` and by its type of timestamp. */

@@ -24,6 +24,7 @@ private final class Stream(
     with Logging {
   private lazy val cluster = new Cluster(properties)
   private val ends = limits.ends.map(Offsets.parse)
+  private var told: Option[Map[TopicPartition, Long]] = None
   @volatile private var newest: Option[Map[TopicPartition, Long]] = None
 
   override def initialOffset(): Offset = inner.initialOffset()
@@ -33,11 +34,12 @@ private final class Stream(
 
   override def latestOffset(start: Offset, limit: ReadLimit): Offset = {
     val from = Offsets.of(start)
-    val latest = cluster.latest(cluster.partitions(limits.topics.in(cluster)))
-    newest = Some(latest)
-    val gone = from.keySet.map(_.topic) -- latest.keySet.map(_.topic)
-    if (gone.nonEmpty && !limits.skips)
-      throw new HeadraceKernelException("TOPIC_GONE", s"${limits.source}: ${named(gone)} and cannot be read on", limits.source)
+    tell(from)
+    val found = cluster.latest(cluster.partitions(limits.topics.in(cluster)))
+    newest = Some(found)
+    if (!limits.skips) refuse(from, found)
+    // What nobody has told of just now stays where it is: left out, it would be new when it is back, and read again.
+    val latest = found ++ from.filterNot { case (p, _) => found.contains(p) }
     val until = ends.fold(latest)(e => latest.collect { case (p, at) if from.contains(p) || e.contains(p) => p -> capped(p, at, from, e) })
     Offsets(limits.records.fold(until) { records =>
       val come = until.keySet -- from.keySet
@@ -45,10 +47,21 @@ private final class Stream(
     })
   }
 
+  /** Before Spark logs how far an epoch goes. */
+  private def refuse(from: Map[TopicPartition, Long], found: Map[TopicPartition, Long]): Unit = {
+    val gone = from.keySet.map(_.topic) -- found.keySet.map(_.topic)
+    if (gone.nonEmpty)
+      throw new HeadraceKernelException("TOPIC_GONE", s"${limits.source}: ${named(gone)} and cannot be read on", limits.source)
+    val back = from.toSeq.flatMap { case (p, at) => found.get(p).filter(_ < at).map(to => Gap(p, 0, 0, 0, Gap.anew(to, at))) }
+    if (back.nonEmpty)
+      throw new HeadraceKernelException("OFFSETS_GONE", s"${limits.source}: ${back.map(_.text).mkString("; ")}", limits.source)
+  }
+
   /** What a bounded source reads of a partition: up to its end, which is behind it where the partition was not there at the start. */
   private def capped(p: TopicPartition, latest: Long, from: Map[TopicPartition, Long], ends: Map[TopicPartition, Long]): Long = {
     val end = latest.min(ends.getOrElse(p, 0L))
-    from.get(p).fold(end)(_.max(end))
+    // A topic that was made anew has less than was read of it.
+    from.get(p).filter(_ <= latest).fold(end)(_.max(end))
   }
 
   override def planInputPartitions(start: Offset, end: Offset): Array[InputPartition] = {
@@ -67,16 +80,21 @@ private final class Stream(
 
   private def gap(p: TopicPartition, from: Long, to: Long, first: Option[Long]): Option[Gap] = first match {
     case None => if (to > from) Some(Gap(p, from, to - from, to, "their partition is gone")) else None
-    case Some(at) if to < from => Some(Gap(p, at, 0, at.min(to), s"the topic was made anew: it ends at $to, and was read up to $from"))
+    case Some(at) if to < from => Some(Gap(p, at, 0, at.min(to), Gap.anew(to, from)))
     case Some(at) if at > from && to > from => Some(Gap(p, from, at.min(to) - from, at.min(to), "the topic keeps them no longer"))
     case _ => None
   }
 
   override def createReaderFactory(): PartitionReaderFactory = new Readers(inner.createReaderFactory(), schema)
 
-  override def commit(end: Offset): Unit = {
-    inner.commit(end)
-    limits.group.foreach(cluster.commit(_, Offsets.of(end), e => logWarning(s"the offsets of a group could not be committed: ${e.getMessage}")))
+  override def commit(end: Offset): Unit = inner.commit(end)
+
+  /** Spark tells of the end of an epoch when another one begins, which may be long; but it asks for more as soon as one has ended. */
+  private def tell(done: Map[TopicPartition, Long]): Unit = limits.group.foreach { group =>
+    if (!told.contains(done)) {
+      told = Some(done)
+      cluster.commit(group, done, e => logWarning(s"the offsets of a group could not be committed: ${e.getMessage}"))
+    }
   }
 
   override def reportLatestOffset(): Offset = newest.map(Offsets(_)).orNull

@@ -1,0 +1,86 @@
+"""Addresses of databases and names of tables, as users write them."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from urllib.parse import parse_qs, urlsplit
+
+from headrace.ports.options import wrong
+
+KINDS = {"postgresql": "postgresql", "postgres": "postgresql", "mariadb": "mariadb", "mysql": "mariadb", "sqlite": "sqlite"}
+SPELLED = '"postgresql://host/database", "mariadb://host/database" or "sqlite:file.db"'
+
+_SECRETS = ("password", "pass", "pwd", "sslpassword", "keystorepassword", "truststorepassword", "keypassword")
+_PART = re.compile(r'\s*(?:"((?:[^"]|"")+)"|`((?:[^`]|``)+)`|([^."`]+?))\s*(?:\.|$)')
+
+
+@dataclass(frozen=True)
+class Address:
+    """Where a database is: its kind, and what follows `jdbc:KIND:` in the URL that its driver takes."""
+
+    kind: str
+    rest: str
+    user: str | None = None
+
+    @property
+    def jdbc(self) -> str:
+        return f"jdbc:{self.kind}:{self.rest}"
+
+    def __str__(self) -> str:
+        return f"{self.kind}:{self.rest.partition('?')[0]}"
+
+
+def address_of(verb: str, url: object) -> Address:
+    """The address that a user gave.
+
+    >>> print(address_of("write.jdbc", "jdbc:postgresql://db:5433/shop?sslmode=require"))
+    postgresql://db:5433/shop
+    >>> address_of("write.jdbc", "mysql://app@db/shop")
+    Address(kind='mariadb', rest='//db/shop', user='app')
+    """
+    kind, colon, rest = str(url).removeprefix("jdbc:").partition(":") if isinstance(url, str) else ("", "", "")
+    if not colon or kind.lower() not in KINDS or not rest:
+        raise wrong(f"{verb}: this is no address of a database that it knows", f"addresses look like {SPELLED}")
+    found = KINDS[kind.lower()]
+    if found == "sqlite":
+        return Address(found, _file(verb, rest))
+    parts = urlsplit(rest, allow_fragments=False)
+    if parts.password is not None or any(name.lower() in _SECRETS for name in parse_qs(parts.query, keep_blank_values=True)):
+        raise wrong(f"{verb}: the address holds a password", 'give it by its name: password=hr.secret("DB_PASSWORD")')
+    if not parts.netloc or len(parts.path) < 2:
+        raise wrong(f"{verb}: {rest} names no {'server' if not parts.netloc else 'database'}", f"addresses look like {SPELLED}")
+    return Address(found, rest.replace(f"{parts.username}@", "", 1) if parts.username else rest, parts.username)
+
+
+def _file(verb: str, rest: str) -> str:
+    path = rest.removeprefix("//") if rest.startswith("///") else rest
+    if path.startswith(":memory:") or not path.split("?")[0]:
+        raise wrong(f"{verb}: a database in memory is gone with each connection", "name a file: sqlite:out.db")
+    return path
+
+
+def is_secret(option: str) -> bool:
+    """Whether an option of a driver holds a secret."""
+    return option.lower() in _SECRETS
+
+
+def table_of(verb: str, name: object) -> tuple[str, ...]:
+    """A table as its parts; a name with dots stands in quotes.
+
+    >>> table_of("write.jdbc", "public.spend"), table_of("write.jdbc", '"a.b"')
+    (('public', 'spend'), ('a.b',))
+    """
+    parts: list[str] = []
+    at = 0
+    text = name if isinstance(name, str) else ""
+    while at < len(text):
+        found = _PART.match(text, at)
+        if found is None:
+            break
+        double, ticked, plain = found.groups()
+        parts.append(double.replace('""', '"') if double else ticked.replace("``", "`") if ticked else plain)
+        at = found.end()
+    if at < len(text) or not 1 <= len(parts) <= 2 or text.endswith("."):
+        raise wrong(f"{verb}: {name!r} is no name of a table", 'it is a name, with the schema in front if need be: "spend", "public.spend"')
+    return tuple(parts)

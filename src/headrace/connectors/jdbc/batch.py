@@ -1,0 +1,30 @@
+"""Rows of a table read at once, by Spark's own reader: for a look at what is there."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from headrace.connectors.jdbc.dialect import Dialect, base
+from headrace.schema import Field, Struct
+from headrace.syntax import quote
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+
+def frame(session: SparkSession, dialect: Dialect, url: str, properties: Mapping[str, str], table: str, schema: Struct) -> DataFrame:
+    """What stands behind FROM, with the columns of a schema in its types, as the sink writes them."""
+    reader = session.read.format("jdbc").options(**properties, url=url, dbtable=table, driver=dialect.driver, preferTimestampNTZ="true")
+    return reader.load().selectExpr(*(f"{_read(dialect, field)} AS {quote(field.name)}" for field in schema.fields))
+
+
+def _read(dialect: Dialect, field: Field) -> str:
+    name, kind = quote(field.name), base(field.type)
+    if field.type.text == "variant":
+        return f"parse_json({name})"
+    if kind == "json":
+        return f"from_json({name}, '{field.type.text.replace(chr(39), chr(92) + chr(39))}')"
+    if kind == "timestamp" and not dialect.zoned:
+        return f"CAST(CAST({name} AS string) || 'Z' AS timestamp)"
+    return f"CAST({name} AS {field.type.text})"

@@ -1,0 +1,97 @@
+"""A database, as the driver of a job uses it: statements, transactions, and patience with a server that is away for a while."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, TypeVar
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+T = TypeVar("T")
+
+
+class Problem(Exception):
+    """What a database refused. `state` is the SQLSTATE, "" where the driver has none; `transient`: another try may do."""
+
+    def __init__(self, state: str, vendor: int, message: str, transient: bool) -> None:
+        super().__init__(message)
+        self.state = state
+        self.vendor = vendor
+        self.message = message
+        self.transient = transient
+
+
+class Database:
+    """A server and the driver's connection to it, made when it is needed. `name` is what tasks ask for the server by."""
+
+    def __init__(self, session: SparkSession, driver: str, url: str, properties: Mapping[str, str]) -> None:
+        java: Any = session._jvm
+        given = java.java.util.Properties()
+        for key, value in properties.items():
+            given.setProperty(key, value)
+        self._servers = java.headrace.jdbc.Server
+        self.name = str(self._servers.register(driver, url, given))
+        self._link = java.headrace.jdbc.Link(self.name)
+
+    def open(self) -> None:
+        """Connect, where that has not been done."""
+        _told(self._link.open())
+
+    def query(self, sql: str, *values: str | int | None) -> list[list[Any]]:
+        """The rows of a query; `?` in it stands for a value."""
+        rows: list[list[Any]] = _told(self._link.query(sql, json.dumps(values)))["rows"]
+        return rows
+
+    def update(self, sql: str, *values: str | int | None) -> int:
+        """Run a statement; how many rows it changed."""
+        return int(_told(self._link.update(sql, json.dumps(values)))["count"])
+
+    def schema(self, table: str) -> str:
+        """The columns of what stands behind FROM, as Spark reads them, as DDL."""
+        return str(_told(self._link.schema(table))["ddl"])
+
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
+        """All statements within, or none of them."""
+        _told(self._link.begin())
+        try:
+            yield
+            _told(self._link.commit())
+        except BaseException:
+            self._link.rollback()
+            raise
+
+    def steadily(self, action: Callable[[], T], seconds: float) -> T:
+        """Do something, and again on a new connection where the server was away or two transactions met, for some seconds at the most.
+
+        What is done has to be the same when it is done twice: nobody knows whether a commit whose answer was lost took place.
+        """
+        until: float | None = None
+        wait = 0.05
+        while True:
+            try:
+                return action()
+            except Problem as problem:
+                self._link.close()
+                now = time.monotonic()
+                until = now + seconds if until is None else until
+                if not problem.transient or now >= until:
+                    raise
+                time.sleep(min(wait, until - now))
+                wait = min(wait * 2, 1)
+
+    def close(self) -> None:
+        self._link.close()
+        self._servers.forget(self.name)
+
+
+def _told(answer: Any) -> dict[str, Any]:
+    said: dict[str, Any] = json.loads(str(answer))
+    if "error" in said:
+        error = said["error"]
+        raise Problem(error["state"] or "", error["vendor"], error["message"], error["transient"])
+    return said

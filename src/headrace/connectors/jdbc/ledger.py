@@ -1,0 +1,140 @@
+"""The epochs that a database has: a table beside the one that is written, changed in the same transaction.
+
+_headrace_epochs
+  id            the checkpoint, the query and the table, as a digest
+  job, sink, target, checkpoint, query    the same in words
+  made          1 where the job made the table, 0 where it was there before
+  epoch         the newest one that is there
+  term          the newest start of the checkpoint: who has a smaller one was replaced
+  at            when that was written
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from headrace.connectors.jdbc.database import Database, Problem
+from headrace.connectors.jdbc.dialect import Dialect
+from headrace.errors import CheckpointError, HeadraceError
+
+TABLE = "_headrace_epochs"
+STAGE = "_headrace_stage_"
+
+
+@dataclass(frozen=True)
+class Writer:
+    """Who writes a table: the start `term` of a checkpoint, whose query counts the epochs."""
+
+    job: str
+    sink: str
+    target: str
+    checkpoint: str
+    query: str
+    term: int
+
+    @property
+    def id(self) -> str:
+        return hashlib.sha256("\0".join((self.checkpoint, self.query, self.target)).encode()).hexdigest()[:32]
+
+
+class Ledger:
+    """The epochs of one table in one database."""
+
+    def __init__(self, database: Database, dialect: Dialect, place: tuple[str, ...], writer: Writer) -> None:
+        self._database = database
+        self._dialect = dialect
+        self._table = dialect.quote(*place[:-1], TABLE)
+        self._place = (*place[:-1], TABLE)
+        self._writer = writer
+
+    def make(self) -> None:
+        """The table itself, where it is missing."""
+        words = [(name, "varchar(32)" if name == "id" else "text") for name in ("id", "job", "sink", "target", "checkpoint", "query")]
+        columns = [*words, ("made", "bigint"), ("epoch", "bigint"), ("term", "bigint"), ("at", self._dialect.moment)]
+        if not self._dialect.columns(self._database, self._place):
+            try:
+                self._database.update(self._dialect.create(self._place, columns, ["id"]))
+            except Problem:
+                # PostgreSQL lets two who make a table at once collide; the other one's is as good.
+                if not self._dialect.columns(self._database, self._place):
+                    raise
+
+    def claim(self, *, fresh: bool, made: bool, empty: Callable[[], None]) -> None:
+        """Take the table for this start, so that earlier ones are refused from now on. Another checkpoint of the job has no business there:
+        with `fresh` the table is emptied, if the job `made` it and nobody else writes to it.
+        """
+        writer = self._writer
+        with self._database.transaction():
+            row = self._row()
+            if row is not None and row[1] > writer.term:
+                raise self._fenced(row[1])
+            others = self._others()
+            alone = all(job == writer.job and own for job, _, own in others)
+            if any(job == writer.job for job, _, _ in others):
+                if not fresh or not alone:
+                    raise self._owned(next(sink for job, sink, _ in others if job == writer.job), alone)
+                made = True
+                empty()
+                self._database.update(
+                    f"DELETE FROM {self._table} WHERE job = ? AND target = ? AND id <> ?", writer.job, writer.target, writer.id
+                )
+            if row is None:
+                names = "id, job, sink, target, checkpoint, query, made, term, at"
+                self._database.update(
+                    f"INSERT INTO {self._table} ({self._quoted(names)}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, CURRENT_TIMESTAMP)",
+                    *(writer.id, writer.job, writer.sink, writer.target, writer.checkpoint, writer.query, int(made), writer.term),
+                )
+            else:
+                self._database.update(f"UPDATE {self._table} SET term = ?, sink = ? WHERE id = ?", writer.term, writer.sink, writer.id)
+
+    def commit(self, epoch: int, write: Callable[[], None]) -> None:
+        """Write an epoch and note it, in one transaction; an epoch that is there already stays as it is."""
+        writer = self._writer
+        with self._database.transaction():
+            row = self._row()
+            if row is None:
+                raise HeadraceError(
+                    "SINK_FAILED",
+                    f"{writer.sink}: its row in {'.'.join(self._place)} is gone, so nobody knows which epochs {writer.target} has",
+                    hint="restore the database as it was, or start over with fresh=True.",
+                )
+            newest, term = row
+            if term > writer.term:
+                raise self._fenced(term)
+            if newest is not None and newest >= epoch:
+                return
+            write()
+            at = self._dialect.quote("at")
+            self._database.update(f"UPDATE {self._table} SET epoch = ?, {at} = CURRENT_TIMESTAMP WHERE id = ?", epoch, writer.id)
+
+    def _row(self) -> tuple[int | None, int] | None:
+        """The newest epoch and the term, in the hands of this transaction until it ends."""
+        sql = f"SELECT epoch, term FROM {self._table} WHERE id = ?{self._dialect.locking}"
+        found = self._database.query(sql, self._writer.id)
+        return (found[0][0], found[0][1]) if found else None
+
+    def _others(self) -> list[tuple[str, str, bool]]:
+        """Who else has written the table, from other checkpoints: job, sink, and whether the job made the table."""
+        sql = f"SELECT job, sink, made FROM {self._table} WHERE target = ? AND checkpoint <> ?"
+        return [(job, sink, bool(made)) for job, sink, made in self._database.query(sql, self._writer.target, self._writer.checkpoint)]
+
+    def _owned(self, sink: str, alone: bool) -> CheckpointError:
+        target = self._writer.target
+        cure = "start with fresh=True, which empties it" if alone else f"empty it by hand, and take the job's row out of {TABLE}"
+        return CheckpointError(
+            "TABLE_OWNED",
+            f"the table {target} holds what sink {sink} of job {self._writer.job} wrote from another checkpoint",
+            hint=f"write to another table, go on from the checkpoint that wrote it, or {cure}.",
+        )
+
+    def _quoted(self, names: str) -> str:
+        return self._dialect.names(names.split(", "))
+
+    def _fenced(self, term: int) -> HeadraceError:
+        return HeadraceError(
+            "SINK_FENCED",
+            f"{self._writer.sink}: start {term} of this job has taken over {self._writer.target}, and this is start {self._writer.term}",
+            hint="nothing of this epoch was written; the process that took over goes on with it.",
+        )

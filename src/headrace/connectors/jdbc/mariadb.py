@@ -1,0 +1,150 @@
+"""MariaDB."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+from headrace.connectors.jdbc.address import Address
+from headrace.connectors.jdbc.database import Database, Problem
+from headrace.connectors.jdbc.dialect import TASK, WEIGHT, Column, Dialect, Target, base, refused, sizes, unreachable
+from headrace.errors import HeadraceError
+from headrace.ports import Jar
+from headrace.schema import Type
+
+_TYPES = {
+    "boolean": "boolean",
+    "tinyint": "tinyint",
+    "smallint": "smallint",
+    "int": "int",
+    "bigint": "bigint",
+    "float": "float",
+    "double": "double",
+    "string": "longtext",
+    "binary": "longblob",
+    "date": "date",
+    "timestamp": "datetime(6)",
+    "timestamp_ntz": "datetime(6)",
+    "time": "time(6)",
+    "interval": "varchar(100)",
+    "json": "json",
+    "void": "longtext",
+}
+_TEXT = {"char", "varchar", "tinytext", "text", "mediumtext", "longtext", "enum", "uuid", "json", "inet6"}
+_FITS = {
+    "boolean": {"tinyint", "bit"},
+    "tinyint": {"tinyint", "smallint", "mediumint", "int", "bigint", "decimal", "float", "double"},
+    "smallint": {"smallint", "mediumint", "int", "bigint", "decimal", "float", "double"},
+    "int": {"int", "bigint", "decimal", "double"},
+    "bigint": {"bigint", "decimal"},
+    "float": {"float", "double"},
+    "double": {"double"},
+    "decimal": {"decimal"},
+    "string": _TEXT,
+    "void": _TEXT,
+    "binary": {"binary", "varbinary", "tinyblob", "blob", "mediumblob", "longblob"},
+    "date": {"date"},
+    "timestamp": {"datetime"},
+    "timestamp_ntz": {"datetime"},
+    "time": {"time"},
+    "interval": _TEXT,
+    "json": {"longtext", "json"},
+}
+# What an index of InnoDB holds at the most, in bytes; a character takes up to four.
+_INDEX = 3072
+
+
+class MariaDb(Dialect):
+    title: ClassVar[str] = "MariaDB"
+    driver: ClassVar[str] = "org.mariadb.jdbc.Driver"
+    jar: ClassVar[Jar] = Jar(
+        "org.mariadb.jdbc:mariadb-java-client:4.0.0", "bb1211dac59ef4c54b7a8ad4755a913d36d2e81b34ca1d4cb9ffa9d5633df01f"
+    )
+    finite: ClassVar[str] = "all"
+    moment: ClassVar[str] = "datetime(6)"
+    ticks: ClassVar[str] = "`"
+    # Texts are equal here where they are in Spark: byte by byte, blanks at the end included. Only InnoDB has transactions.
+    after_table: ClassVar[str] = " ENGINE=InnoDB DEFAULT CHARACTER SET utf8mb4 COLLATE utf8mb4_nopad_bin"
+
+    def properties(self, user: str | None, password: str | None, wait: float) -> dict[str, str]:
+        # Strict, whatever the server's own settings: a value that does not fit is refused, not cut. Times are those of the text.
+        given = {
+            "connectTimeout": "10000",
+            "useBulkStmts": "true",
+            "tinyInt1isBit": "false",
+            "sessionVariables": "sql_mode='STRICT_ALL_TABLES,NO_ZERO_DATE,NO_ZERO_IN_DATE',time_zone='+00:00'",
+        }
+        return given | ({"user": user} if user else {}) | ({"password": password} if password is not None else {})
+
+    def type_of(self, type: Type, *, key: int) -> str:
+        name = base(type)
+        if name == "decimal":
+            return "decimal({},{})".format(*sizes(type))
+        if key and name in ("string", "binary"):
+            return f"varchar({min(255, _INDEX // 4 // key)})" if name == "string" else f"varbinary({min(255, _INDEX // key)})"
+        return _TYPES[name]
+
+    def fits(self, type: Type, column: Column) -> bool:
+        name = base(type)
+        if name == "decimal" and column.type == "decimal":
+            size, digits = sizes(type)
+            return (column.digits or 0) >= digits and (column.size or 10) - (column.digits or 0) >= size - digits
+        return column.type in _FITS[name]
+
+    def columns(self, database: Database, place: Sequence[str]) -> list[Column]:
+        rows = database.query(
+            "SELECT column_name, data_type, numeric_precision, numeric_scale, is_nullable = 'NO' AND column_default IS NULL "
+            "AND extra NOT LIKE '%auto_increment%', coalesce(is_generated, 'NEVER') <> 'NEVER' FROM information_schema.columns "
+            f"WHERE table_schema = {_schema(place)} AND table_name = ? ORDER BY ordinal_position",
+            *place,
+        )
+        return [Column(name, kind, size, digits, bool(needed), bool(generated)) for name, kind, size, digits, needed, generated in rows]
+
+    def unique(self, database: Database, place: Sequence[str]) -> list[frozenset[str]]:
+        rows = database.query(
+            "SELECT index_name, column_name, sub_part FROM information_schema.statistics "
+            f"WHERE table_schema = {_schema(place)} AND table_name = ? AND non_unique = 0",
+            *place,
+        )
+        found = [[row for row in rows if row[0] == index] for index in dict.fromkeys(row[0] for row in rows)]
+        return [frozenset(name for _, name, _ in index) for index in found if all(part is None for _, _, part in index)]
+
+    def staged(self, database: Database, place: Sequence[str], prefix: str) -> list[str]:
+        begins = f"left(table_name, {len(prefix)}) = ?"
+        sql = f"SELECT table_name FROM information_schema.tables WHERE table_schema = {_schema(place)} AND {begins}"
+        return [str(row[0]) for row in database.query(sql, *place[:-1], prefix)]
+
+    def upsert(self, target: Target, stage: str, tasks: str) -> list[str]:
+        table = self.quote(*target.place)
+        same = " AND ".join(f"t.{self.quote(name)} = gone.{self.quote(name)}" for name in target.key)
+        replaced = target.others or target.key[:1]
+        updated = ", ".join(f"{self.quote(name)} = VALUES({self.quote(name)})" for name in replaced)
+        return [
+            f"DELETE t FROM {table} t JOIN ({self.gone(target, stage, tasks)}) gone ON {same}",
+            f"INSERT INTO {table} ({self.names(target.columns)}) SELECT {self.values(target)} FROM {stage} "
+            f"WHERE {WEIGHT} > 0 AND {TASK} IN ({tasks}) ON DUPLICATE KEY UPDATE {updated}",
+        ]
+
+    def drop(self, database: Database, table: str) -> None:
+        database.update(f"SET STATEMENT lock_wait_timeout = 2 FOR DROP TABLE IF EXISTS {table}")
+
+    def why(self, problem: Problem, address: Address) -> HeadraceError | None:
+        said = problem.message
+        if problem.vendor in (1044, 1045, 1698) or problem.state == "28000":
+            return refused(address, said, 'user= and password=hr.secret("DB_PASSWORD") say who connects')
+        if problem.vendor == 1049:
+            return refused(address, said, "create it, or mend the address")
+        if problem.vendor in (1142, 1143):
+            return refused(address, said, "the user needs the rights to read and write the table, and to create tables beside it")
+        if problem.vendor in (1021, 1114) or "errno: 28" in said or "Errcode: 28" in said:
+            return HeadraceError(
+                "DISK_FULL", f"{address}: {said}", hint="make room on the server and start again: no row is lost or doubled."
+            )
+        if "ssl" in said.lower() or "certificat" in said.lower():
+            hint = 'options={"sslMode": "verify-full", "serverSslCert": "root.crt"} say what certificate is right; "disable" asks for none'
+            return unreachable(address, said, hint)
+        return unreachable(address, said) if problem.state.startswith("08") else None
+
+
+def _schema(place: Sequence[str]) -> str:
+    return "?" if len(place) > 1 else "database()"

@@ -1,0 +1,84 @@
+package headrace.jdbc
+
+import java.sql.{Connection, PreparedStatement, Types}
+
+import scala.collection.mutable
+
+import org.apache.spark.sql.catalyst.expressions.UnsafeRow
+import org.apache.spark.sql.types._
+
+/** Rows as parameters of one INSERT. `finite` says which numbers the database has: "all" but NaN and infinity, or "infinite" ones too. */
+private[jdbc] final class BatchChunk(stage: TableStage, insert: String, finite: String, task: Long) extends Chunk {
+  import BatchChunk._
+
+  private val types = stage.flat.types
+  private val kept = mutable.ArrayBuffer.empty[Array[Any]]
+  private var bytes = 0L
+
+  override def add(row: UnsafeRow, weight: Long, whole: Boolean): Unit = {
+    val values = new Array[Any](types.length + stage.lead)
+    values(0) = task
+    if (stage.weighted) values(1) = weight
+    var i = 0
+    while (i < types.length) {
+      if (!row.isNullAt(i) && (whole || stage.isKey(i))) values(i + stage.lead) = value(row, i)
+      i += 1
+    }
+    kept += values
+    bytes += row.getSizeInBytes
+    rows += 1
+  }
+
+  private def value(row: UnsafeRow, i: Int): Any = types(i) match {
+    case BooleanType => if (row.getBoolean(i)) 1L else 0L
+    case ByteType => row.getByte(i).toLong
+    case ShortType => row.getShort(i).toLong
+    case IntegerType => row.getInt(i).toLong
+    case LongType => row.getLong(i)
+    case FloatType => number(row.getFloat(i).toDouble, i)
+    case DoubleType => number(row.getDouble(i), i)
+    case BinaryType => row.getBinary(i)
+    case _ => row.getUTF8String(i).toString
+  }
+
+  private def number(value: Double, i: Int): Double = {
+    if (value.isNaN || (finite == "all" && value.isInfinite))
+      stage.refuse(s"${stage.column(i)} has the value $value, which this database cannot hold: nullif(${stage.column(i)}, double('$value'))")
+    value
+  }
+
+  override def full: Boolean = rows >= MostRows || bytes >= MostBytes
+
+  override def send(to: Connection): Unit = {
+    to.setAutoCommit(false)
+    val statement = to.prepareStatement(insert)
+    try {
+      kept.foreach { values =>
+        var i = 0
+        while (i < values.length) { bind(statement, i + 1, values(i)); i += 1 }
+        statement.addBatch()
+      }
+      statement.executeBatch()
+      to.commit()
+    } finally statement.close()
+  }
+
+  private def bind(statement: PreparedStatement, place: Int, value: Any): Unit = value match {
+    case null => statement.setNull(place, Types.NULL)
+    case n: Long => statement.setLong(place, n)
+    case d: Double => statement.setDouble(place, d)
+    case s: String => statement.setString(place, s)
+    case b: Array[Byte] => statement.setBytes(place, b)
+  }
+
+  override def clear(): Unit = {
+    kept.clear()
+    rows = 0
+    bytes = 0
+  }
+}
+
+private object BatchChunk {
+  val MostRows = 10000
+  val MostBytes: Long = 4L << 20
+}

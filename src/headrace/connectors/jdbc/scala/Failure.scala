@@ -1,0 +1,27 @@
+package headrace.jdbc
+
+import java.sql.{BatchUpdateException, SQLException}
+
+/** What drivers say when something fails. */
+private[jdbc] object Failure {
+
+  /** One line: what is wrong, and where, as far as the server said so; of a batch the statement that failed, not the batch. */
+  def text(problem: Throwable): String = {
+    val said = problem match {
+      case batch: BatchUpdateException => Option(batch.getNextException).orElse(Option(batch.getCause)).getOrElse(batch)
+      case other => other
+    }
+    val message = Option(said.getMessage).getOrElse(said.getClass.getSimpleName)
+    val cause = Iterator.iterate(said.getCause)(_.getCause).takeWhile(_ != null).take(10).flatMap(e => Option(e.getMessage)).toSeq.lastOption
+    val lines = message.linesIterator.map(_.trim).filter(_.nonEmpty).toSeq
+    val whole = lines.mkString("; ")
+    cause.filter(c => !whole.contains(c)).fold(whole)(c => s"$whole ($c)")
+  }
+
+  /** The exception of SQL that is the reason, if one is. */
+  def sql(problem: Throwable): Option[SQLException] =
+    Iterator.iterate(problem)(_.getCause).takeWhile(_ != null).take(10).collectFirst {
+      case batch: BatchUpdateException if batch.getNextException != null => batch.getNextException
+      case found: SQLException => found
+    }
+}

@@ -1,0 +1,52 @@
+package headrace.jdbc
+
+import org.apache.spark.sql.catalyst.expressions.{BoundReference, Cast, Expression, RuntimeReplaceable, StructsToJson, UnsafeProjection, UnsafeRow}
+import org.apache.spark.sql.types._
+
+/** Rows as databases take them: nested values and variants as JSON text, and with `texts` all that has no number or bytes of its own as text,
+  * timestamps in UTC.
+  */
+private[jdbc] final class Flat(schema: StructType, timeZone: String, texts: Boolean) extends Serializable {
+  private val changed = schema.map(field => Flat.isNested(field.dataType) || (texts && Flat.isWritten(field.dataType)))
+
+  val types: Array[DataType] = schema.fields.zip(changed).map { case (field, other) => if (other) StringType else field.dataType }
+
+  def isJson(i: Int): Boolean = Flat.isNested(schema(i).dataType)
+
+  /** For one task. */
+  def projection(): UnsafeRow => UnsafeRow =
+    if (!changed.contains(true)) identity
+    else {
+      val project = UnsafeProjection.create(columns)
+      row => project(row)
+    }
+
+  private def columns: Seq[Expression] = schema.zipWithIndex.map { case (field, i) =>
+    val value = BoundReference(i, field.dataType, field.nullable)
+    if (Flat.isNested(field.dataType)) json(value)
+    else if (changed(i)) Cast(value, StringType, Some("UTC"))
+    else value
+  }
+
+  private def json(value: Expression): Expression = StructsToJson(Flat.Json, value, Some(timeZone)) match {
+    case replaced: RuntimeReplaceable => replaced.replacement
+    case whole => whole
+  }
+}
+
+private[jdbc] object Flat {
+  private val Json = Map(
+    "ignoreNullFields" -> "false",
+    "timestampFormat" -> "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX",
+    "timestampNTZFormat" -> "yyyy-MM-dd'T'HH:mm:ss.SSSSSS")
+
+  def isNested(of: DataType): Boolean = of match {
+    case _: StructType | _: ArrayType | _: MapType | VariantType => true
+    case _ => false
+  }
+
+  private def isWritten(of: DataType): Boolean = of match {
+    case BooleanType | ByteType | ShortType | IntegerType | LongType | FloatType | DoubleType | BinaryType | _: StringType => false
+    case _ => true
+  }
+}

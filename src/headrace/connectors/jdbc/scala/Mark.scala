@@ -1,0 +1,52 @@
+package headrace.jdbc
+
+import java.sql.{PreparedStatement, ResultSet, Types}
+
+import org.apache.spark.sql.connector.read.streaming.Offset
+import org.json4s.{JInt, JNull, JObject, JString}
+import org.json4s.jackson.JsonMethods.{compact, parse}
+
+/** A value of the column that grows: a whole number, or a text that the database reads as what the column has. */
+private[jdbc] sealed trait Mark extends Serializable {
+  def bind(statement: PreparedStatement, place: Int): Unit
+}
+
+private[jdbc] object Mark {
+  final case class Whole(value: Long) extends Mark {
+    override def bind(statement: PreparedStatement, place: Int): Unit = statement.setLong(place, value)
+  }
+
+  final case class Text(value: String) extends Mark {
+    // "other" leaves it to the server what type the text is of; drivers without that take it for a text.
+    override def bind(statement: PreparedStatement, place: Int): Unit =
+      if (statement.getConnection.getMetaData.getDatabaseProductName == "PostgreSQL") statement.setObject(place, value, Types.OTHER)
+      else statement.setString(place, value)
+  }
+
+  /** The first column of a row. */
+  def of(found: ResultSet): Option[Mark] = found.getObject(1) match {
+    case null => None
+    case n @ (_: java.lang.Long | _: java.lang.Integer | _: java.lang.Short | _: java.lang.Byte) => Some(Whole(n.asInstanceOf[Number].longValue))
+    case _ => Some(Text(found.getString(1)))
+  }
+}
+
+/** How far a source has read: everything up to a mark; without a column that grows everything, once. */
+private[jdbc] final case class Upto(mark: Option[Mark], whole: Boolean = false) extends Offset {
+  override def json: String = compact(mark match {
+    case Some(Mark.Whole(n)) => JObject("upto" -> JInt(n))
+    case Some(Mark.Text(s)) => JObject("upto" -> JString(s))
+    case None => if (whole) JObject("whole" -> JString("read")) else JObject("upto" -> JNull)
+  })
+}
+
+private[jdbc] object Upto {
+  def read(json: String): Upto = {
+    val said = parse(json)
+    said \ "upto" match {
+      case JInt(n) => Upto(Some(Mark.Whole(n.toLong)))
+      case JString(s) => Upto(Some(Mark.Text(s)))
+      case _ => Upto(None, whole = (said \ "whole") == JString("read"))
+    }
+  }
+}

@@ -1,0 +1,95 @@
+package headrace.jdbc
+
+import java.sql.{Connection, PreparedStatement}
+import java.util
+
+import scala.util.Using
+
+import org.apache.spark.sql.connector.catalog.{SupportsRead, Table, TableCapability, TableProvider}
+import org.apache.spark.sql.connector.expressions.Transform
+import org.apache.spark.sql.connector.read.{Scan, ScanBuilder}
+import org.apache.spark.sql.connector.read.streaming.MicroBatchStream
+import org.apache.spark.sql.execution.datasources.jdbc.JdbcUtils
+import org.apache.spark.sql.jdbc.{JdbcDialect, JdbcDialects}
+import org.apache.spark.sql.types.StructType
+import org.apache.spark.sql.util.CaseInsensitiveStringMap
+
+/** A table or query of a database as a stream: what it has, or in the order of a column that grows what comes.
+  *
+  * Options: `server` (as it is registered in the driver), `from` (what stands behind FROM), `columns` (what stands behind SELECT), `ddl`, `by`
+  * (the column, quoted; none: all rows are read once), `follow`, `settle` (milliseconds for which a newest value is looked at before it is
+  * believed to be the newest).
+  */
+class RangeTable extends TableProvider {
+  override def inferSchema(options: CaseInsensitiveStringMap): StructType = StructType.fromDDL(options.get("ddl"))
+
+  override def getTable(schema: StructType, partitioning: Array[Transform], properties: util.Map[String, String]): Table = {
+    val read = Range(new CaseInsensitiveStringMap(properties), schema)
+    new Table with SupportsRead {
+      override def name(): String = s"table of ${read.server.url}"
+      override def schema(): StructType = read.schema
+      override def capabilities(): util.Set[TableCapability] = util.EnumSet.of(TableCapability.MICRO_BATCH_READ)
+      override def newScanBuilder(options: CaseInsensitiveStringMap): ScanBuilder = () =>
+        new Scan {
+          override def readSchema(): StructType = read.schema
+          override def description(): String = name()
+          override def toMicroBatchStream(checkpoint: String): MicroBatchStream = new RangeStream(read)
+        }
+    }
+  }
+}
+
+/** What is read, and how. */
+private[jdbc] final case class Range(server: Server, from: String, columns: String, by: Option[String], follow: Boolean, settle: Long, schema: StructType) {
+  def dialect: JdbcDialect = JdbcDialects.get(server.url)
+
+  /** A query for the rows behind `start` up to `end`, where these are given. */
+  def sql(start: Option[Mark], end: Option[Mark]): String = {
+    val limits = start.map(_ => s"${by.get} > ?") ++ end.map(_ => s"${by.get} <= ?")
+    s"SELECT $columns FROM $from${if (limits.isEmpty) "" else limits.mkString(" WHERE ", " AND ", "")}"
+  }
+
+  def bind(statement: PreparedStatement, start: Option[Mark], end: Option[Mark]): Unit =
+    (start ++ end).zipWithIndex.foreach { case (mark, i) => mark.bind(statement, i + 1) }
+
+  /** The least or the greatest value of the column. */
+  def edge(function: String): Option[Mark] = Using.resource(server.connect()) { connection =>
+    Using.resource(connection.prepareStatement(s"SELECT $function(${by.get}) FROM $from")) { statement =>
+      Using.resource(statement.executeQuery()) { found =>
+        found.next()
+        Mark.of(found)
+      }
+    }
+  }
+}
+
+private[jdbc] object Range {
+  def apply(options: CaseInsensitiveStringMap, schema: StructType): Range =
+    new Range(
+      Server(options.get("server")),
+      options.get("from"),
+      options.get("columns"),
+      Option(options.get("by")),
+      options.getBoolean("follow", false),
+      options.getLong("settle", 0),
+      schema)
+}
+
+object RangeTable {
+
+  /** The columns of a query as Spark reads them, as DDL. */
+  def schema(server: String, query: String): String = {
+    val asked = Server(server)
+    Using.resource(asked.connect()) { connection =>
+      Using.resource(connection.prepareStatement(s"SELECT * FROM $query WHERE 1 = 0")) { statement =>
+        Using.resource(statement.executeQuery()) { found =>
+          JdbcUtils.getSchema(connection, found, JdbcDialects.get(asked.url), alwaysNullable = true, isTimestampNTZ = true).toDDL
+        }
+      }
+    }
+  }
+
+  /** PostgreSQL's driver hands rows over as they come in a transaction only, and collects them first elsewhere. */
+  private[jdbc] def flowing(connection: Connection): Unit =
+    if (connection.getMetaData.getDatabaseProductName == "PostgreSQL") connection.setAutoCommit(false)
+}

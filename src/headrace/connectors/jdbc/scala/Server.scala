@@ -1,0 +1,58 @@
+package headrace.jdbc
+
+import java.sql.{Connection, Driver, SQLException}
+import java.util.{Properties, UUID}
+import java.util.concurrent.ConcurrentHashMap
+
+import scala.jdk.CollectionConverters._
+
+/** How a database is reached. The properties may hold a password: they travel to the executors, and into no text. */
+final class Server(driver: String, val url: String, properties: Map[String, String]) extends Serializable {
+
+  /** A new connection, by the driver's own class: `DriverManager` only knows drivers of the class loader that it was itself loaded by. */
+  def connect(): Connection = {
+    val own = Class.forName(driver, true, Thread.currentThread.getContextClassLoader).getDeclaredConstructor().newInstance()
+    val given = new Properties
+    properties.foreach { case (name, value) => given.setProperty(name, value) }
+    val made = own.asInstanceOf[Driver].connect(url, given)
+    if (made == null) throw new SQLException(s"$driver does not take $url", "08001")
+    made
+  }
+
+  override def toString: String = s"Server($url)"
+}
+
+/** The servers that this process was told of, by a name that may stand in a query document. */
+object Server {
+  private val known = new ConcurrentHashMap[String, Server]
+
+  def register(driver: String, url: String, properties: Properties): String = {
+    val name = UUID.randomUUID.toString
+    known.put(name, new Server(driver, url, properties.asScala.toMap))
+    name
+  }
+
+  def apply(name: String): Server = {
+    val found = known.get(name)
+    if (found == null) throw new IllegalArgumentException(s"no server is registered as $name")
+    found
+  }
+
+  def forget(name: String): Unit = known.remove(name)
+
+  /** Whether another try may do: the connection broke, or two transactions were in each other's way. */
+  def transient(problem: SQLException): Boolean = {
+    val state = Option(problem.getSQLState).getOrElse("")
+    val busy = sqlite(problem) && Busy.contains(problem.getErrorCode)
+    busy || state == "53300" || Seq("08", "40", "57P").exists(state.startsWith)
+  }
+
+  /** Whether a table is not there. */
+  def missing(problem: SQLException): Boolean =
+    Set("42P01", "42S02").contains(problem.getSQLState) || (sqlite(problem) && problem.getMessage.contains("no such table"))
+
+  private def sqlite(problem: SQLException): Boolean = problem.getClass.getName.startsWith("org.sqlite")
+
+  /** SQLITE_BUSY and SQLITE_LOCKED. */
+  private val Busy = Set(5, 6)
+}

@@ -1,0 +1,137 @@
+package headrace.jdbc
+
+import java.sql.{Connection, SQLException}
+
+import scala.util.control.NonFatal
+
+import headrace.HeadraceKernelException
+import headrace.sink.{StagedPart, Stager, TaskPlace, WriterStage}
+import org.apache.spark.sql.catalyst.expressions.UnsafeRow
+import org.apache.spark.sql.types.StructType
+
+/** The tasks put their rows into a staging table: the number of the try first, so that those of tries which Spark did not take do not count.
+  *
+  * Options: `server` (as it is registered in the driver), `how` (`copy` or `batch`), `into` (the statement that takes the rows), `count` (one
+  * that counts the rows of a try), `finite`, `keys` (places of the key's columns, by commas; none: rows are only added and carry no weight),
+  * `retry` (milliseconds for which a lost server is waited for).
+  */
+final class TableStage(name: String, given: StructType, timeZone: String, options: Map[String, String]) extends WriterStage {
+  private val keys: Set[Int] = options("keys").split(',').filter(_.nonEmpty).map(_.toInt).toSet
+  private[jdbc] val server: Server = Server(options("server"))
+  private[jdbc] val count: String = options("count")
+  private[jdbc] val retry: Long = options("retry").toLong
+
+  /** Whether rows are taken away too; then their last field is the weight. */
+  private[jdbc] val weighted: Boolean = keys.nonEmpty
+  private val schema = if (weighted) StructType(given.dropRight(1)) else given
+  private[jdbc] val flat = new Flat(schema, timeZone, texts = options("how") == "batch")
+
+  /** How many columns of the staging table stand before the row's. */
+  private[jdbc] val lead: Int = if (weighted) 2 else 1
+  private[jdbc] val width: Int = schema.length
+  private[jdbc] val isKey: Array[Boolean] = schema.indices.map(keys.contains).toArray
+  private[jdbc] def column(i: Int): String = schema(i).name
+
+  override def open(task: TaskPlace): Stager = new TableStager(this, task.attempt)
+
+  private[jdbc] def chunk(task: Long): Chunk =
+    if (options("how") == "copy") new CopyChunk(this, options("into"), task) else new BatchChunk(this, options("into"), options("finite"), task)
+
+  private[jdbc] def refuse(why: String, cause: Throwable = null): Nothing =
+    throw new HeadraceKernelException("SINK_WRITE", s"$name: $why", name, cause = cause)
+
+  private[jdbc] def fenced(cause: Throwable): Nothing =
+    throw new HeadraceKernelException(
+      "SINK_FENCED",
+      s"$name: its staging table is gone, so another process has taken the job over",
+      name,
+      cause = cause)
+}
+
+/** Sends the rows of one try chunk by chunk. A chunk whose answer is lost is sent again, unless the table has it. */
+private[jdbc] final class TableStager(stage: TableStage, task: Long) extends Stager {
+  private val flat = stage.flat.projection()
+  private lazy val chunk = stage.chunk(task)
+  private var connection: Connection = _
+  private var sent = 0L
+  private var rows = 0L
+
+  override def write(row: UnsafeRow): Unit = {
+    val weight = if (stage.weighted) row.getLong(stage.width) else 1L
+    val ready = flat(row)
+    if (stage.weighted) keyed(ready)
+    chunk.add(ready, weight, weight > 0)
+    rows += 1
+    if (chunk.full) send()
+  }
+
+  private def keyed(row: UnsafeRow): Unit = {
+    var i = 0
+    while (i < stage.isKey.length) {
+      if (stage.isKey(i) && row.isNullAt(i))
+        stage.refuse(s"a row has no ${stage.column(i)}, and the key of a table cannot be null: leave such rows out, or coalesce(${stage.column(i)}, ...)")
+      i += 1
+    }
+  }
+
+  override def finish(): StagedPart = {
+    if (rows > sent) send()
+    close()
+    StagedPart(rows, note = if (rows == 0) Map.empty else Map("task" -> task.toString))
+  }
+
+  override def abort(): Unit = close()
+
+  private def send(): Unit = {
+    var until = 0L
+    var wait = 50L
+    var again = false
+    while (chunk.rows > 0)
+      try {
+        if (connection == null) connection = stage.server.connect()
+        if (!again || !arrived()) chunk.send(connection)
+        sent += chunk.rows
+        chunk.clear()
+      } catch {
+        case NonFatal(e) =>
+          close()
+          val reason = Failure.sql(e)
+          val now = System.nanoTime / 1000000
+          if (until == 0) until = now + stage.retry
+          if (!reason.exists(Server.transient) || now >= until) failed(reason.getOrElse(e))
+          again = true
+          Thread.sleep(math.min(wait, math.max(1, until - now)))
+          wait = math.min(wait * 2, 1000)
+      }
+  }
+
+  /** Whether the table has the chunk whose answer was lost. */
+  private def arrived(): Boolean = {
+    val there = counted()
+    if (there != sent && there != sent + chunk.rows)
+      stage.refuse(s"the server has lost staged rows: $there of ${sent + chunk.rows} are left, as after a crash of the server")
+    there != sent
+  }
+
+  private def counted(): Long = {
+    val statement = connection.prepareStatement(stage.count)
+    try {
+      statement.setLong(1, task)
+      val found = statement.executeQuery()
+      found.next()
+      found.getLong(1)
+    } finally statement.close()
+  }
+
+  private def failed(problem: Throwable): Nothing = problem match {
+    case known: HeadraceKernelException => throw known
+    case gone: SQLException if Server.missing(gone) => stage.fenced(gone)
+    case other => stage.refuse(s"rows could not be staged: ${Failure.text(other)}", other)
+  }
+
+  private def close(): Unit = {
+    try if (connection != null) connection.close()
+    catch { case _: SQLException => () }
+    connection = null
+  }
+}

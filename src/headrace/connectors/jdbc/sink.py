@@ -1,0 +1,248 @@
+"""Rows into a table, exactly once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import headrace.ports as ports
+from headrace.connectors.jdbc.address import address_of, table_of
+from headrace.connectors.jdbc.batch import frame
+from headrace.connectors.jdbc.connect import driver_options
+from headrace.connectors.jdbc.database import Database, Problem
+from headrace.connectors.jdbc.dialect import TASK, WEIGHT, Dialect, Target
+from headrace.connectors.jdbc.kinds import NEEDS, dialect_of
+from headrace.connectors.jdbc.ledger import STAGE, Ledger, Writer
+from headrace.connectors.jdbc.tables import make, target, typed
+from headrace.errors import HeadraceError
+from headrace.jvm.packages import attach
+from headrace.jvm.session import session
+from headrace.points import point
+from headrace.ports.options import flag, wrong
+from headrace.ports.secrets import Secret, secret_of
+from headrace.schema import Struct, milliseconds
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+class Sink(ports.Sink):
+    """A table of PostgreSQL, MariaDB or SQLite, which has each epoch whole and once.
+
+    Rows are added, or with a `key` take the place of the row with the same key, and go when they are taken away. Tasks put the rows of an
+    epoch into a table beside it; the driver brings them over in one transaction, with the number of the epoch. A missing table is made
+    (`create=False`: refused). `options` are those of the database's driver. A server that is away is waited for as long as `retry` says.
+
+    >>> import headrace as hr
+    >>> spend = hr.read.memory([("de", 5)], "country string, spent int", name="spend")
+    >>> sink = spend.write.jdbc("postgresql://db/shop", "spend", key="country", user="app", password=hr.secret("DB_PASSWORD"), name="table")
+    >>> hr.job("spend", sink)
+    <Job spend: table>
+    """
+
+    connector: ClassVar[str] = "jdbc"
+
+    def __init__(
+        self,
+        url: str,
+        table: str,
+        *,
+        key: str | Sequence[str] | None = None,
+        user: str | None = None,
+        password: Secret | None = None,
+        create: bool = True,
+        retry: str = "30 seconds",
+        options: Mapping[str, Any] | None = None,
+    ) -> None:
+        verb = "write.jdbc"
+        self.url = url
+        self.address = address_of(verb, url)
+        self.table = table
+        self.place = table_of(verb, table)
+        self._key = () if key is None else (key,) if isinstance(key, str) else tuple(key)
+        self.user = user or self.address.user
+        self.password = secret_of(verb, "password", password)
+        self.create = flag(verb, "create", create)
+        self.retry = retry
+        self.patience = milliseconds(retry, "the retry") / 1000
+        self.driver_options = driver_options(verb, options)
+
+    @property
+    def dialect(self) -> Dialect:
+        return dialect_of(self.address)
+
+    @property
+    def traits(self) -> ports.SinkTraits:
+        return ports.SinkTraits(
+            "transactional",
+            "the table and the number of the epoch change in one transaction",
+            ("append", "upsert"),
+            cleans=f"tables {STAGE}* hold the rows of an epoch until it is committed; a start removes those of earlier ones",
+        )
+
+    @property
+    def needs(self) -> ports.Packages:
+        return NEEDS
+
+    @property
+    def key(self) -> tuple[str, ...]:
+        return self._key
+
+    @property
+    def owns(self) -> str:
+        return f"{self.address}, table {'.'.join(self.place)}"
+
+    def options(self) -> dict[str, Any]:
+        given = {
+            "url": self.url,
+            "table": self.table,
+            "key": list(self._key) or None,
+            "user": self.user,
+            "password": self.password and self.password.to_json(),
+            "create": self.create,
+            "retry": self.retry,
+            "options": dict(sorted(self.driver_options.items())),
+        }
+        return {name: value for name, value in given.items() if value not in (None, {})}
+
+    @classmethod
+    def from_options(cls, options: Mapping[str, Any]) -> Sink:
+        return cls(**options)
+
+    def describe(self) -> str:
+        return f"table {'.'.join(self.place)} of {self.address}{' by ' + ', '.join(self._key) if self._key else ''}"
+
+    def check(self, columns: tuple[str, ...]) -> None:
+        for name in columns:
+            if name.lower() in (TASK, WEIGHT):
+                raise wrong(f"write.jdbc: a column cannot be called {name}", "the staging table has one of that name; rename it")
+
+    def open(self, context: ports.SinkContext) -> None:
+        self._context = context
+        self._database = Database(context.session, self.dialect.driver, self.address.jdbc, self._properties())
+        writer = Writer(context.job, context.name, ".".join(self.place), context.checkpoint_id, context.query, context.term)
+        self._ledger = Ledger(self._database, self.dialect, self.place, writer)
+        self._prefix = f"{STAGE}{writer.id[:16]}_"
+        self._stage = self.dialect.quote(*self.place[:-1], f"{self._prefix}{context.term}")
+        try:
+            self._database.open()
+            self._ledger.make()
+            made = make(self._database, self.dialect, self.place, context.schema, self._key, create=self.create)
+            self._target = target(self._database, self.dialect, self.place, context.schema, self._key)
+            self._ledger.claim(fresh=context.fresh, made=made, empty=self._empty)
+        except (Problem, HeadraceError) as problem:
+            self._database.close()
+            raise (self._told(problem) if isinstance(problem, Problem) else problem) from None
+
+    def recover(self) -> None:
+        """Remove what dead starts have staged, and make the staging table of this one."""
+        dialect, database = self.dialect, self._database
+        mine = f"{self._prefix}{self._context.term}"
+        try:
+            for name in dialect.staged(database, self.place, self._prefix):
+                table = dialect.quote(*self.place[:-1], name)
+                try:
+                    dialect.drop(database, table)
+                except Problem:
+                    # A task that is still dying holds it. No epoch reads it, and the next start tries again.
+                    if name == mine:
+                        raise
+            lead = [(TASK, "bigint"), (WEIGHT, "bigint")][: self._lead]
+            named = zip(self._target.columns, typed(dialect, self._context.schema, self._key), strict=True)
+            database.update(dialect.create_stage(self._stage, [*lead, *((name, kind) for name, (_, kind) in named)]))
+            for statement in self._statements("0"):
+                database.query(f"EXPLAIN {statement}")
+        except Problem as problem:
+            raise self._told(problem) from None
+
+    def stage(self) -> dict[str, Any]:
+        dialect = self.dialect
+        names = [name.lower() for name in self._context.schema.names]
+        options = {
+            "server": self._database.name,
+            "how": dialect.how,
+            "into": dialect.take(self._stage, self._lead + len(names)),
+            "count": f"SELECT count(*) FROM {self._stage} WHERE {TASK} = ?",
+            "finite": dialect.finite,
+            "keys": ",".join(str(names.index(name.lower())) for name in self._key),
+            "retry": str(int(self.patience * 1000)),
+        }
+        return {"kind": "writer", "class": "headrace.jdbc.TableStage", "options": options}
+
+    def commit(self, epoch: int, staged: ports.Staged) -> None:
+        if not staged.count:
+            return
+        tasks = ", ".join(str(int(part["task"])) for part in staged.parts if "task" in part)
+        try:
+            self._database.steadily(lambda: self._ledger.commit(epoch, lambda: self._write(tasks, staged.count)), self.patience)
+        except Problem as problem:
+            raise self._told(problem) from None
+        if self._many(staged.count):
+            # What stays there does not count; the next epoch's end clears it too.
+            with suppress(Problem):
+                self.dialect.clear(self._database, self._stage)
+
+    def close(self) -> None:
+        # else the next start removes it
+        with suppress(Problem):
+            self.dialect.drop(self._database, self._stage)
+        self._database.close()
+
+    def elsewhere(self, place: ports.Elsewhere) -> Sink:
+        if place.server:
+            return Sink(
+                place.server, place.name, key=self._key or None, user=self.user, password=self.password, options=self.driver_options
+            )
+        place.folder.mkdir(parents=True, exist_ok=True)
+        return Sink(f"sqlite:{place.folder / 'elsewhere.db'}", place.name, key=self._key or None)
+
+    def contents(self, session: SparkSession, schema: Struct) -> Iterable[Sequence[Any]]:
+        attach(session, [NEEDS])
+        place = self.dialect.quote(*self.place)
+        return frame(session, self.dialect, self.address.jdbc, self._properties(), place, schema).collect()
+
+    def discard(self) -> None:
+        database = Database(session(), self.dialect.driver, self.address.jdbc, self._properties())
+        try:
+            database.update(f"DROP TABLE IF EXISTS {self.dialect.quote(*self.place)}")
+        finally:
+            database.close()
+
+    @property
+    def _lead(self) -> int:
+        return 2 if self._key else 1
+
+    def _write(self, tasks: str, count: int) -> None:
+        there = self._database.query(f"SELECT count(*) FROM {self._stage} WHERE {TASK} IN ({tasks})")[0][0]
+        if there != count:
+            raise HeadraceError(
+                "SINK_FAILED",
+                f"{self._context.name}: {self.address} has {there} of the {count} rows that tasks have staged there, as after a crash",
+                hint="the next start writes the epoch again.",
+            )
+        for statement in self._statements(tasks):
+            self._database.update(statement)
+        if not self._many(count):
+            self._database.update(f"DELETE FROM {self._stage}")
+        point("in sink commit", self._context.name)
+
+    def _many(self, count: int) -> bool:
+        return self.dialect.many is not None and count >= self.dialect.many
+
+    def _statements(self, tasks: str) -> list[str]:
+        made: Target = self._target
+        return self.dialect.upsert(made, self._stage, tasks) if self._key else [self.dialect.append(made, self._stage, tasks)]
+
+    def _empty(self) -> None:
+        self._database.update(f"DELETE FROM {self.dialect.quote(*self.place)}")
+
+    def _properties(self) -> dict[str, str]:
+        password = self.password.read() if self.password is not None else None
+        return {**self.dialect.properties(self.user, password, self.patience), **self.driver_options}
+
+    def _told(self, problem: Problem) -> HeadraceError:
+        """What a database refused, for a user."""
+        return self.dialect.why(problem, self.address) or HeadraceError(
+            "SINK_FAILED", f"{self._context.name}: {self.address} says: {problem.message}", hint="the next start writes the epoch again."
+        )

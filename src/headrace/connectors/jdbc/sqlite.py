@@ -1,0 +1,96 @@
+"""SQLite: a file, and one writer at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+from headrace.connectors.jdbc.address import Address
+from headrace.connectors.jdbc.database import Database, Problem
+from headrace.connectors.jdbc.dialect import TASK, WEIGHT, Column, Dialect, Target, base, unreachable
+from headrace.errors import HeadraceError
+from headrace.ports import Jar
+from headrace.schema import Type
+
+# Decimals are texts: as numbers they would be floats.
+_TYPES = {"boolean": "integer", "tinyint": "integer", "smallint": "integer", "int": "integer", "bigint": "integer"}
+_TYPES |= {"float": "real", "double": "real", "binary": "blob"}
+
+
+class Sqlite(Dialect):
+    title: ClassVar[str] = "SQLite"
+    driver: ClassVar[str] = "org.sqlite.JDBC"
+    jar: ClassVar[Jar] = Jar("org.xerial:sqlite-jdbc:3.54.1.0", "f8dce420a6016278497f4f0560f65602b9db858de141b541cf91a4644ebe4639")
+    moment: ClassVar[str] = "text"
+    # The whole file is locked, from the beginning of a transaction on.
+    locking: ClassVar[str] = ""
+
+    def properties(self, user: str | None, password: str | None, wait: float) -> dict[str, str]:
+        return {"busy_timeout": str(int(wait * 1000)), "transaction_mode": "IMMEDIATE"}
+
+    def type_of(self, type: Type, *, key: int) -> str:
+        return _TYPES.get(base(type), "text")
+
+    def fits(self, type: Type, column: Column) -> bool:
+        """By the affinity of the column, which its type's name says: a value must not become another one on its way."""
+        wanted, name = _TYPES.get(base(type), "text"), column.type.lower()
+        if "int" in name:
+            affinity = "integer"
+        elif any(part in name for part in ("char", "clob", "text")):
+            affinity = "text"
+        elif "blob" in name or not name:
+            return True
+        else:
+            affinity = "real" if any(part in name for part in ("real", "floa", "doub")) else "numeric"
+        return affinity == wanted or (affinity == "numeric" and wanted in ("integer", "real"))
+
+    def columns(self, database: Database, place: Sequence[str]) -> list[Column]:
+        rows = database.query(
+            f"SELECT name, type, \"notnull\" AND dflt_value IS NULL AND NOT (pk AND lower(type) = 'integer'), hidden "
+            f"FROM pragma_table_xinfo(?{_schema(place)})",
+            *reversed(place),
+        )
+        return [Column(name, kind, needed=bool(needed), generated=hidden > 1) for name, kind, needed, hidden in rows if hidden != 1]
+
+    def unique(self, database: Database, place: Sequence[str]) -> list[frozenset[str]]:
+        found = [
+            frozenset(
+                row[0] for row in database.query(f"SELECT name FROM pragma_table_info(?{_schema(place)}) WHERE pk > 0", *reversed(place))
+            )
+        ]
+        sql = f'SELECT name FROM pragma_index_list(?{_schema(place)}) WHERE "unique" AND NOT partial'
+        for (index,) in database.query(sql, *reversed(place)):
+            names = [
+                row[0] for row in database.query(f"SELECT name FROM pragma_index_info(?{_schema(place)})", index, *reversed(place[:-1]))
+            ]
+            if None not in names:
+                found.append(frozenset(names))
+        return [names for names in found if names]
+
+    def staged(self, database: Database, place: Sequence[str], prefix: str) -> list[str]:
+        sql = f"SELECT name FROM sqlite_master WHERE type = 'table' AND substr(name, 1, {len(prefix)}) = ?"
+        return [str(row[0]) for row in database.query(sql, prefix)]
+
+    def upsert(self, target: Target, stage: str, tasks: str) -> list[str]:
+        table, keys = self.quote(*target.place), self.names(target.key)
+        replaced = ", ".join(f"{self.quote(name)} = excluded.{self.quote(name)}" for name in target.others)
+        action = f"DO UPDATE SET {replaced}" if replaced else "DO NOTHING"
+        return [
+            f"DELETE FROM {table} WHERE ({keys}) IN ({self.gone(target, stage, tasks)})",
+            f"INSERT INTO {table} ({self.names(target.columns)}) SELECT {self.values(target)} FROM {stage} "
+            f"WHERE {WEIGHT} > 0 AND {TASK} IN ({tasks}) ON CONFLICT ({keys}) {action}",
+        ]
+
+    def why(self, problem: Problem, address: Address) -> HeadraceError | None:
+        said = problem.message
+        if "SQLITE_FULL" in said:
+            return HeadraceError("DISK_FULL", f"{address}: {said}", hint="make room and start again: no row is lost or doubled.")
+        if any(word in said for word in ("SQLITE_CANTOPEN", "SQLITE_NOTADB", "SQLITE_READONLY", "does not exist")):
+            return unreachable(address, said, "name a file in a folder that this user may write")
+        if "SQLITE_BUSY" in said:
+            return unreachable(address, said, "another program holds the file locked: end its transaction")
+        return None
+
+
+def _schema(place: Sequence[str]) -> str:
+    return ", ?" if len(place) > 1 else ""

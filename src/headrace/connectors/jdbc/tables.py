@@ -1,0 +1,108 @@
+"""The table that a sink writes: made where it is missing, else held against the stream before anything is written."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from headrace.connectors.jdbc.database import Database
+from headrace.connectors.jdbc.dialect import Column, Dialect, Target
+from headrace.errors import ConnectorError
+from headrace.schema import Struct
+
+
+def make(database: Database, dialect: Dialect, place: tuple[str, ...], schema: Struct, key: Sequence[str], *, create: bool) -> bool:
+    """Make the table for a stream of this schema where it is missing; whether it was."""
+    if dialect.columns(database, place):
+        return False
+    if not create:
+        hint = "create it, mend its name, or let the sink create it: create=True"
+        raise ConnectorError("TABLE_MISSING", f"there is no table {'.'.join(place)}", hint=hint)
+    database.update(dialect.create(place, typed(dialect, schema, key), [_of(schema, one) for one in key]))
+    return True
+
+
+def target(database: Database, dialect: Dialect, place: tuple[str, ...], schema: Struct, key: Sequence[str]) -> Target:
+    """The table for a stream of this schema, replaced by `key` where there is one, if it fits."""
+    name = ".".join(place)
+    found = dialect.columns(database, place)
+    columns = [_column(found, field, name) for field in schema.names]
+    _fit(dialect, schema, columns, name)
+    _complete(found, columns, name)
+    keys = [next(column for column, field in zip(columns, schema.names, strict=True) if field.lower() == one.lower()).name for one in key]
+    if keys and frozenset(keys) not in dialect.unique(database, place):
+        listed = ", ".join(keys)
+        raise ConnectorError(
+            "TABLE_SCHEMA",
+            f"the table {name} has no unique index over {listed}, so rows cannot be replaced by {'it' if len(keys) == 1 else 'them'}",
+            hint=f"add one: ALTER TABLE {dialect.quote(*place)} ADD PRIMARY KEY ({dialect.names(keys)})",
+        )
+    casts = {
+        column.name: cast
+        for field, column in zip(schema.fields, columns, strict=True)
+        if (cast := dialect.cast(field.type, column)) is not None
+    }
+    return Target(place, tuple(column.name for column in columns), tuple(keys), casts)
+
+
+def typed(dialect: Dialect, schema: Struct, key: Sequence[str] = ()) -> list[tuple[str, str]]:
+    """The columns of a stream with the types that they have in this kind of database."""
+    keys = [one.lower() for one in key]
+    made = []
+    for field in schema.fields:
+        try:
+            made.append((field.name, dialect.type_of(field.type, key=len(keys) if field.name.lower() in keys else 0)))
+        except KeyError:
+            raise ConnectorError(
+                "TABLE_SCHEMA",
+                f"{dialect.title} has no type for the column {field.name}, which is {field.type}",
+                hint=f'make it a text: with_columns({field.name}="cast({field.name} as string)")',
+            ) from None
+    return made
+
+
+def _of(schema: Struct, name: str) -> str:
+    """A column as the stream spells it."""
+    return next(one for one in schema.names if one.lower() == name.lower())
+
+
+def _column(found: Sequence[Column], name: str, table: str) -> Column:
+    """The column of a table that a column of a stream goes to: of this very name, else of one that differs in its case."""
+    fits = [column for column in found if column.name == name] or [column for column in found if column.name.lower() == name.lower()]
+    if len(fits) == 1 and not fits[0].generated:
+        return fits[0]
+    if fits:
+        raise ConnectorError(
+            "TABLE_SCHEMA",
+            f"the table {table} computes {name} itself" if len(fits) == 1 else f"the table {table} has {name} in several spellings",
+            hint=f'leave it out, .drop("{name}"), or give it another name, .rename({{"{name}": ...}})',
+        )
+    raise ConnectorError(
+        "TABLE_SCHEMA",
+        f"the table {table} has no column {name}",
+        hint=f'it has: {", ".join(column.name for column in found)}. Add the column, or leave it out of the stream: .drop("{name}")',
+    )
+
+
+def _fit(dialect: Dialect, schema: Struct, columns: Sequence[Column], table: str) -> None:
+    wanted = dict(typed(dialect, schema))
+    for field, column in zip(schema.fields, columns, strict=True):
+        if not dialect.fits(field.type, column):
+            raise ConnectorError(
+                "TABLE_SCHEMA",
+                f"the column {column.name} of the table {table} is {_shown(column)}, which does not hold every {field.type}",
+                hint=f"{wanted[field.name]} does; or cast the stream's column to a type that fits",
+            )
+
+
+def _complete(found: Sequence[Column], columns: Sequence[Column], table: str) -> None:
+    for column in found:
+        if column.needed and column not in columns:
+            raise ConnectorError(
+                "TABLE_SCHEMA",
+                f"the table {table} needs a value for {column.name}, and the stream has no such column",
+                hint="give the column a default, let it be null, or add it to the stream",
+            )
+
+
+def _shown(column: Column) -> str:
+    return f"{column.type}({column.size},{column.digits})" if column.type in ("numeric", "decimal") and column.size else column.type

@@ -1,0 +1,5 @@
+"""Redis: rows under keys."""
+
+from headrace.connectors.redis.sink import PACKAGES, Sink
+
+__all__ = ["PACKAGES", "Sink"]

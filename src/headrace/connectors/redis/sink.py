@@ -1,0 +1,340 @@
+"""Rows by key in Redis."""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+import json
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+from urllib.parse import parse_qs, urlsplit
+
+import headrace.ports as ports
+from headrace.errors import CheckpointError, ConnectorError, HeadraceError
+from headrace.points import point
+from headrace.ports.options import choice, wrong
+from headrace.ports.secrets import Secret, secret_of
+from headrace.ports.written import writers
+from headrace.schema import Struct, milliseconds
+from headrace.schema.values import zone
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+T = TypeVar("T")
+
+PACKAGES = (ports.Packages(modules=("redis",), extra="redis", name="redis"),)
+
+_BATCH = 2000
+"""Rows that the server takes in one go: other clients wait no longer than for these."""
+
+# Each batch looks at the term first, in the same go. KEYS: the note. ARGV: id, term, epoch, whether the epoch ends, how many keys go, these
+# keys, then what comes: a key, 0 and its value; or a key, how many fields and values its hash has, and these.
+_WRITE = """
+local note = redis.call('HMGET', KEYS[1], 'term', 'epoch', 'id')
+if note[3] ~= ARGV[1] then return 'GONE' end
+if tonumber(note[1]) > tonumber(ARGV[2]) then return note[1] end
+if tonumber(note[2] or '-1') >= tonumber(ARGV[3]) then return 'THERE' end
+local at, gone = 6, tonumber(ARGV[5])
+for i = at, at + gone - 1 do redis.call('DEL', ARGV[i]) end
+at = at + gone
+while at < #ARGV do
+  local count = tonumber(ARGV[at + 1])
+  if count == 0 then
+    redis.call('SET', ARGV[at], ARGV[at + 2])
+    at = at + 3
+  else
+    redis.call('DEL', ARGV[at])
+    redis.call('HSET', ARGV[at], unpack(ARGV, at + 2, at + 1 + count))
+    at = at + 2 + count
+  end
+end
+if ARGV[4] == '1' then redis.call('HSET', KEYS[1], 'epoch', ARGV[3]) end
+return 'DONE'
+"""
+
+# Takes the keys for a start. KEYS: the note. ARGV: id, term, whether others may be replaced, then fields and values of the note.
+_CLAIM = """
+local note = redis.call('HMGET', KEYS[1], 'id', 'term', 'job', 'sink')
+if note[1] and note[1] ~= ARGV[1] and ARGV[3] ~= '1' then return {'OTHER', note[3], note[4]} end
+if note[1] == ARGV[1] and tonumber(note[2]) > tonumber(ARGV[2]) then return {'FENCED', note[2]} end
+if note[1] ~= ARGV[1] then redis.call('DEL', KEYS[1]) end
+redis.call('HSET', KEYS[1], 'id', ARGV[1], 'term', ARGV[2], unpack(ARGV, 4))
+return {'DONE'}
+"""
+
+
+class Sink(ports.Sink):
+    """Keys of Redis, one per row: a row takes the place of the last one with its key, and goes when it is taken away.
+
+    A key is `prefix` and the values of the columns in `key`, with `:` between them. The value is the row as JSON, or with `value="hash"` a
+    hash with a field per column, in which nulls are left out. The password, if there is one, is given by its name. A server that is away is
+    waited for as long as `retry` says.
+
+    >>> import headrace as hr
+    >>> spend = hr.read.memory([("de", 5)], "country string, spent int", name="spend")
+    >>> hr.job("spend", spend.write.redis("redis://cache:6379/0", prefix="spend:", key="country", name="cache"))
+    <Job spend: cache>
+    >>> # spend:de   {"country": "de", "spent": 5}
+    """
+
+    connector: ClassVar[str] = "redis"
+
+    def __init__(
+        self,
+        url: str,
+        *,
+        prefix: str,
+        key: str | Sequence[str],
+        value: str = "json",
+        user: str | None = None,
+        password: Secret | None = None,
+        retry: str = "30 seconds",
+    ) -> None:
+        verb = "write.redis"
+        parts = urlsplit(url if isinstance(url, str) else "")
+        if parts.scheme not in ("redis", "rediss", "unix"):
+            raise wrong(
+                f"{verb}: this is no address of a Redis server",
+                'addresses look like "redis://host:6379/0", with TLS "rediss://host:6379/0"',
+            )
+        if parts.password is not None or "password" in parse_qs(parts.query):
+            raise wrong(f"{verb}: the address holds a password", 'give it by its name: password=hr.secret("REDIS_PASSWORD")')
+        if not isinstance(prefix, str) or not prefix or prefix.startswith(_NOTES):
+            raise wrong(
+                f"{verb}: prefix cannot be {prefix!r}", 'it is what all keys of the sink begin with, and no others: prefix="spend:"'
+            )
+        self.url = url
+        self.prefix = prefix
+        self._key = (key,) if isinstance(key, str) else tuple(key)
+        self.value = choice(verb, "value", value, ("json", "hash"))
+        self.user = user
+        self.password = secret_of(verb, "password", password)
+        self.retry = retry
+        self.patience = milliseconds(retry, "the retry") / 1000
+
+    @property
+    def traits(self) -> ports.SinkTraits:
+        why = "a key has the value of its newest row however often it is written, and the server notes the epoch with the last ones"
+        return ports.SinkTraits("idempotent", why, ("upsert",), visible="row", cleans="one key of its own, which notes the epoch, stays")
+
+    @property
+    def needs(self) -> ports.Packages:
+        return PACKAGES[0]
+
+    @property
+    def key(self) -> tuple[str, ...]:
+        return self._key
+
+    @property
+    def owns(self) -> str:
+        return f"{self.url}, keys {self.prefix}*"
+
+    def options(self) -> dict[str, Any]:
+        given = {
+            "url": self.url,
+            "prefix": self.prefix,
+            "key": list(self._key),
+            "value": self.value,
+            "user": self.user,
+            "password": self.password and self.password.to_json(),
+            "retry": self.retry,
+        }
+        return {name: value for name, value in given.items() if value is not None}
+
+    @classmethod
+    def from_options(cls, options: Mapping[str, Any]) -> Sink:
+        return cls(**options)
+
+    def describe(self) -> str:
+        return f"keys {self.prefix}* of {self.url} by {', '.join(self._key)}"
+
+    def open(self, context: ports.SinkContext) -> None:
+        import redis
+
+        self._context = context
+        self._id = hashlib.sha256(f"{context.checkpoint_id}\0{context.query}".encode()).hexdigest()[:32]
+        names = [name.lower() for name in context.schema.names]
+        self._places = [names.index(name.lower()) for name in self._key]
+        self._texts = writers(context.schema, zone(context.time_zone))
+        self._server = self._connected()
+        self._write = self._server.register_script(_WRITE)
+        try:
+            self._claim()
+        except redis.RedisError as problem:
+            raise self._told(problem) from None
+
+    def stage(self) -> dict[str, Any]:
+        return {"kind": "rows"}
+
+    def commit(self, epoch: int, staged: ports.Staged) -> None:
+        import redis
+
+        if not staged.count:
+            return
+        gone, come = self._changes(staged.rows())
+        try:
+            self._steadily(lambda: self._send(epoch, gone, come))
+        except redis.RedisError as problem:
+            raise self._told(problem) from None
+
+    def close(self) -> None:
+        self._server.close()
+
+    def elsewhere(self, place: ports.Elsewhere) -> Sink | None:
+        if place.server is None or self.value != "json":
+            return None
+        return Sink(place.server, prefix=f"{place.name}:", key=self._key, user=self.user, password=self.password)
+
+    def contents(self, session: SparkSession, schema: Struct) -> Iterable[Sequence[Any]]:
+        server = self._connected()
+        found = [(value.decode(),) for key in self._keys(server) if (value := server.get(key)) is not None]
+        server.close()
+        ddl = schema.text.replace("'", "\\'")
+        return session.createDataFrame(found, "value string").selectExpr(f"inline(array(from_json(value, '{ddl}')))").collect()
+
+    def discard(self) -> None:
+        self._server = self._connected()
+        self._forget()
+        self._server.delete(_NOTES + self.prefix)
+        self._server.close()
+
+    def _connected(self) -> Any:
+        """The server, asked when it is needed. That it is asked again is our business: we know what may be done twice."""
+        import redis
+
+        password = self.password.read() if self.password is not None else None
+        return redis.Redis.from_url(self.url, username=self.user, password=password, socket_timeout=60, retry=None)
+
+    def _claim(self) -> None:
+        context = self._context
+        note = _NOTES + self.prefix
+        told = ("job", context.job, "sink", context.name, "checkpoint", context.checkpoint_id, "query", context.query)
+        if context.fresh and self._server.hget(note, "id") not in (None, self._id.encode()):
+            self._forget()
+        answer = self._server.eval(_CLAIM, 1, note, self._id, context.term, int(context.fresh), *told)
+        said = [part.decode() for part in answer]
+        if said[0] == "OTHER":
+            raise CheckpointError(
+                "TABLE_OWNED",
+                f"the keys {self.prefix}* hold what sink {said[2]} of job {said[1]} wrote from another checkpoint",
+                hint="write to keys of another prefix, go on from the checkpoint that wrote them, or start with fresh=True: they go.",
+            )
+        if said[0] == "FENCED":
+            raise self._fenced(said[1])
+
+    def _forget(self) -> None:
+        """Remove all keys of the prefix."""
+        found = self._keys(self._server)
+        while keys := list(itertools.islice(found, _BATCH)):
+            self._server.unlink(*keys)
+
+    def _keys(self, server: Any) -> Iterator[bytes]:
+        pattern = "".join(f"\\{sign}" if sign in "*?[]^\\" else sign for sign in self.prefix) + "*"
+        keys: Iterator[bytes] = iter(dict.fromkeys(server.scan_iter(pattern, count=1000)))
+        return keys
+
+    def _changes(self, given: list[tuple[Any, ...]]) -> tuple[list[str], dict[str, tuple[Any, ...]]]:
+        """The keys that only go, and the newest row of those that come."""
+        gone: dict[str, None] = {}
+        come: dict[str, tuple[Any, ...]] = {}
+        name = self._name
+        for row in given:
+            if row[-1] > 0:
+                come[name(row)] = row
+            else:
+                gone[name(row)] = None
+        return [key for key in gone if key not in come], come
+
+    def _name(self, row: tuple[Any, ...]) -> str:
+        """The key of a row. Of several columns each is written so that no other values make the same key."""
+        if len(self._places) == 1:
+            return self.prefix + str(self._texts[self._places[0]](row[self._places[0]]))
+        texts = (str(self._texts[place](row[place])) for place in self._places)
+        return self.prefix + ":".join(text.replace("%", "%25").replace(":", "%3A") for text in texts)
+
+    def _send(self, epoch: int, gone: list[str], come: Mapping[str, tuple[Any, ...]]) -> None:
+        batches = list(_batches(gone, list(come)))
+        for number, (goes, comes) in enumerate(batches, 1):
+            last = number == len(batches)
+            if last:
+                point("in sink commit", self._context.name)
+            told: list[Any] = [self._id, self._context.term, epoch, int(last), len(goes), *goes]
+            for key in comes:
+                told.extend(self._value(key, come[key]))
+            answer = self._write(keys=[_NOTES + self.prefix], args=told)
+            if answer == b"THERE":
+                return
+            if answer == b"GONE":
+                raise HeadraceError(
+                    "SINK_FAILED",
+                    f"{self._context.name}: the key {_NOTES + self.prefix} is gone or another's, which says what epochs are there",
+                    hint="start over with fresh=True; if the server evicts keys, give it more room or another policy.",
+                )
+            if answer != b"DONE":
+                raise self._fenced(answer.decode())
+
+    def _value(self, key: str, row: tuple[Any, ...]) -> list[Any]:
+        columns = zip(self._context.schema.names, self._texts, row, strict=False)
+        if self.value == "json":
+            return [key, 0, json.dumps({name: None if value is None else text(value) for name, text, value in columns}, ensure_ascii=False)]
+        fields = [part for name, text, value in columns if value is not None for part in (name, _field(text(value)))]
+        return [key, len(fields), *fields] if fields else [key, 2, "", ""]
+
+    def _steadily(self, action: Callable[[], T]) -> T:
+        """Do it, and again where the server was away."""
+        import redis
+
+        until: float | None = None
+        wait = 0.05
+        while True:
+            try:
+                return action()
+            except (redis.ConnectionError, redis.TimeoutError) as problem:
+                now = time.monotonic()
+                until = now + self.patience if until is None else until
+                if isinstance(problem, redis.AuthenticationError) or now >= until:
+                    raise
+                time.sleep(min(wait, until - now))
+                wait = min(wait * 2, 1)
+
+    def _fenced(self, term: str) -> HeadraceError:
+        return HeadraceError(
+            "SINK_FENCED",
+            f"{self._context.name}: start {term} of this job has taken over {self.prefix}*, and this is start {self._context.term}",
+            hint="nothing more of this epoch was written; the process that took over goes on with it.",
+        )
+
+    def _told(self, problem: Exception) -> HeadraceError:
+        """What a server refused, for a user."""
+        import redis
+
+        said = str(problem)
+        if isinstance(problem, redis.AuthenticationError | redis.exceptions.NoPermissionError) or said.startswith(("NOAUTH", "WRONGPASS")):
+            hint = 'user= and password=hr.secret("REDIS_PASSWORD") say who connects'
+            return ConnectorError("DATABASE_REFUSED", f"{self.url} refuses: {said}", hint=hint)
+        if isinstance(problem, redis.ConnectionError | redis.TimeoutError):
+            hint = "see that the server runs and that its port can be reached from here"
+            return ConnectorError("DATABASE_UNREACHABLE", f"{self.url} cannot be reached: {said}", hint=hint)
+        if "maxmemory" in said:
+            hint = "give the server more memory (maxmemory) and start again: no row is lost or doubled."
+            return HeadraceError("DISK_FULL", f"{self._context.name}: {self.url} says: {said}", hint=hint)
+        message = f"{self._context.name}: {self.url} says: {said}"
+        return HeadraceError("SINK_FAILED", message, hint="the next start writes the epoch again.")
+
+
+_NOTES = "_headrace:"
+
+
+def _field(value: Any) -> str:
+    """A field of a hash: a text as it is, everything else as JSON has it."""
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def _batches(gone: list[str], come: list[str]) -> Iterator[tuple[list[str], list[str]]]:
+    """What the server takes in one go: keys that go, and keys that come."""
+    for at in range(0, len(gone), _BATCH):
+        yield gone[at : at + _BATCH], []
+    for at in range(0, len(come), _BATCH):
+        yield [], come[at : at + _BATCH]

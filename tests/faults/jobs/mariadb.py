@@ -1,0 +1,34 @@
+"""Tables of MariaDB: by key behind an aggregate, and added to."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import headrace as hr
+from tests.faults.jobs.rows import orders
+from tests.servers.mariadb import PASSWORD, USER, MariaDb, over, started
+
+URL = "mariadb://127.0.0.1/elsewhere"
+given = orders()
+PLAIN = {"sslMode": "disable"}
+spent = given.group_by("shop").agg(amount="sum(amount)", orders="count(*)")
+secret = hr.secret(MariaDb.variable)
+
+job = hr.job(
+    "mariadb",
+    given.write.jdbc(URL, "orders", user=USER, password=secret, options=PLAIN, name="orders out"),
+    spent.write.jdbc(URL, "spent", key="shop", user=USER, password=secret, options=PLAIN, name="spent out"),
+)
+
+
+@contextmanager
+def servers() -> Iterator[dict[str, str]]:
+    """A server that the copies of the job write to."""
+    server = started()
+    os.environ[server.variable] = PASSWORD
+    try:
+        yield {"jdbc": server.database()}
+    finally:
+        over(server)

@@ -1,0 +1,33 @@
+"""Tables of PostgreSQL: by key behind an aggregate, and added to."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import headrace as hr
+from tests.faults.jobs.rows import orders
+from tests.servers.postgres import PASSWORD, USER, Postgres, over, started
+
+URL = "postgresql://127.0.0.1/elsewhere"
+given = orders()
+spent = given.group_by("shop").agg(amount="sum(amount)", orders="count(*)")
+secret = hr.secret(Postgres.variable)
+
+job = hr.job(
+    "postgresql",
+    given.write.jdbc(URL, "orders", user=USER, password=secret, name="orders out"),
+    spent.write.jdbc(URL, "spent", key="shop", user=USER, password=secret, name="spent out"),
+)
+
+
+@contextmanager
+def servers() -> Iterator[dict[str, str]]:
+    """A server that the copies of the job write to."""
+    server = started()
+    os.environ[server.variable] = PASSWORD
+    try:
+        yield {"jdbc": server.database()}
+    finally:
+        over(server)

@@ -1,0 +1,73 @@
+"""Databases for tests of the JDBC connector, each with a reader of its own that knows nothing of headrace."""
+
+from __future__ import annotations
+
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+from typing import Any, Protocol
+
+import pytest
+
+import headrace as hr
+from headrace.testing import Harness
+
+KINDS = ("postgresql", pytest.param("mariadb", marks=pytest.mark.full), pytest.param("sqlite", marks=pytest.mark.full))
+"""One is tried in short runs, all in long ones."""
+
+
+class Place(Protocol):
+    """A database: its address, what `write.jdbc` takes beside it, and what a reader of its own sees there."""
+
+    kind: str
+    url: str
+    options: dict[str, Any]
+
+    def run(self, sql: str) -> list[tuple[Any, ...]]: ...
+
+
+class Served:
+    """A database of a server."""
+
+    def __init__(self, kind: str, server: Any) -> None:
+        self.kind = kind
+        self.server = server
+        self.url = server.database()
+        self.options: dict[str, Any] = {"user": "app", "password": hr.secret(server.variable)}
+        if kind == "mariadb":
+            self.options["options"] = {"sslMode": "disable"}  # the server of the tests has no certificate
+
+    def run(self, sql: str) -> list[tuple[Any, ...]]:
+        return [tuple(row) for row in self.server.run(self.url, sql)]
+
+
+class File:
+    """A database of SQLite."""
+
+    def __init__(self, folder: Path) -> None:
+        self.kind = "sqlite"
+        self.path = folder / "out.db"
+        self.url = f"sqlite:{self.path}"
+        self.options: dict[str, Any] = {}
+
+    def run(self, sql: str) -> list[tuple[Any, ...]]:
+        with closing(sqlite3.connect(self.path, timeout=30)) as connection, connection:
+            return list(connection.execute(sql))
+
+
+def rows(place: Place, table: str, columns: str = "*") -> list[tuple[Any, ...]]:
+    """What a table has, in an order of its own."""
+    return sorted(place.run(f"SELECT {columns} FROM {table}"), key=repr)
+
+
+def stages(place: Place) -> list[str]:
+    """The staging tables that are there."""
+    catalogue = "sqlite_master" if place.kind == "sqlite" else "information_schema.tables"
+    column = "name" if place.kind == "sqlite" else "table_name"
+    return [row[0] for row in place.run(f"SELECT {column} FROM {catalogue}") if row[0].startswith("_headrace_stage_")]
+
+
+def into(h: Harness, sink: Any) -> Any:
+    """Let a harness write to a sink of the user's; answers the connector's own object."""
+    h._sinks.append(sink._use())
+    return sink._connected

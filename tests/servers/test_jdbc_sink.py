@@ -1,0 +1,737 @@
+"""The JDBC sink, against real databases that are read by readers of their own."""
+
+from __future__ import annotations
+
+import contextlib
+import datetime as dt
+import json
+import random
+import re
+import subprocess
+import threading
+import time
+from collections.abc import Iterator
+from decimal import Decimal
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+import headrace as hr
+from headrace import points
+from headrace.connectors.jdbc import database
+from headrace.testing import Harness
+from tests.servers import free_ports
+from tests.servers.tables import KINDS, File, Place, Served, into, rows, stages
+from tests.unit.errors import check_error
+
+pytestmark = pytest.mark.usefixtures("spark")
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Checkpoints lie where the test is."""
+    monkeypatch.chdir(tmp_path)
+
+
+@pytest.fixture(params=KINDS)
+def place(request: pytest.FixtureRequest, tmp_path: Path) -> Place:
+    if request.param == "sqlite":
+        return File(tmp_path)
+    return Served(request.param, request.getfixturevalue({"postgresql": "postgres"}.get(request.param, request.param)))
+
+
+@pytest.fixture
+def pg(postgres: Any) -> Served:
+    return Served("postgresql", postgres)
+
+
+COLUMNS = (
+    "id int, b boolean, t tinyint, s smallint, i int, l bigint, f float, d double, c decimal(38,18), m decimal(9,2), n decimal(38,0), "
+    "x string, y binary, day date, at timestamp, local timestamp_ntz, a array<int>, o struct<a: int, b: string>, p map<string, double>"
+)
+UTC = dt.UTC
+ODD = "é'\"\\\n\t\r,;€😀 \u2028 %_ \\N \\x 	."
+TYPED: list[tuple[Any, ...]] = [
+    (
+        *(1, True, -128, -32768, -(2**31), -(2**63), 0.25, 1.7976931348623157e308, Decimal("12345678901234567890.123456789012345678")),
+        *(Decimal("-1234567.89"), Decimal("9" * 38), ODD, bytes(range(256)), dt.date(1582, 10, 10)),
+        *(dt.datetime(1969, 12, 31, 23, 59, 59, 999999, UTC), dt.datetime(1890, 1, 1, 0, 0, 0, 1)),
+        *([1, None, 3], (7, ODD), {"k'\"": 0.5, ODD: None}),
+    ),
+    (
+        *(2, False, 127, 32767, 2**31 - 1, 2**63 - 1, -1.5, -0.0, Decimal("-0.000000000000000001"), Decimal("0.10"), Decimal(0)),
+        *("", b"", dt.date(9999, 12, 31), dt.datetime(2026, 7, 1, 12, 0, tzinfo=UTC), dt.datetime(2026, 3, 29, 2, 30)),
+        *([], (None, None), {}),
+    ),
+    (3, *[None] * 18),
+    (
+        *(4, True, 0, 0, 0, 0, 0.0, 1e-300, Decimal("100000000.000000000000000000"), Decimal("10.00"), Decimal("-120000")),
+        *(" blank ", b"\0\0", dt.date(1, 1, 1), dt.datetime(1, 1, 1, tzinfo=UTC), dt.datetime(9999, 12, 31, 23, 59, 59, 999999)),
+        *([0] * 50, (0, "\x01"), {"": -1.0}),
+    ),
+]
+
+
+def as_read(place: Place, row: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The row as a reader of this kind of database sees it."""
+
+    def written(value: Any) -> Any:
+        if isinstance(value, list | dict):
+            return json.loads(json.dumps(value))
+        if isinstance(value, tuple):
+            return dict(zip("ab", value, strict=True))
+        if place.kind == "postgresql":
+            return value
+        if isinstance(value, bool):
+            return int(value)
+        if isinstance(value, dt.datetime):
+            plain = value.replace(tzinfo=None)
+            if place.kind == "mariadb":
+                return plain
+            return f"{plain:%H:%M:%S.%f}".rstrip("0").rstrip(".").join([f"{plain.year:04}-{plain:%m-%d} ", ""])
+        if place.kind == "sqlite" and isinstance(value, Decimal):
+            return f"{value:f}"
+        return value.isoformat() if place.kind == "sqlite" and isinstance(value, dt.date) else value
+
+    return tuple(written(value) for value in row)
+
+
+def parsed(place: Place, row: tuple[Any, ...]) -> tuple[Any, ...]:
+    """What was read, with JSON as what it says."""
+    head = list(row[:-3])
+    return (*head, *(json.loads(value) if isinstance(value, str) else value for value in row[-3:]))
+
+
+@pytest.mark.parametrize("key", [None, "id"])
+def test_every_type(place: Place, key: str | None) -> None:
+    source = hr.read.memory(TYPED, COLUMNS, name="typed")
+    hr.job("types", source.write.jdbc(place.url, "typed", key=key, **place.options)).run(progress=False)
+    expected = sorted((as_read(place, row) for row in TYPED), key=lambda row: row[0])
+    found = sorted((parsed(place, row) for row in place.run("SELECT * FROM typed")), key=lambda row: row[0])
+    assert found == expected
+    assert stages(place) == []
+
+
+def test_intervals_and_times(pg: Served) -> None:
+    source = hr.read.memory([(1,)], "id int", name="s").select(
+        "id",
+        a="interval '1 02:03:04.5' day to second",
+        b="interval '-2-3' year to month",
+        c="time'23:59:59.123456'",
+        e="parse_json('{\"a\": [1, null]}')",
+    )
+    hr.job("intervals", source.write.jdbc(pg.url, "t", **pg.options)).run(progress=False)
+    assert pg.run("SELECT id, a, b::text, c, e FROM t") == [
+        (
+            1,
+            dt.timedelta(days=1, hours=2, minutes=3, seconds=4, milliseconds=500),
+            "-2 years -3 mons",
+            dt.time(23, 59, 59, 123456),
+            {"a": [1, None]},
+        )
+    ]
+
+
+class Model:
+    """Random changes, and what is there after each."""
+
+    def __init__(self, seed: int) -> None:
+        self.chance = random.Random(seed)
+        self.there: list[tuple[Any, ...]] = []
+
+    def step(self) -> list[tuple[str, tuple[Any, ...]]]:
+        changes = []
+        for _ in range(self.chance.randrange(30)):
+            if self.there and self.chance.random() < 0.45:
+                changes.append(("-", self.there.pop(self.chance.randrange(len(self.there)))))
+            else:
+                row = (f"k{self.chance.randrange(12)} {ODD}", self.chance.choice([None, "x", "y "]), self.chance.randrange(100))
+                self.there.append(row)
+                changes.append(("+", row))
+        return changes
+
+    def totals(self) -> list[tuple[Any, ...]]:
+        found: dict[str, list[int]] = {}
+        for key, _, value in self.there:
+            found.setdefault(key, []).append(value)
+        return sorted(((key, len(values), sum(values)) for key, values in found.items()), key=repr)
+
+
+def test_random_changes(place: Place) -> None:
+    model = Model(3)
+    with Harness() as h:
+        source = h.source("s", "k string, v string, n int", changes=True)
+        totals = source.group_by("k").agg(rows="count(*)", total="sum(n)")
+        into(h, totals.write.jdbc(place.url, "totals", key="k", **place.options))
+        for number in range(12):
+            h.commit({"s": model.step()})
+            assert rows(place, "totals") == model.totals(), number
+            if number in (3, 8):
+                h.restart()
+    assert stages(place) == []
+
+
+def test_a_key_of_several_columns_and_nothing_else(place: Place) -> None:
+    with Harness() as h:
+        source = h.source("s", "a string, b int", changes=True)
+        into(h, source.write.jdbc(place.url, "pairs", key=["b", "a"], **place.options))
+        h.commit({"s": [("+", ("x", 1)), ("+", ("x ", 1)), ("+", ("X", 1)), ("+", ("é", 2))]})
+        h.commit({"s": [("-", ("X", 1)), ("+", ("e", 2)), ("-", ("x", 1)), ("+", ("x", 1))]})
+        assert rows(place, "pairs") == [("e", 2), ("x ", 1), ("x", 1), ("é", 2)]
+
+
+@pytest.fixture
+def fails(monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Lets the next passing of a point fail."""
+
+    def arm(name: str) -> None:
+        monkeypatch.setattr(points, "OFF", False)
+        monkeypatch.setattr(points, "_armed", points.Armed(name, action="fail"))
+        monkeypatch.setattr(points, "_passed", 0)
+
+    return arm
+
+
+@pytest.mark.parametrize("point", ["before sink commit", "in sink commit", "after sink commit"])
+@pytest.mark.parametrize("key", [None, "k"])
+def test_an_epoch_that_is_run_again(place: Place, key: str | None, point: str, fails: Any) -> None:
+    with Harness() as h:
+        source = h.source("s", "k string, n int")
+        into(h, source.write.jdbc(place.url, "result", key=key, **place.options))
+        h.commit({"s": [("+", ("a", 1)), ("+", ("b", 2))]})
+        fails(point)
+        with pytest.raises(hr.HeadraceError, match=point):
+            h.commit({"s": [("+", ("a", 3)), ("+", ("c", 4))]})
+        h.restart()
+        h._settle()
+        h.commit({"s": [("+", ("d", 5))]})
+        added = [("a", 3), ("b", 2), ("c", 4), ("d", 5)]
+        assert rows(place, "result") == (added if key else [("a", 1), *added])
+
+
+def test_a_process_that_was_replaced_writes_nothing(place: Place) -> None:
+    with Harness() as h:
+        source = h.source("s", "k string, n int")
+        into(h, source.write.jdbc(place.url, "result", name="out", **place.options))
+        h.commit({"s": [("+", ("a", 1))]})
+        place.run("UPDATE _headrace_epochs SET term = 7")
+        check_error(
+            """
+            SINK_FENCED: out: start 7 of this job has taken over result, and this is start 1
+              hint: nothing of this epoch was written; the process that took over goes on with it.
+              page: docs/errors/SINK_FENCED.md
+            """,
+            lambda: h.commit({"s": [("+", ("b", 2))]}),
+        )
+        assert rows(place, "result") == [("a", 1)]
+
+
+def test_its_tasks_cannot_stage_any_more(place: Place) -> None:
+    with Harness() as h:
+        source = h.source("s", "k string, n int")
+        sink = into(h, source.write.jdbc(place.url, "result", name="out", **place.options))
+        h.commit({"s": [("+", ("a", 1))]})
+        place.run(f"DROP TABLE {sink._stage}")
+        with pytest.raises(hr.HeadraceError) as caught:
+            h.commit({"s": [("+", ("b", 2))]})
+        check_error(
+            """
+            SINK_FENCED: out: its staging table is gone, so another process has taken the job over
+              page: docs/errors/SINK_FENCED.md
+            """,
+            caught.value,
+        )
+        assert rows(place, "result") == [("a", 1)]
+
+
+def test_another_checkpoint_of_the_job(place: Place, tmp_path: Path) -> None:
+    def job(*values: int) -> hr.Job:
+        source = hr.read.memory([(n,) for n in values], "n int", name="s")
+        return hr.job("same", source.write.jdbc(place.url, "result", name="out", **place.options))
+
+    job(1, 2).run(checkpoint=tmp_path / "one", progress=False)
+    check_error(
+        """
+        TABLE_OWNED: the table result holds what sink out of job same wrote from another checkpoint
+          hint: write to another table, go on from the checkpoint that wrote it, or start with fresh=True, which empties it.
+          page: docs/errors/TABLE_OWNED.md
+        """,
+        lambda: job(3).run(checkpoint=tmp_path / "two", progress=False),
+    )
+    assert rows(place, "result") == [(1,), (2,)]
+    job(4).run(checkpoint=tmp_path / "two", fresh=True, progress=False)
+    assert rows(place, "result") == [(4,)]
+
+
+def test_a_table_that_others_write_too(place: Place, tmp_path: Path) -> None:
+    """Nobody knows whose rows are whose, so none are removed."""
+
+    def job(name: str, value: int) -> hr.Job:
+        return hr.job(name, hr.read.memory([(value,)], "n int", name="s").write.jdbc(place.url, "result", name="out", **place.options))
+
+    job("one", 1).run(checkpoint=tmp_path / "one", progress=False)
+    job("two", 2).run(checkpoint=tmp_path / "two", progress=False)
+    check_error(
+        """
+        TABLE_OWNED: the table result holds what sink out of job one wrote from another checkpoint
+          hint: write to another table, go on from the checkpoint that wrote it, or empty it by hand, and take the job's row out of _headrace_epochs.
+          page: docs/errors/TABLE_OWNED.md
+        """,
+        lambda: job("one", 3).run(checkpoint=tmp_path / "three", fresh=True, progress=False),
+    )
+    assert rows(place, "result") == [(1,), (2,)]
+
+
+def test_a_table_that_is_there(place: Place) -> None:
+    place.run("CREATE TABLE spend (Id INTEGER NOT NULL, Country VARCHAR(20) NOT NULL, Spent DECIMAL(20, 2), note VARCHAR(9) DEFAULT 'x')")
+    place.run("CREATE UNIQUE INDEX one ON spend (Country)")
+    place.run("INSERT INTO spend VALUES (0, 'fr', NULL, 'mine')")
+    spent = "decimal(12,2)" if place.kind != "sqlite" else "double"
+    source = hr.read.memory(
+        [("de", 1, Decimal("1.50") if place.kind != "sqlite" else 1.5)], f"country string, id int, spent {spent}", name="s"
+    )
+    hr.job("there", source.write.jdbc(place.url, "spend", key="country", create=False, **place.options)).run(progress=False)
+    found = [(row[0], row[1], None if row[2] is None else float(row[2]), row[3]) for row in rows(place, "spend")]
+    assert found == [(0, "fr", None, "mine"), (1, "de", 1.5, "x")]
+
+
+def refused(place: Place, expected: str, ddl: str | None, schema: str, *, hide: dict[str, str] | None = None, **options: Any) -> None:
+    if ddl is not None:
+        place.run(ddl)
+    source = hr.read.memory([], schema, name="s")
+    job = hr.job("refused", source.write.jdbc(place.url, "t", **{**place.options, **options}))
+    check_error(expected, lambda: job.run(progress=False), hide=hide)
+
+
+def test_no_table(place: Place) -> None:
+    refused(
+        place,
+        """
+        TABLE_MISSING: there is no table t
+          hint: create it, mend its name, or let the sink create it: create=True
+          page: docs/errors/TABLE_MISSING.md
+        """,
+        None,
+        "a int",
+        create=False,
+    )
+
+
+def test_no_column(place: Place) -> None:
+    refused(
+        place,
+        """
+        TABLE_SCHEMA: the table t has no column b
+          hint: it has: a, c. Add the column, or leave it out of the stream: .drop("b")
+          page: docs/errors/TABLE_SCHEMA.md
+        """,
+        "CREATE TABLE t (a INTEGER, c INTEGER)",
+        "a int, b int",
+    )
+
+
+def test_a_column_too_many(place: Place) -> None:
+    refused(
+        place,
+        """
+        TABLE_SCHEMA: the table t needs a value for c, and the stream has no such column
+          hint: give the column a default, let it be null, or add it to the stream
+          page: docs/errors/TABLE_SCHEMA.md
+        """,
+        "CREATE TABLE t (a INTEGER, c INTEGER NOT NULL)",
+        "a int",
+    )
+
+
+def test_a_column_of_another_type(place: Place) -> None:
+    kind, wanted = {"postgresql": ("int4", "text"), "mariadb": ("int", "longtext"), "sqlite": ("INTEGER", "text")}[place.kind]
+    refused(
+        place,
+        f"""
+        TABLE_SCHEMA: the column a of the table t is {kind}, which does not hold every string
+          hint: {wanted} does; or cast the stream's column to a type that fits
+          page: docs/errors/TABLE_SCHEMA.md
+        """,
+        "CREATE TABLE t (a INTEGER)",
+        "a string",
+    )
+
+
+def test_no_unique_index(place: Place) -> None:
+    tick = "`" if place.kind == "mariadb" else '"'
+    refused(
+        place,
+        f"""
+        TABLE_SCHEMA: the table t has no unique index over a, so rows cannot be replaced by it
+          hint: add one: ALTER TABLE {tick}t{tick} ADD PRIMARY KEY ({tick}a{tick})
+          page: docs/errors/TABLE_SCHEMA.md
+        """,
+        "CREATE TABLE t (a INTEGER, b INTEGER)",
+        "a int, b int",
+        key="a",
+    )
+
+
+def test_a_narrow_decimal(pg: Served) -> None:
+    refused(
+        pg,
+        """
+        TABLE_SCHEMA: the column a of the table t is numeric(10,2), which does not hold every decimal(12,2)
+          hint: numeric(12,2) does; or cast the stream's column to a type that fits
+          page: docs/errors/TABLE_SCHEMA.md
+        """,
+        "CREATE TABLE t (a NUMERIC(10, 2))",
+        "a decimal(12,2)",
+    )
+
+
+def test_no_key(place: Place) -> None:
+    """A key of a table cannot be null: such rows are dead letters."""
+    source = hr.read.memory([(None, 1), ("a", 2)], "k string, n int", name="s")
+    done = hr.job("keyless", source.write.jdbc(place.url, "t", key="k", name="out", **place.options)).run(progress=False)
+    assert rows(place, "t") == [("a", 2)]
+    assert sum(done.dead_letters.values()) == 1
+
+
+def test_text_with_a_zero(pg: Served) -> None:
+    source = hr.read.memory([("a\0b",)], "x string", name="s")
+    job = hr.job("zero", source.write.jdbc(pg.url, "t", name="out", **pg.options))
+    with pytest.raises(
+        hr.HeadraceError, match=r'out: rows could not be staged: .*invalid byte sequence for encoding "UTF8": 0x00.*column x'
+    ):
+        job.run(progress=False)
+
+
+def test_values_for_other_types(pg: Served) -> None:
+    pg.run("CREATE TYPE mood AS ENUM ('good', 'bad')")
+    pg.run("CREATE TABLE t (id uuid PRIMARY KEY, m mood, j json, n varchar(3), big numeric)")
+    given = [("00000000-0000-0000-0000-00000000000A", "bad", '{"a":1}', "abc", 2**40)]
+    source = hr.read.memory(given, "id string, m string, j string, n string, big bigint", name="s")
+    hr.job("cast", source.write.jdbc(pg.url, "t", key="id", **pg.options)).run(progress=False)
+    assert pg.run("SELECT id::text, m::text, j::text, n, big FROM t") == [
+        ("00000000-0000-0000-0000-00000000000a", "bad", '{"a":1}', "abc", Decimal(2**40))
+    ]
+
+
+def test_schemas_and_odd_names(pg: Served) -> None:
+    pg.run('CREATE SCHEMA "odd one"')
+    source = hr.read.memory([(1, 2)], '`a "b"` int, `select` int', name="s")
+    hr.job("odd", source.write.jdbc(pg.url, '"odd one"."Table.1"', key='a "b"', **pg.options)).run(progress=False)
+    assert pg.run('SELECT "a ""b""", "select" FROM "odd one"."Table.1"') == [(1, 2)]
+
+
+def test_numbers_that_are_none(place: Place) -> None:
+    source = hr.read.memory([(float("nan"), float("inf"))], "x double, y float", name="s")
+    job = hr.job("nan", source.write.jdbc(place.url, "t", name="out", **place.options))
+    if place.kind == "postgresql":
+        job.run(progress=False)
+        assert place.run("SELECT x::text, y::text FROM t") == [("NaN", "Infinity")]
+    else:
+        with pytest.raises(
+            hr.HeadraceError, match=r"out: x has the value NaN, which this database cannot hold: nullif\(x, double\('NaN'\)\)"
+        ):
+            job.run(progress=False)
+
+
+@pytest.mark.full
+def test_many_rows(place: Place) -> None:
+    n = 20_000 if place.kind == "sqlite" else 60_000
+    job = hr.job("many", numbers(n).write.jdbc(place.url, "many", key="id", **place.options))
+    job.run(progress=False)
+    assert [tuple(map(int, row)) for row in place.run("SELECT count(*), sum(id), count(DISTINCT x) FROM many")] == [
+        (n, n * (n - 1) // 2, n)
+    ]
+
+
+def numbers(n: int) -> Any:
+    """The rows from 0 to n - 1, in files of this folder."""
+    folder = Path.cwd() / "numbers"
+    hr.session().range(n).selectExpr("id", "concat('text of row ', id) AS x", "id / 7 AS d").write.parquet(str(folder))
+    return hr.read.files(folder, format="parquet", schema="id bigint, x string, d double", name="numbers")
+
+
+# The server goes away
+
+
+def test_server_restarted_before_the_commit(other_postgres: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    place = Served("postgresql", other_postgres)
+    slept: list[float] = []
+
+    def sleep(seconds: float) -> None:
+        slept.append(seconds)
+        if len(slept) == 3:
+            other_postgres.start()
+
+    with Harness() as h:
+        source = h.source("s", "k string, n int")
+        sink = into(h, source.write.jdbc(place.url, "result", key="k", name="out", **place.options))
+        h.commit({"s": [("+", ("a", 1))]})
+        monkeypatch.setattr(database, "time", SimpleNamespace(monotonic=time.monotonic, sleep=sleep))
+        written = sink._write
+
+        def write(tasks: str, count: int) -> None:
+            if not slept:
+                other_postgres.stop()
+            written(tasks, count)
+
+        sink._write = write
+        h.commit({"s": [("+", ("b", 2))]})
+        assert len(slept) == 3
+        assert rows(place, "result") == [("a", 1), ("b", 2)]
+
+
+@pytest.mark.full
+def test_server_that_does_not_come_back(other_postgres: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    place = Served("postgresql", other_postgres)
+    with Harness() as h:
+        source = h.source("s", "k string, n int")
+        sink = into(h, source.write.jdbc(place.url, "result", name="out", retry="50 milliseconds", **place.options))
+        h.commit({"s": [("+", ("a", 1))]})
+        written = sink._write
+
+        def write(tasks: str, count: int) -> None:
+            other_postgres.stop()
+            written(tasks, count)
+
+        sink._write = write
+        check_error(
+            """
+            DATABASE_UNREACHABLE: postgresql://127.0.0.1:PORT/db1 cannot be reached: Connection to 127.0.0.1:PORT refused. Check that the hostname and port are correct and that the postmaster is accepting TCP/IP connections. (Connection refused)
+              hint: see that the server runs and that its port can be reached from here
+              page: docs/errors/DATABASE_UNREACHABLE.md
+            """,
+            lambda: h.commit({"s": [("+", ("b", 2))]}),
+            hide={str(other_postgres.port): "PORT"},
+        )
+        sink._write = written
+        other_postgres.start()
+        assert rows(place, "result") == [("a", 1)]
+        h.restart()
+        h._settle()
+        assert rows(place, "result") == [("a", 1), ("b", 2)]
+
+
+@pytest.mark.full
+def test_server_that_crashed_has_lost_what_was_staged(other_postgres: Any) -> None:
+    place = Served("postgresql", other_postgres)
+    with Harness() as h:
+        source = h.source("s", "k string, n int")
+        sink = into(h, source.write.jdbc(place.url, "result", name="out", **place.options))
+        h.commit({"s": [("+", ("a", 1))]})
+        written = sink._write
+
+        def write(tasks: str, count: int) -> None:
+            if sink._write is write:
+                sink._write = written
+                other_postgres.crash()
+                other_postgres.start()
+            written(tasks, count)
+
+        sink._write = write
+        with pytest.raises(hr.HeadraceError, match="has 0 of the 1 rows that tasks have staged there, as after a crash"):
+            h.commit({"s": [("+", ("b", 2))]})
+        h.restart()
+        h._settle()
+        assert rows(place, "result") == [("a", 1), ("b", 2)]
+
+
+def test_connection_dropped_in_copy(pg: Served) -> None:
+    """A lock keeps the COPY waiting until its session is ended; the task sends the rows again."""
+    with Harness() as h:
+        source = h.source("s", "k string, n int")
+        sink = into(h, source.write.jdbc(pg.url, "result", key="k", **pg.options))
+        h.commit({"s": [("+", ("a", 1))]})
+        with dropping(pg, sink._stage) as dropped:
+            h.commit({"s": [("+", ("b", 2))]})
+        assert dropped
+        assert rows(pg, "result") == [("a", 1), ("b", 2)]
+
+
+def dropping(pg: Served, stage: str) -> Any:
+    """Ends the sessions that wait to COPY, once."""
+
+    @contextlib.contextmanager
+    def during() -> Iterator[list[int]]:
+        dropped: list[int] = []
+        holder = pg.server.connect(pg.url)
+        holder.autocommit = False
+        holder.execute(f"LOCK TABLE {stage} IN ACCESS EXCLUSIVE MODE")
+
+        def drop() -> None:
+            with pg.server.connect(pg.url) as watcher:
+                while not dropped:
+                    sql = (
+                        "SELECT pg_terminate_backend(pid), pid FROM pg_stat_activity WHERE query LIKE 'COPY%' AND wait_event_type = 'Lock'"
+                    )
+                    dropped.extend(pid for _, pid in watcher.execute(sql))
+            holder.rollback()
+            holder.close()
+
+        thread = threading.Thread(target=drop, daemon=True)
+        thread.start()
+        yield dropped
+        thread.join(60)
+
+    return during()
+
+
+# Who is not let in
+
+
+def unreachable(place: Place, url: str, expected: str, hide: dict[str, str], **options: Any) -> None:
+    source = hr.read.memory([(1,)], "a int", name="s")
+    job = hr.job("shut", source.write.jdbc(url, "t", **{**place.options, **options}))
+    check_error(expected, lambda: job.run(progress=False), hide=hide)
+
+
+def test_wrong_password(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    if place.kind == "sqlite":
+        pytest.skip("a file has no password")
+    monkeypatch.setenv("TEST_WRONG", "nonsense")
+    said = {
+        "postgresql": 'password authentication failed for user "app"',
+        "mariadb": "(conn=N) Access denied for user 'app'@'127.0.0.1' (using password: YES)",
+    }[place.kind]
+    port = place.url.split(":")[2].split("/")[0]
+    source = hr.read.memory([(1,)], "a int", name="s")
+    options = {**place.options, "password": hr.secret("TEST_WRONG")}
+    job = hr.job("shut", source.write.jdbc(place.url, "t", **options))
+    with pytest.raises(hr.HeadraceError) as caught:
+        job.run(progress=False)
+    check_error(
+        f"""
+        DATABASE_REFUSED: {place.url.replace(port, "PORT")} refuses: {said}
+          hint: user= and password=hr.secret("DB_PASSWORD") say who connects
+          page: docs/errors/DATABASE_REFUSED.md
+        """,
+        re.sub(r"conn=\d+", "conn=N", str(caught.value)).replace(port, "PORT"),
+    )
+    assert "nonsense" not in str(caught.value)
+
+
+def test_no_database(place: Place) -> None:
+    if place.kind == "sqlite":
+        pytest.skip("a file is made")
+    port = place.url.split(":")[2].split("/")[0]
+    url = place.url.rpartition("/")[0] + "/nowhere"
+    said = {"postgresql": 'database "nowhere" does not exist', "mariadb": "(conn=N) Unknown database 'nowhere'"}[place.kind]
+    source = hr.read.memory([(1,)], "a int", name="s")
+    job = hr.job("shut", source.write.jdbc(url, "t", **place.options))
+    with pytest.raises(hr.HeadraceError) as caught:
+        job.run(progress=False)
+    check_error(
+        f"""
+        DATABASE_REFUSED: {url.replace(port, "PORT")} refuses: {said}
+          hint: create it, or mend the address
+          page: docs/errors/DATABASE_REFUSED.md
+        """,
+        re.sub(r"conn=\d+", "conn=N", str(caught.value)).replace(port, "PORT"),
+    )
+
+
+def test_nobody_listens(pg: Served) -> None:
+    (port,) = free_ports(1)
+    unreachable(
+        pg,
+        f"postgresql://127.0.0.1:{port}/db",
+        """
+        DATABASE_UNREACHABLE: postgresql://127.0.0.1:PORT/db cannot be reached: Connection to 127.0.0.1:PORT refused. Check that the hostname and port are correct and that the postmaster is accepting TCP/IP connections. (Connection refused)
+          hint: see that the server runs and that its port can be reached from here
+          page: docs/errors/DATABASE_UNREACHABLE.md
+        """,
+        {str(port): "PORT"},
+    )
+
+
+def test_certificate(pg: Served, tmp_path: Path) -> None:
+    """One that is right, and one that is not the server's."""
+    right = {"sslmode": "verify-full", "sslrootcert": str(pg.server.authority)}
+    source = hr.read.memory([(1,)], "a int", name="s")
+    hr.job("tls", source.write.jdbc(pg.url, "t", **pg.options, options=right)).run(progress=False)
+    assert rows(pg, "t") == [(1,)]
+    other = tmp_path / "other.pem"
+    told = ["-subj", "/CN=elsewhere", "-keyout", str(tmp_path / "key"), "-out", str(other)]
+    subprocess.run(["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "30", *told], check=True, capture_output=True)
+    unreachable(
+        pg,
+        pg.url,
+        """
+        DATABASE_UNREACHABLE: <url> cannot be reached: SSL error: PKIX path building failed: sun.security.provider.certpath.SunCertPathBuilderException: unable to find valid certification path to requested target
+          hint: options={"sslmode": "verify-full", "sslrootcert": "root.crt"} say what certificate is right
+          page: docs/errors/DATABASE_UNREACHABLE.md
+        """,
+        {pg.url: "<url>"},
+        options={"sslmode": "verify-full", "sslrootcert": str(other)},
+    )
+
+
+def test_no_right_to_write(pg: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+    pg.run("CREATE TABLE t (a int)")
+    pg.run("CREATE ROLE guest LOGIN PASSWORD 'guest'")
+    pg.run("GRANT CREATE, USAGE ON SCHEMA public TO guest")
+    monkeypatch.setenv("TEST_GUEST", "guest")
+    unreachable(
+        pg,
+        pg.url,
+        """
+        DATABASE_REFUSED: <url> refuses: permission denied for table t
+          hint: the user needs the rights to read and write the table, and to create tables beside it
+          page: docs/errors/DATABASE_REFUSED.md
+        """,
+        {pg.url: "<url>"},
+        user="guest",
+        password=hr.secret("TEST_GUEST"),
+    )
+    pg.run("DROP OWNED BY guest")
+    pg.run("DROP ROLE guest")
+
+
+def test_a_file_in_no_folder(tmp_path: Path) -> None:
+    place = File(tmp_path / "nowhere")
+    unreachable(
+        place,
+        place.url,
+        """
+        DATABASE_UNREACHABLE: sqlite:<folder>/nowhere/out.db cannot be reached: [SQLITE_CANTOPEN] Unable to open the database file (unable to open database file)
+          hint: name a file in a folder that this user may write
+          page: docs/errors/DATABASE_UNREACHABLE.md
+        """,
+        {str(tmp_path): "<folder>"},
+    )
+
+
+def test_full(tmp_path: Path) -> None:
+    """A file that may grow to some pages only."""
+    place = File(tmp_path)
+    stream = numbers(20_000)
+    job = hr.job("full", stream.write.jdbc(place.url, "t", name="out", options={"max_page_count": "40"}))
+    with pytest.raises(hr.HeadraceError) as caught:
+        job.run(progress=False)
+    check_error(
+        """
+        DISK_FULL: out: rows could not be staged: [SQLITE_FULL] Insertion failed because database is full (database or disk is full)
+          hint: make room (the checkpoint, the output and Spark's temporary folder need it) and start again: no row is lost or doubled.
+          page: docs/errors/DISK_FULL.md
+        """,
+        caught.value,
+    )
+    hr.job("full", stream.write.jdbc(place.url, "t", name="out")).run(progress=False)
+    assert place.run("SELECT count(*) FROM t") == [(20_000,)]
+
+
+@pytest.mark.full
+def test_full_server(other_postgres: Any, tmp_path: Path) -> None:
+    """A server whose files may not grow beyond 20 MB: more than those of its log, and less than what is staged."""
+    place = Served("postgresql", other_postgres)
+    n = 250_000
+    job = hr.job("full", numbers(n).with_columns(y="repeat('0123456789', 10)").write.jdbc(place.url, "t", name="out", **place.options))
+    other_postgres.stop()
+    other_postgres.start(largest=20_000)
+    with pytest.raises(hr.HeadraceError, match=r"DISK_FULL: out: rows could not be staged: .*could not extend file .*: File too large"):
+        job.run(progress=False)
+    other_postgres.stop()
+    other_postgres.start()
+    job.run(progress=False)
+    assert place.run("SELECT count(*), count(DISTINCT id) FROM t") == [(n, n)]

@@ -1,0 +1,185 @@
+"""The JDBC source, over real databases."""
+
+from __future__ import annotations
+
+import datetime as dt
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import headrace as hr
+from headrace.testing import Harness
+from tests.servers.tables import KINDS, File, Place, Served
+from tests.unit.errors import check_error
+
+pytestmark = pytest.mark.usefixtures("spark")
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Checkpoints lie where the test is."""
+    monkeypatch.chdir(tmp_path)
+
+
+@pytest.fixture(params=KINDS)
+def place(request: pytest.FixtureRequest, tmp_path: Path) -> Place:
+    if request.param == "sqlite":
+        return File(tmp_path)
+    return Served(request.param, request.getfixturevalue({"postgresql": "postgres"}.get(request.param, request.param)))
+
+
+@pytest.fixture
+def pg(postgres: Any) -> Served:
+    return Served("postgresql", postgres)
+
+
+def orders(place: Place, first: int, last: int) -> None:
+    values = ", ".join(f"({n}, 'o{n}', {n}.50)" for n in range(first, last))
+    place.run(f"INSERT INTO orders VALUES {values}")
+
+
+def test_a_whole_table(place: Place) -> None:
+    place.run("CREATE TABLE orders (id INTEGER, x VARCHAR(20), amount DECIMAL(10, 2))")
+    orders(place, 1, 5)
+    place.run("INSERT INTO orders VALUES (NULL, NULL, NULL)")
+    read = hr.read.jdbc(place.url, "orders", schema="id bigint, amount decimal(10,2)", **place.options)
+    assert sorted(hr.collect(read).rows(), key=repr) == [*((n, Decimal(f"{n}.50")) for n in range(1, 5)), (None, None)]
+
+
+def test_a_query_and_its_schema(pg: Served) -> None:
+    pg.run(
+        "CREATE TABLE t (i int, l bigint, n numeric(12,3), s text, b bytea, d date, z timestamptz, w timestamp, o boolean, j jsonb, f float8)"
+    )
+    pg.run(
+        "INSERT INTO t VALUES (1, 2, 3.125, 'é', '\\x00ff', '1900-01-01', '1969-12-31 23:59:59.999999+00', '2026-03-29 02:30', true, '{\"a\": 1}', 0.5)"
+    )
+    read = hr.read.jdbc(pg.url, "SELECT * FROM t WHERE i > 0;", **pg.options)
+    assert read.schema.ddl == (
+        "i int, l bigint, n decimal(12,3), s string, b binary, d date, z timestamp, w timestamp_ntz, o boolean, j string, f double"
+    )
+    (row,) = hr.collect(read).rows()
+    assert row == (
+        *(1, 2, Decimal("3.125"), "é", b"\x00\xff", dt.date(1900, 1, 1), dt.datetime(1969, 12, 31, 23, 59, 59, 999999, dt.UTC)),
+        *(dt.datetime(2026, 3, 29, 2, 30), True, '{"a": 1}', 0.5),
+    )
+
+
+def grow(place: Place, tmp_path: Path) -> Any:
+    read = hr.read.jdbc(place.url, "orders", by="id", schema="id bigint, x string, amount decimal(10,2)", **place.options)
+    return hr.job("grow", read.write.files(tmp_path / "out", format="json", name="out"))
+
+
+def written(tmp_path: Path) -> list[int]:
+    import json
+
+    lines = [line for file in hr.committed_files(tmp_path / "out") for line in file.read_text().splitlines()]
+    return sorted(json.loads(line)["id"] for line in lines)
+
+
+def test_rows_that_come(place: Place, tmp_path: Path) -> None:
+    """Each run reads what has come since the last one, whatever pieces the range is read in."""
+    place.run("CREATE TABLE orders (id INTEGER, x VARCHAR(20), amount DECIMAL(10, 2))")
+    grow(place, tmp_path).run(checkpoint=tmp_path / "state", flush=False, progress=False)
+    assert written(tmp_path) == []
+    expected: list[int] = []
+    for first, last in ((-3, 4), (100, 101), (25_000, 25_005), (90_000, 90_003)):
+        orders(place, first, last)
+        expected.extend(range(first, last))
+        grow(place, tmp_path).run(checkpoint=tmp_path / "state", flush=False, progress=False)
+        assert written(tmp_path) == expected
+
+
+def test_a_replay_reads_the_same_range(pg: Served) -> None:
+    """An epoch that failed is read again up to where it was to end, though more rows have come since."""
+    pg.run("CREATE TABLE orders (id INTEGER, x VARCHAR(20), amount DECIMAL(10, 2))")
+    orders(pg, 1, 4)
+    with Harness() as h:
+        read = hr.read.jdbc(pg.url, "orders", by="id", follow=True, settle="0 seconds", schema="id bigint", **pg.options)
+        out = h.collect(read)
+        h.commit()
+        orders(pg, 4, 6)
+        h.commit()
+        h.restart()
+        orders(pg, 6, 7)
+        h.commit()
+        assert sorted(row[0] for _, _, row in out.changes()) == [1, 2, 3, 4, 5, 6]
+
+
+def test_rows_that_are_updated(place: Place) -> None:
+    kind = {"postgresql": "timestamp", "mariadb": "datetime(6)", "sqlite": "text"}[place.kind]
+    place.run(f"CREATE TABLE t (id INTEGER PRIMARY KEY, n INTEGER, at {kind})")
+    place.run("INSERT INTO t VALUES (1, 10, '2026-01-01 00:00:00.000001'), (2, 20, '2026-01-01 00:00:00.000002')")
+    with Harness() as h:
+        latest = hr.read.jdbc(
+            place.url,
+            "t",
+            by="at",
+            follow=True,
+            updated=True,
+            settle="0 seconds",
+            schema="id bigint, n int",
+            change_format="upsert",
+            key="id",
+            **place.options,
+        )
+        out = h.collect(latest.group_by().agg(total="sum(n)", rows="count(*)"))
+        h.commit()
+        assert out.rows() == [(30, 2)]
+        place.run("UPDATE t SET n = 11, at = '2026-01-01 00:00:00.000003' WHERE id = 1")
+        place.run("INSERT INTO t VALUES (3, 30, '2026-01-01 00:00:00.000004')")
+        h.commit()
+        assert out.rows() == [(61, 3)]
+
+
+def test_guarantees(pg: Served) -> None:
+    told = {
+        "added": hr.read.jdbc(pg.url, "t", by="id", schema="id bigint"),
+        "updated": hr.read.jdbc(pg.url, "t", by="at", updated=True, schema="id bigint"),
+        "whole": hr.read.jdbc(pg.url, "t", schema="id bigint"),
+    }
+    job = {name: hr.job(name, stream.write.memory(name="out")).explain().to_json() for name, stream in told.items()}
+    text = {name: str(found) for name, found in job.items()}
+    assert "exactly once" in text["added"] and "a range of id is read again, where rows are only added" in text["added"]
+    assert (
+        "at most once" in text["updated"] and "a row that was updated since has left the range of at that is read again" in text["updated"]
+    )
+    assert "at most once" in text["whole"] and "the table is read from its beginning, and may have changed" in text["whole"]
+
+
+def test_what_is_not_there(pg: Served) -> None:
+    check_error(
+        """
+        TABLE_MISSING: there is no table t
+          at test_jdbc_source.py:*: lambda: hr.read.jdbc(pg.url, "t", **pg.options),
+          hint: create it, or mend its name
+          page: docs/errors/TABLE_MISSING.md
+        """,
+        lambda: hr.read.jdbc(pg.url, "t", **pg.options),
+    )
+    pg.run("CREATE TABLE t (a int, at timestamp)")
+    pg.run("INSERT INTO t VALUES (1, NULL)")
+
+    def run(**options: Any) -> None:
+        read = hr.read.jdbc(pg.url, "t", **pg.options, **options)
+        hr.job("gone", read.write.memory()).run(progress=False)
+
+    check_error(
+        """
+        TABLE_SCHEMA: the table t has no column b
+          at test_jdbc_source.py:*: hr.job("gone", read.write.memory()).run(progress=False)
+          hint: it has: a, at
+          page: docs/errors/TABLE_SCHEMA.md
+        """,
+        lambda: run(schema="b int"),
+    )
+    check_error(
+        """
+        TABLE_SCHEMA: at is null in some rows, which would never be read
+          at test_jdbc_source.py:*: hr.job("gone", read.write.memory()).run(progress=False)
+          hint: take a column that every row has, or a query: "SELECT *, coalesce(...) AS at FROM ..."
+          page: docs/errors/TABLE_SCHEMA.md
+        """,
+        lambda: run(schema="a int", by="at"),
+    )

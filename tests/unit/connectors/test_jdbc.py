@@ -1,0 +1,133 @@
+"""What the JDBC and Redis connectors check when a job is built, without a server."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+import headrace as hr
+from headrace.connectors.jdbc import Sink, Source
+from headrace.connectors.jdbc.kinds import DIALECTS
+from headrace.connectors.redis import Sink as RedisSink
+from headrace.schema import parse_schema, parse_type
+from tests.unit.errors import check_error
+
+URL = "postgresql://db/shop"
+
+
+@pytest.mark.parametrize(
+    ("url", "jdbc", "shown"),
+    [
+        ("postgresql://db/shop", "jdbc:postgresql://db/shop", "postgresql://db/shop"),
+        ("jdbc:postgresql://a:1,b:2/shop?ssl=true", "jdbc:postgresql://a:1,b:2/shop?ssl=true", "postgresql://a:1,b:2/shop"),
+        ("postgres://db:5433/shop", "jdbc:postgresql://db:5433/shop", "postgresql://db:5433/shop"),
+        ("mysql://app@db/shop", "jdbc:mariadb://db/shop", "mariadb://db/shop"),
+        ("sqlite:out.db", "jdbc:sqlite:out.db", "sqlite:out.db"),
+        ("sqlite:///data/out.db", "jdbc:sqlite:/data/out.db", "sqlite:/data/out.db"),
+    ],
+)
+def test_addresses(url: str, jdbc: str, shown: str) -> None:
+    sink = Sink(url, "t")
+    assert (sink.address.jdbc, str(sink.address)) == (jdbc, shown)
+
+
+@pytest.mark.parametrize(
+    "url", ["", "db/shop", "oracle://db/shop", "postgresql:", "postgresql://db", "postgresql:///shop", "sqlite::memory:", 7]
+)
+def test_no_addresses(url: object) -> None:
+    with pytest.raises(hr.ConnectorError, match="BAD_OPTION"):
+        Sink(url, "t")  # type: ignore[arg-type]  # what is given may be anything
+
+
+@pytest.mark.parametrize(
+    "url", ["postgresql://app:geheim@db/shop", "mariadb://db/shop?password=geheim", "jdbc:postgresql://db/shop?sslpassword=geheim"]
+)
+def test_passwords_in_addresses(url: str) -> None:
+    error = check_error(
+        """
+        BAD_OPTION: write.jdbc: the address holds a password
+          at test_jdbc.py:*: lambda: Sink(url, "t"),
+          hint: give it by its name: password=hr.secret("DB_PASSWORD")
+          page: docs/errors/BAD_OPTION.md
+        """,
+        lambda: Sink(url, "t"),
+    )
+    assert error is not None and "geheim" not in str(error)
+
+
+def test_passwords_among_the_options() -> None:
+    error = check_error(
+        """
+        BAD_OPTION: write.jdbc: `password` cannot be among the options
+          at test_jdbc.py:*: lambda: Sink(URL, "t", options={"password": "geheim"}),
+          hint: user= and password=hr.secret("DB_PASSWORD") say who connects
+          page: docs/errors/BAD_OPTION.md
+        """,
+        lambda: Sink(URL, "t", options={"password": "geheim"}),
+    )
+    assert error is not None and "geheim" not in error.message
+
+
+@pytest.mark.parametrize("name", ["", "a.b.c", ".a", "a.", 'a"b', 7])
+def test_no_tables(name: object) -> None:
+    with pytest.raises(hr.ConnectorError, match="is no name of a table"):
+        Sink(URL, name)  # type: ignore[arg-type]  # what is given may be anything
+
+
+def test_a_plan_stores_where_the_password_lies(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DB_PASSWORD", "geheim")
+    sink = Sink(URL, '"a.b".t', key="k", user="app", password=hr.secret("DB_PASSWORD"), options={"sslmode": "require"}, retry="1 minute")
+    text = json.dumps(sink.options())
+    assert "geheim" not in text and "DB_PASSWORD" in text
+    assert Sink.from_options(json.loads(text)).options() == sink.options()
+    source = Source(URL, "t", by="id", follow=True, user="app", password=hr.secret("DB_PASSWORD"), schema="id bigint")
+    assert Source.from_options(json.loads(json.dumps(source.options())), parse_schema("id bigint")).options() == source.options()
+    redis = RedisSink("redis://cache", prefix="t:", key=["a", "b"], password=hr.secret("DB_PASSWORD"))
+    assert RedisSink.from_options(json.loads(json.dumps(redis.options()))).options() == redis.options()
+
+
+def test_nothing_says_what_is_new() -> None:
+    check_error(
+        """
+        BAD_OPTION: read.jdbc: nothing says which rows are new
+          at test_jdbc.py:*: lambda: hr.read.jdbc(URL, "t", follow=True, schema="a int"),
+          hint: name a column that grows with each row: by="id"
+          page: docs/errors/BAD_OPTION.md
+        """,
+        lambda: hr.read.jdbc(URL, "t", follow=True, schema="a int"),
+    )
+
+
+def test_two_sinks_of_one_table() -> None:
+    rows = hr.read.memory([("a",)], "k string", name="s")
+    with pytest.raises(hr.HeadraceError, match="FOLDER_OWNED"):
+        hr.job("twice", rows.write.jdbc(URL, "t", name="a"), rows.write.jdbc(URL, "t", name="b"))
+
+
+@pytest.mark.parametrize(
+    ("url", "prefix"), [("http://cache", "t:"), ("redis://:geheim@cache", "t:"), ("redis://cache", ""), ("redis://cache", "_headrace:x")]
+)
+def test_redis_options(url: str, prefix: str) -> None:
+    with pytest.raises(hr.ConnectorError, match="BAD_OPTION") as caught:
+        RedisSink(url, prefix=prefix, key="k")
+    assert "geheim" not in caught.value.message
+
+
+TYPES = (
+    *("boolean", "tinyint", "smallint", "int", "bigint", "float", "double", "decimal(38,18)", "string", "char(3)", "varchar(9)", "binary"),
+    *("date", "timestamp", "timestamp_ntz", "time(6)", "interval day to second", "interval year to month", "variant", "void"),
+    *("array<int>", "map<string, int>", "struct<a: int>", "string collate UTF8_LCASE"),
+)
+
+
+@pytest.mark.parametrize("kind", sorted(DIALECTS))
+@pytest.mark.parametrize("type", TYPES)
+def test_every_type_has_one(kind: str, type: str) -> None:
+    assert DIALECTS[kind].type_of(parse_type(type), key=0)
+
+
+def test_keys_of_mariadb_fit_an_index() -> None:
+    mariadb = DIALECTS["mariadb"]
+    assert mariadb.type_of(parse_type("string"), key=1) == "varchar(255)"
+    assert mariadb.type_of(parse_type("string"), key=4) == "varchar(192)"
