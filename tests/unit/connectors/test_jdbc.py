@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 
@@ -23,7 +24,7 @@ URL = "postgresql://db/shop"
         ("jdbc:postgresql://a:1,b:2/shop?ssl=true", "jdbc:postgresql://a:1,b:2/shop?ssl=true", "postgresql://a:1,b:2/shop"),
         ("postgres://db:5433/shop", "jdbc:postgresql://db:5433/shop", "postgresql://db:5433/shop"),
         ("mysql://app@db/shop", "jdbc:mariadb://db/shop", "mariadb://db/shop"),
-        ("sqlite:out.db", "jdbc:sqlite:out.db", "sqlite:out.db"),
+        ("sqlite:out.db", f"jdbc:sqlite:{Path.cwd()}/out.db", "sqlite:out.db"),
         ("sqlite:///data/out.db", "jdbc:sqlite:/data/out.db", "sqlite:/data/out.db"),
     ],
 )

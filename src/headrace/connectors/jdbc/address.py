@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from dataclasses import dataclass
 from urllib.parse import parse_qs, urlsplit
@@ -25,7 +26,8 @@ class Address:
 
     @property
     def jdbc(self) -> str:
-        return f"jdbc:{self.kind}:{self.rest}"
+        # a relative path begins in the folder in which the job runs, which need not be that of the JVM
+        return f"jdbc:{self.kind}:{os.path.abspath(self.rest) if self.kind == 'sqlite' else self.rest}"
 
     def __str__(self) -> str:
         return f"{self.kind}:{self.rest.partition('?')[0]}"
