@@ -63,8 +63,10 @@ def test_files(spark: SparkSession, format: str) -> None:
         found = check_source(lambda place, schema: kind(place, schema, format))
     except NotConforming as problem:
         found = problem.report
-    # ORC itself cannot hold times within the last second before 1970.
-    assert found.failed == (["times"] if format == "orc" else []), found
+    # ORC itself cannot hold times within the last second before 1970; CSV, as Spark writes it for this feed, has one empty text, no bytes
+    # and nothing nested.
+    lost = {"orc": ["times"], "csv": ["texts", "bytes", "arrays", "structs", "maps"]}
+    assert found.failed == lost.get(format, []), found
     if kind is Untouched:
         left = {line.check: line.outcome for line in found.lines if line.outcome not in ("passed", "FAILED")}
         assert left == {"something that is no row": "left out"}, found
