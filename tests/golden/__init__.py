@@ -15,6 +15,7 @@ the files that were read, which are not read again, and the metadata of operator
 from __future__ import annotations
 
 import contextlib
+import re
 import shutil
 from pathlib import Path
 
@@ -47,8 +48,12 @@ def run(step: Path, folder: Path, *, last: bool, partitions: int | None = None) 
 
 
 def results(folder: Path) -> dict[str, list[str]]:
-    """The rows of each sink, sorted."""
+    """The rows of each sink, sorted; times that an earlier version wrote with milliseconds have microseconds here, as they have now."""
     return {
-        sink.name: sorted(line for file in hr.committed_files(sink) for line in file.read_text(encoding="utf-8").splitlines())
+        sink.name: sorted(
+            re.sub(r"(\.\d{3})Z", r"\g<1>000Z", line)
+            for file in hr.committed_files(sink)
+            for line in file.read_text(encoding="utf-8").splitlines()
+        )
         for sink in sorted((folder / "result").iterdir())
     }
