@@ -24,6 +24,8 @@ QUERIES = [refusal for section in ("constructs", "functions", "queries that Spar
 
 # Cures of guards: Spark itself refuses what would reach them, or no query is known that does.
 GUARDS = {"write the number", "join the two tables instead"}
+# Of tables outside, of which the queries here have none: tests/spark/lookups/test_sql.py reads it whole.
+OUTSIDE = {"orders o LEFT JOIN customers FOR SYSTEM_TIME AS OF current_timestamp() AS c ON o.customer = c.id"}
 
 
 @pytest.fixture(scope="module")
@@ -98,7 +100,7 @@ def test_every_cure_of_the_code_is_shown() -> None:
     for file in LIFT.glob("*.scala"):
         cures |= set(re.findall(r'Refused\(s?"[^"]*", "([^"]*)"', file.read_text(encoding="utf-8")))
     shown = {refusal.hint for section in ALL.values() for refusal in section}
-    assert cures - shown == GUARDS
+    assert cures - shown == GUARDS | OUTSIDE
 
 
 def test_the_page_is_up_to_date() -> None:
