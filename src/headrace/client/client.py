@@ -152,7 +152,7 @@ class Client:
             case "CONNECTORS":
                 has = {kind: names_with(kind) for kind in ("Source", "Sink", "Lookup")}
                 kinds = [(name, *("yes" if name in names else "" for names in has.values())) for name in connectors()]
-                self.output.listed(("connector", "reads", "writes", "looks up"), kinds)
+                self.output.listed(("connector", "reads", "writes", "lookups"), kinds)
             case _:
                 self._settings(None)
 
