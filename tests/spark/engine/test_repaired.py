@@ -66,9 +66,9 @@ def test_what_is_repaired_counts_once(tmp_path: Path) -> None:
     first = run(tmp_path, flush=False)
     assert [(one.read, one.malformed) for one in first.sources] == [(3, 1)]
     letters = hr.letters(tmp_path / "checkpoint")
-    assert [letter[2:4] for letter in letters.table().rows()] == [("charges", "charges"), ("charges", "charges.expect")]
+    assert sorted(letter[2:4] for letter in letters.table().rows()) == [("charges", "charges"), ("charges", "charges.expect")]
     assert letters.export("charges", tmp_path / "out.txt") == (2, 0)
-    assert [json.loads(line)["amount"] for line in (tmp_path / "out.txt").read_text(encoding="utf-8").splitlines()] == ["x", -3]
+    assert {json.loads(line)["amount"] for line in (tmp_path / "out.txt").read_text(encoding="utf-8").splitlines()} == {"x", -3}
     letters.replay("charges", mended(tmp_path, row("a", 2, minute(2)), row("a", 3, minute(3))))
     second = run(tmp_path, flush=False)
     assert [(one.read, one.malformed) for one in second.sources] == [(5, 1)]
