@@ -73,23 +73,9 @@ class Registry:
         word = self._word()
         return {"registry": self.url, **({"authorization": word} if word else {})}
 
-    def register(self, topic: str, kind: str, text: str, *, key: bool = False) -> Registered:
-        """Give a schema to the registry, which checks that readers of the earlier ones can go on; if it has it already, that one."""
-        subject = self._subject(topic, key=key)
-        found = self._asked(f"/subjects/{quote(subject, safe='')}/versions", {"schema": text, "schemaType": kind})
-        if found is None or "id" not in found:
-            why = " ".join(str((found or {}).get("message", "there is no such subject")).split()).rstrip(". ")
-            hint = "write columns that fit the schema there, or another subject; how they have to fit is a setting of the subject"
-            raise ConnectorError("REGISTRY_SCHEMA", f"the registry does not take the schema of {subject}: {why}", hint=hint, site=here())
-        return Registered(found["id"], kind, text)
-
-    def _subject(self, topic: str, *, key: bool = False) -> str:
-        named = self.subject.replace("{topic}", topic)
-        return f"{named.removesuffix('-value')}-key" if key else named
-
     def latest(self, topic: str, value: str) -> Registered:
         """The newest schema of a topic's values."""
-        subject = self._subject(topic)
+        subject = self.subject.replace("{topic}", topic)
         found = self._asked(f"/subjects/{quote(subject, safe='')}/versions/latest")
         if found is None:
             raise ConnectorError(
@@ -107,11 +93,10 @@ class Registry:
             )
         return made
 
-    def _asked(self, path: str, given: Mapping[str, Any] | None = None) -> Any:
-        """The answer to a question; None if there is nothing of that name. What the registry does not take has a message for an answer."""
+    def _asked(self, path: str) -> Any:
+        """The answer to a question; None if there is nothing of that name."""
         word = self._word()
-        kinds = {"Accept": _TYPE, "Content-Type": _TYPE}
-        request = urllib.request.Request(self.url + path, None if given is None else json.dumps(given).encode(), kinds)
+        request = urllib.request.Request(self.url + path, headers={"Accept": _TYPE})
         if word:
             request.add_header("Authorization", word)
         try:
@@ -121,8 +106,6 @@ class Registry:
             with cause:
                 if cause.code == 404:
                     return None
-                if cause.code in (409, 422):
-                    return json.load(cause)
             raise self._failed(f"it answers {cause.code} {cause.reason}") from None
         except (OSError, ValueError) as cause:
             raise self._failed(str(cause.reason if isinstance(cause, urllib.error.URLError) else cause)) from None
