@@ -11,7 +11,9 @@ import headrace as hr
 from headrace.connectors.jdbc import Sink, Source
 from headrace.connectors.jdbc.kinds import DIALECTS
 from headrace.connectors.redis import Sink as RedisSink
+from headrace.plan import Plan
 from headrace.schema import parse_schema, parse_type
+from headrace.spark.job import compile
 from tests.unit.errors import check_error
 
 URL = "postgresql://db/shop"
@@ -103,7 +105,7 @@ def test_nothing_says_what_is_new() -> None:
 def test_two_sinks_of_one_table() -> None:
     rows = hr.read.memory([("a",)], "k string", name="s")
     with pytest.raises(hr.HeadraceError, match="FOLDER_OWNED"):
-        hr.job("twice", rows.write.jdbc(URL, "t", name="a"), rows.write.jdbc(URL, "t", name="b"))
+        compile(Plan.of("twice", [rows.write.jdbc(URL, "t", name=name)._use() for name in ("a", "b")]))
 
 
 @pytest.mark.parametrize(

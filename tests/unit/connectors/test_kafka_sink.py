@@ -30,7 +30,7 @@ def counted() -> Any:
 
 
 def plan(stream: Any, **options: Any) -> Plan:
-    return hr.job("j", stream.write.kafka("t", **AT, **options)).plan
+    return Plan.of("j", [stream.write.kafka("t", **AT, **options)._use()])
 
 
 def upserted(made: Plan) -> list[Upserts]:
