@@ -19,7 +19,7 @@ import pytest
 from headrace.errors import HeadraceError
 from headrace.jvm import fetch, java
 from headrace.jvm.cache import folder
-from tests.servers import free_ports, not_to_be_had, spawn
+from tests.servers import certificate, free_ports, not_to_be_had, spawn
 from tests.servers.kafka_jars import BROKER
 
 if TYPE_CHECKING:
@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 _READY = 120
 _CLUSTER = "MkU3OEVBNTcwNTJENDM2Qk"
 USER, PASSWORD = "reader", "geheim"
+GUEST = "guest"
+"""A user with the same password who may do nothing, unless he is told otherwise."""
 
 _PROPERTIES = """\
 process.roles=broker,controller
@@ -38,7 +40,9 @@ listeners=PLAIN://127.0.0.1:{plain},SECURED://127.0.0.1:{secured},ENCRYPTED://12
 listener.security.protocol.map=PLAIN:PLAINTEXT,SECURED:SASL_PLAINTEXT,ENCRYPTED:SSL,CONTROLLER:PLAINTEXT
 inter.broker.listener.name=PLAIN
 sasl.enabled.mechanisms=PLAIN
-listener.name.secured.plain.sasl.jaas.config=org.apache.kafka.common.security.plain.PlainLoginModule required user_{user}="{password}";
+listener.name.secured.plain.sasl.jaas.config=org.apache.kafka.common.security.plain.PlainLoginModule required user_{user}="{password}" user_{guest}="{password}";
+authorizer.class.name=org.apache.kafka.metadata.authorizer.StandardAuthorizer
+super.users=User:ANONYMOUS;User:{user}
 ssl.keystore.type=PEM
 ssl.keystore.location={folder}/broker.pem
 log.dirs={folder}/data
@@ -82,9 +86,10 @@ class Broker:
         self.authority = place / "authority.pem"
         self._process: subprocess.Popen[bytes] | None = None
         place.mkdir(parents=True)
-        _certificate(place)
+        certificate(place, "IP:127.0.0.1")
+        (place / "broker.pem").write_text((place / "key.pem").read_text() + (place / "authority.pem").read_text())
         ports = {"plain": plain, "secured": secured, "encrypted": encrypted, "controller": controller}
-        (place / "server.properties").write_text(_PROPERTIES.format(**ports, folder=place, user=USER, password=PASSWORD))
+        (place / "server.properties").write_text(_PROPERTIES.format(**ports, folder=place, user=USER, guest=GUEST, password=PASSWORD))
         self._format()
 
     def start(self) -> None:
@@ -123,6 +128,23 @@ class Broker:
 
     def delete_topic(self, name: str) -> None:
         _done(self._admin.delete_topics([name], operation_timeout=_READY))
+
+    def alter_topic(self, name: str, **settings: object) -> None:
+        """Give a topic other settings, with `_` for `.`."""
+        from confluent_kafka.admin import AlterConfigOpType, ConfigEntry, ConfigResource, ResourceType
+
+        told = [
+            ConfigEntry(key.replace("_", "."), str(value), incremental_operation=AlterConfigOpType.SET) for key, value in settings.items()
+        ]
+        _done(self._admin.incremental_alter_configs([ConfigResource(ResourceType.TOPIC, name, incremental_configs=told)]))
+
+    def allow(self, user: str, kind: str, name: str, *rights: str) -> None:
+        """Let a user do something with a topic, a group or a transactional id; `name*` are all whose names begin so, `*` are all."""
+        from confluent_kafka.admin import AclBinding, AclOperation, AclPermissionType, ResourcePatternType, ResourceType
+
+        pattern = ResourcePatternType.PREFIXED if name[1:].endswith("*") else ResourcePatternType.LITERAL
+        place = (ResourceType[kind], name if name == "*" else name.removesuffix("*"), pattern, f"User:{user}", "*")
+        _done(self._admin.create_acls([AclBinding(*place, AclOperation[right], AclPermissionType.ALLOW) for right in rights]))
 
     def delete_records(self, name: str, partition: int, before: int) -> None:
         """Let go of a partition's records in front of an offset, as retention does."""
@@ -258,16 +280,6 @@ def _record(message: Any) -> Record:
 def _done(asked: dict[Any, Any]) -> None:
     for one in asked.values():
         one.result(_READY)
-
-
-def _certificate(place: Path) -> None:
-    """A key and a certificate for 127.0.0.1, which is its own authority."""
-    told = ["-subj", "/CN=127.0.0.1", "-addext", "subjectAltName=IP:127.0.0.1", "-keyout", "key.pem", "-out", "authority.pem"]
-    command = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "30", *told]
-    done = subprocess.run(command, cwd=place, capture_output=True, text=True, check=False)
-    if done.returncode:
-        raise RuntimeError(done.stderr)
-    (place / "broker.pem").write_text((place / "key.pem").read_text() + (place / "authority.pem").read_text())
 
 
 @pytest.fixture(scope="session")

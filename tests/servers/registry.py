@@ -1,9 +1,13 @@
-"""A schema registry with the part of Confluent's API that readers and writers use, in this process: none can be had from a package."""
+"""A schema registry with the part of Confluent's API that readers and writers use, in this process: none can be had from a package.
+
+It keeps BACKWARD as far as tests need that: of Avro, JSON Schema and Protobuf the outermost fields are compared.
+"""
 
 from __future__ import annotations
 
 import base64
 import json
+import re
 import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -19,7 +23,7 @@ class Registry:
     """Schemas by number and by subject; `locked` wants the user me with his password, `broken` answers nothing else than 500."""
 
     def __init__(self) -> None:
-        self.schemas: list[dict[str, str]] = []
+        self.schemas: list[dict[str, Any]] = []
         self.subjects: dict[str, list[int]] = {}
         self.locked = self.broken = False
         self.asked: list[str] = []
@@ -49,9 +53,11 @@ class Registry:
         self.url = f"http://127.0.0.1:{self._server.server_port}"
         threading.Thread(target=self._server.serve_forever, daemon=True).start()
 
-    def register(self, subject: str, schema: Any, kind: str = "AVRO") -> int:
-        """Give a subject a new version; its number."""
-        self.schemas.append({"schema": json.dumps(schema) if not isinstance(schema, str) else schema, "schemaType": kind})
+    def register(self, subject: str, schema: Any, kind: str = "AVRO", references: tuple[tuple[str, str], ...] = ()) -> int:
+        """Give a subject a new version; its number. `references`: names in the schema, and the subjects whose first version they are."""
+        entry = {"schema": json.dumps(schema) if not isinstance(schema, str) else schema, "schemaType": kind}
+        told = [{"name": name, "subject": of, "version": 1} for name, of in references]
+        self.schemas.append({**entry, "references": told} if told else entry)
         self.subjects.setdefault(subject, []).append(len(self.schemas))
         return len(self.schemas)
 
@@ -66,28 +72,70 @@ class Registry:
             case ["subjects", subject, "versions", "latest"] if subject in self.subjects:
                 number = self.subjects[subject][-1]
                 return 200, {"subject": subject, "id": number, "version": len(self.subjects[subject]), **self.schemas[number - 1]}
+            case ["subjects", subject, "versions", version] if version.isdigit() and 0 < int(version) <= len(
+                self.subjects.get(subject, [])
+            ):
+                number = self.subjects[subject][int(version) - 1]
+                return 200, {"subject": subject, "id": number, "version": int(version), **self.schemas[number - 1]}
         return 404, {"error_code": 40403, "message": "not found"}
 
     def take(self, path: str, given: dict[str, str], word: str | None) -> tuple[int, Any]:
-        """Registers as `BACKWARD` asks for Avro: a field that is new has a default."""
+        """Registers a schema, or says what there is against it."""
+        if self.broken:
+            return 500, {"error_code": 50001, "message": "broken"}
         if self.locked and word != WORD:
             return 401, {"error_code": 401, "message": "Unauthorized"}
-        subject = unquote(path.strip("/").split("/")[1])
         entry = {"schema": given["schema"], "schemaType": given.get("schemaType", "AVRO")}
-        for number in self.subjects.get(subject, []):
-            if self.schemas[number - 1] == entry:
-                return 200, {"id": number}
-        for number in self.subjects.get(subject, [])[-1:]:
-            had = {field["name"] for field in json.loads(self.schemas[number - 1]["schema"])["fields"]}
-            for field in json.loads(given["schema"])["fields"]:
-                if field["name"] not in had and "default" not in field:
-                    message = f"Schema being registered is incompatible with an earlier schema for subject {subject}: no default for {field['name']}"
+        match [unquote(part) for part in path.partition("?")[0].strip("/").split("/")]:
+            case ["compatibility", "subjects", subject, "versions"]:
+                reasons = self._against(subject, entry)
+                return 200, {"is_compatible": not reasons, "messages": reasons}
+            case ["subjects", subject, "versions"]:
+                for number in self.subjects.get(subject, []):
+                    if self.schemas[number - 1] == entry:
+                        return 200, {"id": number}
+                if not _fields(entry):
+                    return 422, {"error_code": 42201, "message": "Invalid schema: it has no fields"}
+                if self._against(subject, entry):
+                    message = f'Schema being registered is incompatible with an earlier schema for subject "{subject}"'
                     return 409, {"error_code": 409, "message": message}
-        return 200, {"id": self.register(subject, given["schema"], entry["schemaType"])}
+                return 200, {"id": self.register(subject, entry["schema"], entry["schemaType"])}
+        return 404, {"error_code": 404, "message": "HTTP 404 Not Found"}
+
+    def _against(self, subject: str, new: dict[str, str]) -> list[str]:
+        """Why readers by a new schema cannot read what was written by the last one."""
+        for number in self.subjects.get(subject, [])[-1:]:
+            old = self.schemas[number - 1]
+            if old["schemaType"] != new["schemaType"]:
+                return ["Incompatible because of different schema type"]
+            had, has = _fields(old), _fields(new)
+            changed = [
+                f"{{errorType:'TYPE_MISMATCH', description:'The type (path '{name}') was {had[name][0]}'}}"
+                for name in has if name in had and had[name][0] != has[name][0]
+            ]  # fmt: skip
+            added = [
+                f"{{errorType:'READER_FIELD_MISSING_DEFAULT_VALUE', description:'The field '{name}' has no default value'}}"
+                for name, (_, needed) in has.items() if name not in had and needed
+            ]  # fmt: skip
+            return changed + added
+        return []
 
     def close(self) -> None:
         self._server.shutdown()
         self._server.server_close()
+
+
+def _fields(entry: dict[str, str]) -> dict[str, tuple[str, bool]]:
+    """What fields a schema has by their names, or numbers: the type, and whether old records would lack it."""
+    if entry["schemaType"] == "PROTOBUF":
+        found = re.findall(r"^  (?:optional |repeated )?(\S+) \w+ = (\d+)[ ;]", entry["schema"], re.M)
+        return {number: (type, False) for type, number in found}
+    schema = json.loads(entry["schema"])
+    if entry["schemaType"] == "JSON":
+        is_open = schema.get("additionalProperties", True) is not False
+        required = schema.get("required", [])
+        return {name: (json.dumps(of.get("type")), is_open or name in required) for name, of in schema.get("properties", {}).items()}
+    return {field["name"]: (json.dumps(field["type"]), "default" not in field) for field in schema["fields"]}
 
 
 @pytest.fixture

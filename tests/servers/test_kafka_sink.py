@@ -9,7 +9,6 @@ import re
 import signal
 import subprocess
 import sys
-import time
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
@@ -247,20 +246,6 @@ def test_killed_at_any_time(broker: Broker, tmp_path: Path, seed: int) -> None:
     check_once(broker, topic)
 
 
-def test_a_broker_that_goes_and_comes_back(other_broker: Broker, spark: SparkSession, tmp_path: Path) -> None:
-    topic = other_broker.create_topic("sink-gone", 2, flush_messages=1)
-    rows = hr.read.memory([(n, "x" * 100) for n in range(60_000)], "id int, pad string", name="rows")
-    running = hr.job("j", rows.write.kafka(topic, servers=other_broker.servers, name="out", end_markers=True)).start(
-        checkpoint=tmp_path / "ck"
-    )
-    while not other_broker.consume(topic, read_committed=False):
-        time.sleep(0.01)
-    other_broker.kill()
-    other_broker.start()
-    running.wait()
-    check_once(other_broker, topic, 60_000)
-
-
 def failing(monkeypatch: pytest.MonkeyPatch) -> None:
     """The tasks have written, and the epoch is not committed."""
 
@@ -479,30 +464,6 @@ def test_a_topic_that_is_made(broker: Broker, spark: SparkSession, tmp_path: Pat
     run(hr.job("j", rows.write.kafka("sink-made", servers=broker.servers, key="id", create=create, name="out")), tmp_path)
     assert len(broker._admin.list_topics("sink-made", timeout=30).topics["sink-made"].partitions) == 3
     assert values(broker.consume("sink-made")) == [{"id": 1}]
-
-
-def test_rows_that_cannot_be_records(broker: Broker, spark: SparkSession, tmp_path: Path) -> None:
-    topic = broker.create_topic("sink-large")
-    rows = hr.read.memory([(1, "x" * 2_000_000, "1960-01-01 00:00:00")], "id int, body string, at timestamp", name="rows")
-    large = hr.job("j", rows.write.kafka(topic, servers=broker.servers, name="out"))
-    check_error(
-        """
-        KAFKA_TOO_LARGE: out: sink-large: The message is <n> bytes when serialized which is larger than 1048576, which is the value of the max.request.size configuration
-          hint: raise what the topic takes (max.message.bytes) and what the producer sends (options={"max.request.size": "5242880"}), or leave such rows out: .filter("length(body) < 1000000").
-          page: docs/errors/KAFKA_TOO_LARGE.md
-        """,
-        re.sub(r"is \d+ bytes", "is <n> bytes", str(refused(large, tmp_path / "1"))),
-    )
-    early = hr.job("j", rows.write.kafka(topic, servers=broker.servers, columns="id", timestamp="at", name="out"))
-    check_error(
-        """
-        KAFKA_RECORD: out: at is before 1970, and a record of Kafka has no such timestamp
-          hint: change it in front of the sink: greatest(at, timestamp'1970-01-01').
-          page: docs/errors/KAFKA_RECORD.md
-        """,
-        lambda: run(early, tmp_path / "2"),
-    )
-    assert broker.consume(topic) == []
 
 
 def test_the_page(broker: Broker, spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -328,52 +328,6 @@ def test_gaps_stop_a_job_or_are_told(broker: Broker, tmp_path: Path) -> None:
 
 
 @pytest.mark.full
-def test_a_topic_that_is_made_anew(broker: Broker, tmp_path: Path) -> None:
-    topic = broker.create_topic("source-anew")
-    broker.produce(topic, ["1", "2", "3"])
-
-    def job(on_gap: str) -> hr.Job:
-        read = hr.read.kafka(topic, servers=broker.servers, value="text", end="latest", on_gap=on_gap, name="anew")
-        return hr.job("anew", read.write.files(tmp_path / "out", format="json", name="out"))
-
-    job("fail").run(checkpoint=tmp_path / "state", progress=False, flush=False)
-    broker.delete_topic(topic)
-    broker.create_topic(topic)
-    broker.produce(topic, ["4"])
-    check_error(
-        """
-        OFFSETS_GONE: anew: source-anew-0: the topic was made anew: it ends at 1, and was read up to 3
-          hint: keep records for longer than a job may stand; on_gap="skip" goes on, with a dead letter for each gap.
-          page: docs/errors/OFFSETS_GONE.md
-        """,
-        lambda: job("fail").run(checkpoint=tmp_path / "state", progress=False, flush=False),
-    )
-    assert job("skip").run(checkpoint=tmp_path / "state", progress=False, flush=False).sources[0].malformed == 1
-    lines = [json.loads(line)["value"] for file in hr.committed_files(tmp_path / "out") for line in file.read_text().splitlines()]
-    assert sorted(lines) == ["1", "2", "3", "4"]
-
-
-@pytest.mark.full
-def test_a_topic_that_is_deleted(broker: Broker, tmp_path: Path) -> None:
-    topic = broker.create_topic("source-deleted")
-    broker.produce(topic, ["1"])
-    out = hr.read.kafka(topic, servers=broker.servers, value="text", name="deleted").write.memory()
-    run = hr.job("deleted", out).start(checkpoint=tmp_path / "state")
-    wait(run, lambda: len(out.rows()) == 1)
-    broker.delete_topic(topic)
-    with pytest.raises(hr.HeadraceError) as raised:
-        run.wait(120)
-    check_error(
-        """
-        TOPIC_GONE: deleted: the topic source-deleted is gone and cannot be read on
-          hint: start over with fresh=True when there is one again; on_gap="skip" goes on without it.
-          page: docs/errors/TOPIC_GONE.md
-        """,
-        raised.value,
-    )
-
-
-@pytest.mark.full
 def test_how_far_a_job_has_come_is_told_to_tools(broker: Broker, tmp_path: Path) -> None:
     topic = broker.create_topic("source-group", 2)
     broker.produce(topic, [Record(str(n), partition=n % 2) for n in range(10)])
@@ -412,28 +366,6 @@ def test_a_password(broker: Broker, monkeypatch: pytest.MonkeyPatch, tmp_path: P
 
 
 @pytest.mark.full
-def test_tls(broker: Broker, other_broker: Broker) -> None:
-    topic = broker.create_topic("source-tls")
-    broker.produce(topic, ["1"])
-
-    def read(authority: Path) -> list[tuple[Any, ...]]:
-        security = {"ca": str(authority)}
-        return hr.collect(hr.read.kafka(topic, servers=broker.encrypted, value="text", end="latest", security=security, name="t")).rows()
-
-    assert read(broker.authority) == [("1",)]
-    check_error(
-        """
-        KAFKA_TLS: no connection by TLS to <server>: Path does not chain with any of the trust anchors
-          at test_kafka_source.py:*: return hr.collect(hr.read.kafka(topic, servers=broker.encrypted, value="text", end="latest", security=security, name="t")).rows()
-          hint: security={"ca": "ca.pem"} names the authority that signed its certificate; the server has to speak TLS on this port
-          page: docs/errors/KAFKA_TLS.md
-        """,
-        lambda: read(other_broker.authority),
-        hide={broker.encrypted: "<server>"},
-    )
-
-
-@pytest.mark.full
 def test_nobody_answers() -> None:
     read = hr.read.kafka("x", servers="127.0.0.1:1", value="text", end="latest", name="nobody")
     check_error(
@@ -459,23 +391,6 @@ def test_a_topic_that_does_not_exist(broker: Broker) -> None:
         lambda: hr.collect(read),
         hide={broker.servers: "<server>"},
     )
-
-
-@pytest.mark.full
-def test_a_broker_that_is_restarted(other_broker: Broker, tmp_path: Path) -> None:
-    topic = other_broker.create_topic("source-outage", 2)
-    other_broker.produce(topic, orders(100))
-    out = hr.read.kafka(topic, servers=other_broker.servers, schema=SCHEMA, rows_per_epoch=30, name="outage").write.memory()
-    run = hr.job("outage", out).start(checkpoint=tmp_path / "state")
-    try:
-        wait(run, lambda: len(out.rows()) >= 30)
-        other_broker.stop()
-        other_broker.start()
-        other_broker.produce(topic, orders(100, start=100))
-        wait(run, lambda: len(out.rows()) >= 200)
-        assert sorted(out.rows()) == rows_of(other_broker, topic)
-    finally:
-        run.stop()
 
 
 @pytest.mark.full

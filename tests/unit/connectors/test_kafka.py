@@ -13,6 +13,7 @@ from headrace import ports
 from headrace.connectors.kafka.cluster import Cluster
 from headrace.connectors.kafka.jsonschema import columns_of
 from headrace.connectors.kafka.look import read_before
+from headrace.connectors.kafka.messages import of_file
 from headrace.plan import Plan
 from headrace.sql.catalogue import Catalogue
 from headrace.syntax.script import statements
@@ -83,7 +84,7 @@ def test_where_it_begins() -> None:
         (("a b",), {}, "the topics cannot be 'a b'", 'it is the name of a topic, or several: ["orders", "returns"]'),
         ((), {"pattern": "("}, "the pattern '(' cannot be read: missing ), unterminated subpattern at position 0", 'it is a regular expression: "orders-.*"'),
         (("t",), {"servers": "localhost"}, "servers cannot be 'localhost'", 'it is "host:9092", or several of them'),
-        (("t",), {"value": "jason"}, "value cannot be 'jason'", "did you mean 'json'? It is one of: json, csv, text, raw, avro, json_schema"),
+        (("t",), {"value": "jason"}, "value cannot be 'jason'", "did you mean 'json'? It is one of: json, csv, text, raw, avro, json_schema, protobuf"),
         (("t",), {"value": "raw"}, "value='raw' has one column, `value`, and takes no schema", "leave it out"),
         (("t",), {"metadata": "ofset"}, "metadata cannot be 'ofset'", "did you mean 'offset'? It is one of: key, key_bytes, topic, partition, offset, timestamp, headers"),
         (("t",), {"metadata": {"id": "offset"}}, "`id` is in the schema and among the metadata", 'give it another name: metadata={"kafka_id": "offset"}'),
@@ -93,8 +94,13 @@ def test_where_it_begins() -> None:
         (("t",), {"security": {"pasword": "x"}}, "security cannot have pasword", "it is a dict of: protocol, mechanism, user, password, ca, certificate, key, key_password"),
         (("t",), {"security": {"user": "me"}}, "security has a user without a password, or the other way round", "give both"),
         (("t",), {"security": {"protocol": "SASL_SSL"}}, "SASL_SSL needs a user and a password", 'security={"user": ..., "password": hr.secret("NAME")}'),
-        (("t",), {"value": "avro"}, "value='avro' needs a registry", 'registry="http://localhost:8081" goes with value: avro, json_schema'),
-        (("t",), {"registry": "http://r"}, "value='json' has no use for a registry", 'registry="http://localhost:8081" goes with value: avro, json_schema'),
+        (("t",), {"value": "avro"}, "value='avro' needs a registry", 'registry="http://localhost:8081" goes with value: avro, json_schema, protobuf'),
+        (("t",), {"registry": "http://r"}, "value='json' has no use for a registry", 'registry="http://localhost:8081" goes with value: avro, json_schema, protobuf'),
+        (("t",), {"value": "protobuf"}, "value='protobuf' needs a registry, or a descriptor and a message", 'registry="http://localhost:8081" or descriptor="orders.desc", message="Order"'),
+        (("t",), {"value": "protobuf", "descriptor": "d"}, "value='protobuf' needs a registry, or a descriptor and a message", 'registry="http://localhost:8081" or descriptor="orders.desc", message="Order"'),
+        (("t",), {"value": "protobuf", "descriptor": "d", "message": "M", "registry": "http://r"}, "records have their schema in a registry or in a file, and both are given", "leave one of them out"),
+        (("t",), {"message": "M"}, "message cannot be 'M'", 'it is a text, with value="protobuf": descriptor="orders.desc", message="Order"'),
+        (("t",), {"registry": {"url": "http://r", "subject": "{name}-value"}, "value": "avro"}, "subject cannot be '{name}-value'", 'it is a name, like "{topic}-value", "{record}" or "{topic}-{record}"'),
         (("t",), {"registry": "r:80", "value": "avro"}, "registry cannot be 'r:80'", 'its address is like "http://localhost:8081"'),
         (("t",), {"registry": {"url": "http://r", "user": "x"}, "value": "avro"}, "registry has a user without a password, or the other way round", "give both"),
         (("t",), {"options": {"sasl.jaas.config": "x"}}, "`sasl.jaas.config` cannot be among the options", 'it is a secret: security={"password": hr.secret("NAME")}'),
@@ -157,6 +163,25 @@ def test_a_registry_in_a_plan() -> None:
     stored = source.options()
     assert stored["registry"] == {"url": "http://r:8081", "user": "me", "password": {"env": "REGISTRY"}, "subject": "shop.Order"}
     assert type(source).from_options(stored, source.schema).options() == stored
+
+
+def test_a_message_in_a_plan() -> None:
+    source = read("t", value="protobuf", descriptor="orders.desc", message="Order")._node.connect()
+    stored = source.options()
+    assert (stored["descriptor"], stored["message"], source.describe()) == ("orders.desc", "Order", "kafka t (protobuf)")
+    assert type(source).from_options(stored, source.schema).options() == stored
+
+
+def test_a_file_of_descriptors_that_is_not_there() -> None:
+    check_error(
+        """
+        DESCRIPTOR_UNREADABLE: the file orders.desc cannot be read: No such file or directory
+          at test_kafka.py:*: lambda: of_file("orders.desc"),
+          hint: protoc --include_imports --descriptor_set_out=orders.desc orders.proto makes such a file; message= names one of its messages
+          page: docs/errors/DESCRIPTOR_UNREADABLE.md
+        """,
+        lambda: of_file("orders.desc"),
+    )
 
 
 def test_the_password_of_a_registry_is_not_in_its_address() -> None:

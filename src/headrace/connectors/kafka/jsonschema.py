@@ -1,4 +1,4 @@
-"""The columns that a JSON Schema describes."""
+"""JSON Schema: the columns that one describes, and the one of a sink's columns."""
 
 from __future__ import annotations
 
@@ -6,11 +6,31 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
+from headrace.connectors.kafka.formats import no_such, odd_key, plain_type
 from headrace.errors import ConnectorError, here
+from headrace.schema import Array, Field, Map, Struct, Type
 from headrace.syntax import quote
 
 _PLAIN = {"boolean": "boolean", "integer": "bigint", "number": "double", "string": "string"}
 _FORMATS = {"date-time": "timestamp", "date": "date"}
+
+# A keyword of our own, which other readers pass over: the type of Spark where JSON has a wider one.
+_OURS = "spark.type"
+_WRITTEN: Mapping[str, Mapping[str, str]] = {
+    "boolean": {"type": "boolean"},
+    "tinyint": {"type": "integer"},
+    "smallint": {"type": "integer"},
+    "int": {"type": "integer"},
+    "bigint": {"type": "integer"},
+    "float": {"type": "number"},
+    "double": {"type": "number"},
+    "decimal": {"type": "number"},
+    "string": {"type": "string"},
+    "binary": {"type": "string", "contentEncoding": "base64"},
+    "date": {"type": "string", "format": "date"},
+    "timestamp": {"type": "string", "format": "date-time"},
+    "timestamp_ntz": {"type": "string"},
+}
 
 
 def columns_of(text: str) -> str:
@@ -26,8 +46,112 @@ def columns_of(text: str) -> str:
     return ", ".join(f"{quote(name)} {_type(of, schema)}" for name, of in found["properties"].items())
 
 
+def json_schema(columns: Struct, record: str) -> str:
+    """Objects of these columns and no others, so that a column can come later.
+
+    >>> from headrace.schema import parse_schema
+    >>> print(json_schema(parse_schema("id bigint not null, amount decimal(10,2)"), "Order"))
+    {"$schema": "http://json-schema.org/draft-07/schema#", "title": "Order", "type": "object",
+     "properties": {"id": {"type": "integer"}, "amount": {"type": ["null", "number"], "spark.type": "decimal(10,2)"}},
+     "additionalProperties": false, "required": ["id"]}
+    """
+    return json.dumps({"$schema": "http://json-schema.org/draft-07/schema#", "title": record, **_object(columns, "")})
+
+
+def unfit(text: str, columns: Struct) -> str | None:
+    """Why objects of these columns are none that a schema describes; None if nothing is known against them."""
+    root = json.loads(text)
+    return _unfit(_found(root, root), columns, root, "")
+
+
+def filled(text: str, columns: Struct) -> list[str]:
+    """The columns in which a schema takes no null.
+
+    >>> from headrace.schema import parse_schema
+    >>> filled('{"properties": {"id": {"type": "integer"}, "name": {"type": ["null", "string"]}}}', parse_schema("id int, name string"))
+    ['id']
+    """
+    root = json.loads(text)
+    has = _found(root, root).get("properties", {})
+    takes = {name: _kinds(has[name], root) for name in columns.names if name in has}
+    return [name for name, kinds in takes.items() if kinds and "null" not in kinds]
+
+
+def _unfit(schema: Mapping[str, Any], columns: Struct, root: Any, path: str) -> str | None:
+    has = schema.get("properties", {})
+    for name in schema.get("required", []):
+        if name not in columns.names:
+            return f"it requires `{path}{name}`, which is no column"
+    for column in columns.fields:
+        name = path + column.name
+        if column.name not in has:
+            if schema.get("additionalProperties") is False:
+                return f"it has no `{name}`, and takes nothing that it does not have"
+            continue
+        of = _found(has[column.name], root)
+        takes = _kinds(has[column.name], root)
+        kind = _kind(column.type)
+        if takes and kind not in takes and not (kind == "integer" and "number" in takes):
+            return f"`{name}` is {column.type}, which is written as {kind}, and it takes {' or '.join(takes)}"
+        if isinstance(column.type, Struct):
+            why = _unfit(of, column.type, root, f"{name}.")
+            if why is not None:
+                return why
+    return None
+
+
+def _kinds(given: Any, root: Any) -> list[str]:
+    """The types of JSON that a schema takes; none if it does not say."""
+    schema = _found(given, root)
+    kinds = schema.get("type", [])
+    found = list(kinds) if isinstance(kinds, list) else [str(kinds)]
+    choices = given.get("oneOf", given.get("anyOf", [])) if isinstance(given, Mapping) else []
+    nothing = any(isinstance(one, Mapping) and one.get("type") == "null" for one in choices)
+    return [*found, "null"] if found and nothing and "null" not in found else found
+
+
+def _kind(type: Type) -> str:
+    if isinstance(type, Array):
+        return "array"
+    return "object" if isinstance(type, Map | Struct) else _WRITTEN.get(plain_type(type), {}).get("type", "string")
+
+
+def _object(columns: Struct, path: str) -> dict[str, Any]:
+    properties = {field.name: _property(field, f"{path}.{field.name}" if path else field.name) for field in columns.fields}
+    required = [field.name for field in columns.fields if not field.nullable]
+    made: dict[str, Any] = {"type": "object", "properties": properties, "additionalProperties": False}
+    return {**made, "required": required} if required else made
+
+
+def _property(field: Field, path: str) -> dict[str, Any]:
+    return _or_null(_written(field.type, path)) if field.nullable else _written(field.type, path)
+
+
+def _or_null(schema: dict[str, Any]) -> dict[str, Any]:
+    return {**schema, "type": ["null", schema["type"]]}
+
+
+def _written(type: Type, path: str) -> dict[str, Any]:
+    if isinstance(type, Struct):
+        return _object(type, path)
+    if isinstance(type, Array):
+        return {"type": "array", "items": _or_null(_written(type.element, path))}
+    if isinstance(type, Map):
+        if plain_type(type.key) != "string":
+            raise odd_key("json_schema", path, type, "strings")
+        return {"type": "object", "additionalProperties": _or_null(_written(type.value, path))}
+    plain = plain_type(type)
+    if plain not in _WRITTEN:
+        raise no_such("json_schema", path, type)
+    made = dict(_WRITTEN[plain])
+    read = _FORMATS.get(made.get("format", ""), _PLAIN[made["type"]])
+    return made if read == plain else {**made, _OURS: str(type)}
+
+
 def _type(given: Any, root: Any) -> str:
     schema = _found(given, root)
+    if isinstance(schema.get(_OURS), str):
+        return str(schema[_OURS])
     kinds = schema.get("type")
     kind = next((one for one in kinds if one != "null"), None) if isinstance(kinds, list) else kinds
     if kind == "string":

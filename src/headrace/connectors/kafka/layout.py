@@ -6,13 +6,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from headrace.connectors.kafka.formats import TYPES
 from headrace.errors import HeadraceError, here
 from headrace.ports.options import choice, wrong
 from headrace.schema import Struct
 
 VERB = "write.kafka"
-VALUES = ("json", "csv", "raw", "debezium")
-KEYS = ("json", "raw")
+VALUES = ("json", "csv", "raw", "debezium", *TYPES)
+KEYS = ("json", "raw", *TYPES)
 CHANGE = "_change"
 
 # What a raw key or value, a header or a partition can be made of as it is.
@@ -71,13 +72,21 @@ class Layout:
                 f'{VERB}: value="raw" writes one column, and there are {", ".join(self._values(columns))}',
                 'name the one whose bytes are the value: columns="body"',
             )
+        if self.key_format in TYPES and not self.key:
+            raise wrong(f"{VERB}: key_format={self.key_format!r} writes a key, and there is none", 'name its columns: key="id"')
         if self.key_format == "raw" and len(self.key) != 1:
             raise wrong(
                 f'{VERB}: key_format="raw" takes one column as the key', 'name one column, or write the key as JSON: key_format="json"'
             )
 
-    def document(self, schema: Struct, mode: str) -> dict[str, Any]:
-        """For the writer in the tasks; the types are known now."""
+    def parts(self, schema: Struct) -> dict[str, tuple[str, Struct]]:
+        """The parts of a record that have a schema in a registry, "key" and "value": the format and the columns of each."""
+        types = {field.name: field for field in schema.fields}
+        said = {"value": (self.value, self._values(schema.names)), "key": (self.key_format or "", self.key)}
+        return {part: (format, Struct(tuple(types[name] for name in of))) for part, (format, of) in said.items() if format in TYPES}
+
+    def document(self, schema: Struct, mode: str, encodings: Mapping[str, Any] | None = None) -> dict[str, Any]:
+        """For the writer in the tasks; the types are known now, and the schemas in a registry."""
         types = {field.name: str(field.type) for field in schema.fields}
         names = tuple(name for name in types if not (self.value == "debezium" and name == CHANGE))
         value = self._values(names)
@@ -93,12 +102,13 @@ class Layout:
             "format": self.value,
             "value": list(value),
             "key": list(self.key),
-            "plain_key": len(self.key) == 1 and self.key_format != "json" and _is_plain(types[self.key[0]]),
+            "plain_key": len(self.key) == 1 and self.key_format in (None, "raw") and _is_plain(types[self.key[0]]),
             "headers": dict(self.headers or {}),
             "timestamp": self.timestamp,
             "partition_by": list(self.partition_by),
             "change": CHANGE if self.value == "debezium" and CHANGE in types else None,
             "weight": None if mode == "append" else "_weight",
+            **({"encodings": dict(encodings)} if encodings else {}),
         }
 
     def _values(self, columns: tuple[str, ...]) -> tuple[str, ...]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from headrace.connectors.kafka.cluster import ANSWER_MS, Cluster
@@ -60,9 +60,10 @@ class Topics:
 
 @dataclass(frozen=True)
 class Found:
-    """The partitions of topics, each with the offset of its first record and the one behind its last."""
+    """The partitions of topics, each with the offset of its first record and the one behind its last, and the ids of topics."""
 
     partitions: Mapping[str, Mapping[int, tuple[int, int]]]
+    ids: Mapping[str, str] = field(default_factory=dict)
 
 
 def look(cluster: Cluster, topics: Topics) -> Found:
@@ -86,7 +87,7 @@ def look(cluster: Cluster, topics: Topics) -> Found:
             hint="make it first, or look for its name: `kafka-topics.sh --list` names all that this user may see",
             site=here(),
         )
-    return Found(found)
+    return Found(found, said["ids"])
 
 
 def refused(cluster: Cluster, problem: str, message: str) -> HeadraceError:

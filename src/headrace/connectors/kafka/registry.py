@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import re
 import urllib.error
 import urllib.request
 from collections.abc import Mapping
@@ -11,17 +12,17 @@ from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import quote, urlsplit
 
+from headrace.connectors.kafka.formats import TYPES
 from headrace.errors import ConnectorError, here
 from headrace.ports import Secret
 from headrace.ports.options import wrong
 from headrace.ports.secrets import secret_of, with_secrets
 
-_OPTIONS = ("url", "user", "password", "subject")
+_OPTIONS = ("url", "user", "password", "subject", "key_subject")
 _PATIENCE = 10
 _TYPE = "application/vnd.schemaregistry.v1+json"
-
-TYPES = {"avro": "AVRO", "json_schema": "JSON"}
-"""The kinds of values that a registry knows, and what it calls them."""
+_PLACES = re.compile(r"\{[^}]*\}?")
+_WITH = f'registry="http://localhost:8081" goes with value: {", ".join(TYPES)}'
 
 
 @dataclass(frozen=True)
@@ -35,12 +36,15 @@ class Registered:
 
 @dataclass(frozen=True)
 class Registry:
-    """A registry; `subject` is the name under which the schemas of a topic's values are kept, `{topic}-value` unless said."""
+    """A registry; `subject` is the name under which the schemas of a topic's values are kept, `key_subject` that for its keys. In them
+    `{topic}` stands for the topic, and `{record}` for the name of a sink's record.
+    """
 
     url: str
     user: str | None = None
     password: Secret | None = field(default=None, repr=False)
     subject: str = "{topic}-value"
+    key_subject: str = "{topic}-key"
 
     @classmethod
     def of(cls, verb: str, given: Any) -> Registry | None:
@@ -61,11 +65,17 @@ class Registry:
         password = secret_of(verb, "password", named.get("password"))
         if ("user" in named) != (password is not None):
             raise wrong(f"{verb}: registry has a user without a password, or the other way round", "give both")
-        return cls(str(named["url"]).rstrip("/"), named.get("user"), password, named.get("subject", cls.subject))
+        subjects = {name: named.get(name, getattr(cls, name)) for name in ("subject", "key_subject")}
+        for name, subject in subjects.items():
+            if not isinstance(subject, str) or not subject or set(_PLACES.findall(subject)) - {"{topic}", "{record}"}:
+                raise wrong(f"{verb}: {name} cannot be {subject!r}", 'it is a name, like "{topic}-value", "{record}" or "{topic}-{record}"')
+        return cls(str(named["url"]).rstrip("/"), named.get("user"), password, **subjects)
 
     def options(self) -> dict[str, Any]:
         """What a plan stores."""
         found = {"url": self.url, "subject": self.subject}
+        if self.key_subject != Registry.key_subject:
+            found["key_subject"] = self.key_subject
         return found if self.password is None else {**found, "user": self.user, "password": self.password.to_json()}
 
     def kernel(self) -> dict[str, str]:
@@ -73,10 +83,22 @@ class Registry:
         word = self._word()
         return {"registry": self.url, **({"authorization": word} if word else {})}
 
-    def latest(self, topic: str, value: str) -> Registered:
-        """The newest schema of a topic's values."""
-        subject = self.subject.replace("{topic}", topic)
-        found = self._asked(f"/subjects/{quote(subject, safe='')}/versions/latest")
+    def named(self, part: str, topic: str, record: str = "") -> str:
+        """The subject of a topic's values or keys.
+
+        >>> Registry("http://localhost:8081", subject="{topic}-{record}").named("value", "orders", "shop.Order")
+        'orders-shop.Order'
+        """
+        template = self.subject if part == "value" else self.key_subject
+        if "{record}" in template and not record:
+            raise wrong(
+                f"the subject {template} of the registry cannot be told: what is read has no `record`", "write the record's name there"
+            )
+        return template.replace("{topic}", topic).replace("{record}", record)
+
+    def latest(self, subject: str, format: str) -> Registered:
+        """The newest schema of a subject."""
+        found = self.newest(subject, format)
         if found is None:
             raise ConnectorError(
                 "REGISTRY_SUBJECT",
@@ -84,19 +106,64 @@ class Registry:
                 hint='register the schema first, or name its subject: registry={"url": ..., "subject": "{topic}-value"}',
                 site=here(),
             )
+        return found
+
+    def newest(self, subject: str, format: str) -> Registered | None:
+        """The newest schema of a subject; None if there is none."""
+        try:
+            found = self._answer(f"/subjects/{quote(subject, safe='')}/versions/latest")
+        except _Refused as refused:
+            if refused.status == 404:
+                return None
+            raise self._failed(f"it answers {refused}") from None
         made = Registered(found["id"], found.get("schemaType", "AVRO"), found["schema"])
-        if made.kind != TYPES[value]:
+        if made.kind != TYPES[format]:
             known = {kind: name for name, kind in TYPES.items()}
             hint = f'say value="{known[made.kind]}"' if made.kind in known else 'records of this kind can be read as bytes: value="raw"'
             raise ConnectorError(
-                "REGISTRY_SUBJECT", f"the schema of {subject} is {made.kind}, and not {TYPES[value]}", hint=hint, site=here()
+                "REGISTRY_SUBJECT", f"the schema of {subject} is {made.kind}, and not {TYPES[format]}", hint=hint, site=here()
             )
         return made
 
-    def _asked(self, path: str) -> Any:
-        """The answer to a question; None if there is nothing of that name."""
+    def register(self, subject: str, format: str, text: str) -> Registered:
+        """The number of a schema under a subject, which gets it if it does not have it."""
+        schema = {"schema": text, "schemaType": TYPES[format]}
+        try:
+            found = self._answer(f"/subjects/{quote(subject, safe='')}/versions", schema)
+        except _Refused as refused:
+            if refused.status == 409:
+                raise self._incompatible(subject, schema, refused.message) from None
+            if refused.status == 422:
+                raise ConnectorError(
+                    "REGISTRY_SCHEMA",
+                    f"the registry does not take the schema of {subject}: {refused.message}",
+                    hint="look at the names and types of the columns",
+                    site=here(),
+                ) from None
+            raise self._failed(f"it answers {refused}") from None
+        return Registered(int(found["id"]), TYPES[format], text)
+
+    def _incompatible(self, subject: str, schema: Mapping[str, str], message: str) -> ConnectorError:
+        """What the registry has against a schema, in its own words."""
+        try:
+            found = self._answer(f"/compatibility/subjects/{quote(subject, safe='')}/versions?verbose=true", schema)
+            reasons = [" ".join(str(one).split()) for one in found.get("messages", [])]
+        except _Refused:  # not all registries tell reasons
+            reasons = []
+        return ConnectorError(
+            "REGISTRY_INCOMPATIBLE",
+            f"the columns do not fit what is registered as {subject}: {'; '.join(reasons) or message}",
+            hint="let new columns be nullable and the others keep their types; or name another subject, "
+            'registry={"url": ..., "subject": ...}; or change in the registry what this one allows',
+            site=here(),
+        )
+
+    def _answer(self, path: str, given: Any = None) -> Any:
         word = self._word()
         request = urllib.request.Request(self.url + path, headers={"Accept": _TYPE})
+        if given is not None:
+            request.data = json.dumps(given).encode()
+            request.add_header("Content-Type", _TYPE)
         if word:
             request.add_header("Authorization", word)
         try:
@@ -104,9 +171,7 @@ class Registry:
                 return json.load(answer)
         except urllib.error.HTTPError as cause:
             with cause:
-                if cause.code == 404:
-                    return None
-            raise self._failed(f"it answers {cause.code} {cause.reason}") from None
+                raise _Refused(cause.code, str(cause.reason), cause.read()) from None
         except (OSError, ValueError) as cause:
             raise self._failed(str(cause.reason if isinstance(cause, urllib.error.URLError) else cause)) from None
 
@@ -120,10 +185,24 @@ class Registry:
         return "Basic " + base64.b64encode(f"{self.user}:{self.password.read()}".encode()).decode()
 
 
-def registered(verb: str, value: str, given: Any) -> Registry | None:
-    """The registry of a source or sink, which values of these kinds need and others do not have."""
+class _Refused(Exception):
+    """A status that is no success, with the registry's own words."""
+
+    def __init__(self, status: int, reason: str, body: bytes) -> None:
+        super().__init__(f"{status} {reason}")
+        self.status = status
+        try:
+            self.message = " ".join(str(json.loads(body)["message"]).split())
+        except (ValueError, KeyError, TypeError):
+            self.message = reason
+
+
+def registered(verb: str, formats: Mapping[str, str | None], given: Any, *, described: bool = False) -> Registry | None:
+    """The registry of a source or sink, which formats of these kinds need and others do not have; `described`: they need none."""
     found = Registry.of(verb, given)
-    if (found is None) == (value in TYPES):
-        what = f"value={value!r} needs a registry" if found is None else f"value={value!r} has no use for a registry"
-        raise wrong(f"{verb}: {what}", f'registry="http://localhost:8081" goes with value: {", ".join(TYPES)}')
+    needing = [f"{option}={format!r}" for option, format in formats.items() if format in TYPES]
+    if found is None and needing and not described:
+        raise wrong(f"{verb}: {needing[0]} needs a registry", _WITH)
+    if found is not None and not needing:
+        raise wrong(f"{verb}: value={formats['value']!r} has no use for a registry", _WITH)
     return found

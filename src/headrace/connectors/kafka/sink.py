@@ -7,16 +7,21 @@ import time
 import uuid
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import headrace.ports as ports
 from headrace.atomic import replace
 from headrace.connectors.kafka.cluster import Cluster
 from headrace.connectors.kafka.contents import records
+from headrace.connectors.kafka.encoding import Writing
+from headrace.connectors.kafka.formats import RECORD, TYPES, record_of
 from headrace.connectors.kafka.layout import VERB, Layout
 from headrace.connectors.kafka.needs import KAFKA
 from headrace.connectors.kafka.problems import problem
+from headrace.connectors.kafka.registry import registered
 from headrace.errors import ConnectorError, HeadraceError
+from headrace.ports.aside import put_aside_by_tasks
 from headrace.ports.options import flag, number, texts, wrong
 from headrace.schema import Struct, milliseconds
 
@@ -47,6 +52,7 @@ _REFRESH = 60.0
 _EPOCH = "headrace.epoch"
 _SINK = "headrace.sink"
 _END = "headrace.end"
+_OF_REGISTRY = ("registry", "register", "record")
 
 
 class Sink(ports.Sink):
@@ -55,6 +61,9 @@ class Sink(ports.Sink):
     Each task of an epoch writes in one transaction. `key` names the columns of the record's key: rows that are only added keep coming as
     they are; where rows are also taken away, or with `mode="upsert"`, a key's newest row is its record and a key that goes gets a
     tombstone. `value="debezium"` writes changes as envelopes with `before`, `after` and `op`.
+
+    `value` (and `key_format`) "avro", "json_schema" and "protobuf" write by a schema in a `registry`: that of the columns, which is
+    registered before the first row is read, or with `register=False` the newest one that is there. `record` is the record's name.
 
     >>> import headrace as hr
     >>> charges = hr.read.memory([("a", 1)], "card string, amount int", name="charges")
@@ -82,6 +91,9 @@ class Sink(ports.Sink):
         transaction_timeout: str = "15 minutes",
         prefix: str = "headrace",
         security: Mapping[str, Any] | None = None,
+        registry: str | Mapping[str, Any] | None = None,
+        register: bool = True,
+        record: str | None = None,
         options: Mapping[str, Any] | None = None,
     ) -> None:
         if not isinstance(topic, str) or not topic:
@@ -95,6 +107,9 @@ class Sink(ports.Sink):
         self.transaction_timeout = transaction_timeout
         self.transaction_ms = milliseconds(transaction_timeout, f"{VERB}: transaction_timeout")
         self.prefix = prefix
+        self.registry = registered(VERB, {"value": self.layout.value, "key_format": self.layout.key_format}, registry)
+        self.register = flag(VERB, "register", register)
+        self.record = record
         self._replaces = False
         self._check_options()
 
@@ -107,6 +122,7 @@ class Sink(ports.Sink):
             accepts=("append",) if debezium else ("append", "upsert"),
             keyed=("append", "changes") if debezium else ("append", "upsert", "changes"),
             placed=True,
+            replaces=True,
             visible="task",
             cleans="a transactional id and a consumer group for each task, which the brokers forget some days after the last epoch",
         )
@@ -134,6 +150,7 @@ class Sink(ports.Sink):
             **({} if self.create is None else {"create": self.create}),
             "transaction_timeout": self.transaction_timeout,
             "prefix": self.prefix,
+            **self._registry_options(),
         }
 
     @classmethod
@@ -149,13 +166,18 @@ class Sink(ports.Sink):
     def open(self, context: ports.SinkContext) -> None:
         kafka: Any = context.session._jvm.headrace.kafka  # type: ignore[union-attr]  # a classic session has a JVM
         self._context = context
+        self._encodings = {
+            part: self._writing(part, format).document(of) for part, (format, of) in self.layout.parts(context.schema).items()
+        }
         self._client = uuid.uuid4().hex
         self._id = f"{self.prefix}-{context.checkpoint_id}-{context.name}"
         kafka.Clients.put(self._client, self._settings())
         self._target = kafka.Target(context.name, self.topic, self._id, context.term, self._client)
         try:
-            found = self._told(self._target.open(None if self.create is None else json.dumps(self.create)))
-            self._markers(context, marked=found["marked"])
+            known = self._note.exists() and not context.fresh
+            found = self._opened(None if self.create is None or known else json.dumps(self.create), known=known)
+            self._markers(context, marked=found["marked"], topic_id=found["topic_id"])
+            self._most = found.get("most")
         except HeadraceError:
             self.close()
             raise
@@ -168,14 +190,17 @@ class Sink(ports.Sink):
             "client": self._client,
             "id": self._id,
             "term": str(context.term),
-            "layout": json.dumps(self.layout.document(context.schema, context.mode)),
+            "layout": json.dumps(self.layout.document(context.schema, context.mode, self._encodings)),
         }
+        if self._most is not None:
+            options["most"] = self._most
         if self.epoch_headers:
             options |= {f"header.{_SINK}": self._name, "epoch_header": _EPOCH}
         return {"kind": "writer", "class": "headrace.kafka.KafkaStage", "options": options}
 
     def commit(self, epoch: int, staged: ports.Staged) -> None:
-        # The rows are in the topic: their tasks have committed them.
+        # The rows are in the topic: their tasks have committed them. What can be no record is not.
+        put_aside_by_tasks(self._context, epoch, staged)
         if self.end_markers:
             self._mark(epoch, {_SINK: self._name, _EPOCH: str(epoch), _END: "true"})
         elif time.monotonic() - self._marked > _REFRESH:
@@ -187,8 +212,10 @@ class Sink(ports.Sink):
     def elsewhere(self, place: ports.Elsewhere) -> Sink | None:
         if place.server is None:
             return None
-        given = {name: value for name, value in self.options().items() if name not in ("security", "options")}
-        made = Sink(**{**given, "topic": place.name, "servers": place.server, "create": {"partitions": 2}})
+        given = {name: value for name, value in self.options().items() if name not in ("security", "options", *_OF_REGISTRY)}
+        # No registry learns of what is thrown away.
+        as_json = {name: "json" for name in ("value", "key_format") if given.get(name) in TYPES}
+        made = Sink(**{**given, **as_json, "topic": place.name, "servers": place.server, "create": {"partitions": 2}})
         made._replaces = place.mode == "upsert"
         return made
 
@@ -198,6 +225,17 @@ class Sink(ports.Sink):
     @property
     def _name(self) -> str:
         return f"{self._context.job}.{self._context.name}"
+
+    def _writing(self, part: str, format: str) -> Writing:
+        assert self.registry is not None  # formats of this kind have one
+        name = self.record if self.record and part == "value" else f"{self.record}_key" if self.record else record_of(self.topic, part)
+        return Writing(self.registry, self.register, part, format, self.topic, name, not self.register and not self.record)
+
+    def _registry_options(self) -> dict[str, Any]:
+        if self.registry is None:
+            return {}
+        told = {"registry": self.registry.options(), "register": self.register}
+        return told if self.record is None else {**told, "record": self.record}
 
     def _settings(self) -> dict[str, str]:
         return {
@@ -216,10 +254,28 @@ class Sink(ports.Sink):
             raise problem(found["problem"], self.cluster, self.topic, found["message"])
         return found
 
-    def _markers(self, context: ports.SinkContext, *, marked: bool) -> None:
-        """Kafka forgets the markers of a job that has not run for some days. That matters to the epoch alone that was cut off."""
-        note = context.checkpoint / "kafka" / f"{context.name}.json"
-        if note.exists() and not marked and context.unfinished is not None:
+    @property
+    def _note(self) -> Path:
+        """What a start leaves for the next one."""
+        return self._context.checkpoint / "kafka" / f"{self._context.name}.json"
+
+    def _opened(self, create: str | None, *, known: bool) -> dict[str, Any]:
+        try:
+            return self._told(self._target.open(create))
+        except HeadraceError as error:
+            if error.code != "TOPIC_MISSING" or not known:
+                raise
+            hint = "make it again to go on with what comes; what was written there is gone with it, and fresh=True writes all of it"
+            raise ConnectorError("TOPIC_MISSING", f"{error.message} any more", hint=hint) from None
+
+    def _markers(self, context: ports.SinkContext, *, marked: bool, topic_id: str) -> None:
+        """Kafka forgets the markers of a job that has not run for some days. That matters to the epoch alone that was cut off, and not if
+        the topic was made anew: then nothing of the epoch is there.
+        """
+        note = self._note
+        before = json.loads(note.read_text(encoding="utf-8")) if note.exists() else {}
+        anew = before.get("topic_id") not in (None, topic_id)
+        if before and not marked and not anew and context.unfinished is not None:
             raise ConnectorError(
                 "KAFKA_MARKERS_GONE",
                 f"{self.topic}: epoch {context.unfinished} was cut off, and Kafka has forgotten which of its tasks had written",
@@ -228,9 +284,13 @@ class Sink(ports.Sink):
                 + f"; to write the epoch again as a whole, remove {note}",
             )
         note.parent.mkdir(parents=True, exist_ok=True)
-        replace(note, json.dumps({"topic": self.topic, "id": self._id}))
+        replace(note, json.dumps({"topic": self.topic, "topic_id": topic_id, "id": self._id}))
 
     def _check_options(self) -> None:
+        if self.record is not None and (self.registry is None or not RECORD.fullmatch(str(self.record))):
+            raise wrong(f"{VERB}: record cannot be {self.record!r}", 'it is the name of a record in a registry: record="shop.Order"')
+        if not self.register and self.registry is None:
+            raise wrong(f"{VERB}: register=False is said of a schema in a registry, and there is none", "leave it out")
         for name in self.cluster.clients:
             if name in _OURS:
                 raise wrong(f"{VERB}: options cannot set {name}", "headrace sets it, so that each row counts once")

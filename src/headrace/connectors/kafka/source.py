@@ -8,11 +8,15 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import headrace.ports as ports
 from headrace.connectors.kafka.cluster import Cluster
+from headrace.connectors.kafka.formats import TYPES
 from headrace.connectors.kafka.jsonschema import columns_of
 from headrace.connectors.kafka.look import Topics, kept, look, read_before
+from headrace.connectors.kafka.messages import columns as message_columns
+from headrace.connectors.kafka.messages import described, described_as, of_file, unreadable
 from headrace.connectors.kafka.needs import KAFKA
 from headrace.connectors.kafka.places import Place, end_of, ends, place_of, starting
 from headrace.connectors.kafka.registry import registered
+from headrace.connectors.kafka.remembered import same
 from headrace.connectors.kafka.values import (
     VALUES,
     Metadata,
@@ -21,6 +25,7 @@ from headrace.connectors.kafka.values import (
     columns,
     fits,
     metadata_of,
+    misfit,
     nullable,
     of_value,
     tombstone,
@@ -34,16 +39,21 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 VERB = "read.kafka"
+_LINES = {
+    "avro": "headrace.kafka.AvroLines",
+    "json_schema": "headrace.kafka.JsonSchemaLines",
+    "protobuf": "headrace.kafka.ProtobufLines",
+}
 
 
 class Source(ports.Source):
     """Records of one topic, of several, or of those that fit a `pattern`, which may come while the job runs, as may partitions.
 
-    `value`: "json" or "csv", a row per record with the columns of `schema`; "text" or "raw", the one column `value`; "avro" or
-    "json_schema", written with the schemas of a `registry`, which has the columns where `schema` does not say them. A record that cannot
-    be read goes to "dead_letter" with its topic, partition, offset and text, or stops the job with `malformed="fail"`; so does one
-    without a value, unless `tombstones="skip"`. `metadata` adds columns: "key", "key_bytes", "topic", "partition", "offset",
-    "timestamp", "headers", under these names or, in a dict, under others.
+    `value`: "json" or "csv", a row per record with the columns of `schema`; "text" or "raw", the one column `value`; "avro", "json_schema"
+    or "protobuf", written with the schemas of a `registry`, which has the columns where `schema` does not say them; or "protobuf" alone,
+    whose `message` is described in a file, the `descriptor`. A record that cannot be read goes to "dead_letter" with its topic, partition,
+    offset and text, or stops the job with `malformed="fail"`; so does one without a value, unless `tombstones="skip"`. `metadata` adds
+    columns: "key", "key_bytes", "topic", "partition", "offset", "timestamp", "headers", under these names or, in a dict, under others.
 
     A job begins at `start`: "earliest", "latest", a time, or offsets, `{"orders": {0: 5}}`; later it goes on where it was. With
     `end="latest"` what is there when it starts is all, or offsets say the end; else it runs on. `rows_per_epoch` limits how much is read at
@@ -78,13 +88,16 @@ class Source(ports.Source):
         group: str | None = None,
         security: Mapping[str, Any] | None = None,
         registry: str | Mapping[str, Any] | None = None,
+        descriptor: str | None = None,
+        message: str | None = None,
         malformed: str = "dead_letter",
         options: Mapping[str, str] | None = None,
     ) -> None:
         self.topics = Topics.of(VERB, topics, pattern)
         self.cluster = Cluster.of(VERB, servers, security, options)
         self.value = choice(VERB, "value", value, tuple(VALUES))
-        self.registry = registered(VERB, self.value, registry)
+        self.registry = registered(VERB, {"value": self.value}, registry, described=self.value == "protobuf")
+        self.descriptor, self.message = described(VERB, self.value, descriptor, message, registry=self.registry is not None)
         # The schema in the registry that the columns were found in: records of others are resolved to it.
         self.reader: str | None = None
         self.metadata: Metadata = metadata_of(VERB, metadata)
@@ -131,6 +144,7 @@ class Source(ports.Source):
             **self.topics.options(),
             **self.cluster.options(),
             **({} if self.registry is None else {"registry": self.registry.options(), "reader": self.reader}),
+            **{name: item for name, item in (("descriptor", self.descriptor), ("message", self.message)) if item is not None},
             "value": self.value,
             "metadata": dict(self.metadata),
             "start": self.start,
@@ -158,36 +172,61 @@ class Source(ports.Source):
         # A change of a database that deletes a row is followed by a record without a value, which lets Kafka forget the key.
         if format == "debezium":
             self.tombstones = "skip"
-        elif format == "upsert" and self.value in ("json", "avro"):
+        elif format == "upsert" and (self.value == "json" or self.registry is not None):
             self.deletes = key
             if self.schema is not None:
                 self.schema = nullable(self.schema, key)
 
     def infer(self, session: SparkSession) -> Struct:
-        if self.registry is None or not self.topics.names:
+        ddl = self._described(session)
+        if ddl is None:
             return self._known()
-        latest = self.registry.latest(self.topics.names[0], self.value)
-        if self.value == "avro":
-            attach(session, [KAFKA])
-            self.reader = latest.text
-            ddl = avro_columns(latest.text)
-        else:
-            ddl = columns_of(latest.text)
         found = columns(VERB, parse_schema(ddl), self.metadata)
         self.schema = nullable(found, self.deletes) if self.deletes else found
         return self.schema
 
+    def _described(self, session: SparkSession) -> str | None:
+        """The columns of the newest schema of the first topic, or of the message in the file."""
+        if self.registry is None or not self.topics.names:
+            if self.descriptor is None:
+                return None
+            attach(session, [KAFKA])
+            return message_columns(self._messages())
+        latest = self.registry.latest(self.registry.named("value", self.topics.names[0]), self.value)
+        if self.value == "json_schema":
+            return columns_of(latest.text)
+        attach(session, [KAFKA])
+        if self.value == "protobuf":
+            return message_columns(self._messages(latest.id))
+        self.reader = latest.text
+        return avro_columns(latest.text)
+
+    def _messages(self, id: int | None = None) -> dict[str, str]:
+        """Where the kernel finds the message: behind a number in the registry, or in the file."""
+        message = {"message": self.message or ""}
+        if self.registry is not None:
+            return {**message, **self.registry.kernel(), "id": str(id)}
+        return {**message, "descriptor": of_file(self.descriptor or "")}
+
     def check(self) -> None:
         found = look(self.cluster, self.topics)
         starting(VERB, self.start, found, "UTC")
-        if self.registry is not None and self.schema is not None:
+        if self.schema is None:
+            return
+        of = of_value(self.schema, self.metadata)
+        if self.registry is not None:
             for topic in self.topics.names:
-                latest = self.registry.latest(topic, self.value)
+                latest = self.registry.latest(self.registry.named("value", topic), self.value)
                 if self.value == "avro" and self.reader is None:
-                    fits(topic, latest, of_value(self.schema, self.metadata).ddl)
+                    fits(topic, latest.id, misfit(latest.text, of.ddl))
+                elif self.value == "protobuf":
+                    fits(topic, latest.id, unreadable(self._messages(latest.id), of))
+        elif self.descriptor is not None:
+            described_as(self.message or "", unreadable(self._messages(), of))
 
     def scan(self, session: SparkSession, context: ports.SourceContext) -> tuple[DataFrame, dict[str, Any]]:
         found = look(self.cluster, self.topics)
+        same(context, found, skips=self.on_gap == "skip")
         told = {
             **self.topics.spark(),
             **starting(VERB, self.start, found, context.time_zone),
@@ -242,18 +281,26 @@ class Source(ports.Source):
 
     def _frame(self, read: DataFrame) -> DataFrame:
         """The records as the kernel reads them."""
-        value = "CAST(value AS string)" if self.value == "text" else "value"
+        value = "make_valid_utf8(CAST(value AS string))" if self.value == "text" else "value"
         found = [f"{value} AS value", "concat(topic, '-', partition) AS _file", "offset AS _position", *beside(self.metadata)]
         if self.deletes and self.schema is not None:
-            key = "key" if self.value == "avro" else tombstone(self.schema, self.deletes)
+            key = "key" if self.value in TYPES else tombstone(self.schema, self.deletes)
             found[0] = f"coalesce(value, {key}) AS value"
             found.append("CASE WHEN value IS NULL THEN -1L ELSE 1L END AS _weight")
+        texts = [one for one, is_text in (("value", self.value == "text"), ("key", "key" in self.metadata.values())) if is_text]
+        problems = [f"WHEN NOT is_valid_utf8(CAST({one} AS string)) THEN 'no text: the {one} is not UTF-8'" for one in texts]
         if self.on_gap == "skip":
             # A row of this type of timestamp tells of a gap.
-            found.append("IF(timestampType = -2, CAST(value AS string), NULL) AS _problem")
+            problems.insert(0, "WHEN timestampType = -2 THEN CAST(value AS string)")
+        if problems:
+            found.append(f"CASE {' '.join(problems)} END AS _problem")
         return (read.where("value IS NOT NULL") if self.tombstones == "skip" else read).selectExpr(*found)
 
     def _lines(self) -> dict[str, Any]:
-        kind = {"avro": "headrace.kafka.AvroLines", "json_schema": "headrace.kafka.JsonSchemaLines"}.get(self.value, self.value)
         told = {"header": "false"} if self.value == "csv" else {} if self.registry is None else self.registry.kernel()
-        return {"kind": kind, "options": told | ({"schema": self.reader} if self.reader else {}), "beside": list(self.metadata)}
+        if self.reader:
+            told["schema"] = self.reader
+        if self.descriptor is not None:
+            told = self._messages()
+        kind = "headrace.kafka.MessageLines" if self.descriptor is not None else _LINES.get(self.value, self.value)
+        return {"kind": kind, "options": told, "beside": list(self.metadata)}

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from headrace.connectors.kafka.registry import Registered
 from headrace.errors import ConnectorError, HeadraceError, here
 from headrace.jvm.session import jvm, session
 from headrace.ports.options import choice, wrong
@@ -19,6 +18,7 @@ VALUES: Mapping[str, Struct | None] = {
     "raw": parse_schema("value binary"),
     "avro": None,
     "json_schema": None,
+    "protobuf": None,
 }
 """The kinds of values, with their columns where these are always the same."""
 
@@ -77,11 +77,16 @@ def avro_columns(text: str) -> str:
     return str(ddl)
 
 
-def fits(topic: str, found: Registered, ddl: str) -> None:
+def misfit(text: str, ddl: str) -> str | None:
+    """Why an Avro schema cannot be read as some columns; None if it can."""
+    why = jvm(session()).org.apache.spark.sql.headrace.Avro.misfit(text, ddl)
+    return None if why is None else str(why)
+
+
+def fits(topic: str, id: int, why: str | None) -> None:
     """Complain if a schema of the registry cannot be read as the columns that a user gave."""
-    why = jvm(session()).org.apache.spark.sql.headrace.Avro.misfit(found.text, ddl)
     if why is not None:
-        message = f"the schema {found.id} of {topic} cannot be read as the columns that were given: {' '.join(why.split())}"
+        message = f"the schema {id} of {topic} cannot be read as the columns that were given: {' '.join(why.split())}"
         hint = "leave `schema` out to take the registry's, or give columns that it has"
         raise ConnectorError("REGISTRY_SCHEMA", message, hint=hint, site=here())
 

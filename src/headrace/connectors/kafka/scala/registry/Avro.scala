@@ -1,7 +1,9 @@
 package org.apache.spark.sql.headrace
 
 import org.apache.avro.Schema
-import org.apache.spark.sql.avro.{AvroDeserializer, SchemaConverters}
+import org.apache.spark.sql.avro.{AvroDeserializer, AvroSerializer, SchemaConverters}
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.internal.LegacyBehaviorPolicy
 import org.apache.spark.sql.types.StructType
 
 /** What Spark keeps of Avro to its own packages. */
@@ -14,9 +16,14 @@ object Avro {
   }
 
   /** Why a schema cannot be read as these columns; null if it can. */
-  def misfit(schema: String, ddl: String): String =
+  def misfit(schema: String, ddl: String): String = why(rows(new Schema.Parser().parse(schema), StructType.fromDDL(ddl)))
+
+  /** Why rows of these columns cannot be written by a schema; null if they can. */
+  def unwritable(schema: String, ddl: String): String = why(records(StructType.fromDDL(ddl), new Schema.Parser().parse(schema)))
+
+  private def why(made: => Any): String =
     try {
-      rows(new Schema.Parser().parse(schema), StructType.fromDDL(ddl))
+      made
       null
     } catch { case e: Exception => Option(e.getCause).map(_.getMessage).getOrElse(e.getMessage) }
 
@@ -24,5 +31,11 @@ object Avro {
   def rows(schema: Schema, columns: StructType): Any => Option[Any] = {
     val made = new AvroDeserializer(schema, columns, "CORRECTED", false, "", -1)
     made.deserialize
+  }
+
+  /** Makes records of a schema of rows of these columns. */
+  def records(columns: StructType, schema: Schema): InternalRow => Any = {
+    val made = new AvroSerializer(columns, schema, false, false, LegacyBehaviorPolicy.CORRECTED)
+    row => made.serialize(row)
   }
 }

@@ -27,7 +27,7 @@ abstract class RegisteredLines(spec: LineSpec, kind: String) extends LineParser(
         case None => malformed(s"the registry has no schema with the number $id")
         case Some(schema) if schema.kind != kind => malformed(s"schema $id is ${schema.kind}, and not $kind")
         case Some(schema) =>
-          try parse(line, id, schema.text, file, position)
+          try parse(line, id, schema, file, position)
           catch {
             case e: HeadraceKernelException => throw e
             case NonFatal(e) => malformed(s"schema $id: ${LineParser.short(Option(e.getMessage).getOrElse(e.getClass.getSimpleName))}")
@@ -35,7 +35,13 @@ abstract class RegisteredLines(spec: LineSpec, kind: String) extends LineParser(
       }
   }
 
-  protected def parse(record: Array[Byte], id: Int, schema: String, file: UTF8String, position: Long): Int
+  protected def parse(record: Array[Byte], id: Int, schema: Registry.Schema, file: UTF8String, position: Long): Int
+}
+
+private[kafka] object RegisteredLines {
+
+  /** Bytes that are no text, in a form that keeps them. */
+  def shown(bytes: Array[Byte]): UTF8String = UTF8String.fromString("base64:" + Base64.getEncoder.encodeToString(bytes))
 }
 
 /** Avro, read by the schema it was written with. With a schema of our own (the option `schema`) it is resolved to that one as Avro says; a
@@ -46,8 +52,8 @@ final class AvroLines(spec: LineSpec) extends RegisteredLines(spec, "AVRO") {
   private val readers = mutable.HashMap.empty[Int, AvroLines.Reader]
   private var decoder: BinaryDecoder = _
 
-  override protected def parse(record: Array[Byte], id: Int, schema: String, file: UTF8String, position: Long): Int = {
-    val reader = readers.getOrElseUpdate(id, new AvroLines.Reader(new Schema.Parser().parse(schema), ours, spec.schema))
+  override protected def parse(record: Array[Byte], id: Int, schema: Registry.Schema, file: UTF8String, position: Long): Int = {
+    val reader = readers.getOrElseUpdate(id, new AvroLines.Reader(new Schema.Parser().parse(schema.text), ours, spec.schema))
     decoder = DecoderFactory.get.binaryDecoder(record, Registry.Start, record.length - Registry.Start, decoder)
     parsed = reader.read(decoder)
     if (parsed == null) malformed(s"schema $id: no record")
@@ -55,8 +61,7 @@ final class AvroLines(spec: LineSpec) extends RegisteredLines(spec, "AVRO") {
     else LineParser.Row
   }
 
-  /** Bytes that are no text, in a form that keeps them. */
-  override def raw: UTF8String = UTF8String.fromString("base64:" + Base64.getEncoder.encodeToString(bytes))
+  override def raw: UTF8String = RegisteredLines.shown(bytes)
 }
 
 private object AvroLines {
@@ -76,7 +81,7 @@ private object AvroLines {
 final class JsonSchemaLines(spec: LineSpec) extends RegisteredLines(spec, "JSON") {
   private val json = spec.copy(kind = "json", options = Map.empty).parser()
 
-  override protected def parse(record: Array[Byte], id: Int, schema: String, file: UTF8String, position: Long): Int = {
+  override protected def parse(record: Array[Byte], id: Int, schema: Registry.Schema, file: UTF8String, position: Long): Int = {
     val outcome = json.read(record.drop(Registry.Start), file, position)
     if (outcome == LineParser.Row) parsed = json.row
     if (outcome == LineParser.Malformed) malformed(json.reason) else outcome

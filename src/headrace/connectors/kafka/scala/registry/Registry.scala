@@ -1,13 +1,16 @@
 package headrace.kafka
 
 import java.io.IOException
-import java.net.URI
+import java.net.{URI, URLEncoder}
 import java.net.http.{HttpClient, HttpRequest, HttpResponse}
 import java.nio.ByteBuffer
+import java.nio.charset.StandardCharsets.UTF_8
 import java.time.Duration
 import java.util.concurrent.ConcurrentHashMap
 
-import com.fasterxml.jackson.databind.ObjectMapper
+import scala.jdk.CollectionConverters._
+
+import com.fasterxml.jackson.databind.{JsonNode, ObjectMapper}
 import headrace.HeadraceKernelException
 
 /** A schema registry, asked for schemas by their numbers. What a number stands for never changes, so each is asked for once. */
@@ -25,9 +28,19 @@ final class Registry private (url: String, authorization: Option[String]) {
     else if (answer.statusCode != 200) throw failed(s"it answers ${answer.statusCode}")
     else {
       val found = mapper.readTree(answer.body)
-      Some(Schema(found.path("schemaType").asText("AVRO"), found.path("schema").asText))
+      Some(Schema(found.path("schemaType").asText("AVRO"), found.path("schema").asText, files(found)))
     }
   }
+
+  /** The schemas that a schema refers to, and those that they refer to, by the names under which it does. */
+  private def files(of: JsonNode): Map[String, String] =
+    of.path("references").elements.asScala.foldLeft(Map.empty[String, String]) { (all, reference) =>
+      val subject = URLEncoder.encode(reference.path("subject").asText, UTF_8).replace("+", "%20")
+      val answer = sent(s"$url/subjects/$subject/versions/${reference.path("version").asInt}", Tries)
+      if (answer.statusCode != 200) throw failed(s"it answers ${answer.statusCode}")
+      val found = mapper.readTree(answer.body)
+      all ++ files(found) + (reference.path("name").asText -> found.path("schema").asText)
+    }
 
   private def sent(address: String, tries: Int): HttpResponse[String] = {
     val request = HttpRequest.newBuilder(URI.create(address)).timeout(Duration.ofSeconds(Patience))
@@ -46,7 +59,9 @@ final class Registry private (url: String, authorization: Option[String]) {
 }
 
 object Registry {
-  final case class Schema(kind: String, text: String)
+
+  /** `files`: the schemas that it refers to, by name. */
+  final case class Schema(kind: String, text: String, files: Map[String, String])
 
   private val Tries = 3
   private val Patience = 10L

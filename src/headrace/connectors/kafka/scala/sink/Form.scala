@@ -30,7 +30,7 @@ private[kafka] object Form {
     "timestampNTZFormat" -> "yyyy-MM-dd'T'HH:mm:ss.SSSSSS")
 
   /** The columns at some places, as a row of their own. */
-  private def picked(schema: StructType, places: Seq[Int]): UnsafeRow => UnsafeRow =
+  def picked(schema: StructType, places: Seq[Int]): UnsafeRow => UnsafeRow =
     if (places == schema.indices) identity
     else {
       val projection = UnsafeProjection.create(places.map(i => BoundReference(i, schema(i).dataType, schema(i).nullable)))

@@ -8,7 +8,7 @@ import org.apache.spark.sql.types.StructType
 /** A sink that writes to a topic, each task of an epoch in one transaction.
   *
   * Options: `topic`; `client`, under which `Clients` has the settings; `id`, what transactional ids begin with; `term`, the start of the
-  * job; `layout`; `header.NAME`, a header of every record.
+  * job; `layout`; `header.NAME`, a header of every record; `most`, how large a record the topic takes, where that is known.
   */
 final class KafkaStage(val name: String, val schema: StructType, val timeZone: String, options: Map[String, String])
     extends WriterStage {
@@ -20,6 +20,10 @@ final class KafkaStage(val name: String, val schema: StructType, val timeZone: S
     options.collect { case (key, value) if key.startsWith("header.") => key.stripPrefix("header.") -> value }
   val epochHeader: Option[String] = options.get("epoch_header")
   private[kafka] val layout: Layout = Layout.read(options("layout"), schema)
+  private[kafka] val sizes: Sizes = Sizes(client, options.get("most"))
+
+  /** Whether a row that can be no record is put aside. Where rows take each other's place, one that is left out would let an old one stand. */
+  private[kafka] val leavesOut: Boolean = layout.weight < 0 && layout.change < 0
 
   override def open(task: TaskPlace): Stager = new KafkaStager(this, task)
 }

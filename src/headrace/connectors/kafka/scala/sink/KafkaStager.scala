@@ -1,16 +1,20 @@
 package headrace.kafka
 
-import headrace.sink.{StagedPart, Stager, TaskPlace}
+import headrace.HeadraceKernelException
+import headrace.sink.{Aside, StagedPart, Stager, TaskPlace}
 import org.apache.kafka.clients.producer.{Callback, KafkaProducer, ProducerRecord, RecordMetadata}
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow
 
 /** Writes the rows of one task of an epoch in one transaction, which carries the epoch's marker; a task without rows writes nothing.
   *
-  * A task that comes again finds the marker, if its transaction was committed, and lets the rows go by.
+  * A task that comes again finds the marker, if its transaction was committed, and lets the rows go by. Those that can be no records are
+  * put aside then too, by the sizes that it says.
   */
 private[kafka] final class KafkaStager(stage: KafkaStage, task: TaskPlace) extends Stager {
   private val id = s"${stage.id}-${task.partition}"
   private val records = Records(stage, task.epoch, send)
+  private val aside = if (stage.leavesOut) new Aside(stage.name, stage.schema) else null
+  private var sizes = stage.sizes
   private var owned: Owned = _
   private var producer: KafkaProducer[Array[Byte], Array[Byte]] = _
   private var begun = false
@@ -22,23 +26,25 @@ private[kafka] final class KafkaStager(stage: KafkaStage, task: TaskPlace) exten
   override def write(row: UnsafeRow): Unit = {
     if (owned == null) guarded(begin())
     rows += 1
-    if (begun) guarded(records.write(row))
+    if (begun || aside != null)
+      try guarded(records.write(row))
+      catch { case e: HeadraceKernelException if aside != null && KafkaStager.ofRow(e) => aside.put(row, KafkaStager.reason(e, stage)) }
   }
 
   private def begin(): Unit = {
     owned = Producers.take(id, task.run, task.epoch)(fresh())
+    producer = owned.producer
     if (owned.written < task.epoch) {
-      producer = owned.producer
       producer.beginTransaction()
       begun = true
-      records.begin(() => producer.partitionsFor(stage.topic).size)
-    }
+    } else sizes = owned.within
+    records.begin(() => producer.partitionsFor(stage.topic).size)
   }
 
   private def fresh(): Owned = {
     val admin = Producers.admin(stage.id, stage.client)
     Markers.check(admin, stage.topic, stage.id, stage.term)
-    val made = new Owned(id, stage.topic, task.run, stage.client, stage.term)
+    val made = new Owned(id, stage.topic, task.run, stage.client, stage.term, stage.sizes)
     try made.settle(admin)
     catch {
       case e: Throwable =>
@@ -49,8 +55,12 @@ private[kafka] final class KafkaStager(stage: KafkaStage, task: TaskPlace) exten
   }
 
   private def send(record: ProducerRecord[Array[Byte], Array[Byte]]): Unit = {
-    producer.send(record, told)
-    if (failed != null) throw failed
+    val why = sizes.broken(record)
+    if (why != null) throw Trouble.tooLarge(why, stage)
+    if (begun) {
+      producer.send(record, told)
+      if (failed != null) throw failed
+    }
   }
 
   override def finish(): StagedPart = {
@@ -65,7 +75,7 @@ private[kafka] final class KafkaStager(stage: KafkaStage, task: TaskPlace) exten
       Producers.giveBack(owned, task.epoch)
       owned = null
     }
-    StagedPart(rows)
+    if (aside == null) StagedPart(rows) else StagedPart(rows - aside.rows, note = aside.note)
   }
 
   override def abort(): Unit = if (owned != null) {
@@ -76,4 +86,13 @@ private[kafka] final class KafkaStager(stage: KafkaStage, task: TaskPlace) exten
   private def guarded(action: => Unit): Unit =
     try action
     catch { case e: Exception => throw Trouble.of(e, failed, stage) }
+}
+
+private object KafkaStager {
+
+  /** Whether it is the row that cannot be written, and no other one is touched by that. */
+  def ofRow(e: HeadraceKernelException): Boolean = e.code == "KAFKA_TOO_LARGE" && e.getCause == null || e.code == "KAFKA_RECORD"
+
+  def reason(e: HeadraceKernelException, stage: KafkaStage): String =
+    e.getMessage.stripPrefix(s"${stage.name}: ").stripPrefix(s"${stage.topic}: ")
 }

@@ -8,7 +8,7 @@ import org.apache.spark.sql.types.StructType
 /** What of a row goes where in a record: `value`, `key`, headers and so on are places of columns in the sink's schema; −1 is none.
   *
   * `change` is the column that says what a row changes, for envelopes; `weight` the one that says whether it comes or goes, where rows take
-  * each other's place.
+  * each other's place; `encodings` has the schemas of the parts, "key" and "value", that have one in a registry.
   */
 private[kafka] final case class Layout(
     format: String,
@@ -19,7 +19,8 @@ private[kafka] final case class Layout(
     timestamp: Int,
     partition: Seq[Int],
     change: Int,
-    weight: Int)
+    weight: Int,
+    encodings: Map[String, Encoding])
     extends Serializable
 
 private[kafka] object Layout {
@@ -36,6 +37,14 @@ private[kafka] object Layout {
       at(node.get("timestamp")),
       places("partition_by"),
       at(node.get("change")),
-      at(node.get("weight")))
+      at(node.get("weight")),
+      node.path("encodings").fieldNames.asScala.map(part => part -> encoding(node.get("encodings").get(part))).toMap)
   }
+
+  private def encoding(node: JsonNode) = Encoding(
+    node.get("format").asText,
+    node.get("id").asInt,
+    node.path("schema").asText(node.path("descriptor").asText("")),
+    node.path("message").asText(""),
+    node.path("filled").elements.asScala.map(_.asText).toSeq)
 }

@@ -18,9 +18,9 @@ import org.apache.kafka.common.serialization.ByteArraySerializer
 /** A producer with its transactional id, under which nobody else can write while it lives: whoever takes the id next puts it out.
   *
   * The id is also that of a consumer group, whose offset for partition 0 of the topic is the marker: the epoch that is to be written next.
-  * It is written in the transaction of the rows, so it is there if, and only if, they are.
+  * It is written in the transaction of the rows, so it is there if, and only if, they are. `sizes` are those by which they are written.
   */
-private[kafka] final class Owned(val id: String, topic: String, val run: String, client: JMap[String, String], term: Int) {
+private[kafka] final class Owned(val id: String, topic: String, val run: String, client: JMap[String, String], term: Int, sizes: Sizes) {
   private val place = new TopicPartition(topic, 0)
 
   val producer: KafkaProducer[Array[Byte], Array[Byte]] = {
@@ -32,6 +32,9 @@ private[kafka] final class Owned(val id: String, topic: String, val run: String,
 
   /** The last epoch that is known to be in the topic. */
   var written: Long = -1L
+
+  /** The sizes by which that epoch was written. */
+  var within: Sizes = sizes
 
   /** Whether there was a marker, of whatever epoch. */
   var marked: Boolean = false
@@ -47,6 +50,7 @@ private[kafka] final class Owned(val id: String, topic: String, val run: String,
     producer.initTransactions()
     Markers.read(admin, topic, id, stable = true).foreach { marker =>
       written = marker.next - 1
+      within = marker.sizes.getOrElse(sizes)
       marked = true
     }
   }
@@ -57,6 +61,7 @@ private[kafka] final class Owned(val id: String, topic: String, val run: String,
     Point.pass("in sink commit", sink)
     producer.commitTransaction()
     written = epoch
+    within = sizes
   }
 
   /** Writes the marker anew, as it is. */
@@ -67,7 +72,7 @@ private[kafka] final class Owned(val id: String, topic: String, val run: String,
   }
 
   private def mark(epoch: Long): Unit = {
-    val marker = Collections.singletonMap(place, new OffsetAndMetadata(epoch + 1, Markers.said(term)))
+    val marker = Collections.singletonMap(place, new OffsetAndMetadata(epoch + 1, s"term=$term $sizes"))
     producer.sendOffsetsToTransaction(marker, new ConsumerGroupMetadata(id))
   }
 
@@ -88,11 +93,10 @@ private[kafka] final class Owned(val id: String, topic: String, val run: String,
     catch { case NonFatal(_) => () }
 }
 
-/** What the offset of a group says: the epoch that comes next, and the start of the job that wrote it. */
-private[kafka] final case class Marker(next: Long, term: Int)
+/** What the offset of a group says: the epoch that comes next, the start of the job that wrote it, and by which sizes. */
+private[kafka] final case class Marker(next: Long, term: Int, sizes: Option[Sizes])
 
 private[kafka] object Markers {
-  def said(term: Int): String = s"term=$term"
 
   /** `stable`: waits for a transaction that may change it. */
   def read(admin: Admin, topic: String, group: String, stable: Boolean): Option[Marker] = {
@@ -102,7 +106,8 @@ private[kafka] object Markers {
     val asked = admin.listConsumerGroupOffsets(Collections.singletonMap(group, spec), options)
     val found = Clients.result(asked.partitionsToOffsetAndMetadata(group))
     Option(found.get(place)).map { offset =>
-      Marker(offset.offset, offset.metadata.stripPrefix("term=").toIntOption.getOrElse(0))
+      val words = offset.metadata.split(' ').map(_.split("=", 2)).collect { case Array(name, value) => name -> value }.toMap
+      Marker(offset.offset, words.get("term").flatMap(_.toIntOption).getOrElse(0), Sizes.read(words))
     }
   }
 

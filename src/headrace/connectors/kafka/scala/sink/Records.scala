@@ -13,7 +13,7 @@ import org.apache.spark.sql.catalyst.expressions.UnsafeRow
 /** Makes records of the rows of a task. What all of them share is here; what a row becomes is for those who derive from it. */
 private[kafka] abstract class Records(stage: KafkaStage, epoch: Long, send: ProducerRecord[Array[Byte], Array[Byte]] => Unit) {
   protected val layout: Layout = stage.layout
-  private val keyOf: Form = form(layout.key, layout.plainKey)
+  private val keyOf: Form = layout.encodings.get("key").fold(form(layout.key, layout.plainKey))(RegisteredForm(stage, layout.key, _))
   private val partitionOf: Form =
     form(layout.partition, plain = layout.partition.size == 1 && Records.isPlain(stage, layout.partition.head))
   private val headerOf = layout.headers.map { case (name, place) => name -> Form.plain(stage.schema, place) }
@@ -85,6 +85,7 @@ private[kafka] object Records {
   def valueOf(stage: KafkaStage): Form = stage.layout.format match {
     case "csv" => Form.csv(stage.schema, stage.layout.value, stage.timeZone)
     case "raw" => Form.plain(stage.schema, stage.layout.value.head)
+    case _ if stage.layout.encodings.contains("value") => RegisteredForm(stage, stage.layout.value, stage.layout.encodings("value"))
     case _ => Form.json(stage.schema, stage.layout.value, stage.timeZone)
   }
 

@@ -8,9 +8,10 @@ import scala.util.control.NonFatal
 
 import com.fasterxml.jackson.databind.ObjectMapper
 import com.fasterxml.jackson.databind.node.ObjectNode
-import org.apache.kafka.clients.admin.{Admin, NewTopic}
+import org.apache.kafka.clients.admin.{Admin, NewTopic, TopicDescription}
 import org.apache.kafka.clients.producer.ProducerRecord
-import org.apache.kafka.common.errors.{TopicExistsException, UnknownTopicOrPartitionException}
+import org.apache.kafka.common.config.ConfigResource
+import org.apache.kafka.common.errors.{AuthorizationException, TopicExistsException, UnknownTopicOrPartitionException}
 import org.apache.kafka.common.header.Header
 import org.apache.kafka.common.header.internals.RecordHeader
 
@@ -30,9 +31,11 @@ final class Target(sink: String, topic: String, id: String, term: Int, client: S
     */
   def open(create: String): String = answered { out =>
     val admin = Producers.admin(id, settings)
-    out.put("partitions", partitions(admin, create))
+    val found = there(admin, create)
+    out.put("partitions", found.partitions.size).put("topic_id", found.topicId.toString)
+    most(admin).foreach(out.put("most", _))
     Markers.check(admin, topic, id, term)
-    owned = new Owned(id, topic, "", settings, term)
+    owned = new Owned(id, topic, "", settings, term, Sizes.none)
     owned.settle(admin)
     out.put("marked", owned.marked)
     owned.refresh()
@@ -70,7 +73,7 @@ final class Target(sink: String, topic: String, id: String, term: Int, client: S
     Clients.drop(client)
   }
 
-  private def partitions(admin: Admin, create: String): Int =
+  private def there(admin: Admin, create: String): TopicDescription =
     try described(admin)
     catch {
       case _: UnknownTopicOrPartitionException if create != null =>
@@ -78,8 +81,15 @@ final class Target(sink: String, topic: String, id: String, term: Int, client: S
         described(admin)
     }
 
-  private def described(admin: Admin): Int =
-    Clients.result(admin.describeTopics(Collections.singleton(topic)).allTopicNames).get(topic).partitions.size
+  private def described(admin: Admin): TopicDescription =
+    Clients.result(admin.describeTopics(Collections.singleton(topic)).allTopicNames).get(topic)
+
+  /** How large a record the topic takes; None where the user may not ask. */
+  private def most(admin: Admin): Option[String] = {
+    val place = new ConfigResource(ConfigResource.Type.TOPIC, topic)
+    try Option(Clients.result(admin.describeConfigs(Collections.singleton(place)).all).get(place).get("max.message.bytes")).map(_.value)
+    catch { case _: AuthorizationException => None }
+  }
 
   private def make(admin: Admin, create: String): Unit = {
     val told = new ObjectMapper().readTree(create)
@@ -96,7 +106,7 @@ final class Target(sink: String, topic: String, id: String, term: Int, client: S
   }
 
   private def exists(admin: Admin): Boolean =
-    try described(admin) > 0
+    try !described(admin).partitions.isEmpty
     catch { case _: UnknownTopicOrPartitionException => false }
 
   private def answered(action: ObjectNode => Unit): String = {
@@ -106,7 +116,7 @@ final class Target(sink: String, topic: String, id: String, term: Int, client: S
       case NonFatal(e) =>
         out.removeAll()
         val (code, cause) = Trouble.named(e).getOrElse("KAFKA_FAILED" -> e)
-        out.put("problem", code).put("message", Option(cause.getMessage).getOrElse(cause.getClass.getSimpleName))
+        out.put("problem", code).put("message", Trouble.words(cause))
     }
     out.toString
   }

@@ -1,5 +1,9 @@
 package headrace.kafka
 
+import java.util.Collections
+
+import scala.util.control.NonFatal
+
 import headrace.HeadraceKernelException
 import org.apache.kafka.common.KafkaException
 import org.apache.kafka.common.errors._
@@ -15,9 +19,50 @@ private[kafka] object Trouble {
     case interrupted @ (_: InterruptedException | _: InterruptException) => interrupted
     case _ =>
       val root = if (first == null) e else first
-      val (code, cause) = named(root).getOrElse("KAFKA_FAILED" -> root)
-      new HeadraceKernelException(code, s"${stage.topic}: ${cause.getMessage}", stage.name, cause = e, hint = hints.get(code).orNull)
+      val (found, cause) = named(root).getOrElse("KAFKA_FAILED" -> root)
+      // What is sent to a topic that was deleted is sent again and again, until the time for it is over.
+      val code = if (found == "KAFKA_UNREACHABLE" && isGone(stage)) "TOPIC_MISSING" else found
+      val said = if (code == "TOPIC_MISSING") "the topic was deleted" else words(cause)
+      new HeadraceKernelException(code, s"${stage.topic}: $said", stage.name, cause = e, hint = hints.get(code).orNull)
   }
+
+  /** One line. Of a handshake that failed only what lies below says why. */
+  def words(e: Throwable): String = {
+    val causes = e match {
+      case _: SslAuthenticationException => Iterator.iterate(e)(_.getCause).takeWhile(_ != null).take(10).toSeq
+      case _ => Seq(e)
+    }
+    val said = causes.flatMap(cause => Option(cause.getMessage)).lastOption.getOrElse(e.getClass.getSimpleName)
+    // Which call of Kafka's client it was says nothing to anybody else.
+    said.linesIterator.mkString(" ").replaceFirst("\\. Call: \\S+$", "").stripSuffix(".")
+  }
+
+  private def isGone(stage: KafkaStage): Boolean =
+    try {
+      Clients.result(Producers.admin(stage.id, stage.client).describeTopics(Collections.singleton(stage.topic)).allTopicNames)
+      false
+    } catch {
+      case _: UnknownTopicOrPartitionException => true
+      case NonFatal(_) => false
+    }
+
+  /** What a source's failure means while its query runs. */
+  def asking[T](source: String)(action: => T): T =
+    try action
+    catch {
+      case known: HeadraceKernelException => throw known
+      case interrupted @ (_: InterruptedException | _: InterruptException) => throw interrupted
+      case NonFatal(e) =>
+        named(e) match {
+          case Some(("TOPIC_MISSING", cause)) => throw new HeadraceKernelException("TOPIC_GONE", s"$source: ${words(cause)}", source, cause = e)
+          case Some((code, cause)) => throw new HeadraceKernelException(code, s"$source: ${words(cause)}", source, cause = e, hint = onward)
+          case None => throw e
+        }
+    }
+
+  /** Of a record that is known not to go before it is sent. */
+  def tooLarge(why: String, stage: KafkaStage): HeadraceKernelException =
+    new HeadraceKernelException("KAFKA_TOO_LARGE", s"${stage.topic}: $why", stage.name, hint = hints("KAFKA_TOO_LARGE"))
 
   /** The code of headrace's table and the exception that it stands for; none for what the table has no name for. */
   def named(e: Throwable): Option[(String, Throwable)] =
@@ -33,8 +78,12 @@ private[kafka] object Trouble {
     case _: AuthenticationException | _: AuthorizationException => "KAFKA_DENIED"
     case _: UnknownTopicOrPartitionException => "TOPIC_MISSING"
     case _: TimeoutException | _: DisconnectException | _: BrokerNotAvailableException => "KAFKA_UNREACHABLE"
+    // Spark's own reader, of a record that did not come in time.
+    case _: java.util.concurrent.TimeoutException => "KAFKA_UNREACHABLE"
     case _ => null
   }).map(_ -> e)
+
+  private val onward = "the next start goes on from the last epoch: no row is lost or doubled."
 
   // What is found before a run starts is told by Python, with its hints.
   private val hints = Map(
@@ -42,6 +91,10 @@ private[kafka] object Trouble {
       "(options={\"max.request.size\": \"5242880\"}), or leave such rows out: .filter(\"length(body) < 1000000\")."),
     "KAFKA_FENCED" -> ("another process has the job, or the epoch took longer than transaction_timeout; " +
       "the next start writes the epoch again, and no row is lost or doubled."),
+    "KAFKA_DENIED" -> ("the user needs the rights to write the topic, its transactional ids and groups (prefix=); " +
+      "the next start writes the epoch again, and no row is lost or doubled."),
+    "TOPIC_MISSING" -> ("make it again, and the next start goes on with this epoch; what was written before is gone with it, " +
+      "and fresh=True writes all of it."),
     "KAFKA_UNREACHABLE" -> "the next start writes the epoch again; no row is lost or doubled.",
     "KAFKA_FAILED" -> "the next start writes the epoch again; no row is lost or doubled.")
 }

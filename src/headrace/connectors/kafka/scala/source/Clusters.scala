@@ -6,7 +6,7 @@ import java.util.{Map => JMap, UUID}
 
 import scala.jdk.CollectionConverters._
 
-import org.apache.kafka.clients.admin.{Admin, ListOffsetsOptions, OffsetSpec}
+import org.apache.kafka.clients.admin.{Admin, ListOffsetsOptions, OffsetSpec, TopicDescription}
 import org.apache.kafka.clients.consumer.OffsetAndMetadata
 import org.apache.kafka.common.{IsolationLevel, TopicPartition}
 
@@ -39,11 +39,11 @@ final class Cluster(properties: Map[String, String]) extends AutoCloseable {
 
   def topics(): Set[String] = Cluster.answer(admin.listTopics().names()).asScala.toSet
 
-  /** The partitions of topics; one that does not exist is left out. */
-  def partitions(topics: Iterable[String]): Seq[TopicPartition] =
-    admin.describeTopics(topics.toSeq.asJavaCollection).topicNameValues.asScala.toSeq.flatMap { case (topic, asked) =>
-      try Cluster.answer(asked).partitions.asScala.map(p => new TopicPartition(topic, p.partition))
-      catch { case _: org.apache.kafka.common.errors.UnknownTopicOrPartitionException => Nil }
+  /** What topics are; one that does not exist is left out. */
+  def described(topics: Iterable[String]): Seq[TopicDescription] =
+    admin.describeTopics(topics.toSeq.asJavaCollection).topicNameValues.asScala.values.toSeq.flatMap { asked =>
+      try Some(Cluster.answer(asked))
+      catch { case _: org.apache.kafka.common.errors.UnknownTopicOrPartitionException => None }
     }
 
   /** The offset of the first record that is there. */
@@ -73,6 +73,8 @@ final class Cluster(properties: Map[String, String]) extends AutoCloseable {
 }
 
 object Cluster {
+  def partitions(topics: Seq[TopicDescription]): Seq[TopicPartition] =
+    topics.flatMap(topic => topic.partitions.asScala.map(p => new TopicPartition(topic.name, p.partition)))
 
   /** Settings that an admin client does not know, and would warn of. */
   private val OfConsumers = Set("isolation.level", "max.poll.records", "fetch.min.bytes", "fetch.max.bytes", "max.partition.fetch.bytes", "fetch.max.wait.ms")

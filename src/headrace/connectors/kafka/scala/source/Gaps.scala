@@ -3,6 +3,7 @@ package headrace.kafka
 import org.apache.kafka.common.TopicPartition
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.{GenericInternalRow, UnsafeProjection}
+import org.apache.spark.sql.connector.metric.CustomTaskMetric
 import org.apache.spark.sql.connector.read.{InputPartition, PartitionReader, PartitionReaderFactory}
 import org.apache.spark.sql.types.StructType
 import org.apache.spark.unsafe.types.UTF8String
@@ -21,11 +22,22 @@ private object Gap {
 private final case class Gaps(gaps: Seq[Gap]) extends InputPartition
 
 /** Reads what Spark's own stream planned, and of gaps a row each, which says so in `value` and by its type of timestamp. */
-private final class Readers(inner: PartitionReaderFactory, schema: StructType) extends PartitionReaderFactory {
+private final class Readers(inner: PartitionReaderFactory, schema: StructType, source: String) extends PartitionReaderFactory {
   override def createReader(partition: InputPartition): PartitionReader[InternalRow] = partition match {
     case Gaps(gaps) => new GapReader(gaps.iterator, schema)
-    case other => inner.createReader(other)
+    case other => new RecordReader(Trouble.asking(source)(inner.createReader(other)), source)
   }
+}
+
+/** Spark's own reader, whose failures are told as what they mean. */
+private final class RecordReader(inner: PartitionReader[InternalRow], source: String) extends PartitionReader[InternalRow] {
+  override def next(): Boolean =
+    try inner.next()
+    catch { case e: Exception => Trouble.asking(source)(throw e) }
+  override def get(): InternalRow = inner.get()
+  override def currentMetricsValues: Array[CustomTaskMetric] = inner.currentMetricsValues
+  override def initMetricsValues(metrics: Array[CustomTaskMetric]): Unit = inner.initMetricsValues(metrics)
+  override def close(): Unit = inner.close()
 }
 
 private final class GapReader(gaps: Iterator[Gap], schema: StructType) extends PartitionReader[InternalRow] {

@@ -12,11 +12,12 @@ import org.apache.kafka.common.errors._
 object Probe {
   private val mapper = new ObjectMapper
 
-  /** `{"topics": {"orders": {"0": [first, end]}}}` of the topics that are named, or that fit the pattern; a topic that does not exist is left
+  /** `{"topics": {"orders": {"0": [first, end]}}, "ids": {"orders": id}}` of the topics that are named, or that fit the pattern; a topic that does not exist is left
     * out. Or `{"problem": ..., "message": ...}`, what kept the cluster from answering.
     */
   def look(properties: JMap[String, String], topics: String, pattern: String): String = asked(properties) { cluster =>
-    val partitions = cluster.partitions(Topics(topics, pattern).in(cluster))
+    val described = cluster.described(Topics(topics, pattern).in(cluster))
+    val partitions = Cluster.partitions(described)
     val (first, end) = (cluster.earliest(partitions), cluster.latest(partitions))
     val found = mapper.createObjectNode()
     val all = found.putObject("topics")
@@ -24,6 +25,8 @@ object Probe {
       if (!all.has(p.topic)) all.putObject(p.topic)
       if (first.contains(p) && end.contains(p)) all.withObject(s"/${escaped(p.topic)}").putArray(p.partition.toString).add(first(p)).add(end(p))
     }
+    val ids = found.putObject("ids")
+    described.foreach(topic => ids.put(topic.name, topic.topicId.toString))
     found.toString
   }
 

@@ -5,7 +5,8 @@ import java.util.{Map => JMap, Optional}
 import scala.jdk.OptionConverters._
 
 import headrace.HeadraceKernelException
-import org.apache.kafka.common.TopicPartition
+import org.apache.kafka.clients.admin.TopicDescription
+import org.apache.kafka.common.{TopicPartition, Uuid}
 import org.apache.spark.internal.Logging
 import org.apache.spark.sql.connector.read.{InputPartition, PartitionReaderFactory}
 import org.apache.spark.sql.connector.read.streaming.{MicroBatchStream, Offset, ReadLimit, ReportsSourceMetrics, SupportsAdmissionControl}
@@ -24,18 +25,24 @@ private final class Stream(
     with Logging {
   private lazy val cluster = new Cluster(properties)
   private val ends = limits.ends.map(Offsets.parse)
+  private var ids = Map.empty[String, Uuid]
   private var told: Option[Map[TopicPartition, Long]] = None
   @volatile private var newest: Option[Map[TopicPartition, Long]] = None
 
-  override def initialOffset(): Offset = inner.initialOffset()
+  override def initialOffset(): Offset = asking(inner.initialOffset())
   override def deserializeOffset(json: String): Offset = inner.deserializeOffset(json)
   override def latestOffset(): Offset = throw new UnsupportedOperationException("asked for with where it stands")
   override def getDefaultReadLimit: ReadLimit = ReadLimit.allAvailable()
 
-  override def latestOffset(start: Offset, limit: ReadLimit): Offset = {
+  private def asking[T](action: => T): T = Trouble.asking(limits.source)(action)
+
+  override def latestOffset(start: Offset, limit: ReadLimit): Offset = asking {
     val from = Offsets.of(start)
     tell(from)
-    val found = cluster.latest(cluster.partitions(limits.topics.in(cluster)))
+    val topics = cluster.described(limits.topics.in(cluster))
+    if (!limits.skips) refuseOthers(topics)
+    ids ++= topics.map(topic => topic.name -> topic.topicId)
+    val found = cluster.latest(Cluster.partitions(topics))
     newest = Some(found)
     if (!limits.skips) refuse(from, found)
     // What nobody has told of just now stays where it is: left out, it would be new when it is back, and read again.
@@ -46,6 +53,13 @@ private final class Stream(
       Stream.share(if (come.isEmpty) from else from ++ cluster.earliest(come), until, records)
     })
   }
+
+  /** A topic that is deleted and made anew between two looks. */
+  private def refuseOthers(topics: Seq[TopicDescription]): Unit =
+    topics.find(topic => ids.get(topic.name).exists(_ != topic.topicId)).foreach { topic =>
+      val why = s"${limits.source}: the topic ${topic.name} was deleted and made anew while it was read"
+      throw new HeadraceKernelException("OFFSETS_GONE", why, limits.source)
+    }
 
   /** Before Spark logs how far an epoch goes. */
   private def refuse(from: Map[TopicPartition, Long], found: Map[TopicPartition, Long]): Unit = {
@@ -64,7 +78,7 @@ private final class Stream(
     from.get(p).filter(_ <= latest).fold(end)(_.max(end))
   }
 
-  override def planInputPartitions(start: Offset, end: Offset): Array[InputPartition] = {
+  override def planInputPartitions(start: Offset, end: Offset): Array[InputPartition] = asking {
     val until = Offsets.of(end)
     val first = cluster.earliest(until.keys)
     // A partition that has come begins with what it has.
@@ -85,7 +99,7 @@ private final class Stream(
     case _ => None
   }
 
-  override def createReaderFactory(): PartitionReaderFactory = new Readers(inner.createReaderFactory(), schema)
+  override def createReaderFactory(): PartitionReaderFactory = new Readers(inner.createReaderFactory(), schema, limits.source)
 
   override def commit(end: Offset): Unit = inner.commit(end)
 

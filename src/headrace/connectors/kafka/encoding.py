@@ -1,0 +1,80 @@
+"""How a sink writes its keys and values in the formats of a registry: found, or registered, when it opens."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from headrace.connectors.kafka.avro import avro_schema
+from headrace.connectors.kafka.jsonschema import filled, json_schema, unfit
+from headrace.connectors.kafka.messages import look, unwritable
+from headrace.connectors.kafka.protobuf import Numbers, protobuf_schema
+from headrace.connectors.kafka.registry import Registered, Registry
+from headrace.errors import ConnectorError, here
+from headrace.jvm.session import jvm, session
+from headrace.schema import Struct
+
+
+@dataclass(frozen=True)
+class Writing:
+    """Which schema the columns of a key or a value are to be written by: `part` is "key" or "value", `record` the name of a record made
+    of them. With `register` the schema is theirs, else the newest that the subject has; of Protobuf the message of that name, or with
+    `first` the first one.
+    """
+
+    registry: Registry
+    register: bool
+    part: str
+    format: str
+    topic: str
+    record: str
+    first: bool = False
+
+    @property
+    def subject(self) -> str:
+        return self.registry.named(self.part, self.topic, self.record)
+
+    def document(self, columns: Struct) -> dict[str, Any]:
+        """For the writer in the tasks: the number of the schema, and what it says."""
+        found = self._registered(columns) if self.register else self._latest(columns)
+        told = {"format": self.format, "id": found.id}
+        if self.format == "avro":
+            return {**told, "schema": found.text}
+        if self.format == "protobuf":
+            seen = look(self._place(found))
+            return {**told, "descriptor": seen["descriptor"], "message": seen["message"]}
+        return {**told, "filled": filled(found.text, columns)}
+
+    def _place(self, found: Registered) -> dict[str, str]:
+        return {**self.registry.kernel(), "id": str(found.id), "message": "" if self.first else self.record}
+
+    def _registered(self, columns: Struct) -> Registered:
+        return self.registry.register(self.subject, self.format, self._schema(columns))
+
+    def _schema(self, columns: Struct) -> str:
+        if self.format == "avro":
+            return avro_schema(columns, self.record)
+        if self.format == "json_schema":
+            return json_schema(columns, self.record)
+        before = self.registry.newest(self.subject, self.format)
+        if before is None:
+            return protobuf_schema(columns, self.record)
+        seen = look({**self.registry.kernel(), "id": str(before.id), "message": ""})
+        return protobuf_schema(columns, self.record, Numbers.of(seen["numbers"]))
+
+    def _latest(self, columns: Struct) -> Registered:
+        found = self.registry.latest(self.subject, self.format)
+        if self.format == "json_schema":
+            why = unfit(found.text, columns)
+        elif self.format == "avro":
+            why = jvm(session()).org.apache.spark.sql.headrace.Avro.unwritable(found.text, columns.ddl)
+        else:
+            why = unwritable(self._place(found), columns)
+        if why is not None:
+            raise ConnectorError(
+                "REGISTRY_SCHEMA",
+                f"the columns cannot be written by the schema {found.id} of {self.subject}: {' '.join(why.split())}",
+                hint="give the columns its names and types in front of the sink, or let the sink register their own schema: register=True",
+                site=here(),
+            )
+        return found

@@ -1,0 +1,91 @@
+"""What the formats of a schema registry share: their names, and what they refuse of a sink's columns."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from headrace.errors import HeadraceError, here
+from headrace.schema import Array, Atomic, Map, Struct, Type
+
+TYPES: Mapping[str, str] = {"avro": "AVRO", "json_schema": "JSON", "protobuf": "PROTOBUF"}
+"""The kinds of values that a registry knows, and what it calls them."""
+
+NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+RECORD = re.compile(rf"{NAME.pattern}(\.{NAME.pattern})*")
+
+_VERB = "write.kafka"
+_DECIMAL = re.compile(r"decimal(?:\((\d+), ?(\d+)\))?")
+
+
+def record_of(topic: str, part: str) -> str:
+    """The name of a record where the user gives none.
+
+    >>> record_of("shop.orders-eu", "value"), record_of("2nd", "key")
+    ('shop_orders_eu', '_2nd_key')
+    """
+    name = re.sub(r"[^A-Za-z0-9_]", "_", topic)
+    return ("_" if name[0].isdigit() else "") + name + ("_key" if part == "key" else "")
+
+
+def plain_type(type: Type) -> str:
+    """The name of a type without parts, its sizes and its collation left out.
+
+    >>> from headrace.schema import parse_type
+    >>> plain_type(parse_type("varchar(10)")), plain_type(parse_type("decimal(10,2)")), plain_type(parse_type("timestamp_ltz"))
+    ('string', 'decimal', 'timestamp')
+    """
+    word = re.split(r"[ (]", str(type), maxsplit=1)[0].lower()
+    return {"char": "string", "varchar": "string", "timestamp_ltz": "timestamp"}.get(word, word)
+
+
+def digits(type: Type) -> tuple[int, int]:
+    """The precision and the scale of a decimal.
+
+    >>> from headrace.schema import parse_type
+    >>> digits(parse_type("decimal(10,2)")), digits(parse_type("decimal"))
+    ((10, 2), (10, 0))
+    """
+    found = _DECIMAL.fullmatch(str(type).lower())
+    return (int(found[1]), int(found[2])) if found and found[1] else (10, 0)
+
+
+def check_names(format: str, columns: Struct) -> None:
+    """Complain of names that a format does not have, those within structs too."""
+    for field in columns.fields:
+        if not NAME.fullmatch(field.name):
+            raise HeadraceError(
+                "BAD_NAME",
+                f"{_VERB}: names of {format} have letters (a to z), digits and _, and there is a column `{field.name}`",
+                hint="give it another name in front of the sink: .rename({...})",
+                site=here(),
+            )
+        _names_within(format, field.type)
+
+
+def _names_within(format: str, type: Type) -> None:
+    if isinstance(type, Struct):
+        check_names(format, type)
+    elif isinstance(type, Array):
+        _names_within(format, type.element)
+    elif isinstance(type, Map):
+        _names_within(format, type.value)
+
+
+def cannot(format: str, path: str, why: str, hint: str) -> HeadraceError:
+    """The refusal of a column that a format cannot have."""
+    return HeadraceError("WRONG_TYPE", f"{_VERB}: the column {path} cannot be {format}: {why}", hint=hint, site=here())
+
+
+def no_such(format: str, path: str, type: Type) -> HeadraceError:
+    """The refusal of a type that a format has no equal of."""
+    column = path.partition(".")[0]
+    if isinstance(type, Atomic):
+        return cannot(format, path, f"it has nothing for {type}", f'write it as text: .with_columns({column}="CAST({column} AS string)")')
+    return cannot(format, path, f"it has nothing for {type}", f'write it as JSON: .with_columns({column}="to_json({column})")')
+
+
+def odd_key(format: str, path: str, type: Map, takes: str) -> HeadraceError:
+    """The refusal of a map by the type of its keys."""
+    hint = f"make them text in front of the sink: transform_keys({path.partition('.')[0]}, (k, v) -> CAST(k AS string))"
+    return cannot(format, path, f"keys of its maps are {takes}, and these are {type.key}", hint)

@@ -1,0 +1,90 @@
+"""Messages of Protobuf, as the kernel knows them from a registry or from a file of descriptors."""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from headrace.errors import ConnectorError, here
+from headrace.jvm.session import jvm, session
+from headrace.ports.options import wrong
+from headrace.schema import Struct
+
+
+def described(verb: str, value: str, descriptor: Any, message: Any, *, registry: bool) -> tuple[str | None, str | None]:
+    """The file of descriptors and the name of the message of a source's options, checked."""
+    for option, given in (("descriptor", descriptor), ("message", message)):
+        if given is not None and (value != "protobuf" or not isinstance(given, str) or not given):
+            raise wrong(f"{verb}: {option} cannot be {given!r}", f'it is a text, with value="protobuf": {_EXAMPLE}')
+    if descriptor is not None and registry:
+        raise wrong(f"{verb}: records have their schema in a registry or in a file, and both are given", "leave one of them out")
+    if value == "protobuf" and not registry and (descriptor is None or message is None):
+        raise wrong(
+            f"{verb}: value='protobuf' needs a registry, or a descriptor and a message", f'registry="http://localhost:8081" or {_EXAMPLE}'
+        )
+    return descriptor, message
+
+
+def of_file(file: str) -> str:
+    """The descriptors in a file, as the kernel takes them."""
+    try:
+        return base64.b64encode(Path(file).expanduser().read_bytes()).decode()
+    except OSError as cause:
+        raise ConnectorError(
+            "DESCRIPTOR_UNREADABLE", f"the file {file} cannot be read: {cause.strerror}", hint=_MADE, site=here()
+        ) from None
+
+
+def look(given: Mapping[str, str]) -> dict[str, Any]:
+    """What the kernel knows of a message: its name, its file as a descriptor, and the numbers of its fields. `given` says where it is
+    described: `registry` (`authorization`) and `id`, or `descriptor`; and `message`, its name, if it is not the first.
+    """
+    return _told(given, _kernel().look(json.dumps(dict(given))))
+
+
+def columns(given: Mapping[str, str]) -> str:
+    """The columns of a message, as a schema of Spark."""
+    return str(_told(given, _kernel().columns(json.dumps(dict(given))))["ddl"])
+
+
+def unreadable(given: Mapping[str, str], schema: Struct) -> str | None:
+    """Why a message cannot be read as these columns; None if it can."""
+    return _told(given, _kernel().unreadable(json.dumps(dict(given)), schema.ddl)).get("why")
+
+
+def described_as(message: str, why: str | None) -> None:
+    """Complain if a message of a file cannot be read as the columns that a user gave."""
+    if why is not None:
+        hint = "leave `schema` out to take the message's, or give columns that it has"
+        told = f"the message {message} cannot be read as the columns that were given: {why}"
+        raise ConnectorError("DESCRIPTOR_UNREADABLE", told, hint=hint, site=here())
+
+
+def unwritable(given: Mapping[str, str], schema: Struct) -> str | None:
+    """Why a message cannot be made of these columns; None if it can."""
+    return _told(given, _kernel().unwritable(json.dumps(dict(given)), schema.ddl)).get("why")
+
+
+def _kernel() -> Any:
+    return jvm(session()).headrace.kafka.Messages
+
+
+def _told(given: Mapping[str, str], answer: str) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(answer)
+    if "problem" not in found:
+        return found
+    if "descriptor" in given:
+        raise ConnectorError("DESCRIPTOR_UNREADABLE", f"the file of descriptors does not do: {found['problem']}", hint=_MADE, site=here())
+    raise ConnectorError(
+        "REGISTRY_SCHEMA",
+        f"the schema {given['id']} in the registry cannot be read: {found['problem']}",
+        hint='look at it there; values can also be read as bytes: value="raw"',
+        site=here(),
+    )
+
+
+_EXAMPLE = 'descriptor="orders.desc", message="Order"'
+_MADE = "protoc --include_imports --descriptor_set_out=orders.desc orders.proto makes such a file; message= names one of its messages"

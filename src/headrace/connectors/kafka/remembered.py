@@ -1,0 +1,35 @@
+"""Which topics a checkpoint has read: one that was deleted and made anew has the old name and another id."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+
+from headrace.atomic import replace
+from headrace.connectors.kafka.look import Found, read_before
+from headrace.errors import ConnectorError
+from headrace.ports import SourceContext
+
+
+def same(context: SourceContext, found: Found, *, skips: bool) -> None:
+    """Complain of topics that are others than those that were read, and remember what there is.
+
+    With `skips` one whose partitions all end before where they were read may be another: reading tells of it, and begins anew. Of a longer
+    one the first records would be passed over without a word.
+    """
+    note = context.checkpoint / "topics" / f"{context.name}.json"
+    known: Mapping[str, str] = json.loads(note.read_text(encoding="utf-8")) if note.exists() else {}
+    for topic, offsets in read_before(context).items():
+        is_other = topic in found.ids and known.get(topic, found.ids[topic]) != found.ids[topic]
+        if is_other and not (skips and _shorter(found.partitions[topic], offsets)):
+            raise ConnectorError(
+                "OFFSETS_GONE",
+                f"{context.name}: the topic {topic} was deleted and made anew since it was read",
+                hint="start over with fresh=True, which reads the new one from its beginning.",
+            )
+    note.parent.mkdir(parents=True, exist_ok=True)
+    replace(note, json.dumps({**known, **found.ids}))
+
+
+def _shorter(there: Mapping[int, tuple[int, int]], read: Mapping[int, int]) -> bool:
+    return all(end < read.get(partition, 0) or not read.get(partition) for partition, (_, end) in there.items())

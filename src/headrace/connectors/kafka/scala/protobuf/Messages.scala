@@ -1,0 +1,78 @@
+package headrace.kafka
+
+import java.util.Base64
+
+import scala.jdk.CollectionConverters._
+import scala.util.control.NonFatal
+
+import com.fasterxml.jackson.databind.ObjectMapper
+import com.fasterxml.jackson.databind.node.ObjectNode
+import headrace.HeadraceKernelException
+import org.apache.spark.sql.types.StructType
+import org.sparkproject.spark_core.protobuf.Descriptors.{Descriptor, FieldDescriptor}
+
+/** Messages of Protobuf by where they are described: in a registry (`registry`, `authorization`, `id`) or in a file (`descriptor`, in
+  * base64), under the name `message`, "" being the first one. Python asks this; every answer is JSON, `{"problem": …}` where the
+  * description does not do.
+  */
+object Messages {
+  private val mapper = new ObjectMapper
+
+  private[kafka] def find(given: Map[String, String]): Descriptor = {
+    val name = given.getOrElse("message", "")
+    given.get("descriptor") match {
+      case Some(set) => ProtoFiles.message(ProtoFiles.of(Base64.getDecoder.decode(set)), name)
+      case None =>
+        val schema = Registry.of(given).schema(given("id").toInt).getOrElse(throw new IllegalArgumentException("it is not there"))
+        ProtoFiles.message(Seq(ProtoFiles.of(schema.text, schema.files)), name)
+    }
+  }
+
+  def look(given: String): String = answered(given) { (message, out) =>
+    out.put("message", message.getFullName)
+    out.put("descriptor", Base64.getEncoder.encodeToString(ProtoFiles.set(message.getFile)))
+    out.set[ObjectNode]("numbers", numbers(message, Nil))
+  }
+
+  def columns(given: String): String = answered(given)((message, out) => out.put("ddl", ProtoColumns.of(message).toDDL))
+
+  def unreadable(given: String, ddl: String): String =
+    answered(given)((message, out) => why(out)(new ProtoReader(message, StructType.fromDDL(ddl))))
+
+  def unwritable(given: String, ddl: String): String =
+    answered(given)((message, out) => why(out)(new ProtoWriter(message, StructType.fromDDL(ddl))))
+
+  /** The numbers of a message's fields, those that none may have, and the same of the messages within it. */
+  private def numbers(message: Descriptor, above: List[Descriptor]): ObjectNode = {
+    val out = mapper.createObjectNode()
+    val (fields, reserved, within) = (out.putObject("fields"), out.putArray("reserved"), out.putObject("within"))
+    message.getFields.forEach(field => fields.put(field.getName, field.getNumber))
+    // What is reserved without an end is not counted up.
+    message.toProto.getReservedRangeList.asScala
+      .filter(range => range.getEnd - range.getStart <= 1000)
+      .foreach(range => (range.getStart until range.getEnd).foreach(reserved.add(_)))
+    for (field <- message.getFields.asScala; of <- inner(field) if !(message :: above).contains(of))
+      within.set[ObjectNode](field.getName, numbers(of, message :: above))
+    out
+  }
+
+  private def inner(field: FieldDescriptor): Option[Descriptor] = {
+    val of = if (field.isMapField) field.getMessageType.findFieldByNumber(2) else field
+    if (of.getJavaType == FieldDescriptor.JavaType.MESSAGE) Some(of.getMessageType) else None
+  }
+
+  private def why(out: ObjectNode)(made: => Any): Unit =
+    try made
+    catch { case e: IllegalArgumentException => out.put("why", e.getMessage) }
+
+  private def answered(given: String)(action: (Descriptor, ObjectNode) => Unit): String = {
+    val told = mapper.readTree(given)
+    val out = mapper.createObjectNode()
+    try action(find(told.fieldNames.asScala.map(name => name -> told.get(name).asText).toMap), out)
+    catch {
+      case e: HeadraceKernelException => throw e
+      case NonFatal(e) => out.put("problem", Option(e.getMessage).getOrElse(e.getClass.getSimpleName))
+    }
+    out.toString
+  }
+}

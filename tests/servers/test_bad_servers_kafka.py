@@ -1,0 +1,398 @@
+"""A cluster that refuses, forgets or goes away, with a real broker: what the user is told, and that each row counts once when it is mended."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import headrace as hr
+from headrace.connectors.kafka import Sink
+from tests.servers import certificate
+from tests.servers.kafka import GUEST, PASSWORD, USER, Broker
+from tests.servers.problems import lines, problem
+from tests.unit.errors import check_error
+
+pytestmark = pytest.mark.usefixtures("spark")
+
+READ, WRITE = "Kafka, reading", "Kafka, writing"
+FULL = pytest.mark.full
+NOTHING = "nothing was read or written; the next start goes on where the last one was"
+
+# Kafka's producer is patient; a test is not.
+HASTY = {"max.block.ms": "3000", "request.timeout.ms": "2000", "delivery.timeout.ms": "4000"}
+
+
+def reading(servers: str, topic: str, place: Path, *, end: str | None = "latest", **options: Any) -> hr.Job:
+    read = hr.read.kafka(topic, servers=servers, value="text", end=end, name="told", **options)
+    return hr.job("bad", read.write.files(place / "out", format="json", name="out"))
+
+
+def read(servers: str, topic: str, place: Path, **options: Any) -> None:
+    reading(servers, topic, place, **options).run(checkpoint=place / "ck", progress=False, flush=False)
+
+
+def found(place: Path) -> list[str]:
+    return sorted(row["value"] for row in lines(place / "out"))
+
+
+def files(place: Path, count: int) -> None:
+    """Input for `writing`: a row in each of so many files, which are an epoch each."""
+    (place / "in").mkdir(exist_ok=True)
+    for n in range(count):
+        (place / "in" / f"{n}.json").write_text(json.dumps({"id": n}) + "\n")
+
+
+def writing(servers: str, topic: str, place: Path, **options: Any) -> hr.Job:
+    rows = hr.read.files(place / "in", format="json", schema="id int", files_per_epoch=1, name="rows")
+    return hr.job("bad", rows.write.kafka(topic, servers=servers, name="out", **options))
+
+
+def write(servers: str, topic: str, place: Path, *, fresh: bool = False, **options: Any) -> None:
+    writing(servers, topic, place, **options).run(checkpoint=place / "ck", progress=False, flush=False, fresh=fresh)
+
+
+def written(broker: Broker, topic: str) -> list[int]:
+    return sorted(json.loads(record.value)["id"] for record in broker.consume(topic) if record.value is not None)
+
+
+# Topics that go
+
+
+@problem(
+    READ,
+    "the topic is deleted while a job reads it",
+    """
+    TOPIC_GONE: told: the topic bad-deleted is gone and cannot be read on
+      hint: start over with fresh=True when there is one again; on_gap="skip" goes on without it.
+      page: docs/errors/TOPIC_GONE.md
+    """,
+    "what was read counts; a topic made anew is another one",
+)
+@FULL
+def test_a_topic_that_is_deleted(broker: Broker, tmp_path: Path, says: str) -> None:
+    topic = broker.create_topic("bad-deleted")
+    broker.produce(topic, ["a", "b"])
+    read(broker.servers, topic, tmp_path)
+    run = reading(broker.servers, topic, tmp_path, end=None).start(checkpoint=tmp_path / "ck")
+    try:
+        broker.produce(topic, ["c"])
+        while found(tmp_path) != ["a", "b", "c"]:
+            assert not run.wait(0.05)
+        broker.delete_topic(topic)
+    except BaseException:
+        run.stop()
+        raise
+    with pytest.raises(hr.HeadraceError) as raised:
+        run.wait(120)
+    check_error(says, raised.value)
+    assert found(tmp_path) == ["a", "b", "c"]
+    broker.create_topic(topic)
+    broker.produce(topic, ["d"])
+    reading(broker.servers, topic, tmp_path).run(checkpoint=tmp_path / "ck", progress=False, fresh=True)
+    assert found(tmp_path) == ["d"]
+
+
+@problem(
+    READ,
+    "the topic is deleted before a start",
+    """
+    TOPIC_MISSING: there is no topic bad-missing at <server>
+      at test_bad_servers_kafka.py:*: read = hr.read.kafka(topic, servers=servers, value="text", end=end, name="told", **options)
+      hint: make it first, or look for its name: `kafka-topics.sh --list` names all that this user may see
+      page: docs/errors/TOPIC_MISSING.md
+    """,
+    "what was read counts; a topic made anew is another one, read from its beginning with `fresh=True`",
+)
+def test_a_topic_that_was_deleted(broker: Broker, tmp_path: Path, says: str) -> None:
+    topic = broker.create_topic("bad-missing")
+    broker.produce(topic, ["a", "b"])
+    read(broker.servers, topic, tmp_path)
+    broker.delete_topic(topic)
+    check_error(says, lambda: read(broker.servers, topic, tmp_path), hide={broker.servers: "<server>"})
+    assert found(tmp_path) == ["a", "b"]
+
+
+@problem(
+    READ,
+    "the topic was deleted and made anew between two runs",
+    """
+    OFFSETS_GONE: told: the topic bad-anew was deleted and made anew since it was read
+      hint: start over with fresh=True, which reads the new one from its beginning.
+      page: docs/errors/OFFSETS_GONE.md
+    """,
+    'what was read counts; with `on_gap="skip"` the job goes on with a shorter one, and a dead letter tells of it',
+)
+@FULL
+def test_a_topic_that_is_made_anew(broker: Broker, tmp_path: Path, says: str) -> None:
+    topic = broker.create_topic("bad-anew")
+    broker.produce(topic, ["a", "b"])
+    read(broker.servers, topic, tmp_path)
+    broker.delete_topic(topic)
+    broker.create_topic(topic)
+    broker.produce(topic, ["c"])
+    check_error(says, lambda: read(broker.servers, topic, tmp_path))
+    broker.produce(topic, ["d", "e"])
+    # Two records of it would be passed over.
+    check_error(says, lambda: read(broker.servers, topic, tmp_path, on_gap="skip"))
+    assert found(tmp_path) == ["a", "b"]
+    reading(broker.servers, topic, tmp_path).run(checkpoint=tmp_path / "ck", progress=False, flush=False, fresh=True)
+    assert found(tmp_path) == ["c", "d", "e"]
+    broker.delete_topic(topic)
+    broker.create_topic(topic)
+    broker.produce(topic, ["f"])
+    read(broker.servers, topic, tmp_path, on_gap="skip")
+    read(broker.servers, topic, tmp_path)
+    assert found(tmp_path) == ["c", "d", "e", "f"]
+
+
+@problem(
+    WRITE,
+    "the topic is deleted while a job writes it",
+    """
+    TOPIC_MISSING: out: bad-sink-deleted: the topic was deleted
+      hint: make it again, and the next start goes on with this epoch; what was written before is gone with it, and fresh=True writes all of it.
+      page: docs/errors/TOPIC_MISSING.md
+    """,
+    "the epoch is written by the next start, when the topic is there again",
+)
+@FULL
+def test_a_topic_that_is_deleted_while_it_is_written(broker: Broker, tmp_path: Path, says: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    topic = broker.create_topic("bad-sink-deleted")
+    files(tmp_path, 4)
+    commit = Sink.commit
+
+    def deleted(self: Sink, epoch: int, staged: Any) -> None:
+        commit(self, epoch, staged)
+        if epoch == 1:
+            assert written(broker, topic) == [0, 1]
+            broker.delete_topic(topic)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Sink, "commit", deleted)
+        check_error(says, lambda: write(broker.servers, topic, tmp_path, options=HASTY))
+    broker.create_topic(topic)
+    write(broker.servers, topic, tmp_path, options=HASTY)
+    assert written(broker, topic) == [2, 3]
+    broker.delete_topic(topic)
+    broker.create_topic(topic)
+    write(broker.servers, topic, tmp_path, fresh=True)
+    assert written(broker, topic) == [0, 1, 2, 3]
+
+
+@problem(
+    WRITE,
+    "the topic was deleted before a start",
+    """
+    TOPIC_MISSING: there is no topic bad-sink-missing at <server> any more
+      hint: make it again to go on with what comes; what was written there is gone with it, and fresh=True writes all of it
+      page: docs/errors/TOPIC_MISSING.md
+    """,
+    "nothing was written; with `create=` the sink makes a topic for its first start only",
+)
+@FULL
+def test_a_topic_that_was_deleted_before_it_is_written(broker: Broker, tmp_path: Path, says: str) -> None:
+    topic = "bad-sink-missing"
+    files(tmp_path, 1)
+    create = {"create": {"partitions": 2}}
+    write(broker.servers, topic, tmp_path, **create)
+    assert written(broker, topic) == [0]
+    broker.delete_topic(topic)
+    files(tmp_path, 2)
+    check_error(says, lambda: write(broker.servers, topic, tmp_path, **create), hide={broker.servers: "<server>"})
+    write(broker.servers, topic, tmp_path, **create, fresh=True)
+    assert written(broker, topic) == [0, 1]
+
+
+# Who is not let in
+
+
+def opened(user: str = USER) -> dict[str, Any]:
+    return {"security": {"protocol": "SASL_PLAINTEXT", "user": user, "password": hr.secret("KAFKA_PASSWORD")}}
+
+
+@problem(
+    READ,
+    "a wrong password",
+    """
+    KAFKA_DENIED: Kafka at <server> does not let the user reader in: Authentication failed: Invalid username or password
+      at test_bad_servers_kafka.py:*: read = hr.read.kafka(topic, servers=servers, value="text", end=end, name="told", **options)
+      hint: look at the user, the password and its rights; a password is read anew at each start
+      page: docs/errors/KAFKA_DENIED.md
+    """,
+    NOTHING,
+)
+@FULL
+def test_a_wrong_password(broker: Broker, tmp_path: Path, says: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    topic = broker.create_topic("bad-password")
+    broker.produce(topic, ["a"])
+    monkeypatch.setenv("KAFKA_PASSWORD", PASSWORD)
+    read(broker.secured, topic, tmp_path, **opened())
+    broker.produce(topic, ["b"])
+    monkeypatch.setenv("KAFKA_PASSWORD", "falsch")
+    check_error(says, lambda: read(broker.secured, topic, tmp_path, **opened()), hide={broker.secured: "<server>"})
+    assert found(tmp_path) == ["a"]
+    monkeypatch.setenv("KAFKA_PASSWORD", PASSWORD)
+    read(broker.secured, topic, tmp_path, **opened())
+    assert found(tmp_path) == ["a", "b"]
+
+
+@problem(
+    WRITE,
+    "a wrong password",
+    """
+    KAFKA_DENIED: Kafka at <server> does not let the user reader in: Authentication failed: Invalid username or password
+      at test_bad_servers_kafka.py:*: writing(servers, topic, place, **options).run(checkpoint=place / "ck", progress=False, flush=False, fresh=fresh)
+      hint: look at the user, the password and its rights; a password is read anew at each start
+      page: docs/errors/KAFKA_DENIED.md
+    """,
+    NOTHING,
+)
+@FULL
+def test_a_wrong_password_for_writing(broker: Broker, tmp_path: Path, says: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    topic = broker.create_topic("bad-sink-password")
+    monkeypatch.setenv("KAFKA_PASSWORD", PASSWORD)
+    files(tmp_path, 1)
+    write(broker.secured, topic, tmp_path, **opened())
+    files(tmp_path, 2)
+    monkeypatch.setenv("KAFKA_PASSWORD", "falsch")
+    check_error(says, lambda: write(broker.secured, topic, tmp_path, **opened()), hide={broker.secured: "<server>"})
+    assert written(broker, topic) == [0]
+    monkeypatch.setenv("KAFKA_PASSWORD", PASSWORD)
+    write(broker.secured, topic, tmp_path, **opened())
+    assert written(broker, topic) == [0, 1]
+
+
+@problem(
+    READ,
+    "a user who may not see the topic",
+    """
+    KAFKA_DENIED: Kafka at <server> does not let the user guest in: Topic authorization failed
+      at test_bad_servers_kafka.py:*: read = hr.read.kafka(topic, servers=servers, value="text", end=end, name="told", **options)
+      hint: look at the user, the password and its rights; a password is read anew at each start
+      page: docs/errors/KAFKA_DENIED.md
+    """,
+    NOTHING,
+)
+@FULL
+def test_no_right_to_see(broker: Broker, tmp_path: Path, says: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    topic = broker.create_topic("bad-unseen")
+    broker.produce(topic, ["a"])
+    monkeypatch.setenv("KAFKA_PASSWORD", PASSWORD)
+    check_error(says, lambda: read(broker.secured, topic, tmp_path, **opened(GUEST)), hide={broker.secured: "<server>"})
+
+
+@problem(
+    READ,
+    "a user who may see the topic and not read it",
+    """
+    KAFKA_DENIED: told: Not authorized to access topics: [bad-unread]
+      hint: the next start goes on from the last epoch: no row is lost or doubled.
+      page: docs/errors/KAFKA_DENIED.md
+    """,
+    "nothing of the epoch was written; the next start reads it, when the user has the right to",
+)
+def test_no_right_to_read(broker: Broker, tmp_path: Path, says: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    topic = broker.create_topic("bad-unread")
+    broker.produce(topic, ["a"])
+    monkeypatch.setenv("KAFKA_PASSWORD", PASSWORD)
+    broker.allow(GUEST, "TOPIC", topic, "DESCRIBE")
+    broker.allow(GUEST, "GROUP", "*", "READ")
+    check_error(says, lambda: read(broker.secured, topic, tmp_path, **opened(GUEST)))
+    broker.allow(GUEST, "TOPIC", topic, "READ")
+    broker.produce(topic, ["b"])
+    read(broker.secured, topic, tmp_path, **opened(GUEST))
+    assert found(tmp_path) == ["a", "b"]
+
+
+@problem(
+    WRITE,
+    "a user who may not write the topic",
+    """
+    KAFKA_DENIED: out: bad-unwritten: Not authorized to access topics: [bad-unwritten]
+      hint: the user needs the rights to write the topic, its transactional ids and groups (prefix=); the next start writes the epoch again, and no row is lost or doubled.
+      page: docs/errors/KAFKA_DENIED.md
+    """,
+    "nothing of the epoch was written; the next start writes it, when the user has the right to",
+)
+def test_no_right_to_write(broker: Broker, tmp_path: Path, says: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    topic = broker.create_topic("bad-unwritten")
+    monkeypatch.setenv("KAFKA_PASSWORD", PASSWORD)
+    # A group's offsets may be committed only for topics that the user may read.
+    broker.allow(GUEST, "TOPIC", topic, "READ")
+    broker.allow(GUEST, "GROUP", "unwritten*", "READ")
+    broker.allow(GUEST, "TRANSACTIONAL_ID", "unwritten*", "WRITE", "DESCRIBE")
+    files(tmp_path, 2)
+    options = {**opened(GUEST), "prefix": "unwritten"}
+    check_error(says, lambda: write(broker.secured, topic, tmp_path, **options))
+    assert written(broker, topic) == []
+    broker.allow(GUEST, "TOPIC", topic, "WRITE")
+    write(broker.secured, topic, tmp_path, **options)
+    assert written(broker, topic) == [0, 1]
+
+
+@problem(
+    READ,
+    "a certificate of another authority",
+    """
+    KAFKA_TLS: no connection by TLS to <server>: Path does not chain with any of the trust anchors
+      at test_bad_servers_kafka.py:*: read = hr.read.kafka(topic, servers=servers, value="text", end=end, name="told", **options)
+      hint: security={"ca": "ca.pem"} names the authority that signed its certificate; the server has to speak TLS on this port
+      page: docs/errors/KAFKA_TLS.md
+    """,
+    NOTHING,
+)
+def test_a_certificate_of_another_authority(broker: Broker, tmp_path: Path, says: str) -> None:
+    topic = broker.create_topic("bad-authority")
+    broker.produce(topic, ["a"])
+    certificate(tmp_path, "IP:127.0.0.1")
+    other = {"security": {"ca": str(tmp_path / "authority.pem")}}
+    check_error(says, lambda: read(broker.encrypted, topic, tmp_path, **other), hide={broker.encrypted: "<server>"})
+    read(broker.encrypted, topic, tmp_path, security={"ca": str(broker.authority)})
+    assert found(tmp_path) == ["a"]
+
+
+@problem(
+    READ,
+    "a certificate of another host",
+    """
+    KAFKA_TLS: no connection by TLS to localhost:PORT: No name matching localhost found
+      at test_bad_servers_kafka.py:*: read = hr.read.kafka(topic, servers=servers, value="text", end=end, name="told", **options)
+      hint: security={"ca": "ca.pem"} names the authority that signed its certificate; the server has to speak TLS on this port
+      page: docs/errors/KAFKA_TLS.md
+    """,
+    NOTHING,
+)
+@FULL
+def test_a_certificate_of_another_host(broker: Broker, tmp_path: Path, says: str) -> None:
+    topic = broker.create_topic("bad-host")
+    broker.produce(topic, ["a"])
+    port = broker.encrypted.partition(":")[2]
+    trusted = {"security": {"ca": str(broker.authority)}}
+    check_error(says, lambda: read(f"localhost:{port}", topic, tmp_path, **trusted), hide={port: "PORT"})
+    read(broker.encrypted, topic, tmp_path, **trusted)
+    assert found(tmp_path) == ["a"]
+
+
+@problem(
+    WRITE,
+    "a certificate of another authority",
+    """
+    KAFKA_TLS: no connection by TLS to <server>: Path does not chain with any of the trust anchors
+      at test_bad_servers_kafka.py:*: writing(servers, topic, place, **options).run(checkpoint=place / "ck", progress=False, flush=False, fresh=fresh)
+      hint: security={"ca": "ca.pem"} names the authority that signed its certificate; the server has to speak TLS on this port
+      page: docs/errors/KAFKA_TLS.md
+    """,
+    NOTHING,
+)
+@FULL
+def test_a_certificate_of_another_authority_for_writing(broker: Broker, tmp_path: Path, says: str) -> None:
+    topic = broker.create_topic("bad-sink-authority")
+    files(tmp_path, 1)
+    certificate(tmp_path, "IP:127.0.0.1")
+    other = {"security": {"ca": str(tmp_path / "authority.pem")}}
+    check_error(says, lambda: write(broker.encrypted, topic, tmp_path, **other), hide={broker.encrypted: "<server>"})
+    write(broker.encrypted, topic, tmp_path, security={"ca": str(broker.authority)})
+    assert written(broker, topic) == [0]
