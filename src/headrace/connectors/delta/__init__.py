@@ -1,6 +1,7 @@
 """Delta tables, by the package deltalake: no Maven package is needed."""
 
+from headrace.connectors.delta.lookup import Lookup
 from headrace.connectors.delta.sink import Sink
 from headrace.connectors.delta.source import Source
 
-__all__ = ["Sink", "Source"]
+__all__ = ["Lookup", "Sink", "Source"]

@@ -30,6 +30,7 @@ class Log(Versions):
         self._follow = follow
         self._table = place.table()
         check(place.path, self._table)
+        self.constant = self._table.metadata().partition_columns
         self._files = place.files()
 
     @property

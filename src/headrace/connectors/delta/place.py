@@ -9,8 +9,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
+from headrace.connectors.lake import place as lake
 from headrace.connectors.lake.stores import Options, hadoop, options_of, revealed
-from headrace.errors import ConnectorError, here
+from headrace.errors import ConnectorError
 from headrace.ports import Packages, paths
 from headrace.ports.options import wrong
 
@@ -26,6 +27,16 @@ class Place:
 
     path: str
     storage: Options
+
+    @property
+    def name(self) -> str:
+        return self.path
+
+    @property
+    def folder(self) -> str:
+        """The name of its folder, by which a source or a table goes that was given none."""
+        parts = [part for part in re.split(r"[/\\]", self.path) if part and not part.startswith(".")]
+        return parts[-1] if parts else "delta"
 
     @property
     def uri(self) -> str:
@@ -57,7 +68,7 @@ class Place:
         try:
             return DeltaTable(self.uri, version=version, storage_options=self.options())
         except TableNotFoundError:
-            raise self.missing() from None
+            raise lake.missing(f"there is no Delta table at {self.path}") from None
         except Exception as problem:
             raise self.unreadable(problem) from problem
 
@@ -80,19 +91,9 @@ class Place:
 
         return fs.PyFileSystem(DeltaStorageHandler(self.uri, self.options()))
 
-    def missing(self) -> ConnectorError:
-        hint = "a sink makes the table when its job starts; a source needs one that is there"
-        return ConnectorError("TABLE_MISSING", f"there is no Delta table at {self.path}", hint=hint, site=here())
-
     def unreadable(self, problem: Exception) -> ConnectorError:
-        first = str(problem).strip().splitlines() or [type(problem).__name__]
-        return ConnectorError(
-            "TABLE_UNREADABLE",
-            f"the table {self.path} cannot be opened: {first[0]}",
-            hint="look at the path, and for a store that is reached by a network at its address and storage_options",
-            site=here(),
-            cause=problem,
-        )
+        hint = "look at the path, and for a store that is reached by a network at its address and storage_options"
+        return lake.unreadable(self, problem, hint)
 
     def options(self) -> dict[str, str] | None:
         """What deltalake is told of the store, with the secrets that a plan only names."""

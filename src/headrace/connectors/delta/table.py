@@ -15,7 +15,10 @@ from typing import TYPE_CHECKING
 from headrace import ports
 from headrace.connectors.delta.columns import columns_of, delta_field, delta_schema, same
 from headrace.connectors.delta.place import Place
-from headrace.errors import CheckpointError, ConnectorError, HeadraceError
+from headrace.connectors.lake import epochs
+from headrace.connectors.lake.epochs import MADE, TRIES
+from headrace.connectors.lake.fitting import lacking, unfitting
+from headrace.errors import ConnectorError
 from headrace.schema import Struct
 
 if TYPE_CHECKING:
@@ -23,9 +26,6 @@ if TYPE_CHECKING:
 
 Write = Callable[["DeltaTable", "CommitProperties"], object]
 
-MADE = "headrace.made"
-JOB = "headrace.job."
-_TRIES = 20
 # What a writer of Parquet files has nothing to do for.
 _FEATURES = {
     "appendOnly",
@@ -39,12 +39,12 @@ _FEATURES = {
 }
 
 
-class Epochs:
+class Epochs(epochs.Epochs[Write]):
     """The epochs of one sink in the log of its table."""
 
     def __init__(self, place: Place, context: ports.SinkContext) -> None:
+        super().__init__(place, context)
         self.place = place
-        self._context = context
         self._application = f"headrace/{context.checkpoint_id}/{context.query}"
         self._table: DeltaTable | None = None
 
@@ -56,13 +56,18 @@ class Epochs:
 
     @property
     def last(self) -> int:
-        """The last epoch that the table has; -1 for none."""
         found = self.table.transaction_version(self._application)
         return -1 if found is None else int(found)
 
+    @property
+    def term(self) -> int:
+        return int(self.table.transaction_version(f"{self._application}/term") or 0)
+
+    def refresh(self) -> None:
+        self.table.update_incremental()
+
     def claim(self, schema: Struct, *, partition_by: list[str], properties: dict[str, str], add: bool) -> None:
-        """Make the table, or take it over from the process that wrote it before, and give it the columns that it lacks."""
-        for _ in range(_TRIES):
+        for _ in range(TRIES):
             if not self.place.exists():
                 if self._made(schema, partition_by, properties):
                     return
@@ -73,27 +78,9 @@ class Epochs:
                 return
         raise self._busy()
 
-    def transact(self, epoch: int, write: Write) -> bool:
-        """Write an epoch in one transaction; False if the table had it already."""
-        for tried in range(_TRIES):
-            self.table.update_incremental()
-            if self.last >= epoch:
-                # What one of these tries wrote may have gone through although its answer was lost.
-                return tried > 0
-            self._refuse_replaced()
-            try:
-                if self._attempt(write, epoch):
-                    return True
-            except FileNotFoundError:
-                # Whoever takes over removes what was staged here.
-                self.table.update_incremental()
-                self._refuse_replaced()
-                raise
-        raise self._busy()
-
     def tidy(self, write: Write) -> None:
         """A commit that changes no rows; one that is overtaken is left out."""
-        self.table.update_incremental()
+        self.refresh()
         self._refuse_replaced()
         self._attempt(write)
 
@@ -110,7 +97,6 @@ class Epochs:
         return CommitProperties(app_transactions=carried, custom_metadata=told)
 
     def _attempt(self, write: Write, epoch: int | None = None) -> bool:
-        """Whether a commit went through; another one may have come before it."""
         from deltalake.exceptions import CommitFailedError
 
         try:
@@ -129,7 +115,7 @@ class Epochs:
                 self.place.uri,
                 delta_schema(schema),
                 partition_by=partition_by,
-                configuration={**properties, MADE: context.job, **self._owner()},
+                configuration={**properties, MADE: context.job, **self._owner},
                 storage_options=self.place.options(),
                 commit_properties=self.said(),
                 raise_if_key_not_exists=False,
@@ -140,26 +126,11 @@ class Epochs:
             raise self.place.unreadable(problem) from problem
         return True
 
-    def _owner(self) -> dict[str, str]:
-        context = self._context
-        owner = {"sink": context.name, "checkpoint": context.checkpoint_id, "query": context.query}
-        return {f"{JOB}{context.job}": json.dumps(owner, sort_keys=True)}
-
     def _taken(self, schema: Struct, partition_by: list[str], add: bool) -> Write:
         """What takes the table over: nothing but the term, the owner's name too, or with a fresh start all that was written before."""
-        context, table = self._context, self.table
-        settings = dict(table.metadata().configuration)
-        owner = self._owner()
-        (name, mine), *_ = owner.items()
-        found = settings.get(name)
-        before = None if found is None else json.loads(found)
-        same_epochs = before is not None and (before["checkpoint"], before["query"]) == (context.checkpoint_id, context.query)
-        if before is not None and not same_epochs:
-            if not context.fresh:
-                raise _owned(self.place.path, before["sink"], context)
-            others = [key for key in settings if key.startswith(JOB) and key != name]
-            if others or settings.get(MADE) != context.job:
-                raise _shared(self.place.path, context.job)
+        table, owner = self.table, self._owner
+        settings = table.metadata().configuration
+        if self._to_be_emptied(settings):
             fresh = delta_schema(schema)
 
             def empty(table: DeltaTable, said: CommitProperties) -> None:
@@ -169,7 +140,7 @@ class Epochs:
 
             return empty
         check(self.place.path, table, schema, partition_by, add)
-        if found != mine:
+        if not owner.items() <= settings.items():
             return lambda table, said: table.alter.set_table_properties(owner, raise_if_not_exists=False, commit_properties=said)
         return lambda table, said: table.create_write_transaction(
             [], "append", table.schema(), partition_by=partition_by, commit_properties=said
@@ -190,22 +161,6 @@ class Epochs:
             self._table = self.place.table()
             return done
         return True
-
-    def _refuse_replaced(self) -> None:
-        term = self.table.transaction_version(f"{self._application}/term")
-        if term is not None and term > self._context.term:
-            raise CheckpointError(
-                "SINK_FENCED",
-                f"{self._context.name}: another process has taken over the job {self._context.job} and writes {self.place.path} now",
-                hint="this process was held up for so long that it was replaced; nothing of it was written since",
-            )
-
-    def _busy(self) -> HeadraceError:
-        return ConnectorError(
-            "TABLE_BUSY",
-            f"{self._context.name}: {_TRIES} commits to {self.place.path} were each overtaken by one of another writer",
-            hint="the next start writes the epoch again; fewer writers, or longer epochs (every=), get in each other's way less",
-        )
 
 
 def check(path: str, table: DeltaTable, schema: Struct, partition_by: list[str], add: bool) -> None:
@@ -228,52 +183,9 @@ def check(path: str, table: DeltaTable, schema: Struct, partition_by: list[str],
         )
     if list(described.partition_columns) != partition_by:
         has = ", ".join(described.partition_columns) or "nothing"
-        raise _unfit(
+        raise unfitting(
             path,
             f"it is partitioned by {has}, not by {', '.join(partition_by) or 'nothing'}",
             f"partition_by={described.partition_columns}",
         )
-    columns = columns_of(table)
-    by_name = {field.name: field for field in columns.fields}
-    for field in schema.fields:
-        known = by_name.get(field.name)
-        if known is None and columns.get(field.name) is not None:
-            near = next(name for name in by_name if name.lower() == field.name.lower())
-            raise _unfit(path, f"its column {near} is spelled {field.name} here", f"rename({{{field.name!r}: {near!r}}})")
-        if known is None:
-            if not add:
-                raise _unfit(path, f"it has no column {field.name}", 'schema="add" adds columns to a table')
-        elif not same(known.type, field.type):
-            raise _unfit(
-                path,
-                f"its column {field.name} is {known.type}, not {field.type}",
-                f'with_columns({field.name}="cast({field.name} as {known.type})")',
-            )
-        elif field.nullable and not known.nullable:
-            raise _unfit(path, f"its column {field.name} cannot be null, and here it can", f"the table says NOT NULL of {field.name}")
-    given = {field.name for field in schema.fields}
-    for field in columns.fields:
-        if field.name not in given and not field.nullable:
-            raise _unfit(
-                path, f"its column {field.name} cannot be null, and is not written here", f"the table says NOT NULL of {field.name}"
-            )
-
-
-def _unfit(path: str, why: str, hint: str) -> ConnectorError:
-    return ConnectorError("TABLE_SCHEMA", f"the table {path} does not fit: {why}", hint=hint)
-
-
-def _owned(path: str, sink: str, context: ports.SinkContext) -> CheckpointError:
-    return CheckpointError(
-        "TABLE_OWNED",
-        f"{path} holds what sink {sink} of job {context.job} wrote from another checkpoint or query",
-        hint="write to another table, go on from the checkpoint that wrote it, or start with fresh=True, which empties the table",
-    )
-
-
-def _shared(path: str, job: str) -> CheckpointError:
-    return CheckpointError(
-        "TABLE_OWNED",
-        f"with fresh=True what job {job} wrote to {path} would have to go, and it holds rows of others too",
-        hint="delete those rows from the table, and write to another one until then",
-    )
+    lacking(path, columns_of(table), schema, same, add=add)

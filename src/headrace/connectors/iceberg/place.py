@@ -7,8 +7,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from headrace.connectors.lake import place as lake
 from headrace.connectors.lake.stores import Options, hadoop, options_of, revealed
-from headrace.errors import ConnectorError, here
+from headrace.errors import ConnectorError
 from headrace.ports import Packages
 from headrace.ports.options import wrong
 
@@ -45,8 +46,7 @@ class Place:
         try:
             return catalog.load_table(self.name)
         except (NoSuchTableError, NoSuchNamespaceError):
-            hint = "a sink makes the table when its job starts; a source needs one that is there"
-            raise ConnectorError("TABLE_MISSING", f"the catalog has no Iceberg table {self.name}", hint=hint, site=here()) from None
+            raise lake.missing(f"the catalog has no Iceberg table {self.name}") from None
         except Exception as problem:
             raise self.unreadable(problem) from problem
 
@@ -57,14 +57,7 @@ class Place:
         return {**given, "warehouse": f"file://{os.path.abspath(warehouse)}"} if warehouse and "://" not in warehouse else given
 
     def unreadable(self, problem: Exception) -> ConnectorError:
-        first = str(problem).strip().splitlines() or [type(problem).__name__]
-        return ConnectorError(
-            "TABLE_UNREADABLE",
-            f"the table {self.name} cannot be opened: {first[0]}",
-            hint="look at the name, and at the address and the options of the catalog",
-            site=here(),
-            cause=problem,
-        )
+        return lake.unreadable(self, problem, "look at the name, and at the address and the options of the catalog")
 
 
 def files(table: Table) -> Any:

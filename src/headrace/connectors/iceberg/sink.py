@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
-from functools import cache
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from headrace import ports
 from headrace.connectors.iceberg.columns import iceberg_schema
 from headrace.connectors.iceberg.merge import merge
-from headrace.connectors.iceberg.place import NEEDS, files, folder, place
+from headrace.connectors.iceberg.place import NEEDS, Place, files, folder, place
 from headrace.connectors.iceberg.table import Epochs, Write
-from headrace.connectors.lake.staged import staged_rows
+from headrace.connectors.lake.sink import TableSink
 from headrace.connectors.lake.stores import hadoop, stored
 from headrace.errors import ConnectorError, HeadraceError
-from headrace.points import point
-from headrace.ports.options import choice, texts, wrong
 from headrace.ports.paths import escaped
 from headrace.schema import Array, Map, Struct, Type
 
@@ -26,10 +22,9 @@ if TYPE_CHECKING:
 
 _VERB = "write.iceberg"
 _LONGEST = 2000
-_STAGING = "_headrace/staging"
 
 
-class Sink(ports.Sink):
+class Sink(TableSink):
     """An Iceberg table that holds each row once, also after crashes: an epoch is one commit to the table.
 
     `catalog` is what pyiceberg is told of the catalog. With a `key` each row takes the place of the one with the same key, and rows that
@@ -43,7 +38,13 @@ class Sink(ports.Sink):
     <Job copy: charges.iceberg>
     """
 
+    place: Place
     connector: ClassVar[str] = "iceberg"
+    kind: ClassVar[str] = "an Iceberg table"
+    folder: ClassVar[str] = "data"
+    # Of these a file's footer does not always tell the value that all its rows have.
+    unparted: ClassVar[tuple[str, ...]] = ("binary", "float", "double")
+    _epochs: Epochs
 
     def __init__(
         self,
@@ -56,70 +57,25 @@ class Sink(ports.Sink):
         properties: Mapping[str, str] | None = None,
     ) -> None:
         self.place = place(_VERB, table, catalog)
-        self._key = () if key is None else (key,) if isinstance(key, str) else tuple(key)
-        self.partition_by = (partition_by,) if isinstance(partition_by, str) else tuple(partition_by)
-        self.schema = choice(_VERB, "schema", schema, ("keep", "add"))
-        self.properties = texts(_VERB, "properties", properties or {})
+        super().__init__(key=key, partition_by=partition_by, schema=schema, properties=properties)
 
     @property
     def traits(self) -> ports.SinkTraits:
         why = "each epoch is one commit to the table, whose properties say its number"
-        return ports.SinkTraits("transactional", why, ("append", "upsert"), cleans="files of tasks that were killed go at the next start")
+        return ports.SinkTraits(
+            "transactional", why, ("append", "upsert"), replaces=True, cleans="files of tasks that were killed go at the next start"
+        )
 
     @property
     def needs(self) -> ports.Packages:
         return NEEDS
 
     @property
-    def key(self) -> tuple[str, ...]:
-        return self._key
-
-    @property
     def owns(self) -> str:
         return f"{self.place.name} of {sorted(stored(self.place.options).items())}"
 
     def options(self) -> dict[str, Any]:
-        return {
-            "table": self.place.name,
-            "catalog": stored(self.place.options),
-            "key": list(self._key),
-            "partition_by": list(self.partition_by),
-            "schema": self.schema,
-            "properties": dict(sorted(self.properties.items())),
-        }
-
-    @classmethod
-    def from_options(cls, options: Mapping[str, Any]) -> Sink:
-        return cls(**{**options, "key": options["key"] or None})
-
-    def describe(self) -> str:
-        by = f" by {', '.join(self._key)}" if self._key else ""
-        parts = f", partitioned by {', '.join(self.partition_by)}" if self.partition_by else ""
-        return f"iceberg {self.place.name}{by}{parts}"
-
-    def check(self, columns: tuple[str, ...]) -> None:
-        for name in self.partition_by:
-            if name not in columns:
-                raise wrong(f"{_VERB}: partition_by names `{name}`, which is no column", f"the stream has: {', '.join(columns)}")
-
-    def open(self, context: ports.SinkContext) -> None:
-        self._context = context
-        self._fits(context.schema)
-        spelled = {name.lower(): name for name in context.schema.names}
-        self._by = [spelled[name.lower()] for name in self._key]
-        self._epochs = Epochs(self.place, context)
-        self._epochs.claim(context.schema, partition_by=list(self.partition_by), properties=self.properties, add=self.schema == "add")
-        self._files = files(self._epochs.table)
-
-    def recover(self) -> None:
-        from pyarrow.fs import FileSelector, FileType
-
-        # The table is ours from here on: whatever an earlier process has still under way, it cannot commit.
-        self._forget(_STAGING)
-        for info in self._files.get_file_info(FileSelector("data", recursive=bool(self.partition_by), allow_not_found=True)):
-            found = re.match(rf"{re.escape(self._prefix)}-(\d+)-", info.base_name)
-            if info.type == FileType.File and found and int(found[1]) > self._epochs.last:
-                self._files.delete_file(info.path)
+        return {"table": self.place.name, "catalog": stored(self.place.options), **super().options()}
 
     def stage(self) -> dict[str, Any]:
         root = folder(self._epochs.table)
@@ -127,19 +83,11 @@ class Sink(ports.Sink):
         if self._key:
             return {**stage, "folder": root, "partition_by": []}
         by = list(self.partition_by)
-        return {**stage, "folder": f"{root}/data", "partition_by": by, "prefix": self._prefix, "keeps_partitions": True}
+        return {**stage, "folder": f"{root}/{self.folder}", "partition_by": by, "prefix": self._prefix, "keeps_partitions": True}
 
     def commit(self, epoch: int, staged: ports.Staged) -> None:
-        if not staged.count:
-            return
         self._refuse_long(staged)
-        paths = [file["path"] for file in staged.files]
-        done = self._epochs.transact(epoch, self._merged(paths) if self._key else self._added(paths))
-        point("in sink commit", self._context.name)
-        if self._key:
-            self._forget(_STAGING)
-        elif not done:
-            self._forget(*(f"data/{path}" for path in paths))
+        super().commit(epoch, staged)
 
     def elsewhere(self, place: ports.Elsewhere) -> Sink:
         catalog = {"type": "sql", "uri": f"sqlite:///{place.folder}.db", "warehouse": str(place.folder)}
@@ -153,35 +101,28 @@ class Sink(ports.Sink):
         names = [f"`{name.replace('`', '``')}`" for name in schema.names]
         return session.read.schema(schema.ddl).parquet(*found).select(*names).collect() if found else []
 
+    def _made_epochs(self, context: ports.SinkContext) -> Epochs:
+        return Epochs(self.place, context)
+
+    def _made_files(self) -> Any:
+        return files(self._epochs.table)
+
     def _merged(self, paths: Sequence[str]) -> Write:
-        rows = cache(lambda: staged_rows(self._files, paths, self._by, self._context.schema))
+        rows = self._net(paths)
         return lambda transaction, said: merge(transaction, rows(), self._by, said)
 
-    def _added(self, paths: Sequence[str]) -> Write:
+    def _added(self, files: Sequence[Mapping[str, Any]]) -> Write:
         def add(transaction: Transaction, said: dict[str, str]) -> None:
             location = self._epochs.table.location()
             # Their names are ours alone, so none of them can be there already.
-            transaction.add_files([f"{location}/data/{path}" for path in paths], said, check_duplicate_files=False)
+            transaction.add_files([f"{location}/{self.folder}/{file['path']}" for file in files], said, check_duplicate_files=False)
 
         return add
-
-    @property
-    def _prefix(self) -> str:
-        """How the names of this sink's files begin."""
-        return f"part-{self._context.checkpoint_id[:12]}-{re.sub(r'[^0-9A-Za-z]', '_', self._context.query)}"
 
     def _fits(self, schema: Struct) -> None:
         iceberg_schema(schema)
         self._refuse_nested(schema)
-        for option, names in (("key", self._key), ("partition_by", self.partition_by)):
-            for name in names:
-                kind = schema.get(name)
-                if isinstance(kind, Struct | Array | Map) or (option == "partition_by" and kind is not None and kind.text in _UNPARTED):
-                    raise HeadraceError(
-                        "WRONG_TYPE",
-                        f"{self._context.name}: column {name} of type {kind.text} cannot be in {option} of an Iceberg table",
-                        hint=f'choose other columns, or make one of it: with_columns({name}_text="to_json({name})")',
-                    )
+        super()._fits(schema)
 
     def _refuse_nested(self, schema: Struct) -> None:
         """pyiceberg writes the rows of an upsert, and those beside them, and makes an array or map of structs that is null an empty one."""
@@ -203,20 +144,6 @@ class Sink(ports.Sink):
                         f"{self._context.name}: a value of {name}, by which the table is partitioned, has more than {_LONGEST} bytes",
                         hint="partition by something shorter; the rows are read again at the next start",
                     )
-
-    def _forget(self, *paths: str) -> None:
-        """Remove files or folders that nobody needs; what is not there need not go."""
-        from pyarrow.fs import FileType
-
-        for info in self._files.get_file_info(list(paths)):
-            if info.type == FileType.Directory:
-                self._files.delete_dir(info.path)
-            elif info.type == FileType.File:
-                self._files.delete_file(info.path)
-
-
-# Of these a file's footer does not always tell the value that all its rows have.
-_UNPARTED = ("binary", "float", "double")
 
 
 def _structs_inside(kind: Type, repeated: bool) -> bool:

@@ -8,20 +8,18 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from headrace import ports
 from headrace.connectors.iceberg.columns import columns_of
 from headrace.connectors.iceberg.log import Log, check
-from headrace.connectors.iceberg.place import NEEDS, place
+from headrace.connectors.iceberg.place import NEEDS, Place, place
+from headrace.connectors.lake.source import TableSource
 from headrace.connectors.lake.stores import stored
-from headrace.connectors.lake.versions import start_of
-from headrace.jvm.packages import provide
-from headrace.ports.options import flag, number
 from headrace.schema import Struct
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
+    from pyiceberg.table import Table
 
 _VERB = "read.iceberg"
 
 
-class Source(ports.Source):
+class Source(TableSource):
     """The rows of an Iceberg table, and with `follow=True` those of the snapshots that come later.
 
     `catalog` is what pyiceberg is told of the catalog. `start` is where reading begins: the id of a snapshot, a time ("2026-01-31
@@ -36,7 +34,10 @@ class Source(ports.Source):
     <Stream charges: card, amount>
     """
 
+    place: Place
     connector: ClassVar[str] = "iceberg"
+    version: ClassVar[str] = "snapshot"
+    why: ClassVar[str] = "the table's snapshots name the files of each"
 
     def __init__(
         self,
@@ -49,17 +50,7 @@ class Source(ports.Source):
         files_per_epoch: int | None = None,
     ) -> None:
         self.place = place(_VERB, table, catalog)
-        self.follow = flag(_VERB, "follow", follow)
-        self.start = start_of(_VERB, start, "the id of a snapshot")
-        self.changes = flag(_VERB, "changes", changes)
-        self.files_per_epoch = None if files_per_epoch is None else number(_VERB, "files_per_epoch", files_per_epoch)
-        self.schema: Struct | None = None
-
-    @property
-    def traits(self) -> ports.SourceTraits:
-        why = "the table's snapshots name the files of each"
-        changes = "changes" if self.changes else "append"
-        return ports.SourceTraits(bounded=not self.follow, replayable=True, why=why, ordered="snapshot", changes=changes)
+        super().__init__(_VERB, "the id of a snapshot", follow=follow, start=start, changes=changes, files_per_epoch=files_per_epoch)
 
     @property
     def needs(self) -> ports.Packages:
@@ -70,47 +61,15 @@ class Source(ports.Source):
         return self.place.name.rsplit(".", 1)[-1]
 
     def options(self) -> dict[str, Any]:
-        return {
-            "table": self.place.name,
-            "catalog": stored(self.place.options),
-            "follow": self.follow,
-            "start": self.start,
-            "changes": self.changes,
-            "files_per_epoch": self.files_per_epoch,
-        }
+        return {"table": self.place.name, "catalog": stored(self.place.options), **super().options()}
 
-    @classmethod
-    def from_options(cls, options: Mapping[str, Any], schema: Struct) -> Source:
-        made = cls(**options)
-        made.schema = schema
-        return made
-
-    def describe(self) -> str:
-        words = ", ".join(word for word, said in (("changes", self.changes), ("follow", self.follow)) if said)
-        return f"iceberg {self.place.name}{f' ({words})' if words else ''}"
-
-    def check(self) -> None:
-        check(self.place.name, self.place.table())
-
-    def infer(self, session: SparkSession) -> Struct:
-        provide(NEEDS)
+    def _table(self) -> Table:
         table = self.place.table()
         check(self.place.name, table)
-        self.schema = columns_of(table)
-        return self.schema
+        return table
 
-    def scan(self, session: SparkSession, context: ports.SourceContext) -> tuple[DataFrame, dict[str, Any]]:
-        from headrace.jvm.listed import listed
-
-        schema = self.schema or self.infer(session)
-        log = self._log()
-        constant = [name for name in schema.names if name in log.constant]
-        return listed(session, log, schema.ddl, constant=constant, changes=self.changes), {"kind": "columns"}
-
-    def unread(self, session: SparkSession, context: ports.SourceContext) -> int | None:
-        from headrace.jvm.listed import position
-
-        return self._log().waiting(position(context.checkpoint, context.name))
+    def _columns(self, table: Table) -> Struct:
+        return columns_of(table)
 
     def _log(self) -> Log:
         return Log(self.place, self.start, changes=self.changes, follow=self.follow, limit=self.files_per_epoch)

@@ -8,7 +8,6 @@ retries, which would put the same rows on top of the newer snapshot, are off.)
 
 from __future__ import annotations
 
-import json
 import warnings
 from collections.abc import Callable
 from contextlib import suppress
@@ -17,7 +16,9 @@ from typing import TYPE_CHECKING
 from headrace import ports
 from headrace.connectors.iceberg.columns import columns_of, iceberg_schema, iceberg_type, plain
 from headrace.connectors.iceberg.place import Place
-from headrace.errors import CheckpointError, ConnectorError, HeadraceError
+from headrace.connectors.lake import epochs
+from headrace.connectors.lake.epochs import MADE, TRIES
+from headrace.connectors.lake.fitting import lacking, unfitting
 from headrace.schema import Field, Struct
 
 if TYPE_CHECKING:
@@ -26,34 +27,35 @@ if TYPE_CHECKING:
 
 Write = Callable[["Transaction", dict[str, str]], None]
 
-MADE = "headrace.made"
-JOB = "headrace.job."
-_TRIES = 20
 
-
-class Epochs:
+class Epochs(epochs.Epochs[Write]):
     """The epochs of one sink in the properties and snapshots of its table."""
 
     def __init__(self, place: Place, context: ports.SinkContext) -> None:
+        super().__init__(place, context)
         self.place = place
-        self._context = context
         self._state = f"headrace.epoch.{context.checkpoint_id}.{context.query}"
         self._catalog = place.catalog()
         self.table: Table
 
     @property
     def last(self) -> int:
-        """The last epoch that the table has; -1 for none."""
         return self._stored()[0]
 
+    @property
+    def term(self) -> int:
+        return self._stored()[1]
+
+    def refresh(self) -> None:
+        self.table.refresh()
+
     def claim(self, schema: Struct, *, partition_by: list[str], properties: dict[str, str], add: bool) -> None:
-        """Make the table, or take it over from the process that wrote it before, and give it the columns that it lacks."""
-        for _ in range(_TRIES):
+        for _ in range(TRIES):
             if not self._catalog.table_exists(self.place.name):
                 self._make(schema, partition_by, properties)
             self.table = self.place.table()
             self._refuse_replaced()
-            if self._to_be_emptied():
+            if self._to_be_emptied(self.table.properties):
                 self._catalog.purge_table(self.place.name)
                 continue
             missing = check(self.place.name, self.table, schema, partition_by, add)
@@ -65,39 +67,21 @@ class Epochs:
                             update.add_column(field.name, iceberg_type(field.type, field.name))
                 with transaction.update_snapshot(said).fast_append():
                     pass  # a snapshot of the same files: who knows only the one before can no longer commit
-                transaction.set_properties(self._owner())
+                transaction.set_properties(self._owner)
 
-            if self._attempt(take, self.last):
+            if self._attempt(take):
                 return
         raise self._busy()
 
-    def transact(self, epoch: int, write: Write) -> bool:
-        """Write an epoch in one commit; False if the table had it already."""
-        for tried in range(_TRIES):
-            self.table.refresh()
-            if self.last >= epoch:
-                # What one of these tries wrote may have gone through although its answer was lost.
-                return tried > 0
-            self._refuse_replaced()
-            try:
-                if self._attempt(write, epoch):
-                    return True
-            except FileNotFoundError:
-                # Whoever takes over removes what was staged here.
-                self.table.refresh()
-                self._refuse_replaced()
-                raise
-        raise self._busy()
-
-    def _attempt(self, write: Write, epoch: int) -> bool:
-        """Whether a commit went through; another one may have come before it."""
+    def _attempt(self, write: Write, epoch: int | None = None) -> bool:
         from pyiceberg.exceptions import CommitFailedException
 
         context = self._context
+        last = self.last if epoch is None else epoch
         said = {
             "headrace.job": context.job,
             "headrace.sink": context.name,
-            "headrace.epoch": str(epoch),
+            "headrace.epoch": str(last),
             "headrace.term": str(context.term),
         }
         # Of this object alone, not of the table.
@@ -106,7 +90,7 @@ class Epochs:
             # A delete that finds nothing warns.
             with warnings.catch_warnings(action="ignore"), self.table.transaction() as transaction:
                 write(transaction, said)
-                transaction.set_properties({self._state: f"{epoch}/{context.term}"})
+                transaction.set_properties({self._state: f"{last}/{context.term}"})
         except CommitFailedException:
             return False
         return True
@@ -126,82 +110,16 @@ class Epochs:
         with suppress(TableAlreadyExistsError):  # somebody else was quicker
             self._catalog.create_table(self.place.name, columns, partition_spec=_spec(columns, partition_by), properties=given)
 
-    def _owner(self) -> dict[str, str]:
-        context = self._context
-        owner = {"sink": context.name, "checkpoint": context.checkpoint_id, "query": context.query}
-        return {f"{JOB}{context.job}": json.dumps(owner, sort_keys=True)}
-
-    def _to_be_emptied(self) -> bool:
-        """Whether the table is to be emptied for a fresh start; complains where another checkpoint writes it."""
-        context = self._context
-        properties = self.table.properties
-        name = f"{JOB}{context.job}"
-        found = properties.get(name)
-        before = None if found is None else json.loads(found)
-        if before is None or (before["checkpoint"], before["query"]) == (context.checkpoint_id, context.query):
-            return False
-        if not context.fresh:
-            raise CheckpointError(
-                "TABLE_OWNED",
-                f"{self.place.name} holds what sink {before['sink']} of job {context.job} wrote from another checkpoint or query",
-                hint="write to another table, go on from the checkpoint that wrote it, or start with fresh=True, which empties the table",
-            )
-        if properties.get(MADE) != context.job or any(key.startswith(JOB) and key != name for key in properties):
-            raise CheckpointError(
-                "TABLE_OWNED",
-                f"with fresh=True what job {context.job} wrote to {self.place.name} would have to go, and it holds rows of others too",
-                hint="delete those rows from the table, and write to another one until then",
-            )
-        return True
-
-    def _refuse_replaced(self) -> None:
-        if self._stored()[1] > self._context.term:
-            raise CheckpointError(
-                "SINK_FENCED",
-                f"{self._context.name}: another process has taken over the job {self._context.job} and writes {self.place.name} now",
-                hint="this process was held up for so long that it was replaced; nothing of it was written since",
-            )
-
-    def _busy(self) -> HeadraceError:
-        return ConnectorError(
-            "TABLE_BUSY",
-            f"{self._context.name}: {_TRIES} commits to {self.place.name} were each overtaken by one of another writer",
-            hint="the next start writes the epoch again; fewer writers, or longer epochs (every=), get in each other's way less",
-        )
-
 
 def check(name: str, table: Table, schema: Struct, partition_by: list[str], add: bool) -> list[Field]:
     """Complain where what a sink writes would not be what the table has; gives the columns that it lacks."""
     parts = [(table.schema().find_column_name(field.source_id), str(field.transform)) for field in table.spec().fields]
     if parts != [(column, "identity") for column in partition_by]:
         has = ", ".join(f"{column} ({transform})" for column, transform in parts) or "nothing"
-        raise _unfit(
+        raise unfitting(
             name, f"it is partitioned by {has}, not by {', '.join(partition_by) or 'nothing'}", "partition_by= names the table's own"
         )
-    columns = columns_of(table)
-    by_name = {field.name: field for field in columns.fields}
-    missing = []
-    for field in schema.fields:
-        known = by_name.get(field.name)
-        if known is None and columns.get(field.name) is not None:
-            near = next(one for one in by_name if one.lower() == field.name.lower())
-            raise _unfit(name, f"its column {near} is spelled {field.name} here", f"rename({{{field.name!r}: {near!r}}})")
-        if known is None:
-            if not add:
-                raise _unfit(name, f"it has no column {field.name}", 'schema="add" adds columns to a table')
-            missing.append(field)
-        elif plain(known.type) != plain(field.type):
-            cast = f'with_columns({field.name}="cast({field.name} as {known.type})")'
-            raise _unfit(name, f"its column {field.name} is {known.type}, not {field.type}", cast)
-        elif field.nullable and not known.nullable:
-            raise _unfit(name, f"its column {field.name} cannot be null, and here it can", f"the table says that {field.name} is required")
-    given = {field.name for field in schema.fields}
-    for field in columns.fields:
-        if field.name not in given and not field.nullable:
-            raise _unfit(
-                name, f"its column {field.name} cannot be null, and is not written here", f"the table says that {field.name} is required"
-            )
-    return missing
+    return lacking(name, columns_of(table), schema, lambda one, other: plain(one) == plain(other), add=add)
 
 
 def _spec(columns: object, partition_by: list[str]) -> PartitionSpec:
@@ -215,7 +133,3 @@ def _spec(columns: object, partition_by: list[str]) -> PartitionSpec:
         for number, name in enumerate(partition_by)
     )
     return PartitionSpec(*fields)
-
-
-def _unfit(name: str, why: str, hint: str) -> ConnectorError:
-    return ConnectorError("TABLE_SCHEMA", f"the table {name} does not fit: {why}", hint=hint)

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from headrace.ports.options import wrong
-from headrace.ports.secrets import Secret, secret_of
+from headrace.ports.secrets import Secret, secret_of, with_secrets
 
 Options = Mapping[str, str | Secret]
 
@@ -20,7 +20,7 @@ def options_of(verb: str, option: str, given: Any, example: str) -> dict[str, st
     """Options of a store or catalog; what is secret among them is given by its name."""
     if given is not None and not (isinstance(given, Mapping) and all(isinstance(name, str) for name in given)):
         raise wrong(f"{verb}: {option} cannot be of type {type(given).__name__}", f"it is a dict: {option}={example}")
-    return {name: _option(verb, option, name, value) for name, value in (given or {}).items()}
+    return {name: _option(verb, option, name, value) for name, value in with_secrets(given or {}).items()}
 
 
 def revealed(options: Options) -> dict[str, str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from datetime import datetime
 from functools import lru_cache
@@ -28,6 +28,8 @@ class Versions(ABC):
 
     # Seconds between two looks at the log: a query asks a hundred times a second.
     pause: float = 0
+    # The columns of which the log has the values, so that the files need not have them.
+    constant: Sequence[str] = ()
 
     def __init__(self, path: str, *, changes: bool, limit: int | None) -> None:
         self.path = path

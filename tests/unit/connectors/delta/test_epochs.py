@@ -15,7 +15,8 @@ from headrace.connectors import delta
 from headrace.connectors.delta import Sink
 from headrace.connectors.delta.place import Place
 from headrace.errors import HeadraceError
-from tests.unit.connectors.delta.tasks import context, data_files, live_files, opened, rows_of, stage
+from tests.unit.connectors.delta.tasks import context, data_files, live_files, opened, rows_of
+from tests.unit.connectors.staged import stage
 from tests.unit.errors import check_error
 
 
@@ -143,6 +144,31 @@ def test_a_process_that_is_replaced_between_its_look_and_its_commit_is_refused(
     )
     assert commits == [False], "Delta itself refused the commit"
     assert rows_of(tmp_path / "t") == []
+
+
+def test_a_process_that_wakes_up_behind_its_commit_leaves_what_its_successor_has_staged(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def weighed(*values: tuple[str, int]) -> pa.Table:
+        return rows(*values).append_column("_weight", pa.array([1] * len(values), pa.int64()))
+
+    def opened_by(term: int) -> Sink:
+        return opened(Sink(tmp_path / "t", key="k"), context(tmp_path, term=term, mode="upsert"))
+
+    successors: list[tuple[Sink, Any]] = []
+
+    def asleep(name: str, of: str) -> None:
+        if not successors:
+            new = opened_by(2)
+            successors.append((new, stage(new, 1, weighed(("b", 2)))))
+
+    monkeypatch.setattr("headrace.connectors.lake.sink.point", asleep)
+    old = opened_by(1)
+    old.commit(0, stage(old, 0, weighed(("a", 1))))
+    [(new, staged)] = successors
+    new.commit(1, staged)
+    assert sorted(rows_of(tmp_path / "t")) == [("a", 1), ("b", 2)]
+    assert data_files(tmp_path / "t") == live_files(tmp_path / "t")
 
 
 def test_other_writers_do_not_keep_an_epoch_from_being_written(tmp_path: Path) -> None:

@@ -16,7 +16,8 @@ from deltalake import DeltaTable
 from headrace.connectors.delta import Sink
 from headrace.errors import HeadraceError
 from tests.scale import FULL
-from tests.unit.connectors.delta.tasks import context, opened, rows_of, stage
+from tests.unit.connectors.delta.tasks import context, opened, rows_of
+from tests.unit.connectors.staged import stage
 from tests.unit.errors import check_error
 
 KINDS: dict[str, tuple[pa.DataType, Callable[[random.Random], Any]]] = {
@@ -106,7 +107,7 @@ def test_an_upsert_that_comes_again_is_known(tmp_path: Path) -> None:
     before = DeltaTable(tmp_path / "t").version()
     sink.commit(0, stage(sink, 0, pa.Table.from_pylist([{"k": "a", "n": 1, "_weight": 1}], arrow)))
     assert DeltaTable(tmp_path / "t").version() == before
-    assert not (tmp_path / "t" / "_headrace" / "staging").exists()
+    assert not list((tmp_path / "t" / "_headrace").rglob("*.parquet"))
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,8 @@ from deltalake import DeltaTable
 from headrace.connectors.delta import Sink
 from headrace.connectors.delta.stats import statistics
 from headrace.schema import parse_schema
-from tests.unit.connectors.delta.tasks import context, opened, stage
+from tests.unit.connectors.delta.tasks import context, opened
+from tests.unit.connectors.staged import stage
 
 DDL = (
     "i int, b bigint, f double, s string, d date, t timestamp, z timestamp_ntz, small decimal(10,2), large decimal(38,10), "

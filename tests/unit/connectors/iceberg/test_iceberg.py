@@ -18,7 +18,8 @@ from headrace.connectors.iceberg.place import Place
 from headrace.errors import HeadraceError
 from tests.scale import FULL
 from tests.unit.connectors.delta.tasks import context
-from tests.unit.connectors.iceberg.tasks import catalog, data_files, live_files, opened, rows_of, sink, stage, table
+from tests.unit.connectors.iceberg.tasks import catalog, data_files, live_files, opened, rows_of, sink, table
+from tests.unit.connectors.staged import stage
 from tests.unit.errors import check_error
 
 
@@ -101,6 +102,28 @@ def test_a_process_that_is_replaced_between_its_look_and_its_commit_is_refused(t
     )
     assert commits == [False], "the catalog itself refused the commit"
     assert rows_of(tmp_path) == []
+
+
+def test_a_process_that_wakes_up_behind_its_commit_leaves_what_its_successor_has_staged(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    successors: list[tuple[Sink, Any]] = []
+
+    def opened_by(term: int) -> Sink:
+        return opened(sink(tmp_path, key="k"), context(tmp_path, term=term, mode="upsert"))
+
+    def asleep(name: str, of: str) -> None:
+        if not successors:
+            new = opened_by(2)
+            successors.append((new, stage(new, 1, weighed(rows(("b", 2))))))
+
+    monkeypatch.setattr("headrace.connectors.lake.sink.point", asleep)
+    old = opened_by(1)
+    old.commit(0, stage(old, 0, weighed(rows(("a", 1)))))
+    [(new, staged)] = successors
+    new.commit(1, staged)
+    assert sorted(rows_of(tmp_path)) == [("a", 1), ("b", 2)]
+    assert not list((tmp_path / "wh").rglob("_headrace/**/*.parquet"))
 
 
 def test_two_writers(tmp_path: Path) -> None:

@@ -1,0 +1,115 @@
+"""The epochs of one sink in a table that others may write too: whose it is, and one commit an epoch."""
+
+from __future__ import annotations
+
+import json
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from typing import Generic, TypeVar
+
+from headrace import ports
+from headrace.connectors.lake.place import Place
+from headrace.errors import CheckpointError, ConnectorError, HeadraceError
+from headrace.schema import Struct
+
+W = TypeVar("W")
+
+MADE = "headrace.made"
+JOB = "headrace.job."
+TRIES = 20
+
+
+class Epochs(ABC, Generic[W]):
+    """What the log of a table knows of a sink: the last epoch, and the start of the job that wrote last. `W` is what makes a commit.
+
+    Each start claims the table before all else, so that a process which was replaced is refused, by whoever keeps the log or by what it
+    reads there.
+    """
+
+    def __init__(self, place: Place, context: ports.SinkContext) -> None:
+        self._at = place.name
+        self._context = context
+
+    @property
+    @abstractmethod
+    def last(self) -> int:
+        """The last epoch that the table has; -1 for none."""
+
+    @property
+    @abstractmethod
+    def term(self) -> int:
+        """The start of the job that wrote last; 0 for none."""
+
+    @abstractmethod
+    def claim(self, schema: Struct, *, partition_by: list[str], properties: dict[str, str], add: bool) -> None:
+        """Make the table, or take it over from the process that wrote it before, and give it the columns that it lacks."""
+
+    @abstractmethod
+    def refresh(self) -> None:
+        """See what others have committed."""
+
+    @abstractmethod
+    def _attempt(self, write: W, epoch: int | None = None) -> bool:
+        """Whether a commit went through; another one may have come before it."""
+
+    def transact(self, epoch: int, write: W) -> bool:
+        """Write an epoch in one commit; False if the table had it already."""
+        for tried in range(TRIES):
+            self.refresh()
+            if self.last >= epoch:
+                # What one of these tries wrote may have gone through although its answer was lost.
+                return tried > 0
+            self._refuse_replaced()
+            try:
+                if self._attempt(write, epoch):
+                    return True
+            except FileNotFoundError:
+                # Whoever takes over removes what was staged here.
+                self.refresh()
+                self._refuse_replaced()
+                raise
+        raise self._busy()
+
+    @property
+    def _owner(self) -> dict[str, str]:
+        """The property of the table by which the job has it."""
+        context = self._context
+        owner = {"sink": context.name, "checkpoint": context.checkpoint_id, "query": context.query}
+        return {f"{JOB}{context.job}": json.dumps(owner, sort_keys=True)}
+
+    def _to_be_emptied(self, properties: Mapping[str, str]) -> bool:
+        """Whether the table is to be emptied for a fresh start; complains where another checkpoint writes it."""
+        context = self._context
+        name = f"{JOB}{context.job}"
+        found = properties.get(name)
+        before = None if found is None else json.loads(found)
+        if before is None or (before["checkpoint"], before["query"]) == (context.checkpoint_id, context.query):
+            return False
+        if not context.fresh:
+            raise CheckpointError(
+                "TABLE_OWNED",
+                f"{self._at} holds what sink {before['sink']} of job {context.job} wrote from another checkpoint or query",
+                hint="write to another table, go on from the checkpoint that wrote it, or start with fresh=True, which empties the table",
+            )
+        if properties.get(MADE) != context.job or any(key.startswith(JOB) and key != name for key in properties):
+            raise CheckpointError(
+                "TABLE_OWNED",
+                f"with fresh=True what job {context.job} wrote to {self._at} would have to go, and it holds rows of others too",
+                hint="delete those rows from the table, and write to another one until then",
+            )
+        return True
+
+    def _refuse_replaced(self) -> None:
+        if self.term > self._context.term:
+            raise CheckpointError(
+                "SINK_FENCED",
+                f"{self._context.name}: another process has taken over the job {self._context.job} and writes {self._at} now",
+                hint="this process was held up for so long that it was replaced; nothing of it was written since",
+            )
+
+    def _busy(self) -> HeadraceError:
+        return ConnectorError(
+            "TABLE_BUSY",
+            f"{self._context.name}: {TRIES} commits to {self._at} were each overtaken by one of another writer",
+            hint="the next start writes the epoch again; fewer writers, or longer epochs (every=), get in each other's way less",
+        )

@@ -1,0 +1,154 @@
+"""A sink whose tasks write Parquet files where they are to stay, and whose driver commits those of an epoch at once."""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from abc import abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache
+from typing import Any, ClassVar, Self
+
+from headrace import ports
+from headrace.connectors.lake.epochs import Epochs
+from headrace.connectors.lake.place import Place
+from headrace.connectors.lake.staged import staged_rows
+from headrace.errors import HeadraceError
+from headrace.points import point
+from headrace.ports.options import choice, texts, wrong
+from headrace.schema import Array, Map, Struct
+
+_STAGING = "_headrace/staging"
+
+
+class TableSink(ports.Sink):
+    """What a sink of a table takes beside the table, and the life of the files that its tasks write.
+
+    With a key they lie in a folder for what is staged, and what the driver makes of them is merged into the table; else they are added to
+    it as they are, and their names say which epoch of which checkpoint they are of.
+    """
+
+    place: Place
+    # What the table is called in errors, its folder of files, and the types that it cannot be partitioned by, beside nested ones.
+    kind: ClassVar[str]
+    folder: ClassVar[str] = ""
+    unparted: ClassVar[tuple[str, ...]]
+
+    def __init__(
+        self,
+        *,
+        key: str | Sequence[str] | None,
+        partition_by: str | Sequence[str],
+        schema: str,
+        properties: Mapping[str, str] | None,
+    ) -> None:
+        self._key = () if key is None else (key,) if isinstance(key, str) else tuple(key)
+        self.partition_by = (partition_by,) if isinstance(partition_by, str) else tuple(partition_by)
+        self.schema = choice(self._verb, "schema", schema, ("keep", "add"))
+        self.properties = texts(self._verb, "properties", properties or {})
+
+    @abstractmethod
+    def _made_epochs(self, context: ports.SinkContext) -> Epochs[Any]: ...
+
+    @abstractmethod
+    def _made_files(self) -> Any:
+        """The table's folder as a file system of pyarrow, once the table is there."""
+
+    @abstractmethod
+    def _merged(self, paths: Sequence[str]) -> Any:
+        """What commits the net rows of these files by key."""
+
+    @abstractmethod
+    def _added(self, files: Sequence[Mapping[str, Any]]) -> Any:
+        """What commits files as they are."""
+
+    @property
+    def _verb(self) -> str:
+        return f"write.{self.connector}"
+
+    @property
+    def key(self) -> tuple[str, ...]:
+        return self._key
+
+    def options(self) -> dict[str, Any]:
+        return {
+            "key": list(self._key),
+            "partition_by": list(self.partition_by),
+            "schema": self.schema,
+            "properties": dict(sorted(self.properties.items())),
+        }
+
+    @classmethod
+    def from_options(cls, options: Mapping[str, Any]) -> Self:
+        return cls(**{**options, "key": options["key"] or None})
+
+    def describe(self) -> str:
+        by = f" by {', '.join(self._key)}" if self._key else ""
+        parts = f", partitioned by {', '.join(self.partition_by)}" if self.partition_by else ""
+        return f"{self.connector} {self.place.name}{by}{parts}"
+
+    def check(self, columns: tuple[str, ...]) -> None:
+        for name in self.partition_by:
+            if name not in columns:
+                raise wrong(f"{self._verb}: partition_by names `{name}`, which is no column", f"the stream has: {', '.join(columns)}")
+
+    def open(self, context: ports.SinkContext) -> None:
+        self._context = context
+        self._fits(context.schema)
+        spelled = {name.lower(): name for name in context.schema.names}
+        self._by = [spelled[name.lower()] for name in self._key]
+        self._epochs = self._made_epochs(context)
+        self._epochs.claim(context.schema, partition_by=list(self.partition_by), properties=self.properties, add=self.schema == "add")
+        self._files = self._made_files()
+
+    def recover(self) -> None:
+        from pyarrow.fs import FileSelector, FileType
+
+        # The table is ours from here on: whatever an earlier process has still under way, it cannot commit.
+        self._forget(_STAGING)
+        for info in self._files.get_file_info(FileSelector(self.folder, recursive=bool(self.partition_by), allow_not_found=True)):
+            found = re.match(rf"{re.escape(self._prefix)}-(\d+)-", info.base_name)
+            if info.type == FileType.File and found and int(found[1]) > self._epochs.last:
+                self._files.delete_file(info.path)
+
+    def commit(self, epoch: int, staged: ports.Staged) -> None:
+        if not staged.count:
+            return
+        paths = [file["path"] for file in staged.files]
+        done = self._epochs.transact(epoch, self._merged(paths) if self._key else self._added(staged.files))
+        point("in sink commit", self._context.name)
+        if self._key:
+            # No more than what is its own: this process may have been replaced a moment ago, and another one be at work there.
+            self._forget(*{posixpath.dirname(path) for path in paths})
+        elif not done:
+            self._forget(*(posixpath.join(self.folder, path) for path in paths))
+
+    @property
+    def _prefix(self) -> str:
+        """How the names of this sink's files begin."""
+        return f"part-{self._context.checkpoint_id[:12]}-{re.sub(r'[^0-9A-Za-z]', '_', self._context.query)}"
+
+    def _net(self, paths: Sequence[str]) -> Callable[[], Any]:
+        """The net rows of an epoch, read when they are first asked for."""
+        return cache(lambda: staged_rows(self._files, paths, self._by, self._context.schema))
+
+    def _fits(self, schema: Struct) -> None:
+        for option, names in (("key", self._key), ("partition_by", self.partition_by)):
+            for name in names:
+                kind = schema.get(name)
+                if isinstance(kind, Struct | Array | Map) or (option == "partition_by" and kind is not None and kind.text in self.unparted):
+                    raise HeadraceError(
+                        "WRONG_TYPE",
+                        f"{self._context.name}: column {name} of type {kind.text} cannot be in {option} of {self.kind}",
+                        hint=f'choose other columns, or make one of it: with_columns({name}_text="to_json({name})")',
+                    )
+
+    def _forget(self, *paths: str) -> None:
+        """Remove files or folders that nobody needs; what is not there need not go."""
+        from pyarrow.fs import FileType
+
+        for info in self._files.get_file_info(list(paths)):
+            if info.type == FileType.Directory:
+                self._files.delete_dir(info.path)
+            elif info.type == FileType.File:
+                self._files.delete_file(info.path)

@@ -1,0 +1,85 @@
+"""A source of the versions of a table, their files read by Spark's own Parquet reader."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, ClassVar, Self
+
+from headrace import ports
+from headrace.connectors.lake.place import Place
+from headrace.connectors.lake.versions import Versions, start_of
+from headrace.jvm.packages import provide
+from headrace.ports.options import flag, number
+from headrace.schema import Struct
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+
+class TableSource(ports.Source):
+    """What a source of a table takes beside the table, and how it is read. A class says how the table and its log are opened."""
+
+    place: Place
+    # What its versions are called, and what names their files.
+    version: ClassVar[str]
+    why: ClassVar[str]
+
+    def __init__(
+        self, verb: str, numbered: str, *, follow: bool, start: int | str | None, changes: bool, files_per_epoch: int | None
+    ) -> None:
+        self.follow = flag(verb, "follow", follow)
+        self.start = start_of(verb, start, numbered)
+        self.changes = flag(verb, "changes", changes)
+        self.files_per_epoch = None if files_per_epoch is None else number(verb, "files_per_epoch", files_per_epoch)
+        self.schema: Struct | None = None
+
+    @abstractmethod
+    def _table(self) -> Any:
+        """The table as it is now; complains of one that cannot be read."""
+
+    @abstractmethod
+    def _columns(self, table: Any) -> Struct:
+        """The columns of the table, as Spark reads them."""
+
+    @abstractmethod
+    def _log(self) -> Versions: ...
+
+    @property
+    def traits(self) -> ports.SourceTraits:
+        changes = "changes" if self.changes else "append"
+        return ports.SourceTraits(bounded=not self.follow, replayable=True, why=self.why, ordered=self.version, changes=changes)
+
+    def options(self) -> dict[str, Any]:
+        return {"follow": self.follow, "start": self.start, "changes": self.changes, "files_per_epoch": self.files_per_epoch}
+
+    @classmethod
+    def from_options(cls, options: Mapping[str, Any], schema: Struct) -> Self:
+        made = cls(**options)
+        made.schema = schema
+        return made
+
+    def describe(self) -> str:
+        words = ", ".join(word for word, said in (("changes", self.changes), ("follow", self.follow)) if said)
+        return f"{self.connector} {self.place.name}{f' ({words})' if words else ''}"
+
+    def check(self) -> None:
+        self._table()
+
+    def infer(self, session: SparkSession) -> Struct:
+        provide(self.needs)
+        self.schema = self._columns(self._table())
+        return self.schema
+
+    def scan(self, session: SparkSession, context: ports.SourceContext) -> tuple[DataFrame, dict[str, Any]]:
+        from headrace.jvm.listed import listed
+
+        schema = self.schema or self.infer(session)
+        log = self._log()
+        constant = [name for name in schema.names if name in log.constant]
+        return listed(session, log, schema.ddl, constant=constant, changes=self.changes), {"kind": "columns"}
+
+    def unread(self, session: SparkSession, context: ports.SourceContext) -> int | None:
+        from headrace.jvm.listed import position
+
+        return self._log().waiting(position(context.checkpoint, context.name))
