@@ -67,7 +67,7 @@ def test_an_epoch_that_is_run_again_finds_what_is_there_then(shelf: Shelf, tmp_p
     assert [(epoch, sorted(rows)) for epoch, rows in sink.attempts] == [(0, [("a", "1"), ("b", "1")]), (0, [("a", "2"), ("b", "1")])]
     said = made.explain()
     guarantee, lookup = said.facts["guarantee"]["out"].text, said.facts["lookup"]["told.lookup_shelf"].text
-    asked = "at most 200 keys a request, 4 requests at once on each executor; no answer is kept; "
+    asked = "at most 200 keys a request, at most 4 requests at once on each executor; no answer is kept; "
     if constant:
         assert guarantee.startswith("exactly once: a test keeps it")
         assert lookup == f"{asked}a row gets the same whenever it arrives: the table is said to be constant"

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-import shutil
 import socket
-import subprocess
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -18,6 +16,7 @@ from headrace.errors import HeadraceError
 from headrace.ports import SinkContext, Staged, sink_class
 from headrace.schema import parse_schema
 from tests.unit.connectors.receiver import Answer, Asked, Receiver
+from tests.unit.connectors.served import self_signed
 from tests.unit.errors import check_error
 
 pytest.importorskip("urllib3")
@@ -168,15 +167,7 @@ def test_what_is_not_about_the_rows_is_never_put_aside(tmp_path: Path, status: i
 
 @pytest.fixture(scope="module")
 def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A certificate for `localhost` that nobody else has signed, with its key."""
-    if shutil.which("openssl") is None:
-        pytest.skip("there is no openssl to make a certificate with")
-    folder = tmp_path_factory.mktemp("certificate")
-    command = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=localhost"]
-    made = [*command, "-addext", "subjectAltName=DNS:localhost", "-keyout", str(folder / "key"), "-out", str(folder / "certificate")]
-    subprocess.run(made, check=True, capture_output=True)
-    (folder / "both.pem").write_text((folder / "key").read_text() + (folder / "certificate").read_text())
-    return folder / "both.pem"
+    return self_signed(tmp_path_factory.mktemp("certificate"))
 
 
 def test_a_certificate_that_is_trusted_only_by_its_file(certificate: Path, tmp_path: Path) -> None:

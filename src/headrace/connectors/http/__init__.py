@@ -1,5 +1,9 @@
-"""Rows posted to a server in batches, over HTTP."""
+"""Services over HTTP: rows are posted to them in batches, and looked up in them."""
 
-from headrace.connectors.http.sink import PACKAGES, Sink
+from headrace.connectors.http.lookup import JVM, Lookup
+from headrace.connectors.http.sink import PACKAGES as FOR_SINK
+from headrace.connectors.http.sink import Sink
 
-__all__ = ["PACKAGES", "Sink"]
+PACKAGES = (*FOR_SINK, JVM)
+
+__all__ = ["PACKAGES", "Lookup", "Sink"]

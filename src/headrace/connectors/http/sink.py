@@ -3,28 +3,24 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterator, Mapping
 from datetime import timedelta
-from pathlib import Path
 from typing import Any, ClassVar
-from urllib.parse import urlsplit
 
 import headrace.ports as ports
-from headrace.atomic import replace
 from headrace.connectors.http.post import Poster, Refused
+from headrace.connectors.http.request import address_of, headers_of
 from headrace.errors import RunError
 from headrace.points import point
 from headrace.ports import Secret, weights
-from headrace.ports.options import choice, flag, number, wrong
-from headrace.ports.secrets import secret_of
+from headrace.ports.aside import put_aside
+from headrace.ports.options import choice, flag, number
 from headrace.schema import milliseconds, plain
 
 PACKAGES = (ports.Packages(modules=("urllib3",), extra="http", name="http"),)
 
 FORMATS = {"json_lines": "application/x-ndjson", "json": "application/json"}
 VERB = "write.http"
-_SECRET = re.compile(r"(?i)auth|cookie|token|secret|password|key")
 
 
 class Sink(ports.Sink):
@@ -59,11 +55,10 @@ class Sink(ports.Sink):
         idempotent: bool = False,
         ca: str | None = None,
     ) -> None:
-        self.url = _url(url)
+        self.url = address_of(VERB, url, 'it is the address that is posted to: "https://example.org/charges"')
         self.format = choice(VERB, "format", format, tuple(FORMATS))
         self.batch = number(VERB, "batch", batch)
-        self.headers = {name: _header(name, value) for name, value in (headers or {}).items()}
-        self.token = secret_of(VERB, "token", token)
+        self.headers = headers_of(VERB, headers, token)
         self.timeout_ms = milliseconds(timeout, f"{VERB}: timeout")
         self.retries = number(VERB, "retries", retries, 0)
         self.backoff_ms = milliseconds(backoff, f"{VERB}: backoff")
@@ -89,8 +84,7 @@ class Sink(ports.Sink):
         given = {
             "format": self.format,
             "batch": self.batch,
-            "headers": {name: value.to_json() if isinstance(value, Secret) else value for name, value in self.headers.items()},
-            "token": None if self.token is None else self.token.to_json(),
+            **self.headers.stored(),
             "timeout": f"{self.timeout_ms} ms",
             "retries": self.retries,
             "backoff": f"{self.backoff_ms} ms",
@@ -109,13 +103,10 @@ class Sink(ports.Sink):
 
     def open(self, context: ports.SinkContext) -> None:
         self._context = context
-        headers = {name: value.read() if isinstance(value, Secret) else value for name, value in self.headers.items()}
-        if self.token is not None:
-            headers["Authorization"] = f"Bearer {self.token.read()}"
-        headers = {"Content-Type": FORMATS[self.format], **headers}
-        hidden = [headers[name] for name, value in self.headers.items() if isinstance(value, Secret)]
-        hidden += [] if self.token is None else [headers["Authorization"].removeprefix("Bearer ")]
-        self._poster = Poster(self.url, headers, hidden, self.timeout_ms, self.retries, self.backoff_ms, self.ca)
+        headers, hidden = self.headers.read()
+        self._poster = Poster(
+            self.url, {"Content-Type": FORMATS[self.format], **headers}, hidden, self.timeout_ms, self.retries, self.backoff_ms, self.ca
+        )
 
     def stage(self) -> dict[str, Any]:
         return {"kind": "rows"}
@@ -134,7 +125,7 @@ class Sink(ports.Sink):
             except Refused as refusal:
                 if self.on_refused == "fail" or not refusal.of_rows:
                     raise self._failed(refusal) from None
-                self._keep(context, epoch, place, rows, refusal)
+                put_aside(context, epoch, ((refusal.reason, row) for row in rows), place)
 
     def close(self) -> None:
         if self._poster is not None:
@@ -160,36 +151,7 @@ class Sink(ports.Sink):
         hint = 'the next start sends it again, under the same key; on_refused="dead_letter" puts what is refused for its rows aside'
         return RunError("HTTP_REFUSED", str(refusal), hint=hint)
 
-    def _keep(self, context: ports.SinkContext, epoch: int, place: int, rows: list[str], refusal: Refused) -> None:
-        """Put rows aside where `headrace letters` finds them; done again it is the same file."""
-        folder = context.checkpoint / "refused" / context.name
-        folder.mkdir(parents=True, exist_ok=True)
-        letters = ({"node": context.name, "reason": refusal.reason, "file": None, "position": None, "raw": row} for row in rows)
-        replace(Path(folder, f"{epoch:020}-{place:05}.json"), "".join(json.dumps(letter) + "\n" for letter in letters))
-
     def _opened(self) -> tuple[ports.SinkContext, Poster]:
         if self._context is None or self._poster is None:
             raise RuntimeError("the sink is not open")
         return self._context, self._poster
-
-
-def _url(url: Any) -> str:
-    parts = urlsplit(url) if isinstance(url, str) else None
-    if parts is None or parts.scheme not in ("http", "https") or not parts.hostname:
-        raise wrong(f"{VERB}: the url cannot be {url!r}", 'it is the address that is posted to: "https://example.org/charges"')
-    if parts.username is not None or parts.password is not None:
-        hint = 'a plan is stored and shown: headers={"Authorization": hr.secret("NAME")}'
-        raise wrong(f"{VERB}: the url for {parts.hostname} has a user or password in it", hint)
-    return str(url)
-
-
-def _header(name: str, value: Any) -> str | Secret:
-    if isinstance(value, str):
-        if _SECRET.search(name):
-            hint = f'a plan is stored and shown, and a secret stays where it is: headers={{"{name}": hr.secret("NAME")}}'
-            raise wrong(f"{VERB}: the header {name} is not given by its name", hint)
-        return value
-    found = secret_of(VERB, f"headers[{name!r}]", value)
-    if found is None:
-        raise wrong(f"{VERB}: the header {name} cannot be None", "it is a text or a secret")
-    return found

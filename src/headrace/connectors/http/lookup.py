@@ -1,0 +1,161 @@
+"""Rows of a service that is asked over HTTP."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from datetime import timedelta
+from pathlib import Path
+from typing import Any, ClassVar
+
+import headrace.ports as ports
+from headrace.connectors.http.request import address_of, headers_of
+from headrace.ports.options import choice, key_of, wrong
+from headrace.ports.secrets import Secret
+from headrace.schema import Array, Map, Struct, milliseconds, schema_of
+
+VERB = "lookup.http"
+JVM = ports.Packages(name="http-lookup", scala=Path(__file__).parent / "scala")
+_PLACE = re.compile(r"\{([^{}]*)\}")
+_EXAMPLE = '"https://example.org/customers/{id}", where {id} is a column of the schema'
+
+
+class Lookup(ports.Lookup):
+    """Rows that a service has, as JSON: an object, or a list of them.
+
+    With GET a key is asked for by its address, in which `{id}` stands for the column `id`; 404 says that it is not there. With
+    `method="POST"` many keys are asked for in one request: a list of objects with the columns of `key`, and the answer has those that are
+    there. `at="result.items"` says in which field of the answer the rows lie. A request that is not answered within `timeout`, or with
+    408, 425, 429 or 5xx, is made again for as long as the lookup's `retry` says. `headers` may be secrets, and `token` is one that is sent
+    as `Authorization: Bearer`.
+
+    >>> import headrace as hr
+    >>> hr.lookup.http("https://example.org/customers/{id}", "id bigint, name string, country string", token=hr.secret("CRM_TOKEN"))
+    <Table customers: id, name, country>
+    """
+
+    connector: ClassVar[str] = "http"
+
+    def __init__(
+        self,
+        url: str,
+        schema: Any,
+        *,
+        method: str = "GET",
+        key: str | Sequence[str] | None = None,
+        at: str | None = None,
+        headers: Mapping[str, str | Secret] | None = None,
+        token: Secret | None = None,
+        timeout: str | timedelta = "10 seconds",
+        ca: str | None = None,
+    ) -> None:
+        self.url = address_of(VERB, url, f"it is {_EXAMPLE}")
+        self.schema = schema_of(schema)
+        self.method = choice(VERB, "method", method, ("GET", "POST"))
+        self._key = key_of(VERB, self._named(key), self.schema)
+        self.at = _path(at)
+        self.headers = headers_of(VERB, headers, token)
+        self.timeout_ms = milliseconds(timeout, f"{VERB}: timeout")
+        if not self.timeout_ms:
+            raise wrong(f"{VERB}: timeout cannot be {timeout!r}", "it is how long an answer may take")
+        self.ca = ca
+        self._check_columns()
+
+    def _named(self, key: str | Sequence[str] | None) -> tuple[str, ...]:
+        """The columns by which rows are found, as the user names them."""
+        places = tuple(dict.fromkeys(_PLACE.findall(self.url)))
+        if self.method == "GET":
+            if not places:
+                raise wrong(
+                    f"{VERB}: the url has no place for a key", f'it is {_EXAMPLE}; many keys at once are asked for with method="POST"'
+                )
+            if "{" in self.url.split("://", 1)[1].split("/", 1)[0]:
+                raise wrong(f"{VERB}: a key cannot say which server is asked", f"it is {_EXAMPLE}")
+            if key is not None:
+                raise wrong(f"{VERB}: the url says what the key is: {', '.join(places)}", "leave out key=")
+            return places
+        if places:
+            raise wrong(
+                f"{VERB}: with POST the keys are in what is sent, and the url has {{{places[0]}}}", 'leave it out, and say key="id"'
+            )
+        if not key:
+            raise wrong(f"{VERB}: it is not said which columns are sent", 'key="id"')
+        return (key,) if isinstance(key, str) else tuple(key)
+
+    def _check_columns(self) -> None:
+        if not set(self.schema.names) - set(self._key):
+            raise wrong(f"{VERB}: a key and another column are needed", 'schema="id bigint, name string"')
+        nested = next((name for name in self._key if isinstance(self.schema.get(name), Array | Map | Struct)), None)
+        if nested is not None:
+            raise wrong(f"{VERB}: the key `{nested}` is {self.schema.get(nested)}, which is no text of one value", "make a text of it")
+
+    @property
+    def traits(self) -> ports.LookupTraits:
+        return ports.LookupTraits(repeatable=False, why="a service may answer otherwise at any time")
+
+    @property
+    def needs(self) -> ports.Packages:
+        return JVM
+
+    @property
+    def key(self) -> tuple[str, ...]:
+        return self._key
+
+    @property
+    def keys_at_once(self) -> int | None:
+        return 1 if self.method == "GET" else None
+
+    @property
+    def default_name(self) -> str:
+        path = self._place.split("://", 1)[1].partition("/")[2]
+        words = [part for part in path.split("/") if part and not _PLACE.search(part)]
+        return words[-1] if words else "http"
+
+    @property
+    def _place(self) -> str:
+        return self.url.partition("?")[0]
+
+    def options(self) -> dict[str, Any]:
+        given = {
+            "method": self.method,
+            "key": list(self._key) if self.method == "POST" else None,
+            "at": ".".join(self.at) or None,
+            **self.headers.stored(),
+            "timeout": f"{self.timeout_ms} ms",
+            "ca": self.ca,
+        }
+        return {"url": self.url, **{name: value for name, value in given.items() if value not in (None, {})}}
+
+    @classmethod
+    def from_options(cls, options: Mapping[str, Any], schema: Struct) -> Lookup:
+        return cls(schema=schema, **options)
+
+    def describe(self) -> str:
+        return f"http {self.method} {self._place}"
+
+    def ask(self, context: ports.LookupContext) -> dict[str, Any]:
+        headers, hidden = self.headers.read()
+        options = {
+            "url": self._spelled(),
+            "method": self.method,
+            "timeout_ms": str(self.timeout_ms),
+            **{f"at.{place}": name for place, name in enumerate(self.at)},
+            **{f"header.{name}": value for name, value in headers.items()},
+            **{f"hidden.{place}": value for place, value in enumerate(hidden)},
+        }
+        if self.ca is not None:
+            options["ca"] = self.ca
+        return {"class": "headrace.connectors.http.HttpLookup", "options": options}
+
+    def _spelled(self) -> str:
+        """The address with its places as the schema spells the columns."""
+        names = {name.lower(): name for name in self._key}
+        return _PLACE.sub(lambda found: f"{{{names[found[1].lower()]}}}", self.url)
+
+
+def _path(at: Any) -> tuple[str, ...]:
+    if at is None:
+        return ()
+    if not isinstance(at, str) or not all(at.split(".")):
+        raise wrong(f"{VERB}: at cannot be {at!r}", 'it is a field of the answer, or one in another: "result.items"')
+    return tuple(at.split("."))

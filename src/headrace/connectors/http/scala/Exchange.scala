@@ -1,0 +1,124 @@
+package headrace.connectors.http
+
+import java.io.IOException
+import java.net.URI
+import java.net.http.{HttpClient, HttpRequest, HttpResponse, HttpTimeoutException}
+import java.net.http.HttpResponse.BodyHandlers
+import java.nio.file.{Files, Paths}
+import java.security.KeyStore
+import java.security.cert.{CertificateException, CertificateFactory, CertPathValidatorException}
+import java.time.{Duration, Instant, ZonedDateTime}
+import java.time.format.DateTimeFormatter.RFC_1123_DATE_TIME
+import java.util.concurrent.{ExecutionException, TimeoutException, TimeUnit}
+import javax.net.ssl.{SSLContext, TrustManagerFactory}
+
+import scala.jdk.CollectionConverters._
+import scala.util.{Try, Using}
+
+import headrace.lookup.{Later, Unanswerable}
+
+/** Requests to one server. What may pass is thrown as [[Later]], what is wrong with this very question as [[Misasked]], and what will be
+  * wrong the next time as [[Unanswerable]]. No message shows a secret.
+  */
+private[http] final class Exchange(place: String, options: Map[String, String]) {
+  import Exchange._
+
+  private val timeoutMs = options("timeout_ms").toLong
+  private val headers = options.collect { case (name, value) if name.startsWith("header.") => name.drop(7) -> value }
+  private val hidden = options.collect { case (name, value) if name.startsWith("hidden.") && value.nonEmpty => value }.toSeq
+
+  // Of its own motion this client follows nothing, so that no other address is told the headers.
+  private val client: HttpClient = {
+    val made = HttpClient.newBuilder.version(HttpClient.Version.HTTP_1_1).connectTimeout(Duration.ofMillis(timeoutMs))
+    options.get("ca").foreach(file => made.sslContext(trusting(file)))
+    made.build
+  }
+
+  /** The text of an answer; None: there is nothing under this address. */
+  def get(address: String): Option[String] = told(request(address, Accept).GET.build) match {
+    case found if found.statusCode == 404 || found.statusCode == 410 => None
+    case found => Some(text(found))
+  }
+
+  def post(address: String, json: String): String =
+    text(told(request(address, Accept, "Content-Type" -> "application/json").POST(HttpRequest.BodyPublishers.ofString(json)).build))
+
+  /** What is said of a failure. */
+  def shown(what: String): String = hidden.foldLeft(s"$place: $what")(_.replace(_, "***"))
+
+  /** What the user gave takes the place of what is usual. */
+  private def request(address: String, usual: (String, String)*): HttpRequest.Builder =
+    try {
+      val made = HttpRequest.newBuilder(URI.create(address))
+      (usual ++ headers).foreach { case (name, value) => made.setHeader(name, value) }
+      made
+    } catch { case e: IllegalArgumentException => throw new Unanswerable(shown(e.getMessage)) }
+
+  private def told(request: HttpRequest): HttpResponse[String] = {
+    // The client's own timeout ends with the headers of an answer.
+    val under = client.sendAsync(request, BodyHandlers.ofString())
+    try under.get(timeoutMs, TimeUnit.MILLISECONDS)
+    catch {
+      case _: TimeoutException => throw new Later(shown(s"no answer within ${timeoutMs / 1000.0} s"))
+      case e: ExecutionException => throw failed(e.getCause)
+    } finally under.cancel(true)
+  }
+
+  private def failed(e: Throwable): Throwable = e match {
+    case _ if causes(e).exists(one => one.isInstanceOf[CertificateException] || one.isInstanceOf[CertPathValidatorException]) =>
+      new Unanswerable(shown(s"its certificate is not trusted: ${e.getMessage}"))
+    case _: HttpTimeoutException => new Later(shown(s"no connection within ${timeoutMs / 1000.0} s"))
+    case _: IOException =>
+      val why = causes(e).flatMap(one => Option(one.getMessage)).nextOption().getOrElse(causes(e).toSeq.last.getClass.getSimpleName)
+      new Later(shown(why))
+    case _ => e
+  }
+
+  private def text(answer: HttpResponse[String]): String = {
+    val status = answer.statusCode
+    if (status / 100 == 2) answer.body
+    else {
+      val line = answer.body.trim.replaceAll("\\s+", " ")
+      val said = shown(s"HTTP $status" + (if (line.isEmpty) "" else s": ${if (line.length <= 200) line else line.take(197) + "..."}"))
+      if (Passing(status)) throw new Later(said, pause(answer))
+      else if (OfTheQuestion(status)) throw new Misasked(said)
+      else throw new Unanswerable(said)
+    }
+  }
+}
+
+private object Exchange {
+  val Accept: (String, String) = "Accept" -> "application/json"
+
+  /** Answers after which the same request may get another one. */
+  val Passing: Set[Int] = Set(408, 425, 429, 500, 502, 503, 504)
+
+  /** Answers that are about what was asked, and not about who asks or where. */
+  val OfTheQuestion: Set[Int] = Set(400, 422)
+
+  /** The milliseconds that `Retry-After` asks for: seconds, or a date. */
+  def pause(answer: HttpResponse[String]): Long =
+    answer.headers.firstValue("Retry-After").map[Long] { said =>
+      val asked = Try(said.trim.toLong * 1000L).orElse(Try(Duration.between(Instant.now, ZonedDateTime.parse(said, RFC_1123_DATE_TIME)).toMillis))
+      math.max(asked.getOrElse(0L), 0L)
+    }.orElse(0L)
+
+  def causes(e: Throwable): Iterator[Throwable] = Iterator.iterate(e)(_.getCause).takeWhile(_ != null)
+
+  /** A context that trusts the certificates of a file and no others. */
+  def trusting(file: String): SSLContext =
+    try {
+      val store = KeyStore.getInstance(KeyStore.getDefaultType)
+      store.load(null, null)
+      val found = Using.resource(Files.newInputStream(Paths.get(file)))(CertificateFactory.getInstance("X.509").generateCertificates(_))
+      found.asScala.zipWithIndex.foreach { case (one, i) => store.setCertificateEntry(s"ca$i", one) }
+      val trust = TrustManagerFactory.getInstance(TrustManagerFactory.getDefaultAlgorithm)
+      trust.init(store)
+      val context = SSLContext.getInstance("TLS")
+      context.init(null, trust.getTrustManagers, null)
+      context
+    } catch { case e @ (_: IOException | _: CertificateException) => throw new Unanswerable(s"the certificates of $file cannot be read: $e", e) }
+}
+
+/** The server takes a question for no question of its kind; asked for other keys it may answer. */
+private[http] final class Misasked(message: String) extends RuntimeException(message)

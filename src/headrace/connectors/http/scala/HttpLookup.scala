@@ -1,0 +1,141 @@
+package headrace.connectors.http
+
+import java.io.StringWriter
+import java.net.URLEncoder
+import java.nio.charset.StandardCharsets.UTF_8
+
+import scala.collection.mutable
+
+import headrace.lookup.{Answer, LookupStage, Unanswerable}
+import headrace.route.Failure
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.expressions.{BoundReference, Cast, EvalMode, Expression, GenericInternalRow, JsonToStructs, UnsafeProjection, UnsafeRow}
+import org.apache.spark.sql.catalyst.json.{JacksonGenerator, JSONOptions}
+import org.apache.spark.sql.catalyst.util.GenericArrayData
+import org.apache.spark.sql.headrace.Inside
+import org.apache.spark.sql.types.{ArrayType, DataType, StringType, StructType}
+import org.apache.spark.unsafe.types.UTF8String
+
+/** Rows that a server has for keys: asked for one at a time, in the address, or for many in what is posted. */
+final class HttpLookup(name: String, key: StructType, table: StructType, options: Map[String, String], timeZone: String) extends LookupStage {
+  private val url = options("url")
+  private val posts = options("method") == "POST"
+  private val at = Iterator.from(0).map(i => options.get(s"at.$i")).takeWhile(_.isDefined).map(_.get).toSeq
+  private val address = Address(url)
+  private var exchange: Exchange = _
+
+  private val texts = projected(key.indices.map(i => cast(i, key(i).dataType, StringType)))
+  private val same = projected(key.indices.map(i => Inside.normalized(BoundReference(i, key(i).dataType, nullable = true))))
+  private val keyOf = projected(key.map(field => Inside.normalized(cast(table.fieldIndex(field.name), table(field.name).dataType, field.dataType))))
+  // The columns of the key, as those of the table.
+  private val known = projected(key.map(field => cast(key.fieldIndex(field.name), field.dataType, table(field.name).dataType)))
+  private val rows = reader(table)
+  private val keys = reader(StructType(key.map(field => table(field.name))))
+  private val ofKeys = projected(key.indices.map(i => Inside.normalized(cast(i, table(key(i).name).dataType, key(i).dataType))))
+  private val unsafe = ThreadLocal.withInitial[UnsafeProjection](() => UnsafeProjection.create(table))
+
+  override def open(): Unit = exchange = new Exchange(s"${options("method")} ${url.takeWhile(_ != '?')}", options)
+
+  override def ask(asked: Array[InternalRow]): Array[Answer] =
+    try if (posts) posted(asked) else asked.map(one)
+    catch {
+      case e: NoItems => throw new Unanswerable(exchange.shown(e.getMessage))
+      // One of them is no key for this server: which one is found by asking for each.
+      case e: Misasked => if (asked.length == 1) Array(Answer(Nil, e.getMessage)) else asked.flatMap(each => ask(Array(each)))
+    }
+
+  private def one(asked: InternalRow): Answer = {
+    val parts = texts.get()(asked)
+    val words = key.indices.map(i => key(i).name -> parts.getUTF8String(i).toString).toMap
+    address.of(words) match {
+      case Left(reason) => Answer(Nil, reason)
+      case Right(place) =>
+        val found = exchange.get(place).toSeq.flatMap(Items(_, at))
+        try Answer(found.map(read(_, asked)).filter(row => equal(keyOf.get()(row), asked)))
+        catch { case e: Throwable if Failure.ofRow(e) => Answer(Nil, Failure.reason(e)) }
+    }
+  }
+
+  private def posted(asked: Array[InternalRow]): Array[Answer] = {
+    val places = new java.util.HashMap[Seq[Byte], Int]
+    asked.indices.foreach(i => places.put(same.get()(asked(i)).getBytes.toSeq, i))
+    val found = Array.fill(asked.length)(mutable.ArrayBuffer.empty[InternalRow])
+    val refused = new Array[String](asked.length)
+    Items(exchange.post(url, body(asked)), at).foreach { item =>
+      val of = keyed(item)
+      // What was not asked for is left out.
+      if (!of.anyNull) Option(places.get(of.getBytes.toSeq)).foreach { i =>
+        try found(i) += read(item, null)
+        catch { case e: Throwable if Failure.ofRow(e) => refused(i) = Failure.reason(e) }
+      }
+    }
+    found.indices.map(i => if (refused(i) == null) Answer(found(i).toSeq) else Answer(Nil, refused(i))).toArray
+  }
+
+  /** The keys as a list of objects. */
+  private def body(asked: Array[InternalRow]): String = {
+    val out = new StringWriter
+    val generator = new JacksonGenerator(ArrayType(key), out, new JSONOptions(HttpLookup.Times, timeZone))
+    generator.write(new GenericArrayData(asked.toArray[Any]))
+    generator.flush()
+    out.toString
+  }
+
+  private def keyed(item: String): UnsafeRow =
+    try ofKeys.get()(keys.get()(item))
+    catch { case e: Throwable if Failure.ofRow(e) => throw new NoItems(s"the answer has an object with no such key: ${Failure.reason(e)}") }
+
+  /** The row of an object; a column of the key that it does not have is that of the key it was asked by. */
+  private def read(item: String, asked: InternalRow): InternalRow = {
+    val found = rows.get()(item)
+    if (asked == null || key.forall(field => !found.isNullAt(table.fieldIndex(field.name)))) unsafe.get()(found).copy()
+    else {
+      val row = new GenericInternalRow(table.indices.map(i => found.get(i, table(i).dataType)).toArray[Any])
+      val own = known.get()(asked)
+      key.indices.foreach { i =>
+        val place = table.fieldIndex(key(i).name)
+        if (found.isNullAt(place)) row.update(place, own.get(i, table(place).dataType))
+      }
+      unsafe.get()(row).copy()
+    }
+  }
+
+  private def equal(found: UnsafeRow, asked: InternalRow): Boolean = !found.anyNull && found == same.get()(asked)
+
+  private def reader(schema: StructType): ThreadLocal[String => InternalRow] = ThreadLocal.withInitial { () =>
+    val parsed = JsonToStructs(schema, Map("mode" -> "FAILFAST"), BoundReference(0, StringType, nullable = true), Some(timeZone))
+    text => parsed.eval(new GenericInternalRow(Array[Any](UTF8String.fromString(text)))).asInstanceOf[InternalRow]
+  }
+
+  private def projected(columns: => Seq[Expression]): ThreadLocal[UnsafeProjection] =
+    ThreadLocal.withInitial[UnsafeProjection](() => UnsafeProjection.create(columns))
+
+  private def cast(at: Int, from: DataType, to: DataType): Expression = {
+    val column = BoundReference(at, from, nullable = true)
+    if (from == to) column else Cast(column, to, Some(timeZone), EvalMode.ANSI)
+  }
+}
+
+private object HttpLookup {
+
+  /** Spark writes milliseconds unless it is told otherwise. */
+  val Times: Map[String, String] =
+    Map("timestampFormat" -> "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX", "timestampNTZFormat" -> "yyyy-MM-dd'T'HH:mm:ss.SSSSSS")
+}
+
+/** An address with the places of columns in it: `https://example.org/customers/{id}`. */
+private[http] final case class Address(template: String) {
+  import Address._
+
+  /** The address for the values of columns, or why there is none: an empty text, or a step up, is the address of something else. */
+  def of(values: Map[String, String]): Either[String, String] =
+    values.collectFirst { case (column, text) if Others(text) => s"the key `$column` is '$text', which is the address of something else" }
+      .toLeft(Place.replaceAllIn(template, found => java.util.regex.Matcher.quoteReplacement(encoded(values(found.group(1))))))
+}
+
+private[http] object Address {
+  private val Place = "\\{([^{}]*)\\}".r
+  private val Others = Set("", ".", "..")
+
+  private def encoded(text: String): String = URLEncoder.encode(text, UTF_8).replace("+", "%20")
+}

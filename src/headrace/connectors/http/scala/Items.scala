@@ -1,0 +1,49 @@
+package headrace.connectors.http
+
+import com.fasterxml.jackson.core.{JsonFactory, JsonParser, JsonProcessingException, JsonToken}
+
+/** The objects of an answer, each as the very text that it has there: numbers keep their digits. */
+private[http] object Items {
+  private val factory = new JsonFactory
+
+  /** Those of the list at a path of fields, or the one object there; none where it is null or the text is empty. */
+  def apply(text: String, path: Seq[String]): Seq[String] = {
+    val parser = factory.createParser(text)
+    try {
+      if (parser.nextToken() == null) Nil
+      else {
+        path.foreach(enter(parser, _))
+        val found = parser.currentToken match {
+          case JsonToken.VALUE_NULL => Nil
+          case JsonToken.START_ARRAY =>
+            Iterator.continually(parser.nextToken()).takeWhile(_ != JsonToken.END_ARRAY).map(_ => item(parser, text)).toVector
+          case _ => Seq(item(parser, text))
+        }
+        // What is not whole is found out at its end.
+        while (parser.nextToken() != null) ()
+        found
+      }
+    } catch { case e: JsonProcessingException => throw new NoItems(s"the answer is no JSON: ${e.getOriginalMessage}") }
+    finally parser.close()
+  }
+
+  private def enter(parser: JsonParser, field: String): Unit = {
+    if (parser.currentToken != JsonToken.START_OBJECT) throw new NoItems(s"the answer has no `$field`")
+    while (parser.nextToken() == JsonToken.FIELD_NAME && parser.currentName != field) {
+      parser.nextToken()
+      parser.skipChildren()
+    }
+    if (parser.currentToken != JsonToken.FIELD_NAME) throw new NoItems(s"the answer has no `$field`")
+    parser.nextToken()
+  }
+
+  private def item(parser: JsonParser, text: String): String = {
+    if (parser.currentToken != JsonToken.START_OBJECT) throw new NoItems("the answer has something else where an object is wanted")
+    val begin = parser.currentTokenLocation.getCharOffset.toInt
+    parser.skipChildren()
+    text.substring(begin, parser.currentLocation.getCharOffset.toInt)
+  }
+}
+
+/** An answer that has no rows in it, whatever was asked. */
+private[http] final class NoItems(message: String) extends RuntimeException(message)

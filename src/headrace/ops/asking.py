@@ -1,0 +1,69 @@
+"""How a table outside is asked: said of the table, or of one lookup in it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from datetime import timedelta
+
+from headrace.errors import PlanError, here
+from headrace.ports import Lookup
+from headrace.schema import milliseconds
+
+
+@dataclass(frozen=True)
+class Asking:
+    """How long an answer is kept, of how many keys, how many keys a request has, how many are under way, how long one is made again. None:
+    that is not said.
+    """
+
+    cache_ms: int | None = None
+    cache_keys: int | None = None
+    batch: int | None = None
+    in_flight: int | None = None
+    retry_ms: int | None = None
+
+    def over(self, other: Asking) -> Asking:
+        """What is said here, else there.
+
+        >>> Asking(batch=5).over(Asking(batch=7, cache_ms=1000))
+        Asking(cache_ms=1000, cache_keys=None, batch=5, in_flight=None, retry_ms=None)
+        """
+        said = {field.name: getattr(self, field.name) for field in fields(self)}
+        return Asking(**{name: getattr(other, name) if value is None else value for name, value in said.items()})
+
+
+UNSAID = Asking()
+"""Nothing is said."""
+
+
+def asking(
+    cache: str | timedelta | None = None,
+    cache_keys: int | None = None,
+    batch: int | None = None,
+    in_flight: int | None = None,
+    retry: str | timedelta | None = None,
+) -> Asking:
+    """How a table is asked, as a user says it."""
+    for option, value in (("cache_keys", cache_keys), ("batch", batch), ("in_flight", in_flight)):
+        if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value < 1):
+            raise PlanError("BAD_LOOKUP", f"{option} of lookup cannot be {value!r}", hint="it is a whole number from 1 on", site=here())
+    return Asking(
+        None if cache is None else milliseconds(cache, "how long an answer is kept"),
+        cache_keys,
+        batch,
+        in_flight,
+        None if retry is None else milliseconds(retry, "how long a request is made again"),
+    )
+
+
+def checked(name: str, table: Lookup, said: Asking) -> Asking:
+    """What is said of a table that can be asked so."""
+    if said.cache_ms is not None and table.traits.whole:
+        hint = 'say how old it may get where it is made: hr.lookup.files(..., refresh="5 minutes")'
+        raise PlanError("BAD_LOOKUP", f"{name} is loaded as a whole, so there are no answers to be kept", hint=hint, site=here())
+    most = table.keys_at_once
+    if most is not None and said.batch is not None and said.batch > most:
+        keys = "one key" if most == 1 else f"{most} keys"
+        hint = "leave out batch=; in_flight= says how many requests are under way at once"
+        raise PlanError("BAD_LOOKUP", f"{name} is asked for {keys} in a request, not for {said.batch}", hint=hint, site=here())
+    return said

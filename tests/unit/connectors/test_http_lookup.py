@@ -1,0 +1,93 @@
+"""The options of services as tables."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+import headrace as hr
+from headrace.connectors.http import Lookup
+from headrace.errors import ConnectorError
+from headrace.schema import parse_schema
+from tests.unit.errors import check_error
+
+SCHEMA = "id bigint, name string, places array<string>"
+EXAMPLE = 'it is "https://example.org/customers/{id}", where {id} is a column of the schema'
+
+
+@pytest.mark.parametrize(
+    ("changed", "message", "hint"),
+    [
+        ({"url": "example.org/{id}"}, "the url cannot be 'example.org/{id}'", EXAMPLE),
+        (
+            {"url": "https://me:pass@example.org/{id}"},
+            "the url for example.org has a user or password in it",
+            'a plan is stored and shown: headers={"Authorization": hr.secret("NAME")}',
+        ),
+        ({"url": "https://h/x"}, "the url has no place for a key", f'{EXAMPLE}; many keys at once are asked for with method="POST"'),
+        ({"url": "https://{id}/x"}, "a key cannot say which server is asked", EXAMPLE),
+        ({"url": "https://h/{no}"}, "the key 'no' is no column of the schema", "it has: id, name, places"),
+        ({"key": "id"}, "the url says what the key is: id", "leave out key="),
+        ({"method": "PUT"}, "method cannot be 'PUT'", "It is one of: GET, POST"),
+        ({"method": "POST"}, "with POST the keys are in what is sent, and the url has {id}", 'leave it out, and say key="id"'),
+        ({"method": "POST", "url": "https://h/x"}, "it is not said which columns are sent", 'key="id"'),
+        ({"url": "https://h/{id}/{name}/{places}"}, "a key and another column are needed", 'schema="id bigint, name string"'),
+        ({"url": "https://h/{places}"}, "the key `places` is array<string>, which is no text of one value", "make a text of it"),
+        ({"at": "a..b"}, "at cannot be 'a..b'", 'it is a field of the answer, or one in another: "result.items"'),
+        ({"timeout": "0 seconds"}, "timeout cannot be '0 seconds'", "it is how long an answer may take"),
+        (
+            {"headers": {"X-Token": "t0k3n"}},
+            "the header X-Token is not given by its name",
+            'a plan is stored and shown, and a secret stays where it is: headers={"X-Token": hr.secret("NAME")}',
+        ),
+        ({"headers": "x"}, "headers cannot be of type str", 'it is a dict: headers={"Accept-Language": "sv"}'),
+    ],
+)
+def test_what_does_not_do(changed: dict[str, Any], message: str, hint: str) -> None:
+    with pytest.raises(ConnectorError) as caught:
+        Lookup(**{"url": "https://example.org/customers/{id}", "schema": SCHEMA, **changed})
+    assert (caught.value.code, caught.value.message, caught.value.hint) == ("BAD_OPTION", f"lookup.http: {message}", hint)
+
+
+def test_a_plan_has_what_it_needs_and_no_secret(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("WORD", "sesame")
+    given: dict[str, Any] = {
+        "headers": {"X-Key.env": "WORD", "X": "y"},
+        "token": hr.secret("WORD"),
+        "timeout": "5 s",
+        "at": "a.b",
+        "ca": "ca",
+    }
+    one = Lookup("https://example.org/shops/{ID}/items?name={name}", SCHEMA, **given)
+    many = Lookup("https://example.org/find", SCHEMA, method="POST", key=["name", "ID"], **given)
+    for made in (one, many):
+        stored = json.loads(json.dumps(made.options()))
+        assert "sesame" not in json.dumps(stored)
+        again = Lookup.from_options(stored, parse_schema(SCHEMA))
+        assert again.options() == made.options() and again.key == made.key
+    assert (one.key, one.keys_at_once, one.default_name) == (("id", "name"), 1, "items")
+    assert (many.key, many.keys_at_once, many.default_name) == (("name", "id"), None, "find")
+    assert one.describe() == "http GET https://example.org/shops/{ID}/items"
+
+
+def test_how_it_is_asked_is_said_of_the_table_or_of_the_lookup() -> None:
+    orders = hr.read.memory([(1,)], "id bigint", name="orders")
+    table = hr.lookup.http("https://h/x/{id}", "id bigint, name string", cache="1 minute", in_flight=9)
+    first: Any = orders.lookup(table, on="id")._node
+    second: Any = orders.lookup(table, on="id", in_flight=2, retry="5 s", cache="0 seconds")._node
+    assert (first.cache_ms, first.in_flight, first.retry_ms, first.batch) == (60_000, 9, 60_000, 1)
+    assert (second.cache_ms, second.in_flight, second.retry_ms, second.batch) == (0, 2, 5_000, 1)
+
+
+def test_many_keys_of_a_service_that_is_asked_for_one() -> None:
+    check_error(
+        """
+        BAD_LOOKUP: x is asked for one key in a request, not for 10
+          at test_http_lookup.py:*: lambda: hr.lookup.http("https://h/x/{id}", "id bigint, name string", batch=10),
+          hint: leave out batch=; in_flight= says how many requests are under way at once
+          page: docs/errors/BAD_LOOKUP.md
+        """,
+        lambda: hr.lookup.http("https://h/x/{id}", "id bigint, name string", batch=10),
+    )
