@@ -73,7 +73,10 @@ class Sink(ports.Sink):
 
     def recover(self) -> None:
         # Staged rows of an epoch that was not committed come again; those of a committed one have done their work.
-        _remove(self._folder(self._opened()) / "_headrace" / "staging")
+        own = self._folder(self._opened())
+        for other in own.parent.iterdir():
+            if other != own:
+                _remove(other)
 
     def commit(self, epoch: int, staged: ports.Staged) -> None:
         context = self._opened()
@@ -96,7 +99,7 @@ class Sink(ports.Sink):
 
     def close(self) -> None:
         if self._context is not None:
-            _remove(self._folder(self._context) / "_headrace" / "staging")
+            _remove(self._folder(self._context))
 
     def _opened(self) -> ports.SinkContext:
         if self._context is None:
@@ -105,7 +108,8 @@ class Sink(ports.Sink):
 
     @staticmethod
     def _folder(context: ports.SinkContext) -> Path:
-        return context.checkpoint / "foreach_batch" / context.name
+        # Each start has its own: one that was replaced and wakes up late clears away nothing of its successor's.
+        return context.checkpoint / "foreach_batch" / context.name / str(context.term)
 
 
 def _imported(place: str) -> Function:

@@ -125,12 +125,23 @@ def defaults() -> dict[str, str]:
 
 
 def log_file() -> Path:
-    """A fresh file for the JVM's log; the oldest ones are taken away."""
+    """A fresh file for the JVM's log; the oldest ones of processes that are over are taken away."""
     logs = folder("log")
-    for old in sorted(logs.glob("spark-*.log"), key=_age)[:-_KEPT_LOGS]:
+    for old in sorted((log for log in logs.glob("spark-*.log") if not _in_use(log)), key=_age)[:-_KEPT_LOGS]:
         with contextlib.suppress(OSError):
             old.unlink()
     return logs / f"spark-{time.strftime('%Y%m%d-%H%M%S')}-{os.getpid()}.log"
+
+
+def _in_use(log: Path) -> bool:
+    """Whether the process that a log is named after runs, as far as can be told."""
+    try:
+        os.kill(int(log.stem.rpartition("-")[2]), 0)
+    except (ValueError, OverflowError, ProcessLookupError):
+        return False
+    except OSError:  # it runs, and is somebody else's
+        return True
+    return True
 
 
 def _age(path: Path) -> float:

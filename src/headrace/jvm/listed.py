@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 Position = dict[str, Any]
+File = dict[str, Any]
 
 
 class Log(Protocol):
@@ -22,7 +23,7 @@ class Log(Protocol):
     def latest(self, start: Position | None) -> Position | None:
         """Up to where the next epoch reads, where the one before ended at `start`; None if nothing has come."""
 
-    def files(self, start: Position | None, end: Position) -> list[dict[str, Any]]:
+    def files(self, start: Position | None, end: Position) -> list[File]:
         """The files between two positions, each with `path`, `bytes`, `values` and, in a source of changes, `change`."""
 
 
@@ -35,6 +36,14 @@ def listed(spark: SparkSession, log: Log, ddl: str, *, constant: Sequence[str] =
     ensure_callback_server_started(spark.sparkContext._gateway)  # type: ignore[no-untyped-call]
     lister = _Lister(log)
     frame = jvm(spark).headrace.source.Listed.frame(spark._jsparkSession, lister, ddl, json.dumps(list(constant)), changes)
+    return DataFrame(frame, spark)
+
+
+def whole(spark: SparkSession, files: Sequence[File], ddl: str, *, constant: Sequence[str] = ()) -> DataFrame:
+    """The frame of some files, read once."""
+    from pyspark.sql import DataFrame
+
+    frame = jvm(spark).headrace.source.Listed.whole(spark._jsparkSession, json.dumps(list(files)), ddl, json.dumps(list(constant)))
     return DataFrame(frame, spark)
 
 

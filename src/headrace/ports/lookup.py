@@ -64,6 +64,11 @@ class Lookup(ABC):
         return ()
 
     @property
+    def keys_at_once(self) -> int | None:
+        """The most keys that a request can have, where a server is asked; None: any number."""
+        return None
+
+    @property
     def refresh_ms(self) -> int | None:
         """How old a whole table may get before an epoch loads it again; None: it is loaded once, when the job starts."""
         return None
@@ -86,6 +91,12 @@ class Lookup(ABC):
     def load(self, session: SparkSession, context: LookupContext) -> DataFrame:
         """The table as it is now, with the columns of `schema`; called when the job starts, and when it has become too old."""
         raise NotImplementedError(f"{self.connector} is asked key by key")
+
+    def state(self) -> str | None:
+        """A text that is another one when the table is, where it is loaded as a whole: as long as it stays, the table is not loaded again.
+        None where that cannot be told.
+        """
+        return None
 
     def check(self) -> None:  # noqa: B027
         """Complain before anything starts if there is nothing to ask."""

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
 from typing import Any, TypeVar
 
 from headrace.errors import ConnectorError, here
+from headrace.schema import Struct
 
 T = TypeVar("T")
 
@@ -62,6 +63,17 @@ def texts(verb: str, option: str, value: Any) -> dict[str, str]:
     if not isinstance(value, Mapping) or not all(isinstance(key, str) for key in value):
         raise wrong(f"{verb}: {option} cannot be {value!r}", 'it is a dict of options of Spark: {"header": "true"}')
     return {key: str(item).lower() if isinstance(item, bool) else str(item) for key, item in value.items()}
+
+
+def key_of(verb: str, key: str | Sequence[str], schema: Struct) -> tuple[str, ...]:
+    """The columns of a key, as the schema spells them."""
+    found = []
+    for name in [key] if isinstance(key, str) else key:
+        column = next((one for one in schema.names if isinstance(name, str) and one.lower() == name.lower()), None)
+        if column is None:
+            raise wrong(f"{verb}: the key {name!r} is no column of the schema", f"it has: {', '.join(schema.names)}")
+        found.append(column)
+    return tuple(found)
 
 
 def wrong(message: str, hint: str) -> ConnectorError:

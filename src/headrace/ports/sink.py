@@ -22,7 +22,8 @@ class SinkTraits:
 
     `commit`: "transactional" (an epoch is there whole or not at all, and once), "idempotent" (written twice it is what it is written once)
     or "plain" (neither); `why` says how, or why not. `accepts`: the modes it can be written with; `keyed`: those with a key. `placed`: it
-    commits task by task, so a replay has to bring each row to the task that had it before. `visible`: what a reader sees at once, an
+    commits task by task, so a replay has to bring each row to the task that had it before. `replaces`: with mode "upsert" it
+    puts a row in the place of what is there under its key, and need not be told that this goes. `visible`: what a reader sees at once, an
     "epoch", what one "task" wrote, or a "row". `cleans`: in words, what it leaves behind and when that goes away.
     """
 
@@ -31,6 +32,7 @@ class SinkTraits:
     accepts: tuple[str, ...] = ("append",)
     keyed: tuple[str, ...] = ("upsert",)
     placed: bool = False
+    replaces: bool = False
     visible: str = "epoch"
     cleans: str = ""
 
@@ -47,7 +49,7 @@ class SinkContext:
     checkpoint: what writes with a smaller one is a process that has been replaced, and a sink that can tell refuses it. `unfinished` is
     the epoch that an earlier run was cut off in, which comes again. With `mode` "changes" or "upsert" staged rows have one more value,
     the last: how often the row is added, or taken away if it is negative. With "upsert" an epoch adds at the most one row of a key, and
-    takes at the most one away, which comes first.
+    takes at the most one away, which comes first; a sink that `replaces` is told of a row that goes only where none takes its place.
     """
 
     job: str

@@ -15,7 +15,8 @@ if TYPE_CHECKING:
 
 def frame(session: SparkSession, dialect: Dialect, url: str, properties: Mapping[str, str], table: str, schema: Struct) -> DataFrame:
     """What stands behind FROM, with the columns of a schema in its types, as the sink writes them."""
-    reader = session.read.format("jdbc").options(**properties, url=url, dbtable=table, driver=dialect.driver, preferTimestampNTZ="true")
+    told = dialect.reading(properties)
+    reader = session.read.format("jdbc").options(**told, url=url, dbtable=table, driver=dialect.driver, preferTimestampNTZ="true")
     return reader.load().selectExpr(*(f"{_read(dialect, field)} AS {quote(field.name)}" for field in schema.fields))
 
 

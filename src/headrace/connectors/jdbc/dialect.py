@@ -10,9 +10,12 @@ from typing import ClassVar
 
 from headrace.connectors.jdbc.address import Address
 from headrace.connectors.jdbc.database import Database, Problem
-from headrace.errors import ConnectorError, HeadraceError
+from headrace.errors import ConnectorError, HeadraceError, RunError
 from headrace.ports import Jar
 from headrace.schema import Array, Atomic, Map, Struct, Type
+
+IDLE = 20
+"""Seconds after which the server gives up a transaction of whose process it hears nothing."""
 
 TASK, WEIGHT = "_headrace_task", "_headrace_weight"
 """The columns of a staging table that stand before those of the rows."""
@@ -68,6 +71,10 @@ class Dialect(ABC):
     def properties(self, user: str | None, password: str | None, wait: float) -> dict[str, str]:
         """What the driver is told when it connects."""
 
+    def reading(self, properties: Mapping[str, str]) -> dict[str, str]:
+        """The same for Spark's own reader, which puts the names of columns between double quotes."""
+        return dict(properties)
+
     @abstractmethod
     def type_of(self, type: Type, *, key: int) -> str:
         """The type of a column that a stream's type becomes, of a key of `key` columns (0: it is in none)."""
@@ -93,12 +100,24 @@ class Dialect(ABC):
         """The tables beside a table whose names begin so."""
 
     @abstractmethod
-    def upsert(self, target: Target, stage: str, tasks: str) -> list[str]:
-        """The statements that bring the staged changes of a table with a key into it."""
+    def remove(self, target: Target, stage: str, tasks: str) -> str:
+        """The statement that takes away the rows of a table that only go."""
+
+    @abstractmethod
+    def upsert(self, target: Target, stage: str, tasks: str) -> str:
+        """The statement that brings the staged rows of a table with a key into it."""
 
     @abstractmethod
     def why(self, problem: Problem, address: Address) -> HeadraceError | None:
         """What a refusal means, where it is one that can be told apart."""
+
+    def of_row(self, problem: Problem) -> bool:
+        """Whether a table refused a row for what is in it."""
+        return problem.state[:2] in ("22", "23") or "SQLITE_CONSTRAINT" in problem.message
+
+    def missing(self, problem: Problem) -> bool:
+        """Whether a table is not there."""
+        return problem.state in ("42P01", "42S02") or "no such table" in problem.message
 
     def quote(self, *names: str) -> str:
         """A name as SQL takes it.
@@ -155,6 +174,9 @@ class Dialect(ABC):
     # what makes a reader of its row wait until the transaction ends
     locking: ClassVar[str] = " FOR UPDATE"
 
+    begin: ClassVar[tuple[str, ...]] = ()
+    """What a transaction of the sink begins with: a process that falls asleep in it must not keep the one that takes over waiting."""
+
 
 def base(type: Type) -> str:
     """The name of a type without its sizes; "json" for what has parts.
@@ -184,6 +206,10 @@ def sizes(type: Type) -> tuple[int, int]:
 def unreachable(address: Address, said: str, hint: str = "") -> ConnectorError:
     hint = hint or "see that the server runs and that its port can be reached from here"
     return ConnectorError("DATABASE_UNREACHABLE", f"{address} cannot be reached: {said}", hint=hint)
+
+
+def full(address: Address, said: str) -> RunError:
+    return RunError("DISK_FULL", f"{address}: {said}", hint="make room on the server and start again: no row is lost or doubled.")
 
 
 def refused(address: Address, said: str, hint: str) -> ConnectorError:

@@ -12,7 +12,8 @@ _headrace_epochs
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 from headrace.connectors.jdbc.database import Database, Problem
@@ -61,12 +62,17 @@ class Ledger:
                 if not self._dialect.columns(self._database, self._place):
                     raise
 
+    def wrote(self) -> bool:
+        """Whether an earlier start of this checkpoint has written an epoch."""
+        found = self._database.query(f"SELECT 1 FROM {self._table} WHERE id = ? AND epoch IS NOT NULL", self._writer.id)
+        return bool(found)
+
     def claim(self, *, fresh: bool, made: bool, empty: Callable[[], None]) -> None:
         """Take the table for this start, so that earlier ones are refused from now on. Another checkpoint of the job has no business there:
         with `fresh` the table is emptied, if the job `made` it and nobody else writes to it.
         """
         writer = self._writer
-        with self._database.transaction():
+        with self._transaction():
             row = self._row()
             if row is not None and row[1] > writer.term:
                 raise self._fenced(row[1])
@@ -92,7 +98,7 @@ class Ledger:
     def commit(self, epoch: int, write: Callable[[], None]) -> None:
         """Write an epoch and note it, in one transaction; an epoch that is there already stays as it is."""
         writer = self._writer
-        with self._database.transaction():
+        with self._transaction():
             row = self._row()
             if row is None:
                 raise HeadraceError(
@@ -108,6 +114,13 @@ class Ledger:
             write()
             at = self._dialect.quote("at")
             self._database.update(f"UPDATE {self._table} SET epoch = ?, {at} = CURRENT_TIMESTAMP WHERE id = ?", epoch, writer.id)
+
+    @contextmanager
+    def _transaction(self) -> Iterator[None]:
+        with self._database.transaction():
+            for statement in self._dialect.begin:
+                self._database.update(statement)
+            yield
 
     def _row(self) -> tuple[int | None, int] | None:
         """The newest epoch and the term, in the hands of this transaction until it ends."""

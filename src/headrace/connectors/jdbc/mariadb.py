@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
 from headrace.connectors.jdbc.address import Address
 from headrace.connectors.jdbc.database import Database, Problem
-from headrace.connectors.jdbc.dialect import TASK, WEIGHT, Column, Dialect, Target, base, refused, sizes, unreachable
+from headrace.connectors.jdbc.dialect import IDLE, TASK, WEIGHT, Column, Dialect, Target, base, full, refused, sizes, unreachable
 from headrace.errors import HeadraceError
 from headrace.ports import Jar
 from headrace.schema import Type
@@ -63,6 +63,7 @@ class MariaDb(Dialect):
     finite: ClassVar[str] = "all"
     moment: ClassVar[str] = "datetime(6)"
     ticks: ClassVar[str] = "`"
+    begin: ClassVar[tuple[str, ...]] = (f"SET idle_transaction_timeout = {IDLE}",)
     # Texts are equal here where they are in Spark: byte by byte, blanks at the end included. Only InnoDB has transactions.
     after_table: ClassVar[str] = " ENGINE=InnoDB DEFAULT CHARACTER SET utf8mb4 COLLATE utf8mb4_nopad_bin"
 
@@ -75,6 +76,15 @@ class MariaDb(Dialect):
             "sessionVariables": "sql_mode='STRICT_ALL_TABLES,NO_ZERO_DATE,NO_ZERO_IN_DATE',time_zone='+00:00'",
         }
         return given | ({"user": user} if user else {}) | ({"password": password} if password is not None else {})
+
+    def reading(self, properties: Mapping[str, str]) -> dict[str, str]:
+        # Else what stands between them is a text.
+        said = properties.get("sessionVariables", "")
+        if "sql_mode='" in said:
+            quotes = said.replace("sql_mode='", "sql_mode='ANSI_QUOTES,", 1)
+        else:
+            quotes = f"{said}{',' if said else ''}sql_mode='ANSI_QUOTES'"
+        return {**properties, "sessionVariables": quotes}
 
     def type_of(self, type: Type, *, key: int) -> str:
         name = base(type)
@@ -114,16 +124,17 @@ class MariaDb(Dialect):
         sql = f"SELECT table_name FROM information_schema.tables WHERE table_schema = {_schema(place)} AND {begins}"
         return [str(row[0]) for row in database.query(sql, *place[:-1], prefix)]
 
-    def upsert(self, target: Target, stage: str, tasks: str) -> list[str]:
-        table = self.quote(*target.place)
+    def remove(self, target: Target, stage: str, tasks: str) -> str:
         same = " AND ".join(f"t.{self.quote(name)} = gone.{self.quote(name)}" for name in target.key)
+        return f"DELETE t FROM {self.quote(*target.place)} t JOIN ({self.gone(target, stage, tasks)}) gone ON {same}"
+
+    def upsert(self, target: Target, stage: str, tasks: str) -> str:
         replaced = target.others or target.key[:1]
         updated = ", ".join(f"{self.quote(name)} = VALUES({self.quote(name)})" for name in replaced)
-        return [
-            f"DELETE t FROM {table} t JOIN ({self.gone(target, stage, tasks)}) gone ON {same}",
-            f"INSERT INTO {table} ({self.names(target.columns)}) SELECT {self.values(target)} FROM {stage} "
-            f"WHERE {WEIGHT} > 0 AND {TASK} IN ({tasks}) ON DUPLICATE KEY UPDATE {updated}",
-        ]
+        return (
+            f"INSERT INTO {self.quote(*target.place)} ({self.names(target.columns)}) SELECT {self.values(target)} FROM {stage} "
+            f"WHERE {WEIGHT} > 0 AND {TASK} IN ({tasks}) ON DUPLICATE KEY UPDATE {updated}"
+        )
 
     def drop(self, database: Database, table: str) -> None:
         database.update(f"SET STATEMENT lock_wait_timeout = 2 FOR DROP TABLE IF EXISTS {table}")
@@ -137,10 +148,8 @@ class MariaDb(Dialect):
         if problem.vendor in (1142, 1143):
             return refused(address, said, "the user needs the rights to read and write the table, and to create tables beside it")
         if problem.vendor in (1021, 1114) or "errno: 28" in said or "Errcode: 28" in said:
-            return HeadraceError(
-                "DISK_FULL", f"{address}: {said}", hint="make room on the server and start again: no row is lost or doubled."
-            )
-        if "ssl" in said.lower() or "certificat" in said.lower():
+            return full(address, said)
+        if any(sign in said.lower() for sign in ("ssl", "certificat", "pkix")):
             hint = 'options={"sslMode": "verify-full", "serverSslCert": "root.crt"} say what certificate is right; "disable" asks for none'
             return unreachable(address, said, hint)
         return unreachable(address, said) if problem.state.startswith("08") else None

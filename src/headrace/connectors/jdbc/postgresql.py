@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from headrace.connectors.jdbc.address import Address
 from headrace.connectors.jdbc.database import Database, Problem
-from headrace.connectors.jdbc.dialect import TASK, WEIGHT, Column, Dialect, Target, base, refused, sizes, unreachable
+from headrace.connectors.jdbc.dialect import IDLE, TASK, WEIGHT, Column, Dialect, Target, base, full, refused, sizes, unreachable
 from headrace.errors import HeadraceError
 from headrace.ports import Jar
 from headrace.schema import Type
@@ -59,6 +59,7 @@ class PostgreSql(Dialect):
     moment: ClassVar[str] = "timestamptz"
     zoned: ClassVar[bool] = True
     many: ClassVar[int] = 20_000
+    begin: ClassVar[tuple[str, ...]] = (f"SET LOCAL idle_in_transaction_session_timeout = '{IDLE}s'",)
 
     def properties(self, user: str | None, password: str | None, wait: float) -> dict[str, str]:
         given = {"ApplicationName": "headrace", "tcpKeepAlive": "true", "connectTimeout": "10"}
@@ -111,16 +112,18 @@ class PostgreSql(Dialect):
     def take(self, stage: str, width: int) -> str:
         return f"COPY {stage} FROM STDIN (FORMAT binary)"
 
-    def upsert(self, target: Target, stage: str, tasks: str) -> list[str]:
-        table, keys = self.quote(*target.place), self.names(target.key)
+    def remove(self, target: Target, stage: str, tasks: str) -> str:
         same = " AND ".join(f"t.{self.quote(name)} = gone.{self.quote(name)}" for name in target.key)
+        return f"DELETE FROM {self.quote(*target.place)} t USING ({self.gone(target, stage, tasks)}) gone WHERE {same}"
+
+    def upsert(self, target: Target, stage: str, tasks: str) -> str:
+        table, keys = self.quote(*target.place), self.names(target.key)
         replaced = ", ".join(f"{self.quote(name)} = excluded.{self.quote(name)}" for name in target.others)
         action = f"DO UPDATE SET {replaced}" if replaced else "DO NOTHING"
-        return [
-            f"DELETE FROM {table} t USING ({self.gone(target, stage, tasks)}) gone WHERE {same}",
+        return (
             f"INSERT INTO {table} ({self.names(target.columns)}) SELECT {self.values(target)} FROM {stage} "
-            f"WHERE {WEIGHT} > 0 AND {TASK} IN ({tasks}) ON CONFLICT ({keys}) {action}",
-        ]
+            f"WHERE {WEIGHT} > 0 AND {TASK} IN ({tasks}) ON CONFLICT ({keys}) {action}"
+        )
 
     def clear(self, database: Database, stage: str) -> None:
         # A task that dies slowly may hold the table.
@@ -141,6 +144,8 @@ class PostgreSql(Dialect):
             return refused(address, said, "create it, or mend the address")
         if state == "42501":
             return refused(address, said, "the user needs the rights to read and write the table, and to create tables beside it")
+        if state == "53100":
+            return full(address, said)
         if "SSL" in said or "certificat" in said.lower() or "hostnameverifier" in said.lower():
             return unreachable(address, said, 'options={"sslmode": "verify-full", "sslrootcert": "root.crt"} say what certificate is right')
         return unreachable(address, said) if state[:2] in ("08", "57") or state == "53300" else None

@@ -14,11 +14,12 @@ from headrace.connectors.jdbc.database import Database, Problem
 from headrace.connectors.jdbc.dialect import TASK, WEIGHT, Dialect, Target
 from headrace.connectors.jdbc.kinds import NEEDS, dialect_of
 from headrace.connectors.jdbc.ledger import STAGE, Ledger, Writer
-from headrace.connectors.jdbc.tables import make, target, typed
+from headrace.connectors.jdbc.tables import GONE, make, target, typed
 from headrace.errors import HeadraceError
 from headrace.jvm.packages import attach
 from headrace.jvm.session import session
 from headrace.points import point
+from headrace.ports.aside import put_aside_by_tasks
 from headrace.ports.options import flag, wrong
 from headrace.ports.secrets import Secret, secret_of
 from headrace.schema import Struct, milliseconds
@@ -78,6 +79,7 @@ class Sink(ports.Sink):
             "transactional",
             "the table and the number of the epoch change in one transaction",
             ("append", "upsert"),
+            replaces=True,
             cleans=f"tables {STAGE}* hold the rows of an epoch until it is committed; a start removes those of earlier ones",
         )
 
@@ -128,7 +130,8 @@ class Sink(ports.Sink):
         try:
             self._database.open()
             self._ledger.make()
-            made = make(self._database, self.dialect, self.place, context.schema, self._key, create=self.create)
+            wrote = self._ledger.wrote()
+            made = make(self._database, self.dialect, self.place, context.schema, self._key, create=self.create, wrote=wrote)
             self._target = target(self._database, self.dialect, self.place, context.schema, self._key)
             self._ledger.claim(fresh=context.fresh, made=made, empty=self._empty)
         except (Problem, HeadraceError) as problem:
@@ -171,11 +174,13 @@ class Sink(ports.Sink):
         return {"kind": "writer", "class": "headrace.jdbc.TableStage", "options": options}
 
     def commit(self, epoch: int, staged: ports.Staged) -> None:
+        put_aside_by_tasks(self._context, epoch, staged)
         if not staged.count:
             return
         tasks = ", ".join(str(int(part["task"])) for part in staged.parts if "task" in part)
+        gone = any("gone" in part for part in staged.parts)
         try:
-            self._database.steadily(lambda: self._ledger.commit(epoch, lambda: self._write(tasks, staged.count)), self.patience)
+            self._database.steadily(lambda: self._ledger.commit(epoch, lambda: self._write(tasks, staged.count, gone=gone)), self.patience)
         except Problem as problem:
             raise self._told(problem) from None
         if self._many(staged.count):
@@ -213,7 +218,7 @@ class Sink(ports.Sink):
     def _lead(self) -> int:
         return 2 if self._key else 1
 
-    def _write(self, tasks: str, count: int) -> None:
+    def _write(self, tasks: str, count: int, *, gone: bool) -> None:
         there = self._database.query(f"SELECT count(*) FROM {self._stage} WHERE {TASK} IN ({tasks})")[0][0]
         if there != count:
             raise HeadraceError(
@@ -221,7 +226,7 @@ class Sink(ports.Sink):
                 f"{self._context.name}: {self.address} has {there} of the {count} rows that tasks have staged there, as after a crash",
                 hint="the next start writes the epoch again.",
             )
-        for statement in self._statements(tasks):
+        for statement in self._statements(tasks, gone=gone):
             self._database.update(statement)
         if not self._many(count):
             self._database.update(f"DELETE FROM {self._stage}")
@@ -230,9 +235,13 @@ class Sink(ports.Sink):
     def _many(self, count: int) -> bool:
         return self.dialect.many is not None and count >= self.dialect.many
 
-    def _statements(self, tasks: str) -> list[str]:
+    def _statements(self, tasks: str, *, gone: bool = True) -> list[str]:
+        """What brings staged rows into the table; `gone`: there are some that take rows away."""
         made: Target = self._target
-        return self.dialect.upsert(made, self._stage, tasks) if self._key else [self.dialect.append(made, self._stage, tasks)]
+        if not self._key:
+            return [self.dialect.append(made, self._stage, tasks)]
+        removed = [self.dialect.remove(made, self._stage, tasks)] if gone else []
+        return [*removed, self.dialect.upsert(made, self._stage, tasks)]
 
     def _empty(self) -> None:
         self._database.update(f"DELETE FROM {self.dialect.quote(*self.place)}")
@@ -243,6 +252,12 @@ class Sink(ports.Sink):
 
     def _told(self, problem: Problem) -> HeadraceError:
         """What a database refused, for a user."""
+        name, said = self._context.name, problem.message.removeprefix("ERROR: ")
+        if self.dialect.of_row(problem):
+            hint = "nothing of the epoch was written. Give the column a type that holds it, or mend such rows in front of the sink."
+            return HeadraceError("ROW_REFUSED", f"{name}: {self.address} refuses a row: {said}", hint=hint)
+        if self.dialect.missing(problem) and STAGE not in said:
+            return HeadraceError("TABLE_MISSING", f"{name}: {self.address} says: {said}", hint=GONE)
         return self.dialect.why(problem, self.address) or HeadraceError(
-            "SINK_FAILED", f"{self._context.name}: {self.address} says: {problem.message}", hint="the next start writes the epoch again."
+            "SINK_FAILED", f"{name}: {self.address} says: {problem.message}", hint="the next start writes the epoch again."
         )

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from headrace.connectors.jdbc.address import Address
 from headrace.connectors.jdbc.database import Database, Problem
-from headrace.connectors.jdbc.dialect import TASK, WEIGHT, Column, Dialect, Target, base, unreachable
+from headrace.connectors.jdbc.dialect import TASK, WEIGHT, Column, Dialect, Target, base, full, unreachable
 from headrace.errors import HeadraceError
 from headrace.ports import Jar
 from headrace.schema import Type
@@ -71,20 +71,22 @@ class Sqlite(Dialect):
         sql = f"SELECT name FROM sqlite_master WHERE type = 'table' AND substr(name, 1, {len(prefix)}) = ?"
         return [str(row[0]) for row in database.query(sql, prefix)]
 
-    def upsert(self, target: Target, stage: str, tasks: str) -> list[str]:
+    def remove(self, target: Target, stage: str, tasks: str) -> str:
+        return f"DELETE FROM {self.quote(*target.place)} WHERE ({self.names(target.key)}) IN ({self.gone(target, stage, tasks)})"
+
+    def upsert(self, target: Target, stage: str, tasks: str) -> str:
         table, keys = self.quote(*target.place), self.names(target.key)
         replaced = ", ".join(f"{self.quote(name)} = excluded.{self.quote(name)}" for name in target.others)
         action = f"DO UPDATE SET {replaced}" if replaced else "DO NOTHING"
-        return [
-            f"DELETE FROM {table} WHERE ({keys}) IN ({self.gone(target, stage, tasks)})",
+        return (
             f"INSERT INTO {table} ({self.names(target.columns)}) SELECT {self.values(target)} FROM {stage} "
-            f"WHERE {WEIGHT} > 0 AND {TASK} IN ({tasks}) ON CONFLICT ({keys}) {action}",
-        ]
+            f"WHERE {WEIGHT} > 0 AND {TASK} IN ({tasks}) ON CONFLICT ({keys}) {action}"
+        )
 
     def why(self, problem: Problem, address: Address) -> HeadraceError | None:
         said = problem.message
         if "SQLITE_FULL" in said:
-            return HeadraceError("DISK_FULL", f"{address}: {said}", hint="make room and start again: no row is lost or doubled.")
+            return full(address, said)
         if any(word in said for word in ("SQLITE_CANTOPEN", "SQLITE_NOTADB", "SQLITE_READONLY", "does not exist")):
             return unreachable(address, said, "name a file in a folder that this user may write")
         if "SQLITE_BUSY" in said:

@@ -9,11 +9,20 @@ from headrace.connectors.jdbc.dialect import Column, Dialect, Target
 from headrace.errors import ConnectorError
 from headrace.schema import Struct
 
+GONE = "restore it as it was; or start over with fresh=True, which writes all of it again"
+"""The cure for a table that has epochs in it and was dropped."""
 
-def make(database: Database, dialect: Dialect, place: tuple[str, ...], schema: Struct, key: Sequence[str], *, create: bool) -> bool:
-    """Make the table for a stream of this schema where it is missing; whether it was."""
+
+def make(
+    database: Database, dialect: Dialect, place: tuple[str, ...], schema: Struct, key: Sequence[str], *, create: bool, wrote: bool
+) -> bool:
+    """Make the table for a stream of this schema where it is missing; whether it was. One that this checkpoint `wrote` is not made again:
+    rows of earlier epochs would be missing without a word.
+    """
     if dialect.columns(database, place):
         return False
+    if wrote:
+        raise ConnectorError("TABLE_MISSING", f"the table {'.'.join(place)} was dropped, and what was written with it", hint=GONE)
     if not create:
         hint = "create it, mend its name, or let the sink create it: create=True"
         raise ConnectorError("TABLE_MISSING", f"there is no table {'.'.join(place)}", hint=hint)

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import headrace.ports as ports
 from headrace.connectors.redis.address import address_of
 from headrace.connectors.redis.needs import JVM
-from headrace.ports.options import choice, wrong
+from headrace.ports.options import choice, key_of, wrong
 from headrace.ports.secrets import Secret, secret_of
 from headrace.schema import Array, Map, Struct, schema_of
 
@@ -43,7 +43,7 @@ class Lookup(ports.Lookup):
     ) -> None:
         self.address = address_of(VERB, url)
         self.schema = schema_of(schema)
-        self._key = tuple(self._column(name) for name in ([key] if isinstance(key, str) else key))
+        self._key = key_of(VERB, key, self.schema)
         if not isinstance(prefix, str):
             raise wrong(f"{VERB}: prefix cannot be {prefix!r}", 'it is a text: "customer:"')
         self.prefix = prefix
@@ -51,12 +51,6 @@ class Lookup(ports.Lookup):
         self.user = user
         self.password = secret_of(VERB, "password", password)
         self._check_columns()
-
-    def _column(self, name: Any) -> str:
-        found = next((one for one in self.schema.names if isinstance(name, str) and one.lower() == name.lower()), None)
-        if found is None:
-            raise wrong(f"{VERB}: the key {name!r} is no column of the schema", f"it has: {', '.join(self.schema.names)}")
-        return found
 
     def _check_columns(self) -> None:
         others = [field for field in self.schema.fields if field.name not in self._key]

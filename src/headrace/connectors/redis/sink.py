@@ -117,7 +117,9 @@ class Sink(ports.Sink):
     @property
     def traits(self) -> ports.SinkTraits:
         why = "a key has the value of its newest row however often it is written, and the server notes the epoch with the last ones"
-        return ports.SinkTraits("idempotent", why, ("upsert",), visible="row", cleans="one key of its own, which notes the epoch, stays")
+        return ports.SinkTraits(
+            "idempotent", why, ("upsert",), replaces=True, visible="row", cleans="one key of its own, which notes the epoch, stays"
+        )
 
     @property
     def needs(self) -> ports.Packages:
@@ -316,6 +318,8 @@ class Sink(ports.Sink):
             return ConnectorError("DATABASE_REFUSED", f"{self.url} refuses: {said}", hint=hint)
         if isinstance(problem, redis.ConnectionError | redis.TimeoutError):
             hint = "see that the server runs and that its port can be reached from here"
+            if "certificate" in said.lower():
+                hint = "the address may name the authority that signed its certificate: rediss://host:6379/0?ssl_ca_certs=ca.pem"
             return ConnectorError("DATABASE_UNREACHABLE", f"{self.url} cannot be reached: {said}", hint=hint)
         if "maxmemory" in said:
             hint = "give the server more memory (maxmemory) and start again: no row is lost or doubled."

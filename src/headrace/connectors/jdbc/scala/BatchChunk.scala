@@ -7,8 +7,8 @@ import scala.collection.mutable
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow
 import org.apache.spark.sql.types._
 
-/** Rows as parameters of one INSERT. `finite` says which numbers the database has: "all" but NaN and infinity, or "infinite" ones too. */
-private[jdbc] final class BatchChunk(stage: TableStage, insert: String, finite: String, task: Long) extends Chunk {
+/** Rows as parameters of one INSERT. */
+private[jdbc] final class BatchChunk(stage: TableStage, insert: String, task: Long) extends Chunk {
   import BatchChunk._
 
   private val types = stage.flat.types
@@ -35,16 +35,10 @@ private[jdbc] final class BatchChunk(stage: TableStage, insert: String, finite: 
     case ShortType => row.getShort(i).toLong
     case IntegerType => row.getInt(i).toLong
     case LongType => row.getLong(i)
-    case FloatType => number(row.getFloat(i).toDouble, i)
-    case DoubleType => number(row.getDouble(i), i)
+    case FloatType => row.getFloat(i).toDouble
+    case DoubleType => row.getDouble(i)
     case BinaryType => row.getBinary(i)
     case _ => row.getUTF8String(i).toString
-  }
-
-  private def number(value: Double, i: Int): Double = {
-    if (value.isNaN || (finite == "all" && value.isInfinite))
-      stage.refuse(s"${stage.column(i)} has the value $value, which this database cannot hold: nullif(${stage.column(i)}, double('$value'))")
-    value
   }
 
   override def full: Boolean = rows >= MostRows || bytes >= MostBytes

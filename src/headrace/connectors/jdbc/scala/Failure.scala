@@ -2,6 +2,10 @@ package headrace.jdbc
 
 import java.sql.{BatchUpdateException, SQLException}
 
+import scala.util.control.NonFatal
+
+import headrace.HeadraceKernelException
+
 /** What drivers say when something fails. */
 private[jdbc] object Failure {
 
@@ -17,6 +21,22 @@ private[jdbc] object Failure {
     val whole = lines.mkString("; ")
     cause.filter(c => !whole.contains(c)).fold(whole)(c => s"$whole ($c)")
   }
+
+  /** What a source's failure means while its query runs. */
+  def asking[T](server: Server)(action: => T): T =
+    try action
+    catch {
+      case known: HeadraceKernelException => throw known
+      case NonFatal(e) if sql(e).nonEmpty =>
+        val reason = sql(e).get
+        val address = server.url.stripPrefix("jdbc:").takeWhile(_ != '?')
+        val (code, what, cure) =
+          if (Server.missing(reason)) ("TABLE_MISSING", s"$address: ", "create it again; ")
+          else if (Server.transient(reason)) ("DATABASE_UNREACHABLE", s"$address cannot be reached: ", "")
+          else ("DATABASE_REFUSED", s"$address refuses: ", "")
+        val said = text(reason).stripPrefix("FATAL: ").stripPrefix("ERROR: ")
+        throw new HeadraceKernelException(code, what + said, cause = e, hint = cure + "the next start goes on from the last epoch.")
+    }
 
   /** The exception of SQL that is the reason, if one is. */
   def sql(problem: Throwable): Option[SQLException] =

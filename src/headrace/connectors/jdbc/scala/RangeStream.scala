@@ -1,10 +1,7 @@
 package headrace.jdbc
 
-import java.sql.SQLException
-
 import scala.util.Using
 
-import headrace.HeadraceKernelException
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.connector.read.{InputPartition, PartitionReader, PartitionReaderFactory}
@@ -64,11 +61,7 @@ private[jdbc] final class RangeStream(read: Range) extends MicroBatchStream {
     case _ => Seq(RangePartition(from, Some(to)))
   }
 
-  private def asking[T](action: => T): T =
-    try action
-    catch {
-      case e: SQLException => throw new HeadraceKernelException("DATABASE_UNREACHABLE", s"${read.server.url}: ${Failure.text(e)}", cause = e)
-    }
+  private def asking[T](action: => T): T = Failure.asking(read.server)(action)
 
   override def createReaderFactory(): PartitionReaderFactory = new RangeReaders(read)
   override def commit(end: Offset): Unit = ()
@@ -87,9 +80,9 @@ private final class RangeReaders(read: Range) extends PartitionReaderFactory {
 }
 
 private final class RangeReader(read: Range, range: RangePartition) extends PartitionReader[InternalRow] {
-  private val connection = read.server.connect()
+  private val connection = Failure.asking(read.server)(read.server.connect())
   private val rows =
-    try {
+    try Failure.asking(read.server) {
       RangeTable.flowing(connection)
       val statement = connection.prepareStatement(read.sql(range.start, range.end))
       statement.setFetchSize(RangeReader.Fetched)
@@ -102,10 +95,13 @@ private final class RangeReader(read: Range, range: RangePartition) extends Part
     }
   private var row: InternalRow = _
 
-  override def next(): Boolean = rows.hasNext && {
-    row = rows.next()
-    true
-  }
+  override def next(): Boolean =
+    try
+      rows.hasNext && {
+        row = rows.next()
+        true
+      }
+    catch { case e: Exception => Failure.asking(read.server)(throw e) }
   override def get(): InternalRow = row
   override def close(): Unit = Using.resource(connection)(_ => ())
 }

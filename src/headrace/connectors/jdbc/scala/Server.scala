@@ -44,7 +44,7 @@ object Server {
   def transient(problem: SQLException): Boolean = {
     val state = Option(problem.getSQLState).getOrElse("")
     val busy = sqlite(problem) && Busy.contains(problem.getErrorCode)
-    busy || state == "53300" || Seq("08", "40", "57P").exists(state.startsWith)
+    busy || Passing(state) || Seq("08", "40", "57P").exists(state.startsWith)
   }
 
   /** Whether a table is not there. */
@@ -52,6 +52,9 @@ object Server {
     Set("42P01", "42S02").contains(problem.getSQLState) || (sqlite(problem) && problem.getMessage.contains("no such table"))
 
   private def sqlite(problem: SQLException): Boolean = problem.getClass.getName.startsWith("org.sqlite")
+
+  /** PostgreSQL has no room for another connection, or has given up a transaction that stood still for too long. */
+  private val Passing = Set("53300", "25P03")
 
   /** SQLITE_BUSY and SQLITE_LOCKED. */
   private val Busy = Set(5, 6)

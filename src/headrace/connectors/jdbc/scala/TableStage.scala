@@ -5,7 +5,7 @@ import java.sql.{Connection, SQLException}
 import scala.util.control.NonFatal
 
 import headrace.HeadraceKernelException
-import headrace.sink.{StagedPart, Stager, TaskPlace, WriterStage}
+import headrace.sink.{Aside, StagedPart, Stager, TaskPlace, WriterStage}
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow
 import org.apache.spark.sql.types.StructType
 
@@ -24,7 +24,10 @@ final class TableStage(name: String, given: StructType, timeZone: String, option
   /** Whether rows are taken away too; then their last field is the weight. */
   private[jdbc] val weighted: Boolean = keys.nonEmpty
   private val schema = if (weighted) StructType(given.dropRight(1)) else given
-  private[jdbc] val flat = new Flat(schema, timeZone, texts = options("how") == "batch")
+
+  /** Whether rows are sent by COPY, as PostgreSQL takes them; else as parameters. */
+  private[jdbc] val copies: Boolean = options("how") == "copy"
+  private[jdbc] val flat = new Flat(schema, timeZone, texts = !copies)
 
   /** How many columns of the staging table stand before the row's. */
   private[jdbc] val lead: Int = if (weighted) 2 else 1
@@ -35,7 +38,10 @@ final class TableStage(name: String, given: StructType, timeZone: String, option
   override def open(task: TaskPlace): Stager = new TableStager(this, task.attempt)
 
   private[jdbc] def chunk(task: Long): Chunk =
-    if (options("how") == "copy") new CopyChunk(this, options("into"), task) else new BatchChunk(this, options("into"), options("finite"), task)
+    if (copies) new CopyChunk(this, options("into"), task) else new BatchChunk(this, options("into"), task)
+
+  private[jdbc] def flaws: Flaws = new Flaws(this, options("finite"))
+  private[jdbc] def aside: Aside = new Aside(name, schema)
 
   private[jdbc] def refuse(why: String, cause: Throwable = null): Nothing =
     throw new HeadraceKernelException("SINK_WRITE", s"$name: $why", name, cause = cause)
@@ -51,15 +57,30 @@ final class TableStage(name: String, given: StructType, timeZone: String, option
 /** Sends the rows of one try chunk by chunk. A chunk whose answer is lost is sent again, unless the table has it. */
 private[jdbc] final class TableStager(stage: TableStage, task: Long) extends Stager {
   private val flat = stage.flat.projection()
+  private val flaws = stage.flaws
+  private val aside = stage.aside
   private lazy val chunk = stage.chunk(task)
   private var connection: Connection = _
   private var sent = 0L
   private var rows = 0L
+  private var gone = false
 
   override def write(row: UnsafeRow): Unit = {
     val weight = if (stage.weighted) row.getLong(stage.width) else 1L
     val ready = flat(row)
     if (stage.weighted) keyed(ready)
+    val flaw = flaws.of(ready, whole = weight > 0)
+    if (flaw == null) add(ready, weight)
+    else if (weight > 0) {
+      aside.put(row, flaw)
+      // The row whose place it would have taken is no longer right.
+      if (stage.weighted && flaws.of(ready, whole = false) == null) add(ready, -1L)
+    }
+    // One that is taken away was put aside when it came.
+  }
+
+  private def add(ready: UnsafeRow, weight: Long): Unit = {
+    gone ||= weight < 0
     chunk.add(ready, weight, weight > 0)
     rows += 1
     if (chunk.full) send()
@@ -77,7 +98,8 @@ private[jdbc] final class TableStager(stage: TableStage, task: Long) extends Sta
   override def finish(): StagedPart = {
     if (rows > sent) send()
     close()
-    StagedPart(rows, note = if (rows == 0) Map.empty else Map("task" -> task.toString))
+    val told = (if (rows == 0) Nil else Seq("task" -> task.toString)) ++ (if (gone) Seq("gone" -> "true") else Nil)
+    StagedPart(rows, note = aside.note ++ told)
   }
 
   override def abort(): Unit = close()

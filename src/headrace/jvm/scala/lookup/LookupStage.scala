@@ -15,8 +15,8 @@ abstract class LookupStage {
 
   /** What is there for each of these keys, in their order. No key is asked for twice, and none has a null.
     *
-    * What is thrown here is taken for a failure of the server, and the question is put again after a while; `Unanswerable` says that it is
-    * of no use to.
+    * What is thrown here is taken for a failure of the server, and the question is put again after a while, which `Later` may say;
+    * `Unanswerable` says that it is of no use to.
     */
   def ask(keys: Array[InternalRow]): Array[Answer]
 
@@ -31,6 +31,9 @@ final case class Answer(rows: Seq[InternalRow], refused: String = null)
 object Answer {
   val nothing: Answer = Answer(Nil)
 }
+
+/** A failure that passes, with a message that says all, and for how long the server asks to be left alone. */
+final class Later(message: String, val afterMs: Long = 0L) extends RuntimeException(message)
 
 /** A question that will not be answered however often it is put: a wrong password, a column that is not there. */
 final class Unanswerable(message: String, cause: Throwable = null) extends RuntimeException(message, cause)

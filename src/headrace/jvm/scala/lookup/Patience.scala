@@ -20,7 +20,11 @@ private[lookup] final case class Patience(retryMs: Long) {
         case NonFatal(e) =>
           val left = (end - System.nanoTime) / 1000000L
           if (left <= 0) throw failed(spec, e, reason(e), if (retryMs == 0) "" else s", for ${retryMs / 1000.0} s")
-          Thread.sleep(math.min(pause, left))
+          val asked = e match {
+            case later: Later => later.afterMs
+            case _ => 0L
+          }
+          Thread.sleep(math.min(math.max(pause, asked), left))
           pause = math.min(pause * 2, Longest)
       }
     }
@@ -29,6 +33,7 @@ private[lookup] final case class Patience(retryMs: Long) {
 
   private def reason(e: Throwable): String = e match {
     case n: NotLoaded => n.getMessage
+    case l: Later => l.getMessage
     case other => Failure.reason(other)
   }
 

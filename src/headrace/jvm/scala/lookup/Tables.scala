@@ -13,6 +13,9 @@ trait TableLoader {
 
   /** The frame of the table of a lookup, by its name, or a text that says why there is none. */
   def load(lookup: String): Object
+
+  /** A text that is another one when the table is; null where that cannot be told. */
+  def state(lookup: String): String
 }
 
 /** A lookup whose table is loaded as a whole: `by` gives the key of a row of the table. */
@@ -20,7 +23,7 @@ final case class WholeTable(spec: LookupSpec, by: Seq[Expression], refreshMs: Op
 
 /** The tables that a query has loaded, in the driver; each is sent to the executors once, and again when it was loaded again. */
 final class Tables(session: classic.SparkSession, loader: TableLoader, tables: Seq[WholeTable]) {
-  private final class Held(var table: Broadcast[Loaded], var at: Long)
+  private final class Held(val table: Broadcast[Loaded], val state: String, var at: Long)
   private val held = mutable.HashMap.empty[Int, Held]
 
   /** What an epoch that begins now finds, by the number of the lookup. */
@@ -31,13 +34,21 @@ final class Tables(session: classic.SparkSession, loader: TableLoader, tables: S
   private def current(table: WholeTable): Broadcast[Loaded] = {
     val millis = Client.ticker.read() / 1000000L
     val known = held.get(table.spec.op)
-    known.filter(one => table.refreshMs.forall(millis - one.at < _)).fold {
-      val made = Patience(table.spec.retryMs).of(table.spec)(session.sparkContext.broadcast(load(table)))
-      // Tasks of the epoch before are done with the old one.
-      known.foreach(_.table.destroy())
-      held(table.spec.op) = new Held(made, millis)
-      made
-    }(_.table)
+    if (known.exists(one => table.refreshMs.forall(millis - one.at < _))) known.get.table
+    else {
+      // Asked for before the table is loaded: what changes meanwhile is loaded the next time.
+      val state = loader.state(table.spec.name)
+      if (state != null && known.exists(_.state == state)) {
+        known.get.at = millis
+        known.get.table
+      } else {
+        val made = Patience(table.spec.retryMs).of(table.spec)(session.sparkContext.broadcast(load(table)))
+        // Tasks of the epoch before are done with the old one.
+        known.foreach(_.table.destroy())
+        held(table.spec.op) = new Held(made, state, millis)
+        made
+      }
+    }
   }
 
   private def load(table: WholeTable): Loaded = {

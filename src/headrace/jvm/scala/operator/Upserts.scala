@@ -12,9 +12,17 @@ import org.apache.spark.unsafe.types.UTF8String
   *
   * `last`: a row takes the place of the one before it, and one that is taken away ends the key. Else the rows of a key add up, and two that
   * are there at the end of an epoch stop the query; `unique`: there cannot be two, so none is kept. `pairs`: each change is a row that is
-  * added and says what it is, an update twice.
+  * added and says what it is, an update twice. `replaces`: a row goes only where none takes its place; so last rows need not be kept.
   */
-final case class Upserts(name: String, site: String, key: StructType, row: StructType, last: Boolean, unique: Boolean, pairs: Boolean)
+final case class Upserts(
+    name: String,
+    site: String,
+    key: StructType,
+    row: StructType,
+    last: Boolean,
+    unique: Boolean,
+    pairs: Boolean,
+    replaces: Boolean)
     extends OperatorSpec {
   override def outputs: Seq[String] = Relational.Outputs
   override def instance(): Operator = new UpsertsRun(this)
@@ -25,7 +33,8 @@ object Upserts {
     val read = Relational.read(document)
     // In a key columns are numbered; the user is told of them by their names.
     val key = StructType(read.names("by").zip(read.key).map { case (name, field) => field.copy(name = name) })
-    Upserts(read.name, read.text("site").orNull, key, read.side(0), read.flag("last"), read.flag("unique"), read.flag("pairs"))
+    val flags = Seq("last", "unique", "pairs", "replaces").map(read.flag)
+    Upserts(read.name, read.text("site").orNull, key, read.side(0), flags(0), flags(1), flags(2), flags(3))
   }
 
   private[operator] val Insert = word("insert")
@@ -58,7 +67,8 @@ private final class UpsertsRun(spec: Upserts) extends Operator {
   }
 
   override def step(): Boolean = {
-    if (spec.last) {
+    if (spec.last && spec.replaces) change(null, newest(null))
+    else if (spec.last) {
       val had = live()
       settle(had, newest(had))
     } else if (spec.unique) addUp(null, change)
@@ -118,7 +128,7 @@ private final class UpsertsRun(spec: Upserts) extends Operator {
 
   private def change(had: UnsafeRow, has: UnsafeRow): Unit =
     if (had != has) {
-      if (had != null) send(had, if (has == null) Upserts.Delete else Upserts.Before, -1L)
+      if (had != null && !(spec.replaces && has != null)) send(had, if (has == null) Upserts.Delete else Upserts.Before, -1L)
       if (has != null) send(has, if (had == null) Upserts.Insert else Upserts.After, 1L)
     }
 

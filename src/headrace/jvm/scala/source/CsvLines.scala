@@ -46,7 +46,9 @@ private final class CsvLines(spec: LineSpec) extends LineParser(spec) {
 
   override protected def parse(line: Array[Byte], file: UTF8String, position: Long): Int = {
     val record = text
-    if (header && position == 0) {
+    // What cannot be read becomes this character, which may also have been there.
+    if (record.indexOf('\uFFFD') >= 0 && !UTF8String.fromBytes(line).isValid) malformed("not CSV: the line is not UTF-8")
+    else if (header && position == 0) {
       current = if (file == null) null else file.clone()
       columns = named(record)
       LineParser.Nothing

@@ -57,6 +57,25 @@ object Listed {
     session.readStream.format(classOf[Listed].getName).options(options).load()
   }
 
+  /** The frame of files that are read once; `files` is what [[Lister.files]] would tell of them. */
+  def whole(session: SparkSession, files: String, ddl: String, constant: String): DataFrame = {
+    val shape = ListedShape(CaseInsensitiveMap(Map("ddl" -> ddl, "constant" -> constant, "changes" -> "false")))
+    read(session.asInstanceOf[classic.SparkSession], () => Told.files(files), shape.inFiles, shape.ofFiles, streaming = false)
+      .select(shape.values: _*)
+  }
+
+  private[source] def read(
+      session: classic.SparkSession,
+      files: () => Seq[ListedFile],
+      inFiles: StructType,
+      ofFiles: StructType,
+      streaming: Boolean): DataFrame = {
+    // An optional column is null where a file does not have it.
+    val optional = StructType(inFiles.map(_.copy(nullable = true)))
+    val relation = HadoopFsRelation(new ListedIndex(files, ofFiles), ofFiles, optional, None, new ParquetFileFormat, Map.empty)(session)
+    Inside.frame(session, LogicalRelation(relation, isStreaming = streaming))
+  }
+
   private[source] def of(id: String): Lister = listers.get(id)
   private[source] def drop(id: String): Unit = listers.remove(id)
 }
@@ -64,6 +83,7 @@ object Listed {
 private final case class ListedShape(schema: StructType, constant: Seq[String], changes: Boolean) {
   val inFiles: StructType = StructType(schema.filterNot(f => constant.contains(f.name)))
   val ofFiles: StructType = StructType(schema.filter(f => constant.contains(f.name)))
+  val values: Seq[Column] = schema.fieldNames.toSeq.map(name => col(s"`${name.replace("`", "``")}`"))
   val columns: StructType = (if (changes) schema.add("_weight", LongType) else schema).add("_position", LongType)
 }
 
@@ -102,12 +122,8 @@ private final class ListedSource(session: classic.SparkSession, lister: Lister, 
   }
 
   private def read(files: => Seq[ListedFile], inFiles: StructType, ofFiles: StructType, weight: Option[Column]): DataFrame = {
-    val index = new ListedIndex(() => files, ofFiles)
-    // An optional column is null where a file does not have it.
-    val relation = HadoopFsRelation(index, ofFiles, StructType(inFiles.map(_.copy(nullable = true))), None, new ParquetFileFormat, Map.empty)(session)
-    val frame = Inside.frame(session, LogicalRelation(relation, isStreaming = true))
-    val values = shape.schema.fieldNames.toSeq.map(name => col(s"`${name.replace("`", "``")}`"))
-    frame.select(values ++ weight.map(_.as("_weight")) :+ col("_metadata.row_index").as("_position"): _*)
+    val frame = Listed.read(session, () => files, inFiles, ofFiles, streaming = true)
+    frame.select(shape.values ++ weight.map(_.as("_weight")) :+ col("_metadata.row_index").as("_position"): _*)
   }
 
   override def stop(): Unit = Listed.drop(id)

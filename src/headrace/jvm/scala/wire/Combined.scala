@@ -2,7 +2,7 @@ package headrace.wire
 
 /** Wire rows of which equal ones are one, with the sum of their weights, until there are so many that they have to go on.
   *
-  * Whoever takes the net of an epoch sees no difference, and what is sent often costs the way behind it once. Where few rows of a task are
+  * Whoever takes the net of an epoch, and of rows that come to nothing wants to know nothing, sees no difference, and what is sent often costs the way behind it once. Where few rows of a task are
   * equal it does not pay, and the task leaves it at that.
   */
 final class Combined {

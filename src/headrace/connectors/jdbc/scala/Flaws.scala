@@ -1,0 +1,79 @@
+package headrace.jdbc
+
+import org.apache.spark.sql.catalyst.expressions.UnsafeRow
+import org.apache.spark.sql.types._
+import org.apache.spark.unsafe.Platform
+
+/** Values that a database cannot hold, whatever the column: of PostgreSQL texts with the character 0, or that are not UTF-8; of the others
+  * numbers that are not finite. `finite`: "all" of these are missing, or NaN alone ("infinite" ones are there).
+  */
+private[jdbc] final class Flaws(stage: TableStage, finite: String) {
+  import Flaws._
+
+  private type Look = (UnsafeRow, Int) => String
+
+  private val looks: Array[(Int, Look)] = stage.flat.types.indices.flatMap(i => look(i).map(i -> _)).toArray
+
+  private def look(i: Int): Option[Look] = stage.flat.types(i) match {
+    case _: StringType if stage.copies => Some(if (stage.flat.isJson(i)) json else text)
+    case FloatType if !stage.copies => Some((row, i) => number(row.getFloat(i).toDouble))
+    case DoubleType if !stage.copies => Some((row, i) => number(row.getDouble(i)))
+    case _ => None
+  }
+
+  /** What is wrong with a row, or with its key alone; null if nothing is. */
+  def of(row: UnsafeRow, whole: Boolean): String = {
+    var found: String = null
+    var at = 0
+    while (found == null && at < looks.length) {
+      val (i, look) = looks(at)
+      if (!row.isNullAt(i) && (whole || stage.isKey(i))) {
+        val what = look(row, i)
+        if (what != null) found = s"${stage.column(i)} has $what, which this database cannot hold"
+      }
+      at += 1
+    }
+    found
+  }
+
+  private def number(value: Double): String =
+    if (value.isNaN || (finite == "all" && value.isInfinite)) s"the value $value" else null
+
+  private def text: Look = (row, i) => {
+    val place = row.getLong(i)
+    val (from, size) = (row.getBaseOffset + (place >>> 32), place.toInt)
+    var ascii = true
+    var zero = false
+    var at = 0
+    while (at < size) {
+      val byte = Platform.getByte(row.getBaseObject, from + at)
+      if (byte == 0) zero = true
+      else if (byte < 0) ascii = false
+      at += 1
+    }
+    if (zero) Zero else if (!ascii && !row.getUTF8String(i).isValid) "a text that is not UTF-8" else null
+  }
+
+  /** In JSON the character stands as its number, behind a backslash that is none itself. */
+  private def json: Look = (row, i) => {
+    val bytes = row.getBinary(i)
+    var found: String = null
+    var at = 0
+    while (found == null && at < bytes.length) {
+      if (bytes(at) == '\\') {
+        if (startsWith(bytes, at + 1, Escaped)) found = Zero
+        at += 1
+      }
+      at += 1
+    }
+    found
+  }
+
+  private def startsWith(bytes: Array[Byte], from: Int, what: Array[Byte]): Boolean =
+    from + what.length <= bytes.length && what.indices.forall(i => bytes(from + i) == what(i))
+}
+
+private object Flaws {
+  val Zero = "a text with the character 0"
+  val Escaped: Array[Byte] = "u0000".getBytes("US-ASCII")
+}
