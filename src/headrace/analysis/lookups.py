@@ -33,9 +33,10 @@ def _asked(node: Lookup) -> str:
     if connected.traits.whole:
         again = "when the job starts" if connected.refresh_ms is None else f"again when it is older than {shown(connected.refresh_ms)}"
         return f"the whole table is kept in the memory of each executor, loaded {again}"
-    requests = f"{node.batch} keys a request, {node.in_flight} requests at once on each executor"
+    keys = "one key" if node.batch == 1 else f"at most {node.batch} keys"
+    requests = f"{keys} a request, at most {node.in_flight} requests at once on each executor"
     kept = f"answers are kept for {shown(node.cache_ms)}, of {node.cache_keys:,} keys" if node.cache_ms else "no answer is kept"
-    return f"at most {requests}; {kept}"
+    return f"{requests}; {kept}"
 
 
 def _when(node: Lookup) -> str:

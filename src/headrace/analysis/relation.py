@@ -73,7 +73,8 @@ def _(node: Temporal) -> Json:
 
 @relation.register
 def _(node: Upserts) -> Json:
-    return {"by": list(node.key), "last": node.last, "pairs": node.pairs, "unique": not node.last and unique(node.input, node.key)}
+    alone = not node.last and unique(node.input, node.key)
+    return {"by": list(node.key), "last": node.last, "pairs": node.pairs, "unique": alone, "replaces": node.replaces}
 
 
 def _lists(items: tuple[tuple[str, ...], ...]) -> list[list[str]]:

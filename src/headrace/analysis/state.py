@@ -210,6 +210,8 @@ def _(node: Temporal, append: bool) -> Fact:
 @state_of.register
 def _(node: Upserts, append: bool) -> Fact:
     of = f"a key of {', '.join(node.key)}"
+    if node.last and node.replaces:
+        return Fact(BOUNDED, f"bounded: it keeps nothing, as its sink puts a row in the place of the one with {of}")
     if node.last:
         return Fact("grows with keys", f"grows with the number of keys: the last row of {of}")
     if unique(node.input, node.key):

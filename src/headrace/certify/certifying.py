@@ -6,6 +6,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from datetime import UTC, datetime
 from importlib import metadata
 from pathlib import Path
@@ -18,7 +19,7 @@ from headrace.certify.copy import Copy, copy
 from headrace.certify.kills import Trace
 from headrace.certify.process import end_all
 from headrace.certify.refused import refused
-from headrace.certify.rounds import at_points, at_random, summed
+from headrace.certify.rounds import at_points, at_random, at_restarts, summed
 from headrace.certify.work import Run, Work
 from headrace.engine import Job
 from headrace.plan import facts
@@ -38,6 +39,7 @@ def certify(
     rows: int = 2000,
     epochs: int = 7,
     servers: Mapping[str, str] | None = None,
+    restart: Callable[[], object] | None = None,
     parallel: int = 2,
     partitions: int = 2,
     master: str = "local[2]",
@@ -47,14 +49,15 @@ def certify(
 
     The copy reads about so many first `rows` of each source in about so many `epochs`, and writes to places that are thrown away, on
     the `servers` that are given by the names of connectors. `executors` is how often one executor is killed at random, with a `master`
-    that has some. `told` is called with a line of progress now and then.
+    that has some. With `restart`, which kills the servers and starts them again, no process is killed at the points: it sleeps there,
+    the servers are restarted, and it goes on. `told` is called with a line of progress now and then.
     """
     began = time.monotonic()
     wanted = None if points is None else [_known(point) for point in points]
     with tempfile.TemporaryDirectory(prefix="headrace-certify-", ignore_cleanup_errors=True) as name:
         folder = Path(name)
         made = copy(job.plan, folder, rows=rows, epochs=epochs, servers=servers or {})
-        work = Work(made, folder, partitions, master, told)
+        work = Work(made, folder, partitions, master, told, restart)
         with ThreadPoolExecutor(parallel) as pool:
             try:
                 alone = list(pool.map(lambda _: work.alone(), range(ALONE)))
@@ -62,7 +65,10 @@ def certify(
                 if any(one.found != first.found for one in alone):
                     raise refused("two runs that were left alone have not the same result", "its rows depend on when it runs")
                 asked = [kill for kill in first.trace.points(made.plan.sinks) if wanted is None or kill.point in wanted]
-                runs = at_points(work, pool, asked, first.trace, parallel)
+                if restart is None:
+                    runs = at_points(work, pool, asked, first.trace, parallel)
+                else:
+                    runs = at_restarts(work, [replace(kill, server=True) for kill in asked], first.trace)
                 for kind in ("", "an executor"):
                     count = executors if kind else random
                     runs += at_random(work, pool, kills.at_random(count, first.seconds, seed, of=kind))

@@ -13,17 +13,35 @@ from headrace.points import OF_SINKS, POINTS, Armed
 OVER = "after the commit log"
 """The point at which an epoch has ended: the next start does not do it again."""
 
+RESTARTED = "server restarted"
+"""What a kill of the server is called, with the point behind it."""
+
 
 @dataclass(frozen=True)
 class Kill:
-    """One kill: at a point, or `after` so many seconds from the first epoch's beginning (then `of` may be an executor)."""
+    """One kill: at a point, or `after` so many seconds from the first epoch's beginning (then `of` may be an executor).
+
+    With `server` it is the server that is killed, and started again, while the process sleeps at the point.
+
+    >>> print(Kill("in a task", "out"), Kill("in a task", "out", server=True), sep="\\n")
+    in a task of out
+    server restarted, in a task of out
+    """
 
     point: str
     of: str = ""
     after: float | None = None
+    server: bool = False
+
+    @property
+    def name(self) -> str:
+        return f"{RESTARTED}, {self.point}" if self.server else self.point
 
     def __str__(self) -> str:
-        return f"{self.point} of {self.of}" if self.of else self.point
+        return f"{self.name} of {self.of}" if self.of else self.name
+
+    def armed(self, passing: int = 1) -> Armed:
+        return Armed(self.point, self.of, passing, "pause" if self.server else "kill")
 
     def earlier(self) -> Kill:
         """The same, for a run that was over before."""
@@ -68,7 +86,7 @@ class Trace:
         if target is None:
             return None
         before = sum(self.epochs[epoch].get(place, 0) for epoch in range(begins, target))
-        return Armed(kill.point, kill.of, before + 1), target
+        return kill.armed(before + 1), target
 
 
 @dataclass(frozen=True)
@@ -86,14 +104,14 @@ def chains(kills: Sequence[Kill], trace: Trace, least: int) -> list[list[Step]]:
     room = max(len(trace.epochs) - 1, 1)
     size = max(1, min(room, -(-len(left) // max(least, 1))))
     while left:
-        chain, left = _chain(left, trace, size)
+        # One run is killed in its first epoch too, when nothing is there yet; in the others a kill finds something committed.
+        chain, left = _chain(left, trace, size, 1 if found else 0)
         found.append(chain)
     return found
 
 
-def _chain(kills: Sequence[Kill], trace: Trace, size: int) -> tuple[list[Step], list[Kill]]:
-    # the first epoch is left alone where there are others, so that a kill finds something committed
-    begins, least = 0, 1
+def _chain(kills: Sequence[Kill], trace: Trace, size: int, least: int) -> tuple[list[Step], list[Kill]]:
+    begins = 0
     chain: list[Step] = []
     left: list[Kill] = []
     for kill in kills:
@@ -107,14 +125,14 @@ def _chain(kills: Sequence[Kill], trace: Trace, size: int) -> tuple[list[Step], 
     if not chain:
         # passed in the first epoch alone
         first, *left = kills
-        chain.append(Step(first, Armed(first.point, first.of)))
+        chain.append(Step(first, first.armed()))
     return chain, left
 
 
 def alone(kill: Kill, trace: Trace) -> Step:
     """The kill as the only one of a run."""
     found = trace.arm(kill, 0, 1)
-    return Step(kill, found[0] if found is not None else Armed(kill.point, kill.of))
+    return Step(kill, found[0] if found is not None else kill.armed())
 
 
 def at_random(count: int, seconds: float, seed: int, *, of: str = "") -> list[Kill]:

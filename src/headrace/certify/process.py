@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -55,8 +56,8 @@ class Place:
 
 @dataclass(frozen=True)
 class Ended:
-    """How a process ended: `code` is 0 if it had done all, `killed` says that the kill took place. `running` are the seconds from its first
-    epoch on.
+    """How a process ended: `code` is 0 if it had done all, `killed` says that the kill took place, if only that of the server. `running`
+    are the seconds from its first epoch on.
     """
 
     code: int
@@ -65,8 +66,10 @@ class Ended:
     running: float
 
 
-def run(place: Place, number: int, kill: Kill | None = None, armed: Armed | None = None) -> Ended:
-    """Start process `number` at a place, kill it if that was asked for, and wait for its end."""
+def run(
+    place: Place, number: int, kill: Kill | None = None, armed: Armed | None = None, restart: Callable[[], object] | None = None
+) -> Ended:
+    """Start process `number` at a place, kill it if that was asked for, or `restart` the server where it sleeps, and wait for its end."""
     points = place.points(number)
     points.mkdir(parents=True)
     began = time.monotonic()
@@ -88,6 +91,12 @@ def run(place: Place, number: int, kill: Kill | None = None, armed: Armed | None
                 first = now
             if kill is not None and kill.after is not None and first is not None and not struck and now - first >= kill.after:
                 struck = _strike(child, kill)
+            if restart is not None and kill is not None and kill.server and not struck and _asleep(child):
+                restart()
+                struck = True
+            if struck and kill is not None and kill.server:
+                # again and again: of Python and its JVM one may have fallen asleep later than the other
+                _wake(child)
             time.sleep(0.01 if kill is not None and kill.after is not None else 0.1)
     finally:
         # a JVM whose Python is dead takes a moment to notice
@@ -107,6 +116,18 @@ def end_all() -> None:
 def _kill(child: subprocess.Popen[bytes]) -> None:
     with contextlib.suppress(ProcessLookupError):
         os.killpg(child.pid, signal.SIGKILL)
+
+
+def _asleep(child: subprocess.Popen[bytes]) -> bool:
+    """Whether a process has come to a point at which it pauses."""
+    with contextlib.suppress(FileNotFoundError, ProcessLookupError):
+        return Path(f"/proc/{child.pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()[0] == "T"
+    return False
+
+
+def _wake(child: subprocess.Popen[bytes]) -> None:
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(child.pid, signal.SIGCONT)
 
 
 def _environment(place: Place, points: Path, armed: Armed | None) -> dict[str, str]:

@@ -28,6 +28,12 @@ def at_points(work: Work, pool: ThreadPoolExecutor, asked: Sequence[Kill], trace
     return [*(run for run in runs if run not in explained), *single]
 
 
+def at_restarts(work: Work, asked: Sequence[Kill], trace: Trace) -> list[Run]:
+    """Runs in each of which the server was restarted once: one after the other, as it is the same for all."""
+    # In this thread and no other: what it starts may end with it.
+    return [work.killed([kills.alone(kill, trace)]) for kill in asked]
+
+
 def at_random(work: Work, pool: ThreadPoolExecutor, asked: list[Kill]) -> list[Run]:
     """Runs in which so many kills took place as were asked for; one that comes too late is tried again, earlier."""
     runs: list[Run] = []
@@ -42,11 +48,11 @@ def summed(runs: Iterable[Run], expected: Contents) -> tuple[Tried, ...]:
     """The kills by their places, in the order of an epoch, then those at random."""
     found: dict[tuple[str, str], list[Tried]] = {}
     for run in runs:
-        places = {(kill.point, kill.of) for kill, _ in run.struck}
+        places = {(kill.name, kill.of) for kill, _ in run.struck}
         for number, (kill, seconds) in enumerate(run.struck):
             lost, doubled = run.compared(expected) if number == 0 and len(places) == 1 else ({}, {})
             failed = run.failed if number == 0 and len(places) == 1 else ""
-            found.setdefault((kill.point, kill.of), []).append(Tried(kill.point, kill.of, 1, seconds, lost, doubled, failed))
+            found.setdefault((kill.name, kill.of), []).append(Tried(kill.name, kill.of, 1, seconds, lost, doubled, failed))
         if len(places) != 1 and run.differs(expected):
             said = ", ".join(str(kill) for kill, _ in run.struck)
             what = f"one after the other: {said}" if said else "not at all"

@@ -57,12 +57,21 @@ class Run:
 class Work:
     """Runs of one copy, each at a place of its own, in any number of threads."""
 
-    def __init__(self, made: Repeated, folder: Path, partitions: int, master: str, told: Callable[[str], object]) -> None:
+    def __init__(
+        self,
+        made: Repeated,
+        folder: Path,
+        partitions: int,
+        master: str,
+        told: Callable[[str], object],
+        restart: Callable[[], object] | None = None,
+    ) -> None:
         self._copy = made
         self._folder = folder
         self._partitions = partitions
         self._master = master
         self._told = told
+        self._restart = restart
         self._lock = threading.Lock()
         self._places = 0
         self._kills = 0
@@ -85,7 +94,7 @@ class Work:
         place, sinks = self._place()
         struck: list[tuple[Kill, float]] = []
         for number, step in enumerate(steps):
-            ended = run(place, number, step.kill, step.armed)
+            ended = run(place, number, step.kill, step.armed, self._restart)
             if ended.killed:
                 struck.append((step.kill, ended.seconds))
             if ended.code == 0:

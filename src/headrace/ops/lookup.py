@@ -3,28 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
-from datetime import timedelta
+from dataclasses import asdict, field
 from difflib import get_close_matches
 from functools import cached_property
 from typing import Any
 
 import headrace.ports as ports
 from headrace.errors import PlanError, here
+from headrace.ops.asking import Asking, asking, checked
 from headrace.ops.columns import column_name, duplicate, given, label
 from headrace.ops.source import DEAD_LETTER
 from headrace.ops.tables import Table, table_of
 from headrace.plan import Node, Role, node
-from headrace.schema import milliseconds, parse_schema, shown
+from headrace.schema import parse_schema, shown
 from headrace.syntax import quote
 
 HOWS = ("left", "inner")
 MISSED = "missed"
 
-CACHE_KEYS = 100_000
-BATCH = 200
-IN_FLIGHT = 4
-RETRY = "1 minute"
+_DEFAULT = Asking(cache_ms=0, cache_keys=100_000, batch=200, in_flight=4, retry_ms=60_000)
 
 
 @node("lookup", Role.LOOKUP)
@@ -55,9 +52,9 @@ class Lookup(Node):
     keys: tuple[tuple[str, str], ...]
     given: tuple[tuple[str, str], ...]
     cache_ms: int = 0
-    cache_keys: int = CACHE_KEYS
-    batch: int = BATCH
-    in_flight: int = IN_FLIGHT
+    cache_keys: int = 100_000
+    batch: int = 200
+    in_flight: int = 4
     retry_ms: int = 60_000
     constant: bool = False
     live: ports.Lookup | None = field(default=None, metadata={"stored": False})
@@ -89,26 +86,15 @@ class Lookup(Node):
         return f"{self.how} lookup in {self.connect().describe()} on {met}{kept}"
 
 
-@dataclass(frozen=True)
-class Asking:
-    """How a table is asked, as the user gave it."""
-
-    cache: str | timedelta | None = None
-    cache_keys: Any = CACHE_KEYS
-    batch: Any = BATCH
-    in_flight: Any = IN_FLIGHT
-    retry: str | timedelta = RETRY
-
-
-def lookup(input: Node, table: Any, on: Any, how: Any, asking: Asking, kind: str, alias: str | None) -> Lookup:
-    """The lookup that a user asks for; `kind` is that of the stream."""
+def lookup(input: Node, table: Any, on: Any, how: Any, said: tuple[Any, ...], kind: str, alias: str | None) -> Lookup:
+    """The lookup that a user asks for; `said` is how the table is asked, as `asking` takes it, `kind` that of the stream."""
     found = table_of(table)
     if how not in HOWS:
         raise PlanError("BAD_LOOKUP", f"how of lookup cannot be {how!r}", hint=f"it is one of: {', '.join(HOWS)}", site=here())
     keys, shared = _keys(input, found, on, alias)
     _columns_once(input, found, shared)
     more = tuple((name, name) for name in found.columns if name not in shared)
-    return of_table(input, found, how, keys, more, asking, kind)
+    return of_table(input, found, how, keys, more, asking(*said), kind)
 
 
 def of_table(
@@ -117,7 +103,7 @@ def of_table(
     how: str,
     keys: tuple[tuple[str, str], ...],
     given: tuple[tuple[str, str], ...],
-    asking: Asking,
+    said: Asking,
     kind: str,
 ) -> Lookup:
     """The lookup of a stream of that kind in a table."""
@@ -134,24 +120,18 @@ def of_table(
         constant=table.constant,
         live=table.connected,
         site=here(),
-        **_asked(table, asking),
+        **_asked(table, said),
     )
     if kind != "append" and not made.repeatable:
         raise over_changes(made)
     return made
 
 
-def _asked(table: Table, asking: Asking) -> dict[str, Any]:
+def _asked(table: Table, said: Asking) -> dict[str, Any]:
     """The fields of a lookup that say how its table is asked."""
-    numbers = {name: getattr(asking, name) for name in ("cache_keys", "batch", "in_flight")}
-    for option, value in numbers.items():
-        if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-            raise PlanError("BAD_LOOKUP", f"{option} of lookup cannot be {value!r}", hint="it is a whole number from 1 on", site=here())
-    if asking.cache is not None and table.connected.traits.whole:
-        hint = 'say how old it may get where it is made: hr.lookup.files(..., refresh="5 minutes")'
-        raise PlanError("BAD_LOOKUP", f"{table.name} is loaded as a whole, so there are no answers to be kept", hint=hint, site=here())
-    kept = 0 if asking.cache is None else milliseconds(asking.cache, "how long an answer is kept")
-    return {"cache_ms": kept, **numbers, "retry_ms": milliseconds(asking.retry, "how long a request is made again")}
+    whole = checked(table.name, table.connected, said.over(table.asking)).over(_DEFAULT)
+    most = table.connected.keys_at_once
+    return asdict(whole) if most is None else {**asdict(whole), "batch": min(most, whole.batch or most)}
 
 
 def over_changes(lookup: Lookup) -> PlanError:

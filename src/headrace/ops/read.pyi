@@ -93,6 +93,8 @@ class Read:
         group: str | None = None,
         security: Mapping[str, Any] | None = None,
         registry: str | Mapping[str, Any] | None = None,
+        descriptor: str | None = None,
+        message: str | None = None,
         malformed: str = "dead_letter",
         options: Mapping[str, str] | None = None,
         change_column: str | None = None,

@@ -64,7 +64,8 @@ def sink(input: Node, connected: ports.Sink, mode: str | None, name: str | None)
                 'rows are replaced by a key: key="id", mode="upsert"',
             )
         if mode == "upsert" or kind == "changes":
-            input, kind = upserts(input, connected.key, kind), "changes"
+            replaces = mode == "upsert" and connected.traits.replaces
+            input, kind = upserts(input, connected.key, kind, replaces=replaces), "changes"
     if mode == "changes" and mode not in accepts and "append" in accepts:
         # To whom rows can only be added, a change is a row that says what it is.
         input, kind, mode = shown(input, kind), "append", "append"

@@ -180,18 +180,18 @@ class Stream:
         on: str | Iterable[str] | Mapping[str, str],
         how: str = "left",
         cache: str | timedelta | None = None,
-        cache_keys: int = lookup.CACHE_KEYS,
-        batch: int = lookup.BATCH,
-        in_flight: int = lookup.IN_FLIGHT,
-        retry: str | timedelta = lookup.RETRY,
+        cache_keys: int | None = None,
+        batch: int | None = None,
+        in_flight: int | None = None,
+        retry: str | timedelta | None = None,
     ) -> Stream:
         """Each row with those of its key in a table outside, as they are when the row arrives: `orders.lookup(customers, on="customer")`.
 
         `on` names columns of both, or texts over the row and columns of the table, `{"upper(name)": "id"}`; `how` is left or inner. An
-        answer is kept for `cache`, of at most `cache_keys` keys; the others are asked for, `batch` at a time, `in_flight` times at once.
+        answer is kept for `cache`, of `cache_keys` keys; others are sought `batch` at a time, `in_flight` at once, or as the table says.
         """
-        asking = lookup.Asking(cache, cache_keys, batch, in_flight, retry)
-        return Stream(lookup.lookup(self._node, table, on, how, asking, kind_of(self._node), self._alias), self._alias)
+        said = (cache, cache_keys, batch, in_flight, retry)
+        return Stream(lookup.lookup(self._node, table, on, how, said, kind_of(self._node), self._alias), self._alias)
 
     def group_by(self, *columns: Column | str, expires: str | timedelta | None = None) -> Grouped:
         """Grouped by columns, for aggregates kept up to date: `charges.group_by("card").agg(spent="sum(amount)")`.

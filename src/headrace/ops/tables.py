@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import timedelta
 from typing import Any
 
 from headrace.errors import PlanError, here
+from headrace.ops.asking import UNSAID, Asking, asking, checked
 from headrace.ops.source import clean, valid_name
 from headrace.ports import Lookup, lookup_class
 from headrace.ports.options import build, flag
@@ -20,12 +22,13 @@ class Table:
     <Table customers: customer, country>
     """
 
-    __slots__ = ("connected", "constant", "name")
+    __slots__ = ("asking", "connected", "constant", "name")
 
-    def __init__(self, connected: Lookup, name: str, constant: bool = False) -> None:
+    def __init__(self, connected: Lookup, name: str, constant: bool = False, asking: Asking = UNSAID) -> None:
         self.connected = connected
         self.name = name
         self.constant = constant
+        self.asking = checked(name, connected, asking)
 
     def __repr__(self) -> str:
         return f"<Table {self.name}: {', '.join(self.columns)}>"
@@ -39,7 +42,8 @@ class Table:
 class Tables:
     """The tables: `hr.lookup.<connector>(..., name=None, constant=False)`; `dir(hr.lookup)` lists them.
 
-    `constant=True` says that the table never changes, so that an epoch that is run again finds in it what it found.
+    `constant=True` says that the table never changes, so that an epoch that is run again finds in it what it found. `cache`, `cache_keys`,
+    `batch`, `in_flight` and `retry` say how it is asked, where a lookup does not say it itself.
     """
 
     __slots__ = ()
@@ -52,10 +56,21 @@ class Tables:
             raise AttributeError(connector)
         cls = lookup_class(connector)
 
-        def made(*arguments: Any, name: str | None = None, constant: bool = False, **options: Any) -> Table:
+        def made(
+            *arguments: Any,
+            name: str | None = None,
+            constant: bool = False,
+            cache: str | timedelta | None = None,
+            cache_keys: int | None = None,
+            batch: int | None = None,
+            in_flight: int | None = None,
+            retry: str | timedelta | None = None,
+            **options: Any,
+        ) -> Table:
             connected = build(cls, f"lookup.{connector}", arguments, options)
             called = name if name is not None else clean(connected.default_name)
-            return Table(connected, valid_name(called), flag(f"lookup.{connector}", "constant", constant))
+            said = asking(cache, cache_keys, batch, in_flight, retry)
+            return Table(connected, valid_name(called), flag(f"lookup.{connector}", "constant", constant), said)
 
         made.__name__ = connector
         made.__doc__ = cls.__doc__

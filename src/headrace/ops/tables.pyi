@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import timedelta
 from typing import Any
 
+from headrace.ops.asking import Asking
 from headrace.ports import Lookup
 from headrace.ports.secrets import Secret
 
@@ -13,12 +14,37 @@ class Table:
     connected: Lookup
     name: str
     constant: bool
-    def __init__(self, connected: Lookup, name: str, constant: bool = ...) -> None: ...
+    asking: Asking
+    def __init__(
+        self,
+        connected: Lookup,
+        name: str,
+        constant: bool = ...,
+        asking: Asking = ...,
+    ) -> None: ...
     @property
     def columns(self) -> tuple[str, ...]: ...
 
 class Tables:
     """The tables: `hr.lookup.<connector>(..., name=None, constant=False)`; `dir(hr.lookup)` lists them."""
+
+    def delta(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        schema: Any = None,
+        version: int | None = None,
+        refresh: str | timedelta | None = None,
+        storage_options: Mapping[str, Any] | None = None,
+        name: str | None = None,
+        constant: bool = False,
+        cache: str | timedelta | None = None,
+        cache_keys: int | None = None,
+        batch: int | None = None,
+        in_flight: int | None = None,
+        retry: str | timedelta | None = None,
+    ) -> Table:
+        """Rows of a Delta table, kept in the memory of each executor."""
 
     def files(
         self,
@@ -30,8 +56,35 @@ class Tables:
         options: Mapping[str, Any] | None = None,
         name: str | None = None,
         constant: bool = False,
+        cache: str | timedelta | None = None,
+        cache_keys: int | None = None,
+        batch: int | None = None,
+        in_flight: int | None = None,
+        retry: str | timedelta | None = None,
     ) -> Table:
         """Rows of a file, a folder or a pattern, kept in the memory of each executor."""
+
+    def http(
+        self,
+        url: str,
+        schema: Any,
+        *,
+        method: str = "GET",
+        key: str | Sequence[str] | None = None,
+        at: str | None = None,
+        headers: Mapping[str, str | Secret] | None = None,
+        token: Secret | None = None,
+        timeout: str | timedelta = "10 seconds",
+        ca: str | None = None,
+        name: str | None = None,
+        constant: bool = False,
+        cache: str | timedelta | None = None,
+        cache_keys: int | None = None,
+        batch: int | None = None,
+        in_flight: int | None = None,
+        retry: str | timedelta | None = None,
+    ) -> Table:
+        """Rows that a service has, as JSON: an object, or a list of them."""
 
     def jdbc(
         self,
@@ -44,6 +97,11 @@ class Tables:
         options: Mapping[str, Any] | None = None,
         name: str | None = None,
         constant: bool = False,
+        cache: str | timedelta | None = None,
+        cache_keys: int | None = None,
+        batch: int | None = None,
+        in_flight: int | None = None,
+        retry: str | timedelta | None = None,
     ) -> Table:
         """Rows of a table of PostgreSQL, MariaDB or SQLite, or of a query that begins with SELECT or WITH."""
 
@@ -54,6 +112,11 @@ class Tables:
         *,
         name: str | None = None,
         constant: bool = False,
+        cache: str | timedelta | None = None,
+        cache_keys: int | None = None,
+        batch: int | None = None,
+        in_flight: int | None = None,
+        retry: str | timedelta | None = None,
     ) -> Table:
         """Rows given as tuples or dicts, to be looked up in. Times without a zone, and those given as text, are in the zone of the job."""
 
@@ -69,6 +132,11 @@ class Tables:
         password: Secret | None = None,
         name: str | None = None,
         constant: bool = False,
+        cache: str | timedelta | None = None,
+        cache_keys: int | None = None,
+        batch: int | None = None,
+        in_flight: int | None = None,
+        retry: str | timedelta | None = None,
     ) -> Table:
         """Rows that lie under keys of Redis: `prefix` and the texts of the `key` columns, as `.write.redis` puts them there."""
 

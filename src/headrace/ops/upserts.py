@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import field, replace
 from functools import cached_property
 from typing import Any, ClassVar
 
@@ -18,7 +18,8 @@ class Upserts(Node):
     """The one row of each key; of an epoch at the most one goes and one comes.
 
     `last`: a row takes the place of the one before it, and a row that is taken away ends the key. Else the rows of a key add up, and two
-    of them at the end of an epoch stop the job. `pairs`: each change is a row with a word in `_change`, an update two of them.
+    of them at the end of an epoch stop the job. `pairs`: each change is a row with a word in `_change`, an update two of them. `replaces`:
+    whoever takes the rows puts each in the place of the one before it, which is not taken away first; so last rows need not be kept.
 
     >>> import headrace as hr
     >>> told = hr.read.memory([("a", 1), ("b", 5), ("a", 2)], "card string, amount int", name="told")
@@ -36,6 +37,7 @@ class Upserts(Node):
     key: tuple[str, ...]
     last: bool
     pairs: bool = False
+    replaces: bool = field(default=False, metadata={"later": True})
 
     @cached_property
     def columns(self) -> tuple[str, ...]:
@@ -50,12 +52,12 @@ class Upserts(Node):
         return f"{what} of each {', '.join(self.key)}" + (", each change as a row" if self.pairs else "")
 
 
-def upserts(input: Node, key: Any, kind: str) -> Upserts:
-    """The rows of a stream of that kind by key."""
+def upserts(input: Node, key: Any, kind: str, *, replaces: bool = False) -> Upserts:
+    """The rows of a stream of that kind by key. `replaces`: for somebody who puts a row in the place of the one before it."""
     columns = key_of(input, key, "upserts")
     if isinstance(input, Upserts) and not input.pairs and set(input.key) == set(columns):
         return input
-    return Upserts(input, columns, last=kind == "append", site=here())
+    return Upserts(input, columns, last=kind == "append", replaces=replaces, site=here())
 
 
 def key_of(input: Node, key: Any, verb: str) -> tuple[str, ...]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
+from headrace.ports import aside
 from headrace.spark.checkpoint import Checkpoint
 from headrace.spark.identity import DEAD_LETTERS
 from headrace.spark.summary import ExpectationCounts, InputCounts, LookupCounts, SourceCounts, counts_of, expectations_of, lookups_of
@@ -40,7 +41,7 @@ def counted(queries: Iterable[RunningQuery], checkpoint: Checkpoint) -> dict[str
         "sources": tuple(sources.values()),
         "expectations": tuple(expected.values()),
         "sinks": sinks,
-        "dead_letters": dead,
+        "dead_letters": {**dead, **aside.counted(checkpoint.folder)},
         "inputs": tuple(inputs),
         "lookups": tuple(lookups),
     }

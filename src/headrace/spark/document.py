@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from headrace.analysis.schemas import DEAD
-from headrace.ops import Lookup, Sink, Source, kinds
+from headrace.ops import Lookup, Sink, Source, forgets_after, kind_of, kinds
 from headrace.ops.changes import CHANGE
 from headrace.plan import Node, Unweigh
 from headrace.plan.codec import without_sites
@@ -149,13 +149,13 @@ class _Routes:
         steady = any(sink.connect().traits.repeatable for sink in query.sinks if isinstance(sink, Sink))
         for node in (*query.looked_up, *query.operators):
             for inlet in inlets(node, at, steady):
-                self._into(numbers[str(node.name)], inlet, at)
+                self._into(numbers[str(node.name)], inlet, at, apart=_touches(node, inlet))
         for sink in query.sinks:
             steps = [Unweigh(WEIGHT, False).to_json(str(sink.name))] if _weighed(sink) else []
             for feed in at.feeds.into(sink.inputs[0]):
                 self._add(feed.then(*steps), _to_sink(numbers[str(sink.name)], _sink_schema(sink, at), place_key(sink)))
 
-    def _into(self, op: int, inlet: Inlet, at: Lowering) -> None:
+    def _into(self, op: int, inlet: Inlet, at: Lowering, *, apart: bool) -> None:
         route = {
             "to": op,
             "side": inlet.side,
@@ -165,7 +165,7 @@ class _Routes:
             "key_schema": inlet.key_schema,
             "time": inlet.time,
             "order": inlet.order,
-            "combines": inlet.combines,
+            "combines": inlet.combines and not apart,
             "schema": inlet.schema,
         }
         for rank, feed in enumerate(at.feeds.into(inlet.stream)):
@@ -185,6 +185,11 @@ class _Routes:
     def dead(self, producer: str) -> list[Json]:
         """Where dead letters go: to those who read them, else beside the checkpoint."""
         return self.of(producer, "dead_letter") or [self._dead]
+
+
+def _touches(node: Node, inlet: Inlet) -> bool:
+    """Whether a row that comes and goes within an epoch matters to an operator: the group it came to is not forgotten for a while."""
+    return forgets_after(node) is not None and kind_of(inlet.stream) == "changes"
 
 
 def _to_sink(op: int, schema: str, key: tuple[str, ...] = ()) -> Json:

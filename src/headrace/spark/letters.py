@@ -11,10 +11,8 @@ from pathlib import Path
 
 from headrace.manifest import Manifest, read
 from headrace.plan import Node, Plan, Role
+from headrace.ports import aside
 from headrace.spark.checkpoint import Stored
-
-REFUSED = "refused"
-"""Beside the checkpoint: rows that the other side of a sink did not take, a folder for each sink."""
 
 
 @dataclass(frozen=True)
@@ -42,7 +40,7 @@ def letters_in(folder: Path, stored: Stored) -> list[Letter]:
     found: list[Letter] = []
     for query in sorted((folder / "dead_letters").glob("*")):
         found.extend(_told(query, sources))
-    for sink in sorted((folder / REFUSED).glob("*")):
+    for sink in sorted((folder / aside.FOLDER).glob("*")):
         for file in sorted(sink.glob("*.json")):
             epoch = int(file.name.partition("-")[0])
             found.extend(_letter(epoch, _time(file), json.loads(line), sources) for line in file.read_text(encoding="utf-8").splitlines())

@@ -27,6 +27,13 @@ class Loader:
             # Anything that leaves this method would be a Java trace.
             return f"{type(problem).__name__}: {problem}"
 
+    def state(self, name: str) -> str | None:
+        """What tells the table as it is now from what it was. A failure is for `load` to tell of."""
+        try:
+            return self._tables[name][0].state()
+        except Exception:
+            return None
+
     class Java:
         # the interface by which py4j lets the JVM call this object
         implements = ("headrace.lookup.TableLoader",)

@@ -16,7 +16,7 @@ from headrace.jvm.packages import attach
 from headrace.jvm.session import session
 from headrace.ops import Lookup, Sink, Source
 from headrace.schema import parse_schema
-from headrace.spark import repaired
+from headrace.spark import cut_off, repaired
 from headrace.spark.checkpoint import Checkpoint, Stored, migrated
 from headrace.spark.compare import identified, with_frozen_schemas
 from headrace.spark.computed import check_computed
@@ -237,6 +237,7 @@ def _started(
 ) -> RunningQuery:
     spark = session()
     mend(checkpoint.query(identity.name))
+    cut_off.clear(checkpoint.query(identity.name))
     scans, readers = {}, {}
     for source in query.sources:
         if isinstance(source, Source):

@@ -91,8 +91,8 @@ class Summary:
     """What a run did. `rows`, `epochs` and `seconds` are of this run; all other counts are of the checkpoint's whole life.
 
     `sources`, `inputs`, `lookups` and `expectations` list `SourceCounts`, `InputCounts`, `LookupCounts` and `ExpectationCounts`; `sinks`
-    maps a sink's name to the rows it got; `dead_letters` maps a folder to the rows that lie there because nobody read them. `stopped` is
-    True if somebody stopped the run before its end.
+    maps a sink's name to the rows it got; `dead_letters` maps a folder to the rows that lie there because nobody read them, or because a
+    sink could not hold them. `stopped` is True if somebody stopped the run before its end.
     """
 
     job: str

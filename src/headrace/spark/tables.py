@@ -97,7 +97,7 @@ def _(node: Ledger | Partition | Sessions | Temporal | Top, entry: Entry, name: 
 
 @_tables.register
 def _(node: Upserts, entry: Entry, name: str, names: _Names) -> Iterable[StateTable]:
-    if node.last or not unique(node.input, node.key):
+    if not (node.replaces if node.last else unique(node.input, node.key)):
         yield StateTable(name, ROWS)
 
 

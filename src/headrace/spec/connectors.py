@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from functools import cache
 from typing import Any
 
+from headrace.ops.asking import asking
 from headrace.ops.feeding import OPTIONS as FEEDING
 from headrace.ops.sink import MODES
 from headrace.ports import lookup_class, sink_class, source_class
@@ -32,8 +33,9 @@ def sink(connector: str) -> Mapping[str, Parameter]:
 
 @cache
 def lookup(connector: str) -> Mapping[str, Parameter]:
-    """The options of a table outside."""
-    return parameters(lookup_class(connector)) | {"constant": Parameter("constant", "constant", kinds.FLAG, needed=False)}
+    """The options of a table outside, and how it is asked."""
+    constant = Parameter("constant", "constant", kinds.FLAG, needed=False)
+    return parameters(lookup_class(connector)) | {"constant": constant} | parameters(asking)
 
 
 def schemas(kind: str, known: Mapping[str, Json], only: str = "") -> Json:

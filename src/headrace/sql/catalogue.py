@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import fields
 from difflib import get_close_matches
 from typing import Any
 
 from headrace.errors import HeadraceError, PlanError, standing
 from headrace.ops.expires import expiry
 from headrace.ops.feeding import OPTIONS as FEEDING
-from headrace.ops.lookup import Asking
 from headrace.ops.read import read
 from headrace.ops.sink import MODES
 from headrace.ops.stream import Stream
-from headrace.ops.tables import lookup
+from headrace.ops.tables import Table, lookup
 from headrace.ops.write import Sink
 from headrace.plan.meaning import MEANING, judged, meant
 from headrace.ports import lookup_class, sink_class, source_class
@@ -22,7 +20,6 @@ from headrace.ports.options import build, choice, several
 from headrace.ports.registry import names_with
 from headrace.schema import Field
 from headrace.sql.query import check_function, of_script
-from headrace.sql.tree import Outside
 from headrace.syntax.statements import (
     CreateFunction,
     CreateLookup,
@@ -69,7 +66,7 @@ class Catalogue:
         """The settings that change what texts mean."""
         self.expires = "never"
         self._sinks: dict[str, Sink] = {}
-        self._outside: dict[str, Outside] = {}
+        self._outside: dict[str, Table] = {}
 
     def add(self, statement: Statement) -> None:
         """Take in a CREATE, INSERT, DROP or SET."""
@@ -122,7 +119,7 @@ class Catalogue:
 
     def columns_of(self, made: CreateLookup) -> tuple[Field, ...]:
         """The columns of a table outside."""
-        return self._outside[made.name][0].connected.schema.fields
+        return self._outside[made.name].connected.schema.fields
 
     def _known(self, name: str) -> str | None:
         return next((known for known in self.created if known.lower() == name.lower()), None)
@@ -244,16 +241,12 @@ def _source(statement: CreateSource) -> Stream:
     return stream.watermark(column, delay, idle=idle)
 
 
-_ASKING = tuple(field.name for field in fields(Asking))
-"""What WITH of a table outside says beside its connector's options: how it is asked."""
-
-
-def _outside(statement: CreateLookup) -> Outside:
+def _outside(statement: CreateLookup) -> Table:
     connector, options = _connector(statement, "Lookup")
-    asking = {name: options.pop(name) for name in _ASKING if name in options}
     if statement.columns is not None:
         options["schema"] = statement.columns
-    return getattr(lookup, connector)(name=statement.name, **options), Asking(**asking)
+    made: Table = getattr(lookup, connector)(name=statement.name, **options)
+    return made
 
 
 def _connector(statement: CreateSource | CreateLookup | CreateSink, kind: str) -> tuple[str, dict[str, Any]]:

@@ -12,7 +12,6 @@ from headrace.jvm.lift import lift_frame, lift_sql
 from headrace.jvm.session import UNREGISTERED
 from headrace.ops.asof import version_time, versions
 from headrace.ops.join import Join
-from headrace.ops.lookup import Asking
 from headrace.ops.sessions import Sessions
 from headrace.ops.stream import Stream
 from headrace.ops.tables import Table
@@ -20,7 +19,7 @@ from headrace.ops.time import event_time
 from headrace.ops.window import CHANGES, CLOSE, Windows, between
 from headrace.plan import order
 from headrace.plan.meaning import meaning
-from headrace.sql.tree import Outside, Reader
+from headrace.sql.tree import Reader
 from headrace.sql.view import streams
 from headrace.syntax import Emit, quote, streaming
 from headrace.syntax.statements import CreateFunction, Part
@@ -52,7 +51,7 @@ def sql(query: str, /, **tables: Stream | Table) -> Stream:
     if wrong is not None:
         hint = f"keywords of hr.sql are tables: hr.sql(..., {wrong}=stream)"
         raise PlanError("BAD_INPUT", f"the table `{wrong}` of hr.sql is {tables[wrong]!r}, which is no stream", hint=hint, site=here())
-    outside = {name: (table, Asking()) for name, table in tables.items() if isinstance(table, Table)}
+    outside = {name: table for name, table in tables.items() if isinstance(table, Table)}
     return _lifted(query, {name: stream for name, stream in tables.items() if isinstance(stream, Stream)}, query, outside=outside)
 
 
@@ -62,7 +61,7 @@ def of_script(
     functions: Sequence[str],
     missing: str,
     expires_ms: int | None = None,
-    outside: Mapping[str, Outside] | None = None,
+    outside: Mapping[str, Table] | None = None,
 ) -> Stream:
     """The same for a query of a script, to whose lines and columns errors point.
 
@@ -98,12 +97,12 @@ def _lifted(
     functions: Sequence[str] = (),
     missing: str | None = None,
     expires_ms: int | None = None,
-    outside: Mapping[str, Outside] | None = None,
+    outside: Mapping[str, Table] | None = None,
 ) -> Stream:
     """The stream of a query over streams and tables outside; `shown` is its text where errors quote it."""
     text, emit = streaming(query)
     early = 0 if emit is None or emit.early is None else between(emit.early, CLOSE)
-    schemas = _schemas(tables) | {name: table.connected.schema.ddl for name, (table, _) in (outside or {}).items()}
+    schemas = _schemas(tables) | {name: table.connected.schema.ddl for name, table in (outside or {}).items()}
     answer = lift_sql(text, schemas, meaning(), _times(tables), functions, missing, [*(outside or {})])
     found = _read(answer, tables, shown, CHANGES if emit is None else CLOSE, early, expires_ms, outside)
     if emit is not None and not any(isinstance(node, Join | Sessions | Windows) and node.emit == CLOSE for node in order([found._node])):
@@ -138,7 +137,7 @@ def _read(
     emit: str = CHANGES,
     early_ms: int = 0,
     expires_ms: int | None = None,
-    outside: Mapping[str, Outside] | None = None,
+    outside: Mapping[str, Table] | None = None,
 ) -> Stream:
     if "tree" not in answer:
         raise _refused(answer, query)

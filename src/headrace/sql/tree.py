@@ -25,6 +25,7 @@ from headrace.ops import (
     intervals,
     lookup,
 )
+from headrace.ops.asking import UNSAID
 from headrace.ops.asof import versions
 from headrace.ops.expires import expiry
 from headrace.ops.kind import kind_of
@@ -36,8 +37,6 @@ from headrace.plan import Node
 from headrace.syntax import plain_name, quote
 
 Json = Mapping[str, Any]
-Outside = tuple[Table, lookup.Asking]
-"""A table outside, and how it is asked."""
 
 
 class Reader:
@@ -55,7 +54,7 @@ class Reader:
         emit: str = CHANGES,
         early_ms: int = 0,
         expires_ms: int | None = None,
-        outside: Mapping[str, Outside] | None = None,
+        outside: Mapping[str, Table] | None = None,
     ) -> None:
         self._tables = {name.lower(): node for name, node in tables.items()}
         self._site = site
@@ -118,10 +117,10 @@ class Reader:
         while right["node"] == "project":
             here = {name: plain_name(text) or "" for name, text in right["columns"]}
             names, right = {name: here[old] for name, old in names.items()} or here, right["input"]
-        table, asking = self._outside[right["name"].lower()]
+        table = self._outside[right["name"].lower()]
         keys = tuple((mine, names.get(theirs, theirs)) for mine, theirs in tree["keys"])
         given = tuple((name, names.get(theirs, theirs)) for name, theirs in tree["given"])
-        return lookup.of_table(left, table, tree["how"], keys, given, asking, kind_of(left))
+        return lookup.of_table(left, table, tree["how"], keys, given, UNSAID, kind_of(left))
 
     def _single(self, left: Node, right: Node, keys: tuple[tuple[str, str], ...], safe: tuple[int, ...], condition: str | None) -> Node:
         """Each left row with the one right row that it meets: the right rows of a key are one, or an error."""
