@@ -58,6 +58,19 @@ def spawn(
         )
 
 
+def children(process: int) -> list[int]:
+    """The processes that a process has started."""
+    return [int(text) for task in Path(f"/proc/{process}/task").iterdir() for text in (task / "children").read_text().split()]
+
+
+def lives(process: int) -> bool:
+    """Whether a process is there and has not ended."""
+    try:
+        return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] not in ("Z", "X")
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+
+
 def installed(server: str, package: str) -> bool:
     """Install a Debian package where that can be done; whether it was."""
     if os.geteuid() != 0 or not Path("/usr/bin/apt-get").exists():
@@ -70,6 +83,15 @@ def installed(server: str, package: str) -> bool:
         if done.returncode == 0 and told is command:
             return True
     not_to_be_had(server, done.stderr.strip().splitlines()[-1] if done.stderr.strip() else f"{package} could not be installed")
+
+
+def certificate(folder: Path, name: str) -> None:
+    """Make `key.pem`, and `authority.pem`: a certificate for one name (`IP:127.0.0.1`, `DNS:elsewhere`) that is its own authority."""
+    told = ["-subj", f"/CN={name.partition(':')[2]}", "-addext", f"subjectAltName={name}", "-keyout", "key.pem", "-out", "authority.pem"]
+    command = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "30", *told]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise RuntimeError(done.stderr)
 
 
 def unprivileged(user: str, folder: Path) -> list[str]:

@@ -6,12 +6,14 @@ from collections import Counter
 from typing import Any
 
 from tests.servers import SIGN
+from tests.servers.disks import disk as disk
 from tests.servers.kafka import broker as broker
 from tests.servers.kafka import other_broker as other_broker
 from tests.servers.mariadb import mariadb as mariadb
 from tests.servers.mariadb import other_mariadb as other_mariadb
 from tests.servers.postgres import other_postgres as other_postgres
 from tests.servers.postgres import postgres as postgres
+from tests.servers.problems import says as says
 from tests.servers.redis import _redis as _redis
 from tests.servers.redis import redis as redis
 from tests.servers.registry import registry as registry

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.servers import free_ports, installed, not_to_be_had, spawn
+from tests.servers import certificate, free_ports, installed, not_to_be_had, spawn
 
 _READY = 30
 PASSWORD = "gehéim ' \\"
@@ -23,7 +23,9 @@ class Redis:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        (self.port,) = free_ports(1)
+        self.port, self.encrypted = free_ports(2)
+        self.authority = folder / "authority.pem"
+        certificate(folder, "IP:127.0.0.1")
         self._log = folder / "log"
         self._process: subprocess.Popen[bytes] | None = None
 
@@ -34,6 +36,8 @@ class Redis:
     def start(self) -> None:
         """Start it and wait until it answers."""
         told = ["--port", str(self.port), "--bind", "127.0.0.1", "--dir", str(self.folder), "--requirepass", PASSWORD]
+        keys = ["--tls-cert-file", str(self.authority), "--tls-key-file", str(self.folder / "key.pem"), "--tls-auth-clients", "no"]
+        told += ["--tls-port", str(self.encrypted), *keys]
         self._process = spawn(["redis-server", *told, "--appendonly", "yes", "--appendfsync", "no"], self._log)
         deadline = time.monotonic() + _READY
         while self.run("PING") != "PONG":
@@ -68,8 +72,8 @@ def _command(words: list[str]) -> Iterator[bytes]:
         yield b"$%d\r\n%s\r\n" % (len(said), said)
 
 
-@pytest.fixture(scope="session")
-def _redis() -> Iterator[Redis]:
+def started() -> Redis:
+    """A server that runs, or the tests that need it are not run."""
     if shutil.which("redis-server") is None and not installed("Redis", "redis-server"):
         not_to_be_had("Redis", "there is no redis-server")
     folder = Path(tempfile.mkdtemp(prefix="headrace-redis-"))
@@ -79,9 +83,20 @@ def _redis() -> Iterator[Redis]:
     except (OSError, RuntimeError) as problem:
         shutil.rmtree(folder, ignore_errors=True)
         not_to_be_had("Redis", str(problem).splitlines()[0])
+    return made
+
+
+def over(server: Redis) -> None:
+    """End it and forget what it had."""
+    server.stop()
+    shutil.rmtree(server.folder, ignore_errors=True)
+
+
+@pytest.fixture(scope="session")
+def _redis() -> Iterator[Redis]:
+    made = started()
     yield made
-    made.stop()
-    shutil.rmtree(folder, ignore_errors=True)
+    over(made)
 
 
 @pytest.fixture

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime as dt
-import json
 import threading
 from collections import Counter
 from decimal import Decimal
@@ -13,8 +12,8 @@ from typing import Any
 import pytest
 
 import headrace as hr
-from headrace.errors import HeadraceError
 from headrace.testing import Harness
+from tests.servers.problems import problem
 from tests.servers.tables import KINDS, File, Place, Served
 from tests.unit.errors import check_error
 
@@ -83,19 +82,12 @@ def test_all_that_postgresql_has(pg: Served) -> None:
     assert hr.collect(told.lookup(by_time, on={"at": "z"}).select("l")).rows() == [(2,)]
 
 
-def test_a_key_that_the_column_cannot_have(pg: Served) -> None:
-    """A text with a zero is none for PostgreSQL: the rows of the same request find theirs."""
-    pg.run("CREATE TABLE t (k text, v int); INSERT INTO t VALUES ('a', 1)")
-    with Harness() as h:
-        told = h.source("told", "k string")
-        found = told.lookup(hr.lookup.jdbc(pg.url, "t", "k string, v int", **pg.options), on="k")
-        out, dead = h.collect(found), h.collect(found.output("dead_letter").select("reason", "raw"))
-        h.commit({"told": [("+", (k,)) for k in ("a", "b\x00", "c")]})
-        assert out.rows() == [("a", 1), ("c", None)]
-        [(reason, raw)] = dead.rows()
-        assert "invalid byte sequence" in reason and json.loads(raw) == {"k": "b\x00"}
-
-
+@problem(
+    "Databases, looking up",
+    "the server is restarted",
+    "",
+    "the job asks again for as long as `retry` of the lookup says, and goes on",
+)
 def test_the_server_is_started_anew(other_postgres: Any) -> None:
     pg = Served("postgresql", other_postgres)
     pg.run("CREATE TABLE t (k text, v int); INSERT INTO t VALUES ('a', 1)")
@@ -125,12 +117,3 @@ def test_a_column_that_is_not_there(pg: Served) -> None:
         """,
         lambda: hr.collect(told.lookup(hr.lookup.jdbc(pg.url, "t", "k string, v int", **pg.options), on="k")),
     )
-
-
-def test_a_wrong_password(pg: Served, monkeypatch: pytest.MonkeyPatch) -> None:
-    pg.run("CREATE TABLE t (k text, v int)")
-    monkeypatch.setenv(pg.server.variable, "wrong")
-    told = hr.read.memory([("a",)], "k string", name="told")
-    with pytest.raises(HeadraceError, match="the table does not answer: FATAL: password authentication failed") as caught:
-        hr.collect(told.lookup(hr.lookup.jdbc(pg.url, "t", "k string, v int", **pg.options), on="k"))
-    assert "wrong" not in str(caught.value)

@@ -2,27 +2,19 @@
 
 from __future__ import annotations
 
-import contextlib
 import datetime as dt
 import json
 import random
 import re
-import subprocess
-import threading
-import time
-from collections.abc import Iterator
 from decimal import Decimal
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 import headrace as hr
 from headrace import points
-from headrace.connectors.jdbc import database
 from headrace.testing import Harness
-from tests.servers import free_ports
 from tests.servers.tables import KINDS, File, Place, Served, into, rows, stages
 from tests.unit.errors import check_error
 
@@ -171,6 +163,21 @@ def test_random_changes(place: Place) -> None:
             if number in (3, 8):
                 h.restart()
     assert stages(place) == []
+
+
+def test_the_newest_row_of_each_key(place: Place) -> None:
+    """Of rows that are only added nothing has to be kept: the database has the ones before."""
+    chance, newest = random.Random(5), dict[str, tuple[Any, ...]]()
+    with Harness() as h:
+        source = h.source("s", "k string, n int")
+        into(h, source.write.jdbc(place.url, "newest", key="k", **place.options))
+        for number in range(6):
+            come = [(f"k{chance.randrange(9)}", chance.randrange(100)) for _ in range(chance.randrange(20))]
+            h.commit({"s": [("+", row) for row in come]})
+            newest |= {row[0]: row for row in come}
+            assert rows(place, "newest") == sorted(newest.values()), number
+            if number == 2:
+                h.restart()
 
 
 def test_a_key_of_several_columns_and_nothing_else(place: Place) -> None:
@@ -387,23 +394,6 @@ def test_a_narrow_decimal(pg: Served) -> None:
     )
 
 
-def test_no_key(place: Place) -> None:
-    """A key of a table cannot be null: such rows are dead letters."""
-    source = hr.read.memory([(None, 1), ("a", 2)], "k string, n int", name="s")
-    done = hr.job("keyless", source.write.jdbc(place.url, "t", key="k", name="out", **place.options)).run(progress=False)
-    assert rows(place, "t") == [("a", 2)]
-    assert sum(done.dead_letters.values()) == 1
-
-
-def test_text_with_a_zero(pg: Served) -> None:
-    source = hr.read.memory([("a\0b",)], "x string", name="s")
-    job = hr.job("zero", source.write.jdbc(pg.url, "t", name="out", **pg.options))
-    with pytest.raises(
-        hr.HeadraceError, match=r'out: rows could not be staged: .*invalid byte sequence for encoding "UTF8": 0x00.*column x'
-    ):
-        job.run(progress=False)
-
-
 def test_values_for_other_types(pg: Served) -> None:
     pg.run("CREATE TYPE mood AS ENUM ('good', 'bad')")
     pg.run("CREATE TABLE t (id uuid PRIMARY KEY, m mood, j json, n varchar(3), big numeric)")
@@ -422,19 +412,6 @@ def test_schemas_and_odd_names(pg: Served) -> None:
     assert pg.run('SELECT "a ""b""", "select" FROM "odd one"."Table.1"') == [(1, 2)]
 
 
-def test_numbers_that_are_none(place: Place) -> None:
-    source = hr.read.memory([(float("nan"), float("inf"))], "x double, y float", name="s")
-    job = hr.job("nan", source.write.jdbc(place.url, "t", name="out", **place.options))
-    if place.kind == "postgresql":
-        job.run(progress=False)
-        assert place.run("SELECT x::text, y::text FROM t") == [("NaN", "Infinity")]
-    else:
-        with pytest.raises(
-            hr.HeadraceError, match=r"out: x has the value NaN, which this database cannot hold: nullif\(x, double\('NaN'\)\)"
-        ):
-            job.run(progress=False)
-
-
 @pytest.mark.full
 def test_many_rows(place: Place) -> None:
     n = 20_000 if place.kind == "sqlite" else 60_000
@@ -450,165 +427,6 @@ def numbers(n: int) -> Any:
     folder = Path.cwd() / "numbers"
     hr.session().range(n).selectExpr("id", "concat('text of row ', id) AS x", "id / 7 AS d").write.parquet(str(folder))
     return hr.read.files(folder, format="parquet", schema="id bigint, x string, d double", name="numbers")
-
-
-# The server goes away
-
-
-def test_server_restarted_before_the_commit(other_postgres: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    place = Served("postgresql", other_postgres)
-    slept: list[float] = []
-
-    def sleep(seconds: float) -> None:
-        slept.append(seconds)
-        if len(slept) == 3:
-            other_postgres.start()
-
-    with Harness() as h:
-        source = h.source("s", "k string, n int")
-        sink = into(h, source.write.jdbc(place.url, "result", key="k", name="out", **place.options))
-        h.commit({"s": [("+", ("a", 1))]})
-        monkeypatch.setattr(database, "time", SimpleNamespace(monotonic=time.monotonic, sleep=sleep))
-        written = sink._write
-
-        def write(tasks: str, count: int) -> None:
-            if not slept:
-                other_postgres.stop()
-            written(tasks, count)
-
-        sink._write = write
-        h.commit({"s": [("+", ("b", 2))]})
-        assert len(slept) == 3
-        assert rows(place, "result") == [("a", 1), ("b", 2)]
-
-
-@pytest.mark.full
-def test_server_that_does_not_come_back(other_postgres: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    place = Served("postgresql", other_postgres)
-    with Harness() as h:
-        source = h.source("s", "k string, n int")
-        sink = into(h, source.write.jdbc(place.url, "result", name="out", retry="50 milliseconds", **place.options))
-        h.commit({"s": [("+", ("a", 1))]})
-        written = sink._write
-
-        def write(tasks: str, count: int) -> None:
-            other_postgres.stop()
-            written(tasks, count)
-
-        sink._write = write
-        check_error(
-            """
-            DATABASE_UNREACHABLE: postgresql://127.0.0.1:PORT/db1 cannot be reached: Connection to 127.0.0.1:PORT refused. Check that the hostname and port are correct and that the postmaster is accepting TCP/IP connections. (Connection refused)
-              hint: see that the server runs and that its port can be reached from here
-              page: docs/errors/DATABASE_UNREACHABLE.md
-            """,
-            lambda: h.commit({"s": [("+", ("b", 2))]}),
-            hide={str(other_postgres.port): "PORT"},
-        )
-        sink._write = written
-        other_postgres.start()
-        assert rows(place, "result") == [("a", 1)]
-        h.restart()
-        h._settle()
-        assert rows(place, "result") == [("a", 1), ("b", 2)]
-
-
-@pytest.mark.full
-def test_server_that_crashed_has_lost_what_was_staged(other_postgres: Any) -> None:
-    place = Served("postgresql", other_postgres)
-    with Harness() as h:
-        source = h.source("s", "k string, n int")
-        sink = into(h, source.write.jdbc(place.url, "result", name="out", **place.options))
-        h.commit({"s": [("+", ("a", 1))]})
-        written = sink._write
-
-        def write(tasks: str, count: int) -> None:
-            if sink._write is write:
-                sink._write = written
-                other_postgres.crash()
-                other_postgres.start()
-            written(tasks, count)
-
-        sink._write = write
-        with pytest.raises(hr.HeadraceError, match="has 0 of the 1 rows that tasks have staged there, as after a crash"):
-            h.commit({"s": [("+", ("b", 2))]})
-        h.restart()
-        h._settle()
-        assert rows(place, "result") == [("a", 1), ("b", 2)]
-
-
-def test_connection_dropped_in_copy(pg: Served) -> None:
-    """A lock keeps the COPY waiting until its session is ended; the task sends the rows again."""
-    with Harness() as h:
-        source = h.source("s", "k string, n int")
-        sink = into(h, source.write.jdbc(pg.url, "result", key="k", **pg.options))
-        h.commit({"s": [("+", ("a", 1))]})
-        with dropping(pg, sink._stage) as dropped:
-            h.commit({"s": [("+", ("b", 2))]})
-        assert dropped
-        assert rows(pg, "result") == [("a", 1), ("b", 2)]
-
-
-def dropping(pg: Served, stage: str) -> Any:
-    """Ends the sessions that wait to COPY, once."""
-
-    @contextlib.contextmanager
-    def during() -> Iterator[list[int]]:
-        dropped: list[int] = []
-        holder = pg.server.connect(pg.url)
-        holder.autocommit = False
-        holder.execute(f"LOCK TABLE {stage} IN ACCESS EXCLUSIVE MODE")
-
-        def drop() -> None:
-            with pg.server.connect(pg.url) as watcher:
-                while not dropped:
-                    sql = (
-                        "SELECT pg_terminate_backend(pid), pid FROM pg_stat_activity WHERE query LIKE 'COPY%' AND wait_event_type = 'Lock'"
-                    )
-                    dropped.extend(pid for _, pid in watcher.execute(sql))
-            holder.rollback()
-            holder.close()
-
-        thread = threading.Thread(target=drop, daemon=True)
-        thread.start()
-        yield dropped
-        thread.join(60)
-
-    return during()
-
-
-# Who is not let in
-
-
-def unreachable(place: Place, url: str, expected: str, hide: dict[str, str], **options: Any) -> None:
-    source = hr.read.memory([(1,)], "a int", name="s")
-    job = hr.job("shut", source.write.jdbc(url, "t", **{**place.options, **options}))
-    check_error(expected, lambda: job.run(progress=False), hide=hide)
-
-
-def test_wrong_password(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
-    if place.kind == "sqlite":
-        pytest.skip("a file has no password")
-    monkeypatch.setenv("TEST_WRONG", "nonsense")
-    said = {
-        "postgresql": 'password authentication failed for user "app"',
-        "mariadb": "(conn=N) Access denied for user 'app'@'127.0.0.1' (using password: YES)",
-    }[place.kind]
-    port = place.url.split(":")[2].split("/")[0]
-    source = hr.read.memory([(1,)], "a int", name="s")
-    options = {**place.options, "password": hr.secret("TEST_WRONG")}
-    job = hr.job("shut", source.write.jdbc(place.url, "t", **options))
-    with pytest.raises(hr.HeadraceError) as caught:
-        job.run(progress=False)
-    check_error(
-        f"""
-        DATABASE_REFUSED: {place.url.replace(port, "PORT")} refuses: {said}
-          hint: user= and password=hr.secret("DB_PASSWORD") say who connects
-          page: docs/errors/DATABASE_REFUSED.md
-        """,
-        re.sub(r"conn=\d+", "conn=N", str(caught.value)).replace(port, "PORT"),
-    )
-    assert "nonsense" not in str(caught.value)
 
 
 def test_no_database(place: Place) -> None:
@@ -629,109 +447,3 @@ def test_no_database(place: Place) -> None:
         """,
         re.sub(r"conn=\d+", "conn=N", str(caught.value)).replace(port, "PORT"),
     )
-
-
-def test_nobody_listens(pg: Served) -> None:
-    (port,) = free_ports(1)
-    unreachable(
-        pg,
-        f"postgresql://127.0.0.1:{port}/db",
-        """
-        DATABASE_UNREACHABLE: postgresql://127.0.0.1:PORT/db cannot be reached: Connection to 127.0.0.1:PORT refused. Check that the hostname and port are correct and that the postmaster is accepting TCP/IP connections. (Connection refused)
-          hint: see that the server runs and that its port can be reached from here
-          page: docs/errors/DATABASE_UNREACHABLE.md
-        """,
-        {str(port): "PORT"},
-    )
-
-
-def test_certificate(pg: Served, tmp_path: Path) -> None:
-    """One that is right, and one that is not the server's."""
-    right = {"sslmode": "verify-full", "sslrootcert": str(pg.server.authority)}
-    source = hr.read.memory([(1,)], "a int", name="s")
-    hr.job("tls", source.write.jdbc(pg.url, "t", **pg.options, options=right)).run(progress=False)
-    assert rows(pg, "t") == [(1,)]
-    other = tmp_path / "other.pem"
-    told = ["-subj", "/CN=elsewhere", "-keyout", str(tmp_path / "key"), "-out", str(other)]
-    subprocess.run(["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "30", *told], check=True, capture_output=True)
-    unreachable(
-        pg,
-        pg.url,
-        """
-        DATABASE_UNREACHABLE: <url> cannot be reached: SSL error: PKIX path building failed: sun.security.provider.certpath.SunCertPathBuilderException: unable to find valid certification path to requested target
-          hint: options={"sslmode": "verify-full", "sslrootcert": "root.crt"} say what certificate is right
-          page: docs/errors/DATABASE_UNREACHABLE.md
-        """,
-        {pg.url: "<url>"},
-        options={"sslmode": "verify-full", "sslrootcert": str(other)},
-    )
-
-
-def test_no_right_to_write(pg: Served, monkeypatch: pytest.MonkeyPatch) -> None:
-    pg.run("CREATE TABLE t (a int)")
-    pg.run("CREATE ROLE guest LOGIN PASSWORD 'guest'")
-    pg.run("GRANT CREATE, USAGE ON SCHEMA public TO guest")
-    monkeypatch.setenv("TEST_GUEST", "guest")
-    unreachable(
-        pg,
-        pg.url,
-        """
-        DATABASE_REFUSED: <url> refuses: permission denied for table t
-          hint: the user needs the rights to read and write the table, and to create tables beside it
-          page: docs/errors/DATABASE_REFUSED.md
-        """,
-        {pg.url: "<url>"},
-        user="guest",
-        password=hr.secret("TEST_GUEST"),
-    )
-    pg.run("DROP OWNED BY guest")
-    pg.run("DROP ROLE guest")
-
-
-def test_a_file_in_no_folder(tmp_path: Path) -> None:
-    place = File(tmp_path / "nowhere")
-    unreachable(
-        place,
-        place.url,
-        """
-        DATABASE_UNREACHABLE: sqlite:<folder>/nowhere/out.db cannot be reached: [SQLITE_CANTOPEN] Unable to open the database file (unable to open database file)
-          hint: name a file in a folder that this user may write
-          page: docs/errors/DATABASE_UNREACHABLE.md
-        """,
-        {str(tmp_path): "<folder>"},
-    )
-
-
-def test_full(tmp_path: Path) -> None:
-    """A file that may grow to some pages only."""
-    place = File(tmp_path)
-    stream = numbers(20_000)
-    job = hr.job("full", stream.write.jdbc(place.url, "t", name="out", options={"max_page_count": "40"}))
-    with pytest.raises(hr.HeadraceError) as caught:
-        job.run(progress=False)
-    check_error(
-        """
-        DISK_FULL: out: rows could not be staged: [SQLITE_FULL] Insertion failed because database is full (database or disk is full)
-          hint: make room (the checkpoint, the output and Spark's temporary folder need it) and start again: no row is lost or doubled.
-          page: docs/errors/DISK_FULL.md
-        """,
-        caught.value,
-    )
-    hr.job("full", stream.write.jdbc(place.url, "t", name="out")).run(progress=False)
-    assert place.run("SELECT count(*) FROM t") == [(20_000,)]
-
-
-@pytest.mark.full
-def test_full_server(other_postgres: Any, tmp_path: Path) -> None:
-    """A server whose files may not grow beyond 20 MB: more than those of its log, and less than what is staged."""
-    place = Served("postgresql", other_postgres)
-    n = 250_000
-    job = hr.job("full", numbers(n).with_columns(y="repeat('0123456789', 10)").write.jdbc(place.url, "t", name="out", **place.options))
-    other_postgres.stop()
-    other_postgres.start(largest=20_000)
-    with pytest.raises(hr.HeadraceError, match=r"DISK_FULL: out: rows could not be staged: .*could not extend file .*: File too large"):
-        job.run(progress=False)
-    other_postgres.stop()
-    other_postgres.start()
-    job.run(progress=False)
-    assert place.run("SELECT count(*), count(DISTINCT id) FROM t") == [(n, n)]

@@ -16,8 +16,8 @@ import headrace as hr
 from headrace.errors import HeadraceError
 from headrace.ops.tables import Table
 from headrace.testing import Harness
+from tests.servers.problems import problem
 from tests.servers.redis import PASSWORD, VARIABLE, Redis
-from tests.unit.errors import check_error
 
 ODD = "ä'\"\\:\n\t\x00\x7f𝄞"
 
@@ -75,6 +75,12 @@ def test_what_cannot_be_read_is_a_dead_letter_of_its_own(spark: SparkSession, re
         assert reasons["1"].startswith("[CAST_INVALID_INPUT]") and reasons["2"].startswith("WRONGTYPE")
 
 
+@problem(
+    "Redis, looking up",
+    "the server is restarted",
+    "",
+    "the job asks again for as long as `retry` of the lookup says, and goes on",
+)
 def test_the_server_goes_away_and_comes_back(spark: SparkSession, redis: Redis) -> None:
     """Within the time in which a request is made again nothing is seen of it; behind that the epoch fails, and nothing is lost."""
     redis.run("HSET", "c:a", "v", "1")
@@ -101,20 +107,6 @@ def test_the_server_goes_away_and_comes_back(spark: SparkSession, redis: Redis) 
         h.restart()
         h.commit({"told": [("+", ("b",))]})
         assert out.rows() == [("a", "1"), ("a", "1"), ("b", None)]
-
-
-def test_a_wrong_password(spark: SparkSession, redis: Redis, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(VARIABLE, "wrong")
-    told = hr.read.memory([("a",)], "id string", name="told")
-    check_error(
-        """
-        LOOKUP_FAILED: told.lookup_c: the table does not answer: WRONGPASS invalid username-password pair or user is disabled
-          at test_redis_lookup.py:*: lambda: hr.collect(told.lookup(table(redis, "id string, v string"), on="id")),
-          hint: no row of the epoch is lost: the next start looks its rows up again.
-          page: docs/errors/LOOKUP_FAILED.md
-        """,
-        lambda: hr.collect(told.lookup(table(redis, "id string, v string"), on="id")),
-    )
 
 
 def test_secrets_are_in_no_plan(redis: Redis) -> None:

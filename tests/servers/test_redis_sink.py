@@ -17,6 +17,7 @@ import headrace as hr
 from headrace import points
 from headrace.connectors.redis import sink as module
 from headrace.testing import Harness
+from tests.servers.problems import problem
 from tests.servers.redis import VARIABLE, Redis
 from tests.servers.tables import into
 from tests.unit.errors import check_error
@@ -197,6 +198,12 @@ def test_another_checkpoint_of_the_job(redis: Redis, tmp_path: Path) -> None:
     assert redis.run("GET", "tx") == "not ours"
 
 
+@problem(
+    "Redis, writing",
+    "the server is restarted in the middle of an epoch",
+    "",
+    "the job waits for as long as `retry` says and goes on: each key is there once",
+)
 def test_server_restarted_before_the_commit(redis: Redis, monkeypatch: pytest.MonkeyPatch) -> None:
     slept: list[float] = []
 
@@ -223,21 +230,6 @@ def test_server_restarted_before_the_commit(redis: Redis, monkeypatch: pytest.Mo
         assert found(redis) == {"t:a": {"k": "a", "n": 1}, "t:b": {"k": "b", "n": 2}}
 
 
-def test_wrong_password(redis: Redis, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(VARIABLE, "nonsense")
-    job = hr.job("shut", write(redis, hr.read.memory([("a",)], "k string", name="s")))
-    error = check_error(
-        """
-        DATABASE_REFUSED: redis://127.0.0.1:PORT/0 refuses: invalid username-password pair or user is disabled.
-          hint: user= and password=hr.secret("REDIS_PASSWORD") say who connects
-          page: docs/errors/DATABASE_REFUSED.md
-        """,
-        lambda: job.run(progress=False),
-        hide={str(redis.port): "PORT"},
-    )
-    assert error is not None and "nonsense" not in str(error)
-
-
 def test_nobody_listens(redis: Redis) -> None:
     redis.stop()
     job = hr.job("shut", write(redis, hr.read.memory([("a",)], "k string", name="s"), retry="10 milliseconds"))
@@ -251,15 +243,3 @@ def test_nobody_listens(redis: Redis) -> None:
         hide={str(redis.port): "PORT"},
     )
     redis.start()
-
-
-@pytest.mark.full
-def test_full(redis: Redis) -> None:
-    redis.run("CONFIG", "SET", "maxmemory", "3mb")
-    hr.session().range(50_000).selectExpr("id AS k", "repeat('x', 100) AS x").write.parquet(str(Path.cwd() / "in"))
-    job = hr.job("full", write(redis, hr.read.files("in", format="parquet", schema="k bigint, x string", name="rows")))
-    with pytest.raises(hr.HeadraceError, match=r"DISK_FULL: out: redis://.* says: command not allowed when used memory"):
-        job.run(progress=False)
-    redis.run("CONFIG", "SET", "maxmemory", "0")
-    job.run(progress=False)
-    assert redis.run("DBSIZE") == "50001"

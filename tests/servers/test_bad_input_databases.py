@@ -1,0 +1,202 @@
+"""Rows that a database cannot hold, with real databases: each is told of, and no other row is lost."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import headrace as hr
+from headrace.testing import Harness
+from tests.servers.problems import letters, problem
+from tests.servers.tables import File, Place, Served, into, rows
+from tests.unit.errors import check_error
+
+pytestmark = pytest.mark.usefixtures("spark")
+
+WHERE = "Databases, writing"
+FULL = pytest.mark.full
+DEAD = "the row is a dead letter, and all others are written; where rows replace each other the older one goes"
+STOPS = "nothing of the epoch was written; the next start writes it, each row once"
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Checkpoints lie where the test is."""
+    monkeypatch.chdir(tmp_path)
+
+
+@pytest.fixture
+def pg(postgres: Any) -> Served:
+    return Served("postgresql", postgres)
+
+
+@pytest.fixture
+def maria(mariadb: Any) -> Served:
+    return Served("mariadb", mariadb)
+
+
+@pytest.fixture
+def sqlite(tmp_path: Path) -> File:
+    return File(tmp_path)
+
+
+def run(place: Place, given: list[tuple[Any, ...]], schema: str, **options: Any) -> hr.Summary:
+    """Run a job whose input are the rows that were given to it, and these."""
+    folder = Path("in").absolute()  # Spark's own folder is another one
+    folder.mkdir(exist_ok=True)
+    if given:
+        frame = hr.session().createDataFrame(given, schema)
+        frame.coalesce(1).write.mode("append").parquet(str(folder))
+    read = hr.read.files(folder, format="parquet", schema=schema, name="rows")
+    job = hr.job("bad", read.write.jdbc(place.url, "t", name="out", **{**place.options, **options}))
+    return job.run(checkpoint="ck", progress=False, flush=False)
+
+
+@problem(
+    WHERE,
+    "a text with the character 0, which PostgreSQL does not have",
+    "x has a text with the character 0, which this database cannot hold",
+    DEAD,
+)
+def test_a_text_with_a_zero(pg: Served, says: str) -> None:
+    schema = "n int, x string"
+    summary = run(pg, [(0, "a"), (1, "b\0"), (2, "ä")], schema)
+    assert (summary.sinks["out"], sum(summary.dead_letters.values())) == (2, 1)
+    run(pg, [(4, "\0")], schema)  # an epoch without a row that can be held
+    run(pg, [(3, "\\0")], schema)
+    assert rows(pg, "t") == [(0, "a"), (2, "ä"), (3, "\\0")]
+    assert letters(Path("ck")) == [("out", says, None, None, '{"n":1,"x":"b\\u0000"}'), ("out", says, None, None, '{"n":4,"x":"\\u0000"}')]
+
+
+@problem(WHERE, "the same in a part of a nested value", "x has a text with the character 0, which this database cannot hold", DEAD)
+@FULL
+def test_a_nested_text_with_a_zero(pg: Served, says: str) -> None:
+    run(pg, [(0, ["a"]), (1, ["a", "b\0"]), (2, ["\\u0000"])], "n int, x array<string>")
+    assert rows(pg, "t") == [(0, ["a"]), (2, ["\\u0000"])]
+    assert [letter[1:] for letter in letters(Path("ck"))] == [(says, None, None, '{"n":1,"x":["a","b\\u0000"]}')]
+
+
+@FULL
+def test_a_row_that_would_replace_another(pg: Served) -> None:
+    """Without the row that cannot be held the key is gone; a row that was never there is not missed when it goes."""
+    with Harness() as h:
+        source = h.source("s", "k string, x string", changes=True)
+        into(h, source.write.jdbc(pg.url, "t", key="k", name="out", **pg.options))
+        h.commit({"s": [("+", ("a", "1")), ("+", ("b", "1")), ("+", ("c\0", "1"))]})
+        h.commit({"s": [("-", ("a", "1")), ("+", ("a", "\0"))]})
+        assert rows(pg, "t") == [("b", "1")]
+        h.restart()
+        h.commit({"s": [("-", ("a", "\0")), ("+", ("a", "2")), ("-", ("c\0", "1"))]})
+        assert rows(pg, "t") == [("a", "2"), ("b", "1")]
+
+
+@problem(WHERE, "a number that is none (NaN), in MariaDB and SQLite", "x has the value NaN, which this database cannot hold", DEAD)
+@pytest.mark.parametrize("kind", ["sqlite", pytest.param("maria", marks=FULL)])
+def test_a_number_that_is_none(kind: str, says: str, request: pytest.FixtureRequest) -> None:
+    place: Place = request.getfixturevalue(kind)
+    run(place, [(0, 0.5), (1, float("nan"))], "n int, x double")
+    run(place, [(2, None)], "n int, x double")
+    assert rows(place, "t") == [(0, 0.5), (2, None)]
+    assert [letter[:2] for letter in letters(Path("ck"))] == [("out", says)]
+
+
+@problem(WHERE, "a number without an end, in MariaDB", "x has the value Infinity, which this database cannot hold", DEAD)
+@FULL
+def test_a_number_without_an_end(maria: Served, says: str) -> None:
+    run(maria, [(0, 0.5), (1, float("inf"))], "n int, x double")
+    assert rows(maria, "t") == [(0, 0.5)]
+    assert [letter[:2] for letter in letters(Path("ck"))] == [("out", says)]
+
+
+@problem(
+    WHERE, "a row without a value for its key", "NULL_KEY: a key column is null", "the row is a dead letter, and all others are written"
+)
+@FULL
+def test_no_key(pg: Served, says: str) -> None:
+    run(pg, [(None, 1), ("a", 2)], "k string, n int", key="k")
+    assert rows(pg, "t") == [("a", 2)]
+    assert [letter[1] for letter in letters(Path("ck"))] == [says]
+
+
+@problem(
+    WHERE,
+    "a column that does not hold every number of the stream's",
+    """
+    TABLE_SCHEMA: the column x of the table t is int4, which does not hold every bigint
+      hint: bigint does; or cast the stream's column to a type that fits
+      page: docs/errors/TABLE_SCHEMA.md
+    """,
+    "found before anything is read: no number can overflow later",
+)
+def test_a_number_that_may_overflow(pg: Served, says: str) -> None:
+    pg.run("CREATE TABLE t (n int, x int)")
+    check_error(says, lambda: run(pg, [(0, 1), (1, 2**40)], "n int, x bigint"))
+    pg.run("ALTER TABLE t ALTER x TYPE bigint")
+    run(pg, [], "n int, x bigint")
+    assert rows(pg, "t") == [(0, 1), (1, 2**40)]
+
+
+@problem(
+    WHERE,
+    "a text that is too long for its column, or a row that breaks a constraint",
+    """
+    ROW_REFUSED: out: <url> refuses a row: value too long for type character varying(3)
+      hint: nothing of the epoch was written. Give the column a type that holds it, or mend such rows in front of the sink.
+      page: docs/errors/ROW_REFUSED.md
+    """,
+    STOPS,
+)
+def test_a_text_that_is_too_long(pg: Served, says: str) -> None:
+    pg.run("CREATE TABLE t (n int CHECK (n < 100), x varchar(3))")
+    run(pg, [(0, "abc")], "n int, x string")
+    check_error(says, lambda: run(pg, [(1, "d"), (2, "abcd")], "n int, x string"), hide={pg.url: "<url>"})
+    assert rows(pg, "t") == [(0, "abc")]
+    pg.run("ALTER TABLE t ALTER x TYPE text")
+    run(pg, [], "n int, x string")
+    assert rows(pg, "t") == [(0, "abc"), (1, "d"), (2, "abcd")]
+    with pytest.raises(hr.HeadraceError, match=r'ROW_REFUSED: out: .* refuses a row: new row for relation "t" violates check constraint'):
+        run(pg, [(100, "e")], "n int, x string")
+
+
+@problem(
+    WHERE,
+    "the same in MariaDB",
+    """
+    ROW_REFUSED: out: <url> refuses a row: (conn=N) Data too long for column 'x' at row N
+      hint: nothing of the epoch was written. Give the column a type that holds it, or mend such rows in front of the sink.
+      page: docs/errors/ROW_REFUSED.md
+    """,
+    STOPS,
+)
+@FULL
+def test_a_text_that_is_too_long_in_mariadb(maria: Served, says: str) -> None:
+    import re
+
+    maria.run("CREATE TABLE t (n int, x varchar(3))")
+    with pytest.raises(hr.HeadraceError) as raised:
+        run(maria, [(1, "d"), (2, "abcd")], "n int, x string")
+    text = re.sub(r"at row \d+", "at row N", re.sub(r"conn=\d+", "conn=N", str(raised.value)))
+    check_error(says, text.replace(maria.url, "<url>"))
+    maria.run("ALTER TABLE t MODIFY x text")
+    run(maria, [], "n int, x string")
+    assert rows(maria, "t") == [(1, "d"), (2, "abcd")]
+
+
+@problem(
+    "Databases, looking up",
+    "a key that the database cannot compare with its column",
+    'ERROR: invalid byte sequence for encoding "UTF8": 0x00; Where: unnamed portal parameter $1',
+    "the row is a dead letter; the rows of the same request find theirs",
+)
+def test_a_key_that_the_column_cannot_have(pg: Served, says: str) -> None:
+    pg.run("CREATE TABLE t (k text, v int); INSERT INTO t VALUES ('a', 1)")
+    with Harness() as h:
+        told = h.source("told", "k string")
+        found = told.lookup(hr.lookup.jdbc(pg.url, "t", "k string, v int", **pg.options), on="k")
+        out, dead = h.collect(found), h.collect(found.output("dead_letter").select("reason", "raw"))
+        h.commit({"told": [("+", (k,)) for k in ("a", "b\x00", "c")]})
+        assert out.rows() == [("a", 1), ("c", None)]
+        assert [(reason.strip(), json.loads(raw)) for reason, raw in dead.rows()] == [(says, {"k": "b\x00"})]

@@ -1,0 +1,171 @@
+"""A Redis that refuses, or goes away, with a real server: what the user is told, and that each row counts once when it is mended."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import headrace as hr
+from headrace.errors import HeadraceError
+from headrace.testing import Harness
+from tests.servers.problems import lines, problem
+from tests.servers.redis import VARIABLE, Redis
+from tests.servers.tables import into
+from tests.unit.errors import check_error
+
+pytestmark = pytest.mark.usefixtures("spark")
+
+WRITE, LOOK = "Redis, writing", "Redis, looking up"
+FULL = pytest.mark.full
+NOTHING = "nothing was written; the next start goes on where the last one was"
+AGAIN = "the job stops before the epoch is written; the next start looks its rows up"
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Checkpoints lie where the test is."""
+    monkeypatch.chdir(tmp_path)
+
+
+def write(redis: Redis, count: int, url: str = "", **options: Any) -> None:
+    """Run a job of so many rows, of which it has written some before."""
+    Path("in").mkdir(exist_ok=True)
+    for n in range(count):
+        Path("in", f"{n}.json").write_text(json.dumps({"k": f"k{n}"}) + "\n")
+    read = hr.read.files("in", format="json", schema="k string", name="rows")
+    sink = read.write.redis(url or redis.url, prefix="t:", key="k", password=hr.secret(VARIABLE), name="out", **options)
+    hr.job("bad", sink).run(checkpoint="ck", progress=False, flush=False)
+
+
+def keys(redis: Redis) -> list[str]:
+    return sorted(key for key in redis.run("KEYS", "t:*").split("\n") if key)
+
+
+@problem(
+    WRITE,
+    "a wrong password",
+    """
+    DATABASE_REFUSED: <url> refuses: invalid username-password pair or user is disabled.
+      hint: user= and password=hr.secret("REDIS_PASSWORD") say who connects
+      page: docs/errors/DATABASE_REFUSED.md
+    """,
+    NOTHING,
+)
+def test_a_wrong_password(redis: Redis, says: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    write(redis, 1)
+    with monkeypatch.context() as wrong:
+        wrong.setenv(VARIABLE, "nonsense")
+        error = check_error(says, lambda: write(redis, 2), hide={redis.url: "<url>"})
+    assert error is not None and "nonsense" not in str(error)
+    assert keys(redis) == ["t:k0"]
+    write(redis, 2)
+    assert keys(redis) == ["t:k0", "t:k1"]
+
+
+@problem(
+    WRITE,
+    "a certificate of another authority",
+    """
+    DATABASE_UNREACHABLE: <url> cannot be reached: Error 1 connecting to 127.0.0.1:PORT. [SSL: CERTIFICATE_VERIFY_FAILED] certificate verify failed: self-signed certificate.
+      hint: the address may name the authority that signed its certificate: rediss://host:6379/0?ssl_ca_certs=ca.pem
+      page: docs/errors/DATABASE_UNREACHABLE.md
+    """,
+    NOTHING,
+)
+def test_a_certificate_of_another_authority(redis: Redis, says: str) -> None:
+    url = f"rediss://127.0.0.1:{redis.encrypted}/0"
+    with pytest.raises(HeadraceError) as raised:
+        write(redis, 1, url, retry="10 milliseconds")
+    text = re.sub(r" \(_ssl\.c:\d+\)", "", str(raised.value))
+    check_error(says, text.replace(url, "<url>").replace(str(redis.encrypted), "PORT"))
+    write(redis, 1, f"{url}?ssl_ca_certs={redis.authority}")
+    assert keys(redis) == ["t:k0"]
+
+
+@problem(
+    WRITE,
+    "the server stays away",
+    """
+    DATABASE_UNREACHABLE: <url> cannot be reached: <what its client says>
+      hint: see that the server runs and that its port can be reached from here
+      page: docs/errors/DATABASE_UNREACHABLE.md
+    """,
+    "the server is waited for as long as `retry` says; the next start writes the epoch, each key once",
+)
+@FULL
+def test_a_server_that_stays_away(redis: Redis, says: str) -> None:
+    with Harness() as h:
+        source = h.source("s", "k string, n int")
+        told = source.write.redis(redis.url, prefix="t:", key="k", password=hr.secret(VARIABLE), retry="50 milliseconds", name="out")
+        sink = into(h, told)
+        h.commit({"s": [("+", ("a", 1))]})
+        send = sink._send
+
+        def stopping(*given: Any) -> None:
+            redis.stop()
+            send(*given)
+
+        sink._send = stopping
+        with pytest.raises(HeadraceError) as raised:
+            h.commit({"s": [("+", ("b", 2))]})
+        sink._send = send
+        check_error(says, re.sub(r"(reached: ).*", r"\1<what its client says>", str(raised.value)).replace(redis.url, "<url>"))
+        redis.start()
+        h.restart()
+        h._settle()
+        assert keys(redis) == ["t:a", "t:b"]
+
+
+def look(redis: Redis, **options: Any) -> None:
+    Path("in").mkdir(exist_ok=True)
+    Path("in", "0.json").write_text('{"id": "a"}\n')
+    told = hr.read.files("in", format="json", schema="id string", name="told")
+    given = {"url": redis.url, "key": "id", "prefix": "c:", "value": "hash", "password": hr.secret(VARIABLE), **options}
+    table = hr.lookup.redis(schema="id string, v string", **given)
+    job = hr.job("bad", told.lookup(table, on="id", retry="0 seconds").write.files("out", format="json", name="out"))
+    job.run(checkpoint="ck", progress=False, flush=False)
+
+
+@problem(
+    LOOK,
+    "a wrong password",
+    """
+    LOOKUP_FAILED: told.lookup_c: the table does not answer: WRONGPASS invalid username-password pair or user is disabled
+      hint: no row of the epoch is lost: the next start looks its rows up again.
+      page: docs/errors/LOOKUP_FAILED.md
+    """,
+    AGAIN,
+)
+def test_a_wrong_password_for_looking_up(redis: Redis, says: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    redis.run("HSET", "c:a", "v", "1")
+    with monkeypatch.context() as wrong:
+        wrong.setenv(VARIABLE, "nonsense")
+        with pytest.raises(HeadraceError) as raised:
+            look(redis)
+    check_error(says, re.sub(r"\n  at .*", "", str(raised.value)))
+    look(redis)
+    assert lines(Path("out")) == [{"id": "a", "v": "1"}]
+
+
+@problem(
+    LOOK,
+    "a certificate of another authority",
+    """
+    LOOKUP_FAILED: told.lookup_c: the table does not answer: JedisConnectionException: javax.net.ssl.SSLHandshakeException: PKIX path building failed: sun.security.provider.certpath.SunCertPathBuilderException: unable to find valid certification path to requested target
+      hint: no row of the epoch is lost: the next start looks its rows up again.
+      page: docs/errors/LOOKUP_FAILED.md
+    """,
+    AGAIN,
+)
+@FULL
+def test_a_certificate_of_another_authority_for_looking_up(redis: Redis, says: str) -> None:
+    redis.run("HSET", "c:a", "v", "1")
+    with pytest.raises(HeadraceError) as raised:
+        look(redis, url=f"rediss://127.0.0.1:{redis.encrypted}/0")
+    check_error(says, re.sub(r"\n  at .*", "", str(raised.value)))
+    look(redis)
+    assert lines(Path("out")) == [{"id": "a", "v": "1"}]

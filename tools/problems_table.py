@@ -1,0 +1,97 @@
+"""Writes docs/connectors/problems.md from the tests that make something go wrong with a real server (`tests/servers/problems.py`)."""
+
+from __future__ import annotations
+
+import ast
+import re
+import textwrap
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+ROOT = Path(__file__).resolve().parents[1]
+PAGE = ROOT / "docs" / "connectors" / "problems.md"
+TESTS = ROOT / "tests" / "servers"
+
+_HEAD = """\
+# What goes wrong, and what you are told
+
+Each row of these tables is a test with a real server (a Kafka broker, PostgreSQL, MariaDB, Redis) or a real full disk: it makes the thing
+go wrong, compares the text of the error or of the dead letter, mends it, starts the job again, and looks with a reader that knows nothing
+of headrace whether each row is there once. The page is made of those tests. An error's cure stands in its `hint`, and on the page of its
+code; no Java trace is part of it (it goes to `errors.log` in the checkpoint). Dead letters are shown by
+[`headrace letters`](../contracts.md#repair), which feeds back those of sources.
+
+A test whose server cannot be had is not run, and the run says so at its end; with `HEADRACE_SERVERS=required` it fails.
+"""
+
+
+class Case(NamedTuple):
+    where: str
+    what: str
+    says: str
+    then: str
+
+
+def cases() -> list[Case]:
+    """All that the tests have, file by file."""
+    return [case for file in sorted(TESTS.glob("test_*.py")) for case in _in(ast.parse(file.read_text(encoding="utf-8")))]
+
+
+def _in(tree: ast.Module) -> Iterator[Case]:
+    names: dict[str, str] = {}
+    for node in tree.body:
+        match node:
+            case ast.Assign(targets=[ast.Tuple(elts=elements)], value=ast.Tuple(elts=values)):
+                names |= {
+                    name.id: value.value
+                    for name, value in zip(elements, values, strict=True)
+                    if isinstance(name, ast.Name) and isinstance(value, ast.Constant) and isinstance(value.value, str)
+                }
+            case ast.Assign(targets=[ast.Name(id=name)], value=ast.Constant(value=str(text))):
+                names[name] = text
+    calls = [
+        node for node in ast.walk(tree) if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "problem"
+    ]
+    for call in sorted(calls, key=lambda node: node.lineno):
+        where, what, says, then = (_text(part, names) for part in call.args)
+        yield Case(where, what, textwrap.dedent(says).strip(), then)
+
+
+def _text(node: ast.expr, names: dict[str, str]) -> str:
+    match node:
+        case ast.Constant(value=str(text)):
+            return text
+        case ast.Name(id=name):
+            return names[name]
+        case ast.BinOp(left=left, op=ast.Add(), right=right):
+            return _text(left, names) + _text(right, names)
+    raise ValueError(f"a case is made of texts, and of names of texts: line {node.lineno}")
+
+
+def text() -> str:
+    """The page as it should be."""
+    found = cases()
+    parts = [_HEAD]
+    for where in sorted({case.where for case in found}):
+        parts.append(f"\n## {where}\n\n| what goes wrong | what you are told | and the rows |\n|---|---|---|\n")
+        parts.extend(f"| {_cell(case.what)} | {_told(case.says)} | {_cell(case.then)} |\n" for case in found if case.where == where)
+    return "".join(parts)
+
+
+def _told(says: str) -> str:
+    if not says:
+        return "nothing"
+    first = says.splitlines()[0]
+    found = re.match(r"([A-Z_]+): (.*)", first)
+    if found and len(says.splitlines()) > 1:
+        return f"[{found[1]}](../errors/{found[1]}.md): `{_cell(found[2])}`"
+    return f"dead letter: `{_cell(first)}`"
+
+
+def _cell(said: str) -> str:
+    return re.sub(r"\s+", " ", said).replace("|", "\\|")
+
+
+if __name__ == "__main__":
+    PAGE.write_text(text(), encoding="utf-8")
