@@ -1,5 +1,30 @@
-"""What certifies runs in the session that all Spark tests share; what is killed are processes of their own."""
+"""What certifies runs in the session that all Spark tests share; what is killed are processes of their own. Servers live for a file of tests."""
 
-from tests.spark.conftest import spark
+from __future__ import annotations
 
-__all__ = ["spark"]
+from collections.abc import Iterator
+
+import pytest
+
+from tests.servers import kafka, mariadb, postgres
+from tests.servers.database import running
+from tests.spark.conftest import spark as spark
+
+
+@pytest.fixture(scope="module")
+def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[kafka.Broker]:
+    made = kafka.started(tmp_path_factory.mktemp("kafka") / "one")
+    yield made
+    made.kill()
+
+
+@pytest.fixture(scope="module", name="postgres")
+def _postgres() -> Iterator[postgres.Postgres]:
+    with running(postgres.started()) as made:
+        yield made
+
+
+@pytest.fixture(scope="module", name="mariadb")
+def _mariadb() -> Iterator[mariadb.MariaDb]:
+    with running(mariadb.started()) as made:
+        yield made

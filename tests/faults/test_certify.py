@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 from pathlib import Path
 
@@ -51,6 +52,29 @@ def test_random_kills_of_processes_and_executors(tmp_path: Path) -> None:
     assert (found.kills, found.holds) == (3, True), found
     found = certify(job, points=["after staging"], executors=1, master="local-cluster[2,1,1024]", epochs=3)
     assert ({one.point for one in found.tried}, found.holds) == ({"after staging", "at random"}, True), found
+
+
+@pytest.mark.full
+@pytest.mark.usefixtures("spark")
+def test_servers_are_restarted_while_a_process_sleeps(tmp_path: Path) -> None:
+    rows = hr.read.memory([(id,) for id in range(60)], "id bigint", name="rows")
+    job = hr.job("spared", rows.write.files(tmp_path / "out", format="json", name="copied"))
+    asleep: list[int] = []
+    found = certify(job, points=["in a task", "before sink commit"], epochs=3, restart=lambda: asleep.append(len(sleeping())))
+    assert [count > 0 for count in asleep] == [True, True]
+    tried = [(one.point, one.of, one.kills, one.lost, one.doubled, one.failed) for one in found.tried]
+    assert tried == [(f"server restarted, {point}", "copied", 1, {}, {}, "") for point in ("before sink commit", "in a task")]
+
+
+def sleeping() -> list[int]:
+    """The processes that were stopped and belong to a certification."""
+    found = []
+    for process in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            stopped = (process / "stat").read_text().rpartition(")")[2].split()[0] == "T"
+            if stopped and b"headrace-certify-" in (process / "cmdline").read_bytes():
+                found.append(int(process.name))
+    return found
 
 
 @pytest.mark.full

@@ -119,7 +119,7 @@ def check(folder: Path, expected: dict[str, list[int]]) -> None:
         assert visible == set(hr.committed_files(folder / name))
 
 
-@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.full)])
 def test_killed_at_some_points(tmp_path: Path, seed: int) -> None:
     run_with_kills(tmp_path, points=2, seed=seed)
 

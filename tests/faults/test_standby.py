@@ -74,7 +74,7 @@ def test_the_second_takes_over_from_one_that_was_killed(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "point",
     [
-        pytest.param("before sink commit@out#3", id="before the commit"),
+        pytest.param("before sink commit@out#3", id="before the commit", marks=pytest.mark.full),
         pytest.param("in sink commit@twice#3", id="in the commit", marks=pytest.mark.full),
         pytest.param("after sink commit@out#3", id="between two sinks", marks=pytest.mark.full),
         pytest.param("before the record#3", id="before the record", marks=pytest.mark.full),

@@ -2,15 +2,9 @@
 
 from __future__ import annotations
 
-import shutil
-import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
-from pathlib import Path
-
 import headrace as hr
+from tests.faults.jobs import served
 from tests.faults.jobs.rows import orders
-from tests.servers.kafka import started
 
 given = orders()
 spent = given.group_by("shop").agg(amount="sum(amount)", orders="count(*)")
@@ -21,14 +15,4 @@ job = hr.job(
     spent.write.kafka("spent", servers="localhost:9092", key="shop", name="spent out"),
 )
 
-
-@contextmanager
-def servers() -> Iterator[dict[str, str]]:
-    """A broker that the copies of the job write to."""
-    folder = Path(tempfile.mkdtemp(prefix="headrace-kafka-"))
-    broker = started(folder / "broker")
-    try:
-        yield {"kafka": broker.servers}
-    finally:
-        broker.kill()
-        shutil.rmtree(folder, ignore_errors=True)
+servers = served.kafka

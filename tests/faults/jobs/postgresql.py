@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterator
-from contextlib import contextmanager
-
 import headrace as hr
+from tests.faults.jobs import served
 from tests.faults.jobs.rows import orders
-from tests.servers.postgres import PASSWORD, USER, Postgres, over, started
+from tests.servers.postgres import USER, Postgres
 
 URL = "postgresql://127.0.0.1/elsewhere"
 given = orders()
@@ -21,13 +18,4 @@ job = hr.job(
     spent.write.jdbc(URL, "spent", key="shop", user=USER, password=secret, name="spent out"),
 )
 
-
-@contextmanager
-def servers() -> Iterator[dict[str, str]]:
-    """A server that the copies of the job write to."""
-    server = started()
-    os.environ[server.variable] = PASSWORD
-    try:
-        yield {"jdbc": server.database()}
-    finally:
-        over(server)
+servers = served.postgresql

@@ -1,0 +1,91 @@
+"""Servers that jobs of the fault matrix write to: started for them, and killed and started again in between."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from tests.servers import kafka as kafka_server
+from tests.servers import mariadb as mariadb_server
+from tests.servers import postgres as postgres_server
+from tests.servers import redis as redis_server
+from tests.servers.database import running
+
+
+@dataclass(frozen=True)
+class Servers:
+    """Their addresses by connector; `restart` kills all of them as kill -9 does, and starts them again."""
+
+    addresses: Mapping[str, str]
+    restart: Callable[[], None]
+
+
+@contextmanager
+def kafka() -> Iterator[Servers]:
+    folder = Path(tempfile.mkdtemp(prefix="headrace-kafka-"))
+    broker = kafka_server.started(folder / "broker")
+
+    def restart() -> None:
+        broker.kill()
+        broker.start()
+
+    try:
+        yield Servers({"kafka": broker.servers}, restart)
+    finally:
+        broker.kill()
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+@contextmanager
+def postgresql() -> Iterator[Servers]:
+    with running(postgres_server.started()) as server:
+
+        def restart() -> None:
+            server.kill()
+            server.start()
+
+        yield Servers({"jdbc": server.database()}, restart)
+
+
+@contextmanager
+def mariadb() -> Iterator[Servers]:
+    with running(mariadb_server.started()) as server:
+
+        def restart() -> None:
+            server.crash()
+            server.start()
+
+        yield Servers({"jdbc": server.database()}, restart)
+
+
+@contextmanager
+def redis() -> Iterator[Servers]:
+    server = redis_server.Redis(Path(tempfile.mkdtemp(prefix="headrace-redis-")))
+    server.start()
+    os.environ[redis_server.VARIABLE] = redis_server.PASSWORD
+
+    def restart() -> None:
+        server.stop()
+        server.start()
+
+    try:
+        yield Servers({"redis": server.url}, restart)
+    finally:
+        server.stop()
+        shutil.rmtree(server.folder, ignore_errors=True)
+
+
+@contextmanager
+def kafka_and_postgresql() -> Iterator[Servers]:
+    with kafka() as topics, postgresql() as tables:
+
+        def restart() -> None:
+            topics.restart()
+            tables.restart()
+
+        yield Servers({**topics.addresses, **tables.addresses}, restart)
