@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tests.servers.postgres import PASSWORD, USER, Postgres, over, started
+from tests.servers.database import running
+from tests.servers.postgres import PASSWORD, USER, Postgres, started
 
 import headrace as hr
 from bench.state.measure import Goal, Result, in_turns, median
@@ -40,17 +40,13 @@ def measure(spark: SparkSession, folder: Path, rounds: int, scale: float, told: 
         "concat('a note of some length about order number ', id) AS note",
     )
     made.repartition(4).write.parquet(str(given))
-    server = started()
-    os.environ[server.variable] = PASSWORD
-    try:
+    with running(started()) as server:
 
         def run(contender: Contender) -> Callable[[], float]:
             return lambda: seconds(spark, server, contender, given, folder / "work", rows)
 
         contenders = {UPSERT: run(by_upsert), APPEND: run(by_append), SPARKS: run(by_spark)}
         samples = in_turns(contenders, rounds, warm=1, told=told)
-    finally:
-        over(server)
     times = median(samples[SPARKS]) / median(samples[UPSERT])
     goals = [Goal("as fast as row inserts of Spark's writer, by the medians", times, TIMES_FASTER, at_least=True)]
     remarks = [

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tests.servers.redis import PASSWORD, VARIABLE, Redis
+from tests.servers.redis import PASSWORD, VARIABLE, over, started
 
 import headrace as hr
 from bench.state.measure import Goal, Result, in_turns, median
@@ -35,9 +35,7 @@ def measure(spark: SparkSession, folder: Path, rounds: int, scale: float, told: 
     names = spark.range(keys).selectExpr("concat('c', id) AS customer", "concat('name of ', id) AS name")
     names.coalesce(1).write.option("header", "true").csv(str(folder / "names"))
     os.environ[VARIABLE] = PASSWORD
-    (folder / "redis").mkdir()
-    server = Redis(folder / "redis")
-    server.start()
+    server = started()
     try:
         server.load([["SET", f"c:c{n}", f"name of {n}"] for n in range(keys)])
         schema = "customer string, name string"
@@ -56,7 +54,7 @@ def measure(spark: SparkSession, folder: Path, rounds: int, scale: float, told: 
 
         samples = in_turns({name: run(*given) for name, given in options.items()}, rounds, told=told)
     finally:
-        server.stop()
+        over(server)
     least = {name: median(values) for name, values in samples.items()}
     goals = [Goal("as long as without a lookup, where answers are kept", least[CACHED] / least[NONE], TIMES_AS_LONG)]
     remarks = [f"{rows / value:,.0f} rows/s: {name}" for name, value in least.items()] + [

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tests.servers.redis import PASSWORD, VARIABLE, Redis
+from tests.servers.redis import PASSWORD, VARIABLE, Redis, over, started
 
 import headrace as hr
 from bench.state.measure import Goal, Result, in_turns, median
@@ -30,9 +30,7 @@ def measure(spark: SparkSession, folder: Path, rounds: int, scale: float, told: 
     made = spark.range(rows).selectExpr("id", "concat('country ', id % 50) AS country", "cast(id % 1000 as int) AS amount")
     made.repartition(2).write.parquet(str(given))
     os.environ[VARIABLE] = PASSWORD
-    (folder / "redis").mkdir()
-    server = Redis(folder / "redis")
-    server.start()
+    server = started()
     try:
 
         def run(value: str) -> Callable[[], float]:
@@ -40,11 +38,11 @@ def measure(spark: SparkSession, folder: Path, rounds: int, scale: float, told: 
 
         samples = in_turns({JSON: run("json"), HASH: run("hash")}, rounds, warm=1, told=told)
     finally:
-        server.stop()
+        over(server)
     per_second = rows / median(samples[JSON])
     goals = [Goal("upserts a second, by the median", per_second, PER_SECOND, at_least=True, unit="")]
     remarks = [
-        f"each run wrote {rows:,} rows of {COLUMNS} under as many keys in one epoch, the state that knows the row before included",
+        f"each run wrote {rows:,} rows of {COLUMNS} under as many keys in one epoch",
         "the server is on the same machine and leaves it to the system when its log reaches the disk",
     ]
     return [Result(f"Into Redis, {rows:,} rows", "s", samples, goals, remarks, base=JSON)]
