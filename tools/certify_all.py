@@ -1,4 +1,5 @@
-"""The fault matrix: every point × every job of tests/faults/jobs, and kills at random, of the driver and of executors.
+"""The fault matrix: every point × every job of tests/faults/jobs, kills at random, of the driver and of executors, and servers that are
+killed and started again in the middle of an epoch.
 
 What came of it is kept in docs/results/faults.json, cell by cell with date and commit, and shown in docs/faults.md. Stopped, the next call
 goes on with the cells that are left; `--again` begins anew. `--page` only writes the table.
@@ -12,9 +13,14 @@ import json
 import subprocess
 import sys
 from collections.abc import Mapping
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from tests.faults.jobs.served import Servers
+
+    from headrace.certify import Certificate
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
@@ -32,6 +38,8 @@ FEW = 8
 """Kills at random before that."""
 ON_EXECUTORS = ("in a task", "before state commit", "after state commit", "after staging")
 MASTER = "local-cluster[2,1,1024]"
+RESTARTS = ("in a task", "before sink commit", "in sink commit")
+"""Points at which the servers are restarted."""
 
 Cells = dict[str, dict[str, dict[str, Any]]]
 
@@ -55,9 +63,10 @@ def keep(cells: Cells) -> None:
     PAGE.write_text(with_table(PAGE.read_text(encoding="utf-8"), cells), encoding="utf-8")
 
 
-def run(name: str, cells: Cells) -> bool:
-    """Try what is left of a job; False if something did not go as promised."""
-    from headrace.certify import Tried, certify
+def run(name: str, cells: Cells, only: str = "") -> bool:
+    """Try what is left of a job, or of those of its rounds that are called so; False if something did not go as promised."""
+    from headrace.certify import certify
+    from headrace.certify.kills import RESTARTED
     from headrace.points import POINTS
 
     mine = cells.setdefault(name, {})
@@ -70,23 +79,32 @@ def run(name: str, cells: Cells) -> bool:
     ]
     module = importlib.import_module(f"tests.faults.jobs.{name}")
     fine = True
-    with getattr(module, "servers", nullcontext)() as servers:
+    opened: AbstractContextManager[Servers | None] = getattr(module, "servers", nullcontext)()
+    with opened as servers:
+        if servers is not None:
+            rounds.append((RESTARTED, {"points": RESTARTS, "restart": servers.restart}))
         for what, asked in rounds:
-            if what != "points" and any(cell["round"] == what for cell in mine.values()):
+            if not what.startswith(only) or (what != "points" and any(cell["round"] == what for cell in mine.values())):
                 continue
             print(f"{name}: {what}", flush=True)
-            found = certify(module.job, servers=servers or {}, told=lambda text: print(f"  {text}", flush=True), **asked)
+            addresses = {} if servers is None else servers.addresses
+            found = certify(module.job, servers=addresses, told=lambda text: print(f"  {text}", flush=True), **asked)
             print(found, flush=True)
             fine = fine and found.holds
-            for point in asked["points"]:
-                if all(one.point != point for one in found.tried):
-                    none = Tried(point, "", 0, 0.0).to_json()
-                    mine[point] = {**none, "round": what, "executors": "master" in asked, "date": found.date, "commit": commit()}
-            for one in found.tried:
-                place = f"{one.point}@{one.of}{' on an executor' if 'master' in asked else ''}{f' {what}' if 'seed' in asked else ''}"
-                mine[place] = {**one.to_json(), "round": what, "executors": "master" in asked, "date": found.date, "commit": commit()}
+            mine.update(made(found, what, asked))
             keep(cells)
     return fine
+
+
+def made(found: Certificate, what: str, asked: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+    """The cells of a round, by their places. A point that is not passed has one too, so that it is not tried again."""
+    from headrace.certify import Tried
+
+    passed = {one.point for one in found.tried}
+    unpassed = [Tried(point, "", 0, 0.0) for point in asked["points"] if point not in passed and "restart" not in asked]
+    where = f"{' on an executor' if 'master' in asked else ''}{f' {what}' if 'seed' in asked else ''}"
+    said = {"round": what, "executors": "master" in asked, "date": found.date, "commit": commit()}
+    return {f"{one.point}@{one.of}{where}": {**one.to_json(), **said} for one in (*found.tried, *unpassed)}
 
 
 def commit() -> str:
@@ -101,26 +119,39 @@ def with_table(page: str, cells: Mapping[str, Mapping[str, Mapping[str, Any]]]) 
 
 def table(cells: Mapping[str, Mapping[str, Mapping[str, Any]]]) -> str:
     """A line for each point, a column for each job: kills, and rows lost and doubled where there are some."""
+    from headrace.certify.kills import RESTARTED
     from headrace.points import POINTS
 
     names = sorted(cells)
     if not names:
         return "Nothing was measured yet."
     lines = [("killed", *names), ("---", *["---"] * len(names))]
-    kinds = [(point, False) for point in POINTS] + [(point, True) for point in ON_EXECUTORS] + [("at random", False), ("at random", True)]
-    for point, executors in kinds:
-        row = [
-            _cell([cell for cell in cells[name].values() if cell["point"] == point and cell["executors"] == executors]) for name in names
-        ]
+    for kind in (*POINTS, *map(_on_executor, ON_EXECUTORS), "at random", _on_executor("at random"), RESTARTED):
+        row = [_cell([cell for cell in cells[name].values() if _kind(cell) == kind]) for name in names]
         if any(row):
-            lines.append((f"{point}, an executor" if executors else point, *row))
+            lines.append((kind, *row))
     all_of_them = [cell for name in names for cell in cells[name].values()]
+    restarts = sum(cell["kills"] for cell in all_of_them if _kind(cell) == RESTARTED)
     kills, lost, doubled = (sum(_count(cell[what]) for cell in all_of_them) for what in ("kills", "lost", "doubled"))
     dates = sorted({cell["date"] for cell in all_of_them})
     when = dates[0] if dates[0] == dates[-1] else f"{dates[0]} to {dates[-1]}"
-    said = f"{kills:,} kills, {when}: {lost:,} rows lost, {doubled:,} rows doubled."
+    servers = f", {restarts:,} of them of a server" if restarts else ""
+    said = f"{kills:,} kills{servers}, {when}: {lost:,} rows lost, {doubled:,} rows doubled."
     where = "By `make certify`; each cell with its commit is in `docs/results/faults.json`."
     return "\n".join([f"{said} {where}", "", *(f"| {' | '.join(line)} |" for line in lines)])
+
+
+def _kind(cell: Mapping[str, Any]) -> str:
+    """The line of the table that a cell belongs to."""
+    from headrace.certify.kills import RESTARTED
+
+    if cell["point"].startswith(RESTARTED):
+        return RESTARTED
+    return _on_executor(cell["point"]) if cell["executors"] else str(cell["point"])
+
+
+def _on_executor(point: str) -> str:
+    return f"{point}, an executor"
 
 
 def _cell(found: list[Mapping[str, Any]]) -> str:
@@ -139,6 +170,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("jobs", nargs="*", help="only these (default: all)")
     parser.add_argument("--again", action="store_true", help="forget what was kept of them")
+    parser.add_argument("--only", default="", metavar="ROUND", help="only these: points, at random, executors or server restarted")
     parser.add_argument("--page", action="store_true", help="only write the table")
     asked = parser.parse_args()
     cells = kept()
@@ -146,7 +178,7 @@ def main() -> int:
     for name in [] if asked.page else asked.jobs or jobs():
         if asked.again:
             cells.pop(name, None)
-        fine = run(name, cells) and fine
+        fine = run(name, cells, asked.only) and fine
     keep(cells)
     return 0 if fine else 1
 

@@ -17,6 +17,7 @@ sys.path.insert(0, str(ROOT))
 
 from tests import installed  # noqa: E402, F401  # the connectors of this tree, whatever was installed before they were made
 
+from headrace.ops.asking import asking  # noqa: E402
 from headrace.ports.registry import connectors  # noqa: E402
 
 FOLDER = ROOT / "src" / "headrace" / "ops"
@@ -114,12 +115,14 @@ class Write:
 
 
 def tables() -> str:
+    said = (spelled(parameter) for parameter in inspect.signature(asking).parameters.values())
     return f'''{NOTE}
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import timedelta
 from typing import Any
 
+from headrace.ops.asking import Asking
 from headrace.ports import Lookup
 from headrace.ports.secrets import Secret
 
@@ -129,14 +132,21 @@ class Table:
     connected: Lookup
     name: str
     constant: bool
-    def __init__(self, connected: Lookup, name: str, constant: bool = ...) -> None: ...
+    asking: Asking
+    def __init__(
+        self,
+        connected: Lookup,
+        name: str,
+        constant: bool = ...,
+        asking: Asking = ...,
+    ) -> None: ...
     @property
     def columns(self) -> tuple[str, ...]: ...
 
 class Tables:
     """The tables: `hr.lookup.<connector>(..., name=None, constant=False)`; `dir(hr.lookup)` lists them."""
 
-{methods("Lookup", "Table", ("name: str | None = None", "constant: bool = False"))}
+{methods("Lookup", "Table", ("name: str | None = None", "constant: bool = False", *said))}
     # A connector of another package.
     def __getattr__(self, connector: str) -> Callable[..., Table]: ...
 

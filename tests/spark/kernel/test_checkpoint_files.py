@@ -224,6 +224,7 @@ def test_other_file_systems_are_left_to_spark(spark: SparkSession) -> None:
     assert not (Path("/x")).exists()
 
 
+@pytest.mark.full
 def test_a_query_that_changes_manager_keeps_its_state(spark: SparkSession, tmp_path: Path) -> None:
     jvm: Any = spark._jvm
     key = "spark.sql.streaming.checkpointFileManagerClass"

@@ -228,9 +228,11 @@ def test_columns_that_must_have_a_value(spark: SparkSession) -> None:
         ("c,123456789012.5,,1", "field amount: cannot read '123456789012.5' as DECIMAL(10,2)"),
         ("c,1.5", "2 columns instead of 4"),
         ("c,1.5,,1,more", "5 columns instead of 4"),
+        (b"c\xff,1.5,,1", "not CSV: the line is not UTF-8"),
+        ("\ufffd,1.5,,1", ["\ufffd", "1.50", None, 1]),
     ],
 )
-def test_csv(spark: SparkSession, line: str, found: Any) -> None:
+def test_csv(spark: SparkSession, line: str | bytes, found: Any) -> None:
     parser = Parser(spark, "csv", CHARGE)
     assert parser.read(line, 0) == found
     assert parser.read("c,,,7") == ["c", None, None, 7]

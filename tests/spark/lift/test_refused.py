@@ -12,6 +12,7 @@ from tools import refused_table
 import headrace as hr
 from headrace.errors import PlanError
 from headrace.ops.stream import Stream
+from headrace.ops.tables import Table
 from tests.spark.lift.functions import Refusal, refusals
 from tests.unit.errors import check_error
 
@@ -24,13 +25,11 @@ QUERIES = [refusal for section in ("constructs", "functions", "queries that Spar
 
 # Cures of guards: Spark itself refuses what would reach them, or no query is known that does.
 GUARDS = {"write the number", "join the two tables instead"}
-# Of tables outside, of which the queries here have none: tests/spark/lookups/test_sql.py reads it whole.
-OUTSIDE = {"orders o LEFT JOIN customers FOR SYSTEM_TIME AS OF current_timestamp() AS c ON o.customer = c.id"}
 
 
 @pytest.fixture(scope="module")
-def tables(spark: SparkSession) -> Iterator[dict[str, Stream]]:
-    """Two streams, and what only the session knows."""
+def tables(spark: SparkSession) -> Iterator[dict[str, Stream | Table]]:
+    """Two streams, a table outside, and what only the session knows."""
     from pyspark.sql.functions import udtf
 
     class Rows:
@@ -42,21 +41,25 @@ def tables(spark: SparkSession) -> Iterator[dict[str, Stream]]:
     spark.sql("DECLARE VARIABLE best INT DEFAULT 5")
     spark.range(3).createOrReplaceTempView("view_of_the_session")
     columns = "i int, s string, bin binary, ts timestamp, xs array<int>, st struct<a: int>, v variant"
-    yield {"t": hr.read.memory([], columns, name="t").watermark("ts", "5 minutes"), "u": hr.read.memory([], "id int, w bigint", name="u")}
+    yield {
+        "t": hr.read.memory([], columns, name="t").watermark("ts", "5 minutes"),
+        "u": hr.read.memory([], "id int, w bigint", name="u"),
+        "k": hr.lookup.memory([], "id int, name string", name="k"),
+    }
     spark.catalog.dropTempView("view_of_the_session")
     for kind, name in [("FUNCTION", "python_udf"), ("FUNCTION", "python_udtf"), ("VARIABLE", "best")]:
         spark.sql(f"DROP TEMPORARY {kind} {name}")
 
 
 @pytest.mark.parametrize("refusal", QUERIES, ids=lambda refusal: refusal.text)
-def test_a_query(tables: dict[str, Stream], refusal: Refusal) -> None:
+def test_a_query(tables: dict[str, Stream | Table], refusal: Refusal) -> None:
     with pytest.raises(PlanError) as raised:
         hr.sql(refusal.query, **tables)
     assert (raised.value.code, raised.value.message, raised.value.hint or "") == ("BAD_QUERY", refusal.message, refusal.hint)
 
 
 @pytest.mark.parametrize("refusal", ALL["DataFrames"], ids=lambda refusal: refusal.text)
-def test_a_dataframe(spark: SparkSession, tables: dict[str, Stream], refusal: Refusal) -> None:
+def test_a_dataframe(spark: SparkSession, tables: dict[str, Stream | Table], refusal: Refusal) -> None:
     from pyspark.sql import Column, Observation
     from pyspark.sql import functions as F
 
@@ -64,14 +67,14 @@ def test_a_dataframe(spark: SparkSession, tables: dict[str, Stream], refusal: Re
         """A function of Scala, as Spark's own library has one."""
         return Column(spark._jvm.org.apache.spark.ml.functions.array_to_vector(F.col(name).cast("array<double>")._jc))
 
-    names = {name: stream.as_dataframe() for name, stream in tables.items()}
+    names = {name: stream.as_dataframe() for name, stream in tables.items() if isinstance(stream, Stream)}
     frame = eval(refusal.text, {**names, "F": F, "spark": spark, "Observation": Observation, "array_to_vector": array_to_vector})
     with pytest.raises(PlanError) as raised:
         hr.from_dataframe(frame)
     assert (raised.value.code, raised.value.message, raised.value.hint) == ("BAD_QUERY", refusal.message, refusal.hint)
 
 
-def test_the_error_as_it_is_printed(tables: dict[str, Stream]) -> None:
+def test_the_error_as_it_is_printed(tables: dict[str, Stream | Table]) -> None:
     check_error(
         """
         BAD_QUERY: rand(), which gives another value each time, cannot be kept up to date at line 2, column 10: `rand() AS chance`
@@ -83,7 +86,7 @@ def test_the_error_as_it_is_printed(tables: dict[str, Stream]) -> None:
     )
 
 
-def test_a_function_that_spark_does_not_have(tables: dict[str, Stream]) -> None:
+def test_a_function_that_spark_does_not_have(tables: dict[str, Stream | Table]) -> None:
     check_error(
         """
         UNKNOWN_FUNCTION: Spark has no function `nosuch` at line 1, column 11: `nosuch(i) FROM t`
@@ -100,7 +103,7 @@ def test_every_cure_of_the_code_is_shown() -> None:
     for file in LIFT.glob("*.scala"):
         cures |= set(re.findall(r'Refused\(s?"[^"]*", "([^"]*)"', file.read_text(encoding="utf-8")))
     shown = {refusal.hint for section in ALL.values() for refusal in section}
-    assert cures - shown == GUARDS | OUTSIDE
+    assert cures - shown == GUARDS
 
 
 def test_the_page_is_up_to_date() -> None:

@@ -83,7 +83,7 @@ def test_what_can_be_asked(capsys: pytest.CaptureFixture[str]) -> None:
         "view,query",
         '"spent","SELECT card, sum(euros(amount)) AS euros FROM charges GROUP BY card"'.replace('"spent"', "spent"),
     ]
-    assert {"files,yes,yes,yes", "http,,yes,"} <= set(asked("SHOW CONNECTORS"))
+    assert {"files,yes,yes,yes", "http,,yes,yes", "console,,yes,"} <= set(asked("SHOW CONNECTORS"))
     assert asked("SET job = 'mine'; SET job") == ["setting,value", "job,mine"]
     assert "spark.sql.session.timeZone,UTC" in asked("SHOW SETTINGS")
     assert asked("EXPLAIN")[0].startswith("job spent  (fingerprint ")

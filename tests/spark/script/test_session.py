@@ -56,6 +56,7 @@ def test_a_session(tmp_path: Path) -> None:
         dimensions=(40, 120),
         encoding="utf-8",
         timeout=120,
+        use_poll=True,  # select() knows files up to number 1023 alone
     )
     with (tmp_path / "session.txt").open("w") as log:
         child.logfile_read = log

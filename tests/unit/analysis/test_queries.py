@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 import headrace as hr
@@ -113,6 +115,22 @@ def kept(stream: hr.Stream) -> str:
 )
 def test_what_is_kept(stream: hr.Stream, said: str) -> None:
     assert kept(stream) == said
+
+
+def test_a_sink_that_replaces_rows_needs_no_last_ones() -> None:
+    def kept_for(sink: Any) -> str:
+        plan = Plan.of("job", [sink._use()])
+        (name,) = [name for name, node in plan.nodes.items() if node.op == "upserts"]
+        return facts(plan, "state")[name].text
+
+    table = "sqlite:spend.db"
+    assert kept_for(charges.write.jdbc(table, "last", key="card")) == (
+        "bounded: it keeps nothing, as its sink puts a row in the place of the one with a key of card"
+    )
+    assert kept_for(charges.write.memory(name="out", key="card")) == "grows with the number of keys: the last row of a key of card"
+    # who else looks at the rows has to know which ones go
+    last = charges.upserts("card")
+    assert kept_for(last.write.jdbc(table, "last", key="card")) == "grows with the number of keys: the last row of a key of card"
 
 
 def test_explain_says_whether_rows_are_taken_away() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import types
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,17 @@ from tools import certify_all
 import headrace.certify
 from headrace.certify import Certificate, Tried, Written
 from headrace.points import POINTS
+from tests.faults.jobs.served import Servers
+
+
+def module(name: str) -> types.SimpleNamespace:
+    """The module of a job, with a server where it is told so by its name."""
+    servers = {"servers": lambda: nullcontext(Servers({"kafka": "there"}, restart))} if name.endswith("kafka") else {}
+    return types.SimpleNamespace(job=name, **servers)
+
+
+def restart() -> None:
+    """Nothing to restart."""
 
 
 class Stopped(Exception):
@@ -26,14 +38,15 @@ def asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any
     monkeypatch.setattr(certify_all, "RESULTS", tmp_path / "results" / "faults.json")
     monkeypatch.setattr(certify_all, "PAGE", page)
     monkeypatch.setattr(certify_all, "commit", lambda: "1f3a")
-    monkeypatch.setattr(certify_all.importlib, "import_module", lambda name: types.SimpleNamespace(job=name))
+    monkeypatch.setattr(certify_all.importlib, "import_module", module)
     asked: list[dict[str, Any]] = []
 
     def certify(job: Any, **more: Any) -> Certificate:
         asked.append(more)
         if len(asked) == 2:
             raise Stopped
-        tried = [Tried(point, "out", 1, 1.0) for point in more["points"] if point != "in sink commit"]
+        named = [f"server restarted, {point}" if "restart" in more else point for point in more["points"]]
+        tried = [Tried(point, "out", 1, 1.0) for point in named if point != "in sink commit"]
         tried += [Tried("at random", "", more.get("random", 0), 9.0, {"out": 2})] if more.get("random") else []
         tried += [Tried("at random", "an executor", more["executors"], 9.0)] if more.get("executors") else []
         return Certificate("job", "2026-01-02", "0.1.0", (Written("out", "files", "exactly once", 9),), tuple(tried), {}, 9, 3, 1.0, 0)
@@ -67,6 +80,22 @@ def test_stopped_it_goes_on_with_what_is_left(asked: list[dict[str, Any]]) -> No
     assert len(asked) == 8  # nothing is left, a point that is not passed neither
 
 
+def test_servers_are_restarted_where_there_are_some(asked: list[dict[str, Any]]) -> None:
+    cells = certify_all.kept()
+    asked.extend([{}] * 2)  # nobody stops it
+    certify_all.run("kafka", cells)
+    last = asked[-1]
+    assert (last["points"], last["restart"], last["servers"]) == (certify_all.RESTARTS, restart, {"kafka": "there"})
+    page = certify_all.PAGE.read_text()
+    assert "| server restarted | 3 |" in page
+    assert f"{len(POINTS) - 1 + 24 + 4 + 4 + 3} kills, 3 of them of a server, 2026-01-02: 6 rows lost" in page
+    before = len(asked)
+    certify_all.run("kafka", certify_all.kept())
+    assert len(asked) == before
+    certify_all.run("other kafka", cells, only="server")
+    assert [one["points"] for one in asked[before:]] == [certify_all.RESTARTS]
+
+
 def test_the_page_is_current_when_it_is_written_again(asked: list[dict[str, Any]]) -> None:
     certify_all.keep(cells := certify_all.kept())
     page = certify_all.PAGE.read_text()
@@ -75,5 +104,5 @@ def test_the_page_is_current_when_it_is_written_again(asked: list[dict[str, Any]
 
 
 def test_every_job_is_found() -> None:
-    assert {"delta", "demo", "files", "iceberg", "kafka"} <= set(certify_all.jobs())
-    assert "rows" not in certify_all.jobs()
+    assert {"delta", "demo", "files", "iceberg", "kafka", "three"} <= set(certify_all.jobs())
+    assert not {"rows", "served"} & set(certify_all.jobs())

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import contextlib
-import ssl
-import threading
 from collections.abc import Callable
 from dataclasses import dataclass
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from types import TracebackType
-from typing import Self
+
+from tests.unit.connectors.served import Handler, Served
 
 
 @dataclass(frozen=True)
@@ -31,11 +27,8 @@ class Answer:
     taken: bool = True
 
 
-class Receiver:
-    """`answer` says what becomes of a request; `asked` are all that came, `kept` the bodies that were taken, once for each key.
-
-    With a `certificate` and its key, in one file, it speaks TLS.
-    """
+class Receiver(Served):
+    """`answer` says what becomes of a request; `asked` are all that came, `kept` the bodies that were taken, once for each key."""
 
     def __init__(self, answer: Callable[[Asked, int], Answer] = lambda asked, number: Answer(), certificate: Path | None = None) -> None:
         self.asked: list[Asked] = []
@@ -43,58 +36,23 @@ class Receiver:
         self.answer = answer
         receiver = self
 
-        class Handler(BaseHTTPRequestHandler):
-            protocol_version = "HTTP/1.1"
-
+        class Taking(Handler):
             def do_POST(self) -> None:
-                body = self.rfile.read(int(self.headers["Content-Length"])).decode("utf-8")
-                asked = Asked(self.headers["Idempotency-Key"], dict(self.headers.items()), body)
+                asked = Asked(self.headers["Idempotency-Key"], dict(self.headers.items()), self.body())
                 receiver.asked.append(asked)
                 answer = receiver.answer(asked, len(receiver.asked))
                 if answer.taken and (answer.status < 300 or answer.cut):
-                    receiver.kept.setdefault(asked.key, body)
+                    receiver.kept.setdefault(asked.key, asked.body)
                 if answer.cut:
-                    self.close_connection = True
-                    self.connection.close()
-                    return
-                self.send_response(answer.status)
-                for name, value in answer.headers:
-                    self.send_header(name, value)
-                self.send_header("Content-Length", str(len(answer.text.encode())))
-                self.end_headers()
-                self.wfile.write(answer.text.encode())
+                    self.cut()
+                else:
+                    self.answer(answer.status, answer.text, answer.headers)
 
-            def handle(self) -> None:
-                # A client that does not trust us goes away in the handshake.
-                with contextlib.suppress(ssl.SSLError, ConnectionError):
-                    super().handle()
-
-            def log_message(self, format: str, *args: object) -> None:
-                pass
-
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self._server.daemon_threads = True
-        self._scheme = "http"
-        if certificate is not None:
-            self._scheme = "https"
-            context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-            context.load_cert_chain(certificate)
-            # The handshake is the thread's that handles the request, where a failure ends no other.
-            self._server.socket = context.wrap_socket(self._server.socket, server_side=True, do_handshake_on_connect=False)
-        self._thread = threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
+        super().__init__(Taking, certificate)
 
     @property
     def url(self) -> str:
-        return f"{self._scheme}://127.0.0.1:{self._server.server_address[1]}/charges"
-
-    def __enter__(self) -> Self:
-        self._thread.start()
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None) -> None:
-        self._server.shutdown()
-        self._server.server_close()
-        self._thread.join()
+        return f"{self.root}/charges"
 
     def rows(self) -> list[str]:
         """The lines of all that was taken."""

@@ -253,6 +253,23 @@ def test_foreach_batch_calls_with_rows_and_cleans_up(tmp_path: Path) -> None:
     sink.close()
 
 
+def test_a_start_of_foreach_batch_that_was_replaced_leaves_what_its_successor_has_staged(tmp_path: Path) -> None:
+    old, new = foreach_batch.Sink(print), foreach_batch.Sink(print)
+    placed = []
+    for term, sink in enumerate((old, new), 1):
+        sink.open(context(tmp_path, term=term))
+        sink.recover()
+        placed.append(Path(sink.stage()["folder"].removeprefix("file://")) / "_headrace/staging/0-0/part-0.parquet")
+        placed[-1].parent.mkdir(parents=True)
+        placed[-1].write_text("")
+    assert [file.exists() for file in placed] == [False, True]
+    old.commit(0, ports.Staged(0))
+    old.close()
+    assert placed[1].exists()
+    new.close()
+    assert not placed[1].exists()
+
+
 def test_sinks_of_foreach_batch_have_folders_of_their_own(tmp_path: Path) -> None:
     folders = set()
     for name in ("a b", "a_b", "a.b", "ä-b"):

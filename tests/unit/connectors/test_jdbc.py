@@ -134,3 +134,12 @@ def test_keys_of_mariadb_fit_an_index() -> None:
     mariadb = DIALECTS["mariadb"]
     assert mariadb.type_of(parse_type("string"), key=1) == "varchar(255)"
     assert mariadb.type_of(parse_type("string"), key=4) == "varchar(192)"
+
+
+def test_sparks_reader_puts_names_between_double_quotes() -> None:
+    mariadb = DIALECTS["mariadb"]
+    given = mariadb.properties("app", None, 1.0)
+    assert "ANSI_QUOTES" not in given["sessionVariables"]
+    assert mariadb.reading(given)["sessionVariables"].startswith("sql_mode='ANSI_QUOTES,STRICT_ALL_TABLES,")
+    told = mariadb.reading({**given, "sessionVariables": "wait_timeout=60"})
+    assert told["sessionVariables"] == "wait_timeout=60,sql_mode='ANSI_QUOTES'"

@@ -29,8 +29,11 @@ def _checked(tree: ast.AST) -> Iterator[str]:
     for node in ast.walk(tree):
         if isinstance(node, ast.Call) and node.args:
             called = node.func.id if isinstance(node.func, ast.Name) else node.func.attr if isinstance(node.func, ast.Attribute) else ""
-            text = _constant(node.args[0]) if called == "check_error" else None
-            code = re.match(r"\s*([A-Z][A-Z0-9_]*): ", text) if text else None
+            place = {"check_error": 0, "problem": 2}.get(called)
+            text = _constant(node.args[place]) if place is not None and len(node.args) > place else None
+            # A case of one line is the reason of a dead letter.
+            is_error = text is not None and (called == "check_error" or "\n" in text)
+            code = re.match(r"\s*([A-Z][A-Z0-9_]*): ", text) if text and is_error else None
             if code:
                 yield code[1]
 

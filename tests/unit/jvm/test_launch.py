@@ -79,12 +79,13 @@ def test_headrace_master_wins_over_the_users_file(monkeypatch: pytest.MonkeyPatc
 
 def test_old_logs_are_taken_away(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HEADRACE_CACHE", str(tmp_path))
-    for number in range(25):
-        log = cache.folder("log") / f"spark-{number:02}.log"
+    gone, logs = 2**22 + 1, cache.folder("log")  # no process has such a number
+    mine = logs / f"spark-00-{os.getpid()}.log"
+    for number, log in enumerate([mine, *(logs / f"spark-{number:02}-{gone}.log" for number in range(1, 26))]):
         log.touch()
         os.utime(log, (number, number))
     launch.log_file()
-    assert sorted(log.name for log in (tmp_path / "log").iterdir())[0] == "spark-05.log"
+    assert sorted(log.name for log in logs.iterdir())[:2] == [mine.name, f"spark-06-{gone}.log"]
 
 
 def test_the_locale_is_changed_only_where_it_is_not_utf8(monkeypatch: pytest.MonkeyPatch) -> None:
