@@ -96,7 +96,7 @@ def test_a_scan_per_source(control: Control, tmp_path: Path) -> None:
     control.publish(a=1, b=2, c=3)
     query.processAllAvailable()
     query.stop()
-    assert [row for _, rows in seen for row in rows] == [("a", 1), ("of b", 2)]
+    assert sorted(row for _, rows in seen for row in rows) == [("a", 1), ("of b", 2)]
 
 
 def test_sources_of_the_same_names_do_no_harm() -> None:

@@ -189,6 +189,32 @@ def test_an_upsert_of_what_has_begun_anew(spark: SparkSession) -> None:
         assert changes.rows() == [("a", 2, "insert"), ("a", 5, "insert"), ("b", 1, "insert")]
 
 
+def test_a_row_that_comes_and_goes_within_an_epoch_keeps_its_group(spark: SparkSession) -> None:
+    with Harness(partitions=1) as h:
+        charges = h.source("charges", CHARGES, watermark=("ts", "0 seconds"), changes=True, trusted=True)
+        total = h.collect(charges.group_by("card", expires="1 minute").agg(total="sum(amount)"))
+        h.commit({"charges": [("+", ("a", BEGIN, 1))]})
+        h.commit({"charges": [("+", ("b", BEGIN + 50 * SECOND, 1))]})
+        h.commit({"charges": [("+", ("a", BEGIN, 7)), ("-", ("a", BEGIN, 7))] * 3})
+        h.commit({"charges": [("+", ("b", BEGIN + 90 * SECOND, 1))]})
+        h.commit({"charges": [("+", ("a", BEGIN + 91 * SECOND, 2))]})
+        assert total.rows() == [("a", 3), ("b", 2)]
+
+
+def test_of_equal_rows_taken_away_those_are_late_that_are_not_there(spark: SparkSession) -> None:
+    with Harness(partitions=1) as h:
+        charges = h.source("charges", CHARGES, watermark=("ts", "0 seconds"), changes=True, trusted=True)
+        stream = charges.group_by("card", expires="1 minute").agg(n="count(*)")
+        late = h.collect(stream.output("late").changes())
+        h.collect(stream)
+        row = ("a", BEGIN, 1)
+        h.commit({"charges": [("+", row), ("+", row), ("+", ("a", BEGIN, 2))]})
+        h.commit({"charges": [("-", row)] * 5})
+        assert late.rows() == in_order([(*row, "delete")] * 3)
+        (counts,) = (one["input"] for name, one in h.metrics()["inputs"].items() if name.startswith("aggregate"))
+        assert (counts["in"], counts["handled"], counts["late"]) == (8, 5, 3)
+
+
 def expiring(stream: hr.Stream) -> list[tuple[str, int]]:
     """The operators of a stream, each with after how many seconds it forgets; 0: it does not."""
     plan = Plan.of("job", [stream.write.memory(name="out", mode="changes")._use()])

@@ -54,28 +54,27 @@ private[operator] final class Known(spec: Expiring) extends Iterator[Input] {
     } else {
       sum.begin(ahead)
       ahead = null
-      var n = 1L
+      var times = math.abs(sum.weight)
       while (peek() && sum.isOf(ahead)) {
         sum.weight = Math.addExact(sum.weight, ahead.weight)
+        times += math.abs(ahead.weight)
         ahead = null
-        n += 1
       }
-      settle(there(side), n)
+      settle(there(side), times)
     }
   }
 
-  /** What becomes of the net of `n` equal rows. The operator counts the one that it is given as handled. */
-  private def settle(there: RowBag, n: Long): Unit = {
+  /** What becomes of the net of equal rows, which were added or taken away so many times. The operator counts what it is given as handled. */
+  private def settle(there: RowBag, times: Long): Unit = {
     val size = sum.row.getSizeInBytes
     val asked = sum.weight
     sum.weight = if (asked > 0) asked else -there.remove(sum.array, size, -asked)
     there.add(sum.array, size, sum.weight)
     val late = sum.weight - asked
     if (late > 0) out.emit(outputs(sum.side & 0xff), sum.row, Input.NoTime, -late)
-    val told = if (late > 0) 1L else 0L
-    val passed = if (sum.weight != 0) 1L else 0L
-    if (told > 0) out.count(sum.side, Counts.Late, told)
-    if (n != told + passed) out.count(sum.side, Counts.Handled, n - told - passed)
+    if (late > 0) out.count(sum.side, Counts.Late, late)
+    val passed = math.abs(sum.weight)
+    if (times != late + passed) out.count(sum.side, Counts.Handled, times - late - passed)
     if (passed > 0) ready = sum
   }
 
