@@ -46,11 +46,12 @@ object Point {
     Runtime.getRuntime.halt(137)
   }
 
-  /** Until somebody sends SIGCONT; the driver's Python sleeps as well. */
-  private def pause(): Unit =
-    ((if (isDriver) variable("HEADRACE_POINT_OWNER") else None) ++ Some(ProcessHandle.current.pid.toString)).foreach { process =>
-      new ProcessBuilder("kill", "-STOP", process).start().waitFor()
-    }
+  /** Until somebody sends SIGCONT; the driver's Python sleeps as well, last: who sees it asleep may take this process to be. */
+  private def pause(): Unit = {
+    val all = Seq(ProcessHandle.current.pid.toString) ++ (if (isDriver) variable("HEADRACE_POINT_OWNER") else None)
+    new ProcessBuilder("kill" +: "-STOP" +: all: _*).start().waitFor()
+    ()
+  }
 
   /** An executor on this machine has the driver's environment. */
   private def isDriver: Boolean = SparkEnv.get == null || SparkEnv.get.executorId == "driver"
