@@ -13,6 +13,7 @@ import signal
 import socket
 import subprocess
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import NoReturn
 
@@ -41,21 +42,29 @@ def free_ports(count: int) -> list[int]:
             one.close()
 
 
+_starter = ThreadPoolExecutor(1)
+"""What starts servers: they end with the thread that has started them, and that of a test, or of a query, may end before."""
+
+
 def spawn(
     command: Sequence[str], log: Path, *, environment: Mapping[str, str] | None = None, folder: Path | None = None
 ) -> subprocess.Popen[bytes]:
     """Start a server that ends with this process, even if that is killed; what it says goes to the end of `log`."""
     libc = ctypes.CDLL(None)
-    with log.open("ab") as said:
-        return subprocess.Popen(
-            command,
-            env=environment,
-            cwd=folder,
-            stdin=subprocess.DEVNULL,
-            stdout=said,
-            stderr=subprocess.STDOUT,
-            preexec_fn=lambda: libc.prctl(1, signal.SIGKILL),  # PR_SET_PDEATHSIG
-        )
+
+    def begin() -> subprocess.Popen[bytes]:
+        with log.open("ab") as said:
+            return subprocess.Popen(
+                command,
+                env=environment,
+                cwd=folder,
+                stdin=subprocess.DEVNULL,
+                stdout=said,
+                stderr=subprocess.STDOUT,
+                preexec_fn=lambda: libc.prctl(1, signal.SIGKILL),  # PR_SET_PDEATHSIG
+            )
+
+    return _starter.submit(begin).result()
 
 
 def children(process: int) -> list[int]:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from headrace.errors import HeadraceError
+from headrace.jvm.callbacks import listen
 from headrace.jvm.session import jvm
 
 if TYPE_CHECKING:
@@ -29,11 +30,9 @@ class Log(Protocol):
 
 def listed(spark: SparkSession, log: Log, ddl: str, *, constant: Sequence[str] = (), changes: bool = False) -> DataFrame:
     """The streaming frame of a log's files; `constant` names the columns that are the same in a whole file and not in it."""
-    from pyspark.java_gateway import ensure_callback_server_started
     from pyspark.sql import DataFrame
 
-    # the JVM asks the log, which needs this process to listen
-    ensure_callback_server_started(spark.sparkContext._gateway)  # type: ignore[no-untyped-call]
+    listen(spark)
     lister = _Lister(log)
     frame = jvm(spark).headrace.source.Listed.frame(spark._jsparkSession, lister, ddl, json.dumps(list(constant)), changes)
     return DataFrame(frame, spark)

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from headrace.jvm.callbacks import listen
 from headrace.jvm.session import jvm
 from headrace.spark.epochs import Committer
 from headrace.spark.failures import of_java
@@ -29,10 +30,7 @@ def start_query(
     loader: Loader,
 ) -> Any:
     """Start the query of a document; gives the kernel's `Run`."""
-    from pyspark.java_gateway import ensure_callback_server_started
-
-    # the JVM calls the committer, which needs this process to listen
-    ensure_callback_server_started(spark.sparkContext._gateway)  # type: ignore[no-untyped-call]
+    listen(spark)
     frames = jvm(spark).java.util.HashMap()
     for name, frame in scans.items():
         frames.put(name, frame._jdf)

@@ -142,7 +142,10 @@ private final class ControlStream(board: ControlBoard, source: Option[String]) e
 
   override def createReaderFactory(): PartitionReaderFactory = ControlReaders
   override def commit(end: Offset): Unit = ()
-  override def stop(): Unit = ()
+
+  /** Called on the query's own thread, which calls nobody after it. */
+  override def stop(): Unit = Caller.hangUp()
+
   override def toString: String = source.map(s => s"control of $s").getOrElse("control")
 }
 
