@@ -5,6 +5,7 @@ import java.sql.{BatchUpdateException, SQLException}
 import scala.util.control.NonFatal
 
 import headrace.HeadraceKernelException
+import headrace.route.Failure.unclassed
 
 /** What drivers say when something fails. */
 private[jdbc] object Failure {
@@ -15,8 +16,9 @@ private[jdbc] object Failure {
       case batch: BatchUpdateException => Option(batch.getNextException).orElse(Option(batch.getCause)).getOrElse(batch)
       case other => other
     }
-    val message = Option(said.getMessage).getOrElse(said.getClass.getSimpleName)
-    val cause = Iterator.iterate(said.getCause)(_.getCause).takeWhile(_ != null).take(10).flatMap(e => Option(e.getMessage)).toSeq.lastOption
+    val message = Option(said.getMessage).map(unclassed).getOrElse(said.getClass.getSimpleName)
+    val causes = Iterator.iterate(said.getCause)(_.getCause).takeWhile(_ != null).take(10)
+    val cause = causes.flatMap(e => Option(e.getMessage)).map(unclassed).toSeq.lastOption
     val lines = message.linesIterator.map(_.trim).filter(_.nonEmpty).toSeq
     val whole = lines.mkString("; ")
     cause.filter(c => !whole.contains(c)).fold(whole)(c => s"$whole ($c)")

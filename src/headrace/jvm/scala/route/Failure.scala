@@ -20,7 +20,7 @@ object Failure {
     val inner = cause(e)
     val message = Option(inner.getMessage).getOrElse("")
     val cut = Seq("== SQL", "== DataFrame").map(message.indexOf).filter(_ >= 0).minOption.getOrElse(message.length)
-    val line = message.substring(0, cut).trim.replaceAll("\\s*\\R\\s*", " ")
+    val line = unclassed(message.substring(0, cut).trim.replaceAll("\\s*\\R\\s*", " "))
     inner match {
       case r: Rejected => r.getMessage
       case s: SparkThrowable if s.getCondition != null && !line.startsWith("[" + s.getCondition.takeWhile(_ != '.')) =>
@@ -29,6 +29,11 @@ object Failure {
       case other => if (line.isEmpty) other.getClass.getSimpleName else s"${other.getClass.getSimpleName}: $line"
     }
   }
+
+  /** A message without the classes of the exceptions that it quotes: `java.io.IOException: no space` is `no space`. */
+  def unclassed(message: String): String = Quoted.replaceAllIn(message, "")
+
+  private val Quoted = """\b(?:[a-z]\w*\.)+[A-Z]\w*(?:Exception|Error): """.r
 
   /** Spark wraps what a function throws; the wrapped one says what happened. */
   private def cause(e: Throwable): Throwable = e match {
