@@ -7,7 +7,7 @@ import java.nio.charset.StandardCharsets.UTF_8
 import scala.collection.mutable
 
 import headrace.lookup.{Answer, LookupStage, Unanswerable}
-import headrace.route.Failure
+import headrace.route.{Failure, Moments}
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.{BoundReference, Cast, EvalMode, Expression, GenericInternalRow, JsonToStructs, UnsafeProjection, UnsafeRow}
 import org.apache.spark.sql.catalyst.json.{JacksonGenerator, JSONOptions}
@@ -75,7 +75,7 @@ final class HttpLookup(name: String, key: StructType, table: StructType, options
   /** The keys as a list of objects. */
   private def body(asked: Array[InternalRow]): String = {
     val out = new StringWriter
-    val generator = new JacksonGenerator(ArrayType(key), out, new JSONOptions(HttpLookup.Times, timeZone))
+    val generator = new JacksonGenerator(ArrayType(key), out, new JSONOptions(Moments.Whole, timeZone))
     generator.write(new GenericArrayData(asked.toArray[Any]))
     generator.flush()
     out.toString
@@ -114,13 +114,6 @@ final class HttpLookup(name: String, key: StructType, table: StructType, options
     val column = BoundReference(at, from, nullable = true)
     if (from == to) column else Cast(column, to, Some(timeZone), EvalMode.ANSI)
   }
-}
-
-private object HttpLookup {
-
-  /** Spark writes milliseconds unless it is told otherwise. */
-  val Times: Map[String, String] =
-    Map("timestampFormat" -> "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX", "timestampNTZFormat" -> "yyyy-MM-dd'T'HH:mm:ss.SSSSSS")
 }
 
 /** An address with the places of columns in it: `https://example.org/customers/{id}`. */

@@ -1,5 +1,6 @@
 package headrace.jdbc
 
+import headrace.route.Moments
 import org.apache.spark.sql.catalyst.expressions.{BoundReference, Cast, Expression, RuntimeReplaceable, StructsToJson, UnsafeProjection, UnsafeRow}
 import org.apache.spark.sql.types._
 
@@ -35,10 +36,7 @@ private[jdbc] final class Flat(schema: StructType, timeZone: String, texts: Bool
 }
 
 private[jdbc] object Flat {
-  private val Json = Map(
-    "ignoreNullFields" -> "false",
-    "timestampFormat" -> "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX",
-    "timestampNTZFormat" -> "yyyy-MM-dd'T'HH:mm:ss.SSSSSS")
+  private val Json = Moments.Whole + ("ignoreNullFields" -> "false")
 
   def isNested(of: DataType): Boolean = of match {
     case _: StructType | _: ArrayType | _: MapType | VariantType => true

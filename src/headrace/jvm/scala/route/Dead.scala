@@ -39,13 +39,7 @@ final class Dead(name: String, routes: Array[Sender]) {
 
 /** Rows as JSON text, by Spark's own generator. */
 final class RowJson(schema: StructType) {
-  // Spark writes milliseconds unless it is told otherwise, and a dead letter must hold the row as it was.
-  private lazy val options = new JSONOptions(
-    Map(
-      "ignoreNullFields" -> "false",
-      "timestampFormat" -> "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX",
-      "timestampNTZFormat" -> "yyyy-MM-dd'T'HH:mm:ss.SSSSSS"),
-    SQLConf.get.sessionLocalTimeZone)
+  private lazy val options = new JSONOptions(Moments.Whole + ("ignoreNullFields" -> "false"), SQLConf.get.sessionLocalTimeZone)
 
   /** The text of a row. A row that cannot be written so is still a dead letter, with the cause instead. */
   def apply(row: InternalRow): UTF8String =

@@ -4,6 +4,7 @@ import java.io.{CharArrayWriter, Writer}
 import java.nio.charset.StandardCharsets.UTF_8
 import java.util
 
+import headrace.route.Moments
 import org.apache.spark.sql.catalyst.csv.{CSVOptions, UnivocityGenerator}
 import org.apache.spark.sql.catalyst.expressions.{BoundReference, UnsafeProjection, UnsafeRow}
 import org.apache.spark.sql.catalyst.json.{JacksonGenerator, JSONOptions}
@@ -25,10 +26,6 @@ private[kafka] object Form {
     if (schema(place).dataType == BinaryType) row => if (row.isNullAt(place)) null else row.getBinary(place)
     else row => if (row.isNullAt(place)) null else row.getUTF8String(place).getBytes
 
-  private val moments = Map(
-    "timestampFormat" -> "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX",
-    "timestampNTZFormat" -> "yyyy-MM-dd'T'HH:mm:ss.SSSSSS")
-
   /** The columns at some places, as a row of their own. */
   def picked(schema: StructType, places: Seq[Int]): UnsafeRow => UnsafeRow =
     if (places == schema.indices) identity
@@ -41,7 +38,7 @@ private[kafka] object Form {
     private val pick = picked(schema, places)
     private val out = new Utf8Writer
     private val generator =
-      new JacksonGenerator(StructType(places.map(schema(_))), out, new JSONOptions(moments + ("ignoreNullFields" -> "false"), timeZone))
+      new JacksonGenerator(StructType(places.map(schema(_))), out, new JSONOptions(Moments.Whole + ("ignoreNullFields" -> "false"), timeZone))
 
     override def apply(row: UnsafeRow): Array[Byte] = {
       out.clear()
@@ -56,7 +53,7 @@ private[kafka] object Form {
     private val generator = new UnivocityGenerator(
       StructType(places.map(schema(_))),
       new CharArrayWriter,
-      new CSVOptions(moments, columnPruning = false, timeZone))
+      new CSVOptions(Moments.Whole, columnPruning = false, timeZone))
 
     override def apply(row: UnsafeRow): Array[Byte] = generator.writeToString(pick(row)).getBytes(UTF_8)
   }
