@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
+from pathlib import Path
 from typing import Any
+
+import pytest
 
 from tests.servers import SIGN
 from tests.servers.disks import disk as disk
@@ -17,7 +20,16 @@ from tests.servers.problems import says as says
 from tests.servers.redis import _redis as _redis
 from tests.servers.redis import redis as redis
 from tests.servers.registry import registry as registry
+from tests.servers.tables import maria as maria
+from tests.servers.tables import pg as pg
+from tests.servers.tables import sqlite as sqlite
 from tests.spark.conftest import spark as spark
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Checkpoints lie where the test is."""
+    monkeypatch.chdir(tmp_path)
 
 
 def pytest_terminal_summary(terminalreporter: Any) -> None:

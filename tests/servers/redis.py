@@ -103,5 +103,5 @@ def _redis() -> Iterator[Redis]:
 def redis(_redis: Redis, monkeypatch: pytest.MonkeyPatch) -> Redis:
     """The server, empty, its password in the environment."""
     monkeypatch.setenv(VARIABLE, PASSWORD)
-    assert _redis.run("FLUSHALL") == "OK"
+    assert (said := _redis.run("FLUSHALL")) == "OK", said
     return _redis

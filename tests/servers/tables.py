@@ -55,6 +55,21 @@ class File:
             return list(connection.execute(sql))
 
 
+@pytest.fixture
+def pg(postgres: Any) -> Served:
+    return Served("postgresql", postgres)
+
+
+@pytest.fixture
+def maria(mariadb: Any) -> Served:
+    return Served("mariadb", mariadb)
+
+
+@pytest.fixture
+def sqlite(tmp_path: Path) -> File:
+    return File(tmp_path)
+
+
 def rows(place: Place, table: str, columns: str = "*") -> list[tuple[Any, ...]]:
     """What a table has, in an order of its own."""
     return sorted(place.run(f"SELECT {columns} FROM {table}"), key=repr)

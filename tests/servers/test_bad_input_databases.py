@@ -11,36 +11,15 @@ import pytest
 import headrace as hr
 from headrace.testing import Harness
 from tests.servers.problems import letters, problem
-from tests.servers.tables import File, Place, Served, into, rows
+from tests.servers.tables import Place, Served, into, rows
 from tests.unit.errors import check_error
 
-pytestmark = pytest.mark.usefixtures("spark")
+pytestmark = pytest.mark.usefixtures("spark", "here")
 
 WHERE = "Databases, writing"
 FULL = pytest.mark.full
 DEAD = "the row is a dead letter, and all others are written; where rows replace each other the older one goes"
 STOPS = "nothing of the epoch was written; the next start writes it, each row once"
-
-
-@pytest.fixture(autouse=True)
-def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Checkpoints lie where the test is."""
-    monkeypatch.chdir(tmp_path)
-
-
-@pytest.fixture
-def pg(postgres: Any) -> Served:
-    return Served("postgresql", postgres)
-
-
-@pytest.fixture
-def maria(mariadb: Any) -> Served:
-    return Served("mariadb", mariadb)
-
-
-@pytest.fixture
-def sqlite(tmp_path: Path) -> File:
-    return File(tmp_path)
 
 
 def run(place: Place, given: list[tuple[Any, ...]], schema: str, **options: Any) -> hr.Summary:

@@ -18,28 +18,12 @@ from tests.servers.problems import lines, problem
 from tests.servers.tables import Place, Served, rows
 from tests.unit.errors import check_error
 
-pytestmark = pytest.mark.usefixtures("spark")
+pytestmark = pytest.mark.usefixtures("spark", "here")
 
 READ, WRITE, LOOK = "Databases, reading", "Databases, writing", "Databases, looking up"
 FULL = pytest.mark.full
 NOTHING = "nothing was read or written; the next start goes on where the last one was"
 WAITS = "the job waits for as long as `retry` says and goes on: each row is there once"
-
-
-@pytest.fixture(autouse=True)
-def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Checkpoints lie where the test is."""
-    monkeypatch.chdir(tmp_path)
-
-
-@pytest.fixture
-def pg(postgres: Any) -> Served:
-    return Served("postgresql", postgres)
-
-
-@pytest.fixture
-def maria(mariadb: Any) -> Served:
-    return Served("mariadb", mariadb)
 
 
 def write(place: Place, count: int, *, url: str | None = None, fresh: bool = False, **options: Any) -> None:
@@ -164,7 +148,7 @@ def test_a_wrong_password_for_looking_up(pg: Served, says: str, monkeypatch: pyt
     WRITE,
     "a certificate of another authority",
     """
-    DATABASE_UNREACHABLE: <url> cannot be reached: SSL error: PKIX path validation failed: java.security.cert.CertPathValidatorException: Path does not chain with any of the trust anchors
+    DATABASE_UNREACHABLE: <url> cannot be reached: SSL error: PKIX path validation failed: Path does not chain with any of the trust anchors
       hint: options={"sslmode": "verify-full", "sslrootcert": "root.crt"} say what certificate is right
       page: docs/errors/DATABASE_UNREACHABLE.md
     """,

@@ -21,22 +21,11 @@ from tests.servers.problems import problem
 from tests.servers.tables import File, Served, into, rows
 from tests.unit.errors import check_error
 
-pytestmark = pytest.mark.usefixtures("spark")
+pytestmark = pytest.mark.usefixtures("spark", "here")
 
 WRITE = "Databases, writing"
 FULL = pytest.mark.full
 WAITS = "the job waits for as long as `retry` says and goes on: each row is there once"
-
-
-@pytest.fixture(autouse=True)
-def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Checkpoints lie where the test is."""
-    monkeypatch.chdir(tmp_path)
-
-
-@pytest.fixture
-def pg(postgres: Any) -> Served:
-    return Served("postgresql", postgres)
 
 
 @problem(WRITE, "the server is restarted between staging and commit", "", WAITS)

@@ -16,18 +16,12 @@ from tests.servers.redis import VARIABLE, Redis
 from tests.servers.tables import File, Served
 from tests.unit.errors import check_error
 
-pytestmark = pytest.mark.usefixtures("spark")
+pytestmark = pytest.mark.usefixtures("spark", "here")
 
 WHERE = "A disk without room"
 FULL = pytest.mark.full
 THEN = "the epochs before are there; the next start writes this one, each row once"
 ROWS = 40_000
-
-
-@pytest.fixture(autouse=True)
-def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Checkpoints lie where the test is."""
-    monkeypatch.chdir(tmp_path)
 
 
 def numbers(count: int = ROWS) -> Any:

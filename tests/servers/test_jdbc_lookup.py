@@ -29,11 +29,6 @@ def place(request: pytest.FixtureRequest, tmp_path: Path) -> Place:
     return Served(request.param, request.getfixturevalue({"postgresql": "postgres"}.get(request.param, request.param)))
 
 
-@pytest.fixture
-def pg(postgres: Any) -> Served:
-    return Served("postgresql", postgres)
-
-
 def date_of(place: Place) -> str:
     """SQLite has no dates: the sink writes them as texts."""
     return "TEXT" if place.kind == "sqlite" else "DATE"

@@ -18,13 +18,7 @@ from headrace.testing import Harness
 from tests.servers.tables import KINDS, File, Place, Served, into, rows, stages
 from tests.unit.errors import check_error
 
-pytestmark = pytest.mark.usefixtures("spark")
-
-
-@pytest.fixture(autouse=True)
-def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Checkpoints lie where the test is."""
-    monkeypatch.chdir(tmp_path)
+pytestmark = pytest.mark.usefixtures("spark", "here")
 
 
 @pytest.fixture(params=KINDS)
@@ -32,11 +26,6 @@ def place(request: pytest.FixtureRequest, tmp_path: Path) -> Place:
     if request.param == "sqlite":
         return File(tmp_path)
     return Served(request.param, request.getfixturevalue({"postgresql": "postgres"}.get(request.param, request.param)))
-
-
-@pytest.fixture
-def pg(postgres: Any) -> Served:
-    return Served("postgresql", postgres)
 
 
 COLUMNS = (

@@ -22,13 +22,7 @@ from tests.servers.redis import VARIABLE, Redis
 from tests.servers.tables import into
 from tests.unit.errors import check_error
 
-pytestmark = pytest.mark.usefixtures("spark")
-
-
-@pytest.fixture(autouse=True)
-def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Checkpoints lie where the test is."""
-    monkeypatch.chdir(tmp_path)
+pytestmark = pytest.mark.usefixtures("spark", "here")
 
 
 def write(redis: Redis, stream: Any, **options: Any) -> Any:
