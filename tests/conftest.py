@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
 from tests import installed  # noqa: F401  # connectors of this tree are found, whatever was installed before they were made
+from tests.servers import SIGN
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -16,3 +19,11 @@ def _no_settings_of_the_user() -> Iterator[None]:
     taken = {name: os.environ.pop(name) for name in list(os.environ) if name.startswith("HEADRACE_") and name != "HEADRACE_CACHE"}
     yield
     os.environ.update(taken)
+
+
+def pytest_terminal_summary(terminalreporter: Any) -> None:
+    """Say which servers could not be had, and how many tests were not run for that."""
+    skipped = [report.longrepr[2] for report in terminalreporter.stats.get("skipped", []) if isinstance(report.longrepr, tuple)]
+    missing = Counter(text.removeprefix("Skipped: ") for text in skipped if SIGN in text)
+    for text, count in sorted(missing.items()):
+        terminalreporter.write_line(f"NOT RUN: {count} test{'' if count == 1 else 's'}, {text}", red=True)

@@ -57,7 +57,8 @@ def run(file: str) -> dict[str, str | float]:
         done = subprocess.run(
             [sys.executable, "-m", "pytest", "-q", "-x", file],
             cwd=ROOT,
-            env={**os.environ, "HEADRACE_TEST_SCALE": "full"},  # property tests try many cases
+            # Property tests try many cases, and a server that cannot be had is a failure.
+            env={**os.environ, "HEADRACE_TEST_SCALE": "full", "HEADRACE_SERVERS": "required"},
             capture_output=True,
             encoding="utf-8",
             errors="replace",

@@ -9,6 +9,7 @@ from __future__ import annotations
 import ctypes
 import os
 import pwd
+import shutil
 import signal
 import socket
 import subprocess
@@ -94,9 +95,11 @@ def installed(server: str, package: str) -> bool:
     not_to_be_had(server, done.stderr.strip().splitlines()[-1] if done.stderr.strip() else f"{package} could not be installed")
 
 
-def certificate(folder: Path, name: str) -> None:
-    """Make `key.pem`, and `authority.pem`: a certificate for one name (`IP:127.0.0.1`, `DNS:elsewhere`) that is its own authority."""
-    told = ["-subj", f"/CN={name.partition(':')[2]}", "-addext", f"subjectAltName={name}", "-keyout", "key.pem", "-out", "authority.pem"]
+def certificate(folder: Path, name: str, *, key: str = "key.pem", authority: str = "authority.pem") -> None:
+    """Make a key, and a certificate for one name (`IP:127.0.0.1`, `DNS:elsewhere`) that is its own authority."""
+    if shutil.which("openssl") is None and not installed("OpenSSL", "openssl"):
+        not_to_be_had("OpenSSL", "there is no openssl to make a certificate with")
+    told = ["-subj", f"/CN={name.partition(':')[2]}", "-addext", f"subjectAltName={name}", "-keyout", key, "-out", authority]
     command = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "30", *told]
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
     if done.returncode:

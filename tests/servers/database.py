@@ -34,7 +34,7 @@ class Server(ABC):
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         (self.port,) = free_ports(1)
-        self._log = folder / "log"
+        self.log = folder / "log"
         self._process: subprocess.Popen[bytes] | None = None
         self._names = (f"db{n}" for n in itertools.count(1))
         folder.chmod(0o755)
@@ -56,11 +56,11 @@ class Server(ABC):
         """Whether it takes connections."""
 
     def _begin(self, command: list[str]) -> None:
-        self._process = spawn(command, self._log, folder=self.folder)
+        self._process = spawn(command, self.log, folder=self.folder)
         deadline = time.monotonic() + READY
         while not self._answers():
             if self._process.poll() is not None or time.monotonic() > deadline:
-                raise RuntimeError("\n".join(self._log.read_text().splitlines()[-20:]))
+                raise RuntimeError("\n".join(self.log.read_text().splitlines()[-20:]))
             time.sleep(0.02)
 
     def stop(self) -> None:

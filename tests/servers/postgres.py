@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 
 import pytest
 
-from tests.servers import children, installed, lives, not_to_be_had, unprivileged
+from tests.servers import certificate, children, installed, lives, not_to_be_had, unprivileged
 from tests.servers.database import READY, Server, begun, done, running
 
 USER, PASSWORD = "app", "gehéim ' \\"
@@ -42,8 +42,7 @@ class Postgres(Server):
         super().__init__(folder)
         self.programs = programs
         self.authority = folder / "server.pem"
-        told = ["-subj", "/CN=127.0.0.1", "-addext", "subjectAltName=IP:127.0.0.1", "-keyout", "server.key", "-out", "server.pem"]
-        done(["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "30", *told], folder)
+        certificate(folder, "IP:127.0.0.1", key="server.key", authority="server.pem")
         (folder / "password").write_text(PASSWORD, encoding="utf-8")
         self.as_other = unprivileged("postgres", folder)
         (folder / "server.key").chmod(0o600)

@@ -77,8 +77,8 @@ def started() -> Redis:
     if shutil.which("redis-server") is None and not installed("Redis", "redis-server"):
         not_to_be_had("Redis", "there is no redis-server")
     folder = Path(tempfile.mkdtemp(prefix="headrace-redis-"))
-    made = Redis(folder)
     try:
+        made = Redis(folder)
         made.start()
     except (OSError, RuntimeError) as problem:
         shutil.rmtree(folder, ignore_errors=True)

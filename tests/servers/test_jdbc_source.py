@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import datetime as dt
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -11,6 +13,7 @@ import pytest
 
 import headrace as hr
 from headrace.testing import Harness
+from tests.faults.test_standby import until
 from tests.servers.tables import KINDS, File, Place, Served
 from tests.unit.errors import check_error
 
@@ -55,8 +58,9 @@ def test_a_query_and_its_schema(pg: Served) -> None:
     )
 
 
-def grow(place: Place, tmp_path: Path) -> Any:
-    read = hr.read.jdbc(place.url, "orders", by="id", schema="id bigint, x string, amount decimal(10,2)", **place.options)
+def grow(place: Place, tmp_path: Path, settle: str = "0 seconds") -> Any:
+    columns = "id bigint, x string, amount decimal(10,2)"
+    read = hr.read.jdbc(place.url, "orders", by="id", settle=settle, schema=columns, **place.options)
     return hr.job("grow", read.write.files(tmp_path / "out", format="json", name="out"))
 
 
@@ -78,6 +82,45 @@ def test_rows_that_come(place: Place, tmp_path: Path) -> None:
         expected.extend(range(first, last))
         grow(place, tmp_path).run(checkpoint=tmp_path / "state", flush=False, progress=False)
         assert written(tmp_path) == expected
+
+
+@pytest.fixture
+def late(pg: Served) -> Iterator[Any]:
+    """A transaction that has added row 4 and is open, where row 5 is there."""
+    pg.run("CREATE TABLE orders (id INTEGER, x VARCHAR(20), amount DECIMAL(10, 2))")
+    with pg.server.connect(pg.url) as connection:
+        connection.autocommit = False
+        connection.execute("INSERT INTO orders VALUES (4, 'o4', 4.50)")
+        orders(pg, 5, 6)
+        yield connection
+
+
+def test_a_transaction_that_commits_late(pg: Served, late: Any) -> None:
+    """Up to a value is read when it has been there for a while, with the smaller ones that came meanwhile."""
+    with Harness() as h:
+        out = h.collect(hr.read.jdbc(pg.url, "orders", by="id", follow=True, settle="100 milliseconds", schema="id bigint", **pg.options))
+        h.commit()
+        assert out.rows() == []
+        late.commit()
+        until(lambda: h.commit() or out.rows(), "the rows have settled")
+        assert out.rows() == [(4,), (5,)]
+
+
+def test_a_transaction_that_commits_late_in_a_run_that_ends(pg: Served, late: Any, tmp_path: Path) -> None:
+    pg.run(f"ALTER DATABASE {pg.url.rpartition('/')[2]} SET log_statement = 'all'")
+    begun = len(pg.server.log.read_text())
+
+    def said() -> str:
+        return pg.server.log.read_text()[begun:]
+
+    with ThreadPoolExecutor(1) as other:
+        running = other.submit(grow(pg, tmp_path, settle="1 second").run, checkpoint=tmp_path / "state", progress=False)
+        until(lambda: "max(" in said(), "the run has looked")
+        late.commit()
+        running.result()
+    looks, _, _ = said().partition("<=")
+    assert looks.count("max(") > 1  # it looked again before it read, so what was open had the time to come
+    assert written(tmp_path) == [4, 5]
 
 
 def test_a_replay_reads_the_same_range(pg: Served) -> None:

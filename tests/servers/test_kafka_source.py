@@ -349,7 +349,7 @@ def test_a_password(broker: Broker, monkeypatch: pytest.MonkeyPatch, tmp_path: P
     job = hr.job("secured", out)
     job.run(checkpoint=tmp_path / "state", progress=False)
     assert out.rows() == [("1",)]
-    assert PASSWORD not in job.plan.to_json() and PASSWORD not in str(job.explain())
+    assert PASSWORD not in json.dumps(job.plan.to_json()) and PASSWORD not in str(job.explain())
     written = [log_file(), *(file for file in (tmp_path / "state").rglob("*") if file.is_file())]
     assert not [file for file in written if file is not None and PASSWORD.encode() in file.read_bytes()]
     monkeypatch.setenv("KAFKA_PASSWORD", "falsch")

@@ -14,15 +14,23 @@ FORMAT = 1
 
 @dataclass(frozen=True)
 class Written:
-    """A sink of the copy: what it promises, and how many rows are in it after a run that is left alone."""
+    """A sink of the copy: what it promises, and how many rows are in it after a run that is left alone. `instead` says what was written
+    to, if that is not what the job writes to.
+    """
 
     name: str
     connector: str
     guarantee: str
     rows: int
+    instead: str = ""
 
     def to_json(self) -> dict[str, Any]:
-        return {"name": self.name, "connector": self.connector, "guarantee": self.guarantee, "rows": self.rows}
+        said = {"name": self.name, "connector": self.connector, "guarantee": self.guarantee, "rows": self.rows}
+        return said | ({"instead": self.instead} if self.instead else {})
+
+    def __str__(self) -> str:
+        where = f"{self.connector}, {self.instead}" if self.instead else self.connector
+        return f"{self.name} ({where}): {self.guarantee}, {self.rows:,} rows"
 
 
 @dataclass(frozen=True)
@@ -128,8 +136,7 @@ class Certificate:
         return f"{self.job}: killed {self.kills} time{'' if self.kills == 1 else 's'}"
 
     def _sinks(self) -> list[str]:
-        found = [f"{one.name} ({one.connector}): {one.guarantee}, {one.rows:,} rows" for one in self.sinks]
-        return [*found, *(f"{name}: left out, {why}" for name, why in self.left_out.items())]
+        return [*map(str, self.sinks), *(f"{name}: left out, {why}" for name, why in self.left_out.items())]
 
     def _lines(self) -> list[tuple[str, ...]]:
         return [
@@ -148,7 +155,9 @@ class Certificate:
             sum(sum(found.values()) for found in kind) for kind in ([t.lost for t in self.tried], [t.doubled for t in self.tried])
         )
         counts = f"{self.rows:,} rows in {self.epochs} epochs; {lost:,} rows lost, {doubled:,} doubled, in {self.seconds:.0f} s"
-        return f"{counts}: every sink keeps what it promises" if self.holds else f"{counts}: NOT as promised"
+        if not self.holds:
+            return f"{counts}: NOT as promised"
+        return f"{counts}: every sink{' that was tried' if self.left_out else ''} keeps what it promises"
 
 
 _HEAD = ("killed", "kills", "rows lost", "rows doubled", "seconds")

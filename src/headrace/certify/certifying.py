@@ -88,7 +88,10 @@ def _known(point: str) -> str:
 
 def _certificate(job: Job, made: Copy, expected: Contents, trace: Trace, runs: Iterable[Run], seconds: float, seed: int) -> Certificate:
     promised = facts(made.plan, "guarantee")
-    written = [Written(name, made.plan.nodes[name].verb, str(promised[name].value), expected[name].total()) for name in made.plan.sinks]
+    written = [
+        Written(name, made.plan.nodes[name].verb, str(promised[name].value), expected[name].total(), made.instead.get(name, ""))
+        for name in made.plan.sinks
+    ]
     if DEAD in expected:
         written.append(Written(DEAD, "files", EXACTLY, expected[DEAD].total()))
     return Certificate(

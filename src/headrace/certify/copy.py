@@ -20,11 +20,14 @@ from headrace.spark.job import compile
 
 @dataclass(frozen=True)
 class Copy:
-    """A job that can be run again and again, each time elsewhere. `left_out` says of some of its sinks why they are not in it."""
+    """A job that can be run again and again, each time elsewhere. `left_out` says of some of its sinks why they are not in it, and
+    `instead` of others to what they write instead.
+    """
 
     plan: Plan
     schemas: Mapping[str, Struct]
     left_out: Mapping[str, str]
+    instead: Mapping[str, str]
     servers: Mapping[str, str]
 
     def at(self, folder: Path) -> tuple[Plan, dict[str, ports.Sink]]:
@@ -51,14 +54,17 @@ class Copy:
 def copy(plan: Plan, folder: Path, *, rows: int, epochs: int, servers: Mapping[str, str]) -> Copy:
     """The copy of a plan that reads about so many first rows of each source, kept below a folder."""
     trial = folder / "trial"
-    kept, left_out = [], {}
+    kept, left_out, instead = [], {}, {}
     for name in plan.sinks:
         node = plan.nodes[name]
         if isinstance(node, Sink):
-            if node.connect().elsewhere(_place(node, trial, "trial", servers)) is not None:
-                kept.append(node)
-            else:
+            made = node.connect().elsewhere(_place(node, trial, "trial", servers))
+            if made is None:
                 left_out[name] = _why(node)
+                continue
+            kept.append(node)
+            if made.system != node.connect().system:
+                instead[name] = f"{made.system} instead of {node.connect().system}"
     if not kept:
         raise refused(f"none of its sinks can be written elsewhere: {', '.join(left_out)}", "give it a sink of files, for one")
 
@@ -73,7 +79,7 @@ def copy(plan: Plan, folder: Path, *, rows: int, epochs: int, servers: Mapping[s
 
     short = Plan.of(plan.job, kept, plan.settings).changed(shorten)
     of = compile(short).schemas.of
-    return Copy(short, {name: of[name] for name in short.sinks}, left_out, servers)
+    return Copy(short, {name: of[name] for name in short.sinks}, left_out, instead, servers)
 
 
 def _why(node: Sink) -> str:

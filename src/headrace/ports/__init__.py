@@ -3,13 +3,14 @@
 from headrace.packages import Jar, Packages
 from headrace.ports.elsewhere import Elsewhere
 from headrace.ports.lookup import Lookup, LookupContext, LookupTraits
-from headrace.ports.registry import connectors, lookup_class, packages, sink_class, source_class
+from headrace.ports.registry import VERSION, connectors, lookup_class, packages, sink_class, source_class
 from headrace.ports.secrets import Secret
 from headrace.ports.sink import Sink, SinkContext, SinkTraits, Staged
 from headrace.ports.source import MALFORMED, Lines, Source, SourceContext, SourceTraits
 
 __all__ = [
     "MALFORMED",
+    "VERSION",
     "Elsewhere",
     "Jar",
     "Lines",

@@ -15,6 +15,9 @@ from headrace.ports.source import Source
 
 GROUP = "headrace.connectors"
 
+VERSION = 1
+"""The version of these traits. A connector's module says as `PORTS` which one it was made for; what a version had stays in later ones."""
+
 
 @cache
 def connectors() -> dict[str, EntryPoint]:
@@ -67,6 +70,13 @@ def _module(name: str) -> ModuleType:
             site=here(),
             cause=cause,
         ) from cause
+    if getattr(module, "PORTS", VERSION) > VERSION:
+        raise ConnectorError(
+            "CONNECTOR_BROKEN",
+            f"the connector `{name}` of {entry.value} was made for version {module.PORTS} of headrace.ports, and here is version {VERSION}",
+            hint="install a newer headrace, or an older package of the connector",
+            site=here(),
+        )
     return module
 
 

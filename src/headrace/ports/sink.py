@@ -107,6 +107,11 @@ class Sink(ABC):
         return None
 
     @property
+    def system(self) -> str:
+        """What it writes to, where a connector knows several: a certificate says so if it tried another."""
+        return self.connector
+
+    @property
     def owns(self) -> str | None:
         """What it writes to, if no other sink of a job can write to it."""
         return None

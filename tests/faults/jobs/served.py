@@ -65,8 +65,7 @@ def mariadb() -> Iterator[Servers]:
 
 @contextmanager
 def redis() -> Iterator[Servers]:
-    server = redis_server.Redis(Path(tempfile.mkdtemp(prefix="headrace-redis-")))
-    server.start()
+    server = redis_server.started()
     os.environ[redis_server.VARIABLE] = redis_server.PASSWORD
 
     def restart() -> None:
@@ -76,8 +75,7 @@ def redis() -> Iterator[Servers]:
     try:
         yield Servers({"redis": server.url}, restart)
     finally:
-        server.stop()
-        shutil.rmtree(server.folder, ignore_errors=True)
+        redis_server.over(server)
 
 
 @contextmanager

@@ -6,6 +6,7 @@ import json
 from collections import Counter
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,6 +16,7 @@ from headrace.certify.contents import counted, missing
 from headrace.certify.kills import Kill, Step, Trace
 from headrace.certify.rounds import at_points, summed
 from headrace.certify.work import Run
+from headrace.ports import Elsewhere, Sink, sink_class
 
 
 def certificate(*tried: Tried, promised: str = "exactly once") -> Certificate:
@@ -47,8 +49,27 @@ fraud: killed 11 times
   in a task of alerts      1          0             0        6
   at random               10          0             0       70
 
-1,200 rows in 8 epochs; 0 rows lost, 0 doubled, in 61 s: every sink keeps what it promises"""
+1,200 rows in 8 epochs; 0 rows lost, 0 doubled, in 61 s: every sink that was tried keeps what it promises"""
     )
+
+
+def test_what_was_written_to_instead() -> None:
+    one = Written("alerts", "jdbc", "exactly once", 1200, "SQLite instead of PostgreSQL")
+    assert str(one) == "alerts (jdbc, SQLite instead of PostgreSQL): exactly once, 1,200 rows"
+    assert one.to_json()["instead"] == "SQLite instead of PostgreSQL"
+
+
+@pytest.mark.parametrize(
+    ("sink", "server", "systems"),
+    [
+        (sink_class("jdbc")("postgresql://db/shop", "t", key="k"), None, ("PostgreSQL", "SQLite")),
+        (sink_class("jdbc")("mariadb://db/shop", "t", key="k"), "mariadb://other/shop", ("MariaDB", "MariaDB")),
+        (sink_class("kafka")("t", servers="a:9092", value="avro", registry="http://b"), "c:9092", ("records as avro", "records as json")),
+    ],
+)
+def test_a_copy_knows_to_what_it_writes(sink: Sink, server: str | None, systems: tuple[str, str], tmp_path: Path) -> None:
+    made = sink.elsewhere(Elsewhere("t1", tmp_path / "t1", server, "append"))
+    assert made is not None and (sink.system, made.system) == systems
 
 
 def test_markdown() -> None:
@@ -65,7 +86,7 @@ def test_markdown() -> None:
         "| in a task of alerts | 1 | 0 | 0 | 6 |",
         "| at random | 10 | 0 | 0 | 70 |",
         "",
-        "1,200 rows in 8 epochs; 0 rows lost, 0 doubled, in 61 s: every sink keeps what it promises",
+        "1,200 rows in 8 epochs; 0 rows lost, 0 doubled, in 61 s: every sink that was tried keeps what it promises",
     ]
 
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import sys
 from importlib.metadata import EntryPoint
 from pathlib import Path
+from types import ModuleType
 from typing import Any, cast
 
 import pytest
@@ -79,6 +81,22 @@ def test_broken_connector(monkeypatch: pytest.MonkeyPatch) -> None:
           page: docs/errors/CONNECTOR_BROKEN.md
         """,
         lambda: hr.read.lake("charges/"),
+    )
+
+
+def test_a_connector_for_a_newer_headrace(monkeypatch: pytest.MonkeyPatch) -> None:
+    newer = ModuleType("newer_lakes")
+    newer.PORTS = 2  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "newer_lakes", newer)
+    monkeypatch.setattr(registry, "connectors", lambda: {"tarn": EntryPoint("tarn", "newer_lakes", registry.GROUP)})
+    check_error(
+        """
+        CONNECTOR_BROKEN: the connector `tarn` of newer_lakes was made for version 2 of headrace.ports, and here is version 1
+          at test_connectors.py:*: lambda: hr.read.tarn("charges/"),
+          hint: install a newer headrace, or an older package of the connector
+          page: docs/errors/CONNECTOR_BROKEN.md
+        """,
+        lambda: hr.read.tarn("charges/"),
     )
 
 

@@ -92,6 +92,10 @@ class Sink(ports.Sink):
         return self._key
 
     @property
+    def system(self) -> str:
+        return self.dialect.title
+
+    @property
     def owns(self) -> str:
         return f"{self.address}, table {'.'.join(self.place)}"
 

@@ -139,6 +139,10 @@ class Sink(ports.Sink):
     def mode(self) -> str | None:
         return "changes" if self.layout.value == "debezium" else None
 
+    @property
+    def system(self) -> str:
+        return f"records as {self.layout.value}"
+
     def options(self) -> dict[str, Any]:
         layout = {name: value for name, value in asdict(self.layout).items() if value not in (None, (), {})}
         return {

@@ -5,11 +5,11 @@ import scala.util.Using
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.connector.read.{InputPartition, PartitionReader, PartitionReaderFactory}
-import org.apache.spark.sql.connector.read.streaming.{MicroBatchStream, Offset}
+import org.apache.spark.sql.connector.read.streaming.{MicroBatchStream, Offset, ReadLimit, SupportsAdmissionControl}
 import org.apache.spark.sql.headrace.jdbc.ResultRows
 
 /** Reads ranges of the column that grows. Each epoch's range is logged before it is read, so a replay asks for the same one. */
-private[jdbc] final class RangeStream(read: Range) extends MicroBatchStream {
+private[jdbc] final class RangeStream(read: Range) extends MicroBatchStream with SupportsAdmissionControl {
   private var newest: Option[Mark] = None
   private var seen: Option[(Mark, Long)] = None
   private var looked = false
@@ -17,20 +17,22 @@ private[jdbc] final class RangeStream(read: Range) extends MicroBatchStream {
   override def initialOffset(): Offset = Upto(None)
 
   /** null, which is no offset, as long as there is nothing to read. */
-  override def latestOffset(): Offset = asking {
+  override def latestOffset(start: Offset, limit: ReadLimit): Offset = asking {
     if (read.by.isEmpty) Upto(None, whole = true)
     else {
-      if (read.follow || !looked) look()
+      if (!looked) newest = Option(start).flatMap(_.asInstanceOf[Upto].mark)
+      if (read.follow) look()
+      else if (!looked) settled(newest)
+      looked = true
       newest.map(mark => Upto(Some(mark))).orNull
     }
   }
+  override def latestOffset(): Offset = latestOffset(null, ReadLimit.allAvailable())
+  override def getDefaultReadLimit: ReadLimit = ReadLimit.allAvailable()
 
-  /** A transaction that has taken a smaller value may still be open, so in a table that is followed the newest one has to be the newest for
-    * a while.
-    */
-  private def look(): Unit = {
-    looked = true
-    if (!read.follow || read.settle == 0) newest = read.edge("max")
+  /** A transaction that has taken a smaller value may still be open, so a value is believed once it has been there for a while. */
+  private def look(): Unit =
+    if (read.settle == 0) newest = read.edge("max")
     else {
       val now = System.nanoTime / 1000000
       seen.filter(now - _._2 >= read.settle).foreach { case (mark, _) =>
@@ -38,6 +40,14 @@ private[jdbc] final class RangeStream(read: Range) extends MicroBatchStream {
         seen = None
       }
       if (seen.isEmpty) seen = read.edge("max").filterNot(newest.contains).map(_ -> now)
+    }
+
+  /** A run that ends reads what is there now, however long that takes to be believed. */
+  private def settled(before: Option[Mark]): Unit = {
+    look()
+    while (seen.nonEmpty && newest == before) {
+      Thread.sleep(math.min(read.settle, RangeStream.Pause))
+      look()
     }
   }
 
@@ -71,6 +81,7 @@ private[jdbc] final class RangeStream(read: Range) extends MicroBatchStream {
 
 private object RangeStream {
   val Small = 20000
+  val Pause = 100L
 }
 
 private final case class RangePartition(start: Option[Mark], end: Option[Mark]) extends InputPartition

@@ -1,0 +1,27 @@
+"""Visibility: what a reader of a sink sees while the job runs, and what the sink leaves beside its rows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from headrace.ops import Sink
+from headrace.plan import Fact, Plan, fact
+
+STEPS = {
+    "task": "what a task wrote at once: an epoch comes in as many steps as it has tasks",
+    "row": "row by row, while an epoch is committed",
+}
+
+
+@fact("readers see")
+def visible(plan: Plan) -> Mapping[str, Fact]:
+    """For each sink that does not show an epoch as a whole, in what steps it does."""
+    found = {name: node.connect().traits.visible for name, node in plan.nodes.items() if isinstance(node, Sink)}
+    return {name: Fact(step, STEPS[step]) for name, step in found.items() if step in STEPS}
+
+
+@fact("leaves")
+def leaves(plan: Plan) -> Mapping[str, Fact]:
+    """For each sink, what it leaves behind beside its rows, and when that goes away."""
+    found = {name: node.connect().traits.cleans for name, node in plan.nodes.items() if isinstance(node, Sink)}
+    return {name: Fact(text, text) for name, text in found.items() if text}
