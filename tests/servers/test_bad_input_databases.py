@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -22,15 +23,17 @@ DEAD = "the row is a dead letter, and all others are written; where rows replace
 STOPS = "nothing of the epoch was written; the next start writes it, each row once"
 
 
-def run(place: Place, given: list[tuple[Any, ...]], schema: str, **options: Any) -> hr.Summary:
-    """Run a job whose input are the rows that were given to it, and these."""
+def run(
+    place: Place, given: list[tuple[Any, ...]], schema: str, *, made: Callable[[hr.Stream], hr.Stream] = lambda read: read, **options: Any
+) -> hr.Summary:
+    """Run a job whose input are the rows that were given to it, and these; `made` says what is written of them."""
     folder = Path("in").absolute()  # Spark's own folder is another one
     folder.mkdir(exist_ok=True)
     if given:
         frame = hr.session().createDataFrame(given, schema)
         frame.coalesce(1).write.mode("append").parquet(str(folder))
     read = hr.read.files(folder, format="parquet", schema=schema, name="rows")
-    job = hr.job("bad", read.write.jdbc(place.url, "t", name="out", **{**place.options, **options}))
+    job = hr.job("bad", made(read).write.jdbc(place.url, "t", name="out", **{**place.options, **options}))
     return job.run(checkpoint="ck", progress=False, flush=False)
 
 
@@ -98,6 +101,52 @@ def test_no_key(pg: Served, says: str) -> None:
     run(pg, [(None, 1), ("a", 2)], "k string, n int", key="k")
     assert rows(pg, "t") == [("a", 2)]
     assert [letter[1] for letter in letters(Path("ck"))] == [says]
+
+
+@problem(
+    WHERE, "a group of a result whose key is null", "NULL_KEY: a key column is null", "the row is a dead letter, and all others are written"
+)
+def test_a_group_of_nulls(pg: Served, says: str) -> None:
+    for number, given in enumerate([[(None, 1), ("a", 2)], [(None, 3), ("b", 4)]], 1):
+        run(pg, given, "k string, n int", key="k", made=lambda read: read.group_by("k").agg(n="sum(n)"))
+        assert rows(pg, "t") == [("a", 2), ("b", 4)][:number]
+    assert [letter[1] for letter in letters(Path("ck"))] == [says, says]
+
+
+@problem(
+    WHERE,
+    "a table of MariaDB without transactions",
+    """
+    TABLE_SCHEMA: the table t is kept by Aria, which has no transactions: a part of an epoch could stay there
+      hint: ALTER TABLE `t` ENGINE=InnoDB
+      page: docs/errors/TABLE_SCHEMA.md
+    """,
+    "nothing was read or written",
+)
+def test_a_table_without_transactions(maria: Served, says: str) -> None:
+    maria.run("CREATE TABLE t (n int) ENGINE=Aria")
+    check_error(says, lambda: run(maria, [(1,)], "n int"))
+    maria.run("ALTER TABLE t ENGINE=InnoDB")
+    run(maria, [], "n int")
+    assert rows(maria, "t") == [(1,)]
+
+
+@problem(
+    WHERE,
+    "a second unique index in MariaDB, by which it would replace rows too",
+    """
+    TABLE_SCHEMA: the table t has the unique index mail too, and MariaDB replaces the row that it finds by any of them
+      hint: make it an index that is not unique, or drop it: ALTER TABLE `t` DROP INDEX `mail`
+      page: docs/errors/TABLE_SCHEMA.md
+    """,
+    "nothing was read or written",
+)
+def test_a_second_unique_index(maria: Served, says: str) -> None:
+    maria.run("CREATE TABLE t (n int PRIMARY KEY, mail varchar(20), number bigint auto_increment UNIQUE, UNIQUE INDEX mail (mail))")
+    check_error(says, lambda: run(maria, [(1, "a"), (2, "a")], "n int, mail string", key="n"))
+    maria.run("ALTER TABLE t DROP INDEX mail")
+    run(maria, [], "n int, mail string", key="n")
+    assert rows(maria, "t", "n, mail") == [(1, "a"), (2, "a")]
 
 
 @problem(

@@ -102,7 +102,12 @@ def test_a_transaction_that_commits_late(pg: Served, late: Any) -> None:
         h.commit()
         assert out.rows() == []
         late.commit()
-        until(lambda: h.commit() or out.rows(), "the rows have settled")
+
+        def settled() -> bool:
+            h.commit()
+            return bool(out.rows())
+
+        until(settled, "the rows have settled")
         assert out.rows() == [(4,), (5,)]
 
 

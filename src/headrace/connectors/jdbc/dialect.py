@@ -17,6 +17,9 @@ from headrace.schema import Array, Atomic, Map, Struct, Type
 IDLE = 20
 """Seconds after which the server gives up a transaction of whose process it hears nothing."""
 
+SILENCE = 900
+"""Seconds after which a server that does not answer a statement is taken to be gone: its machine may be."""
+
 TASK, WEIGHT = "_headrace_task", "_headrace_weight"
 """The columns of a staging table that stand before those of the rows."""
 
@@ -94,6 +97,10 @@ class Dialect(ABC):
     @abstractmethod
     def unique(self, database: Database, place: Sequence[str]) -> list[frozenset[str]]:
         """The sets of columns that no two rows of a table share."""
+
+    def unfit(self, database: Database, target: Target) -> tuple[str, str] | None:
+        """Why a table that has the right columns cannot have each epoch once, if it cannot, and the cure."""
+        return None
 
     @abstractmethod
     def staged(self, database: Database, place: Sequence[str], prefix: str) -> list[str]:

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from headrace.connectors.jdbc.address import Address
 from headrace.connectors.jdbc.database import Database, Problem
-from headrace.connectors.jdbc.dialect import IDLE, TASK, WEIGHT, Column, Dialect, Target, base, full, refused, sizes, unreachable
+from headrace.connectors.jdbc.dialect import IDLE, SILENCE, TASK, WEIGHT, Column, Dialect, Target, base, full, refused, sizes, unreachable
 from headrace.errors import HeadraceError
 from headrace.ports import Jar
 from headrace.schema import Type
@@ -71,6 +71,7 @@ class MariaDb(Dialect):
         # Strict, whatever the server's own settings: a value that does not fit is refused, not cut. Times are those of the text.
         given = {
             "connectTimeout": "10000",
+            "socketTimeout": str(SILENCE * 1000),
             "useBulkStmts": "true",
             "tinyInt1isBit": "false",
             "sessionVariables": "sql_mode='STRICT_ALL_TABLES,NO_ZERO_DATE,NO_ZERO_IN_DATE',time_zone='+00:00'",
@@ -118,6 +119,41 @@ class MariaDb(Dialect):
         )
         found = [[row for row in rows if row[0] == index] for index in dict.fromkeys(row[0] for row in rows)]
         return [frozenset(name for _, name, _ in index) for index in found if all(part is None for _, _, part in index)]
+
+    def unfit(self, database: Database, target: Target) -> tuple[str, str] | None:
+        table = self.quote(*target.place)
+        engines = database.query(
+            "SELECT t.engine FROM information_schema.tables t JOIN information_schema.engines e ON e.engine = t.engine "
+            f"WHERE t.table_schema = {_schema(target.place)} AND t.table_name = ? AND coalesce(e.transactions, 'NO') <> 'YES'",
+            *target.place,
+        )
+        if engines:
+            told = f"is kept by {engines[0][0]}, which has no transactions: a part of an epoch could stay there"
+            return told, f"ALTER TABLE {table} ENGINE=InnoDB"
+        clash = next(iter(self._clashes(database, target)), None) if target.key else None
+        if clash is None:
+            return None
+        told = f"has the unique index {clash} too, and MariaDB replaces the row that it finds by any of them"
+        return told, f"make it an index that is not unique, or drop it: ALTER TABLE {table} DROP INDEX {self.quote(clash)}"
+
+    def _clashes(self, database: Database, target: Target) -> list[str]:
+        """The unique indexes, other than that of the key, by which a row that comes may meet another; not those of a number that the
+        table counts itself.
+        """
+        rows = database.query(
+            "SELECT s.index_name, s.column_name, s.sub_part, c.extra LIKE '%auto_increment%' FROM information_schema.statistics s "
+            "JOIN information_schema.columns c ON c.table_schema = s.table_schema AND c.table_name = s.table_name "
+            "AND c.column_name = s.column_name "
+            f"WHERE s.table_schema = {_schema(target.place)} AND s.table_name = ? AND s.non_unique = 0",
+            *target.place,
+        )
+        found = {index: [row[1:] for row in rows if row[0] == index] for index in dict.fromkeys(row[0] for row in rows)}
+        return [
+            str(index)
+            for index, parts in found.items()
+            if ({name for name, _, _ in parts} != set(target.key) or any(part is not None for _, part, _ in parts))
+            and not any(counted and name not in target.columns for name, _, counted in parts)
+        ]
 
     def staged(self, database: Database, place: Sequence[str], prefix: str) -> list[str]:
         begins = f"left(table_name, {len(prefix)}) = ?"

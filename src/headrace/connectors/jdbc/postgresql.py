@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from headrace.connectors.jdbc.address import Address
 from headrace.connectors.jdbc.database import Database, Problem
-from headrace.connectors.jdbc.dialect import IDLE, TASK, WEIGHT, Column, Dialect, Target, base, full, refused, sizes, unreachable
+from headrace.connectors.jdbc.dialect import IDLE, SILENCE, TASK, WEIGHT, Column, Dialect, Target, base, full, refused, sizes, unreachable
 from headrace.errors import HeadraceError
 from headrace.ports import Jar
 from headrace.schema import Type
@@ -62,7 +62,7 @@ class PostgreSql(Dialect):
     begin: ClassVar[tuple[str, ...]] = (f"SET LOCAL idle_in_transaction_session_timeout = '{IDLE}s'",)
 
     def properties(self, user: str | None, password: str | None, wait: float) -> dict[str, str]:
-        given = {"ApplicationName": "headrace", "tcpKeepAlive": "true", "connectTimeout": "10"}
+        given = {"ApplicationName": "headrace", "tcpKeepAlive": "true", "connectTimeout": "10", "socketTimeout": str(SILENCE)}
         return given | ({"user": user} if user else {}) | ({"password": password} if password is not None else {})
 
     def type_of(self, type: Type, *, key: int) -> str:

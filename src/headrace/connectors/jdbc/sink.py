@@ -230,8 +230,14 @@ class Sink(ports.Sink):
                 f"{self._context.name}: {self.address} has {there} of the {count} rows that tasks have staged there, as after a crash",
                 hint="the next start writes the epoch again.",
             )
-        for statement in self._statements(tasks, gone=gone):
-            self._database.update(statement)
+        changed = [self._database.update(statement) for statement in self._statements(tasks, gone=gone)]
+        if not self._key and changed[0] > count:
+            # A chunk whose answer was lost, and that a task sent again, has arrived since they were counted.
+            raise HeadraceError(
+                "SINK_FAILED",
+                f"{self._context.name}: {self.address} has more rows than the {count} that tasks have staged there",
+                hint="the next start writes the epoch again.",
+            )
         if not self._many(count):
             self._database.update(f"DELETE FROM {self._stage}")
         point("in sink commit", self._context.name)

@@ -50,7 +50,11 @@ def target(database: Database, dialect: Dialect, place: tuple[str, ...], schema:
         for field, column in zip(schema.fields, columns, strict=True)
         if (cast := dialect.cast(field.type, column)) is not None
     }
-    return Target(place, tuple(column.name for column in columns), tuple(keys), casts)
+    made = Target(place, tuple(column.name for column in columns), tuple(keys), casts)
+    unfit = dialect.unfit(database, made)
+    if unfit is not None:
+        raise ConnectorError("TABLE_SCHEMA", f"the table {name} {unfit[0]}", hint=unfit[1])
+    return made
 
 
 def typed(dialect: Dialect, schema: Struct, key: Sequence[str] = ()) -> list[tuple[str, str]]:

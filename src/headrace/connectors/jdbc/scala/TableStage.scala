@@ -68,7 +68,12 @@ private[jdbc] final class TableStager(stage: TableStage, task: Long) extends Sta
   override def write(row: UnsafeRow): Unit = {
     val weight = if (stage.weighted) row.getLong(stage.width) else 1L
     val ready = flat(row)
-    if (stage.weighted) keyed(ready)
+    if (stage.weighted && unkeyed(ready)) {
+      if (weight > 0) aside.put(row, TableStager.NullKey)
+    } else keep(row, ready, weight)
+  }
+
+  private def keep(row: UnsafeRow, ready: UnsafeRow, weight: Long): Unit = {
     val flaw = flaws.of(ready, whole = weight > 0)
     if (flaw == null) add(ready, weight)
     else if (weight > 0) {
@@ -86,13 +91,11 @@ private[jdbc] final class TableStager(stage: TableStage, task: Long) extends Sta
     if (chunk.full) send()
   }
 
-  private def keyed(row: UnsafeRow): Unit = {
+  /** The key of a table cannot be null, and a group of a result may be of nulls. */
+  private def unkeyed(row: UnsafeRow): Boolean = {
     var i = 0
-    while (i < stage.isKey.length) {
-      if (stage.isKey(i) && row.isNullAt(i))
-        stage.refuse(s"a row has no ${stage.column(i)}, and the key of a table cannot be null: leave such rows out, or coalesce(${stage.column(i)}, ...)")
-      i += 1
-    }
+    while (i < stage.isKey.length && !(stage.isKey(i) && row.isNullAt(i))) i += 1
+    i < stage.isKey.length
   }
 
   override def finish(): StagedPart = {
@@ -156,4 +159,8 @@ private[jdbc] final class TableStager(stage: TableStage, task: Long) extends Sta
     catch { case _: SQLException => () }
     connection = null
   }
+}
+
+private object TableStager {
+  val NullKey = "NULL_KEY: a key column is null"
 }
