@@ -122,6 +122,29 @@ def test_server_that_crashed_has_lost_what_was_staged(other_postgres: Any, says:
         assert rows(place, "result") == [("a", 1), ("b", 2)]
 
 
+def test_a_chunk_that_arrives_after_it_was_sent_again(pg: Served) -> None:
+    """What a task sends again since no answer came may be there twice in the end, after it was counted."""
+    with Harness() as h:
+        source = h.source("s", "k string, n int")
+        sink = into(h, source.write.jdbc(pg.url, "result", name="out", **pg.options))
+        h.commit({"s": [("+", ("a", 1))]})
+        counted = sink._database.query
+
+        def count(sql: str, *values: Any) -> list[list[Any]]:
+            found: list[list[Any]] = counted(sql, *values)
+            if "count(*)" in sql and sink._stage in sql:
+                pg.run(f"INSERT INTO {sink._stage} SELECT * FROM {sink._stage}")
+            return found
+
+        sink._database.query = count
+        with pytest.raises(hr.HeadraceError, match="has more rows than the 1 that tasks have staged there"):
+            h.commit({"s": [("+", ("b", 2))]})
+        assert rows(pg, "result") == [("a", 1)]
+        h.restart()
+        h._settle()
+        assert rows(pg, "result") == [("a", 1), ("b", 2)]
+
+
 class Cable:
     """What lies between a job and its server: it can be cut when so many bytes have gone through."""
 
