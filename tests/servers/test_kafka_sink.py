@@ -299,6 +299,22 @@ def test_markers_that_are_gone(broker: Broker, spark: SparkSession, tmp_path: Pa
     assert len(broker.consume(topic)) == 2
 
 
+def test_a_change_in_the_middle_of_an_epoch(broker: Broker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rows of the epoch would lie in other tasks, some of which have committed theirs."""
+    topic = broker.create_topic("sink-changed", 3)
+    rows = hr.read.memory([(n,) for n in range(9)], "id int", name="rows")
+    job, changed = (hr.job("j", of.write.kafka(topic, servers=broker.servers, name="out")) for of in (rows, rows.with_columns(x="1")))
+    with monkeypatch.context() as patched:
+        failing(patched)
+        with pytest.raises(HeadraceError, match="the plug is out"):
+            run(job, tmp_path)
+    with pytest.raises(HeadraceError, match="EPOCH_UNFINISHED: out: epoch 0 was cut off"):
+        run(changed, tmp_path)
+    run(job, tmp_path)
+    run(changed, tmp_path)
+    assert sorted(json.loads(record.value)["id"] for record in broker.consume(topic) if record.value) == list(range(9))
+
+
 class Tasks:
     """Tasks of a sink, driven by hand: the writer in the JVM, a start of the job each."""
 

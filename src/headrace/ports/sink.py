@@ -120,6 +120,12 @@ class Sink(ABC):
     def options(self) -> dict[str, Any]:
         """What a plan stores, as JSON: enough for `from_options`, and no secret."""
 
+    def lays_out(self) -> dict[str, Any]:
+        """Of the options of a sink that is `placed` those that decide where rows lie, and by what it knows again what it has written:
+        they stay as they are while an epoch is unfinished.
+        """
+        return self.options()
+
     @classmethod
     @abstractmethod
     def from_options(cls, options: Mapping[str, Any]) -> Self:

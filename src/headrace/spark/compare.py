@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from headrace.errors import HeadraceError
 from headrace.ops import Source
-from headrace.plan import Node
+from headrace.plan import Node, Plan, order
+from headrace.ports import sink_class
 from headrace.spark.checkpoint import Stored
 from headrace.spark.identity import Identity, identify
 from headrace.spark.job import SparkJob, compile
@@ -49,3 +53,29 @@ def identified(job: SparkJob, stored: Stored | None, folder: Path, *, offline: b
             hint="set them as they were, or start over with fresh=True.",
         )
     return identify(stored.identity, job.shapes, offline=offline)
+
+
+def refuse_in_mid_epoch(plan: Plan, before: Mapping[str, Any], unfinished: Mapping[str, int]) -> None:
+    """Refuse a change in front of sinks that commit task by task and have an epoch to do again, those of `unfinished`: its rows would lie
+    in other tasks, and nobody could tell those that are there from those that are missing. `before`: the plan that began the epoch.
+    """
+    known = {node["name"]: node for node in before["nodes"]}
+    now = {node["name"]: node for node in json.loads(json.dumps(plan.to_json()))["nodes"]}
+    for sink, epoch in unfinished.items():
+        for node in order([plan.nodes[sink]]):
+            name = str(node.name)
+            if name in known and _lays_out(known[name]) == _lays_out(now[name]):
+                continue
+            raise HeadraceError(
+                "EPOCH_UNFINISHED",
+                f"{sink}: epoch {epoch} was cut off, and {name} {'is not what it was' if name in known else 'has come'} since",
+                hint="let the version that began the epoch end it, then start this one; or start over with fresh=True.",
+                site=node.site,
+            )
+
+
+def _lays_out(node: Mapping[str, Any]) -> Mapping[str, Any]:
+    """What of a node decides in which task rows lie; of a sink not each option does."""
+    if node["op"] != "sink":
+        return node
+    return {**node, "options": sink_class(node["connector"]).from_options(node["options"]).lays_out()}

@@ -18,7 +18,7 @@ from headrace.ops import Lookup, Sink, Source
 from headrace.schema import parse_schema
 from headrace.spark import cut_off, repaired
 from headrace.spark.checkpoint import Checkpoint, Stored, migrated
-from headrace.spark.compare import identified, with_frozen_schemas
+from headrace.spark.compare import identified, refuse_in_mid_epoch, with_frozen_schemas
 from headrace.spark.computed import check_computed
 from headrace.spark.document import build, dead_letters
 from headrace.spark.epochs import Committer, OpenSink
@@ -29,6 +29,7 @@ from headrace.spark.lease import SILENCE
 from headrace.spark.levels import Query
 from headrace.spark.loader import Loader
 from headrace.spark.moved import mend
+from headrace.spark.placing import is_placed
 from headrace.spark.run import Run, RunningQuery
 
 
@@ -99,6 +100,8 @@ def begin(
         job = with_frozen_schemas(job, stored)
         identity, names = identified(job, stored, checkpoint.folder)
         check_computed(job, [identity.query(name) for name in names.values()])
+        if stored is not None and not fresh:
+            refuse_in_mid_epoch(job.plan, stored.plan, _unfinished(job, checkpoint, names))
         number = _partitions(stored, partitions)
         if stored is not None and (checkpoint.sealed or checkpoint.sealing):
             _refuse_endless(job)
@@ -143,6 +146,12 @@ def _check(node: Source | Lookup) -> None:
 def _with(job: SparkJob, names: Mapping[str, str]) -> list[tuple[Query, str]]:
     """Each query with the name that the checkpoint knows it by."""
     return [(query, names[query.name]) for query in job.queries]
+
+
+def _unfinished(job: SparkJob, checkpoint: Checkpoint, names: Mapping[str, str]) -> dict[str, int]:
+    """The epochs that come again, of sinks that commit task by task."""
+    found = [(sink, checkpoint.unfinished(name)) for query, name in _with(job, names) for sink in query.sinks if is_placed(sink)]
+    return {str(sink.name): epoch for sink, epoch in found if epoch is not None}
 
 
 def _partitions(stored: Stored | None, asked: int | None) -> int:

@@ -157,6 +157,9 @@ class Sink(ports.Sink):
             **self._registry_options(),
         }
 
+    def lays_out(self) -> dict[str, Any]:
+        return {name: value for name, value in self.options().items() if name not in ("security", "options", "transaction_timeout")}
+
     @classmethod
     def from_options(cls, options: Mapping[str, Any]) -> Sink:
         return cls(**options)

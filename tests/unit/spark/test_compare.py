@@ -1,0 +1,60 @@
+"""A job in the middle of an epoch that a sink has in part: what may change, and what may not."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+import headrace as hr
+from headrace.errors import HeadraceError
+from headrace.plan import Plan
+from headrace.spark.compare import refuse_in_mid_epoch
+from tests.unit.errors import check_error
+
+BEFORE: dict[str, Any] = {"least": 1, "topic": "out", "key": None, "options": {}}
+
+
+def plan(*, least: int, topic: str, key: str | None, options: dict[str, str], name: str = "sink", more: bool = False) -> Plan:
+    rows = hr.read.memory([("a", 1)], "k string, n int", name="rows")
+    large = rows.filter(f"n > {least}").named("large")
+    sinks = [large.write.kafka(topic, servers="a:9092", key=key, options=options, name=name)._use()]
+    return Plan.of("job", [*sinks, rows.write.memory(name="more")._use()] if more else sinks)
+
+
+STORED = json.loads(json.dumps(plan(**BEFORE).to_json()))
+
+
+@pytest.mark.parametrize("change", [{}, {"options": {"linger.ms": "5"}}, {"more": True}])
+def test_what_does_not_decide_where_rows_lie_may_change(change: dict[str, Any]) -> None:
+    refuse_in_mid_epoch(plan(**{**BEFORE, **change}), STORED, {"sink": 3})
+
+
+@pytest.mark.parametrize(
+    ("change", "what"),
+    [
+        ({"least": 2}, "large is not what it was"),
+        ({"topic": "other"}, "sink is not what it was"),
+        ({"key": "k"}, "sink is not what it was"),
+        ({"name": "renamed"}, "renamed has come"),
+    ],
+)
+def test_what_decides_where_rows_lie_may_not(change: dict[str, Any], what: str) -> None:
+    changed = plan(**{**BEFORE, **change})
+    with pytest.raises(HeadraceError) as refused:
+        refuse_in_mid_epoch(changed, STORED, {change.get("name", "sink"): 3})
+    assert f"epoch 3 was cut off, and {what} since" in refused.value.message
+    refuse_in_mid_epoch(changed, STORED, {})  # between two epochs anything may
+
+
+def test_the_message() -> None:
+    check_error(
+        """
+        EPOCH_UNFINISHED: sink: epoch 3 was cut off, and large is not what it was since
+          at test_compare.py:*: large = rows.filter(f"n > {least}").named("large")
+          hint: let the version that began the epoch end it, then start this one; or start over with fresh=True.
+          page: docs/errors/EPOCH_UNFINISHED.md
+        """,
+        lambda: refuse_in_mid_epoch(plan(**{**BEFORE, "least": 2}), STORED, {"sink": 3}),
+    )
