@@ -17,7 +17,7 @@ import headrace as hr
 from headrace import points
 from headrace.connectors.redis import sink as module
 from headrace.testing import Harness
-from tests.servers.problems import problem
+from tests.servers.problems import letters, problem
 from tests.servers.redis import VARIABLE, Redis
 from tests.servers.tables import into
 from tests.unit.errors import check_error
@@ -58,6 +58,14 @@ def test_random_changes(redis: Redis) -> None:
             assert found(redis) == expected, number
             if number in (3, 7):
                 h.restart()
+
+
+def test_a_group_of_nulls(redis: Redis) -> None:
+    """It has no key, and that of the text None is another's."""
+    rows = hr.read.memory([(None, 1), ("None", 2), ("a", 3)], "k string, n int", name="rows")
+    hr.job("nulls", write(redis, rows.group_by("k").agg(n="sum(n)"))).run(checkpoint="ck", progress=False)
+    assert found(redis) == {"t:None": {"k": "None", "n": 2}, "t:a": {"k": "a", "n": 3}}
+    assert [(letter[1], letter[4]) for letter in letters(Path("ck"))] == [("NULL_KEY: a key column is null", '{"k": null, "n": 1}')]
 
 
 TYPES = (

@@ -10,6 +10,8 @@ from headrace.atomic import replace
 from headrace.ports.sink import SinkContext, Staged
 
 FOLDER = "refused"
+NULL_KEY = "NULL_KEY: a key column is null"
+"""The reason for a row that has no place in what is kept by key."""
 
 
 def put_aside(context: SinkContext, epoch: int, letters: Iterable[tuple[str, str]], part: int = 0) -> None:

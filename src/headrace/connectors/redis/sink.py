@@ -13,6 +13,7 @@ from urllib.parse import parse_qs, urlsplit
 import headrace.ports as ports
 from headrace.errors import CheckpointError, ConnectorError, HeadraceError
 from headrace.points import point
+from headrace.ports.aside import NULL_KEY, put_aside
 from headrace.ports.options import choice, wrong
 from headrace.ports.secrets import Secret, secret_of
 from headrace.ports.written import writers
@@ -175,7 +176,12 @@ class Sink(ports.Sink):
 
         if not staged.count:
             return
-        gone, come = self._changes(staged.rows())
+        rows = staged.rows()
+        keyed = [row for row in rows if all(row[place] is not None for place in self._places)]
+        if len(keyed) < len(rows):
+            unkeyed = [row for row in rows if row[-1] > 0 and any(row[place] is None for place in self._places)]
+            put_aside(self._context, epoch, sorted((NULL_KEY, self._json(row)) for row in unkeyed))
+        gone, come = self._changes(keyed)
         try:
             self._steadily(lambda: self._send(epoch, gone, come))
         except redis.RedisError as problem:
@@ -277,11 +283,17 @@ class Sink(ports.Sink):
             if answer != b"DONE":
                 raise self._fenced(answer.decode())
 
-    def _value(self, key: str, row: tuple[Any, ...]) -> list[Any]:
+    def _columns(self, row: tuple[Any, ...]) -> dict[str, Any]:
         columns = zip(self._context.schema.names, self._texts, row, strict=False)
+        return {name: None if value is None else text(value) for name, text, value in columns}
+
+    def _json(self, row: tuple[Any, ...]) -> str:
+        return json.dumps(self._columns(row), ensure_ascii=False)
+
+    def _value(self, key: str, row: tuple[Any, ...]) -> list[Any]:
         if self.value == "json":
-            return [key, 0, json.dumps({name: None if value is None else text(value) for name, text, value in columns}, ensure_ascii=False)]
-        fields = [part for name, text, value in columns if value is not None for part in (name, _field(text(value)))]
+            return [key, 0, self._json(row)]
+        fields = [part for name, value in self._columns(row).items() if value is not None for part in (name, _field(value))]
         return [key, len(fields), *fields] if fields else [key, 2, "", ""]
 
     def _steadily(self, action: Callable[[], T]) -> T:
