@@ -394,6 +394,18 @@ def test_values_for_other_types(pg: Served) -> None:
     ]
 
 
+def test_a_table_is_known_however_it_is_spelled(pg: Served) -> None:
+    """Else an epoch whose end Spark did not see would come again to a table that nobody knows."""
+    pg.run("CREATE SCHEMA other")
+    pg.run("CREATE TABLE other.t (id int)")
+    pg.run(f"ALTER DATABASE {pg.url.rpartition('/')[2]} SET search_path = public, other")
+    source = hr.read.memory([(1,)], "id int", name="s")
+    for table in ("t", "other.t", '"other"."t"'):
+        hr.job("spelled", source.write.jdbc(pg.url, table, name="out", **pg.options)).run(checkpoint="ck", progress=False)
+    assert pg.run("SELECT target, epoch FROM other._headrace_epochs") == [("other.t", 0)]
+    assert pg.run("SELECT id FROM other.t") == [(1,)]
+
+
 def test_schemas_and_odd_names(pg: Served) -> None:
     pg.run('CREATE SCHEMA "odd one"')
     source = hr.read.memory([(1, 2)], '`a "b"` int, `select` int', name="s")

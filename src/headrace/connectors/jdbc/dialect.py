@@ -90,6 +90,10 @@ class Dialect(ABC):
         """The type that a value has to be cast to for a column that it fits, if it does not go there by itself."""
         return None
 
+    def whole(self, database: Database, place: tuple[str, ...]) -> tuple[str, ...]:
+        """A table with its schema, where the kind of database has schemas, however it was spelled."""
+        return place
+
     @abstractmethod
     def columns(self, database: Database, place: Sequence[str]) -> list[Column]:
         """The columns of a table; none if there is no such table."""

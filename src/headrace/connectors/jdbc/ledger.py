@@ -26,11 +26,14 @@ STAGE = "_headrace_stage_"
 
 @dataclass(frozen=True)
 class Writer:
-    """Who writes a table: the start `term` of a checkpoint, whose query counts the epochs."""
+    """Who writes a table: the start `term` of a checkpoint, whose query counts the epochs. `target` is the table with its schema, however
+    the user spells it; `table` is that.
+    """
 
     job: str
     sink: str
     target: str
+    table: str
     checkpoint: str
     query: str
     term: int
@@ -103,7 +106,7 @@ class Ledger:
             if row is None:
                 raise HeadraceError(
                     "SINK_FAILED",
-                    f"{writer.sink}: its row in {'.'.join(self._place)} is gone, so nobody knows which epochs {writer.target} has",
+                    f"{writer.sink}: its row in {'.'.join(self._place)} is gone, so nobody knows which epochs {writer.table} has",
                     hint="restore the database as it was, or start over with fresh=True.",
                 )
             newest, term = row
@@ -134,11 +137,11 @@ class Ledger:
         return [(job, sink, bool(made)) for job, sink, made in self._database.query(sql, self._writer.target, self._writer.checkpoint)]
 
     def _owned(self, sink: str, alone: bool) -> CheckpointError:
-        target = self._writer.target
+        table = self._writer.table
         cure = "start with fresh=True, which empties it" if alone else f"empty it by hand, and take the job's row out of {TABLE}"
         return CheckpointError(
             "TABLE_OWNED",
-            f"the table {target} holds what sink {sink} of job {self._writer.job} wrote from another checkpoint",
+            f"the table {table} holds what sink {sink} of job {self._writer.job} wrote from another checkpoint",
             hint=f"write to another table, go on from the checkpoint that wrote it, or {cure}.",
         )
 
@@ -148,6 +151,6 @@ class Ledger:
     def _fenced(self, term: int) -> HeadraceError:
         return HeadraceError(
             "SINK_FENCED",
-            f"{self._writer.sink}: start {term} of this job has taken over {self._writer.target}, and this is start {self._writer.term}",
+            f"{self._writer.sink}: start {term} of this job has taken over {self._writer.table}, and this is start {self._writer.term}",
             hint="nothing of this epoch was written; the process that took over goes on with it.",
         )

@@ -102,6 +102,9 @@ class MariaDb(Dialect):
             return (column.digits or 0) >= digits and (column.size or 10) - (column.digits or 0) >= size - digits
         return column.type in _FITS[name]
 
+    def whole(self, database: Database, place: tuple[str, ...]) -> tuple[str, ...]:
+        return place if len(place) > 1 else (str(database.query("SELECT database()")[0][0]), *place)
+
     def columns(self, database: Database, place: Sequence[str]) -> list[Column]:
         rows = database.query(
             "SELECT column_name, data_type, numeric_precision, numeric_scale, is_nullable = 'NO' AND column_default IS NULL "

@@ -83,6 +83,11 @@ class PostgreSql(Dialect):
             return self.quote(column.type)
         return column.type if base(type) == "json" and column.type != "jsonb" else None
 
+    def whole(self, database: Database, place: tuple[str, ...]) -> tuple[str, ...]:
+        there = "SELECT n.nspname FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.oid = to_regclass(?)"
+        found = database.query(f"SELECT coalesce(({there}), current_schema())::text", self.quote(*place))
+        return place if len(place) > 1 else (str(found[0][0]), *place)
+
     def columns(self, database: Database, place: Sequence[str]) -> list[Column]:
         rows = database.query(
             "SELECT a.attname, t.typname, a.atttypmod, a.attnotnull AND NOT a.atthasdef AND a.attidentity = '', "

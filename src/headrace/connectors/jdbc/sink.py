@@ -127,12 +127,14 @@ class Sink(ports.Sink):
     def open(self, context: ports.SinkContext) -> None:
         self._context = context
         self._database = Database(context.session, self.dialect.driver, self.address.jdbc, self._properties())
-        writer = Writer(context.job, context.name, ".".join(self.place), context.checkpoint_id, context.query, context.term)
-        self._ledger = Ledger(self._database, self.dialect, self.place, writer)
-        self._prefix = f"{STAGE}{writer.id[:16]}_"
-        self._stage = self.dialect.quote(*self.place[:-1], f"{self._prefix}{context.term}")
         try:
             self._database.open()
+            self._whole = self.dialect.whole(self._database, self.place)
+            told = (".".join(self._whole), ".".join(self.place))
+            writer = Writer(context.job, context.name, *told, context.checkpoint_id, context.query, context.term)
+            self._prefix = f"{STAGE}{writer.id[:16]}_"
+            self._stage = self.dialect.quote(*self._whole[:-1], f"{self._prefix}{context.term}")
+            self._ledger = Ledger(self._database, self.dialect, self._whole, writer)
             self._ledger.make()
             wrote = self._ledger.wrote()
             made = make(self._database, self.dialect, self.place, context.schema, self._key, create=self.create, wrote=wrote)
@@ -147,8 +149,8 @@ class Sink(ports.Sink):
         dialect, database = self.dialect, self._database
         mine = f"{self._prefix}{self._context.term}"
         try:
-            for name in dialect.staged(database, self.place, self._prefix):
-                table = dialect.quote(*self.place[:-1], name)
+            for name in dialect.staged(database, self._whole, self._prefix):
+                table = dialect.quote(*self._whole[:-1], name)
                 try:
                     dialect.drop(database, table)
                 except Problem:
