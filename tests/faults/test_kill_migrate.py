@@ -11,6 +11,8 @@ import sys
 import time
 from pathlib import Path
 
+import pytest
+
 import headrace as hr
 from headrace.spark import copies
 
@@ -71,6 +73,7 @@ def killed(folder: Path, at: Path, *command: str) -> None:
         child.wait(60)
 
 
+@pytest.mark.full
 def test_killed_twice(tmp_path: Path) -> None:
     old, new = tmp_path / "old", tmp_path / "new"
     add(tmp_path, "1.json")

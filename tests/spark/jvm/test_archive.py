@@ -23,6 +23,7 @@ print(spark.range(3).count())
 """
 
 
+@pytest.mark.full
 def test_a_start_from_the_archive(tmp_path: Path) -> None:
     cache = tmp_path / "a cäche"
     (cache / "kernel").mkdir(parents=True)
