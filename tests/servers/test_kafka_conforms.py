@@ -1,4 +1,4 @@
-"""The Kafka source gives each record once, whatever happens."""
+"""Kafka, both ways, checked by headrace's own suite for connectors."""
 
 from __future__ import annotations
 
@@ -8,9 +8,10 @@ from typing import Any
 import pytest
 
 from headrace import ports
+from headrace.connectors.kafka.sink import Sink
 from headrace.jvm.session import session
 from headrace.schema import Struct
-from headrace.testing.conformance import check_source
+from headrace.testing.conformance import check_sink, check_source
 from tests.servers.kafka import Broker, Record
 
 # Spark writes milliseconds unless it is told otherwise.
@@ -43,5 +44,18 @@ class Topic:
 @pytest.mark.full
 def test_the_source_conforms(spark: object, broker: Broker) -> None:
     found = check_source(lambda place, schema: Topic(place, schema, broker))
+    print(found)
+    assert {line.outcome for line in found.lines} == {"passed"}, found
+
+
+@pytest.mark.full
+def test_the_sink_conforms(spark: object, broker: Broker) -> None:
+    def make(place: ports.Elsewhere, key: tuple[str, ...]) -> ports.Sink:
+        sink = Sink(place.name, servers=broker.servers, key=key or None, create={"partitions": 2})
+        made = sink.elsewhere(ports.Elsewhere(place.name, place.folder, broker.servers, place.mode))
+        assert made is not None
+        return made
+
+    found = check_sink(make, rows=200_000, points=("in a task", "after staging", "before sink commit", "before the commit log"))
     print(found)
     assert {line.outcome for line in found.lines} == {"passed"}, found

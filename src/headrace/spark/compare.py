@@ -56,8 +56,8 @@ def identified(job: SparkJob, stored: Stored | None, folder: Path, *, offline: b
 
 
 def refuse_in_mid_epoch(plan: Plan, before: Mapping[str, Any], unfinished: Mapping[str, int]) -> None:
-    """Refuse a change in front of sinks that commit task by task and have an epoch to do again, those of `unfinished`: its rows would lie
-    in other tasks, and nobody could tell those that are there from those that are missing. `before`: the plan that began the epoch.
+    """Refuse a change in front of sinks that take an epoch in parts and have one to do again, those of `unfinished`: its rows would lie in
+    other parts, and nobody could tell those that are there from those that are missing. `before`: the plan that began the epoch.
     """
     known = {node["name"]: node for node in before["nodes"]}
     now = {node["name"]: node for node in json.loads(json.dumps(plan.to_json()))["nodes"]}

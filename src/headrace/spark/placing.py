@@ -16,6 +16,11 @@ def is_placed(sink: Node) -> bool:
     return isinstance(sink, Sink) and sink.connect().traits.placed
 
 
+def in_parts(sink: Node) -> bool:
+    """Whether the sink may have an epoch in part, which it knows again by how its rows lay."""
+    return is_placed(sink) or (isinstance(sink, Sink) and sink.connect().traits.batched)
+
+
 def deals_out(query: Query) -> bool:
     """Whether rows have to be dealt out in front of the sinks."""
     return not query.levels and any(map(is_placed, query.sinks)) and not _sources_place(query)

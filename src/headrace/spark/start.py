@@ -29,7 +29,7 @@ from headrace.spark.lease import SILENCE
 from headrace.spark.levels import Query
 from headrace.spark.loader import Loader
 from headrace.spark.moved import mend
-from headrace.spark.placing import is_placed
+from headrace.spark.placing import in_parts
 from headrace.spark.run import Run, RunningQuery
 
 
@@ -149,8 +149,8 @@ def _with(job: SparkJob, names: Mapping[str, str]) -> list[tuple[Query, str]]:
 
 
 def _unfinished(job: SparkJob, checkpoint: Checkpoint, names: Mapping[str, str]) -> dict[str, int]:
-    """The epochs that come again, of sinks that commit task by task."""
-    found = [(sink, checkpoint.unfinished(name)) for query, name in _with(job, names) for sink in query.sinks if is_placed(sink)]
+    """The epochs that come again, of sinks that may have them in part."""
+    found = [(sink, checkpoint.unfinished(name)) for query, name in _with(job, names) for sink in query.sinks if in_parts(sink)]
     return {str(sink.name): epoch for sink, epoch in found if epoch is not None}
 
 

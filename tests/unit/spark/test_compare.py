@@ -48,6 +48,18 @@ def test_what_decides_where_rows_lie_may_not(change: dict[str, Any], what: str) 
     refuse_in_mid_epoch(changed, STORED, {})  # between two epochs anything may
 
 
+def posting(batch: int, timeout: str = "1 second") -> Plan:
+    rows = hr.read.memory([("a", 1)], "k string, n int", name="rows")
+    return Plan.of("job", [rows.write.http("http://a/b", idempotent=True, batch=batch, timeout=timeout, name="posts")._use()])
+
+
+def test_batches_that_have_keys_stay_what_they_are() -> None:
+    stored = json.loads(json.dumps(posting(10).to_json()))
+    refuse_in_mid_epoch(posting(10, "2 seconds"), stored, {"posts": 1})
+    with pytest.raises(HeadraceError, match="posts: epoch 1 was cut off, and posts is not what it was since"):
+        refuse_in_mid_epoch(posting(20), stored, {"posts": 1})
+
+
 def test_the_message() -> None:
     check_error(
         """

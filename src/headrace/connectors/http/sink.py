@@ -72,7 +72,7 @@ class Sink(ports.Sink):
     def traits(self) -> ports.SinkTraits:
         if self.idempotent:
             why = "each batch has a key of its own, and idempotent=True promises that the server takes a key once"
-            return ports.SinkTraits("idempotent", why, ("append", "changes"), visible="row")
+            return ports.SinkTraits("idempotent", why, ("append", "changes"), batched=True, visible="row")
         why = "a batch whose answer was lost is sent again; idempotent=True promises that the server takes an Idempotency-Key once"
         return ports.SinkTraits("plain", why, ("append", "changes"), visible="row")
 
@@ -93,6 +93,9 @@ class Sink(ports.Sink):
             "ca": self.ca,
         }
         return {"url": self.url, **given}
+
+    def lays_out(self) -> dict[str, Any]:
+        return {"url": self.url, "format": self.format, "batch": self.batch, "idempotent": self.idempotent}
 
     @classmethod
     def from_options(cls, options: Mapping[str, Any]) -> Sink:

@@ -23,6 +23,7 @@ from headrace.errors import HeadraceError
 from headrace.jvm.session import session
 from headrace.ops.stream import Stream
 from headrace.plan import Plan
+from headrace.plan.meaning import meant
 from headrace.points import POINTS
 from headrace.schema import Struct, parse_schema
 from headrace.testing.conformance.report import NotTried, Report
@@ -34,6 +35,7 @@ Factory = Callable[[ports.Elsewhere, tuple[str, ...]], ports.Sink]
 Reader = Callable[[ports.Sink, Struct], Iterable[Sequence[Any]]]
 
 MANY = 1_000_000
+ELSEWHERE = "America/New_York"
 
 
 def check_sink(
@@ -79,15 +81,17 @@ class _Checks:
             for mode in ("append", "changes", "upsert"):
                 if mode in traits.accepts:
                     self._mode(report, mode, traits)
-            if "append" in traits.accepts:
-                for sample in SAMPLES:
-                    report.check(sample.name, partial(self._sample, sample), may_refuse=True)
-                report.check("a column more in the next version", self._more_columns, may_refuse=True)
-                if rows:
-                    report.check(f"an epoch of {rows:,} rows", lambda: self._many(rows))
+            plainest, *others = [mode for mode in ("append", "upsert", "changes") if mode in traits.accepts]
+            for sample in SAMPLES:
+                report.check(sample.name, partial(self._sample, plainest, sample), may_refuse=True)
+            times = next(sample for sample in SAMPLES if sample.name == "times")
+            report.check("times of a job with another zone", partial(self._sample, plainest, times, ELSEWHERE), may_refuse=True)
+            report.check("a column more in the next version", lambda: self._more_columns(plainest), may_refuse=True)
+            if rows:
+                report.check(f"an epoch of {rows:,} rows", lambda: self._many(plainest, rows))
             if points and traits.repeatable:
-                mode = next(mode for mode in ("upsert", "append", "changes") if mode in traits.accepts)
-                report.check(f"{mode}: left alone, and killed", lambda: self._killed(report, mode, points))
+                for mode in (plainest, *(mode for mode in others if mode == "upsert")):
+                    report.check(f"{mode}: left alone, and killed", partial(self._killed, report, mode, points))
         return report
 
     def _mode(self, report: Report, mode: str, traits: ports.SinkTraits) -> None:
@@ -181,14 +185,15 @@ class _Checks:
             wake()
         self._holds(reader, bench.schema, model.rows)
 
-    def _sample(self, sample: Sample) -> None:
-        bench, sink = self._bench("append", sample.ddl)
+    def _sample(self, mode: str, sample: Sample, zone: str = "UTC") -> None:
+        bench, sink = self._bench(mode, sample.ddl)
         bench.feed(sample.rows)
-        bench.run()
+        with meant({"spark.sql.session.timeZone": zone}):
+            bench.run()
         self._holds(sink, sample.schema, sample.rows)
 
-    def _more_columns(self) -> None:
-        bench, sink = self._bench("append")
+    def _more_columns(self, mode: str) -> None:
+        bench, sink = self._bench(mode)
         bench.feed(simple(0, 4))
         bench.run()
         bench.feed(simple(4, 4))
@@ -201,8 +206,8 @@ class _Checks:
         expected = [(*row, None) for row in simple(0, 4)] + [(*row, 2 * row[2]) for row in simple(4, 4)]
         self._holds(sink, more, expected)
 
-    def _many(self, rows: int) -> None:
-        bench, sink = self._bench("append")
+    def _many(self, mode: str, rows: int) -> None:
+        bench, sink = self._bench(mode)
         bench.feed(simple(0, 1))
 
         def grow(stream: Stream) -> Stream:
