@@ -23,9 +23,9 @@ class SinkTraits:
     `commit`: "transactional" (an epoch is there whole or not at all, and once), "idempotent" (written twice it is what it is written once)
     or "plain" (neither); `why` says how, or why not. `accepts`: the modes it can be written with; `keyed`: those with a key. `placed`: it
     commits task by task, so a replay has to bring each row to the task that had it before; `batched`: batch by batch, each under a key of
-    its own. `replaces`: with mode "upsert" it
-    puts a row in the place of what is there under its key, and need not be told that this goes. `visible`: what a reader sees at once, an
-    "epoch", what one "task" wrote, or a "row". `cleans`: in words, what it leaves behind and when that goes away.
+    its own. `replaces`: with mode "upsert" it puts a row in the place of what is there under its key, and need not be told that this goes.
+    `visible`: what a reader sees at once, an "epoch", what one "task" wrote, or a "row". `cleans`: in words, what it leaves behind and when
+    that goes away.
     """
 
     commit: str
@@ -123,8 +123,8 @@ class Sink(ABC):
         """What a plan stores, as JSON: enough for `from_options`, and no secret."""
 
     def lays_out(self) -> dict[str, Any]:
-        """Of the options of a sink that is `placed` or `batched` those that decide where rows lie, and by what it knows again what it has written:
-        they stay as they are while an epoch is unfinished.
+        """Of the options of a sink that is `placed` or `batched` those that decide in which part of an epoch a row is, and by what a part is
+        known again: they stay as they are while an epoch is unfinished.
         """
         return self.options()
 
