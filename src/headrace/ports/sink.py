@@ -123,8 +123,8 @@ class Sink(ABC):
         """What a plan stores, as JSON: enough for `from_options`, and no secret."""
 
     def lays_out(self) -> dict[str, Any]:
-        """Of the options of a sink that is `placed` or `batched` those that decide in which part of an epoch a row is, and by what a part is
-        known again: they stay as they are while an epoch is unfinished.
+        """Of the options of a sink that is `placed` or `batched` those that decide in which part of an epoch a row is, and by what a part
+        is known again: they stay as they are while an epoch is unfinished.
         """
         return self.options()
 

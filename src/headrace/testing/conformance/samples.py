@@ -98,6 +98,10 @@ SAMPLES = (
 """What every sink takes or refuses, each kind by itself."""
 
 
+ELSEWHERE = "America/New_York"
+"""The zone of a job whose times are tried again: a connector that takes the session's for it is found out."""
+
+
 def simple(first: int, count: int) -> list[Row]:
     """Rows of `SIMPLE`, numbered on."""
     return [(id, f"name {id % 5}", id * 7 % 1000) for id in range(first, first + count)]

@@ -27,7 +27,7 @@ from headrace.plan.meaning import meant
 from headrace.points import POINTS
 from headrace.schema import Struct, parse_schema
 from headrace.testing.conformance.report import NotTried, Report
-from headrace.testing.conformance.samples import SAMPLES, SIMPLE, Row, Sample, plain, simple
+from headrace.testing.conformance.samples import ELSEWHERE, SAMPLES, SIMPLE, Row, Sample, plain, simple
 from headrace.testing.conformance.stand_in import Paused, StandIn
 from headrace.testing.conformance.workbench import PARTITIONS, Workbench, forget_last
 
@@ -35,7 +35,6 @@ Factory = Callable[[ports.Elsewhere, tuple[str, ...]], ports.Sink]
 Reader = Callable[[ports.Sink, Struct], Iterable[Sequence[Any]]]
 
 MANY = 1_000_000
-ELSEWHERE = "America/New_York"
 
 
 def check_sink(

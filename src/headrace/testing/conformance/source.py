@@ -19,14 +19,14 @@ from headrace.ops.kind import kind_of
 from headrace.ops.sink import Sink
 from headrace.ops.source import source as source_of
 from headrace.plan import Plan
-from headrace.plan.meaning import meaning
+from headrace.plan.meaning import meaning, meant
 from headrace.schema import Struct, parse_schema
 from headrace.spark.failures import failure
 from headrace.spark.job import compile
 from headrace.spark.start import begin
 from headrace.testing.collected import CollectingSink
 from headrace.testing.conformance.report import NotTried, Report
-from headrace.testing.conformance.samples import SAMPLES, SIMPLE, Row, Sample, plain, simple
+from headrace.testing.conformance.samples import ELSEWHERE, SAMPLES, SIMPLE, Row, Sample, plain, simple
 from headrace.testing.conformance.workbench import PARTITIONS, forget_last
 
 
@@ -40,14 +40,16 @@ class Feed(Protocol):
         """Put rows there, behind those that are there."""
 
 
+MANY = 100_000
 Factory = Callable[[ports.Elsewhere, Struct], Feed]
 
 
-def check_source(factory: Factory, *, only: Iterable[str] = (), server: str | None = None) -> Report:
+def check_source(factory: Factory, *, rows: int = MANY, only: Iterable[str] = (), server: str | None = None) -> Report:
     """Check a source for all that its traits promise, through the engine; a line for each check, and an `AssertionError` if one failed.
 
     `factory(place, schema)` makes the feed of a source of that schema, another one for each check. A feed that cannot take a type raises a
-    `HeadraceError`. `only` are words of the checks to be done, `server` goes into the places.
+    `HeadraceError`. `rows` is how many the large epoch has; 0 leaves it out. `only` are words of the checks to be done, `server` goes into
+    the places.
 
         class Lines:
             def __init__(self, place, schema): ...
@@ -57,7 +59,7 @@ def check_source(factory: Factory, *, only: Iterable[str] = (), server: str | No
         def test_my_source():
             check_source(Lines)
     """
-    return _Checks(factory, server).all(tuple(only)).require()
+    return _Checks(factory, server).all(rows, tuple(only)).require()
 
 
 @dataclass
@@ -99,7 +101,7 @@ class _Checks:
         self._numbers = itertools.count()
         self._folder = Path()
 
-    def all(self, only: tuple[str, ...]) -> Report:
+    def all(self, rows: int, only: tuple[str, ...]) -> Report:
         with tempfile.TemporaryDirectory(prefix="headrace-conformance-", ignore_cleanup_errors=True) as folder:
             self._folder = Path(folder)
             looked = self._reader().feed.source()
@@ -114,6 +116,10 @@ class _Checks:
             report.check("something that is no row", self._malformed)
             for sample in SAMPLES:
                 report.check(sample.name, partial(self._sample, sample), may_refuse=True)
+            times = next(sample for sample in SAMPLES if sample.name == "times")
+            report.check("times of a job with another zone", partial(self._sample, times, ELSEWHERE), may_refuse=True)
+            if rows:
+                report.check(f"an epoch of {rows:,} rows", lambda: self._many(rows))
         return report
 
     def _reader(self, ddl: str = SIMPLE) -> _Reader:
@@ -199,10 +205,16 @@ class _Checks:
         letters = list((reader.checkpoint / "dead_letters").glob("**/part-*.json"))
         assert sum(len(file.read_text(encoding="utf-8").splitlines()) for file in letters) == 1, "it is not among the dead letters"
 
-    def _sample(self, sample: Sample) -> None:
+    def _sample(self, sample: Sample, zone: str = "UTC") -> None:
         reader = self._reader(sample.ddl)
         reader.feed.add(sample.rows)
-        _same(reader.all(), sample.rows, sample.schema)
+        with meant({"spark.sql.session.timeZone": zone}):
+            _same(reader.all(), sample.rows, sample.schema)
+
+    def _many(self, rows: int) -> None:
+        reader = self._reader()
+        reader.feed.add(simple(0, rows))
+        _same(reader.all(), simple(0, rows), reader.schema)
 
 
 def _same(found: Iterable[Row], expected: Iterable[Row], schema: Struct) -> None:
