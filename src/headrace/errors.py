@@ -272,7 +272,7 @@ CODES: dict[str, Code] = {
     "MANIFEST_FORMAT": Code("CheckpointError", "user", "a manifest written by a later version"),
     "NOT_A_FOLDER": Code("ConnectorError", "user", "a file where a folder is expected"),
     "OFFSETS_GONE": Code("ConnectorError", "input", "records of a topic that were to be read and are gone"),
-    "OUTPUT_MISSING": Code("ConnectorError", "environment", "a committed output file that is gone"),
+    "OUTPUT_MISSING": Code("ConnectorError", "environment", "an output file that is gone"),
     "PARTITION_FOLDERS": Code("ConnectorError", "user", "columns in folder names, which text formats are read without"),
     "PATH_EMPTY": Code("ConnectorError", "input", "a path with nothing to read"),
     "PATH_MISSING": Code("ConnectorError", "input", "a path that does not exist"),

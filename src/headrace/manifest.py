@@ -16,7 +16,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from importlib import import_module
@@ -117,8 +117,12 @@ class Manifest:
         self.reveal(entry)
         self._sweep({*(file.path for file in files), *(file["staged"] for file in entry["files"])})
 
-    def recover(self) -> None:
-        """After a crash: finishes the newest commit and removes what was staged for an epoch that never was one."""
+    def recover(self, held: Callable[[], None] = lambda: None) -> None:
+        """After a crash: finishes the newest commit and removes what was staged for an epoch that never was one. `held` raises where
+        another process has taken over; what it stages later is not in the list that is made first.
+        """
+        left = list(self.staging.iterdir()) if self.staging.is_dir() else []
+        held()
         epochs = self.epochs()
         newest = read(self.path(epochs[-1])) if epochs else None
         if newest is not None:
@@ -127,7 +131,7 @@ class Manifest:
             self._gone = None if lost is None else (newest["epoch"], lost)
             if lost is None:
                 self.reveal(newest)
-        shutil.rmtree(self.staging, ignore_errors=True)
+        self._remove(left)
 
     def clear(self) -> None:
         """Removes the files that the manifests name, and the manifests; nothing else in the folder."""
@@ -164,8 +168,11 @@ class Manifest:
 
     def _sweep(self, staged: Iterable[str]) -> None:
         """Removes the folders in which tasks had staged these files, and no others: they may be of a process that has taken over."""
-        for task in {PurePosixPath(path).parts[2] for path in staged}:
-            shutil.rmtree(self.staging / task, ignore_errors=True)
+        self._remove(self.staging / task for task in {PurePosixPath(path).parts[2] for path in staged})
+
+    def _remove(self, tasks: Iterable[Path]) -> None:
+        for task in tasks:
+            shutil.rmtree(task, ignore_errors=True)
         with suppress(OSError):
             self.staging.rmdir()
 
@@ -250,11 +257,12 @@ def may_write(folder: object, found: Owner | None, owner: Owner) -> None:
         )
 
 
-def replaced(folder: object, epoch: int) -> CheckpointError:
+def replaced(folder: object, epoch: int | None = None) -> CheckpointError:
     """The error of a process whose place another has taken."""
+    does = f"writes {folder} now" if epoch is None else f"has written epoch {epoch} of {folder}"
     return CheckpointError(
         "LEASE_LOST",
-        f"another process has written epoch {epoch} of {folder}: this one gave no sign for too long",
+        f"another process {does}: this one gave no sign for too long",
         hint="nothing is lost or doubled, and the other goes on.",
     )
 

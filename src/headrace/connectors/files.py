@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -275,6 +275,7 @@ class Sink(ports.Sink):
                 "NOT_A_FOLDER", f"{self.path} is a file, and a files sink writes into a folder", hint="name a folder", site=here()
             )
         self._manifest: Manifest | RemoteManifest | None = None
+        self._held: Callable[[], None] = lambda: None
 
     @property
     def traits(self) -> ports.SinkTraits:
@@ -326,6 +327,7 @@ class Sink(ports.Sink):
         else:
             manifest = Manifest(self.folder, context.term)
         self._manifest = manifest
+        self._held = context.held
         if not self._remote and self.folder.exists() and not self.folder.is_dir():
             raise ConnectorError(
                 "NOT_A_FOLDER", f"{self.path} is a file, and a files sink writes into a folder", hint="name a folder", site=here()
@@ -334,6 +336,7 @@ class Sink(ports.Sink):
         found = manifest.owner()
         # What carries this checkpoint's own id came after the fresh start, not before it.
         if context.fresh and (found is None or found.checkpoint != owner.checkpoint):
+            self._held()
             manifest.clear()
         try:
             if not self._remote:
@@ -348,7 +351,7 @@ class Sink(ports.Sink):
             ) from cause
 
     def recover(self) -> None:
-        self._opened().recover()
+        self._opened().recover(self._held)
 
     def stage(self) -> dict[str, Any]:
         place = {"folder": self.path, "prefix": PREFIX} if self._remote else {"folder": paths.literal(self.folder)}

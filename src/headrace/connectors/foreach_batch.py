@@ -73,9 +73,10 @@ class Sink(ports.Sink):
 
     def recover(self) -> None:
         # Staged rows of an epoch that was not committed come again; those of a committed one have done their work.
-        own = self._folder(self._opened())
-        for other in own.parent.iterdir():
-            if other != own:
+        # What a larger term has staged is of a process that has taken over.
+        context = self._opened()
+        for other in self._folder(context).parent.iterdir():
+            if not other.name.isdigit() or int(other.name) < context.term:
                 _remove(other)
 
     def commit(self, epoch: int, staged: ports.Staged) -> None:

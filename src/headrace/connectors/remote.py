@@ -2,7 +2,7 @@
 
     s3a://bucket/out/
       part-3-0-17-4f1c2d3e-00000-000.parquet    a file of epoch 3, written where it stays
-      _headrace/owner.json                      who writes here, and up to which epoch was looked for files of nobody
+      _headrace/owner.json                      who writes here, in which start, and up to which epoch was looked for files of nobody
       _headrace/00000000000000000003.json       the manifest of epoch 3
 
 Nothing is renamed, as stores copy what they rename. A task's files have names of their own from the beginning; a commit makes the
@@ -13,10 +13,11 @@ no manifest, and is removed by the next start.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
+from headrace.errors import ConnectorError
 from headrace.jvm.store import Store
 from headrace.manifest import CONTROL, FORMAT, Owner, StagedFile, may_write, of_this_format, replaced
 from headrace.points import point
@@ -43,8 +44,8 @@ class RemoteManifest:
         if not self.store.create(_OWNER, text):
             found = self.owner()
             may_write(self.folder, found, owner)
-            if found != owner:
-                self.store.write(_OWNER, text)
+            self._check_term()
+            self.store.write(_OWNER, text)
 
     def owner(self) -> Owner | None:
         found = self._read(_OWNER)
@@ -61,6 +62,7 @@ class RemoteManifest:
         Not so one by a process that was asleep while this one took over and removed its files: it takes those of this process.
         """
         files = sorted(staged, key=lambda file: file.path)
+        self._check_there(epoch, files)
         entry = {
             "format": FORMAT,
             "epoch": epoch,
@@ -82,11 +84,16 @@ class RemoteManifest:
                 self.store.write(_name(epoch), text)
         point("in sink commit", self._sink)
 
-    def recover(self) -> None:
-        """After a start: removes what tasks wrote and no manifest names, in the epochs since the start before."""
+    def recover(self, held: Callable[[], None] = lambda: None) -> None:
+        """After a start: removes what tasks wrote and no manifest names, in the epochs since the start before. `held` raises where
+        another process has taken over; what its tasks write later is not in the list that is made first.
+        """
+        there = self.store.all()
         swept, epochs = self._swept(), self.epochs()
         named = {file["path"] for epoch in epochs if epoch >= swept for file in (self._read(_name(epoch)) or {"files": []})["files"]}
-        for path in self.store.all():
+        held()
+        self._check_term()
+        for path in there:
             epoch = _epoch(path)
             if epoch is not None and epoch >= swept and path not in named:
                 self.store.delete(path)
@@ -117,8 +124,24 @@ class RemoteManifest:
         found = self._read(_OWNER)
         return 0 if found is None else int(found.get("swept", 0))
 
+    def _check_term(self) -> None:
+        found = self._read(_OWNER)
+        if found is not None and int(found.get("term", 0)) > self.term:
+            raise replaced(self.folder)
+
+    def _check_there(self, epoch: int, files: Iterable[StagedFile]) -> None:
+        """A manifest names no file that is gone: a reader could not read the folder from then on."""
+        gone = next((file.path for file in files if not self.store.exists(file.path)), None)
+        if gone is not None:
+            self._check_term()
+            raise ConnectorError(
+                "OUTPUT_MISSING",
+                f"{self.folder}/{gone}, which a task wrote for epoch {epoch}, was gone before the epoch was committed",
+                hint="nothing of the epoch was committed, and the next start writes it again.",
+            )
+
     def _owner_text(self, owner: Owner, swept: int) -> str:
-        return json.dumps({"format": FORMAT, **asdict(owner), "swept": swept}, indent=1)
+        return json.dumps({"format": FORMAT, **asdict(owner), "swept": swept, "term": self.term}, indent=1)
 
 
 _OWNER = f"{CONTROL}/owner.json"

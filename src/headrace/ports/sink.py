@@ -52,6 +52,8 @@ class SinkContext:
     the epoch that an earlier run was cut off in, which comes again. With `mode` "changes" or "upsert" staged rows have one more value,
     the last: how often the row is added, or taken away if it is negative. With "upsert" an epoch adds at the most one row of a key, and
     takes at the most one away, which comes first; a sink that `replaces` is told of a row that goes only where none takes its place.
+    `held` raises LEASE_LOST where another process has taken over. A sink that removes what is left lists it first, then calls this: what
+    was listed is of no successor then, however late it is removed.
     """
 
     job: str
@@ -66,6 +68,7 @@ class SinkContext:
     mode: str = "append"
     term: int = 1
     unfinished: int | None = None
+    held: Callable[[], None] = lambda: None
 
 
 @dataclass(frozen=True)

@@ -226,6 +226,7 @@ def _open(job: SparkJob, query: Query, identity: QueryIdentity, checkpoint: Chec
                 mode=modes.get(name, "append"),
                 unfinished=checkpoint.unfinished(identity.name),
                 term=checkpoint.lease.term,
+                held=checkpoint.lease.check,
             )
         )
         opened.callback(sink.close)

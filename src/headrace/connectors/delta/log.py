@@ -71,13 +71,12 @@ class Log(Versions):
     def changed(self, version: int) -> Iterable[File]:
         """Where a version has a feed of its changes, the files of that."""
         try:
-            with self._files.open_input_file(f"_delta_log/{version:020}.json") as file:
-                actions = [json.loads(line) for line in file.read().decode().splitlines() if line.strip()]
+            each = actions(self._files, version)
         except FileNotFoundError:
             raise gone(self.path, version) from None
-        fed = [action["cdc"] for action in actions if "cdc" in action]
-        added = [action["add"] for action in actions if action.get("add", {}).get("dataChange")]
-        removed = [action["remove"] for action in actions if action.get("remove", {}).get("dataChange")]
+        fed = [action["cdc"] for action in each if "cdc" in action]
+        added = [action["add"] for action in each if action.get("add", {}).get("dataChange")]
+        removed = [action["remove"] for action in each if action.get("remove", {}).get("dataChange")]
         if any(one.get("deletionVector") for one in (*added, *removed)):
             raise _deleted(self.path, version)
         if removed and not self.changes:
@@ -99,6 +98,12 @@ class Log(Versions):
             size = self._files.get_file_info(unquote(action["path"])).size
         values = {name: text for name, text in (action.get("partitionValues") or {}).items() if text}
         return {"path": self._place.file(action["path"]), "bytes": size, "values": values, "change": change}
+
+
+def actions(files: Any, version: int) -> list[dict[str, Any]]:
+    """What a commit says, line by line; the log of an old one may be gone."""
+    with files.open_input_file(f"_delta_log/{version:020}.json") as file:
+        return [json.loads(line) for line in file.read().decode().splitlines() if line.strip()]
 
 
 def check(path: str, table: DeltaTable) -> None:

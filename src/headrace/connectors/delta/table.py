@@ -9,14 +9,17 @@ knew before, and what it reads anew tells it that it was replaced.
 from __future__ import annotations
 
 import json
+import posixpath
 from collections.abc import Callable
 from typing import TYPE_CHECKING
+from urllib.parse import unquote
 
 from headrace import ports
 from headrace.connectors.delta.columns import columns_of, delta_field, delta_schema, same
+from headrace.connectors.delta.log import actions
 from headrace.connectors.delta.place import Place
 from headrace.connectors.lake import epochs
-from headrace.connectors.lake.epochs import MADE, TRIES
+from headrace.connectors.lake.epochs import LOOKS, MADE, TRIES
 from headrace.connectors.lake.fitting import lacking, unfitting
 from headrace.errors import ConnectorError
 from headrace.schema import Struct
@@ -65,6 +68,21 @@ class Epochs(epochs.Epochs[Write]):
 
     def refresh(self) -> None:
         self.table.update_incremental()
+
+    def named(self, epochs: set[int]) -> set[str]:
+        files, newest, missing, found = self.place.files(), self.table.version(), set(epochs), set[str]()
+        for version in range(newest, max(newest - LOOKS, -1), -1):
+            try:
+                each = actions(files, version)
+            except FileNotFoundError:
+                break
+            carried = [int(action["txn"]["version"]) for action in each if action.get("txn", {}).get("appId") == self._application]
+            if missing.intersection(carried):
+                found.update(posixpath.basename(unquote(action["add"]["path"])) for action in each if "add" in action)
+                missing.difference_update(carried)
+            if not missing:
+                break
+        return found
 
     def claim(self, schema: Struct, *, partition_by: list[str], properties: dict[str, str], add: bool) -> None:
         for _ in range(TRIES):

@@ -8,8 +8,9 @@ retries, which would put the same rows on top of the newer snapshot, are off.)
 
 from __future__ import annotations
 
+import posixpath
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
@@ -24,6 +25,7 @@ from headrace.schema import Field, Struct
 if TYPE_CHECKING:
     from pyiceberg.partitioning import PartitionSpec
     from pyiceberg.table import Table, Transaction
+    from pyiceberg.table.snapshots import Snapshot
 
 Write = Callable[["Transaction", dict[str, str]], None]
 
@@ -49,6 +51,21 @@ class Epochs(epochs.Epochs[Write]):
     def refresh(self) -> None:
         self.table.refresh()
 
+    def named(self, epochs: set[int]) -> set[str]:
+        known = {one.snapshot_id: one for one in self.table.metadata.snapshots}
+        snapshot, missing, found = self.table.current_snapshot(), set(epochs), set[str]()
+        while snapshot is not None and missing:
+            told = {} if snapshot.summary is None else snapshot.summary.additional_properties
+            epoch = int(told.get("headrace.epoch", "-1"))
+            if told.get("headrace.job") == self._context.job and epoch in missing:
+                names = {posixpath.basename(path) for path in self._added(snapshot)}
+                found |= names
+                # A start's own snapshot says the same epoch, and adds nothing.
+                missing -= {epoch} if names else set()
+            parent = snapshot.parent_snapshot_id
+            snapshot = None if parent is None else known.get(parent)
+        return found
+
     def claim(self, schema: Struct, *, partition_by: list[str], properties: dict[str, str], add: bool) -> None:
         for _ in range(TRIES):
             if not self._catalog.table_exists(self.place.name):
@@ -56,6 +73,7 @@ class Epochs(epochs.Epochs[Write]):
             self.table = self.place.table()
             self._refuse_replaced()
             if self._to_be_emptied(self.table.properties):
+                self._context.held()
                 self._catalog.purge_table(self.place.name)
                 continue
             missing = check(self.place.name, self.table, schema, partition_by, add)
@@ -94,6 +112,12 @@ class Epochs(epochs.Epochs[Write]):
         except CommitFailedException:
             return False
         return True
+
+    def _added(self, snapshot: Snapshot) -> Iterator[str]:
+        for manifest in snapshot.manifests(self.table.io):
+            if manifest.added_snapshot_id == snapshot.snapshot_id:
+                for entry in manifest.fetch_manifest_entry(self.table.io):
+                    yield entry.data_file.file_path
 
     def _stored(self) -> tuple[int, int]:
         """The last epoch, and the start of the job that wrote it."""

@@ -146,10 +146,12 @@ class Sink(ports.Sink):
 
     def recover(self) -> None:
         """Remove what dead starts have staged, and make the staging table of this one."""
-        dialect, database = self.dialect, self._database
-        mine = f"{self._prefix}{self._context.term}"
+        dialect, database, term = self.dialect, self._database, self._context.term
+        mine = f"{self._prefix}{term}"
         try:
-            for name in dialect.staged(database, self._whole, self._prefix):
+            # That of a larger term is of a process that has taken over.
+            found = dialect.staged(database, self._whole, self._prefix)
+            for name in (name for name in found if int(name.removeprefix(self._prefix)) <= term):
                 table = dialect.quote(*self._whole[:-1], name)
                 try:
                     dialect.drop(database, table)

@@ -17,6 +17,8 @@ W = TypeVar("W")
 MADE = "headrace.made"
 JOB = "headrace.job."
 TRIES = 20
+# So many commits are read at the most to tell which files count.
+LOOKS = 1000
 
 
 class Epochs(ABC, Generic[W]):
@@ -49,6 +51,15 @@ class Epochs(ABC, Generic[W]):
         """See what others have committed."""
 
     @abstractmethod
+    def named(self, epochs: set[int]) -> set[str]:
+        """The names of the files that these epochs added, as far as the log still tells; others may be among them."""
+
+    def check_term(self) -> None:
+        """See what others have committed, and refuse if one of them has taken over."""
+        self.refresh()
+        self._refuse_replaced()
+
+    @abstractmethod
     def _attempt(self, write: W, epoch: int | None = None) -> bool:
         """Whether a commit went through; another one may have come before it."""
 
@@ -65,8 +76,7 @@ class Epochs(ABC, Generic[W]):
                     return True
             except FileNotFoundError:
                 # Whoever takes over removes what was staged here.
-                self.refresh()
-                self._refuse_replaced()
+                self.check_term()
                 raise
         raise self._busy()
 

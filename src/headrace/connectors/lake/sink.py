@@ -19,6 +19,8 @@ from headrace.ports.options import choice, texts, wrong
 from headrace.schema import Array, Map, Struct
 
 _STAGING = "_headrace/staging"
+# What follows the prefix in the name of a task's file: epoch, task, its attempt, then task and file.
+_NAME = re.compile(r"-(\d+)-(\d+)-(.+)-\d+-\d+\.")
 
 
 class TableSink(ports.Sink):
@@ -104,12 +106,13 @@ class TableSink(ports.Sink):
     def recover(self) -> None:
         from pyarrow.fs import FileSelector, FileType
 
-        # The table is ours from here on: whatever an earlier process has still under way, it cannot commit.
-        self._forget(_STAGING)
-        for info in self._files.get_file_info(FileSelector(self.folder, recursive=bool(self.partition_by), allow_not_found=True)):
-            found = re.match(rf"{re.escape(self._prefix)}-(\d+)-", info.base_name)
-            if info.type == FileType.File and found and int(found[1]) > self._epochs.last:
-                self._files.delete_file(info.path)
+        # First the list, then the look who has the table: a process that takes over later has nothing in this list.
+        staged = [info.path for info in self._files.get_file_info(FileSelector(_STAGING, allow_not_found=True))]
+        inside = FileSelector(self.folder, recursive=bool(self.partition_by), allow_not_found=True)
+        files = [info.path for info in self._files.get_file_info(inside) if info.type == FileType.File]
+        self._context.held()
+        self._epochs.check_term()
+        self._forget(*staged, *self._left(files))
 
     def commit(self, epoch: int, staged: ports.Staged) -> None:
         if not staged.count:
@@ -122,6 +125,24 @@ class TableSink(ports.Sink):
             self._forget(*{posixpath.dirname(path) for path in paths})
         elif not done:
             self._forget(*(posixpath.join(self.folder, path) for path in paths))
+
+    def _left(self, files: Sequence[str]) -> list[str]:
+        """The files of epochs that no commit has, and of attempts of a task that its epoch's commit did without."""
+        last = self._epochs.last
+        tasks: dict[tuple[int, str], dict[str, list[str]]] = {}
+        for path in files:
+            name = posixpath.basename(path)
+            if name.startswith(self._prefix) and (found := _NAME.match(name, len(self._prefix))):
+                tasks.setdefault((int(found[1]), found[2]), {}).setdefault(found[3], []).append(path)
+        left = [path for (epoch, _), attempts in tasks.items() if epoch > last for paths in attempts.values() for path in paths]
+        # One attempt of a task is the rule: only where there are more the log is asked which one counts.
+        doubtful = {task: attempts for task, attempts in tasks.items() if task[0] <= last and len(attempts) > 1}
+        named = self._epochs.named({epoch for epoch, _ in doubtful}) if doubtful else set()
+        for attempts in doubtful.values():
+            spare = [paths for paths in attempts.values() if not any(posixpath.basename(path) in named for path in paths)]
+            if len(spare) < len(attempts):
+                left += [path for paths in spare for path in paths]
+        return left
 
     @property
     def _prefix(self) -> str:

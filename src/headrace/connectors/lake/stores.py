@@ -12,6 +12,8 @@ from headrace.ports.secrets import Secret, secret_of, with_secrets
 Options = Mapping[str, str | Secret]
 
 _SECRET = re.compile(r"secret|password|token|sas|account.key|credential|service.account.key", re.I)
+# A password in an address: behind the user, or among what is asked for. A port is none.
+_WITHIN = re.compile(r"://[^:/?#@]*:(?!\d+(/|$))[^@?#]*@|://.*[?&;](\w*password|pwd)=", re.I)
 # The names that Hadoop's file systems have for what others call otherwise.
 _HADOOP = {"s3": "s3a", "az": "abfss", "adl": "abfss"}
 
@@ -48,6 +50,9 @@ def _option(verb: str, option: str, name: str, value: Any) -> str | Secret:
         found = secret_of(verb, name, value)
         if found is not None:
             return found
+    if isinstance(value, str) and _WITHIN.search(value):
+        cure = f'{option}={{"{name}": hr.secret("{name.upper()}")}}'
+        raise wrong(f"{verb}: {name} in {option} holds a password", f"give the whole address by its name: {cure}")
     if isinstance(value, bool):
         return str(value).lower()
     if not isinstance(value, str | int):

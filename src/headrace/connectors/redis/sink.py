@@ -55,14 +55,25 @@ if ARGV[4] == '1' then redis.call('HSET', KEYS[1], 'epoch', ARGV[3]) end
 return 'DONE'
 """
 
-# Takes the keys for a start. KEYS: the note. ARGV: id, term, whether others may be replaced, then fields and values of the note.
+# Takes the keys for a start, and tells whether those of another are still to go. KEYS: the note. ARGV: id, term, whether others may be
+# replaced, then fields and values of the note.
 _CLAIM = """
 local note = redis.call('HMGET', KEYS[1], 'id', 'term', 'job', 'sink')
 if note[1] and note[1] ~= ARGV[1] and ARGV[3] ~= '1' then return {'OTHER', note[3], note[4]} end
 if note[1] == ARGV[1] and tonumber(note[2]) > tonumber(ARGV[2]) then return {'FENCED', note[2]} end
 if note[1] ~= ARGV[1] then redis.call('DEL', KEYS[1]) end
+if note[1] and note[1] ~= ARGV[1] then redis.call('HSET', KEYS[1], 'clearing', '1') end
 redis.call('HSET', KEYS[1], 'id', ARGV[1], 'term', ARGV[2], unpack(ARGV, 4))
-return {'DONE'}
+return {'DONE', redis.call('HGET', KEYS[1], 'clearing') or ''}
+"""
+
+# Removes keys that another checkpoint wrote; without keys, notes that all have gone. KEYS: the note. ARGV: id, term, then keys.
+_CLEAR = """
+local note = redis.call('HMGET', KEYS[1], 'id', 'term')
+if note[1] ~= ARGV[1] or note[2] ~= ARGV[2] then return note[2] or '' end
+for i = 3, #ARGV do redis.call('UNLINK', ARGV[i]) end
+if #ARGV == 2 then redis.call('HDEL', KEYS[1], 'clearing') end
+return 'DONE'
 """
 
 
@@ -219,8 +230,6 @@ class Sink(ports.Sink):
         context = self._context
         note = _NOTES + self.prefix
         told = ("job", context.job, "sink", context.name, "checkpoint", context.checkpoint_id, "query", context.query)
-        if context.fresh and self._server.hget(note, "id") not in (None, self._id.encode()):
-            self._forget()
         answer = self._server.eval(_CLAIM, 1, note, self._id, context.term, int(context.fresh), *told)
         said = [part.decode() for part in answer]
         if said[0] == "OTHER":
@@ -231,6 +240,20 @@ class Sink(ports.Sink):
             )
         if said[0] == "FENCED":
             raise self._fenced(said[1])
+        if said[1]:
+            self._clear()
+
+    def _clear(self) -> None:
+        """Remove what another checkpoint wrote, as long as no other process has taken over."""
+        clear = self._server.register_script(_CLEAR)
+        found = self._keys(self._server)
+        more = True
+        while more:
+            keys = list(itertools.islice(found, _BATCH))
+            answer = clear(keys=[_NOTES + self.prefix], args=[self._id, self._context.term, *keys])
+            if answer != b"DONE":
+                raise self._fenced(answer.decode())
+            more = bool(keys)
 
     def _forget(self) -> None:
         """Remove all keys of the prefix."""

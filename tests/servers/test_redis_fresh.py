@@ -1,0 +1,71 @@
+"""A fresh start of the Redis sink: what goes, and whose it may be."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import headrace as hr
+from headrace import ports
+from headrace.connectors.redis import Sink
+from headrace.errors import HeadraceError
+from tests.servers.redis import VARIABLE, Redis
+from tests.unit.connectors.delta.tasks import context
+
+
+def sink(redis: Redis, **given: Any) -> Sink:
+    made = Sink(redis.url, prefix="t:", key="k", password=hr.secret(VARIABLE))
+    made.open(context(Path(), "k string", mode="upsert", **given))
+    return made
+
+
+def write(made: Sink, epoch: int, *keys: str) -> None:
+    made.commit(epoch, ports.Staged(len(keys), (), lambda: [(key, 1) for key in keys]))
+
+
+def keys(redis: Redis) -> set[str]:
+    return set(redis.run("KEYS", "t:*").split())
+
+
+def test_a_fresh_start_claims_first_and_then_removes_the_keys_of_another(redis: Redis, monkeypatch: pytest.MonkeyPatch) -> None:
+    write(sink(redis), 0, *map(str, range(5000)))
+    before = Sink._clear
+    asked: list[str] = []
+
+    def clearing(self: Sink) -> None:
+        asked.append(redis.run("HGET", "_headrace:t:", "checkpoint"))
+        before(self)
+
+    monkeypatch.setattr(Sink, "_clear", clearing)
+    fresh = sink(redis, checkpoint_id="c2", fresh=True)
+    assert asked == ["c2"] and keys(redis) == set() and redis.run("HGET", "_headrace:t:", "clearing") == ""
+    write(fresh, 0, "a")
+    sink(redis, checkpoint_id="c2", fresh=True, term=2)
+    assert asked == ["c2"] and keys(redis) == {"t:a"}
+
+
+def test_a_clearing_that_was_cut_off_is_finished_by_the_next_start(redis: Redis, monkeypatch: pytest.MonkeyPatch) -> None:
+    write(sink(redis), 0, "a", "b")
+    with monkeypatch.context() as killed:
+        killed.setattr(Sink, "_clear", lambda self: None)
+        sink(redis, checkpoint_id="c2", fresh=True)
+    assert keys(redis) == {"t:a", "t:b"}
+    sink(redis, checkpoint_id="c2", term=2)
+    assert keys(redis) == set()
+
+
+def test_one_that_falls_asleep_while_it_clears_removes_nothing_of_its_successor(redis: Redis, monkeypatch: pytest.MonkeyPatch) -> None:
+    write(sink(redis), 0, "a", "b")
+    before = Sink._clear
+
+    def asleep(self: Sink) -> None:
+        monkeypatch.setattr(Sink, "_clear", before)
+        write(sink(redis, checkpoint_id="c2", fresh=True, term=2), 0, "c")
+        before(self)
+
+    monkeypatch.setattr(Sink, "_clear", asleep)
+    with pytest.raises(HeadraceError, match="SINK_FENCED"):
+        sink(redis, checkpoint_id="c2", fresh=True)
+    assert keys(redis) == {"t:c"}

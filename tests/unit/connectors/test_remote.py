@@ -1,0 +1,133 @@
+"""Manifests in a store, and processes that were replaced, with a folder for the store."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+
+from headrace.connectors import remote
+from headrace.connectors.remote import RemoteManifest
+from headrace.manifest import Owner, StagedFile
+from tests.unit.errors import check_error
+
+OWNER = Owner("job", "out", "c1")
+FENCED = """
+    LEASE_LOST: another process writes <folder> now: this one gave no sign for too long
+      hint: nothing is lost or doubled, and the other goes on.
+      page: docs/errors/LEASE_LOST.md
+"""
+
+
+class Folder:
+    """What a store does, in a folder of this machine."""
+
+    def __init__(self, session: Any, folder: str) -> None:
+        self.folder, self._root = folder, Path(folder)
+
+    def exists(self, name: str = "") -> bool:
+        return (self._root / name).exists()
+
+    def read(self, name: str) -> str | None:
+        return (self._root / name).read_text() if self.exists(name) else None
+
+    def create(self, name: str, text: str) -> bool:
+        if self.exists(name):
+            return False
+        self.write(name, text)
+        return True
+
+    def write(self, name: str, text: str) -> None:
+        (self._root / name).parent.mkdir(parents=True, exist_ok=True)
+        (self._root / name).write_text(text)
+
+    def delete(self, name: str) -> None:
+        found = self._root / name
+        shutil.rmtree(found) if found.is_dir() else found.unlink(missing_ok=True)
+
+    def names(self, folder: str) -> list[str]:
+        return [path.name for path in (self._root / folder).glob("*")]
+
+    def all(self) -> list[str]:
+        return [str(path.relative_to(self._root)) for path in self._root.rglob("*") if path.is_file()]
+
+
+@pytest.fixture(autouse=True)
+def _store(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(remote, "Store", Folder)
+
+
+def claimed(folder: Path, term: int) -> RemoteManifest:
+    manifest = RemoteManifest(cast(Any, None), str(folder), term)
+    manifest.claim(OWNER)
+    return manifest
+
+
+def staged(folder: Path, epoch: int, attempt: str) -> list[StagedFile]:
+    name = f"part-{epoch}-0-{attempt}-run-00000-000.json"
+    (folder / name).write_text("{}")
+    return [StagedFile(name, 1, 2)]
+
+
+def names(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.glob("part-*"))
+
+
+def test_each_claim_writes_its_term_and_a_smaller_one_is_refused(tmp_path: Path) -> None:
+    for term in (1, 2, 2, 5):
+        claimed(tmp_path, term)
+        assert json.loads((tmp_path / "_headrace/owner.json").read_text())["term"] == term
+    check_error(FENCED, lambda: claimed(tmp_path, 4), hide={str(tmp_path): "<folder>"})
+    assert json.loads((tmp_path / "_headrace/owner.json").read_text())["term"] == 5
+
+
+def test_a_folder_of_a_version_that_wrote_no_terms_is_taken_over(tmp_path: Path) -> None:
+    claimed(tmp_path, 1)
+    owner = tmp_path / "_headrace/owner.json"
+    owner.write_text(json.dumps({name: value for name, value in json.loads(owner.read_text()).items() if name != "term"}))
+    claimed(tmp_path, 2).recover()
+    assert json.loads(owner.read_text())["term"] == 2
+
+
+def test_one_that_wakes_up_behind_its_claim_removes_nothing(tmp_path: Path) -> None:
+    old = claimed(tmp_path, 1)
+    new = claimed(tmp_path, 2)
+    new.recover()
+    new.commit(0, staged(tmp_path, 0, "1"))
+    flying = staged(tmp_path, 1, "2")
+    check_error(FENCED, old.recover, hide={str(tmp_path): "<folder>"})
+    new.commit(1, flying)
+    assert len(new.files()) == len(names(tmp_path)) == 2
+
+
+def test_one_that_falls_asleep_behind_its_list_removes_nothing_of_its_successor(tmp_path: Path) -> None:
+    old = claimed(tmp_path, 1)
+    dead = staged(tmp_path, 0, "0")
+    flying: list[StagedFile] = []
+
+    def asleep() -> None:
+        flying.extend(staged(tmp_path, 0, "1"))
+
+    old.recover(asleep)
+    assert names(tmp_path) == [file.path for file in flying] and dead != flying
+
+
+def test_files_that_are_gone_are_in_no_manifest(tmp_path: Path) -> None:
+    manifest = claimed(tmp_path, 1)
+    given = staged(tmp_path, 0, "1")
+    (tmp_path / given[0].path).unlink()
+    check_error(
+        """
+        OUTPUT_MISSING: <folder>/part-0-0-1-run-00000-000.json, which a task wrote for epoch 0, was gone before the epoch was committed
+          hint: nothing of the epoch was committed, and the next start writes it again.
+          page: docs/errors/OUTPUT_MISSING.md
+        """,
+        lambda: manifest.commit(0, given),
+        hide={str(tmp_path): "<folder>"},
+    )
+    assert manifest.epochs() == []
+    claimed(tmp_path, 2).recover()
+    check_error(FENCED, lambda: manifest.commit(0, given), hide={str(tmp_path): "<folder>"})
