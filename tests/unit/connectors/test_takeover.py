@@ -210,7 +210,8 @@ def test_a_start_of_a_database_sink_leaves_what_a_later_one_has_staged() -> None
     database = SimpleNamespace(query=lambda sql, *given: server.execute(sql, given).fetchall(), update=server.execute)
     sink = jdbc.Sink("sqlite:out.db", "t")
     sink._context = context(Path(), Struct(()), term=2)
-    vars(sink).update(_database=database, _target=SimpleNamespace(columns=[]), _prefix="stage_", _stage="stage_2", _statements=lambda _: [])
+    target = SimpleNamespace(columns=[])
+    vars(sink).update(_database=database, _target=target, _whole=("t",), _prefix="stage_", _stage="stage_2", _statements=lambda _: [])
     sink.recover()
     found = server.execute("SELECT name FROM sqlite_master ORDER BY name").fetchall()
     assert [name for (name,) in found] == ["stage_10", "stage_2"]
