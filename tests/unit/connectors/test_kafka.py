@@ -120,6 +120,35 @@ def test_a_password_that_is_written_down_is_refused() -> None:
     assert "geheim" not in str(raised.value)
 
 
+SECRET_OPTIONS = (
+    "sasl.jaas.config",
+    "ssl.key.password",
+    "ssl.keystore.key",
+    "sasl.oauthbearer.client.credentials.client.secret",
+    "sasl.oauthbearer.assertion.private.key.passphrase",
+    "delegation.token",
+)
+
+
+@pytest.mark.parametrize("name", SECRET_OPTIONS)
+def test_secrets_among_the_options_are_refused(name: str) -> None:
+    check_error(
+        """
+        BAD_OPTION: read.kafka: `<name>` cannot be among the options
+          at test_kafka.py:*: lambda: Cluster.of("read.kafka", "a:1", None, {name: "geheim"}),
+          hint: it is a secret: security={"password": hr.secret("NAME")}
+          page: docs/errors/BAD_OPTION.md
+        """,
+        lambda: Cluster.of("read.kafka", "a:1", None, {name: "geheim"}),
+        hide={name: "<name>"},
+    )
+
+
+def test_where_a_token_comes_from_is_no_secret() -> None:
+    options = {"sasl.oauthbearer.token.endpoint.url": "https://login.example.com"}
+    assert Cluster.of("read.kafka", "a:1", None, options).clients == options
+
+
 def test_what_the_clients_are_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PASSWORD", 'a"b\\')
     for name in ("ca", "certificate", "key"):
