@@ -15,6 +15,8 @@ from headrace.connectors.kafka.jsonschema import columns_of
 from headrace.connectors.kafka.look import read_before
 from headrace.connectors.kafka.messages import of_file
 from headrace.plan import Plan
+from headrace.spark.levels import cut
+from headrace.spark.placing import deals_out
 from headrace.sql.catalogue import Catalogue
 from headrace.syntax.script import statements
 from tests.unit.errors import check_error
@@ -147,6 +149,14 @@ def test_secrets_among_the_options_are_refused(name: str) -> None:
 def test_where_a_token_comes_from_is_no_secret() -> None:
     options = {"sasl.oauthbearer.token.endpoint.url": "https://login.example.com"}
     assert Cluster.of("read.kafka", "a:1", None, options).clients == options
+
+
+def test_rows_stay_in_their_tasks_where_no_partition_is_left_out() -> None:
+    def dealt_out(on_gap: str) -> bool:
+        (query,) = cut(Plan.of("j", [read("t", on_gap=on_gap).write.kafka("copy", servers=SERVERS)._use()]), {})
+        return deals_out(query)
+
+    assert (dealt_out("fail"), dealt_out("skip")) == (False, True)
 
 
 def test_what_the_clients_are_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
