@@ -105,7 +105,7 @@ class Changing:
         stream = h.source("rows", "id int, v string", changes=True)
         h._sinks.append(write(stream)._use())
 
-    def commit(self, *changes: tuple[str, tuple[int, str]]) -> None:
+    def commit(self, *changes: tuple[str, tuple[int, str | None]]) -> None:
         self.h.commit({"rows": list(changes)})
 
 
@@ -124,6 +124,36 @@ def test_rows_that_replace_each_other(broker: Broker, spark: SparkSession) -> No
         for n in range(10)
     }
     assert by_key == {n: ["a", "b"] for n in range(0, 10, 2)} | {n: ["a", None] for n in range(3, 10, 2)} | {1: ["a", None, "c", None]}
+
+
+def test_a_key_that_is_null_replaces_nothing(broker: Broker, spark: SparkSession) -> None:
+    topic = broker.create_topic("sink-null-key")
+    with Harness(partitions=1) as h:
+        rows = Changing(h, lambda s: s.write.kafka(topic, servers=broker.servers, key="v", name="out"))
+        rows.commit(("+", (1, "a")))
+        with pytest.raises(HeadraceError) as caught:
+            rows.commit(("+", (2, None)))
+    check_error(
+        """
+        KAFKA_RECORD: out: v is null, and a record without a key takes the place of none
+          hint: write the key as JSON, which has nulls, key_format="json", or leave such rows out: .filter("v IS NOT NULL").
+          page: docs/errors/KAFKA_RECORD.md
+        """,
+        str(caught.value),
+    )
+    assert [record.key for record in broker.consume(topic)] == [b"a"]
+
+
+def test_a_null_in_a_key_of_json_goes(broker: Broker, spark: SparkSession) -> None:
+    topic = broker.create_topic("sink-null-json")
+    with Harness(partitions=1) as h:
+        rows = Changing(h, lambda s: s.write.kafka(topic, servers=broker.servers, key="v", key_format="json", name="out"))
+        rows.commit(("+", (1, None)))
+        rows.commit(("-", (1, None)))
+    assert [(record.key, record.value) for record in broker.consume(topic)] == [
+        (b'{"v":null}', b'{"id":1,"v":null}'),
+        (b'{"v":null}', None),
+    ]
 
 
 def test_envelopes(broker: Broker, spark: SparkSession) -> None:
