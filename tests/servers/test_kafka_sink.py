@@ -17,9 +17,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import headrace as hr
-from headrace.connectors.kafka import Sink
 from headrace.errors import HeadraceError
-from headrace.spark.failures import of_java
 from headrace.testing import Harness
 from tests.servers.kafka import PASSWORD, USER, Broker, Record
 from tests.unit.errors import check_error
@@ -107,7 +105,7 @@ class Changing:
         stream = h.source("rows", "id int, v string", changes=True)
         h._sinks.append(write(stream)._use())
 
-    def commit(self, *changes: tuple[str, tuple[int, str]]) -> None:
+    def commit(self, *changes: tuple[str, tuple[int, str | None]]) -> None:
         self.h.commit({"rows": list(changes)})
 
 
@@ -126,6 +124,36 @@ def test_rows_that_replace_each_other(broker: Broker, spark: SparkSession) -> No
         for n in range(10)
     }
     assert by_key == {n: ["a", "b"] for n in range(0, 10, 2)} | {n: ["a", None] for n in range(3, 10, 2)} | {1: ["a", None, "c", None]}
+
+
+def test_a_key_that_is_null_replaces_nothing(broker: Broker, spark: SparkSession) -> None:
+    topic = broker.create_topic("sink-null-key")
+    with Harness(partitions=1) as h:
+        rows = Changing(h, lambda s: s.write.kafka(topic, servers=broker.servers, key="v", name="out"))
+        rows.commit(("+", (1, "a")))
+        with pytest.raises(HeadraceError) as caught:
+            rows.commit(("+", (2, None)))
+    check_error(
+        """
+        KAFKA_RECORD: out: v is null, and a record without a key takes the place of none
+          hint: write the key as JSON, which has nulls, key_format="json", or leave such rows out: .filter("v IS NOT NULL").
+          page: docs/errors/KAFKA_RECORD.md
+        """,
+        str(caught.value),
+    )
+    assert [record.key for record in broker.consume(topic)] == [b"a"]
+
+
+def test_a_null_in_a_key_of_json_goes(broker: Broker, spark: SparkSession) -> None:
+    topic = broker.create_topic("sink-null-json")
+    with Harness(partitions=1) as h:
+        rows = Changing(h, lambda s: s.write.kafka(topic, servers=broker.servers, key="v", key_format="json", name="out"))
+        rows.commit(("+", (1, None)))
+        rows.commit(("-", (1, None)))
+    assert [(record.key, record.value) for record in broker.consume(topic)] == [
+        (b'{"v":null}', b'{"id":1,"v":null}'),
+        (b'{"v":null}', None),
+    ]
 
 
 def test_envelopes(broker: Broker, spark: SparkSession) -> None:
@@ -244,184 +272,6 @@ def test_killed_at_any_time(broker: Broker, tmp_path: Path, seed: int) -> None:
     finally:
         end(last) if last.poll() is None else None
     check_once(broker, topic)
-
-
-def failing(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The tasks have written, and the epoch is not committed."""
-
-    def commit(self: Sink, epoch: int, staged: Any) -> None:
-        raise OSError("the plug is out")
-
-    monkeypatch.setattr(Sink, "commit", commit)
-
-
-def test_an_epoch_that_comes_again_is_not_written_again(
-    broker: Broker, spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    topic = broker.create_topic("sink-again", 2)
-    lay_out(tmp_path)
-    rows = hr.read.files(tmp_path / "in", format="json", schema="id bigint, k string", name="rows")
-    job = hr.job("j", rows.write.kafka(topic, servers=broker.servers, name="out"))
-    with monkeypatch.context() as patched:
-        failing(patched)
-        with pytest.raises(HeadraceError, match="the plug is out"):
-            run(job, tmp_path)
-    assert len(broker.consume(topic)) == FILES * ROWS
-    run(job, tmp_path)
-    check_once(broker, topic)
-
-
-def test_markers_that_are_gone(broker: Broker, spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    topic = broker.create_topic("sink-expired")
-    rows = hr.read.memory([(1,)], "id int", name="rows")
-    job = hr.job("j", rows.write.kafka(topic, servers=broker.servers, name="out"))
-    with monkeypatch.context() as patched:
-        failing(patched)
-        with pytest.raises(HeadraceError, match="the plug is out"):
-            run(job, tmp_path)
-    id = json.loads((tmp_path / "ck" / "job.json").read_text())["id"]
-    groups = [group.group_id for group in broker._admin.list_consumer_groups().result().valid if id in group.group_id]
-    assert f"headrace-{id}-out" in groups and len(groups) == 2
-    for asked in broker._admin.delete_consumer_groups(groups).values():
-        asked.result()
-    note = tmp_path / "ck" / "kafka" / "out.json"
-    check_error(
-        """
-        KAFKA_MARKERS_GONE: sink-expired: epoch 0 was cut off, and Kafka has forgotten which of its tasks had written
-          hint: look into the topic which of its rows are there (header headrace.epoch = 0); to write the epoch again as a whole, remove <note>
-          page: docs/errors/KAFKA_MARKERS_GONE.md
-        """,
-        lambda: run(job, tmp_path),
-        hide={str(note): "<note>"},
-    )
-    note.unlink()
-    run(job, tmp_path)
-    assert len(broker.consume(topic)) == 2
-
-
-def test_a_change_in_the_middle_of_an_epoch(broker: Broker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Rows of the epoch would lie in other tasks, some of which have committed theirs."""
-    topic = broker.create_topic("sink-changed", 3)
-    rows = hr.read.memory([(n,) for n in range(9)], "id int", name="rows")
-    job, changed = (hr.job("j", of.write.kafka(topic, servers=broker.servers, name="out")) for of in (rows, rows.with_columns(x="1")))
-    with monkeypatch.context() as patched:
-        failing(patched)
-        with pytest.raises(HeadraceError, match="the plug is out"):
-            run(job, tmp_path)
-    with pytest.raises(HeadraceError, match="EPOCH_UNFINISHED: out: epoch 0 was cut off"):
-        run(changed, tmp_path)
-    run(job, tmp_path)
-    run(changed, tmp_path)
-    assert sorted(json.loads(record.value)["id"] for record in broker.consume(topic) if record.value) == list(range(9))
-
-
-class Tasks:
-    """Tasks of a sink, driven by hand: the writer in the JVM, a start of the job each."""
-
-    def __init__(self, spark: SparkSession, broker: Broker, topic: str, term: int) -> None:
-        self.jvm: Any = spark._jvm
-        self.schema = self.jvm.org.apache.spark.sql.types.StructType.fromDDL("id int")
-        properties = {"bootstrap.servers": broker.servers, "transaction.timeout.ms": "60000"}
-        self.client = f"{topic} {term}"
-        self.jvm.headrace.kafka.Clients.put(self.client, properties)
-        self.target = self.jvm.headrace.kafka.Target("out", topic, f"by-hand-{topic}", term, self.client)
-        assert "problem" not in json.loads(self.target.open(None))
-        layout = {"format": "json", "value": ["id"], "key": [], "headers": {}, "partition_by": []}
-        options = {"topic": topic, "id": f"by-hand-{topic}", "client": self.client, "term": str(term), "layout": json.dumps(layout)}
-        self.stage = self.jvm.headrace.kafka.KafkaStage("out", self.schema, "UTC", self._map(options))
-        self.run = f"run {term}"
-        self.tries = 0
-
-    def _map(self, options: dict[str, str]) -> Any:
-        pairs = self.jvm.java.util.ArrayList()
-        for name, value in options.items():
-            pairs.append(self.jvm.scala.Tuple2(name, value))
-        scala = self.jvm.scala.jdk.javaapi.CollectionConverters.asScala(pairs)
-        return getattr(getattr(self.jvm.scala.collection.immutable, "Map$"), "MODULE$").__getattr__("from")(scala)
-
-    def open(self, epoch: int) -> Any:
-        self.tries += 1
-        return self.stage.open(self.jvm.headrace.sink.TaskPlace(epoch, 0, self.tries, self.run))
-
-    def row(self, id: int) -> Any:
-        projection = getattr(getattr(self.jvm.org.apache.spark.sql.catalyst.expressions, "UnsafeProjection$"), "MODULE$").create(
-            self.schema
-        )
-        row = self.jvm.org.apache.spark.sql.catalyst.expressions.GenericInternalRow(1)
-        row.setInt(0, id)
-        return projection.apply(row)
-
-    def close(self) -> None:
-        self.target.close()
-
-
-def code(problem: pytest.ExceptionInfo[Any]) -> str:
-    return str(problem.value.java_exception.code())
-
-
-def test_a_task_that_wakes_up_late_cannot_write(broker: Broker, spark: SparkSession) -> None:
-    topic = broker.create_topic("sink-fenced")
-    attached(spark)
-    old = Tasks(spark, broker, topic, 1)
-    task = old.open(0)
-    task.write(old.row(1))
-    new = Tasks(spark, broker, topic, 2)
-    again = new.open(0)
-    again.write(new.row(1))
-    with pytest.raises(Exception, match=r"fence|epoch") as fenced:
-        task.finish()
-    assert code(fenced) == "KAFKA_FENCED"
-    task.abort()
-    told = of_java(fenced.value, None)
-    assert told is not None
-    check_error(
-        """
-        KAFKA_FENCED: out: sink-fenced: <what Kafka says>
-          hint: another process has the job, or the epoch took longer than transaction_timeout; the next start writes the epoch again, and no row is lost or doubled.
-          page: docs/errors/KAFKA_FENCED.md
-        """,
-        re.sub(r"(sink-fenced: ).*", r"\1<what Kafka says>", str(told)),
-    )
-    again.finish()
-    late = old.open(0)
-    with pytest.raises(Exception, match="start 2 of the job has taken over") as lost:
-        late.write(old.row(1))
-    assert code(lost) == "SINK_FENCED"
-    late.abort()
-    # The late one has not put out the new one's producer.
-    following = new.open(1)
-    following.write(new.row(2))
-    following.finish()
-    assert [value["id"] for value in values(broker.consume(topic))] == [1, 2]
-    old.close()
-    new.close()
-
-
-def test_two_tries_of_a_task_at_once(broker: Broker, spark: SparkSession) -> None:
-    """As speculation makes them: one of them writes."""
-    topic = broker.create_topic("sink-twice")
-    attached(spark)
-    tasks = Tasks(spark, broker, topic, 1)
-    one, two = tasks.open(0), tasks.open(0)
-    one.write(tasks.row(1))
-    two.write(tasks.row(1))
-    two.finish()
-    with pytest.raises(Exception, match=r"fence|epoch") as fenced:
-        one.finish()
-    assert code(fenced) == "KAFKA_FENCED"
-    one.abort()
-    three = tasks.open(0)
-    three.write(tasks.row(1))
-    three.finish()
-    assert [value["id"] for value in values(broker.consume(topic))] == [1]
-    tasks.close()
-
-
-def attached(spark: SparkSession) -> None:
-    from headrace.connectors.kafka.needs import KAFKA
-    from headrace.jvm.packages import attach
-
-    attach(spark, [KAFKA])
 
 
 def refused(job: hr.Job, folder: Path) -> HeadraceError:

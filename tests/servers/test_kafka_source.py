@@ -49,6 +49,18 @@ def test_a_topic_to_its_end(broker: Broker) -> None:
     assert sorted(hr.collect(read).rows()) == rows_of(broker, topic)
 
 
+def test_nothing_keeps_what_opened_a_cluster(broker: Broker, spark: SparkSession) -> None:
+    """There may be passwords in it."""
+    topic = broker.create_topic("source-settings")
+    broker.produce(topic, orders(3, partitions=1))
+    read = hr.read.kafka(topic, servers=broker.servers, schema=SCHEMA, end="latest")
+    assert len(hr.collect(read).rows()) == 3
+    clusters: Any = getattr(getattr(spark._jvm.headrace.kafka, "Clusters$"), "MODULE$")  # type: ignore[union-attr]
+    known = clusters.getClass().getDeclaredField("known")
+    known.setAccessible(True)
+    assert known.get(clusters).isEmpty()
+
+
 @pytest.mark.full
 def test_each_start_reads_what_is_there_then(broker: Broker, tmp_path: Path) -> None:
     topic = broker.create_topic("source-restart", 2)

@@ -15,6 +15,8 @@ from headrace.connectors.kafka.jsonschema import columns_of
 from headrace.connectors.kafka.look import read_before
 from headrace.connectors.kafka.messages import of_file
 from headrace.plan import Plan
+from headrace.spark.levels import cut
+from headrace.spark.placing import deals_out
 from headrace.sql.catalogue import Catalogue
 from headrace.syntax.script import statements
 from tests.unit.errors import check_error
@@ -118,6 +120,43 @@ def test_a_password_that_is_written_down_is_refused() -> None:
         read("t", security={"user": "me", "password": "geheim"})
     assert raised.value.code == "BAD_OPTION"
     assert "geheim" not in str(raised.value)
+
+
+SECRET_OPTIONS = (
+    "sasl.jaas.config",
+    "ssl.key.password",
+    "ssl.keystore.key",
+    "sasl.oauthbearer.client.credentials.client.secret",
+    "sasl.oauthbearer.assertion.private.key.passphrase",
+    "delegation.token",
+)
+
+
+@pytest.mark.parametrize("name", SECRET_OPTIONS)
+def test_secrets_among_the_options_are_refused(name: str) -> None:
+    check_error(
+        """
+        BAD_OPTION: read.kafka: `<name>` cannot be among the options
+          at test_kafka.py:*: lambda: Cluster.of("read.kafka", "a:1", None, {name: "geheim"}),
+          hint: it is a secret: security={"password": hr.secret("NAME")}
+          page: docs/errors/BAD_OPTION.md
+        """,
+        lambda: Cluster.of("read.kafka", "a:1", None, {name: "geheim"}),
+        hide={name: "<name>"},
+    )
+
+
+def test_where_a_token_comes_from_is_no_secret() -> None:
+    options = {"sasl.oauthbearer.token.endpoint.url": "https://login.example.com"}
+    assert Cluster.of("read.kafka", "a:1", None, options).clients == options
+
+
+def test_rows_stay_in_their_tasks_where_no_partition_is_left_out() -> None:
+    def dealt_out(on_gap: str) -> bool:
+        (query,) = cut(Plan.of("j", [read("t", on_gap=on_gap).write.kafka("copy", servers=SERVERS)._use()]), {})
+        return deals_out(query)
+
+    assert (dealt_out("fail"), dealt_out("skip")) == (False, True)
 
 
 def test_what_the_clients_are_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 import headrace as hr
+from headrace import ports
 from headrace.connectors.kafka.cluster import Cluster
 from headrace.connectors.kafka.layout import Layout
 from headrace.connectors.kafka.problems import problem
@@ -114,6 +117,69 @@ def test_what_the_writer_is_told() -> None:
     }  # fmt: skip
     changes = Layout(value="debezium", key=("id",)).document(parse_schema("id int, _change string"), "append")
     assert (changes["value"], changes["plain_key"], changes["change"], changes["weight"]) == (["id"], False, "_change", None)
+
+
+class Target:
+    """The topic as the JVM would open it; every call is written down."""
+
+    def __init__(self, marked: bool) -> None:
+        self.calls: list[str] = []
+        self.marked = marked
+
+    def open(self, create: str | None) -> str:
+        self.calls.append("open")
+        return json.dumps({"marked": self.marked, "topic_id": "one"})
+
+    def renew(self) -> str:
+        self.calls.append("renew")
+        return "{}"
+
+    def mark(self, epoch: int, end: Any) -> str:
+        self.calls.append(f"mark {epoch}")
+        return "{}"
+
+    def close(self) -> None:
+        self.calls.append("close")
+
+
+def opened(checkpoint: Path, *, marked: bool, unfinished: int | None) -> tuple[Sink, Target]:
+    """A sink that was opened, or the error."""
+    target = Target(marked)
+    kafka = SimpleNamespace(Clients=SimpleNamespace(put=lambda *_: None), Target=lambda *_: target)
+    session: Any = SimpleNamespace(_jvm=SimpleNamespace(headrace=SimpleNamespace(kafka=kafka)))
+    sink = Sink("t", servers="broker:9092")
+    context = ports.SinkContext("j", "out", parse_schema("id int"), session, checkpoint, "ck", unfinished=unfinished)
+    try:
+        sink.open(context)
+    except BaseException:
+        assert target.calls[-1] == "close"
+        raise
+    return sink, target
+
+
+def test_what_was_opened_is_closed_whatever_goes_wrong(tmp_path: Path) -> None:
+    (tmp_path / "kafka").write_text("no folder")
+    with pytest.raises(OSError, match="kafka"):
+        opened(tmp_path, marked=False, unfinished=None)
+
+
+def test_the_marker_of_the_driver_stays_older_than_those_of_an_epoch_that_was_cut_off(tmp_path: Path) -> None:
+    _, first = opened(tmp_path, marked=False, unfinished=None)
+    assert first.calls == ["open", "renew"]
+    sink, again = opened(tmp_path, marked=True, unfinished=0)
+    assert again.calls == ["open"]
+    for epoch in (0, 1):
+        sink.commit(epoch, ports.Staged(()))
+    assert again.calls == ["open", "mark 0"]
+
+
+def test_markers_that_are_gone_stay_gone(tmp_path: Path) -> None:
+    opened(tmp_path, marked=False, unfinished=None)
+    with pytest.raises(HeadraceError) as caught:
+        opened(tmp_path, marked=False, unfinished=3)
+    assert caught.value.code == "KAFKA_MARKERS_GONE"
+    (tmp_path / "kafka" / "out.json").unlink()
+    assert opened(tmp_path, marked=False, unfinished=3)[1].calls == ["open", "renew"]
 
 
 def test_what_brokers_say() -> None:

@@ -20,6 +20,8 @@ MECHANISMS = {
 }
 _SECURITY = ("protocol", "mechanism", "user", "password", "ca", "certificate", "key", "key_password")
 _SECRETS = ("password", "key_password")
+# What the names of settings have in them that are secrets.
+_TELLING = ("password", "passphrase", "jaas", "secret", "token")
 
 # Whether the cluster answers is asked with this patience; a run has Kafka's own.
 ANSWER_MS = 10_000
@@ -41,7 +43,7 @@ class Cluster:
             raise wrong(f"{verb}: servers cannot be {servers!r}", 'it is "host:9092", or several of them')
         clients = texts(verb, "options", options or {})
         for name in clients:
-            if name.startswith(("sasl.", "ssl.")) and ("password" in name or "jaas" in name):
+            if _is_secret(name):
                 raise wrong(f"{verb}: `{name}` cannot be among the options", 'it is a secret: security={"password": hr.secret("NAME")}')
         return cls(",".join(one.strip() for text in given for one in text.split(",")), _security(verb, security), clients)
 
@@ -99,6 +101,11 @@ def _security(verb: str, given: Any) -> dict[str, Any]:
             raise wrong(f"{verb}: {found['protocol']} needs a user and a password", 'security={"user": ..., "password": hr.secret("NAME")}')
         found["mechanism"] = choice(verb, "mechanism", found.get("mechanism", "PLAIN"), tuple(MECHANISMS))
     return found
+
+
+def _is_secret(name: str) -> bool:
+    # Where a token is asked for is no secret: sasl.oauthbearer.token.endpoint.url
+    return name == "ssl.keystore.key" or (any(word in name for word in _TELLING) and not name.endswith(".url"))
 
 
 def _pem(what: str, file: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import time
 import uuid
 from collections.abc import Iterable, Mapping, Sequence
@@ -183,12 +184,11 @@ class Sink(ports.Sink):
         try:
             known = self._note.exists() and not context.fresh
             found = self._opened(None if self.create is None or known else json.dumps(self.create), known=known)
-            self._markers(context, marked=found["marked"], topic_id=found["topic_id"])
             self._most = found.get("most")
-        except HeadraceError:
+            self._markers(context, marked=found["marked"], topic_id=found["topic_id"])
+        except BaseException:
             self.close()
             raise
-        self._marked = time.monotonic()
 
     def stage(self) -> dict[str, Any]:
         context = self._context
@@ -282,7 +282,8 @@ class Sink(ports.Sink):
         note = self._note
         before = json.loads(note.read_text(encoding="utf-8")) if note.exists() else {}
         anew = before.get("topic_id") not in (None, topic_id)
-        if before and not marked and not anew and context.unfinished is not None:
+        cut_off = bool(before) and not anew and context.unfinished is not None
+        if cut_off and not marked:
             raise ConnectorError(
                 "KAFKA_MARKERS_GONE",
                 f"{self.topic}: epoch {context.unfinished} was cut off, and Kafka has forgotten which of its tasks had written",
@@ -290,6 +291,11 @@ class Sink(ports.Sink):
                 + (f" (header {_EPOCH} = {context.unfinished})" if self.epoch_headers else "")
                 + f"; to write the epoch again as a whole, remove {note}",
             )
+        # Tasks of an epoch that was cut off have markers as old as that. The driver's tells that they are still there, so it stays older.
+        self._marked = -math.inf
+        if not cut_off:
+            self._told(self._target.renew())
+            self._marked = time.monotonic()
         note.parent.mkdir(parents=True, exist_ok=True)
         replace(note, json.dumps({"topic": self.topic, "topic_id": topic_id, "id": self._id}))
 

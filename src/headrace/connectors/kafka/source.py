@@ -120,7 +120,8 @@ class Source(ports.Source):
             why="records are read again from their offsets, as long as the topic keeps them",
             ordered="offset",
             changes="changes" if self.deletes else "append",
-            placed=True,
+            # Behind a gap the partitions that are left have other tasks than before.
+            placed=self.on_gap == "fail",
         )
 
     @property

@@ -15,7 +15,9 @@ final class KafkaStage(val name: String, val schema: StructType, val timeZone: S
   val topic: String = options("topic")
   val id: String = options("id")
   val term: Int = options("term").toInt
-  val client: JMap[String, String] = new JHashMap(Clients.of(options("client")))
+  /** Another one for each start of the sink. */
+  val start: String = options("client")
+  val client: JMap[String, String] = new JHashMap(Clients.of(start))
   val headers: Map[String, String] =
     options.collect { case (key, value) if key.startsWith("header.") => key.stripPrefix("header.") -> value }
   val epochHeader: Option[String] = options.get("epoch_header")

@@ -7,8 +7,8 @@ import org.apache.spark.sql.catalyst.expressions.UnsafeRow
 
 /** Writes the rows of one task of an epoch in one transaction, which carries the epoch's marker; a task without rows writes nothing.
   *
-  * A task that comes again finds the marker, if its transaction was committed, and lets the rows go by. Those that can be no records are
-  * put aside then too, by the sizes that it says.
+  * A task that comes again finds the marker, if its transaction was committed, writes it anew, and lets the rows go by. Those that can be
+  * no records are put aside then too, by the sizes that it says.
   */
 private[kafka] final class KafkaStager(stage: KafkaStage, task: TaskPlace) extends Stager {
   private val id = s"${stage.id}-${task.partition}"
@@ -37,12 +37,15 @@ private[kafka] final class KafkaStager(stage: KafkaStage, task: TaskPlace) exten
     if (owned.written < task.epoch) {
       producer.beginTransaction()
       begun = true
-    } else sizes = owned.within
+    } else {
+      sizes = owned.within
+      owned.refresh()
+    }
     records.begin(() => producer.partitionsFor(stage.topic).size)
   }
 
   private def fresh(): Owned = {
-    val admin = Producers.admin(stage.id, stage.client)
+    val admin = Producers.admin(stage.start, stage.client)
     Markers.check(admin, stage.topic, stage.id, stage.term)
     val made = new Owned(id, stage.topic, task.run, stage.client, stage.term, stage.sizes)
     try made.settle(admin)

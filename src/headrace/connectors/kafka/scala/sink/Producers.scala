@@ -57,23 +57,28 @@ private[kafka] final class Owned(val id: String, topic: String, val run: String,
 
   /** Ends the transaction that was begun, with the marker in it: the epoch is written. */
   def commit(epoch: Long, sink: String): Unit = {
-    mark(epoch)
+    mark(epoch, sizes)
     Point.pass("in sink commit", sink)
     producer.commitTransaction()
     written = epoch
     within = sizes
   }
 
-  /** Writes the marker anew, as it is. */
+  /** Writes the marker anew, as it is: brokers keep it for as long again. */
   def refresh(): Unit = {
     producer.beginTransaction()
-    mark(written)
+    mark(written, within)
     producer.commitTransaction()
   }
 
-  private def mark(epoch: Long): Unit = {
-    val marker = Collections.singletonMap(place, new OffsetAndMetadata(epoch + 1, s"term=$term $sizes"))
-    producer.sendOffsetsToTransaction(marker, new ConsumerGroupMetadata(id))
+  /** Says in the transaction that was begun which start of the job writes. */
+  def claim(): Unit = send(Markers.starts(id), term.toLong, s"term=$term")
+
+  private def mark(epoch: Long, by: Sizes): Unit = send(id, epoch + 1, s"term=$term $by")
+
+  private def send(group: String, offset: Long, words: String): Unit = {
+    val marker = Collections.singletonMap(place, new OffsetAndMetadata(offset, words))
+    producer.sendOffsetsToTransaction(marker, new ConsumerGroupMetadata(group))
   }
 
   /** Gives up what was begun, so that readers need not wait for the broker to do it. Does not throw. */
@@ -111,9 +116,12 @@ private[kafka] object Markers {
     }
   }
 
+  /** The group that says which start of the job writes. It is none that holds a marker: it is written by each start, and markers are not. */
+  def starts(id: String): String = s"$id-start"
+
   /** A process that was replaced must not put out the one that took its place. */
-  def check(admin: Admin, topic: String, group: String, term: Int): Unit =
-    read(admin, topic, group, stable = false).foreach(marker => if (marker.term > term) throw replaced(group, marker.term, term))
+  def check(admin: Admin, topic: String, id: String, term: Int): Unit =
+    read(admin, topic, starts(id), stable = false).foreach(marker => if (marker.term > term) throw replaced(id, marker.term, term))
 
   private def replaced(id: String, by: Int, term: Int): HeadraceKernelException =
     new HeadraceKernelException("SINK_FENCED", s"$id: start $by of the job has taken over, and this one is start $term")
@@ -122,16 +130,17 @@ private[kafka] object Markers {
 /** The producers of this JVM that no task uses just now: to make one takes a third of a second, and a task takes it up again in the next
   * epoch.
   *
-  * One is taken up only if it went through the epoch before, here and in the same run: then nobody else can have had its id meanwhile.
+  * One is taken up only if it went through the epoch before, here and in the same run: then nobody else can have had its id meanwhile. And
+  * only if it has not rested for long: brokers forget ids that nobody uses.
   */
 private[kafka] object Producers {
   private val Patience = 600L * 1000000000L
   private val waiting = new ConcurrentHashMap[String, Owned]
-  private val admins = new ConcurrentHashMap[String, Admin]
+  private val admins = new ConcurrentHashMap[String, Asked]
 
   def take(id: String, run: String, epoch: Long)(make: => Owned): Owned = {
     val found = waiting.remove(id)
-    if (found != null && found.run == run && found.seen == epoch - 1) found
+    if (found != null && found.run == run && found.seen == epoch - 1 && System.nanoTime - found.rested < Patience) found
     else {
       if (found != null) found.close()
       make
@@ -147,26 +156,50 @@ private[kafka] object Producers {
   }
 
   /** Executors do not hear of sinks that are closed: what nobody takes up for a while goes. */
-  private def sweep(now: Long): Unit =
-    waiting.forEach((id, owned) => if (now - owned.rested > Patience && waiting.remove(id, owned)) owned.close())
+  def sweep(now: Long): Unit = {
+    waiting.forEach((id, owned) => if (now - owned.rested >= Patience && waiting.remove(id, owned)) owned.close())
+    admins.keySet.forEach { start =>
+      admins.computeIfPresent(
+        start,
+        (_, asked) =>
+          if (now - asked.last < Patience) asked
+          else {
+            asked.close()
+            null
+          })
+    }
+  }
 
   /** An epoch without rows for this id. */
   def pass(id: String, run: String, epoch: Long): Unit =
     waiting.computeIfPresent(
       id,
       (_, found) => {
-        if (found.run == run && found.seen == epoch - 1) {
-          found.seen = epoch
-          found.rested = System.nanoTime
-        }
+        if (found.run == run && found.seen == epoch - 1) found.seen = epoch
         found
       })
 
-  def admin(sink: String, client: JMap[String, String]): Admin = admins.computeIfAbsent(sink, _ => Clients.admin(client))
+  /** A client for questions, one for each start of a sink: the next one may have another password, or other servers. */
+  def admin(start: String, client: JMap[String, String]): Admin =
+    admins
+      .compute(
+        start,
+        (_, known) => {
+          val asked = if (known == null) new Asked(Clients.admin(client)) else known
+          asked.last = System.nanoTime
+          asked
+        })
+      .admin
 
   /** The sink is closed: nobody comes back for the producers of its tasks. */
-  def drop(sink: String): Unit = {
+  def drop(sink: String, start: String): Unit = {
     waiting.keySet.asScala.filter(_.startsWith(s"$sink-")).foreach(id => Option(waiting.remove(id)).foreach(_.close()))
-    Option(admins.remove(sink)).foreach(_.close(Duration.ZERO))
+    Option(admins.remove(start)).foreach(_.close())
+  }
+
+  /** `last`: when it was asked for (nanos). */
+  private final class Asked(val admin: Admin) {
+    @volatile var last: Long = 0L
+    def close(): Unit = admin.close(Duration.ZERO)
   }
 }

@@ -110,28 +110,38 @@ private final class Added(stage: KafkaStage, epoch: Long, send: ProducerRecord[A
 private final class Replaced(stage: KafkaStage, epoch: Long, send: ProducerRecord[Array[Byte], Array[Byte]] => Unit)
     extends Records(stage, epoch, send) {
   private val valueOf = Records.valueOf(stage)
+  private var held = false
   private var gone: Array[Byte] = _
   private var gonePartition: Integer = _
   private var goneHeaders: util.List[Header] = _
 
   override def write(row: UnsafeRow): Unit = {
     val of = key(row)
-    if (gone != null && (row.getLong(layout.weight) < 0 || !util.Arrays.equals(gone, of))) bury()
+    if (of == null) throw withoutKey
+    if (held && (row.getLong(layout.weight) < 0 || !util.Arrays.equals(gone, of))) bury()
     if (row.getLong(layout.weight) < 0) {
+      held = true
       gone = of
       gonePartition = partition(row)
       goneHeaders = headers(row)
     } else {
-      gone = null
+      held = false
       put(row, of, valueOf(row))
     }
   }
 
-  override def finish(): Unit = if (gone != null) bury()
+  override def finish(): Unit = if (held) bury()
 
   private def bury(): Unit = {
+    held = false
     put(gonePartition, null, gone, null, goneHeaders)
-    gone = null
+  }
+
+  private def withoutKey = {
+    val column = stage.schema(layout.key.head).name
+    val why = s"${stage.name}: $column is null, and a record without a key takes the place of none"
+    val cure = s"write the key as JSON, which has nulls, key_format=\"json\", or leave such rows out: .filter(\"$column IS NOT NULL\")."
+    new HeadraceKernelException("KAFKA_RECORD", why, stage.name, hint = cure)
   }
 }
 

@@ -19,7 +19,7 @@ import org.apache.kafka.common.header.internals.RecordHeader
   * `{"problem": code, "message": …}` where something is wrong.
   *
   * The driver has a transactional id of its own, `id`, and with it a marker. It tells that brokers still keep markers: it is older than
-  * those of any epoch that was cut off, as it is written when a run starts and again while it runs.
+  * those of any epoch that was cut off, as it is written only where none is open, when a run starts and when an epoch is over.
   */
 final class Target(sink: String, topic: String, id: String, term: Int, client: String) {
   private val settings = Clients.of(client)
@@ -30,7 +30,7 @@ final class Target(sink: String, topic: String, id: String, term: Int, client: S
     * there was no marker.
     */
   def open(create: String): String = answered { out =>
-    val admin = Producers.admin(id, settings)
+    val admin = Producers.admin(client, settings)
     val found = there(admin, create)
     out.put("partitions", found.partitions.size).put("topic_id", found.topicId.toString)
     most(admin).foreach(out.put("most", _))
@@ -38,8 +38,13 @@ final class Target(sink: String, topic: String, id: String, term: Int, client: S
     owned = new Owned(id, topic, "", settings, term, Sizes.none)
     owned.settle(admin)
     out.put("marked", owned.marked)
-    owned.refresh()
+    owned.producer.beginTransaction()
+    owned.claim()
+    owned.producer.commitTransaction()
   }
+
+  /** Writes the marker anew. Not where an epoch was cut off: its tasks do not write theirs anew before they come again. */
+  def renew(): String = answered(_ => owned.refresh())
 
   /** An epoch is over: the marker says so. With `end`, names and values of headers, a record without key and value goes to each partition
     * of the topic, once for each epoch.
@@ -58,6 +63,7 @@ final class Target(sink: String, topic: String, id: String, term: Int, client: S
             producer.send(new ProducerRecord[Array[Byte], Array[Byte]](topic, partition.partition, null, null, headers))
           }
         }
+        owned.claim()
         owned.commit(epoch, sink)
       } catch {
         case e: Throwable =>
@@ -69,7 +75,7 @@ final class Target(sink: String, topic: String, id: String, term: Int, client: S
 
   def close(): Unit = {
     if (owned != null) owned.close()
-    Producers.drop(id)
+    Producers.drop(id, client)
     Clients.drop(client)
   }
 

@@ -39,7 +39,7 @@ private[kafka] object Trouble {
 
   private def isGone(stage: KafkaStage): Boolean =
     try {
-      Clients.result(Producers.admin(stage.id, stage.client).describeTopics(Collections.singleton(stage.topic)).allTopicNames)
+      Clients.result(Producers.admin(stage.start, stage.client).describeTopics(Collections.singleton(stage.topic)).allTopicNames)
       false
     } catch {
       case _: UnknownTopicOrPartitionException => true

@@ -10,19 +10,20 @@ import org.apache.kafka.clients.admin.{Admin, ListOffsetsOptions, OffsetSpec, To
 import org.apache.kafka.clients.consumer.OffsetAndMetadata
 import org.apache.kafka.common.{IsolationLevel, TopicPartition}
 
-/** What opens the clusters of the sources of this JVM: kept here and not among a frame's options, which others print. */
+/** What opens the clusters of sources, on its way from Python to the table that reads them: not among a frame's options, which others print. */
 object Clusters {
   private val known = new ConcurrentHashMap[String, Map[String, String]]
 
-  /** Keeps the settings of Kafka's clients for a cluster, and gives the name under which they are found. */
+  /** Keeps the settings of Kafka's clients for a cluster until they are taken, and gives the name under which they are found. */
   def keep(properties: JMap[String, String]): String = {
     val name = UUID.randomUUID.toString
     known.put(name, properties.asScala.toMap)
     name
   }
 
-  def of(name: String): Map[String, String] =
-    Option(known.get(name)).getOrElse(throw new IllegalStateException(s"nobody has told of the cluster $name"))
+  /** There are passwords among them, which nothing keeps but the table itself. */
+  def take(name: String): Map[String, String] =
+    Option(known.remove(name)).getOrElse(throw new IllegalStateException(s"nobody has told of the cluster $name"))
 }
 
 /** Topics: by their names, separated by commas, or those that fit a pattern; the other one is null. */

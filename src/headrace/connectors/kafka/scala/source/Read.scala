@@ -20,7 +20,7 @@ import org.apache.spark.sql.util.CaseInsensitiveStringMap
   */
 class Read extends SimpleTableProvider {
   override def getTable(options: CaseInsensitiveStringMap): Table = {
-    val cluster = Clusters.of(options.get("headrace.cluster"))
+    val cluster = Clusters.take(options.get("headrace.cluster"))
     val kafka = cluster.map { case (name, value) => s"kafka.$name" -> value }
     val own = options.asCaseSensitiveMap.asScala.toMap.filterNot(_._1.toLowerCase.startsWith("headrace."))
     val all = new CaseInsensitiveStringMap((own ++ kafka).asJava)
