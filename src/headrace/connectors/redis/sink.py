@@ -189,9 +189,9 @@ class Sink(ports.Sink):
             return
         rows = staged.rows()
         keyed = [row for row in rows if all(row[place] is not None for place in self._places)]
-        if len(keyed) < len(rows):
-            unkeyed = [row for row in rows if row[-1] > 0 and any(row[place] is None for place in self._places)]
-            put_aside(self._context, epoch, sorted((NULL_KEY, self._json(row)) for row in unkeyed))
+        letters = sorted((NULL_KEY, self._json(row)) for row in rows if row[-1] > 0 and any(row[place] is None for place in self._places))
+        if letters:
+            put_aside(self._context, epoch, letters)
         gone, come = self._changes(keyed)
         try:
             self._steadily(lambda: self._send(epoch, gone, come))
