@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -107,15 +108,22 @@ class Sink(ports.Sink):
                 yield (*row, *(None,) * (width - len(row)))
 
 
-@pytest.fixture
-def lines_by_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """An entry point for the sink of lines, as an installed package has one."""
-    info = tmp_path / "entry" / "lines-0.dist-info"
+@contextmanager
+def installed(name: str, module: str, folder: Path) -> Iterator[None]:
+    """While this lasts, a package is there whose entry point gives a connector."""
+    info = folder / "entry" / f"{name}-0.dist-info"
     info.mkdir(parents=True)
-    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: lines\nVersion: 0\n")
-    (info / "entry_points.txt").write_text("[headrace.connectors]\nlines = tests.spark.conformance.lines\n")
-    monkeypatch.syspath_prepend(str(tmp_path / "entry"))
+    (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 0\n")
+    (info / "entry_points.txt").write_text(f"[headrace.connectors]\n{name} = {module}\n")
+    with pytest.MonkeyPatch.context() as patched:
+        patched.syspath_prepend(str(folder / "entry"))
+        registry.connectors.cache_clear()
+        yield
     registry.connectors.cache_clear()
-    yield
-    monkeypatch.undo()
-    registry.connectors.cache_clear()
+
+
+@pytest.fixture
+def lines_by_name(tmp_path: Path) -> Iterator[None]:
+    """An entry point for the sink of lines, as an installed package has one."""
+    with installed("lines", "tests.spark.conformance.lines", tmp_path):
+        yield
