@@ -11,6 +11,7 @@ from typing import Any
 from headrace.errors import HeadraceError
 from headrace.ops import Source
 from headrace.plan import Node, Plan, order
+from headrace.plan.codec import without_sites
 from headrace.ports import sink_class
 from headrace.spark.checkpoint import Stored
 from headrace.spark.identity import Identity, identify
@@ -59,8 +60,7 @@ def refuse_in_mid_epoch(plan: Plan, before: Mapping[str, Any], unfinished: Mappi
     """Refuse a change in front of sinks that take an epoch in parts and have one to do again, those of `unfinished`: its rows would lie in
     other parts, and nobody could tell those that are there from those that are missing. `before`: the plan that began the epoch.
     """
-    known = {node["name"]: node for node in before["nodes"]}
-    now = {node["name"]: node for node in json.loads(json.dumps(plan.to_json()))["nodes"]}
+    known, now = ({node["name"]: node for node in without_sites(json.loads(json.dumps(one)))["nodes"]} for one in (before, plan.to_json()))
     for sink, epoch in unfinished.items():
         for node in order([plan.nodes[sink]]):
             name = str(node.name)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 import pytest
@@ -29,6 +30,12 @@ STORED = json.loads(json.dumps(plan(**BEFORE).to_json()))
 @pytest.mark.parametrize("change", [{}, {"options": {"linger.ms": "5"}}, {"more": True}])
 def test_what_does_not_decide_where_rows_lie_may_change(change: dict[str, Any]) -> None:
     refuse_in_mid_epoch(plan(**{**BEFORE, **change}), STORED, {"sink": 3})
+
+
+def test_where_the_job_stands_in_its_file_may_change() -> None:
+    moved = json.loads(re.sub(r'"site": "[^"]*"', '"site": "other.py:99"', json.dumps(STORED)))
+    assert moved != STORED
+    refuse_in_mid_epoch(plan(**BEFORE), moved, {"sink": 3})
 
 
 @pytest.mark.parametrize(
