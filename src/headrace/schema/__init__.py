@@ -2,6 +2,7 @@
 
 from headrace.schema.ddl import parse_schema, parse_type, schema_of
 from headrace.schema.duration import days, hours, milliseconds, minutes, seconds, shown
+from headrace.schema.named import digits, plain_type
 from headrace.schema.plain import plain
 from headrace.schema.types import Array, Atomic, Field, Map, Struct, Type
 
@@ -13,12 +14,14 @@ __all__ = [
     "Struct",
     "Type",
     "days",
+    "digits",
     "hours",
     "milliseconds",
     "minutes",
     "parse_schema",
     "parse_type",
     "plain",
+    "plain_type",
     "schema_of",
     "seconds",
     "shown",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -12,7 +11,7 @@ from headrace.connectors.jdbc.address import Address
 from headrace.connectors.jdbc.database import Database, Problem
 from headrace.errors import ConnectorError, HeadraceError, RunError
 from headrace.ports import Jar
-from headrace.schema import Array, Atomic, Map, Struct, Type
+from headrace.schema import Array, Map, Struct, Type, plain_type
 
 IDLE = 20
 """Seconds after which the server gives up a transaction of whose process it hears nothing."""
@@ -198,20 +197,7 @@ def base(type: Type) -> str:
     """
     if isinstance(type, Array | Map | Struct) or type.text == "variant":
         return "json"
-    found = re.match(r"[a-z_]+", type.text)
-    name = found[0] if found else type.text
-    return {"char": "string", "varchar": "string", "timestamp_ltz": "timestamp"}.get(name, name)
-
-
-def sizes(type: Type) -> tuple[int, int]:
-    """Precision and scale of a decimal.
-
-    >>> from headrace.schema import parse_type
-    >>> sizes(parse_type("decimal(10,2)"))
-    (10, 2)
-    """
-    found = re.search(r"\((\d+)(?:,(\d+))?\)", type.text) if isinstance(type, Atomic) else None
-    return (int(found[1]), int(found[2] or 0)) if found else (10, 0)
+    return plain_type(type)
 
 
 def unreachable(address: Address, said: str, hint: str = "") -> ConnectorError:

@@ -7,10 +7,10 @@ from typing import ClassVar
 
 from headrace.connectors.jdbc.address import Address
 from headrace.connectors.jdbc.database import Database, Problem
-from headrace.connectors.jdbc.dialect import IDLE, SILENCE, TASK, WEIGHT, Column, Dialect, Target, base, full, refused, sizes, unreachable
+from headrace.connectors.jdbc.dialect import IDLE, SILENCE, TASK, WEIGHT, Column, Dialect, Target, base, full, refused, unreachable
 from headrace.errors import HeadraceError
 from headrace.ports import Jar
-from headrace.schema import Type
+from headrace.schema import Type, digits
 
 _TYPES = {
     "boolean": "boolean",
@@ -90,7 +90,7 @@ class MariaDb(Dialect):
     def type_of(self, type: Type, *, key: int) -> str:
         name = base(type)
         if name == "decimal":
-            return "decimal({},{})".format(*sizes(type))
+            return "decimal({},{})".format(*digits(type))
         if key and name in ("string", "binary"):
             return f"varchar({min(255, _INDEX // 4 // key)})" if name == "string" else f"varbinary({min(255, _INDEX // key)})"
         return _TYPES[name]
@@ -98,8 +98,8 @@ class MariaDb(Dialect):
     def fits(self, type: Type, column: Column) -> bool:
         name = base(type)
         if name == "decimal" and column.type == "decimal":
-            size, digits = sizes(type)
-            return (column.digits or 0) >= digits and (column.size or 10) - (column.digits or 0) >= size - digits
+            precision, scale = digits(type)
+            return (column.digits or 0) >= scale and (column.size or 10) - (column.digits or 0) >= precision - scale
         return column.type in _FITS[name]
 
     def whole(self, database: Database, place: tuple[str, ...]) -> tuple[str, ...]:

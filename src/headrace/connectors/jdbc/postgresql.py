@@ -7,10 +7,10 @@ from typing import ClassVar
 
 from headrace.connectors.jdbc.address import Address
 from headrace.connectors.jdbc.database import Database, Problem
-from headrace.connectors.jdbc.dialect import IDLE, SILENCE, TASK, WEIGHT, Column, Dialect, Target, base, full, refused, sizes, unreachable
+from headrace.connectors.jdbc.dialect import IDLE, SILENCE, TASK, WEIGHT, Column, Dialect, Target, base, full, refused, unreachable
 from headrace.errors import HeadraceError
 from headrace.ports import Jar
-from headrace.schema import Type
+from headrace.schema import Type, digits
 
 _TYPES = {
     "boolean": "boolean",
@@ -67,15 +67,15 @@ class PostgreSql(Dialect):
 
     def type_of(self, type: Type, *, key: int) -> str:
         name = base(type)
-        return "numeric({},{})".format(*sizes(type)) if name == "decimal" else _TYPES[name]
+        return "numeric({},{})".format(*digits(type)) if name == "decimal" else _TYPES[name]
 
     def fits(self, type: Type, column: Column) -> bool:
         name = base(type)
         if name in ("string", "void"):
             return column.type not in _NOT_TEXT
         if name == "decimal" and column.type == "numeric" and column.size is not None:
-            size, digits = sizes(type)
-            return (column.digits or 0) >= digits and column.size - (column.digits or 0) >= size - digits
+            precision, scale = digits(type)
+            return (column.digits or 0) >= scale and column.size - (column.digits or 0) >= precision - scale
         return column.type in _FITS[name]
 
     def cast(self, type: Type, column: Column) -> str | None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from headrace.connectors.kafka.formats import check_names, digits, no_such, odd_key, plain_type
-from headrace.schema import Array, Field, Map, Struct, Type
+from headrace.connectors.kafka.formats import check_names, no_such, odd_key
+from headrace.schema import Array, Field, Map, Struct, Type, digits, plain_type
 
 _PLAIN = {
     "boolean": "boolean",

@@ -15,7 +15,6 @@ NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 RECORD = re.compile(rf"{NAME.pattern}(\.{NAME.pattern})*")
 
 _VERB = "write.kafka"
-_DECIMAL = re.compile(r"decimal(?:\((\d+), ?(\d+)\))?")
 
 
 def record_of(topic: str, part: str) -> str:
@@ -26,28 +25,6 @@ def record_of(topic: str, part: str) -> str:
     """
     name = re.sub(r"[^A-Za-z0-9_]", "_", topic)
     return ("_" if name[0].isdigit() else "") + name + ("_key" if part == "key" else "")
-
-
-def plain_type(type: Type) -> str:
-    """The name of a type without parts, its sizes and its collation left out.
-
-    >>> from headrace.schema import parse_type
-    >>> plain_type(parse_type("varchar(10)")), plain_type(parse_type("decimal(10,2)")), plain_type(parse_type("timestamp_ltz"))
-    ('string', 'decimal', 'timestamp')
-    """
-    word = re.split(r"[ (]", str(type), maxsplit=1)[0].lower()
-    return {"char": "string", "varchar": "string", "timestamp_ltz": "timestamp"}.get(word, word)
-
-
-def digits(type: Type) -> tuple[int, int]:
-    """The precision and the scale of a decimal.
-
-    >>> from headrace.schema import parse_type
-    >>> digits(parse_type("decimal(10,2)")), digits(parse_type("decimal"))
-    ((10, 2), (10, 0))
-    """
-    found = _DECIMAL.fullmatch(str(type).lower())
-    return (int(found[1]), int(found[2])) if found and found[1] else (10, 0)
 
 
 def check_names(format: str, columns: Struct) -> None:

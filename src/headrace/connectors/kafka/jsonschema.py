@@ -6,9 +6,9 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from headrace.connectors.kafka.formats import no_such, odd_key, plain_type
+from headrace.connectors.kafka.formats import no_such, odd_key
 from headrace.errors import ConnectorError, here
-from headrace.schema import Array, Field, Map, Struct, Type
+from headrace.schema import Array, Field, Map, Struct, Type, plain_type
 from headrace.syntax import quote
 
 _PLAIN = {"boolean": "boolean", "integer": "bigint", "number": "double", "string": "string"}

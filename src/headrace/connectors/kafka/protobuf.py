@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from headrace.connectors.kafka.formats import cannot, check_names, digits, no_such, odd_key, plain_type
-from headrace.schema import Array, Field, Map, Struct, Type
+from headrace.connectors.kafka.formats import cannot, check_names, no_such, odd_key
+from headrace.schema import Array, Field, Map, Struct, Type, digits, plain_type
 
 _PLAIN = {
     "boolean": "bool",
