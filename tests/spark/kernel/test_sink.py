@@ -345,15 +345,25 @@ def test_what_a_failed_epoch_wrote_is_aborted_and_swept(writers: None, made: Cal
     query.epoch([query.wire(1, (n, "a")) for n in range(20)] + [query.wire(2, (n, "b")) for n in range(20)])
     committer = Committer([])
     with pytest.raises(StreamingQueryException, match="no room for 7"):
-        query.run(committer, partitions=3)
+        query.run(committer, partitions=1)
     assert committer.epochs == []
     assert [path.name for path in out.iterdir()] == ["log"]
     log = (out / "log").read_text().splitlines()
     assert "aborted 0" in log
     assert log[-2:] == ["swept 0", "swept 0"]
     (out / "mended").touch()
-    query.run(committer, partitions=3)
+    query.run(committer, partitions=1)
     assert {op: sink["rows"] for op, sink in committer.epochs[0][1]["sinks"].items()} == {"1": 20, "2": 20}
+
+
+def test_a_sweep_that_fails_does_not_hide_why_the_epoch_failed(writers: None, made: Callable[..., Query], tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    out.mkdir()
+    query = made([writer_sink(1, out, fail_at="7", sweep_fails="yes"), writer_sink(2, out)])
+    query.epoch([query.wire(1, (7, "a"))])
+    with pytest.raises(StreamingQueryException, match="no room for 7"):
+        query.run(Committer([]), partitions=1)
+    assert (out / "log").read_text().splitlines()[-1] == "swept 0"
 
 
 def test_what_a_commit_may_have_used_is_not_swept(writers: None, made: Callable[..., Query], tmp_path: Path) -> None:

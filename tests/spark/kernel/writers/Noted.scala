@@ -24,7 +24,8 @@ class Noted(name: String, schema: StructType, timeZone: String, options: Map[Str
 
   override def sweep(epoch: Long, run: String): Unit = {
     val left = Files.list(Path.of(folder)).iterator.asScala.filter(isOf(epoch)).toSeq
-    left.foreach(Files.delete)
+    left.foreach(Files.deleteIfExists)
+    if (options.contains("sweep_fails")) throw new IllegalStateException("the folder is out of reach")
     log(s"swept $epoch")
   }
 
@@ -45,7 +46,7 @@ class Noted(name: String, schema: StructType, timeZone: String, options: Map[Str
       StagedPart(rows, note = if (rows == 0) Map.empty else Map("file" -> file.getFileName.toString, "of" -> task.partition.toString))
 
     override def abort(): Unit = {
-      Files.delete(file)
+      Files.deleteIfExists(file)
       log(s"aborted ${task.epoch}")
     }
   }

@@ -5,12 +5,14 @@ import java.util.concurrent.ConcurrentHashMap
 import java.util.UUID
 
 import scala.collection.mutable
+import scala.util.control.NonFatal
 
 import headrace.HeadraceKernelException
 import headrace.bind.Clock
 import headrace.point.Point
 import headrace.wire.Wire
 import org.apache.spark.broadcast.Broadcast
+import org.apache.spark.internal.Logging
 import org.apache.spark.sql.{DataFrame, Row, SparkSession}
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow
@@ -79,7 +81,7 @@ private[sink] final class SinkTable(sinks: Seq[SinkSpec], stages: Map[Int, Write
   }
 
   /** Spark makes one for every epoch. */
-  private final class EpochWrite extends StreamingWrite {
+  private final class EpochWrite extends StreamingWrite with Logging {
     private var committing = false
 
     override def createStreamingWriterFactory(info: PhysicalWriteInfo): StreamingDataWriterFactory = {
@@ -105,11 +107,18 @@ private[sink] final class SinkTable(sinks: Seq[SinkSpec], stages: Map[Int, Write
       */
     override def abort(epoch: Long, messages: Array[WriterCommitMessage]): Unit =
       if (!committing) {
-        stages.values.foreach(_.sweep(epoch, run))
         val finished = messages.toSeq.collect { case task: TaskStaged => task }
-        stages.foreach {
-          case (op, files: FileStage) => files.discard(finished.flatMap(_.parts.get(op)).flatMap(_.files))
-          case _ => ()
+        stages.foreach { case (op, stage) =>
+          try {
+            stage.sweep(epoch, run)
+            stage match {
+              case files: FileStage => files.discard(finished.flatMap(_.parts.get(op)).flatMap(_.files))
+              case _ => ()
+            }
+          } catch {
+            // What failed the epoch is what its user must read; Spark would tell this instead.
+            case NonFatal(e) => logWarning(s"epoch $epoch failed, and what it had written could not be removed", e)
+          }
         }
       }
 

@@ -17,7 +17,9 @@ abstract class WriterStage extends Serializable {
   /** For one try of one task of an epoch. The same rows may come again: to another try, or to the same epoch of a later start. */
   def open(task: TaskPlace): Stager
 
-  /** In the driver: the epoch failed before its commit, and no task of it runs on. Removes what finished tasks of this run have left. */
+  /** In the driver: the epoch failed before its commit. Removes what finished tasks of this run have left, while others of it may still be
+    * about to end and clean up after themselves.
+    */
   def sweep(epoch: Long, run: String): Unit = ()
 }
 
