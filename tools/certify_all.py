@@ -1,5 +1,5 @@
 """The fault matrix: every point × every job of tests/faults/jobs, kills at random, of the driver and of executors, and servers that are
-killed and started again in the middle of an epoch.
+killed and started again in the middle of an epoch. What sinks hold is read by others: tests/faults/readers.py.
 
 What came of it is kept in docs/results/faults.json, cell by cell with date and commit, and shown in docs/faults.md. Stopped, the next call
 goes on with the cells that are left; `--again` begins anew. `--page` only writes the table.
@@ -30,11 +30,11 @@ RESULTS = ROOT / "docs" / "results" / "faults.json"
 PAGE = ROOT / "docs" / "faults.md"
 BEGIN, END = "<!-- the matrix -->", "<!-- its end -->"
 
-DRIVER, EXECUTOR = 24, 4
+DRIVER, EXECUTOR = 20, 4
 """Kills at random of each job: of the whole process, and of one executor."""
 SOME = 5
 """Points that are tried before what came of them is kept."""
-FEW = 8
+FEW = 10
 """Kills at random before that."""
 ON_EXECUTORS = ("in a task", "before state commit", "after state commit", "after staging")
 MASTER = "local-cluster[2,1,1024]"
@@ -65,6 +65,8 @@ def keep(cells: Cells) -> None:
 
 def run(name: str, cells: Cells, only: str = "") -> bool:
     """Try what is left of a job, or of those of its rounds that are called so; False if something did not go as promised."""
+    from tests.faults.readers import READERS
+
     from headrace.certify import certify
     from headrace.certify.kills import RESTARTED
     from headrace.points import POINTS
@@ -88,7 +90,7 @@ def run(name: str, cells: Cells, only: str = "") -> bool:
                 continue
             print(f"{name}: {what}", flush=True)
             addresses = {} if servers is None else servers.addresses
-            found = certify(module.job, servers=addresses, told=lambda text: print(f"  {text}", flush=True), **asked)
+            found = certify(module.job, servers=addresses, readers=READERS, told=lambda text: print(f"  {text}", flush=True), **asked)
             print(found, flush=True)
             fine = fine and found.holds
             mine.update(made(found, what, asked))

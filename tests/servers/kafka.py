@@ -167,7 +167,7 @@ class Broker:
         from confluent_kafka import Producer
 
         transactional = {} if transaction is None else {"transactional.id": transaction}
-        producer = Producer(self._client() | {"linger.ms": 5} | transactional)
+        producer = Producer(_client(self.servers) | {"linger.ms": 5} | transactional)
         if transaction is not None:
             producer.init_transactions(_READY)
             producer.begin_transaction()
@@ -199,43 +199,13 @@ class Broker:
 
     def consume(self, topic: str, *, read_committed: bool = True) -> list[Record]:
         """All records of a topic that are there now, by partition and offset."""
-        from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, TopicPartition
-
-        consumer = Consumer(
-            self._client()
-            | {
-                "group.id": "the reader of a test",
-                "enable.auto.commit": False,
-                "enable.partition.eof": True,
-                "isolation.level": "read_committed" if read_committed else "read_uncommitted",
-            }
-        )
-        try:
-            left = set(consumer.list_topics(topic, timeout=_READY).topics[topic].partitions)
-            consumer.assign([TopicPartition(topic, partition, OFFSET_BEGINNING) for partition in left])
-            found: list[tuple[int, int, Record]] = []
-            while left:
-                for message in consumer.consume(10_000, timeout=0.05):
-                    problem = message.error()
-                    if problem is None:
-                        found.append((message.partition(), message.offset(), _record(message)))
-                    elif problem.code() == KafkaError._PARTITION_EOF:
-                        left.discard(message.partition())
-                    else:
-                        raise AssertionError(problem)
-            return [record for *_, record in sorted(found, key=lambda one: one[:2])]
-        finally:
-            consumer.close()
+        return consumed(self.servers, topic, read_committed=read_committed)
 
     @cached_property
     def _admin(self) -> Any:
         from confluent_kafka.admin import AdminClient
 
-        return AdminClient(self._client())
-
-    def _client(self) -> dict[str, Any]:
-        # Its own thread writes to stderr whatever happens to a connection.
-        return {"bootstrap.servers": self.servers, "log_level": 0, "reconnect.backoff.max.ms": 500}
+        return AdminClient(_client(self.servers))
 
     def _java(self, *arguments: str) -> list[str]:
         return [str(java.find().executable), "-cp", os.pathsep.join(map(str, self.jars)), *arguments]
@@ -270,6 +240,42 @@ def _answers(address: str) -> bool:
     except OSError:
         return False
     return True
+
+
+def consumed(servers: str, topic: str, *, read_committed: bool = True) -> list[Record]:
+    """All records of a topic that are there now, by partition and offset."""
+    from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, TopicPartition
+
+    consumer = Consumer(
+        _client(servers)
+        | {
+            "group.id": "the reader of a test",
+            "enable.auto.commit": False,
+            "enable.partition.eof": True,
+            "isolation.level": "read_committed" if read_committed else "read_uncommitted",
+        }
+    )
+    try:
+        left = set(consumer.list_topics(topic, timeout=_READY).topics[topic].partitions)
+        consumer.assign([TopicPartition(topic, partition, OFFSET_BEGINNING) for partition in left])
+        found: list[tuple[int, int, Record]] = []
+        while left:
+            for message in consumer.consume(10_000, timeout=0.05):
+                problem = message.error()
+                if problem is None:
+                    found.append((message.partition(), message.offset(), _record(message)))
+                elif problem.code() == KafkaError._PARTITION_EOF:
+                    left.discard(message.partition())
+                else:
+                    raise AssertionError(problem)
+        return [record for *_, record in sorted(found, key=lambda one: one[:2])]
+    finally:
+        consumer.close()
+
+
+def _client(servers: str) -> dict[str, Any]:
+    # Its own thread writes to stderr whatever happens to a connection.
+    return {"bootstrap.servers": servers, "log_level": 0, "reconnect.backoff.max.ms": 500}
 
 
 def _record(message: Any) -> Record:

@@ -15,7 +15,7 @@ from headrace.analysis.guarantee import EXACTLY
 from headrace.certify import kills
 from headrace.certify.certificate import Certificate, Written
 from headrace.certify.contents import DEAD, Contents
-from headrace.certify.copy import Copy, copy
+from headrace.certify.copy import Copy, Reader, copy
 from headrace.certify.kills import Trace
 from headrace.certify.process import end_all
 from headrace.certify.refused import refused
@@ -40,6 +40,7 @@ def certify(
     epochs: int = 7,
     servers: Mapping[str, str] | None = None,
     restart: Callable[[], object] | None = None,
+    readers: Mapping[str, Reader] | None = None,
     parallel: int = 2,
     partitions: int = 2,
     master: str = "local[2]",
@@ -50,13 +51,14 @@ def certify(
     The copy reads about so many first `rows` of each source in about so many `epochs`, and writes to places that are thrown away, on
     the `servers` that are given by the names of connectors. `executors` is how often one executor is killed at random, with a `master`
     that has some. With `restart`, which kills the servers and starts them again, no process is killed at the points: it sleeps there,
-    the servers are restarted, and it goes on. `told` is called with a line of progress now and then.
+    the servers are restarted, and it goes on. `readers`, by the names of connectors, are asked what sinks hold, in place of the sinks
+    themselves. `told` is called with a line of progress now and then.
     """
     began = time.monotonic()
     wanted = None if points is None else [_known(point) for point in points]
     with tempfile.TemporaryDirectory(prefix="headrace-certify-", ignore_cleanup_errors=True) as name:
         folder = Path(name)
-        made = copy(job.plan, folder, rows=rows, epochs=epochs, servers=servers or {})
+        made = copy(job.plan, folder, rows=rows, epochs=epochs, servers=servers or {}, readers=readers or {})
         work = Work(made, folder, partitions, master, told, restart)
         with ThreadPoolExecutor(parallel) as pool:
             try:

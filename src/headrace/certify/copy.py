@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 import uuid
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any, TypeAlias
 
 from headrace import ports
 from headrace.certify.contents import Contents, counted
@@ -16,6 +17,9 @@ from headrace.ops import Sink, Source
 from headrace.plan import Node, Plan
 from headrace.schema import Struct
 from headrace.spark.job import compile
+
+Reader: TypeAlias = Callable[[ports.Sink, Struct], Iterable[Sequence[Any]]]
+"""Says which rows a sink holds, as `ports.Sink.contents` does."""
 
 
 @dataclass(frozen=True)
@@ -29,6 +33,7 @@ class Copy:
     left_out: Mapping[str, str]
     instead: Mapping[str, str]
     servers: Mapping[str, str]
+    readers: Mapping[str, Reader]
 
     def at(self, folder: Path) -> tuple[Plan, dict[str, ports.Sink]]:
         """The plan that writes below a folder, and its sinks."""
@@ -48,10 +53,16 @@ class Copy:
 
     def read(self, sinks: dict[str, ports.Sink]) -> Contents:
         """What the sinks hold."""
-        return {name: counted(sink.contents(session(), of), of.names) for name, sink in sinks.items() for of in [self.schemas[name]]}
+        return {name: counted(self._rows(sink, of), of.names) for name, sink in sinks.items() for of in [self.schemas[name]]}
+
+    def _rows(self, sink: ports.Sink, schema: Struct) -> Iterable[Sequence[Any]]:
+        reader = self.readers.get(sink.connector)
+        return sink.contents(session(), schema) if reader is None else reader(sink, schema)
 
 
-def copy(plan: Plan, folder: Path, *, rows: int, epochs: int, servers: Mapping[str, str]) -> Copy:
+def copy(
+    plan: Plan, folder: Path, *, rows: int, epochs: int, servers: Mapping[str, str], readers: Mapping[str, Reader] | None = None
+) -> Copy:
     """The copy of a plan that reads about so many first rows of each source, kept below a folder."""
     trial = folder / "trial"
     kept, left_out, instead = [], {}, {}
@@ -79,7 +90,7 @@ def copy(plan: Plan, folder: Path, *, rows: int, epochs: int, servers: Mapping[s
 
     short = Plan.of(plan.job, kept, plan.settings).changed(shorten)
     of = compile(short).schemas.of
-    return Copy(short, {name: of[name] for name in short.sinks}, left_out, instead, servers)
+    return Copy(short, {name: of[name] for name in short.sinks}, left_out, instead, servers, readers or {})
 
 
 def _why(node: Sink) -> str:
