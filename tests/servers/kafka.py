@@ -112,6 +112,10 @@ class Broker:
         """End it as a power cut does."""
         self._end(signal.SIGKILL)
 
+    def topics(self) -> set[str]:
+        """The names of all that are there."""
+        return set(self._admin.list_topics(timeout=_READY).topics)
+
     def create_topic(self, name: str, partitions: int = 1, **settings: object) -> str:
         """Make a topic; settings are those of the topic, with `_` for `.`. Answers its name."""
         from confluent_kafka.admin import NewTopic

@@ -17,6 +17,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import headrace as hr
+from headrace import ports
+from headrace.connectors.kafka import Sink
 from headrace.errors import HeadraceError
 from headrace.testing import Harness
 from tests.servers.kafka import PASSWORD, USER, Broker, Record
@@ -342,3 +344,14 @@ def test_the_page(broker: Broker, spark: SparkSession, tmp_path: Path, monkeypat
         (b"a", b'{"card":"a","spent":5.5}'),
         (b"b", b'{"card":"b","spent":2.0}'),
     ]
+
+
+def test_what_was_written_elsewhere_goes(broker: Broker, spark: SparkSession, tmp_path: Path) -> None:
+    given = Sink("orders", servers="elsewhere:9092").elsewhere(ports.Elsewhere("thrown_away", tmp_path, broker.servers))
+    assert given is not None
+    given.discard()  # it is not there yet
+    rows = hr.read.memory([("a", 1)], "k string, v int", name="rows")
+    run(hr.job("thrown", rows.write.kafka("thrown_away", servers=broker.servers, create={"partitions": 2}, name="out")), tmp_path)
+    assert "thrown_away" in broker.topics()
+    given.discard()
+    assert "thrown_away" not in broker.topics()

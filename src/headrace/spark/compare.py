@@ -64,7 +64,7 @@ def refuse_in_mid_epoch(plan: Plan, before: Mapping[str, Any], unfinished: Mappi
     for sink, epoch in unfinished.items():
         for node in order([plan.nodes[sink]]):
             name = str(node.name)
-            if name in known and _lays_out(known[name]) == _lays_out(now[name]):
+            if name in known and (known[name] == now[name] or _lays_out(known[name]) == _lays_out(now[name])):
                 continue
             raise HeadraceError(
                 "EPOCH_UNFINISHED",

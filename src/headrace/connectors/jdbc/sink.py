@@ -216,6 +216,7 @@ class Sink(ports.Sink):
         return frame(session, self.dialect, self.address.jdbc, self._properties(), place, schema).collect()
 
     def discard(self) -> None:
+        attach(session(), [NEEDS])
         database = Database(session(), self.dialect.driver, self.address.jdbc, self._properties())
         try:
             database.update(f"DROP TABLE IF EXISTS {self.dialect.quote(*self.place)}")

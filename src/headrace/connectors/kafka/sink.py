@@ -22,6 +22,8 @@ from headrace.connectors.kafka.needs import KAFKA
 from headrace.connectors.kafka.problems import problem
 from headrace.connectors.kafka.registry import registered
 from headrace.errors import ConnectorError, HeadraceError
+from headrace.jvm.packages import attach
+from headrace.jvm.session import jvm, session
 from headrace.ports.aside import put_aside_by_tasks
 from headrace.ports.options import flag, number, texts, wrong
 from headrace.schema import Struct, milliseconds
@@ -228,6 +230,11 @@ class Sink(ports.Sink):
 
     def contents(self, session: SparkSession, schema: Struct) -> Iterable[Sequence[Any]]:
         return records(session, self.cluster, self.topic, schema, parsed=self.layout.value == "json", newest=self._replaces)
+
+    def discard(self) -> None:
+        spark = session()
+        attach(spark, [KAFKA])
+        self._told(jvm(spark).headrace.kafka.Target.remove(self.topic, self._settings()))
 
     @property
     def _name(self) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, ClassVar
+from typing import Any
 
 from headrace import ports
 from headrace.packages import Packages
@@ -12,10 +12,10 @@ from headrace.packages import Packages
 class StandIn(ports.Sink):
     """A sink as it is, but for its commits, which `meddle` does, and its end, of which a process that was paused does not tell it."""
 
-    connector: ClassVar[str] = "stand_in"
-
     def __init__(self, sink: ports.Sink, meddle: Callable[[int, ports.Staged], None]) -> None:
         self.sink = sink
+        # A job with it is no other than one with the sink itself.
+        vars(self)["connector"] = sink.connector
         self._meddle = meddle
 
     @property

@@ -22,6 +22,8 @@ import org.apache.kafka.common.header.internals.RecordHeader
   * those of any epoch that was cut off, as it is written only where none is open, when a run starts and when an epoch is over.
   */
 final class Target(sink: String, topic: String, id: String, term: Int, client: String) {
+  import Target.answered
+
   private val settings = Clients.of(client)
   private var owned: Owned = _
 
@@ -114,6 +116,17 @@ final class Target(sink: String, topic: String, id: String, term: Int, client: S
   private def exists(admin: Admin): Boolean =
     try !described(admin).partitions.isEmpty
     catch { case _: UnknownTopicOrPartitionException => false }
+}
+
+object Target {
+
+  /** Removes a topic, if it is there. */
+  def remove(topic: String, settings: JMap[String, String]): String = answered { _ =>
+    val admin = Clients.admin(settings)
+    try Clients.result(admin.deleteTopics(Collections.singleton(topic)).all)
+    catch { case _: UnknownTopicOrPartitionException => () }
+    finally admin.close()
+  }
 
   private def answered(action: ObjectNode => Unit): String = {
     val out = new ObjectMapper().createObjectNode()
