@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import json
 import os
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from headrace import ports
-from headrace.connectors.jdbc import Sink
+from headrace.connectors.jdbc import Sink, Source
+from headrace.connectors.jdbc.address import address_of
+from headrace.connectors.jdbc.kinds import dialect_of
 from headrace.ports.secrets import Secret
-from headrace.testing.conformance import check_sink
+from headrace.schema import Struct
+from headrace.testing.conformance import check_sink, check_source
 from tests.servers.tables import Served
 
 pytestmark = pytest.mark.usefixtures("spark")
@@ -42,3 +47,35 @@ def test_conformance(kind: str, request: pytest.FixtureRequest, tmp_path: Path) 
         rows=1_000_000 if kind == "postgresql" else 100_000,
         points=("after staging", "in sink commit", "before the commit log"),
     )
+
+
+class Table:
+    """A table of PostgreSQL that grows, in the order of its ids."""
+
+    def __init__(self, place: ports.Elsewhere, schema: Struct, server: Served) -> None:
+        self.name = place.name
+        self.server = server
+        self.schema = schema
+        type_of = dialect_of(address_of("read.jdbc", server.url)).type_of
+        server.run(f"CREATE TABLE {self.name} ({', '.join(f'{field.name} {type_of(field.type, key=0)}' for field in schema.fields)})")
+
+    def source(self) -> Source:
+        options = {"by": "id", "settle": "0 seconds", "user": "app", "password": Secret(env=self.server.server.variable)}
+        return Source(self.server.url, self.name, schema=self.schema, **options)
+
+    def add(self, rows: Sequence[Any]) -> None:
+        held = ", ".join(["%s"] * len(self.schema.fields))
+        with self.server.server.connect(self.server.url) as connection, connection.cursor() as cursor:
+            cursor.executemany(f"INSERT INTO {self.name} VALUES ({held})", [tuple(map(_adapted, row)) for row in rows])
+
+
+def _adapted(value: Any) -> Any:
+    return json.dumps(value, default=str) if isinstance(value, list | tuple | dict) else value
+
+
+@pytest.mark.full
+def test_the_source_conforms(pg: Served) -> None:
+    found = check_source(lambda place, schema: Table(place, schema, pg))
+    left = {line.check: line.outcome for line in found.lines if line.outcome != "passed"}
+    unread, nested = ["what is not read yet", "something that is no row"], ["arrays", "structs", "maps"]
+    assert left == {**dict.fromkeys(unread, "left out"), **dict.fromkeys(nested, "refused")}, found

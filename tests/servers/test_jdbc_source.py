@@ -58,6 +58,20 @@ def test_a_query_and_its_schema(pg: Served) -> None:
     )
 
 
+def test_a_type_that_no_cast_makes(pg: Served) -> None:
+    pg.run("CREATE TABLE orders (id int, lines jsonb)")
+    read = hr.read.jdbc(pg.url, "orders", schema="id int, lines array<int>", **pg.options)
+    check_error(
+        """
+        TABLE_SCHEMA: the table orders has lines as string, and no cast makes array<int> of it
+          at test_jdbc_source.py:*: lambda: hr.collect(read),
+          hint: ask for it as string, and convert it behind the source, by from_json(lines, 'array<int>')
+          page: docs/errors/TABLE_SCHEMA.md
+        """,
+        lambda: hr.collect(read),
+    )
+
+
 def grow(place: Place, tmp_path: Path, settle: str = "0 seconds") -> Any:
     columns = "id bigint, x string, amount decimal(10,2)"
     read = hr.read.jdbc(place.url, "orders", by="id", settle=settle, schema=columns, **place.options)

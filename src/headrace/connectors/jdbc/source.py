@@ -14,6 +14,7 @@ from headrace.connectors.jdbc.connect import driver_options, told
 from headrace.connectors.jdbc.database import Database, Problem
 from headrace.connectors.jdbc.kinds import NEEDS, dialect_of
 from headrace.errors import ConnectorError, here
+from headrace.jvm.session import jvm
 from headrace.ports.options import flag, wrong
 from headrace.ports.secrets import Secret, secret_of
 from headrace.schema import Field, Struct, milliseconds, parse_schema, schema_of
@@ -136,9 +137,7 @@ class Source(ports.Source):
             options["by"] = dialect.quote(self._column(there, self.by).name)
             self._no_nulls(options["by"])
         frame = session.readStream.format("headrace.jdbc.RangeTable").options(**options).load()
-        as_asked = [
-            f"CAST({quote(one.name)} AS {field.type}) AS {quote(field.name)}" for one, field in zip(read.fields, wanted.fields, strict=True)
-        ]
+        as_asked = [self._cast(session, one, field) for one, field in zip(read.fields, wanted.fields, strict=True)]
         return frame.selectExpr(*as_asked), {"kind": "columns"}
 
     def beginning(self, session: SparkSession, place: ports.Elsewhere, rows: int, epochs: int) -> ports.Source | None:
@@ -148,6 +147,10 @@ class Source(ports.Source):
         found = (first if self.by is None else first.orderBy(quote(self.by))).limit(rows).collect()
         beginnings.of_rows(session, found, wanted, place.folder, epochs)
         return files.Source(place.folder, format="parquet", schema=wanted, files_per_epoch=1)
+
+    @property
+    def _named(self) -> str:
+        return "the query" if self.query else f"the table {self.table}"
 
     @property
     def _from(self) -> str:
@@ -181,8 +184,21 @@ class Source(ports.Source):
         spelled = [field for field in there.fields if field.name == name]
         for field in spelled or [field for field in there.fields if field.name.lower() == name.lower()]:
             return field
-        what = "the query" if self.query else f"the table {self.table}"
-        raise ConnectorError("TABLE_SCHEMA", f"{what} has no column {name}", hint=f"it has: {', '.join(there.names)}", site=here())
+        raise ConnectorError("TABLE_SCHEMA", f"{self._named} has no column {name}", hint=f"it has: {', '.join(there.names)}", site=here())
+
+    def _cast(self, session: SparkSession, there: Field, asked: Field) -> str:
+        """The column as it was asked for."""
+        types = jvm(session).org.apache.spark.sql.types.DataType
+        to_be = (types.fromDDL(there.type.text), types.fromDDL(asked.type.text))
+        if not jvm(session).org.apache.spark.sql.catalyst.expressions.Cast.canAnsiCast(*to_be):
+            by = f", by from_json({there.name}, '{asked.type}')" if there.type.text == "string" else ""
+            raise ConnectorError(
+                "TABLE_SCHEMA",
+                f"{self._named} has {there.name} as {there.type}, and no cast makes {asked.type} of it",
+                hint=f"ask for it as {there.type}, and convert it behind the source{by}",
+                site=here(),
+            )
+        return f"CAST({quote(there.name)} AS {asked.type}) AS {quote(asked.name)}"
 
     def _no_nulls(self, by: str) -> None:
         database = self._database
