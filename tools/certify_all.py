@@ -1,8 +1,8 @@
-"""The fault matrix: every point × every job of tests/faults/jobs, kills at random, of the driver and of executors, and servers that are
-killed and started again in the middle of an epoch. What sinks hold is read by others: tests/faults/readers.py.
+"""The fault matrix: every job of tests/faults/jobs, killed at every point, made to fail there, and killed at random, whole or one executor
+only; and servers that are killed and started again in the middle of an epoch. What sinks hold is read by others: tests/faults/readers.py.
 
 What came of it is kept in docs/results/faults.json, cell by cell with date and commit, and shown in docs/faults.md. Stopped, the next call
-goes on with the cells that are left; `--again` begins anew. `--page` only writes the table.
+goes on with the rounds that are left; `--again` begins anew. `--page` only writes the table.
 """
 
 from __future__ import annotations
@@ -32,10 +32,6 @@ BEGIN, END = "<!-- the matrix -->", "<!-- its end -->"
 
 DRIVER, EXECUTOR = 20, 4
 """Kills at random of each job: of the whole process, and of one executor."""
-SOME = 5
-"""Points that are tried before what came of them is kept."""
-FEW = 10
-"""Kills at random before that."""
 ON_EXECUTORS = ("in a task", "before state commit", "after state commit", "after staging")
 MASTER = "local-cluster[2,1,1024]"
 RESTARTS = ("in a task", "before sink commit", "in sink commit")
@@ -68,15 +64,15 @@ def run(name: str, cells: Cells, only: str = "") -> bool:
     from tests.faults.readers import READERS
 
     from headrace.certify import certify
-    from headrace.certify.kills import RESTARTED
+    from headrace.certify.kills import FAILED, RESTARTED
     from headrace.points import POINTS
 
     mine = cells.setdefault(name, {})
-    done = {cell["point"] for cell in mine.values() if not cell["executors"]}
-    left = [point for point in POINTS if point not in done]
+    done = {cell["round"] for cell in mine.values()}
     rounds: list[tuple[str, dict[str, Any]]] = [
-        *(("points", {"points": left[at : at + SOME]}) for at in range(0, len(left), SOME)),
-        *((f"at random {seed}", {"points": [], "random": FEW, "seed": seed}) for seed in range(DRIVER // FEW)),
+        ("points", {"points": list(POINTS)}),
+        (FAILED, {"points": [], "fails": list(POINTS)}),
+        ("at random", {"points": [], "random": DRIVER}),
         ("executors", {"points": ON_EXECUTORS, "executors": EXECUTOR, "master": MASTER, "epochs": 4}),
     ]
     module = importlib.import_module(f"tests.faults.jobs.{name}")
@@ -86,7 +82,7 @@ def run(name: str, cells: Cells, only: str = "") -> bool:
         if servers is not None:
             rounds.append((RESTARTED, {"points": RESTARTS, "restart": servers.restart}))
         for what, asked in rounds:
-            if not what.startswith(only) or (what != "points" and any(cell["round"] == what for cell in mine.values())):
+            if not what.startswith(only) or what in done:
                 continue
             print(f"{name}: {what}", flush=True)
             addresses = {} if servers is None else servers.addresses
@@ -99,14 +95,10 @@ def run(name: str, cells: Cells, only: str = "") -> bool:
 
 
 def made(found: Certificate, what: str, asked: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
-    """The cells of a round, by their places. A point that is not passed has one too, so that it is not tried again."""
-    from headrace.certify import Tried
-
-    passed = {one.point for one in found.tried}
-    unpassed = [Tried(point, "", 0, 0.0) for point in asked["points"] if point not in passed and "restart" not in asked]
-    where = f"{' on an executor' if 'master' in asked else ''}{f' {what}' if 'seed' in asked else ''}"
-    said = {"round": what, "executors": "master" in asked, "date": found.date, "commit": commit()}
-    return {f"{one.point}@{one.of}{where}": {**one.to_json(), **said} for one in (*found.tried, *unpassed)}
+    """The cells of a round, by their places."""
+    executors = "master" in asked
+    said = {"round": what, "executors": executors, "date": found.date, "commit": commit()}
+    return {f"{one.point}@{one.of}{' on an executor' if executors else ''}": {**one.to_json(), **said} for one in found.tried}
 
 
 def commit() -> str:
@@ -121,14 +113,14 @@ def with_table(page: str, cells: Mapping[str, Mapping[str, Mapping[str, Any]]]) 
 
 def table(cells: Mapping[str, Mapping[str, Mapping[str, Any]]]) -> str:
     """A line for each point, a column for each job: kills, and rows lost and doubled where there are some."""
-    from headrace.certify.kills import RESTARTED
+    from headrace.certify.kills import FAILED, RESTARTED
     from headrace.points import POINTS
 
     names = sorted(cells)
     if not names:
         return "Nothing was measured yet."
     lines = [("killed", *names), ("---", *["---"] * len(names))]
-    for kind in (*POINTS, *map(_on_executor, ON_EXECUTORS), "at random", _on_executor("at random"), RESTARTED):
+    for kind in (*POINTS, *map(_on_executor, ON_EXECUTORS), "at random", _on_executor("at random"), FAILED, RESTARTED):
         row = [_cell([cell for cell in cells[name].values() if _kind(cell) == kind]) for name in names]
         if any(row):
             lines.append((kind, *row))
@@ -145,10 +137,11 @@ def table(cells: Mapping[str, Mapping[str, Mapping[str, Any]]]) -> str:
 
 def _kind(cell: Mapping[str, Any]) -> str:
     """The line of the table that a cell belongs to."""
-    from headrace.certify.kills import RESTARTED
+    from headrace.certify.kills import FAILED, RESTARTED
 
-    if cell["point"].startswith(RESTARTED):
-        return RESTARTED
+    for kind in (RESTARTED, FAILED):
+        if cell["point"].startswith(kind):
+            return kind
     return _on_executor(cell["point"]) if cell["executors"] else str(cell["point"])
 
 
@@ -172,7 +165,9 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("jobs", nargs="*", help="only these (default: all)")
     parser.add_argument("--again", action="store_true", help="forget what was kept of them")
-    parser.add_argument("--only", default="", metavar="ROUND", help="only these: points, at random, executors or server restarted")
+    parser.add_argument(
+        "--only", default="", metavar="ROUND", help="only these: points, made to fail, at random, executors or server restarted"
+    )
     parser.add_argument("--page", action="store_true", help="only write the table")
     asked = parser.parse_args()
     cells = kept()

@@ -33,6 +33,7 @@ def certify(
     job: Job,
     *,
     points: Iterable[str] | None = None,
+    fails: Iterable[str] = (),
     random: int = 0,
     executors: int = 0,
     seed: int = 0,
@@ -46,7 +47,8 @@ def certify(
     master: str = "local[2]",
     told: Callable[[str], object] = lambda text: None,
 ) -> Certificate:
-    """Kill a copy of a job at each of `points` (default: all), and at so many `random` moments, and say what its sinks held in the end.
+    """Kill a copy of a job at each of `points` (default: all), and at so many `random` moments, make it fail at those of `fails`, and say
+    what its sinks held in the end.
 
     The copy reads about so many first `rows` of each source in about so many `epochs`, and writes to places that are thrown away, on
     the `servers` that are given by the names of connectors. `executors` is how often one executor is killed at random, with a `master`
@@ -55,7 +57,8 @@ def certify(
     themselves. `told` is called with a line of progress now and then.
     """
     began = time.monotonic()
-    wanted = None if points is None else [_known(point) for point in points]
+    wanted = list(POINTS) if points is None else [_known(point) for point in points]
+    failing = [_known(point) for point in fails]
     with tempfile.TemporaryDirectory(prefix="headrace-certify-", ignore_cleanup_errors=True) as name:
         folder = Path(name)
         made = copy(job.plan, folder, rows=rows, epochs=epochs, servers=servers or {}, readers=readers or {})
@@ -66,7 +69,9 @@ def certify(
                 first = alone[0]
                 if any(one.found != first.found for one in alone):
                     raise refused("two runs that were left alone have not the same result", "its rows depend on when it runs")
-                asked = [kill for kill in first.trace.points(made.plan.sinks) if wanted is None or kill.point in wanted]
+                passed = first.trace.points(made.plan.sinks)
+                asked = [kill for kill in passed if kill.point in wanted]
+                asked += [replace(kill, fails=True) for kill in passed if kill.point in failing]
                 if restart is None:
                     runs = at_points(work, pool, asked, first.trace, parallel)
                 else:

@@ -46,6 +46,7 @@ def asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any
         if len(asked) == 2:
             raise Stopped
         named = [f"server restarted, {point}" if "restart" in more else point for point in more["points"]]
+        named += [f"made to fail, {point}" for point in more.get("fails", ())]
         tried = [Tried(point, "out", 1, 1.0) for point in named if point != "in sink commit"]
         tried += [Tried("at random", "", more.get("random", 0), 9.0, {"out": 2})] if more.get("random") else []
         tried += [Tried("at random", "an executor", more["executors"], 9.0)] if more.get("executors") else []
@@ -58,26 +59,25 @@ def asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any
 def test_stopped_it_goes_on_with_what_is_left(asked: list[dict[str, Any]]) -> None:
     with pytest.raises(Stopped):
         certify_all.run("files", certify_all.kept())
-    some = certify_all.SOME
-    assert [one["points"] for one in asked] == [list(POINTS)[:some], list(POINTS)[some : 2 * some]]
+    assert [one["points"] for one in asked] == [list(POINTS), []]
     assert "| in a task | 1 |" in certify_all.PAGE.read_text()
 
     assert not certify_all.run("files", certify_all.kept())  # two rows are lost
-    assert [(one["points"], one.get("random"), one.get("executors")) for one in asked[2:]] == [
-        (list(POINTS)[some : 2 * some], None, None),
-        (list(POINTS)[2 * some :], None, None),
-        *[([], certify_all.FEW, None)] * 2,
-        (certify_all.ON_EXECUTORS, None, certify_all.EXECUTOR),
+    assert [(one["points"], one.get("fails"), one.get("random"), one.get("executors")) for one in asked[2:]] == [
+        ([], list(POINTS), None, None),
+        ([], None, certify_all.DRIVER, None),
+        (certify_all.ON_EXECUTORS, None, None, certify_all.EXECUTOR),
     ]
     page = certify_all.PAGE.read_text()
     assert page.startswith("before\n") and page.endswith("\nbehind\n") and "old" not in page
-    assert "| at random | 20 **lost 4** |" in page
+    assert f"| made to fail | {len(POINTS)} |" in page
+    assert "| at random | 20 **lost 2** |" in page
     assert "| at random, an executor | 4 |" in page
     assert "| in a task, an executor | 1 |" in page
     kept = certify_all.kept()
     assert {cell["commit"] for cell in kept["files"].values()} == {"1f3a"}
     assert certify_all.run("files", kept)
-    assert len(asked) == 7  # nothing is left, a point that is not passed neither
+    assert len(asked) == 5  # nothing is left
 
 
 def test_servers_are_restarted_where_there_are_some(asked: list[dict[str, Any]]) -> None:
@@ -89,7 +89,7 @@ def test_servers_are_restarted_where_there_are_some(asked: list[dict[str, Any]])
     assert {"delta", "files", "iceberg", "jdbc", "kafka", "redis"} == set(last["readers"])
     page = certify_all.PAGE.read_text()
     assert "| server restarted | 3 |" in page
-    assert f"{len(POINTS) - 1 + 20 + 4 + 4 + 3} kills, 3 of them of a server, 2026-01-02: 4 rows lost" in page
+    assert f"{len(POINTS) - 1 + len(POINTS) + 20 + 4 + 4 + 3} kills, 3 of them of a server, 2026-01-02: 2 rows lost" in page
     before = len(asked)
     certify_all.run("kafka", certify_all.kept())
     assert len(asked) == before
