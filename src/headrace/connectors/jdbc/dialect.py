@@ -45,6 +45,8 @@ class Target:
     key: tuple[str, ...] = ()
     casts: Mapping[str, str] | None = None
     """Columns that a value has to be cast for, with the type."""
+    texts: frozenset[str] = frozenset()
+    """Columns in which the stream has texts."""
 
     @property
     def others(self) -> tuple[str, ...]:

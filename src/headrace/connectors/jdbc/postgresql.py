@@ -125,9 +125,12 @@ class PostgreSql(Dialect):
         table, keys = self.quote(*target.place), self.names(target.key)
         replaced = ", ".join(f"{self.quote(name)} = excluded.{self.quote(name)}" for name in target.others)
         action = f"DO UPDATE SET {replaced}" if replaced else "DO NOTHING"
+        # In the order of the index its pages are touched one after the other, which halves the time; by bytes texts are sorted quickly, and
+        # lie nearly as in it.
+        order = ", ".join(self.quote(name) + (' COLLATE "C"' if name in target.texts else "") for name in target.key)
         return (
             f"INSERT INTO {table} ({self.names(target.columns)}) SELECT {self.values(target)} FROM {stage} "
-            f"WHERE {WEIGHT} > 0 AND {TASK} IN ({tasks}) ON CONFLICT ({keys}) {action}"
+            f"WHERE {WEIGHT} > 0 AND {TASK} IN ({tasks}) ORDER BY {order} ON CONFLICT ({keys}) {action}"
         )
 
     def clear(self, database: Database, stage: str) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from headrace.connectors.jdbc.database import Database
-from headrace.connectors.jdbc.dialect import Column, Dialect, Target
+from headrace.connectors.jdbc.dialect import Column, Dialect, Target, base
 from headrace.errors import ConnectorError
 from headrace.schema import Struct
 
@@ -50,7 +50,8 @@ def target(database: Database, dialect: Dialect, place: tuple[str, ...], schema:
         for field, column in zip(schema.fields, columns, strict=True)
         if (cast := dialect.cast(field.type, column)) is not None
     }
-    made = Target(place, tuple(column.name for column in columns), tuple(keys), casts)
+    texts = frozenset(column.name for field, column in zip(schema.fields, columns, strict=True) if base(field.type) == "string")
+    made = Target(place, tuple(column.name for column in columns), tuple(keys), casts, texts)
     unfit = dialect.unfit(database, made)
     if unfit is not None:
         raise ConnectorError("TABLE_SCHEMA", f"the table {name} {unfit[0]}", hint=unfit[1])
