@@ -442,3 +442,27 @@ def test_the_jars_are_attached_once(spark: SparkSession, broker: Broker) -> None
         assert hr.collect(hr.read.kafka(topic, servers=broker.servers, value="text", end="latest")).rows() == []
     carried = spark.sparkContext._jsc.sc().listJars().mkString(",")  # type: ignore[union-attr]
     assert carried.count("spark-sql-kafka") == 1
+
+
+def test_a_record_that_is_repaired_is_read_once(broker: Broker, tmp_path: Path) -> None:
+    topic = broker.create_topic("source-repaired")
+    broken = '{"id": 3, "shop": "s3", "amount": three}'
+    broker.produce(topic, [*orders(3, partitions=1), Record(broken, partition=0)])
+    read = hr.read.kafka(topic, servers=broker.servers, schema=SCHEMA, end="latest", name="orders")
+    job = hr.job("repaired", read.write.files(tmp_path / "out", format="json", name="out"))
+
+    def run() -> list[tuple[int, int]]:
+        found = job.run(checkpoint=tmp_path / "state", progress=False, flush=False)
+        return [(source.read, source.malformed) for source in found.sources]
+
+    assert run() == [(4, 1)]
+    letters = hr.letters(tmp_path / "state")
+    assert letters.export("orders", tmp_path / "broken.json") == (1, 0)
+    assert (tmp_path / "broken.json").read_text() == f"{broken}\n"
+    (tmp_path / "mended.json").write_text(broken.replace("three", "3") + "\n")
+    letters.replay("orders", tmp_path / "mended.json")
+    assert run() == [(5, 1)]
+    broker.produce(topic, orders(2, partitions=1, start=4))
+    assert run() == [(7, 1)]
+    written = [json.loads(line) for file in hr.committed_files(tmp_path / "out") for line in file.read_text().splitlines()]
+    assert sorted((row["id"], row["shop"], row["amount"]) for row in written) == [(n, f"s{n % 7}", n) for n in range(6)]
