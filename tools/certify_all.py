@@ -1,5 +1,5 @@
 """The fault matrix: every job of tests/faults/jobs, killed at every point, made to fail there, and killed at random, whole or one executor
-only; and servers that are killed and started again in the middle of an epoch. What sinks hold is read by others: tests/faults/readers.py.
+only; and servers that are restarted or hang in the middle of an epoch. What sinks hold is read by others: tests/faults/readers.py.
 
 What came of it is kept in docs/results/faults.json, cell by cell with date and commit, and shown in docs/faults.md. Stopped, the next call
 goes on with the rounds that are left; `--again` begins anew. `--page` only writes the table.
@@ -34,8 +34,9 @@ DRIVER, EXECUTOR = 20, 4
 """Kills at random of each job: of the whole process, and of one executor."""
 ON_EXECUTORS = ("in a task", "before state commit", "after state commit", "after staging")
 MASTER = "local-cluster[2,1,1024]"
-RESTARTS = ("in a task", "before sink commit", "in sink commit")
-"""Points at which the servers are restarted."""
+RESTARTED, HUNG = "server restarted", "server hung"
+OUT_AT = ("in a task", "before sink commit", "in sink commit")
+"""Points at which something befalls the servers."""
 
 Cells = dict[str, dict[str, dict[str, Any]]]
 
@@ -64,7 +65,7 @@ def run(name: str, cells: Cells, only: str = "") -> bool:
     from tests.faults.readers import READERS
 
     from headrace.certify import certify
-    from headrace.certify.kills import FAILED, RESTARTED
+    from headrace.certify.kills import FAILED
     from headrace.points import POINTS
 
     mine = cells.setdefault(name, {})
@@ -80,7 +81,8 @@ def run(name: str, cells: Cells, only: str = "") -> bool:
     opened: AbstractContextManager[Servers | None] = getattr(module, "servers", nullcontext)()
     with opened as servers:
         if servers is not None:
-            rounds.append((RESTARTED, {"points": RESTARTS, "restart": servers.restart}))
+            outages = {RESTARTED: servers.restart, HUNG: servers.hang}
+            rounds += [(what, {"points": OUT_AT, "outages": {what: outage}}) for what, outage in outages.items()]
         for what, asked in rounds:
             if not what.startswith(only) or what in done:
                 continue
@@ -113,23 +115,23 @@ def with_table(page: str, cells: Mapping[str, Mapping[str, Mapping[str, Any]]]) 
 
 def table(cells: Mapping[str, Mapping[str, Mapping[str, Any]]]) -> str:
     """A line for each point, a column for each job: kills, and rows lost and doubled where there are some."""
-    from headrace.certify.kills import FAILED, RESTARTED
+    from headrace.certify.kills import FAILED
     from headrace.points import POINTS
 
     names = sorted(cells)
     if not names:
         return "Nothing was measured yet."
     lines = [("killed", *names), ("---", *["---"] * len(names))]
-    for kind in (*POINTS, *map(_on_executor, ON_EXECUTORS), "at random", _on_executor("at random"), FAILED, RESTARTED):
+    for kind in (*POINTS, *map(_on_executor, ON_EXECUTORS), "at random", _on_executor("at random"), FAILED, RESTARTED, HUNG):
         row = [_cell([cell for cell in cells[name].values() if _kind(cell) == kind]) for name in names]
         if any(row):
             lines.append((kind, *row))
     all_of_them = [cell for name in names for cell in cells[name].values()]
-    restarts = sum(cell["kills"] for cell in all_of_them if _kind(cell) == RESTARTED)
+    out = sum(cell["kills"] for cell in all_of_them if _kind(cell) in (RESTARTED, HUNG))
     kills, lost, doubled = (sum(_count(cell[what]) for cell in all_of_them) for what in ("kills", "lost", "doubled"))
     dates = sorted({cell["date"] for cell in all_of_them})
     when = dates[0] if dates[0] == dates[-1] else f"{dates[0]} to {dates[-1]}"
-    servers = f", {restarts:,} of them of a server" if restarts else ""
+    servers = f", {out:,} of them of a server" if out else ""
     said = f"{kills:,} kills{servers}, {when}: {lost:,} rows lost, {doubled:,} rows doubled."
     where = "By `make certify`; each cell with its commit is in `docs/results/faults.json`."
     return "\n".join([f"{said} {where}", "", *(f"| {' | '.join(line)} |" for line in lines)])
@@ -137,9 +139,9 @@ def table(cells: Mapping[str, Mapping[str, Mapping[str, Any]]]) -> str:
 
 def _kind(cell: Mapping[str, Any]) -> str:
     """The line of the table that a cell belongs to."""
-    from headrace.certify.kills import FAILED, RESTARTED
+    from headrace.certify.kills import FAILED
 
-    for kind in (RESTARTED, FAILED):
+    for kind in (FAILED, RESTARTED, HUNG):
         if cell["point"].startswith(kind):
             return kind
     return _on_executor(cell["point"]) if cell["executors"] else str(cell["point"])
@@ -166,7 +168,10 @@ def main() -> int:
     parser.add_argument("jobs", nargs="*", help="only these (default: all)")
     parser.add_argument("--again", action="store_true", help="forget what was kept of them")
     parser.add_argument(
-        "--only", default="", metavar="ROUND", help="only these: points, made to fail, at random, executors or server restarted"
+        "--only",
+        default="",
+        metavar="ROUND",
+        help="only these: points, made to fail, at random, executors, server restarted or server hung",
     )
     parser.add_argument("--page", action="store_true", help="only write the table")
     asked = parser.parse_args()

@@ -60,7 +60,11 @@ def test_servers_are_restarted_while_a_process_sleeps(tmp_path: Path) -> None:
     rows = hr.read.memory([(id,) for id in range(60)], "id bigint", name="rows")
     job = hr.job("spared", rows.write.files(tmp_path / "out", format="json", name="copied"))
     asleep: list[int] = []
-    found = certify(job, points=["in a task", "before sink commit"], epochs=3, restart=lambda: asleep.append(len(sleeping())))
+
+    def restart() -> None:
+        asleep.append(len(sleeping()))
+
+    found = certify(job, points=["in a task", "before sink commit"], epochs=3, outages={"server restarted": restart})
     assert [count > 0 for count in asleep] == [True, True]
     tried = [(one.point, one.of, one.kills, one.lost, one.doubled, one.failed) for one in found.tried]
     assert tried == [(f"server restarted, {point}", "copied", 1, {}, {}, "") for point in ("before sink commit", "in a task")]

@@ -6,6 +6,7 @@ HEADRACE_SERVERS=required they fail instead.
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import os
 import pwd
@@ -13,6 +14,7 @@ import shutil
 import signal
 import socket
 import subprocess
+import threading
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -71,6 +73,20 @@ def spawn(
 def children(process: int) -> list[int]:
     """The processes that a process has started."""
     return [int(text) for task in Path(f"/proc/{process}/task").iterdir() for text in (task / "children").read_text().split()]
+
+
+def hang(process: int, seconds: float) -> None:
+    """Stop a server with all that it has started, and let it go on after so long."""
+    stopped = [process, *children(process)]
+    for one in stopped:
+        os.kill(one, signal.SIGSTOP)
+
+    def wake() -> None:
+        for one in stopped:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(one, signal.SIGCONT)
+
+    threading.Timer(seconds, wake).start()
 
 
 def lives(process: int) -> bool:

@@ -63,6 +63,12 @@ class Server(ABC):
                 raise RuntimeError("\n".join(self.log.read_text().splitlines()[-20:]))
             time.sleep(0.02)
 
+    @property
+    def pid(self) -> int:
+        """Of the server's first process."""
+        assert self._process is not None, "it does not run"
+        return self._process.pid
+
     def stop(self) -> None:
         """End it as an operator does: sessions are cut, data is kept."""
         self._end(self.ends)

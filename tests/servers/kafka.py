@@ -104,6 +104,12 @@ class Broker:
                 time.sleep(0.05)
         self._admin.list_topics(timeout=_READY)
 
+    @property
+    def pid(self) -> int:
+        """Of the server's first process."""
+        assert self._process is not None, "it does not run"
+        return self._process.pid
+
     def stop(self) -> None:
         """End it as an operator does."""
         self._end(signal.SIGTERM)

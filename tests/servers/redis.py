@@ -45,6 +45,12 @@ class Redis:
                 raise RuntimeError("\n".join(self._log.read_text().splitlines()[-20:]))
             time.sleep(0.02)
 
+    @property
+    def pid(self) -> int:
+        """Of the server's first process."""
+        assert self._process is not None, "it does not run"
+        return self._process.pid
+
     def stop(self) -> None:
         """End it as a power cut does."""
         if self._process is not None:

@@ -19,7 +19,7 @@ from headrace.certify.copy import Copy, Reader, copy
 from headrace.certify.kills import Trace
 from headrace.certify.process import end_all
 from headrace.certify.refused import refused
-from headrace.certify.rounds import at_points, at_random, at_restarts, summed
+from headrace.certify.rounds import at_outages, at_points, at_random, summed
 from headrace.certify.work import Run, Work
 from headrace.engine import Job
 from headrace.plan import facts
@@ -40,7 +40,7 @@ def certify(
     rows: int = 2000,
     epochs: int = 7,
     servers: Mapping[str, str] | None = None,
-    restart: Callable[[], object] | None = None,
+    outages: Mapping[str, Callable[[], object]] | None = None,
     readers: Mapping[str, Reader] | None = None,
     parallel: int = 2,
     partitions: int = 2,
@@ -52,9 +52,9 @@ def certify(
 
     The copy reads about so many first `rows` of each source in about so many `epochs`, and writes to places that are thrown away, on
     the `servers` that are given by the names of connectors. `executors` is how often one executor is killed at random, with a `master`
-    that has some. With `restart`, which kills the servers and starts them again, no process is killed at the points: it sleeps there,
-    the servers are restarted, and it goes on. `readers`, by the names of connectors, are asked what sinks hold, in place of the sinks
-    themselves. `told` is called with a line of progress now and then.
+    that has some. `outages` are functions that do something to the servers, by what that is called ("server restarted"): then no process
+    is killed at the points; it sleeps there until the function has returned, and goes on. `readers`, by the names of connectors, are asked
+    what sinks hold, in place of the sinks themselves. `told` is called with a line of progress now and then.
     """
     began = time.monotonic()
     wanted = list(POINTS) if points is None else [_known(point) for point in points]
@@ -62,7 +62,7 @@ def certify(
     with tempfile.TemporaryDirectory(prefix="headrace-certify-", ignore_cleanup_errors=True) as name:
         folder = Path(name)
         made = copy(job.plan, folder, rows=rows, epochs=epochs, servers=servers or {}, readers=readers or {})
-        work = Work(made, folder, partitions, master, told, restart)
+        work = Work(made, folder, partitions, master, told, outages)
         with ThreadPoolExecutor(parallel) as pool:
             try:
                 alone = list(pool.map(lambda _: work.alone(), range(ALONE)))
@@ -72,10 +72,10 @@ def certify(
                 passed = first.trace.points(made.plan.sinks)
                 asked = [kill for kill in passed if kill.point in wanted]
                 asked += [replace(kill, fails=True) for kill in passed if kill.point in failing]
-                if restart is None:
-                    runs = at_points(work, pool, asked, first.trace, parallel)
+                if outages:
+                    runs = at_outages(work, [replace(kill, outage=name) for name in outages for kill in asked], first.trace)
                 else:
-                    runs = at_restarts(work, [replace(kill, server=True) for kill in asked], first.trace)
+                    runs = at_points(work, pool, asked, first.trace, parallel)
                 for kind in ("", "an executor"):
                     count = executors if kind else random
                     runs += at_random(work, pool, kills.at_random(count, first.seconds, seed, of=kind))

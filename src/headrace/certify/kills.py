@@ -13,9 +13,6 @@ from headrace.points import OF_SINKS, POINTS, Armed
 OVER = "after the commit log"
 """The point at which an epoch has ended: the next start does not do it again."""
 
-RESTARTED = "server restarted"
-"""What a kill of the server is called, with the point behind it."""
-
 FAILED = "made to fail"
 """What it is called where the process is not killed and fails."""
 
@@ -24,31 +21,31 @@ FAILED = "made to fail"
 class Kill:
     """One kill: at a point, or `after` so many seconds from the first epoch's beginning (then `of` may be an executor).
 
-    With `server` it is the server that is killed, and started again, while the process sleeps at the point. With `fails` nothing is
-    killed: what stands at the point fails, and the process ends as it does after any failure.
+    With an `outage` that befalls the servers, while the process sleeps at the point. With `fails` what stands at the point fails, and the
+    process ends as it does after any failure.
 
-    >>> print(Kill("in a task", "out"), Kill("in a task", "out", server=True), Kill("in a task", "out", fails=True), sep="\\n")
+    >>> print(Kill("in a task", "out"), Kill("in a task", "out", outage="server hung"), Kill("in a task", "out", fails=True), sep="\\n")
     in a task of out
-    server restarted, in a task of out
+    server hung, in a task of out
     made to fail, in a task of out
     """
 
     point: str
     of: str = ""
     after: float | None = None
-    server: bool = False
+    outage: str = ""
     fails: bool = False
 
     @property
     def name(self) -> str:
-        what = RESTARTED if self.server else FAILED if self.fails else ""
+        what = FAILED if self.fails else self.outage
         return f"{what}, {self.point}" if what else self.point
 
     def __str__(self) -> str:
         return f"{self.name} of {self.of}" if self.of else self.name
 
     def armed(self, passing: int = 1) -> Armed:
-        return Armed(self.point, self.of, passing, "pause" if self.server else "fail" if self.fails else "kill")
+        return Armed(self.point, self.of, passing, "pause" if self.outage else "fail" if self.fails else "kill")
 
     def earlier(self) -> Kill:
         """The same, for a run that was over before."""

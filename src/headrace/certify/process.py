@@ -67,9 +67,9 @@ class Ended:
 
 
 def run(
-    place: Place, number: int, kill: Kill | None = None, armed: Armed | None = None, restart: Callable[[], object] | None = None
+    place: Place, number: int, kill: Kill | None = None, armed: Armed | None = None, outage: Callable[[], object] | None = None
 ) -> Ended:
-    """Start process `number` at a place, kill it if that was asked for, or `restart` the server where it sleeps, and wait for its end."""
+    """Start process `number` at a place, kill it if that was asked for, or let the `outage` come where it sleeps, and wait for its end."""
     points = place.points(number)
     points.mkdir(parents=True)
     began = time.monotonic()
@@ -91,10 +91,10 @@ def run(
                 first = now
             if kill is not None and kill.after is not None and first is not None and not struck and now - first >= kill.after:
                 struck = _strike(child, kill)
-            if restart is not None and kill is not None and kill.server and not struck and _asleep(child):
-                restart()
+            if outage is not None and not struck and _asleep(child):
+                outage()
                 struck = True
-            if struck and kill is not None and kill.server:
+            if struck and outage is not None:
                 # again and again: of Python and its JVM one may have fallen asleep later than the other
                 _wake(child)
             time.sleep(0.01 if kill is not None and kill.after is not None else 0.1)

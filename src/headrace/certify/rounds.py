@@ -28,8 +28,8 @@ def at_points(work: Work, pool: ThreadPoolExecutor, asked: Sequence[Kill], trace
     return [*(run for run in runs if run not in explained), *single]
 
 
-def at_restarts(work: Work, asked: Sequence[Kill], trace: Trace) -> list[Run]:
-    """Runs in each of which the server was restarted once: one after the other, as it is the same for all."""
+def at_outages(work: Work, asked: Sequence[Kill], trace: Trace) -> list[Run]:
+    """Runs in each of which the servers had one outage: one after the other, as they are the same for all."""
     # In this thread and no other: what it starts may end with it.
     return [work.killed([kills.alone(kill, trace)]) for kill in asked]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
@@ -64,14 +64,14 @@ class Work:
         partitions: int,
         master: str,
         told: Callable[[str], object],
-        restart: Callable[[], object] | None = None,
+        outages: Mapping[str, Callable[[], object]] | None = None,
     ) -> None:
         self._copy = made
         self._folder = folder
         self._partitions = partitions
         self._master = master
         self._told = told
-        self._restart = restart
+        self._outages = outages or {}
         self._lock = threading.Lock()
         self._places = 0
         self._kills = 0
@@ -94,7 +94,7 @@ class Work:
         place, sinks = self._place()
         struck: list[tuple[Kill, float]] = []
         for number, step in enumerate(steps):
-            ended = run(place, number, step.kill, step.armed, self._restart)
+            ended = run(place, number, step.kill, step.armed, self._outages.get(step.kill.outage))
             if ended.killed:
                 struck.append((step.kill, ended.seconds))
             if ended.code == 0:

@@ -10,19 +10,24 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from tests.servers import hang
 from tests.servers import kafka as kafka_server
 from tests.servers import mariadb as mariadb_server
 from tests.servers import postgres as postgres_server
 from tests.servers import redis as redis_server
 from tests.servers.database import running
 
+HANGS = 12.0
+"""Seconds: longer than the connectors wait for a connection."""
+
 
 @dataclass(frozen=True)
 class Servers:
-    """Their addresses by connector; `restart` kills all of them as kill -9 does, and starts them again."""
+    """Their addresses by connector; `restart` kills all of them as kill -9 does, and starts them again; `hang` stops them for a while."""
 
     addresses: Mapping[str, str]
     restart: Callable[[], None]
+    hang: Callable[[], None]
 
 
 @contextmanager
@@ -35,7 +40,7 @@ def kafka() -> Iterator[Servers]:
         broker.start()
 
     try:
-        yield Servers({"kafka": broker.servers}, restart)
+        yield Servers({"kafka": broker.servers}, restart, lambda: hang(broker.pid, HANGS))
     finally:
         broker.kill()
         shutil.rmtree(folder, ignore_errors=True)
@@ -49,7 +54,7 @@ def postgresql() -> Iterator[Servers]:
             server.kill()
             server.start()
 
-        yield Servers({"jdbc": server.database()}, restart)
+        yield Servers({"jdbc": server.database()}, restart, lambda: hang(server.pid, HANGS))
 
 
 @contextmanager
@@ -60,7 +65,7 @@ def mariadb() -> Iterator[Servers]:
             server.crash()
             server.start()
 
-        yield Servers({"jdbc": server.database()}, restart)
+        yield Servers({"jdbc": server.database()}, restart, lambda: hang(server.pid, HANGS))
 
 
 @contextmanager
@@ -73,7 +78,7 @@ def redis() -> Iterator[Servers]:
         server.start()
 
     try:
-        yield Servers({"redis": server.url}, restart)
+        yield Servers({"redis": server.url}, restart, lambda: hang(server.pid, HANGS))
     finally:
         redis_server.over(server)
 
@@ -86,4 +91,8 @@ def kafka_and_postgresql() -> Iterator[Servers]:
             topics.restart()
             tables.restart()
 
-        yield Servers({**topics.addresses, **tables.addresses}, restart)
+        def both_hang() -> None:
+            topics.hang()
+            tables.hang()
+
+        yield Servers({**topics.addresses, **tables.addresses}, restart, both_hang)

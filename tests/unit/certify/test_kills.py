@@ -74,11 +74,11 @@ def test_a_job_of_one_epoch_is_killed_in_it() -> None:
     ]
 
 
-def test_where_the_server_is_restarted_the_process_sleeps() -> None:
+def test_where_something_befalls_the_server_the_process_sleeps() -> None:
     found = trace(*[EPOCH] * 2)
-    assert str(kills.alone(Kill("after staging", "out", server=True), found).armed) == "after staging@out#3:pause"
+    assert str(kills.alone(Kill("after staging", "out", outage="server hung"), found).armed) == "after staging@out#3:pause"
     # passed nowhere: it may be there in another run
-    assert str(kills.alone(Kill("in sink commit", "out", server=True), found).armed) == "in sink commit@out#1:pause"
+    assert str(kills.alone(Kill("in sink commit", "out", outage="server hung"), found).armed) == "in sink commit@out#1:pause"
 
 
 def test_random_moments_are_those_of_the_seed() -> None:

@@ -18,12 +18,16 @@ from tests.faults.jobs.served import Servers
 
 def module(name: str) -> types.SimpleNamespace:
     """The module of a job, with a server where it is told so by its name."""
-    servers = {"servers": lambda: nullcontext(Servers({"kafka": "there"}, restart))} if name.endswith("kafka") else {}
+    servers = {"servers": lambda: nullcontext(Servers({"kafka": "there"}, restart, hang))} if name.endswith("kafka") else {}
     return types.SimpleNamespace(job=name, **servers)
 
 
 def restart() -> None:
     """Nothing to restart."""
+
+
+def hang() -> None:
+    """Nothing to stop for a while."""
 
 
 class Stopped(Exception):
@@ -45,7 +49,7 @@ def asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any
         asked.append(more)
         if len(asked) == 2:
             raise Stopped
-        named = [f"server restarted, {point}" if "restart" in more else point for point in more["points"]]
+        named = [f"{what}{point}" for what in ([f"{one}, " for one in more.get("outages", ())] or [""]) for point in more["points"]]
         named += [f"made to fail, {point}" for point in more.get("fails", ())]
         tried = [Tried(point, "out", 1, 1.0) for point in named if point != "in sink commit"]
         tried += [Tried("at random", "", more.get("random", 0), 9.0, {"out": 2})] if more.get("random") else []
@@ -85,16 +89,18 @@ def test_servers_are_restarted_where_there_are_some(asked: list[dict[str, Any]])
     asked.extend([{}] * 2)  # nobody stops it
     certify_all.run("kafka", cells)
     last = asked[-1]
-    assert (last["points"], last["restart"], last["servers"]) == (certify_all.RESTARTS, restart, {"kafka": "there"})
+    assert (last["points"], last["outages"], last["servers"]) == (certify_all.OUT_AT, {"server hung": hang}, {"kafka": "there"})
+    assert asked[-2]["outages"] == {"server restarted": restart}
     assert {"delta", "files", "iceberg", "jdbc", "kafka", "redis"} == set(last["readers"])
     page = certify_all.PAGE.read_text()
     assert "| server restarted | 3 |" in page
-    assert f"{len(POINTS) - 1 + len(POINTS) + 20 + 4 + 4 + 3} kills, 3 of them of a server, 2026-01-02: 2 rows lost" in page
+    assert "| server hung | 3 |" in page
+    assert f"{len(POINTS) - 1 + len(POINTS) + 20 + 4 + 4 + 6} kills, 6 of them of a server, 2026-01-02: 2 rows lost" in page
     before = len(asked)
     certify_all.run("kafka", certify_all.kept())
     assert len(asked) == before
     certify_all.run("other kafka", cells, only="server")
-    assert [one["points"] for one in asked[before:]] == [certify_all.RESTARTS]
+    assert [one["points"] for one in asked[before:]] == [certify_all.OUT_AT] * 2
 
 
 def test_the_page_is_current_when_it_is_written_again(asked: list[dict[str, Any]]) -> None:
