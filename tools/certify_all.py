@@ -171,7 +171,7 @@ def main() -> int:
         "--only",
         default="",
         metavar="ROUND",
-        help="only these: points, made to fail, at random, executors, server restarted or server hung",
+        help="only those called so: points, made to fail, at random, executors, server restarted, server hung",
     )
     parser.add_argument("--page", action="store_true", help="only write the table")
     asked = parser.parse_args()
