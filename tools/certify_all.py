@@ -74,7 +74,8 @@ def run(name: str, cells: Cells, only: str = "") -> bool:
         ("points", {"points": list(POINTS)}),
         (FAILED, {"points": [], "fails": list(POINTS)}),
         ("at random", {"points": [], "random": DRIVER}),
-        ("executors", {"points": ON_EXECUTORS, "executors": EXECUTOR, "master": MASTER, "epochs": 4}),
+        ("executors", {"points": [], "executors": EXECUTOR, "master": MASTER, "epochs": 4}),
+        ("points of executors", {"points": ON_EXECUTORS, "master": MASTER, "epochs": 4}),
     ]
     module = importlib.import_module(f"tests.faults.jobs.{name}")
     fine = True
@@ -171,7 +172,7 @@ def main() -> int:
         "--only",
         default="",
         metavar="ROUND",
-        help="only those called so: points, made to fail, at random, executors, server restarted, server hung",
+        help="only those called so: points, made to fail, at random, executors, points of executors, server restarted, server hung",
     )
     parser.add_argument("--page", action="store_true", help="only write the table")
     asked = parser.parse_args()

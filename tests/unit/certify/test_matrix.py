@@ -70,7 +70,8 @@ def test_stopped_it_goes_on_with_what_is_left(asked: list[dict[str, Any]]) -> No
     assert [(one["points"], one.get("fails"), one.get("random"), one.get("executors")) for one in asked[2:]] == [
         ([], list(POINTS), None, None),
         ([], None, certify_all.DRIVER, None),
-        (certify_all.ON_EXECUTORS, None, None, certify_all.EXECUTOR),
+        ([], None, None, certify_all.EXECUTOR),
+        (certify_all.ON_EXECUTORS, None, None, None),
     ]
     page = certify_all.PAGE.read_text()
     assert page.startswith("before\n") and page.endswith("\nbehind\n") and "old" not in page
@@ -81,7 +82,7 @@ def test_stopped_it_goes_on_with_what_is_left(asked: list[dict[str, Any]]) -> No
     kept = certify_all.kept()
     assert {cell["commit"] for cell in kept["files"].values()} == {"1f3a"}
     assert certify_all.run("files", kept)
-    assert len(asked) == 5  # nothing is left
+    assert len(asked) == 6  # nothing is left
 
 
 def test_servers_are_restarted_where_there_are_some(asked: list[dict[str, Any]]) -> None:
