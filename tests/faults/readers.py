@@ -53,8 +53,7 @@ def files(sink: Any, schema: Struct) -> Rows:
 
 
 def delta(sink: Any, schema: Struct) -> Rows:
-    folder = Path(sink.place.path)
-    return _selected("delta_scan(?)", [str(folder)], schema) if (folder / "_delta_log").exists() else []
+    return _selected("delta_scan(?)", [sink.place.path], schema)
 
 
 def iceberg(sink: Any, schema: Struct) -> Rows:
@@ -103,7 +102,7 @@ def redis(sink: Any, schema: Struct) -> Rows:
     import redis
 
     with redis.Redis.from_url(sink.url, password=redis_server.PASSWORD) as server:
-        values = [server.get(key) for key in server.scan_iter(f"{sink.prefix}*", count=1000)]
+        values = [server.get(key) for key in set(server.scan_iter(f"{sink.prefix}*", count=1000))]
     return [_texts(json.loads(value), schema) for value in values]
 
 

@@ -56,6 +56,17 @@ def test_random_kills_of_processes_and_executors(tmp_path: Path) -> None:
 
 @pytest.mark.full
 @pytest.mark.usefixtures("spark")
+def test_what_is_made_to_fail(tmp_path: Path) -> None:
+    rows = hr.read.memory([(id,) for id in range(60)], "id bigint", name="rows")
+    job = hr.job("failing", rows.write.files(tmp_path / "out", format="json", name="copied"))
+    found = certify(job, points=[], fails=["in a task", "before sink commit", "before the commit log"], epochs=4)
+    tried = [(one.point, one.of, one.kills, one.lost, one.doubled, one.failed) for one in found.tried]
+    points = [("before sink commit", "copied"), ("before the commit log", "main"), ("in a task", "copied")]
+    assert tried == [(f"made to fail, {point}", of, 1, {}, {}, "") for point, of in points]
+
+
+@pytest.mark.full
+@pytest.mark.usefixtures("spark")
 def test_servers_are_restarted_while_a_process_sleeps(tmp_path: Path) -> None:
     rows = hr.read.memory([(id,) for id in range(60)], "id bigint", name="rows")
     job = hr.job("spared", rows.write.files(tmp_path / "out", format="json", name="copied"))

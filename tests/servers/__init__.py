@@ -77,12 +77,14 @@ def children(process: int) -> list[int]:
 
 def hang(process: int, seconds: float) -> None:
     """Stop a server with all that it has started, and let it go on after so long."""
-    stopped = [process, *children(process)]
+    # The server first: what it has started can then neither become more nor disappear.
+    os.kill(process, signal.SIGSTOP)
+    stopped = children(process)
     for one in stopped:
         os.kill(one, signal.SIGSTOP)
 
     def wake() -> None:
-        for one in stopped:
+        for one in (*stopped, process):
             with contextlib.suppress(ProcessLookupError):
                 os.kill(one, signal.SIGCONT)
 

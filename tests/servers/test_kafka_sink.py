@@ -21,6 +21,7 @@ from headrace import ports
 from headrace.connectors.kafka import Sink
 from headrace.errors import HeadraceError
 from headrace.testing import Harness
+from tests.faults.test_standby import until
 from tests.servers.kafka import PASSWORD, USER, Broker, Record
 from tests.unit.errors import check_error
 
@@ -354,4 +355,4 @@ def test_what_was_written_elsewhere_goes(broker: Broker, spark: SparkSession, tm
     run(hr.job("thrown", rows.write.kafka("thrown_away", servers=broker.servers, create={"partitions": 2}, name="out")), tmp_path)
     assert "thrown_away" in broker.topics()
     given.discard()
-    assert "thrown_away" not in broker.topics()
+    until(lambda: "thrown_away" not in broker.topics(), "the broker has been told of it")

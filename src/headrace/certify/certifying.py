@@ -71,11 +71,10 @@ def certify(
                     raise refused("two runs that were left alone have not the same result", "its rows depend on when it runs")
                 passed = first.trace.points(made.plan.sinks)
                 asked = [kill for kill in passed if kill.point in wanted]
-                asked += [replace(kill, fails=True) for kill in passed if kill.point in failing]
+                failures = [replace(kill, fails=True) for kill in passed if kill.point in failing]
+                runs = at_points(work, pool, failures if outages else asked + failures, first.trace, parallel)
                 if outages:
-                    runs = at_outages(work, [replace(kill, outage=name) for name in outages for kill in asked], first.trace)
-                else:
-                    runs = at_points(work, pool, asked, first.trace, parallel)
+                    runs += at_outages(work, [replace(kill, outage=name) for name in outages for kill in asked], first.trace)
                 for kind in ("", "an executor"):
                     count = executors if kind else random
                     runs += at_random(work, pool, kills.at_random(count, first.seconds, seed, of=kind))

@@ -56,8 +56,8 @@ class Place:
 
 @dataclass(frozen=True)
 class Ended:
-    """How a process ended: `code` is 0 if it had done all, `killed` says that the kill took place, if only that of the server. `running`
-    are the seconds from its first epoch on.
+    """How a process ended: `code` is 0 if it had done all, `killed` says that the kill, or what else was to
+    befall it or its servers, took place. `running` are the seconds from its first epoch on.
     """
 
     code: int

@@ -1,4 +1,4 @@
-"""Servers that jobs of the fault matrix write to: started for them, and killed and started again in between."""
+"""Servers that jobs of the fault matrix write to: started for them, and in between killed and started again, or stopped for a while."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.servers import redis as redis_server
 from tests.servers.database import running
 
 HANGS = 12.0
-"""Seconds: longer than the connectors wait for a connection."""
+"""Seconds for which a server is silent. Its sockets still take connections, and no connector gives one up so soon: the job sits it out."""
 
 
 @dataclass(frozen=True)

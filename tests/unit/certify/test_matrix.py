@@ -96,7 +96,7 @@ def test_servers_are_restarted_where_there_are_some(asked: list[dict[str, Any]])
     page = certify_all.PAGE.read_text()
     assert "| server restarted | 3 |" in page
     assert "| server hung | 3 |" in page
-    assert f"{len(POINTS) - 1 + len(POINTS) + 20 + 4 + 4 + 6} kills, 6 of them of a server, 2026-01-02: 2 rows lost" in page
+    assert f"{len(POINTS) - 1 + len(POINTS) + 20 + 4 + 4 + 6} faults, in 6 of them a server, 2026-01-02: 2 rows lost" in page
     before = len(asked)
     certify_all.run("kafka", certify_all.kept())
     assert len(asked) == before
