@@ -94,9 +94,13 @@ def sleeping() -> list[int]:
 
 @pytest.mark.full
 @pytest.mark.usefixtures("spark", "lines_by_name")
-def test_a_sink_that_loses_rows_has_no_certificate(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("fault", "lost", "doubled"), [("loses", [False, True], [False, False]), ("doubles", [False, False], [True, False])]
+)
+def test_a_broken_sink_has_no_certificate(tmp_path: Path, fault: str, lost: list[bool], doubled: list[bool]) -> None:
     rows = hr.read.memory([(id,) for id in range(60)], "id bigint", name="rows")
-    job = hr.job("losing", rows.write.lines(str(tmp_path / "out"), "loses", name="out"))  # type: ignore[attr-defined]  # of a test's own
+    job = hr.job("broken", rows.write.lines(str(tmp_path / "out"), fault, name="out"))  # type: ignore[attr-defined]  # of a test's own
     found = certify(job, points=["after sink commit", "after the commit log"], epochs=4)
-    assert [(one.point, bool(one.lost)) for one in found.tried] == [("after sink commit", False), ("after the commit log", True)], found
+    assert [one.point for one in found.tried] == ["after sink commit", "after the commit log"]
+    assert ([bool(one.lost) for one in found.tried], [bool(one.doubled) for one in found.tried]) == (lost, doubled), found
     assert not found.holds

@@ -18,10 +18,15 @@ from headrace.plan import Plan
 _QUICK = "-XX:TieredStopAtLevel=1"
 
 
-def main(plan: str, checkpoint: str, left: str, partitions: str) -> None:
+def short_lived(left: str) -> None:
+    """A session for some seconds, that leaves what it leaves in this folder."""
     Path(left).mkdir(exist_ok=True)
     options = f"{_QUICK} {quoted(f'-Djava.io.tmpdir={left}')}"
     session(conf={"spark.driver.extraJavaOptions": options, "spark.local.dir": left})
+
+
+def main(plan: str, checkpoint: str, left: str, partitions: str) -> None:
+    short_lived(left)
     job = Job(Plan.from_json(json.loads(Path(plan).read_text(encoding="utf-8"))))
     print(job.run(checkpoint=checkpoint, partitions=int(partitions), progress=False))
 

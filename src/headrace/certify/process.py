@@ -19,6 +19,9 @@ from headrace.points import FOLDER, VARIABLE, Armed
 PATIENCE = 600.0
 """Seconds after which a process is taken to hang."""
 
+CHILD = "headrace.certify.child"
+"""What runs in a process: a job, to the end of its input."""
+
 _children: set[subprocess.Popen[bytes]] = set()
 
 
@@ -29,6 +32,7 @@ class Place:
     folder: Path
     partitions: int
     master: str
+    child: str = CHILD
 
     @property
     def sinks(self) -> Path:
@@ -75,7 +79,7 @@ def run(
     began = time.monotonic()
     with place.log.open("ab") as log:
         child = subprocess.Popen(
-            [sys.executable, "-m", "headrace.certify.child", *map(str, (place.plan, place.checkpoint, place.left, place.partitions))],
+            [sys.executable, "-m", place.child, *map(str, (place.plan, place.checkpoint, place.left, place.partitions))],
             env=_environment(place, points, armed),
             stdin=subprocess.DEVNULL,
             stdout=log,

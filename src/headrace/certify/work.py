@@ -12,7 +12,7 @@ from typing import Protocol
 
 from headrace.certify.contents import DEAD, Contents, dead_letters, missing
 from headrace.certify.kills import Kill, Step, Trace
-from headrace.certify.process import Place, run
+from headrace.certify.process import CHILD, Place, run
 from headrace.certify.refused import refused
 from headrace.plan import Plan
 from headrace.ports import Sink
@@ -65,6 +65,7 @@ class Work:
         master: str,
         told: Callable[[str], object],
         outages: Mapping[str, Callable[[], object]] | None = None,
+        child: str = CHILD,
     ) -> None:
         self._copy = made
         self._folder = folder
@@ -72,6 +73,7 @@ class Work:
         self._master = master
         self._told = told
         self._outages = outages or {}
+        self._child = child
         self._lock = threading.Lock()
         self._places = 0
         self._kills = 0
@@ -120,7 +122,7 @@ class Work:
     def _place(self) -> tuple[Place, dict[str, Sink]]:
         with self._lock:
             self._places += 1
-            place = Place(self._folder / f"run-{self._places}", self._partitions, self._master)
+            place = Place(self._folder / f"run-{self._places}", self._partitions, self._master, self._child)
         place.folder.mkdir()
         plan, sinks = self._copy.at(place.sinks)
         place.plan.write_text(json.dumps(plan.to_json()), encoding="utf-8")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,6 +14,7 @@ from headrace.connectors.folders import for_spark
 from headrace.jvm.session import session
 from headrace.schema import Struct
 from headrace.testing.conformance import NotConforming, check_source
+from tests.spark.conformance.lines import installed
 
 
 class Folder:
@@ -87,3 +89,21 @@ def test_a_source_that_loses_rows(spark: SparkSession) -> None:
         check_source(lambda place, schema: Forgetful(place, schema, "json"), only=[later])
     assert caught.value.report.failed == [later]
     assert "5 rows lost" in str(caught.value)
+
+
+class Seen(Folder):
+    def __init__(self, place: ports.Elsewhere, schema: Struct) -> None:
+        super().__init__(place, schema, "json")
+
+    def source(self) -> ports.Source:
+        return self.made("seen")
+
+
+@pytest.mark.full
+def test_a_fault_that_only_a_kill_shows(spark: SparkSession, tmp_path: Path) -> None:
+    # in the first of three epochs, and behind it
+    points = ("before offsets are logged", "after the commit log")
+    with installed("seen", "tests.spark.conformance.seen", tmp_path), pytest.raises(NotConforming) as caught:
+        check_source(Seen, points=points, only=["killed"])
+    said = [(line.check, line.why) for line in caught.value.report.lines if line.outcome == "FAILED"]
+    assert said == [("killed before offsets are logged", "30 rows lost"), ("killed after the commit log", "10 rows lost")]

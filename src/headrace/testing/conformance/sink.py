@@ -7,7 +7,6 @@ import tempfile
 import uuid
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
@@ -15,10 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from headrace import ports
-from headrace.certify.certificate import Tried
 from headrace.certify.contents import Contents
-from headrace.certify.rounds import at_points, summed
-from headrace.certify.work import Work
 from headrace.errors import HeadraceError
 from headrace.jvm.session import session
 from headrace.ops.stream import Stream
@@ -26,10 +22,11 @@ from headrace.plan import Plan
 from headrace.plan.meaning import meant
 from headrace.points import POINTS
 from headrace.schema import Struct, parse_schema
+from headrace.testing.conformance.kills import killed
 from headrace.testing.conformance.report import NotTried, Report
 from headrace.testing.conformance.samples import ELSEWHERE, SAMPLES, SIMPLE, Row, Sample, plain, simple
 from headrace.testing.conformance.stand_in import Paused, StandIn
-from headrace.testing.conformance.workbench import PARTITIONS, Workbench, forget_last
+from headrace.testing.conformance.workbench import SINK, Workbench, forget_last
 
 Factory = Callable[[ports.Elsewhere, tuple[str, ...]], ports.Sink]
 Reader = Callable[[ports.Sink, Struct], Iterable[Sequence[Any]]]
@@ -217,21 +214,8 @@ class _Checks:
         self._holds(sink, bench.schema, simple(0, rows))
 
     def _killed(self, report: Report, mode: str, points: tuple[str, ...]) -> None:
-        """A line for each point: what a process that is killed there leaves, and the next one makes of it."""
         made = _Killed(self, mode)
-        work = Work(made, self._place("killed").folder.parent, PARTITIONS, "local[2]", lambda text: None)
-        alone = work.alone()
-        wanted = [kill for kill in alone.trace.points(["out"]) if kill.point in points]
-        with ThreadPoolExecutor(2) as pool:
-            found = {one.point: one for one in summed(at_points(work, pool, wanted, alone.trace, 2), made.expected)}
-
-        def holds(one: Tried) -> None:
-            assert not one.failed, one.failed
-            said = [f"{sum(rows.values()):,} rows {what}" for what, rows in (("lost", one.lost), ("too many", one.doubled)) if rows]
-            assert not said, "; ".join(said)
-
-        for one in found.values():
-            report.check(f"{mode}: killed {one.point}", partial(holds, one))
+        killed(report, f"{mode}: ", made, made.expected, points, self._place("killed").folder.parent)
 
 
 def _changes(mode: str) -> list[tuple[list[Row], list[Row]]]:
@@ -279,15 +263,15 @@ class _Killed:
         model = _Model()
         for rows, gone in _changes(mode):
             model.take(self._given, rows, gone)
-        self.expected: Contents = {"out": Counter(plain(model.rows, self._given.schema))}
+        self.expected: Contents = {SINK: Counter(plain(model.rows, self._given.schema))}
         if sink.connector not in ports.connectors():
             raise NotTried(f"no entry point gives the connector {sink.connector} to other processes")
 
     def at(self, folder: Path) -> tuple[Plan, dict[str, ports.Sink]]:
         place = ports.Elsewhere(f"headrace_{uuid.uuid4().hex[:8]}", folder, self._checks._server, self._mode)
         sink = self._checks._factory(place, ("id",) if self._mode == "upsert" else ())
-        return self._given.plan(sink), {"out": sink}
+        return self._given.plan(sink), {SINK: sink}
 
     def read(self, sinks: dict[str, ports.Sink]) -> Contents:
         schema = self._given.schema
-        return {"out": Counter(plain(self._checks._read(sinks["out"], schema), schema))}
+        return {SINK: Counter(plain(self._checks._read(sinks[SINK], schema), schema))}

@@ -11,23 +11,25 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 from headrace import ports
+from headrace.certify.contents import Contents
 from headrace.jvm.session import session
 from headrace.ops.kind import kind_of
 from headrace.ops.sink import Sink
+from headrace.ops.sink import sink as sink_of
 from headrace.ops.source import source as source_of
 from headrace.plan import Plan
 from headrace.plan.meaning import meaning, meant
+from headrace.points import POINTS
 from headrace.schema import Struct, parse_schema
-from headrace.spark.failures import failure
 from headrace.spark.job import compile
-from headrace.spark.start import begin
 from headrace.testing.collected import CollectingSink
+from headrace.testing.conformance.kills import killed
 from headrace.testing.conformance.report import NotTried, Report
 from headrace.testing.conformance.samples import ELSEWHERE, SAMPLES, SIMPLE, Row, Sample, plain, simple
-from headrace.testing.conformance.workbench import PARTITIONS, forget_last
+from headrace.testing.conformance.workbench import SINK, forget_last, read_all
 
 
 class Feed(Protocol):
@@ -44,12 +46,20 @@ MANY = 100_000
 Factory = Callable[[ports.Elsewhere, Struct], Feed]
 
 
-def check_source(factory: Factory, *, rows: int = MANY, only: Iterable[str] = (), server: str | None = None) -> Report:
+def check_source(
+    factory: Factory,
+    *,
+    rows: int = MANY,
+    points: Iterable[str] = tuple(POINTS),
+    only: Iterable[str] = (),
+    server: str | None = None,
+) -> Report:
     """Check a source for all that its traits promise, through the engine; a line for each check, and an `AssertionError` if one failed.
 
     `factory(place, schema)` makes the feed of a source of that schema, another one for each check. A feed that cannot take a type raises a
-    `HeadraceError`. `rows` is how many the large epoch has; 0 leaves it out. `only` are words of the checks to be done, `server` goes into
-    the places.
+    `HeadraceError`. `rows` is how many the large epoch has; 0 leaves it out. `points` are those at which a process that reads is killed,
+    which takes some seconds each, and an entry point that gives the connector by name; `()` leaves them out. `only` are words of the
+    checks to be done, `server` goes into the places.
 
         class Lines:
             def __init__(self, place, schema): ...
@@ -59,7 +69,7 @@ def check_source(factory: Factory, *, rows: int = MANY, only: Iterable[str] = ()
         def test_my_source():
             check_source(Lines)
     """
-    return _Checks(factory, server).all(rows, tuple(only)).require()
+    return _Checks(factory, server).all(rows, tuple(points), tuple(only)).require()
 
 
 @dataclass
@@ -74,18 +84,9 @@ class _Reader:
         """Read what has not been read, as a new process does; the rows of each epoch that had some."""
         collected = CollectingSink(lambda: 0)
         node = source_of(source or self.feed.source(), self.schema.ddl, "rows")
-        end = Sink(node, "memory", {}, kind_of(node), live=collected, name="out")
+        end = Sink(node, "memory", {}, kind_of(node), live=collected, name=SINK)
         job = compile(Plan.of("conformance", [end], meaning()))
-        begun = begin(job, self.checkpoint, partitions=PARTITIONS)
-        try:
-            for query in begun.queries:
-                query.handle.processAllAvailable()
-                if report := query.handle.exception():
-                    raise failure(report, None, query.committer.failed, query.committer.failed_sink)
-        finally:
-            for query in begun.queries:
-                query.handle.stop()
-            begun.close()
+        read_all(job, self.checkpoint)
         return {epoch: [row for row, n in changes for _ in range(n)] for (_, epoch), changes in sorted(collected.epochs.items())}
 
     def all(self, source: ports.Source | None = None) -> list[Row]:
@@ -101,7 +102,7 @@ class _Checks:
         self._numbers = itertools.count()
         self._folder = Path()
 
-    def all(self, rows: int, only: tuple[str, ...]) -> Report:
+    def all(self, rows: int, points: tuple[str, ...], only: tuple[str, ...]) -> Report:
         with tempfile.TemporaryDirectory(prefix="headrace-conformance-", ignore_cleanup_errors=True) as folder:
             self._folder = Path(folder)
             looked = self._reader().feed.source()
@@ -120,6 +121,8 @@ class _Checks:
             report.check("times of a job with another zone", partial(self._sample, times, ELSEWHERE), may_refuse=True)
             if rows:
                 report.check(f"an epoch of {rows:,} rows", lambda: self._many(rows))
+            if points and looked.traits.replayable:
+                report.check("left alone, and killed", lambda: self._killed(report, points))
         return report
 
     def _reader(self, ddl: str = SIMPLE) -> _Reader:
@@ -215,6 +218,34 @@ class _Checks:
         reader = self._reader()
         reader.feed.add(simple(0, rows))
         _same(reader.all(), simple(0, rows), reader.schema)
+
+    def _killed(self, report: Report, points: tuple[str, ...]) -> None:
+        made = _Killed(self._reader())
+        killed(report, "", made, made.expected, points, made.folder, "headrace.testing.conformance.child")
+
+
+class _Killed:
+    """A job behind the source that is killed: what there is to read stays, and its rows come to other files each time."""
+
+    def __init__(self, reader: _Reader) -> None:
+        self.folder = reader.checkpoint.parent
+        self._reader = reader
+        for first in (0, 10, 20):
+            reader.feed.add(simple(first, 10))
+        self.expected: Contents = {SINK: Counter(plain(simple(0, 30), reader.schema))}
+        connector = reader.feed.source().connector
+        if connector not in ports.connectors():
+            raise NotTried(f"no entry point gives the connector {connector} to other processes")
+
+    def at(self, folder: Path) -> tuple[Plan, dict[str, ports.Sink]]:
+        files: Any = ports.sink_class("files")
+        sink = files(folder, format="json")
+        rows = source_of(self._reader.feed.source(), self._reader.schema.ddl, "rows")
+        return Plan.of("conformance", [sink_of(rows, sink, None, SINK)], meaning()), {SINK: sink}
+
+    def read(self, sinks: dict[str, ports.Sink]) -> Contents:
+        schema = self._reader.schema
+        return {SINK: Counter(plain(sinks[SINK].contents(session(), schema), schema))}
 
 
 def _same(found: Iterable[Row], expected: Iterable[Row], schema: Struct) -> None:

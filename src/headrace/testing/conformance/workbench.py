@@ -16,13 +16,15 @@ from headrace.ops.stream import Stream
 from headrace.plan import Node, Plan
 from headrace.plan.meaning import meaning
 from headrace.schema import Struct, parse_schema
-from headrace.spark.job import compile
-from headrace.spark.start import start
+from headrace.spark.failures import failure
+from headrace.spark.job import SparkJob, compile
+from headrace.spark.start import begin, start
 from headrace.testing.conformance.samples import Row
 
 PARTITIONS = 2
 CHANGE = "_does"
 QUERY = "main"
+SINK = "out"
 
 
 @dataclass
@@ -65,13 +67,27 @@ class Workbench:
         ddl = f"{self.ddl}, {CHANGE} string" if self.changes else self.ddl
         column = CHANGE if self.changes else None
         rows = read.files(self.input, format="parquet", schema=ddl, files_per_epoch=1, name="rows", change_column=column)
-        end: Node = sink_of(shape(rows)._node, sink, self.mode, "out")
+        end: Node = sink_of(shape(rows)._node, sink, self.mode, SINK)
         return Plan.of("conformance", [end], meaning())
 
     def run(self, sink: ports.Sink | None = None, shape: Callable[[Stream], Stream] = lambda rows: rows) -> None:
         """Read what has not been read, to a sink of its own, as a process does; raises what ended the run."""
         job = compile(self.plan(sink or self.make(), shape))
         start(job, self.checkpoint, partitions=PARTITIONS, flush=False).wait()
+
+
+def read_all(job: SparkJob, checkpoint: Path, partitions: int = PARTITIONS) -> None:
+    """Read what has not been read, whether or not more can come; raises what ended a query."""
+    begun = begin(job, checkpoint, partitions=partitions)
+    try:
+        for query in begun.queries:
+            query.handle.processAllAvailable()
+            if report := query.handle.exception():
+                raise failure(report, None, query.committer.failed, query.committer.failed_sink)
+    finally:
+        for query in begun.queries:
+            query.handle.stop()
+        begun.close()
 
 
 def forget_last(checkpoint: Path) -> None:

@@ -1,0 +1,36 @@
+"""Kills: a process that runs a job is killed at points, and the next one goes on; a line of the report for each point."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from pathlib import Path
+
+from headrace.certify.certificate import Tried
+from headrace.certify.contents import Contents
+from headrace.certify.process import CHILD
+from headrace.certify.rounds import at_points, summed
+from headrace.certify.work import Repeated, Work
+from headrace.testing.conformance.report import Report
+from headrace.testing.conformance.workbench import PARTITIONS, SINK
+
+AT_ONCE = 2
+
+
+def killed(
+    report: Report, prefix: str, made: Repeated, expected: Contents, points: Iterable[str], folder: Path, child: str = CHILD
+) -> None:
+    """What processes that are killed at these points leave, and the next ones make of it."""
+    work = Work(made, folder, PARTITIONS, "local[2]", lambda text: None, child=child)
+    alone = work.alone()
+    wanted = [kill for kill in alone.trace.points([SINK]) if kill.point in set(points)]
+    with ThreadPoolExecutor(AT_ONCE) as pool:
+        for one in summed(at_points(work, pool, wanted, alone.trace, AT_ONCE), expected):
+            report.check(f"{prefix}killed {one.point}", partial(_holds, one))
+
+
+def _holds(one: Tried) -> None:
+    assert not one.failed, one.failed
+    said = [f"{sum(rows.values()):,} rows {what}" for what, rows in (("lost", one.lost), ("too many", one.doubled)) if rows]
+    assert not said, "; ".join(said)
