@@ -33,7 +33,6 @@ BEGIN, END = "<!-- the matrix -->", "<!-- its end -->"
 DRIVER, EXECUTOR = 20, 4
 """Kills at random of each job: of the whole process, and of one executor."""
 ON_EXECUTORS = ("in a task", "before state commit", "after state commit", "after staging")
-MASTER = "local-cluster[2,1,1024]"
 RESTARTED, HUNG = "server restarted", "server hung"
 OUT_AT = ("in a task", "before sink commit", "in sink commit")
 """Points at which something befalls the servers."""
@@ -66,6 +65,7 @@ def run(name: str, cells: Cells, only: str = "") -> bool:
 
     from headrace.certify import certify
     from headrace.certify.kills import FAILED
+    from headrace.certify.process import CLUSTER
     from headrace.points import POINTS
 
     mine = cells.setdefault(name, {})
@@ -74,8 +74,8 @@ def run(name: str, cells: Cells, only: str = "") -> bool:
         ("points", {"points": list(POINTS)}),
         (FAILED, {"points": [], "fails": list(POINTS)}),
         ("at random", {"points": [], "random": DRIVER}),
-        ("executors", {"points": [], "executors": EXECUTOR, "master": MASTER, "epochs": 4}),
-        ("tasks of executors", {"points": ON_EXECUTORS, "master": MASTER, "epochs": 4}),
+        ("executors", {"points": [], "executors": EXECUTOR, "epochs": 4}),
+        ("tasks of executors", {"points": ON_EXECUTORS, "master": CLUSTER, "epochs": 4}),
     ]
     module = importlib.import_module(f"tests.faults.jobs.{name}")
     fine = True
@@ -100,7 +100,7 @@ def run(name: str, cells: Cells, only: str = "") -> bool:
 
 def made(found: Certificate, what: str, asked: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
     """The cells of a round, by their places."""
-    executors = "master" in asked
+    executors = what in ("executors", "tasks of executors")
     said = {"round": what, "executors": executors, "date": found.date, "commit": commit()}
     return {f"{one.point}@{one.of}{' on an executor' if executors else ''}": {**one.to_json(), **said} for one in found.tried}
 

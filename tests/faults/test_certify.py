@@ -27,11 +27,20 @@ job = hr.job("small", counts.write.files(r"{out}", format="parquet", mode="chang
 @pytest.mark.usefixtures("spark")
 def test_a_certificate_on_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "job.py").write_text(JOB.format(out=tmp_path / "out"))
-    asked = [str(tmp_path / "job.py"), "--points", "in sink commit,before the commit log", "--epochs", "4", "--out", str(tmp_path / "said")]
+    asked = [
+        str(tmp_path / "job.py"),
+        "--points",
+        "in sink commit,before the commit log",
+        "--fails",
+        "--epochs",
+        "4",
+        "--out",
+        str(tmp_path / "said"),
+    ]
     assert main(["certify", *asked]) == 0
     said, told = capsys.readouterr()
-    assert said.startswith("small: killed 2 times\n  counted (files): exactly once, 3 rows\n")
-    assert "headrace: killed 2 times" in told
+    assert said.startswith("small: killed 2 times, made to fail 2 times\n  counted (files): exactly once, 3 rows\n")
+    assert "headrace: killed 4 times" in told
     # nothing was written where the job itself writes
     assert not (tmp_path / "out").exists()
     kept = json.loads((tmp_path / "said" / "small.json").read_text())
@@ -39,8 +48,10 @@ def test_a_certificate_on_the_command_line(tmp_path: Path, capsys: pytest.Captur
     assert tried == [
         ("in sink commit", "counted", 1, {}, {}),
         ("before the commit log", "main", 1, {}, {}),
+        ("made to fail, before the commit log", "main", 1, {}, {}),
+        ("made to fail, in sink commit", "counted", 1, {}, {}),
     ]
-    assert (tmp_path / "said" / "small.md").read_text().startswith("# small: killed 2 times\n")
+    assert (tmp_path / "said" / "small.md").read_text().startswith("# small: killed 2 times, made to fail 2 times\n")
 
 
 @pytest.mark.full
@@ -50,7 +61,7 @@ def test_random_kills_of_processes_and_executors(tmp_path: Path) -> None:
     job = hr.job("random", rows.distinct().write.files(tmp_path / "out", format="json", name="copied", mode="changes"))
     found = certify(job, points=[], random=3, seed=5)
     assert (found.kills, found.holds) == (3, True), found
-    found = certify(job, points=["after staging"], executors=1, master="local-cluster[2,1,1024]", epochs=3)
+    found = certify(job, points=["after staging"], executors=1, epochs=3)
     assert ({one.point for one in found.tried}, found.holds) == ({"after staging", "at random"}, True), found
 
 

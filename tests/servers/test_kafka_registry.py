@@ -65,6 +65,44 @@ def test_avro_with_the_columns_of_the_registry(broker: Broker, registry: Registr
     assert registry.asked.count(f"/schemas/ids/{first}") == 1
 
 
+def test_debezium_in_avro(broker: Broker, registry: Registry) -> None:
+    topic = broker.create_topic("registry-debezium")
+    row = {
+        "type": "record",
+        "name": "Value",
+        "fields": [{"name": "id", "type": "int"}, {"name": "name", "type": ["null", "string"], "default": None}],
+    }
+    envelope = {
+        "type": "record",
+        "name": "Envelope",
+        "namespace": "shop.customers",
+        "fields": [
+            {"name": "before", "type": ["null", row], "default": None},
+            {"name": "after", "type": ["null", "Value"], "default": None},
+            {"name": "source", "type": {"type": "record", "name": "Source", "fields": [{"name": "table", "type": "string"}]}},
+            {"name": "op", "type": "string"},
+            {"name": "ts_ms", "type": ["null", "long"], "default": None},
+        ],
+    }
+    number = registry.register(f"{topic}-value", envelope)
+    a, b, c = ({"id": id, "name": name} for id, name in ((1, "a"), (1, None), (2, "c")))
+    changes = [("c", None, a), ("u", a, b), ("r", None, c), ("d", c, None)]
+    told = [avro(number, envelope, {"op": op, "before": old, "after": new, "source": {"table": "t"}}) for op, old, new in changes]
+    broker.produce(topic, [*told, None])
+    for schema in (None, "id bigint, name string"):
+        read = hr.read.kafka(
+            topic,
+            servers=broker.servers,
+            value="avro",
+            registry=registry.url,
+            schema=schema,
+            change_format="debezium",
+            end="latest",
+            malformed="fail",
+        )
+        assert (read.columns, hr.collect(read).rows()) == (("id", "name"), [(1, None)])
+
+
 @pytest.mark.full
 def test_avro_with_columns_of_ones_own(broker: Broker, registry: Registry) -> None:
     topic = broker.create_topic("registry-own")

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from headrace.analysis.guarantee import EXACTLY, LEAST
+from headrace.certify.kills import FAILED
 
 FORMAT = 1
 
@@ -133,7 +134,9 @@ class Certificate:
         return "\n".join([*lines, "", self._verdict(), ""])
 
     def _title(self) -> str:
-        return f"{self.job}: killed {self.kills} time{'' if self.kills == 1 else 's'}"
+        failures = sum(one.kills for one in self.tried if one.point.startswith(FAILED))
+        failed = f", {FAILED} {_times(failures)}" if failures else ""
+        return f"{self.job}: killed {_times(self.kills - failures)}{failed}"
 
     def _sinks(self) -> list[str]:
         return [*map(str, self.sinks), *(f"{name}: left out, {why}" for name, why in self.left_out.items())]
@@ -161,6 +164,10 @@ class Certificate:
 
 
 _HEAD = ("killed", "kills", "rows lost", "rows doubled", "seconds")
+
+
+def _times(count: int) -> str:
+    return f"{count} time{'' if count == 1 else 's'}"
 
 
 def _row(cells: Sequence[str]) -> str:

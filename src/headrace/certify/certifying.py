@@ -17,7 +17,7 @@ from headrace.certify.certificate import Certificate, Written
 from headrace.certify.contents import DEAD, Contents
 from headrace.certify.copy import Copy, Reader, copy
 from headrace.certify.kills import Trace
-from headrace.certify.process import end_all
+from headrace.certify.process import CLUSTER, LOCAL, end_all
 from headrace.certify.refused import refused
 from headrace.certify.rounds import at_outages, at_points, at_random, summed
 from headrace.certify.work import Run, Work
@@ -44,17 +44,18 @@ def certify(
     readers: Mapping[str, Reader] | None = None,
     parallel: int = 2,
     partitions: int = 2,
-    master: str = "local[2]",
+    master: str | None = None,
     told: Callable[[str], object] = lambda text: None,
 ) -> Certificate:
     """Kill a copy of a job at each of `points` (default: all), and at so many `random` moments, make it fail at those of `fails`, and say
     what its sinks held in the end.
 
     The copy reads about so many first `rows` of each source in about so many `epochs`, and writes to places that are thrown away, on
-    the `servers` that are given by the names of connectors. `executors` is how often one executor is killed at random, with a `master`
-    that has some. `outages` are functions that do something to the servers, by what that is called ("server restarted"): then no process
-    is killed at the points; it sleeps there until the function has returned, and goes on. `readers`, by the names of connectors, are asked
-    what sinks hold, in place of the sinks themselves. `told` is called with a line of progress now and then.
+    the `servers` that are given by the names of connectors. `executors` is how often one executor is killed at random; then copies run on
+    two of this machine, unless a `master` is given. `outages` are functions that do something to the servers, by what that is called
+    ("server restarted"): then no process is killed at the points; it sleeps there until the function has returned, and goes on.
+    `readers`, by the names of connectors, are asked what sinks hold, in place of the sinks themselves. `told` is called with a line of
+    progress now and then.
     """
     began = time.monotonic()
     wanted = list(POINTS) if points is None else [_known(point) for point in points]
@@ -62,7 +63,7 @@ def certify(
     with tempfile.TemporaryDirectory(prefix="headrace-certify-", ignore_cleanup_errors=True) as name:
         folder = Path(name)
         made = copy(job.plan, folder, rows=rows, epochs=epochs, servers=servers or {}, readers=readers or {})
-        work = Work(made, folder, partitions, master, told, outages)
+        work = Work(made, folder, partitions, master or (CLUSTER if executors else LOCAL), told, outages)
         with ThreadPoolExecutor(parallel) as pool:
             try:
                 alone = list(pool.map(lambda _: work.alone(), range(ALONE)))

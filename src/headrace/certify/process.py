@@ -19,6 +19,9 @@ from headrace.points import FOLDER, VARIABLE, Armed
 PATIENCE = 600.0
 """Seconds after which a process is taken to hang."""
 
+LOCAL, CLUSTER = "local[2]", "local-cluster[2,1,1024]"
+"""Where copies run, and where they do that have executors of their own: two, of one core and 1 GiB."""
+
 CHILD = "headrace.certify.child"
 """What runs in a process: a job, to the end of its input."""
 

@@ -10,6 +10,7 @@ from typing import Any
 
 from headrace.cli import load
 from headrace.errors import EXIT_CODES, HeadraceError
+from headrace.points import POINTS
 
 EPILOG = """\
 The job is not run itself: copies of it are, which read the first rows of its sources and write to places that are thrown away. Each copy is
@@ -24,7 +25,11 @@ def add(commands: Any) -> None:
     )
     load.arguments(parser)
     parser.add_argument("--points", metavar="NAMES", help="kill at these points, separated by commas (default: at all; none: at none)")
+    parser.add_argument("--fails", action="store_true", help="also make the job fail at these points")
     parser.add_argument("--kills", metavar="N", type=int, default=0, help="also kill this many times at random")
+    parser.add_argument(
+        "--executors", metavar="N", type=int, default=0, help="also kill an executor this many times; copies run on two of this machine"
+    )
     parser.add_argument("--seed", metavar="N", type=int, default=0, help="decides on the random moments (default: 0)")
     parser.add_argument("--rows", metavar="N", type=int, default=2000, help="rows to read of each source, about (default: 2000)")
     parser.add_argument("--epochs", metavar="N", type=int, default=7, help="epochs to read them in, about (default: 7)")
@@ -49,7 +54,9 @@ def run(asked: argparse.Namespace) -> int:
     found = certify(
         job,
         points=points,
+        fails=(points or POINTS) if asked.fails else (),
         random=asked.kills,
+        executors=asked.executors,
         seed=asked.seed,
         rows=asked.rows,
         epochs=asked.epochs,

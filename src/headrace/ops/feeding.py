@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from headrace.errors import PlanError, here
+from headrace.errors import ConnectorError, PlanError, here
 from headrace.ops.columns import column_name
 from headrace.ops.generate import Generated
 from headrace.ops.ledger import Ledger, ledger
@@ -16,7 +16,7 @@ from headrace.ops.upserts import Upserts, key_of
 from headrace.ops.weigh import Weighed, weigh
 from headrace.plan import Node
 from headrace.ports.options import choice, flag, wrong
-from headrace.schema import Struct, schema_of
+from headrace.schema import Struct, Type, parse_schema, schema_of
 from headrace.syntax import quote
 
 OPTIONS = ("change_column", "change_format", "key", "trusted")
@@ -52,10 +52,11 @@ class Feeding:
         return f"before {row}, after {row}, op string, payload struct<{envelope}>"
 
     def stream(self, source: Source, rows: Any) -> Node:
-        """The rows of the source as changes; `rows` is the schema the user gave."""
+        """The rows of the source as changes; `rows` is the schema the user gave; None: what was found of them."""
         traits = source.connect().traits
         if self.format == "debezium":
-            found = _debezium(source, schema_of(rows))
+            envelope = parse_schema(source.schema)
+            found = _debezium(source, envelope, _rows_of(envelope, self.verb) if rows is None else schema_of(rows))
         elif self.column is not None:
             found = _weighed_by(source, self.column)
         else:
@@ -103,9 +104,27 @@ def _weighed_by(source: Source, column: str) -> Node:
     return Project(weighed, _VERBS[0], items, site=here())
 
 
-def _debezium(source: Source, rows: Struct) -> Node:
+def _rows_of(envelope: Struct, verb: str) -> Struct:
+    """The columns of the rows in envelopes that were found by looking."""
+    before, after = (dict.fromkeys(str(type) for _, type in _within(envelope, name)) for name in ("before", "after"))
+    types = [type for _, type in _within(envelope, "after")]
+    if not types or before != after or not isinstance(types[0], Struct) or not _within(envelope, "op"):
+        message = f"{verb}: what was found are no envelopes with `op`, and the same columns in `before` and `after`"
+        raise ConnectorError("SCHEMA_NEEDED", message, hint='give the columns of the rows: schema="id bigint, name string"', site=here())
+    return types[0]
+
+
+def _within(envelope: Struct, name: str) -> list[tuple[str, Type]]:
+    """Where envelopes have a part, and its type: in `payload`, as Debezium sends it with a schema, and without."""
+    top = {field.name: field.type for field in envelope.fields}
+    payload = top.get("payload")
+    inner = {field.name: field.type for field in payload.fields} if isinstance(payload, Struct) else {}
+    return [(f"{place}{name}", types[name]) for place, types in (("payload.", inner), ("", top)) if name in types]
+
+
+def _debezium(source: Source, envelope: Struct, rows: Struct) -> Node:
     """Each envelope as what it takes away and what it adds. An update without `before` does not say what it replaces."""
-    op, before, after = (f"coalesce(payload.{name}, {name})" for name in ("op", "before", "after"))
+    op, before, after = (f"coalesce({', '.join(place for place, _ in _within(envelope, name))})" for name in ("op", "before", "after"))
     states = f"array(named_struct('w', -1L, 'row', {before}), named_struct('w', 1L, 'row', {after}))"
     missing = f"concat('NO_CHANGE: the operation is ', coalesce({op}, 'missing'))"
     both = (

@@ -11,6 +11,7 @@ from pyspark.sql import SparkSession
 
 import headrace as hr
 from headrace.testing import Harness
+from tests.unit.errors import check_error
 
 
 def lines(path: Path, rows: list[Any]) -> None:
@@ -49,6 +50,29 @@ def test_debezium(spark: SparkSession, tmp_path: Path) -> None:
         file.write("\n")  # a tombstone
     rows = hr.read.files(tmp_path / "in.json", format="json", schema="k string, v int", change_format="debezium", name="rows")
     assert sorted(hr.collect(rows).rows(), key=repr) == [("a", 5), ("c", None)]
+
+
+def test_debezium_with_the_columns_that_are_found(spark: SparkSession, tmp_path: Path) -> None:
+    def change(op: str, before: Any, after: Any) -> dict[str, Any]:
+        return {"op": op, "before": before, "after": after}
+
+    told = [change("c", None, {"k": "a", "v": 1}), change("u", {"k": "a", "v": 1}, {"k": "b", "v": 5})]
+    lines(tmp_path / "in.json", told)
+    lines(tmp_path / "with_schema.json", [{"schema": {"type": "struct"}, "payload": one} for one in told])
+    for file in ("in.json", "with_schema.json"):
+        rows = hr.read.files(tmp_path / file, format="json", change_format="debezium", name="rows")
+        assert rows.columns == ("k", "v")
+        assert hr.collect(rows).rows() == [("b", 5)]
+    lines(tmp_path / "none.json", [{"k": "a", "op": "c"}])
+    check_error(
+        """
+        SCHEMA_NEEDED: read.files: what was found are no envelopes with `op`, and the same columns in `before` and `after`
+          at test_changes_in_and_out.py:*: lambda: hr.read.files(tmp_path / "none.json", format="json", change_format="debezium"),
+          hint: give the columns of the rows: schema="id bigint, name string"
+          page: docs/errors/SCHEMA_NEEDED.md
+        """,
+        lambda: hr.read.files(tmp_path / "none.json", format="json", change_format="debezium"),
+    )
 
 
 @pytest.mark.parametrize(
