@@ -93,12 +93,12 @@ def run(name: str, cells: Cells, only: str = "") -> bool:
             print(found, flush=True)
             # A reader that finds nothing would find nothing missing either.
             fine = fine and found.holds and all(sink.rows for sink in found.sinks)
-            mine.update(made(found, what, asked))
+            mine.update(made(found, what))
             keep(cells)
     return fine
 
 
-def made(found: Certificate, what: str, asked: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+def made(found: Certificate, what: str) -> dict[str, dict[str, Any]]:
     """The cells of a round, by their places."""
     executors = what in ("executors", "tasks of executors")
     said = {"round": what, "executors": executors, "date": found.date, "commit": commit()}

@@ -64,13 +64,11 @@ def epochs(folder: Path) -> int:
 
 
 def kill(child: subprocess.Popen[bytes], what: str) -> None:
-    """Python and its JVM at once, or one of them: the other must not go on as if nothing had been."""
-    below = children(child.pid)
-    if what == "python":
-        os.kill(child.pid, signal.SIGKILL)
-    elif what == "jvm":
-        for process in below:
+    """Python and its JVM at once, or one of them: the other must not go on as if nothing had been. They may have ended by themselves."""
+    for process in {"python": [child.pid], "jvm": children(child.pid)}.get(what, []):
+        with contextlib.suppress(ProcessLookupError):
             os.kill(process, signal.SIGKILL)
+    if what == "jvm":
         with contextlib.suppress(subprocess.TimeoutExpired):
             child.wait(60)
     with contextlib.suppress(ProcessLookupError):

@@ -20,7 +20,7 @@ from tests.faults.test_kill import epochs, kill
 from tests.unit.connectors.delta import tasks as delta
 from tests.unit.connectors.iceberg import tasks as iceberg
 
-EPOCHS, ROWS = 4, 30
+ROWS = 30
 
 POINTS = [
     "before sink commit@summed#2:kill",
@@ -32,10 +32,10 @@ POINTS = [
 ]
 
 
-def lay_out(folder: Path) -> list[tuple[str, int]]:
+def lay_out(folder: Path, epochs: int = 4) -> list[tuple[str, int]]:
     (folder / "in").mkdir(parents=True)
-    rows = [(f"k{number % 3}", number) for number in range(EPOCHS * ROWS)]
-    for epoch in range(EPOCHS):
+    rows = [(f"k{number % 3}", number) for number in range(epochs * ROWS)]
+    for epoch in range(epochs):
         lines = [json.dumps({"k": k, "id": n}) for k, n in rows[epoch * ROWS : (epoch + 1) * ROWS]]
         (folder / "in" / f"{epoch}.json").write_text("\n".join(lines) + "\n")
     return rows
@@ -91,7 +91,7 @@ def test_killed_at_a_point(tmp_path: Path, point: str, lake: str) -> None:
 @pytest.mark.parametrize("lake", ["delta", "iceberg"])
 @pytest.mark.parametrize("seed", range(3))
 def test_killed_at_any_time(tmp_path: Path, seed: int, lake: str) -> None:
-    rows = lay_out(tmp_path)
+    rows = lay_out(tmp_path, 12)
     chance = random.Random(seed)
     for _ in range(3):
         child = start(tmp_path, lake)

@@ -16,7 +16,7 @@ from headrace.certify import kills
 from headrace.certify.certificate import Certificate, Written
 from headrace.certify.contents import DEAD, Contents
 from headrace.certify.copy import Copy, Reader, copy
-from headrace.certify.kills import Trace
+from headrace.certify.kills import Trace, known
 from headrace.certify.process import CLUSTER, LOCAL, end_all
 from headrace.certify.refused import refused
 from headrace.certify.rounds import at_outages, at_points, at_random, summed
@@ -51,19 +51,19 @@ def certify(
     what its sinks held in the end.
 
     The copy reads about so many first `rows` of each source in about so many `epochs`, and writes to places that are thrown away, on
-    the `servers` that are given by the names of connectors. `executors` is how often one executor is killed at random; then copies run on
-    two of this machine, unless a `master` is given. `outages` are functions that do something to the servers, by what that is called
-    ("server restarted"): then no process is killed at the points; it sleeps there until the function has returned, and goes on.
-    `readers`, by the names of connectors, are asked what sinks hold, in place of the sinks themselves. `told` is called with a line of
+    the `servers` that are given by the names of connectors. `executors` is how often one executor is killed at random: copies run on two of
+    this machine for that, unless a `master` is given, on which all run. `outages` are functions that do something to the servers, by what
+    that is called ("server restarted"): then no process is killed at the points; it sleeps there until the function has returned, and goes
+    on. `readers`, by the names of connectors, are asked what sinks hold, in place of the sinks themselves. `told` is called with a line of
     progress now and then.
     """
     began = time.monotonic()
-    wanted = list(POINTS) if points is None else [_known(point) for point in points]
-    failing = [_known(point) for point in fails]
+    wanted = list(POINTS) if points is None else [known(point) for point in points]
+    failing = [known(point) for point in fails]
     with tempfile.TemporaryDirectory(prefix="headrace-certify-", ignore_cleanup_errors=True) as name:
         folder = Path(name)
         made = copy(job.plan, folder, rows=rows, epochs=epochs, servers=servers or {}, readers=readers or {})
-        work = Work(made, folder, partitions, master or (CLUSTER if executors else LOCAL), told, outages)
+        work = Work(made, folder, partitions, master or LOCAL, told, outages)
         with ThreadPoolExecutor(parallel) as pool:
             try:
                 alone = list(pool.map(lambda _: work.alone(), range(ALONE)))
@@ -76,9 +76,11 @@ def certify(
                 runs = at_points(work, pool, failures if outages else asked + failures, first.trace, parallel)
                 if outages:
                     runs += at_outages(work, [replace(kill, outage=name) for name in outages for kill in asked], first.trace)
-                for kind in ("", "an executor"):
-                    count = executors if kind else random
-                    runs += at_random(work, pool, kills.at_random(count, first.seconds, seed, of=kind))
+                runs += at_random(work, pool, kills.at_random(random, first.seconds, seed))
+                if executors:
+                    remote = work if master else Work(made, _below(folder, "executors"), partitions, CLUSTER, told)
+                    seconds = first.seconds if master else remote.alone().seconds
+                    runs += at_random(remote, pool, kills.at_random(executors, seconds, seed, of="an executor"))
             except BaseException:
                 # Ctrl-C, for one: the pool would wait for the runs that have begun
                 pool.shutdown(wait=False, cancel_futures=True)
@@ -87,10 +89,10 @@ def certify(
         return _certificate(job, made, first.found, first.trace, runs, time.monotonic() - began, seed)
 
 
-def _known(point: str) -> str:
-    if point not in POINTS:
-        raise refused(f"there is no point `{point}`", f"there are: {', '.join(POINTS)}")
-    return point
+def _below(folder: Path, name: str) -> Path:
+    made = folder / name
+    made.mkdir()
+    return made
 
 
 def _certificate(job: Job, made: Copy, expected: Contents, trace: Trace, runs: Iterable[Run], seconds: float, seed: int) -> Certificate:

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from headrace.certify.refused import refused
 from headrace.points import OF_SINKS, POINTS, Armed
 
 OVER = "after the commit log"
@@ -15,6 +16,13 @@ OVER = "after the commit log"
 
 FAILED = "made to fail"
 """What it is called where the process is not killed and fails."""
+
+
+def known(point: str) -> str:
+    """The point; refused if there is none of that name."""
+    if point not in POINTS:
+        raise refused(f"there is no point `{point}`", f"there are: {', '.join(POINTS)}")
+    return point
 
 
 @dataclass(frozen=True)

@@ -110,7 +110,7 @@ class Work:
         found = self._read(place, sinks)
         with self._lock:
             self._kills += len(struck)
-            self._told(f"killed {self._kills} times")
+            self._told(f"faults so far: {self._kills}")
         return Run(tuple(struck), tuple(step.kill for step in steps if step.kill not in done), found)
 
     def wrong(self, run: Run) -> bool:

@@ -54,7 +54,7 @@ def run(asked: argparse.Namespace) -> int:
     found = certify(
         job,
         points=points,
-        fails=(points or POINTS) if asked.fails else (),
+        fails=(POINTS if points is None else points) if asked.fails else (),
         random=asked.kills,
         executors=asked.executors,
         seed=asked.seed,

@@ -16,7 +16,7 @@ from headrace.ops.upserts import Upserts, key_of
 from headrace.ops.weigh import Weighed, weigh
 from headrace.plan import Node
 from headrace.ports.options import choice, flag, wrong
-from headrace.schema import Struct, Type, parse_schema, schema_of
+from headrace.schema import Struct, parse_schema, plain_type, schema_of
 from headrace.syntax import quote
 
 OPTIONS = ("change_column", "change_format", "key", "trusted")
@@ -51,12 +51,28 @@ class Feeding:
         envelope = f"before: {row}, after: {row}, op: string"
         return f"before {row}, after {row}, op string, payload struct<{envelope}>"
 
-    def stream(self, source: Source, rows: Any) -> Node:
-        """The rows of the source as changes; `rows` is the schema the user gave; None: what was found of them."""
+    @property
+    def keys(self) -> tuple[str, ...]:
+        return (self.key,) if isinstance(self.key, str) else tuple(self.key or ())
+
+    def rows(self, envelope: Struct) -> Struct:
+        """The columns of the rows in envelopes that were found by looking: in `payload`, as Debezium sends them with a schema, or without.
+
+        Of what is deleted nothing may have been seen, so `after` says them.
+        """
+        payload = envelope.get("payload")
+        for place in (payload, envelope) if isinstance(payload, Struct) else (envelope,):
+            rows, op = place.get("after"), place.get("op")
+            if isinstance(rows, Struct) and op is not None and plain_type(op) == "string":
+                return rows
+        message = f"{self.verb}: what was found are no envelopes with `op`, and the columns of rows in `after`"
+        raise ConnectorError("SCHEMA_NEEDED", message, hint='give the columns of the rows: schema="id bigint, name string"', site=here())
+
+    def stream(self, source: Source) -> Node:
+        """The rows of the source as changes."""
         traits = source.connect().traits
         if self.format == "debezium":
-            envelope = parse_schema(source.schema)
-            found = _debezium(source, envelope, _rows_of(envelope, self.verb) if rows is None else schema_of(rows))
+            found = _debezium(source)
         elif self.column is not None:
             found = _weighed_by(source, self.column)
         else:
@@ -104,27 +120,9 @@ def _weighed_by(source: Source, column: str) -> Node:
     return Project(weighed, _VERBS[0], items, site=here())
 
 
-def _rows_of(envelope: Struct, verb: str) -> Struct:
-    """The columns of the rows in envelopes that were found by looking."""
-    before, after = (dict.fromkeys(str(type) for _, type in _within(envelope, name)) for name in ("before", "after"))
-    types = [type for _, type in _within(envelope, "after")]
-    if not types or before != after or not isinstance(types[0], Struct) or not _within(envelope, "op"):
-        message = f"{verb}: what was found are no envelopes with `op`, and the same columns in `before` and `after`"
-        raise ConnectorError("SCHEMA_NEEDED", message, hint='give the columns of the rows: schema="id bigint, name string"', site=here())
-    return types[0]
-
-
-def _within(envelope: Struct, name: str) -> list[tuple[str, Type]]:
-    """Where envelopes have a part, and its type: in `payload`, as Debezium sends it with a schema, and without."""
-    top = {field.name: field.type for field in envelope.fields}
-    payload = top.get("payload")
-    inner = {field.name: field.type for field in payload.fields} if isinstance(payload, Struct) else {}
-    return [(f"{place}{name}", types[name]) for place, types in (("payload.", inner), ("", top)) if name in types]
-
-
-def _debezium(source: Source, envelope: Struct, rows: Struct) -> Node:
+def _debezium(source: Source) -> Node:
     """Each envelope as what it takes away and what it adds. An update without `before` does not say what it replaces."""
-    op, before, after = (f"coalesce({', '.join(place for place, _ in _within(envelope, name))})" for name in ("op", "before", "after"))
+    op, before, after = (f"coalesce(payload.{name}, {name})" for name in ("op", "before", "after"))
     states = f"array(named_struct('w', -1L, 'row', {before}), named_struct('w', 1L, 'row', {after}))"
     missing = f"concat('NO_CHANGE: the operation is ', coalesce({op}, 'missing'))"
     both = (
@@ -133,8 +131,13 @@ def _debezium(source: Source, envelope: Struct, rows: Struct) -> Node:
         f" ELSE filter({states}, s -> s.row IS NOT NULL) END"
     )
     made = Generated(source, f"explode({both})", ("change",), False, site=here())
-    items = tuple((field.name, f"change.row.{quote(field.name)}") for field in rows.fields)
-    return Project(weigh(made, "change.w"), _VERBS[1], items, site=here())
+    return Project(weigh(made, "change.w"), _VERBS[1], _items(parse_schema(source.schema)), site=here())
+
+
+def _items(envelope: Struct) -> tuple[tuple[str, str], ...]:
+    after = envelope.get("after")
+    assert isinstance(after, Struct)
+    return tuple((field.name, f"change.row.{quote(field.name)}") for field in after.fields)
 
 
 def fed(node: Node) -> Source | None:
@@ -142,6 +145,18 @@ def fed(node: Node) -> Source | None:
     while isinstance(node, Ledger | Upserts | Weighed | Generated) or (isinstance(node, Project) and node.by in _VERBS):
         node = node.input
     return node if isinstance(node, Source) else None
+
+
+def over(node: Node, schemas: Mapping[str, str]) -> Node:
+    """The node where sources have these schemas, by their names: what projects the rows of changes has all their columns."""
+    source = fed(node) if isinstance(node, Project) and node.by in _VERBS else None
+    if not isinstance(node, Project) or source is None or str(source.name) not in schemas:
+        return node
+    schema = parse_schema(schemas[str(source.name)])
+    if node.by == _VERBS[1]:
+        return replace(node, items=_items(schema))
+    without = set(source.columns) - set(node.columns)
+    return replace(node, items=tuple((name, quote(name)) for name in schema.names if name not in without))
 
 
 def with_source(node: Node, source: Source) -> Node:

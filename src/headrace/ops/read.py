@@ -9,8 +9,8 @@ from headrace.errors import HeadraceError, here
 from headrace.ops.feeding import taken
 from headrace.ops.source import source
 from headrace.ops.stream import Stream
-from headrace.ports import source_class
-from headrace.ports.options import build
+from headrace.ports import Source, source_class
+from headrace.ports.options import build, by_name
 from headrace.ports.registry import names_with
 
 
@@ -34,15 +34,20 @@ class Read:
 
         def read(*arguments: Any, name: str | None = None, **options: Any) -> Stream:
             feeding = taken(connector, cls.feeds, options)
+            arguments, options = by_name("schema", cls, arguments, options)
+
+            def made(rows: Any) -> Source:
+                if rows is not None:
+                    options["schema"] = feeding.schema(rows)
+                connected = build(cls, f"read.{connector}", arguments, options)
+                if feeding.format is not None:
+                    connected.feed(feeding.format, feeding.keys)
+                return connected
+
             rows = options.get("schema")
-            if rows is not None:
-                options["schema"] = feeding.schema(rows)
-            connected = build(cls, f"read.{connector}", arguments, options)
-            if feeding.format is not None:
-                key = (feeding.key,) if isinstance(feeding.key, str) else tuple(feeding.key or ())
-                connected.feed(feeding.format, key)
+            connected = made(rows)
             if connected.schema is not None:
-                return Stream(feeding.stream(source(connected, connected.schema.ddl, name), rows))
+                return Stream(feeding.stream(source(connected, connected.schema.ddl, name)))
             from headrace.jvm.session import session
 
             site = here()
@@ -51,7 +56,11 @@ class Read:
             except HeadraceError as error:
                 error.site = error.site or site
                 raise
-            return Stream(feeding.stream(source(connected, found.ddl, name, inferred=True), rows))
+            if feeding.format == "debezium":
+                # from here on as if they had been given: what else is in envelopes is nobody's
+                connected = made(feeding.rows(found))
+                found = connected.schema or found
+            return Stream(feeding.stream(source(connected, found.ddl, name, inferred=True)))
 
         read.__name__ = connector
         read.__doc__ = cls.__doc__

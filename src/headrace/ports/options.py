@@ -30,6 +30,13 @@ def build(cls: type[T], verb: str, arguments: tuple[Any, ...], options: Mapping[
     return cls(*arguments, **options)
 
 
+def by_name(name: str, cls: type[Any], arguments: tuple[Any, ...], options: Mapping[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """The arguments of a connector's class, with the one of this name, and those behind it, among the options."""
+    known = list(inspect.signature(cls).parameters)
+    place = known.index(name) if name in known and name not in options else len(arguments)
+    return arguments[:place], {**options, **dict(zip(known[place:], arguments[place:], strict=False))}
+
+
 def several(cls: type[Any]) -> set[str]:
     """The options of a connector's class that take a list of names."""
     return {name for name, parameter in inspect.signature(cls).parameters.items() if "Sequence[str]" in str(parameter.annotation)}

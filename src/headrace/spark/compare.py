@@ -10,6 +10,7 @@ from typing import Any
 
 from headrace.errors import HeadraceError
 from headrace.ops import Source
+from headrace.ops.feeding import over
 from headrace.plan import Node, Plan, order
 from headrace.plan.codec import without_sites
 from headrace.ports import sink_class
@@ -20,13 +21,18 @@ from headrace.spark.job import SparkJob, compile
 
 def with_frozen_schemas(job: SparkJob, stored: Stored | None) -> SparkJob:
     """Schemas that were found by looking are those of the first start: files that came since may look otherwise."""
-    found = {node["name"]: node for node in (stored.plan["nodes"] if stored is not None else ()) if node.get("inferred")}
+    known = {node["name"]: node for node in (stored.plan["nodes"] if stored is not None else ()) if node.get("inferred")}
+    looked = {
+        name: node.schema
+        for name, node in job.plan.nodes.items()
+        if isinstance(node, Source) and node.inferred and name in known and known[name]["connector"] == node.connector
+    }
+    other = {name: known[name]["schema"] for name, schema in looked.items() if known[name]["schema"] != schema}
 
     def frozen(node: Node) -> Node:
-        known = found.get(str(node.name))
-        if not isinstance(node, Source) or not node.inferred or known is None or known["connector"] != node.connector:
-            return node
-        return node if known["schema"] == node.schema else replace(node, schema=known["schema"], live=None)
+        if isinstance(node, Source) and str(node.name) in other:
+            return replace(node, schema=other[str(node.name)], live=None)
+        return over(node, other)
 
     plan = job.plan.changed(frozen)
     return job if plan.fingerprint == job.plan.fingerprint else compile(plan)
