@@ -44,6 +44,11 @@ def ended(child: subprocess.Popen[bytes], log: Path) -> None:
     assert child.wait(PATIENCE) == 0, log.read_text()[-3000:]
 
 
+def woken(child: subprocess.Popen[bytes]) -> None:
+    for process in (*children(child.pid), child.pid):
+        os.kill(process, signal.SIGCONT)
+
+
 def cleared(child: subprocess.Popen[bytes]) -> None:
     for process in (*children(child.pid), child.pid):
         if state_of(process):
@@ -80,6 +85,8 @@ def test_the_second_takes_over_from_one_that_was_killed(tmp_path: Path) -> None:
         pytest.param("before the record#3", id="before the record", marks=pytest.mark.full),
         pytest.param("after staging@out#3", id="in a task", marks=pytest.mark.full),
         pytest.param("before the commit log#3", id="before the commit log", marks=pytest.mark.full),
+        pytest.param("after offsets are logged#3", id="before the tasks", marks=pytest.mark.full),
+        pytest.param("after the commit log#2", id="between two epochs", marks=pytest.mark.full),
     ],
 )
 def test_one_that_sleeps_is_replaced_and_writes_nothing_when_it_wakes_up(tmp_path: Path, point: str) -> None:
@@ -90,10 +97,33 @@ def test_one_that_sleeps_is_replaced_and_writes_nothing_when_it_wakes_up(tmp_pat
         second = start(tmp_path, tmp_path / "second", "--standby")
         ended(second, tmp_path / "second")
         check(tmp_path, expected)
-        for process in (*children(first.pid), first.pid):
-            os.kill(process, signal.SIGCONT)
+        woken(first)
         assert first.wait(PATIENCE) != 0
         assert "LEASE_LOST" in (tmp_path / "first").read_text(), (tmp_path / "first").read_text()[-3000:]
     finally:
         cleared(first)
+    check(tmp_path, expected)
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("point", ["after the commit log#2", "after offsets are logged#3"])
+def test_one_that_wakes_up_while_the_other_begins_leaves_the_epoch_to_it(tmp_path: Path, point: str) -> None:
+    expected = lay_out(tmp_path)
+    first = start(tmp_path, tmp_path / "first", **{VARIABLE: f"{point}:pause"})
+    second = None
+    try:
+        until(lambda: state_of(first.pid) == "T", "the first sleeps")
+        # It has seen what there is, and is about to log an epoch of its own, or to begin the tasks of the one that is logged.
+        begins = "before offsets are logged" if point.startswith("after the commit") else "in a task@out"
+        second = start(tmp_path, tmp_path / "second", "--standby", **{VARIABLE: f"{begins}:pause"})
+        until(lambda: state_of(second.pid) == "T", "the second sleeps")
+        woken(first)
+        assert first.wait(PATIENCE) != 0
+        assert "LEASE_LOST" in (tmp_path / "first").read_text(), (tmp_path / "first").read_text()[-3000:]
+        woken(second)
+        ended(second, tmp_path / "second")
+    finally:
+        cleared(first)
+        if second is not None:
+            cleared(second)
     check(tmp_path, expected)

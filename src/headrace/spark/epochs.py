@@ -48,9 +48,16 @@ class Committer:
 
     def commit(self, epoch: int, staged: Any) -> str | None:
         """The call from the JVM: None once everything is committed, else the text that ends the query."""
+        return self._told(lambda: self._commit(int(epoch), staged))
+
+    def still(self) -> str | None:
+        """The call from the JVM before an epoch is logged, and before its tasks begin: None while this process may go on."""
+        return self._told(self.held)
+
+    def _told(self, work: Callable[[], object]) -> str | None:
         try:
             with self._lock:
-                self._commit(int(epoch), staged)
+                work()
         except BaseException as problem:
             # Anything that leaves this method would be a Java trace; the run raises what is kept here.
             self.failed = problem

@@ -112,7 +112,7 @@ def emit(output: str = "main", **columns: str) -> dict[str, Any]:
 
 
 class Committer:
-    """What the JVM calls for each epoch. Keeps all rows and counts."""
+    """What the JVM calls for each epoch. Keeps all rows and counts; `answers` to whether it may still work there are given in turn."""
 
     def __init__(self, ops: list[int]) -> None:
         self.ops = ops
@@ -120,6 +120,7 @@ class Committer:
         self.counts: Counter[tuple[str, int, int, str]] = Counter()
         self.epochs: list[int] = []
         self.watermarks: list[int] = []
+        self.answers: list[str | None] = []
 
     def commit(self, epoch: int, staged: Any) -> str | None:
         told = json.loads(staged.json())
@@ -131,6 +132,9 @@ class Committer:
         self.epochs.append(epoch)
         self.watermarks.append(told["watermark_ms"])
         return None
+
+    def still(self) -> str | None:
+        return self.answers.pop(0) if self.answers else None
 
     class Java:
         implements = ("headrace.sink.Committer",)

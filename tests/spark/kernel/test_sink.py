@@ -39,6 +39,9 @@ class Committer:
         self.epochs.append((epoch, json.loads(staged.json()), {op: pickle.loads(staged.rows(op)) for op in self.ops}))
         return self.answer(epoch)
 
+    def still(self) -> str | None:
+        return None
+
     class Java:
         implements = ["headrace.sink.Committer"]  # noqa: RUF012 (py4j reads this attribute)
 

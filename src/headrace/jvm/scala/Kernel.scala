@@ -6,6 +6,7 @@ import java.util.{Map => JMap, UUID}
 
 import scala.jdk.CollectionConverters._
 
+import headrace.checkpoint.Held
 import headrace.level.{Carried, Pool, Specs}
 import headrace.lookup.{Clients, TableLoader, Tables}
 import headrace.query._
@@ -67,11 +68,13 @@ object Kernel {
       val now = Chain.lastTime(own, checkpoint).getOrElse(0L).max(System.currentTimeMillis)
       val time = new Time(if (manualClock) Some(now) else None)
       val sink = Sink.table(own, doc.sinks.toString, own.conf.get("spark.sql.session.timeZone"), committer)
+      Held.by(checkpoint, () => committer.still())
       val running = Inside.start(own, checkpoint, frame, sink, Trigger.ProcessingTime(trigger.toLong), time)
       val ticks = if (doc.clock == "processing") Some(new Ticks(control, time)) else None
-      new Run(running, control, time, ticks, () => { Pool.drop(query); Clients.drop(query) })
+      new Run(running, control, time, ticks, () => { Pool.drop(query); Clients.drop(query); Held.drop(checkpoint) })
     } catch {
       case e: Throwable =>
+        Held.drop(checkpoint)
         Control.drop(control)
         throw e
     }

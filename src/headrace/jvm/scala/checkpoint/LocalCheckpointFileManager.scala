@@ -140,6 +140,7 @@ private final class AtomicFile(target: LocalPath, temporary: LocalPath, overwrit
         underlyingStream.flush()
         if (sync) channel.force(true)
         channel.close()
+        Held.check(target)
         Logged.around(target)(AtomicFile.publish(temporary, target, overwrite))
         if (sync) AtomicFile.syncFolder(target.getParent)
       } finally {

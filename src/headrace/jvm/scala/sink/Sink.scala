@@ -9,6 +9,7 @@ import scala.util.control.NonFatal
 
 import headrace.HeadraceKernelException
 import headrace.bind.Clock
+import headrace.checkpoint.Held
 import headrace.point.Point
 import headrace.wire.Wire
 import org.apache.spark.broadcast.Broadcast
@@ -86,6 +87,7 @@ private[sink] final class SinkTable(sinks: Seq[SinkSpec], stages: Map[Int, Write
 
     override def createStreamingWriterFactory(info: PhysicalWriteInfo): StreamingDataWriterFactory = {
       // Spark starts the tasks of the epoch when it has this.
+      Held.require(committer.still())
       Clock.tell(SparkSession.active.sparkContext, Wire.calendar(Inside.now(SparkSession.active)) * 1000)
       new TaskWriters(sinks, shared, run)
     }
@@ -99,7 +101,7 @@ private[sink] final class SinkTable(sinks: Seq[SinkSpec], stages: Map[Int, Write
           case e: RuntimeException =>
             throw new HeadraceKernelException("SINK_COMMIT", s"epoch $epoch could not be committed: ${e.getMessage}", cause = e)
         }
-      if (problem != null) throw new HeadraceKernelException("SINK_COMMIT", problem)
+      Held.require(problem)
     }
 
     /** The tasks that failed have cleaned up after themselves; this cleans up after those that had finished. (What a task leaves that

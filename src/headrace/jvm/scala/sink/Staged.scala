@@ -10,6 +10,11 @@ trait Committer {
 
   /** null once everything that was staged is committed, else the text of the error that ends the query. */
   def commit(epoch: Long, staged: Staged): String
+
+  /** null while this process has the right to work on the checkpoint, else the text of the error that ends the query. Asked before an epoch
+    * is logged, and before its tasks begin: who takes over later finds it logged.
+    */
+  def still(): String
 }
 
 /** What all committed tasks of an epoch staged. */
