@@ -20,12 +20,15 @@ WORD = "Basic " + base64.b64encode(b"me:geheim").decode()
 
 
 class Registry:
-    """Schemas by number and by subject; `locked` wants the user me with his password, `broken` answers nothing else than 500."""
+    """Schemas by number and by subject; `locked` wants the user me with his password, `broken` answers nothing else than 500, and
+    `closed` is what it answers to those that ask for a schema by its number.
+    """
 
     def __init__(self) -> None:
         self.schemas: list[dict[str, Any]] = []
         self.subjects: dict[str, list[int]] = {}
         self.locked = self.broken = False
+        self.closed: int | None = None
         self.asked: list[str] = []
         registry = self
 
@@ -67,6 +70,8 @@ class Registry:
         if self.locked and word != WORD:
             return 401, {"error_code": 401, "message": "Unauthorized"}
         match [unquote(part) for part in path.strip("/").split("/")]:
+            case ["schemas", "ids", _] if self.closed is not None:
+                return self.closed, {"error_code": self.closed, "message": "closed"}
             case ["schemas", "ids", number] if 0 < int(number) <= len(self.schemas):
                 return 200, self.schemas[int(number) - 1]
             case ["subjects", subject, "versions", "latest"] if subject in self.subjects:

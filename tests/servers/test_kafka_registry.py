@@ -166,6 +166,88 @@ def test_upserts_with_avro_keys(broker: Broker, registry: Registry, tmp_path: Pa
     assert sorted(kept.rows()) == [(2, "d"), (3, "c")]
 
 
+PRICE = {"type": "record", "name": "Price", "namespace": "shop", "fields": [{"name": "amount", "type": "int"}]}
+ITEM = {
+    "type": "record",
+    "name": "Item",
+    "namespace": "shop",
+    "fields": [{"name": "sku", "type": "string"}, {"name": "price", "type": "Price"}],
+}
+SALE = {
+    "type": "record",
+    "name": "Sale",
+    "namespace": "shop",
+    "fields": [
+        {"name": "id", "type": "long"},
+        {"name": "items", "type": {"type": "array", "items": "Item"}},
+        {"name": "sum", "type": "Price"},
+    ],
+}
+
+
+def test_avro_that_refers_to_other_schemas(broker: Broker, registry: Registry, tmp_path: Path) -> None:
+    """Types of a schema may be in other schemas of the registry, and theirs in others again."""
+    topic = broker.create_topic("registry-refers")
+    registry.register("prices", PRICE)
+    item = registry.register("items", ITEM, references=(("shop.Price", "prices"),))
+    number = registry.register(f"{topic}-value", SALE, references=(("shop.Item", "items"), ("shop.Price", "prices")))
+    assert item == 2
+    # Each type is where it is first named, as one text has it.
+    inner = {**ITEM, "fields": [ITEM["fields"][0], {"name": "price", "type": PRICE}]}
+    whole = {**SALE, "fields": [SALE["fields"][0], {"name": "items", "type": {"type": "array", "items": inner}}, SALE["fields"][2]]}
+
+    def sale(n: int) -> dict[str, Any]:
+        return {"id": n, "items": [{"sku": f"s{n}", "price": {"amount": n}}], "sum": {"amount": n}}
+
+    broker.produce(topic, [avro(number, whole, sale(n)) for n in range(3)])
+    told: dict[str, Any] = {"servers": broker.servers, "value": "avro", "registry": registry.url, "end": "latest", "malformed": "fail"}
+    found = hr.read.kafka(topic, **told)
+    assert found.schema.ddl == "id bigint, items array<struct<sku: string, price: struct<amount: int>>>, sum struct<amount: int>"
+    assert sorted(hr.collect(found).rows()) == [(n, [(f"s{n}", (n,))], (n,)) for n in range(3)]
+    own = hr.read.kafka(topic, schema="id bigint, sum struct<amount: int>", name="own", **told)
+    assert sorted(hr.collect(own).rows()) == [(n, (n,)) for n in range(3)]
+    written = hr.read.memory([(3, [("s3", (3,))], (3,))], found.schema.ddl, name="rows")
+    sink = written.write.kafka(topic, servers=broker.servers, value="avro", registry=registry.url, register=False, name="out")
+    hr.job("refers", sink).run(checkpoint=tmp_path / "state", progress=False)
+    assert broker.consume(topic)[-1].value == avro(number, whole, sale(3))
+
+
+def test_avro_that_holds_itself(broker: Broker, registry: Registry) -> None:
+    topic = broker.create_topic("registry-endless")
+    node = {
+        "type": "record",
+        "name": "Node",
+        "fields": [{"name": "id", "type": "int"}, {"name": "next", "type": ["null", "Node"], "default": None}],
+    }
+    number = registry.register(f"{topic}-value", node)
+    broker.produce(topic, [avro(number, node, {"id": 1, "next": {"id": 2, "next": {"id": 3, "next": None}}})])
+    told: dict[str, Any] = {"servers": broker.servers, "value": "avro", "registry": registry.url, "end": "latest", "malformed": "fail"}
+    check_error(
+        """
+        REGISTRY_SCHEMA: the schema 1 in the registry cannot be read: a record holds itself, and columns end: name those that are wanted with `schema`
+          at test_kafka_registry.py:*: lambda: hr.read.kafka(topic, **told),
+          hint: look at it there; values can also be read as bytes: value="raw"
+          page: docs/errors/REGISTRY_SCHEMA.md
+        """,
+        lambda: hr.read.kafka(topic, **told),
+    )
+    read = hr.read.kafka(topic, schema="id int, next struct<id: int>", **told)
+    assert hr.collect(read).rows() == [(1, (2,))]
+
+
+def test_avro_that_is_none(registry: Registry) -> None:
+    registry.register("orders-value", {"type": "record", "name": "Order", "fields": [{"name": "id", "type": "Missing"}]})
+    check_error(
+        """
+        REGISTRY_SCHEMA: the schema 1 in the registry cannot be read: Undefined schema: Missing
+          at test_kafka_registry.py:*: lambda: hr.read.kafka("orders", servers="localhost:9092", value="avro", registry=registry.url),
+          hint: look at it there; values can also be read as bytes: value="raw"
+          page: docs/errors/REGISTRY_SCHEMA.md
+        """,
+        lambda: hr.read.kafka("orders", servers="localhost:9092", value="avro", registry=registry.url),
+    )
+
+
 @pytest.mark.full
 def test_json_schema(broker: Broker, registry: Registry) -> None:
     topic = broker.create_topic("registry-json")
@@ -210,4 +292,34 @@ def test_a_subject_that_is_not_there(registry: Registry) -> None:
         """,
         lambda: hr.read.kafka("orders", servers="localhost:9092", value="avro", registry=registry.url),
         hide={registry.url: "<registry>"},
+    )
+
+
+@pytest.mark.parametrize("closed", [403, 500])
+def test_a_registry_that_keeps_its_schemas_to_itself(broker: Broker, registry: Registry, closed: int) -> None:
+    """The subject is found, and the kernel, which asks for the schema by its number, is refused."""
+    topic = broker.create_topic(f"registry-closed-{closed}")
+    registry.register(f"{topic}-value", 'syntax = "proto3"; message Order { int32 id = 1; }', "PROTOBUF")
+    registry.closed = closed
+    told: dict[str, Any] = {"servers": broker.servers, "value": "protobuf", "registry": registry.url, "end": "latest"}
+    check_error(
+        """
+        REGISTRY_UNREACHABLE: the registry <registry> does not answer: it answers <closed>
+          at test_kafka_registry.py:*: lambda: hr.read.kafka(topic, **told),
+          hint: look whether it runs, whether its address is right, and whether it wants a user and a password
+          page: docs/errors/REGISTRY_UNREACHABLE.md
+        """,
+        lambda: hr.read.kafka(topic, **told),
+        hide={registry.url: "<registry>", f"answers {closed}": "answers <closed>"},
+    )
+    read = hr.read.kafka(topic, schema="id int", **told)
+    check_error(
+        """
+        REGISTRY_UNREACHABLE: the registry <registry> does not answer: it answers <closed>
+          at test_kafka_registry.py:*: read = hr.read.kafka(topic, schema="id int", **told)
+          hint: look whether it runs, whether its address is right, and whether it wants a user and a password
+          page: docs/errors/REGISTRY_UNREACHABLE.md
+        """,
+        lambda: hr.collect(read),
+        hide={registry.url: "<registry>", f"answers {closed}": "answers <closed>"},
     )

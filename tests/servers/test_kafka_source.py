@@ -339,6 +339,57 @@ def test_gaps_stop_a_job_or_are_told(broker: Broker, tmp_path: Path) -> None:
     assert sorted(int(one["value"]) for one in lines) == [n for n in range(20) if n not in (11, 13)]
 
 
+def test_where_a_partition_that_comes_begins_is_kept(broker: Broker, tmp_path: Path) -> None:
+    """An epoch that was cut off is read again as it was, and no record of the partition is passed over without a word."""
+    topic = broker.create_topic("source-begins")
+    broker.produce(topic, [str(n) for n in range(5)])
+
+    def job(on_gap: str) -> hr.Job:
+        read = hr.read.kafka(topic, servers=broker.servers, value="text", end="latest", on_gap=on_gap, name="begins")
+        return hr.job("begins", read.write.files(tmp_path / "out", format="json", name="out"))
+
+    def run(on_gap: str) -> hr.Summary:
+        return job(on_gap).run(checkpoint=tmp_path / "state", progress=False, flush=False)
+
+    run("fail")
+    broker.add_partitions(topic, 2)
+    broker.produce(topic, [Record(str(n), partition=n % 2) for n in range(5, 25)])
+    (tmp_path / "plan.json").write_text(json.dumps(job("fail").plan.to_json()))
+    command = [sys.executable, "-m", "headrace", "run", "plan.json", "--checkpoint", "state", "--quiet"]
+    killed = subprocess.run(command, cwd=tmp_path, env={**os.environ, "HEADRACE_POINT": "before sink commit@out#1:kill"}, check=False)
+    assert killed.returncode == -signal.SIGKILL
+    broker.delete_records(topic, 1, 4)
+    check_error(
+        """
+        OFFSETS_GONE: begins: 4 records of source-begins-1 from offset 0 on are gone: the topic keeps them no longer
+          hint: keep records for longer than a job may stand; on_gap="skip" goes on, with a dead letter for each gap.
+          page: docs/errors/OFFSETS_GONE.md
+        """,
+        lambda: run("fail"),
+    )
+    assert run("skip").sources[0].malformed == 1
+    lines = [json.loads(line) for file in hr.committed_files(tmp_path / "out") for line in file.read_text().splitlines()]
+    assert sorted(int(one["value"]) for one in lines) == [n for n in range(25) if n not in (5, 7, 9, 11)]
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("limit", [None, 4])
+def test_a_partition_that_comes_is_read_by_the_same_run(broker: Broker, tmp_path: Path, limit: int | None) -> None:
+    topic = broker.create_topic(f"source-comes-{limit}")
+    broker.produce(topic, orders(10, partitions=1))
+    read = hr.read.kafka(topic, servers=broker.servers, schema=SCHEMA, end="latest", rows_per_epoch=limit, name="comes")
+    out = read.write.memory()
+    job = hr.job("comes", out)
+    job.run(checkpoint=tmp_path / "state", progress=False, flush=False)
+    broker.add_partitions(topic, 3)
+    # Two partitions come with ten records each, of which one has lost the first three. A third has none.
+    broker.produce(topic, [Record(one.value, partition=1 + n % 2) for n, one in enumerate(orders(20, start=10))])
+    broker.add_partitions(topic, 4)
+    broker.delete_records(topic, 2, 3)
+    job.run(checkpoint=tmp_path / "state", progress=False)
+    assert sorted(row[0] for row in out.rows()) == [n for n in range(30) if n not in (11, 13, 15)]
+
+
 @pytest.mark.full
 def test_how_far_a_job_has_come_is_told_to_tools(broker: Broker, tmp_path: Path) -> None:
     topic = broker.create_topic("source-group", 2)

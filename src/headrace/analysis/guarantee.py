@@ -9,7 +9,7 @@ from headrace.analysis.schemas import check
 from headrace.ops import Lookup, Program, Sink
 from headrace.plan import Fact, Plan, fact, order
 
-EXACTLY, LEAST, MOST = "exactly once", "at least once", "at most once"
+EXACTLY, LEAST, MOST, NONE = "exactly once", "at least once", "at most once", "no guarantee"
 
 
 @fact("guarantee")
@@ -23,7 +23,9 @@ def _guarantee(plan: Plan, node: Sink) -> Fact:
     lost = [source for source in sources(node) if not source.connect().traits.replayable]
     if lost:
         why = "; ".join(f"{source.name} cannot be read again: {source.connect().traits.why}" for source in lost)
-        return Fact(MOST, f"{MOST}: {why}")
+        # What is read again is something else, and a sink that cannot tell an epoch, or has a part of one, takes both.
+        both = not traits.repeatable or traits.placed or traits.batched
+        return Fact(NONE, f"{NONE}: {why}; {traits.why}") if both else Fact(MOST, f"{MOST}: {why}")
     read = "; ".join(dict.fromkeys(source.connect().traits.why for source in sources(node)))
     if not traits.repeatable:
         return Fact(LEAST, f"{LEAST}: {traits.why}")

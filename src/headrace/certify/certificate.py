@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from headrace.analysis.guarantee import EXACTLY, LEAST
+from headrace.analysis.guarantee import EXACTLY, LEAST, MOST
 from headrace.certify.kills import FAILED
 
 FORMAT = 1
@@ -82,12 +82,12 @@ class Certificate:
 
     @property
     def broken(self) -> tuple[Tried, ...]:
-        """What did not go as the sinks promise: rows lost by one that keeps them, rows doubled by one that is exactly once."""
+        """What did not go as the sinks promise: rows lost by one that keeps them, rows doubled by one that has none twice."""
         promised = {one.name: one.guarantee for one in self.sinks}
 
         def breaks(one: Tried) -> bool:
             lost = any(n and promised.get(name) in (EXACTLY, LEAST, None) for name, n in one.lost.items())
-            doubled = any(n and promised.get(name) in (EXACTLY, None) for name, n in one.doubled.items())
+            doubled = any(n and promised.get(name) in (EXACTLY, MOST, None) for name, n in one.doubled.items())
             return bool(one.failed) or lost or doubled
 
         return tuple(filter(breaks, self.tried))

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 import tempfile
 import time
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from dataclasses import replace
 from datetime import UTC, datetime
 from importlib import metadata
@@ -60,11 +62,14 @@ def certify(
     began = time.monotonic()
     wanted = list(POINTS) if points is None else [known(point) for point in points]
     failing = [known(point) for point in fails]
+    if executors and master is not None and re.fullmatch(r"local(\[.*\])?", master):
+        raise refused(f"on {master} there are no executors that could be killed", "leave `master` out")
     with tempfile.TemporaryDirectory(prefix="headrace-certify-", ignore_cleanup_errors=True) as name:
         folder = Path(name)
         made = copy(job.plan, folder, rows=rows, epochs=epochs, servers=servers or {}, readers=readers or {})
         work = Work(made, folder, partitions, master or LOCAL, told, outages)
-        with ThreadPoolExecutor(parallel) as pool:
+        remote = Work(made, _below(folder, "executors"), partitions, master or CLUSTER, told)
+        with closing(work), closing(remote), ThreadPoolExecutor(parallel) as pool:
             try:
                 alone = list(pool.map(lambda _: work.alone(), range(ALONE)))
                 first = alone[0]
@@ -78,9 +83,7 @@ def certify(
                     runs += at_outages(work, [replace(kill, outage=name) for name in outages for kill in asked], first.trace)
                 runs += at_random(work, pool, kills.at_random(random, first.seconds, seed))
                 if executors:
-                    remote = work if master else Work(made, _below(folder, "executors"), partitions, CLUSTER, told)
-                    seconds = first.seconds if master else remote.alone().seconds
-                    runs += at_random(remote, pool, kills.at_random(executors, seconds, seed, of="an executor"))
+                    runs += at_random(remote, pool, kills.at_random(executors, remote.alone().seconds, seed, of="an executor"))
             except BaseException:
                 # Ctrl-C, for one: the pool would wait for the runs that have begun
                 pool.shutdown(wait=False, cancel_futures=True)

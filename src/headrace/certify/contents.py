@@ -9,6 +9,7 @@ from typing import Any
 
 from headrace.manifest import committed_files
 from headrace.ops.changes import CHANGE
+from headrace.ports.aside import FOLDER as REFUSED
 
 Contents = Mapping[str, Counter[str]]
 
@@ -36,11 +37,13 @@ def counted(rows: Iterable[Sequence[Any]], columns: Sequence[str] = ()) -> Count
 
 
 def dead_letters(checkpoint: Path) -> Counter[str]:
-    """Those that nobody reads, which a job keeps beside its state."""
+    """Those that nobody reads, which a job keeps beside its state, and the rows that sinks have put aside."""
     found: Counter[str] = Counter()
     for folder in sorted((checkpoint / "dead_letters").glob("*")):
         for file in committed_files(folder):
             found.update(file.read_text(encoding="utf-8").splitlines())
+    for file in sorted((checkpoint / REFUSED).glob("*/*.json")):
+        found.update(file.read_text(encoding="utf-8").splitlines())
     return found
 
 

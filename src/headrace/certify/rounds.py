@@ -13,7 +13,7 @@ from headrace.certify.work import Run, Work
 from headrace.points import POINTS
 
 AT_ONCE = 4
-"""Kills at random moments of one run."""
+"""Kills of whole processes at random moments of one run. A run outlives an executor, so it has one kill of those."""
 
 
 def at_points(work: Work, pool: ThreadPoolExecutor, asked: Sequence[Kill], trace: Trace, parallel: int) -> list[Run]:
@@ -38,7 +38,7 @@ def at_random(work: Work, pool: ThreadPoolExecutor, asked: list[Kill]) -> list[R
     """Runs in which so many kills took place as were asked for; one that comes too late is tried again, earlier."""
     runs: list[Run] = []
     while asked:
-        done = list(pool.map(work.killed, kills.together(asked, AT_ONCE)))
+        done = list(pool.map(work.killed, kills.together(asked, 1 if asked[0].of else AT_ONCE)))
         asked = [kill.earlier() for run in done for kill in run.late]
         runs += done
     return runs

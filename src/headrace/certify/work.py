@@ -6,6 +6,7 @@ import json
 import shutil
 import threading
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
@@ -78,6 +79,7 @@ class Work:
         self._places = 0
         self._kills = 0
         self._expected: Contents = {}
+        self._open: list[dict[str, Sink]] = []
 
     def alone(self) -> Alone:
         """Run the copy to its end."""
@@ -113,6 +115,14 @@ class Work:
             self._told(f"faults so far: {self._kills}")
         return Run(tuple(struck), tuple(step.kill for step in steps if step.kill not in done), found)
 
+    def close(self) -> None:
+        """Throw away what runs have written that came to no end."""
+        while self._open:
+            for sink in self._open.pop().values():
+                # a server that is gone, for one, which somebody else has told of
+                with suppress(Exception):
+                    sink.discard()
+
     def wrong(self, run: Run) -> bool:
         return run.differs(self._expected)
 
@@ -125,6 +135,7 @@ class Work:
             place = Place(self._folder / f"run-{self._places}", self._partitions, self._master, self._child)
         place.folder.mkdir()
         plan, sinks = self._copy.at(place.sinks)
+        self._open.append(sinks)
         place.plan.write_text(json.dumps(plan.to_json()), encoding="utf-8")
         return place, sinks
 
@@ -135,6 +146,7 @@ class Work:
                 found[DEAD] = letters
         for sink in sinks.values():
             sink.discard()
+        self._open.remove(sinks)
         for folder in (place.sinks, place.checkpoint, place.left):
             shutil.rmtree(folder, ignore_errors=True)
         return found

@@ -102,6 +102,8 @@ def test_json_is_json() -> None:
         ("at least once", {"doubled": {"alerts": 1}}, True),
         ("at least once", {"lost": {"alerts": 1}}, False),
         ("at most once", {"lost": {"alerts": 1}}, True),
+        ("at most once", {"doubled": {"alerts": 1}}, False),
+        ("no guarantee", {"doubled": {"alerts": 1}, "lost": {"alerts": 1}}, True),
         ("at least once", {"doubled": {"dead letters": 1}}, False),
         ("at most once", {"failed": "SINK_FAILED"}, False),
     ],

@@ -9,7 +9,7 @@ import pytest
 import headrace as hr
 import headrace.ops  # registers the nodes
 from headrace.ops import Partition, Temporal, kind_of
-from headrace.plan import Node, Plan, explain, order, steps
+from headrace.plan import Node, Plan, explain, facts, order, steps
 from headrace.plan.drawing import svg
 from headrace.plan.node import REGISTRY, Role
 
@@ -212,6 +212,20 @@ def test_explain() -> None:
     data = json.loads(json.dumps(explanation.to_json()))
     assert [node["name"] for node in data["nodes"]] == ["charges", "charges.filter", "charges.Count", "sink 0"]
     assert data["nodes"][3]["facts"]["guarantee"]["value"] == "at least once"
+
+
+def test_what_cannot_be_read_again_counts_once_at_most_and_only_where_an_epoch_is_known_as_a_whole() -> None:
+    rows = hr.read.jdbc("sqlite:shop.db", "orders", schema="id bigint", name="orders")
+    writes = [
+        rows.write.files("out", format="json", name="files"),
+        rows.write.kafka("copy", servers="localhost:9092", name="topic"),
+        rows.write.console(name="screen"),
+    ]
+    found = {name: fact.text for name, fact in facts(Plan.of("copy", [write._use() for write in writes]), "guarantee").items()}
+    why = "orders cannot be read again: the table is read from its beginning, and may have changed"
+    assert found["files"] == f"at most once: {why}"
+    assert found["topic"].startswith(f"no guarantee: {why}; ")
+    assert found["screen"] == f"no guarantee: {why}; an epoch that is run again is printed again"
 
 
 def test_drawing() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from headrace.connectors.kafka.avro import avro_schema
@@ -10,6 +10,7 @@ from headrace.connectors.kafka.jsonschema import filled, json_schema, unfit
 from headrace.connectors.kafka.messages import look, unwritable
 from headrace.connectors.kafka.protobuf import Numbers, protobuf_schema
 from headrace.connectors.kafka.registry import Registered, Registry
+from headrace.connectors.kafka.values import whole
 from headrace.errors import ConnectorError, here
 from headrace.jvm.session import jvm, session
 from headrace.schema import Struct
@@ -67,6 +68,7 @@ class Writing:
         if self.format == "json_schema":
             why = unfit(found.text, columns)
         elif self.format == "avro":
+            found = replace(found, text=whole(self.registry, found))
             why = jvm(session()).org.apache.spark.sql.headrace.Avro.unwritable(found.text, columns.ddl)
         else:
             why = unwritable(self._place(found), columns)

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from headrace.connectors.kafka.registry import UNREACHABLE
 from headrace.errors import ConnectorError, here
 from headrace.jvm.session import jvm, session
 from headrace.ports.options import wrong
@@ -42,45 +43,48 @@ def look(given: Mapping[str, str]) -> dict[str, Any]:
     """What the kernel knows of a message: its name, its file as a descriptor, and the numbers of its fields. `given` says where it is
     described: `registry` (`authorization`) and `id`, or `descriptor`; and `message`, its name, if it is not the first.
     """
-    return _told(given, _kernel().look(json.dumps(dict(given))))
+    return told(given, _kernel().look(json.dumps(dict(given))))
 
 
 def columns(given: Mapping[str, str]) -> str:
     """The columns of a message, as a schema of Spark."""
-    return str(_told(given, _kernel().columns(json.dumps(dict(given))))["ddl"])
+    return str(told(given, _kernel().columns(json.dumps(dict(given))))["ddl"])
 
 
 def unreadable(given: Mapping[str, str], schema: Struct) -> str | None:
     """Why a message cannot be read as these columns; None if it can."""
-    return _told(given, _kernel().unreadable(json.dumps(dict(given)), schema.ddl)).get("why")
+    return told(given, _kernel().unreadable(json.dumps(dict(given)), schema.ddl)).get("why")
 
 
 def described_as(message: str, why: str | None) -> None:
     """Complain if a message of a file cannot be read as the columns that a user gave."""
     if why is not None:
         hint = "leave `schema` out to take the message's, or give columns that it has"
-        told = f"the message {message} cannot be read as the columns that were given: {why}"
-        raise ConnectorError("DESCRIPTOR_UNREADABLE", told, hint=hint, site=here())
+        text = f"the message {message} cannot be read as the columns that were given: {why}"
+        raise ConnectorError("DESCRIPTOR_UNREADABLE", text, hint=hint, site=here())
 
 
 def unwritable(given: Mapping[str, str], schema: Struct) -> str | None:
     """Why a message cannot be made of these columns; None if it can."""
-    return _told(given, _kernel().unwritable(json.dumps(dict(given)), schema.ddl)).get("why")
+    return told(given, _kernel().unwritable(json.dumps(dict(given)), schema.ddl)).get("why")
 
 
 def _kernel() -> Any:
     return jvm(session()).headrace.kafka.Messages
 
 
-def _told(given: Mapping[str, str], answer: str) -> dict[str, Any]:
+def told(given: Mapping[str, str], answer: str) -> dict[str, Any]:
+    """What the kernel answers of a schema that is `given` to it, or the error for what is wrong with it."""
     found: dict[str, Any] = json.loads(answer)
     if "problem" not in found:
         return found
+    if "code" in found:
+        raise ConnectorError(found["code"], found["problem"], hint=UNREACHABLE, site=here())
     if "descriptor" in given:
         raise ConnectorError("DESCRIPTOR_UNREADABLE", f"the file of descriptors does not do: {found['problem']}", hint=_MADE, site=here())
     raise ConnectorError(
         "REGISTRY_SCHEMA",
-        f"the schema {given['id']} in the registry cannot be read: {found['problem']}",
+        f"the schema {given['id']} in the registry cannot be read: {' '.join(found['problem'].split())}",
         hint='look at it there; values can also be read as bytes: value="raw"',
         site=here(),
     )

@@ -22,16 +22,19 @@ _OPTIONS = ("url", "user", "password", "subject", "key_subject")
 _PATIENCE = 10
 _TYPE = "application/vnd.schemaregistry.v1+json"
 _PLACES = re.compile(r"\{[^}]*\}?")
+UNREACHABLE = "look whether it runs, whether its address is right, and whether it wants a user and a password"
+"""The cure where a registry does not answer."""
 _WITH = f'registry="http://localhost:8081" goes with value: {", ".join(TYPES)}'
 
 
 @dataclass(frozen=True)
 class Registered:
-    """A schema in the registry: its number, its kind as the registry calls it, and its text."""
+    """A schema in the registry: its number, its kind as the registry calls it, its text, and whether that refers to other schemas."""
 
     id: int
     kind: str
     text: str
+    refers: bool = False
 
 
 @dataclass(frozen=True)
@@ -116,7 +119,7 @@ class Registry:
             if refused.status == 404:
                 return None
             raise self._failed(f"it answers {refused}") from None
-        made = Registered(found["id"], found.get("schemaType", "AVRO"), found["schema"])
+        made = Registered(found["id"], found.get("schemaType", "AVRO"), found["schema"], bool(found.get("references")))
         if made.kind != TYPES[format]:
             known = {kind: name for name, kind in TYPES.items()}
             hint = f'say value="{known[made.kind]}"' if made.kind in known else 'records of this kind can be read as bytes: value="raw"'
@@ -176,8 +179,7 @@ class Registry:
             raise self._failed(str(cause.reason if isinstance(cause, urllib.error.URLError) else cause)) from None
 
     def _failed(self, why: str) -> ConnectorError:
-        hint = "look whether it runs, whether its address is right, and whether it wants a user and a password"
-        return ConnectorError("REGISTRY_UNREACHABLE", f"the registry {self.url} does not answer: {why}", hint=hint, site=here())
+        return ConnectorError("REGISTRY_UNREACHABLE", f"the registry {self.url} does not answer: {why}", hint=UNREACHABLE, site=here())
 
     def _word(self) -> str:
         if self.password is None:

@@ -29,6 +29,7 @@ from headrace.connectors.kafka.values import (
     nullable,
     of_value,
     tombstone,
+    whole,
 )
 from headrace.errors import ConnectorError, here
 from headrace.jvm.packages import attach
@@ -199,8 +200,8 @@ class Source(ports.Source):
         attach(session, [KAFKA])
         if self.value == "protobuf":
             return message_columns(self._messages(latest.id))
-        self.reader = latest.text
-        return avro_columns(latest.text)
+        self.reader = whole(self.registry, latest)
+        return avro_columns(latest.id, self.reader)
 
     def _messages(self, id: int | None = None) -> dict[str, str]:
         """Where the kernel finds the message: behind a number in the registry, or in the file."""
@@ -219,7 +220,7 @@ class Source(ports.Source):
             for topic in self.topics.names:
                 latest = self.registry.latest(self.registry.named("value", topic), self.value)
                 if self.value == "avro" and self.reader is None:
-                    fits(topic, latest.id, misfit(latest.text, of.ddl))
+                    fits(topic, latest.id, misfit(whole(self.registry, latest), of.ddl))
                 elif self.value == "protobuf":
                     fits(topic, latest.id, unreadable(self._messages(latest.id), of))
         elif self.descriptor is not None:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from headrace.connectors.kafka.messages import told
+from headrace.connectors.kafka.registry import Registered, Registry
 from headrace.errors import ConnectorError, HeadraceError, here
 from headrace.jvm.session import jvm, session
 from headrace.ports.options import choice, wrong
@@ -68,9 +71,18 @@ def of_value(schema: Struct, metadata: Metadata) -> Struct:
     return Struct(schema.fields[: len(schema.fields) - len(metadata)])
 
 
-def avro_columns(text: str) -> str:
+def whole(registry: Registry, schema: Registered) -> str:
+    """The text of an Avro schema, with the types in it that are in schemas to which it refers."""
+    if not schema.refers:
+        return schema.text
+    given = {**registry.kernel(), "id": str(schema.id)}
+    return str(told(given, _kernel().whole(json.dumps(given)))["schema"])
+
+
+def avro_columns(id: int, text: str) -> str:
     """The columns of an Avro schema's records."""
-    ddl = jvm(session()).org.apache.spark.sql.headrace.Avro.ddl(text)
+    given = {"id": str(id), "schema": text}
+    ddl = told(given, _kernel().columns(json.dumps(given)))["ddl"]
     if ddl is None:
         hint = 'read such values as bytes: value="raw"'
         raise ConnectorError("REGISTRY_SCHEMA", "the Avro schema in the registry is none of records with fields", hint=hint, site=here())
@@ -112,6 +124,10 @@ def tombstone(schema: Struct, key: tuple[str, ...]) -> str:
         raise _unknown(key[0], schema)
     plain = f"to_json(named_struct('{key[0]}', try_cast({text} AS {kind.text})))"
     return f"CASE WHEN ltrim({text}) LIKE '{{%' THEN key ELSE CAST({plain} AS binary) END"
+
+
+def _kernel() -> Any:
+    return jvm(session()).headrace.kafka.AvroSchemas
 
 
 def _unknown(name: str, schema: Struct) -> HeadraceError:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from functools import partial
 from pathlib import Path
 
@@ -24,13 +25,12 @@ def killed(
 ) -> None:
     """What processes that are killed at these points leave, and the next ones make of it."""
     names = {known(point) for point in points}
-    work = Work(made, folder, PARTITIONS, LOCAL, lambda text: None, child=child)
-    alone = work.alone()
-    assert alone.found == expected, "without a kill it has other rows than it should"
-    wanted = [kill for kill in alone.trace.points([SINK]) if kill.point in names]
-    if not wanted:
-        raise NotTried("its job passes none of the points")
-    with ThreadPoolExecutor(AT_ONCE) as pool:
+    with closing(Work(made, folder, PARTITIONS, LOCAL, lambda text: None, child=child)) as work, ThreadPoolExecutor(AT_ONCE) as pool:
+        alone = work.alone()
+        assert alone.found == expected, "without a kill it has other rows than it should"
+        wanted = [kill for kill in alone.trace.points([SINK]) if kill.point in names]
+        if not wanted:
+            raise NotTried("its job passes none of the points")
         for one in summed(at_points(work, pool, wanted, alone.trace, AT_ONCE), expected):
             report.check(f"{prefix}killed {one.point}", partial(_holds, one))
 

@@ -3,17 +3,14 @@ package headrace.kafka
 import java.util.Base64
 
 import scala.jdk.CollectionConverters._
-import scala.util.control.NonFatal
 
 import com.fasterxml.jackson.databind.ObjectMapper
 import com.fasterxml.jackson.databind.node.ObjectNode
-import headrace.HeadraceKernelException
 import org.apache.spark.sql.types.StructType
 import org.sparkproject.spark_core.protobuf.Descriptors.{Descriptor, FieldDescriptor}
 
 /** Messages of Protobuf by where they are described: in a registry (`registry`, `authorization`, `id`) or in a file (`descriptor`, in
-  * base64), under the name `message`, "" being the first one. Python asks this; every answer is JSON, `{"problem": …}` where the
-  * description does not do.
+  * base64), under the name `message`, "" being the first one. Python asks this.
   */
 object Messages {
   private val mapper = new ObjectMapper
@@ -23,7 +20,7 @@ object Messages {
     given.get("descriptor") match {
       case Some(set) => ProtoFiles.message(ProtoFiles.of(Base64.getDecoder.decode(set)), name)
       case None =>
-        val schema = Registry.of(given).schema(given("id").toInt).getOrElse(throw new IllegalArgumentException("it is not there"))
+        val schema = Registry.schema(given)
         ProtoFiles.message(Seq(ProtoFiles.of(schema.text, schema.files)), name)
     }
   }
@@ -65,14 +62,6 @@ object Messages {
     try made
     catch { case e: IllegalArgumentException => out.put("why", e.getMessage) }
 
-  private def answered(given: String)(action: (Descriptor, ObjectNode) => Unit): String = {
-    val told = mapper.readTree(given)
-    val out = mapper.createObjectNode()
-    try action(find(told.fieldNames.asScala.map(name => name -> told.get(name).asText).toMap), out)
-    catch {
-      case e: HeadraceKernelException => throw e
-      case NonFatal(e) => out.put("problem", Option(e.getMessage).getOrElse(e.getClass.getSimpleName))
-    }
-    out.toString
-  }
+  private def answered(given: String)(action: (Descriptor, ObjectNode) => Unit): String =
+    Answer(given)((told, out) => action(find(told), out))
 }

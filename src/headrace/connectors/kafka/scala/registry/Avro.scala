@@ -10,10 +10,17 @@ import org.apache.spark.sql.types.StructType
 object Avro {
 
   /** The columns of a schema, as DDL; null if it is none of records. */
-  def ddl(schema: String): String = SchemaConverters.toSqlType(new Schema.Parser().parse(schema)).dataType match {
-    case columns: StructType => columns.toDDL
-    case _ => null
-  }
+  def ddl(schema: String): String =
+    try
+      SchemaConverters.toSqlType(new Schema.Parser().parse(schema)).dataType match {
+        case columns: StructType => columns.toDDL
+        case _ => null
+      }
+    catch {
+      // Spark names an option of its own as the cure.
+      case e: Exception if String.valueOf(e.getMessage).trim.startsWith("Found recursive reference") =>
+        throw new IllegalArgumentException("a record holds itself, and columns end: name those that are wanted with `schema`", e)
+    }
 
   /** Why a schema cannot be read as these columns; null if it can. */
   def misfit(schema: String, ddl: String): String = why(rows(new Schema.Parser().parse(schema), StructType.fromDDL(ddl)))
@@ -29,7 +36,8 @@ object Avro {
 
   /** Makes rows of these columns of a schema's records. */
   def rows(schema: Schema, columns: StructType): Any => Option[Any] = {
-    val made = new AvroDeserializer(schema, columns, "CORRECTED", false, "", -1)
+    // The columns say how deep a record is read that holds itself; Spark has to be told that there may be one.
+    val made = new AvroDeserializer(schema, columns, "CORRECTED", false, "", 1)
     made.deserialize
   }
 

@@ -53,7 +53,7 @@ final class AvroLines(spec: LineSpec) extends RegisteredLines(spec, "AVRO") {
   private var decoder: BinaryDecoder = _
 
   override protected def parse(record: Array[Byte], id: Int, schema: Registry.Schema, file: UTF8String, position: Long): Int = {
-    val reader = readers.getOrElseUpdate(id, new AvroLines.Reader(new Schema.Parser().parse(schema.text), ours, spec.schema))
+    val reader = readers.getOrElseUpdate(id, new AvroLines.Reader(AvroSchemas.parsed(schema), ours, spec.schema))
     decoder = DecoderFactory.get.binaryDecoder(record, Registry.Start, record.length - Registry.Start, decoder)
     parsed = reader.read(decoder)
     if (parsed == null) malformed(s"schema $id: no record")

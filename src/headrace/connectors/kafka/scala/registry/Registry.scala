@@ -8,6 +8,7 @@ import java.nio.charset.StandardCharsets.UTF_8
 import java.time.Duration
 import java.util.concurrent.ConcurrentHashMap
 
+import scala.collection.immutable.SeqMap
 import scala.jdk.CollectionConverters._
 
 import com.fasterxml.jackson.databind.{JsonNode, ObjectMapper}
@@ -32,9 +33,9 @@ final class Registry private (url: String, authorization: Option[String]) {
     }
   }
 
-  /** The schemas that a schema refers to, and those that they refer to, by the names under which it does. */
-  private def files(of: JsonNode): Map[String, String] =
-    of.path("references").elements.asScala.foldLeft(Map.empty[String, String]) { (all, reference) =>
+  /** The schemas that a schema refers to, behind those that they refer to, by the names under which it does. */
+  private def files(of: JsonNode): SeqMap[String, String] =
+    of.path("references").elements.asScala.foldLeft(SeqMap.empty[String, String]) { (all, reference) =>
       val subject = URLEncoder.encode(reference.path("subject").asText, UTF_8).replace("+", "%20")
       val answer = sent(s"$url/subjects/$subject/versions/${reference.path("version").asInt}", Tries)
       if (answer.statusCode != 200) throw failed(s"it answers ${answer.statusCode}")
@@ -60,8 +61,8 @@ final class Registry private (url: String, authorization: Option[String]) {
 
 object Registry {
 
-  /** `files`: the schemas that it refers to, by name. */
-  final case class Schema(kind: String, text: String, files: Map[String, String])
+  /** `files`: the schemas that it refers to, by name, each behind those that it refers to itself. */
+  final case class Schema(kind: String, text: String, files: SeqMap[String, String])
 
   private val Tries = 3
   private val Patience = 10L
@@ -74,6 +75,10 @@ object Registry {
     val place = (options("registry"), options.get("authorization"))
     all.computeIfAbsent(place, { case (url, authorization) => new Registry(url, authorization) })
   }
+
+  /** That of a question of Python's, which has the `id` beside the options. */
+  def schema(given: Map[String, String]): Schema =
+    of(given).schema(given("id").toInt).getOrElse(throw new IllegalArgumentException("it is not there"))
 
   /** Where the record itself begins, behind a zero and the number of its schema. */
   val Start = 5

@@ -48,10 +48,11 @@ private final class Stream(
     // What nobody has told of just now stays where it is: left out, it would be new when it is back, and read again.
     val latest = found ++ from.filterNot { case (p, _) => found.contains(p) }
     val until = ends.fold(latest)(e => latest.collect { case (p, at) if from.contains(p) || e.contains(p) => p -> capped(p, at, from, e) })
-    Offsets(limits.records.fold(until) { records =>
-      val come = until.keySet -- from.keySet
-      Stream.share(if (come.isEmpty) from else from ++ cluster.earliest(come), until, records)
-    })
+    // Where a partition that has come begins is logged as this epoch's end, and its records are those of the next one: an epoch that is cut
+    // off and read again then has the same, whatever the topic has let go of meanwhile.
+    val come = cluster.earliest(until.keySet -- from.keySet)
+    val begun = until.filter { case (p, _) => from.contains(p) } ++ come
+    Offsets(limits.records.fold(begun)(Stream.share(from ++ come, begun, _)))
   }
 
   /** A topic that is deleted and made anew between two looks. */
@@ -81,8 +82,8 @@ private final class Stream(
   override def planInputPartitions(start: Offset, end: Offset): Array[InputPartition] = asking {
     val until = Offsets.of(end)
     val first = cluster.earliest(until.keys)
-    // A partition that has come begins with what it has.
-    val from = until.keys.map(p => p -> Offsets.of(start).getOrElse(p, first.getOrElse(p, 0L))).toMap
+    // A partition that has come ends where it begins; an epoch that an older headrace has logged ends behind its first records.
+    val from = until.map { case (p, to) => p -> Offsets.of(start).getOrElse(p, first.get(p).fold(to)(_.min(to))) }
     val gaps = until.toSeq.sortBy { case (p, _) => (p.topic, p.partition) }.flatMap { case (p, to) => gap(p, from(p), to, first.get(p)) }
     if (gaps.nonEmpty && !limits.skips)
       throw new HeadraceKernelException("OFFSETS_GONE", s"${limits.source}: ${gaps.map(_.text).mkString("; ")}", limits.source)

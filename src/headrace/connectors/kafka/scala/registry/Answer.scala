@@ -1,0 +1,26 @@
+package headrace.kafka
+
+import scala.jdk.CollectionConverters._
+import scala.util.control.NonFatal
+
+import com.fasterxml.jackson.databind.ObjectMapper
+import com.fasterxml.jackson.databind.node.ObjectNode
+import headrace.HeadraceKernelException
+
+/** The answer to a question of Python's about a schema, both JSON: `{"problem": …}` where the schema does not do, with a `code` where it
+  * could not be had.
+  */
+private[kafka] object Answer {
+  private val mapper = new ObjectMapper
+
+  def apply(given: String)(action: (Map[String, String], ObjectNode) => Unit): String = {
+    val told = mapper.readTree(given)
+    val out = mapper.createObjectNode()
+    try action(told.fieldNames.asScala.map(name => name -> told.get(name).asText).toMap, out)
+    catch {
+      case e: HeadraceKernelException => out.put("code", e.code).put("problem", e.getMessage)
+      case NonFatal(e) => out.put("problem", Option(e.getMessage).getOrElse(e.getClass.getSimpleName))
+    }
+    out.toString
+  }
+}
