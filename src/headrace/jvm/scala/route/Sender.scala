@@ -119,11 +119,10 @@ final class Sender(route: Route, counter: Counter, buffer: WireBuffer, dead: () 
     }
   }
 
+  /** What follows reads both rows where they are: a copy for each item would copy the array of all of them each time. */
   private final class GenerateStage(step: Generate, next: Stage) extends StepStage(step) {
     private val joined = new JoinedRow
     private val nothing = new GenericInternalRow(step.appended.length)
-    private val both: UnsafeProjection = UnsafeProjection.create(
-      (step.in.fields ++ step.appended.fields).zipWithIndex.map { case (f, i) => BoundReference(i, f.dataType, nullable = true) }.toSeq)
     def open(): Unit = {
       step.generator.foreach { case n: Nondeterministic => n.initialize(partition); case _ => }
       next.open()
@@ -135,17 +134,17 @@ final class Sender(route: Route, counter: Counter, buffer: WireBuffer, dead: () 
         val made = step.generator.eval(row).iterator
         while (made.hasNext) {
           any = true
-          next.take(both(joined(base, made.next())))
+          next.take(joined(base, made.next()))
         }
         val rest = step.generator.terminate().iterator
         while (rest.hasNext) {
           any = true
-          next.take(both(joined(base, rest.next())))
+          next.take(joined(base, rest.next()))
         }
       } catch {
         case e: Throwable => any = true; lose(e, row)
       }
-      if (!any && step.outer) next.take(both(joined(base, nothing)))
+      if (!any && step.outer) next.take(joined(base, nothing))
     }
   }
 
