@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 import headrace as hr
+from headrace import points
 from headrace.testing import Harness
 from tests.faults.test_standby import until
 from tests.servers.tables import KINDS, File, Place, Served
@@ -56,6 +57,21 @@ def test_a_query_and_its_schema(pg: Served) -> None:
         *(1, 2, Decimal("3.125"), "é", b"\x00\xff", dt.date(1900, 1, 1), dt.datetime(1969, 12, 31, 23, 59, 59, 999999, dt.UTC)),
         *(dt.datetime(2026, 3, 29, 2, 30), True, '{"a": 1}', 0.5),
     )
+
+
+def test_whole_numbers_of_sqlite(sqlite: File) -> None:
+    """They have 64 bits, whatever the type of their column is called."""
+    sqlite.run("CREATE TABLE t (id INTEGER PRIMARY KEY, small SMALLINT, tiny TINYINT, name TEXT)")
+    big = (2**63 - 1, 2**40, -(2**63))
+    sqlite.run(f"INSERT INTO t VALUES ({', '.join(map(str, big))}, 'a')")
+    assert hr.read.jdbc(sqlite.url, "t").schema.ddl == "id bigint, small bigint, tiny bigint, name string"
+    schema = "id bigint, small bigint, tiny bigint"
+    for by in (None, "id", "small"):
+        assert hr.collect(hr.read.jdbc(sqlite.url, "t", by=by, schema=schema)).rows() == [big]
+    asked = hr.read.memory([(2**63 - 1,)], "id bigint", name="asked")
+    assert hr.collect(asked.lookup(hr.lookup.jdbc(sqlite.url, "t", f"{schema}, name string"), on="id")).rows() == [(*big, "a")]
+    with pytest.raises(hr.HeadraceError, match="CAST_OVERFLOW"):
+        hr.collect(hr.read.jdbc(sqlite.url, "t", schema="small int"))
 
 
 def test_a_type_that_no_cast_makes(pg: Served) -> None:
@@ -142,7 +158,8 @@ def test_a_transaction_that_commits_late_in_a_run_that_ends(pg: Served, late: An
     assert written(tmp_path) == [4, 5]
 
 
-def test_a_replay_reads_the_same_range(pg: Served) -> None:
+@pytest.mark.parametrize("point", ["before sink commit", "after sink commit"])
+def test_a_replay_reads_the_same_range(pg: Served, point: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """An epoch that failed is read again up to where it was to end, though more rows have come since."""
     pg.run("CREATE TABLE orders (id INTEGER, x VARCHAR(20), amount DECIMAL(10, 2))")
     orders(pg, 1, 4)
@@ -150,12 +167,53 @@ def test_a_replay_reads_the_same_range(pg: Served) -> None:
         read = hr.read.jdbc(pg.url, "orders", by="id", follow=True, settle="0 seconds", schema="id bigint", **pg.options)
         out = h.collect(read)
         h.commit()
+        pg.run(f"ALTER DATABASE {pg.url.rpartition('/')[2]} SET log_statement = 'all'")
+        begun = len(pg.server.log.read_text())
+        monkeypatch.setattr(points, "OFF", False)
+        monkeypatch.setattr(points, "_armed", points.Armed(point, action="fail"))
+        monkeypatch.setattr(points, "_passed", 0)
         orders(pg, 4, 6)
-        h.commit()
-        h.restart()
+        with pytest.raises(hr.HeadraceError, match=point):
+            h.commit()
         orders(pg, 6, 7)
-        h.commit()
-        assert sorted(row[0] for _, _, row in out.changes()) == [1, 2, 3, 4, 5, 6]
+        h.restart()
+        h._settle()
+        epochs: dict[int, list[int]] = {}
+        for (_, epoch), changes in out._sink.epochs.items():
+            epochs.setdefault(epoch, []).extend(row[0] for row, _ in changes)
+        assert [sorted(ids) for _, ids in sorted(epochs.items())] == [[1, 2, 3], [4, 5], [6]]
+        assert pg.server.log.read_text()[begun:].count("$1 = '3', $2 = '5'") == 2
+
+
+def test_a_server_that_is_restarted_between_two_runs(pg: Served, tmp_path: Path) -> None:
+    """A connection that was kept from the first run would be cut."""
+    pg.run("CREATE TABLE orders (id INTEGER, x VARCHAR(20), amount DECIMAL(10, 2))")
+    orders(pg, 1, 3)
+    job = grow(pg, tmp_path)
+    job.run(checkpoint=tmp_path / "state", flush=False, progress=False)
+    pg.server.stop()
+    pg.server.start()
+    orders(pg, 3, 5)
+    job.run(checkpoint=tmp_path / "state", flush=False, progress=False)
+    assert written(tmp_path) == [1, 2, 3, 4]
+    at = f"SELECT count(*) FROM pg_stat_activity WHERE datname = '{pg.url.rpartition('/')[2]}' AND application_name = 'headrace'"
+    until(lambda: pg.run(at) == [(0,)], "no connection is kept")
+
+
+def test_a_column_that_cannot_be_looked_at(pg: Served) -> None:
+    pg.run("CREATE TABLE orders (id INTEGER)")
+    pg.run("INSERT INTO orders VALUES (0)")
+    read = hr.read.jdbc(pg.url, "SELECT id, 1 / id AS n FROM orders", by="n", schema="n int", **pg.options)
+    port = pg.url.split(":")[2].split("/")[0]
+    check_error(
+        """
+        DATABASE_REFUSED: postgresql://127.0.0.1:PORT/DB refuses: ERROR: division by zero
+          hint: the statement is headrace's own, about the table or query that was named
+          page: docs/errors/DATABASE_REFUSED.md
+        """,
+        lambda: hr.collect(read),
+        hide={port: "PORT", pg.url.rpartition("/")[2]: "DB"},
+    )
 
 
 def test_rows_that_are_updated(place: Place) -> None:

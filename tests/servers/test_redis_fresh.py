@@ -13,6 +13,7 @@ from headrace.connectors.redis import Sink
 from headrace.errors import HeadraceError
 from tests.servers.redis import VARIABLE, Redis
 from tests.unit.connectors.delta.tasks import context
+from tests.unit.errors import check_error
 
 
 def sink(redis: Redis, **given: Any) -> Sink:
@@ -44,6 +45,42 @@ def test_a_fresh_start_claims_first_and_then_removes_the_keys_of_another(redis: 
     write(fresh, 0, "a")
     sink(redis, checkpoint_id="c2", fresh=True, term=2)
     assert asked == ["c2"] and keys(redis) == {"t:a"}
+
+
+def test_a_fresh_start_leaves_the_keys_of_another_job(redis: Redis) -> None:
+    write(sink(redis), 0, "a")
+    for fresh in (False, True):
+        check_error(
+            """
+            TABLE_OWNED: the keys t:* hold what sink sink of job job wrote from another checkpoint
+              hint: write to keys of another prefix, or remove these and the key _headrace:t: by hand: fresh=True does not, as another job wrote them.
+              page: docs/errors/TABLE_OWNED.md
+            """,
+            lambda fresh=fresh: sink(redis, job="other", checkpoint_id="c2", fresh=fresh),  # type: ignore[misc]  # of a loop
+        )
+    assert keys(redis) == {"t:a"}
+    write(sink(redis, term=2), 1, "b")
+    assert keys(redis) == {"t:a", "t:b"}
+
+
+@pytest.mark.parametrize("query", ["main", "other"])
+@pytest.mark.parametrize("fresh", [False, True])
+def test_two_sinks_of_one_start_at_the_same_keys(redis: Redis, query: str, fresh: bool) -> None:
+    """By two addresses that are one: each would take the other's epochs for its own."""
+    first = sink(redis, fresh=fresh)
+    check_error(
+        """
+        FOLDER_OWNED: the sinks sink and twin both write to redis://127.0.0.1:PORT/0, keys t:*
+          hint: give each sink a prefix of its own; streams of the same columns go into one by union.
+          page: docs/errors/FOLDER_OWNED.md
+        """,
+        lambda: sink(redis, name="twin", query=query, fresh=fresh),
+        hide={str(redis.port): "PORT"},
+    )
+    write(first, 0, "a")
+    write(sink(redis, fresh=fresh), 1, "b")
+    write(sink(redis, name="renamed", term=2), 2, "c")
+    assert keys(redis) == {"t:a", "t:b", "t:c"}
 
 
 def test_a_clearing_that_was_cut_off_is_finished_by_the_next_start(redis: Redis, monkeypatch: pytest.MonkeyPatch) -> None:

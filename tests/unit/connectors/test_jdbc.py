@@ -102,14 +102,57 @@ def test_nothing_says_what_is_new() -> None:
     )
 
 
-def test_two_sinks_of_one_table() -> None:
+@pytest.mark.parametrize(
+    "addresses",
+    [
+        (URL, URL),
+        (URL, "jdbc:postgresql://DB:5432/shop?sslmode=require"),
+        ("mysql://app@db/shop", "mariadb://db:3306/shop"),
+        ("sqlite:out.db", f"sqlite:///{Path.cwd()}/../{Path.cwd().name}/out.db"),
+    ],
+)
+def test_two_sinks_of_one_table(addresses: tuple[str, str]) -> None:
     rows = hr.read.memory([("a",)], "k string", name="s")
     with pytest.raises(hr.HeadraceError, match="FOLDER_OWNED"):
-        compile(Plan.of("twice", [rows.write.jdbc(URL, "t", name=name)._use() for name in ("a", "b")]))
+        compile(Plan.of("twice", [rows.write.jdbc(url, "t", name=name)._use() for name, url in zip("ab", addresses, strict=True)]))
+
+
+def test_tables_of_two_databases() -> None:
+    urls = ("postgresql://a:1,b/shop", "postgresql://a:1,b:2/shop", "postgresql://a,b/shop", "postgresql://a,b/Shop", "mariadb://a,b/shop")
+    assert len({Sink(url, "t").owns for url in urls}) == len(urls)
+
+
+def test_two_sinks_of_the_same_keys() -> None:
+    rows = hr.read.memory([("a",)], "k string", name="s")
+    sinks = [
+        rows.write.redis(url, prefix="t:", key="k", name=name)._use()
+        for name, url in (("a", "redis://app@cache"), ("b", "redis://Cache:6379/0?ssl_ca_certs=ca.pem"))
+    ]
+    check_error(
+        """
+        FOLDER_OWNED: the sinks a and b both write to redis://cache:6379/0, keys t:*
+          at test_jdbc.py:*: rows.write.redis(url, prefix="t:", key="k", name=name)._use()
+          hint: give each sink a folder of its own; streams of the same columns go into one by union.
+          page: docs/errors/FOLDER_OWNED.md
+        """,
+        lambda: compile(Plan.of("twice", sinks)),
+    )
+    urls = ("redis://cache", "rediss://cache", "redis://cache/1", "redis://cache:1", "unix:///cache", "unix:///cache?db=1")
+    assert len({RedisSink(url, prefix="t:", key="k").owns for url in urls}) == len(urls)
 
 
 @pytest.mark.parametrize(
-    ("url", "prefix"), [("http://cache", "t:"), ("redis://:geheim@cache", "t:"), ("redis://cache", ""), ("redis://cache", "_headrace:x")]
+    ("url", "prefix"),
+    [
+        ("http://cache", "t:"),
+        ("redis://cache:x", "t:"),
+        ("redis://:geheim@cache", "t:"),
+        ("redis://cache?password=geheim", "t:"),
+        ("rediss://cache?ssl_password=geheim", "t:"),
+        ("rediss://cache?SSL_Password=geheim", "t:"),
+        ("redis://cache", ""),
+        ("redis://cache", "_headrace:x"),
+    ],
 )
 def test_redis_options(url: str, prefix: str) -> None:
     with pytest.raises(hr.ConnectorError, match="BAD_OPTION") as caught:

@@ -89,7 +89,7 @@ class Sink(TableSink):
 
     @property
     def owns(self) -> str:
-        return self.place.uri
+        return os.path.realpath(self.place.uri) if self.place.local else self.place.uri
 
     def options(self) -> dict[str, Any]:
         own = {"path": self.place.path, "compact_every": self.compact_every, "vacuum": self.vacuum}

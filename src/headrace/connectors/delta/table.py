@@ -64,7 +64,10 @@ class Epochs(epochs.Epochs[Write]):
 
     @property
     def term(self) -> int:
-        return int(self.table.transaction_version(f"{self._application}/term") or 0)
+        return self.term_of(self._context.query)
+
+    def term_of(self, query: str) -> int:
+        return int(self.table.transaction_version(f"headrace/{self._context.checkpoint_id}/{query}/term") or 0)
 
     def refresh(self) -> None:
         self.table.update_incremental()

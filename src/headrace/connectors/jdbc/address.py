@@ -12,6 +12,7 @@ from headrace.ports.options import wrong
 KINDS = {"postgresql": "postgresql", "postgres": "postgresql", "mariadb": "mariadb", "mysql": "mariadb", "sqlite": "sqlite"}
 SPELLED = '"postgresql://host/database", "mariadb://host/database" or "sqlite:file.db"'
 
+_PORTS = {"postgresql": 5432, "mariadb": 3306}
 _SECRETS = ("password", "pass", "pwd", "sslpassword", "keystorepassword", "truststorepassword", "keypassword")
 _PART = re.compile(r'\s*(?:"((?:[^"]|"")+)"|`((?:[^`]|``)+)`|([^."`]+?))\s*(?:\.|$)')
 
@@ -28,6 +29,17 @@ class Address:
     def jdbc(self) -> str:
         # a relative path begins in the folder in which the job runs, which need not be that of the JVM
         return f"jdbc:{self.kind}:{os.path.abspath(self.rest) if self.kind == 'sqlite' else self.rest}"
+
+    @property
+    def spelled(self) -> str:
+        """One spelling for all addresses of a database, without options of its driver."""
+        rest = self.rest.partition("?")[0]
+        if self.kind == "sqlite":
+            return f"sqlite:{os.path.realpath(rest)}"
+        begins, _, path = rest.partition("//")
+        hosts, _, name = path.partition("/")
+        each = (host if re.search(r":\d+$", host) else f"{host}:{_PORTS[self.kind]}" for host in hosts.lower().split(","))
+        return f"{self.kind}:{begins}//{','.join(each)}/{name}"
 
     def __str__(self) -> str:
         return f"{self.kind}:{self.rest.partition('?')[0]}"

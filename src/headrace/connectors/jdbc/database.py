@@ -84,6 +84,10 @@ class Database:
                 time.sleep(min(wait, until - now))
                 wait = min(wait * 2, 1)
 
+    def leave(self) -> None:
+        """Give the connection up: whoever asks next gets a new one, which no restart of the server in between has cut."""
+        self._link.close()
+
     def close(self) -> None:
         self._link.close()
         self._servers.forget(self.name)

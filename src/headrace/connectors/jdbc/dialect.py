@@ -67,6 +67,8 @@ class Dialect(ABC):
     """The type of a point in time."""
     zoned: ClassVar[bool] = False
     """Whether it has points in time; else they are kept as what a clock shows in UTC."""
+    wide: ClassVar[bool] = False
+    """Whether a column of whole numbers has 64 bits whatever its type, so that Spark's own reader has to be told."""
     ticks: ClassVar[str] = '"'
     many: ClassVar[int | None] = None
     """Rows of an epoch from which on a staging table is emptied by `clear`; None: by DELETE, however many they are."""

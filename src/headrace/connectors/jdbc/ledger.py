@@ -79,6 +79,7 @@ class Ledger:
             row = self._row()
             if row is not None and row[1] > writer.term:
                 raise self._fenced(row[1])
+            self._refuse_twice()
             others = self._others()
             alone = all(job == writer.job and own for job, _, own in others)
             if any(job == writer.job for job, _, _ in others):
@@ -131,6 +132,17 @@ class Ledger:
         found = self._database.query(sql, self._writer.id)
         return (found[0][0], found[0][1]) if found else None
 
+    def _refuse_twice(self) -> None:
+        """Complain of another sink that this very start has opened, at the same table under another name or address."""
+        writer = self._writer
+        sql = f"SELECT sink FROM {self._table} WHERE target = ? AND checkpoint = ? AND term = ? AND sink <> ?"
+        for (sink,) in self._database.query(sql, writer.target, writer.checkpoint, writer.term, writer.sink):
+            raise CheckpointError(
+                "FOLDER_OWNED",
+                f"the sinks {sink} and {writer.sink} both write to the table {writer.target}",
+                hint="give each sink a table of its own; streams of the same columns go into one by union.",
+            )
+
     def _others(self) -> list[tuple[str, str, bool]]:
         """Who else has written the table, from other checkpoints: job, sink, and whether the job made the table."""
         sql = f"SELECT job, sink, made FROM {self._table} WHERE target = ? AND checkpoint <> ?"
@@ -154,3 +166,10 @@ class Ledger:
             f"{self._writer.sink}: start {term} of this job has taken over {self._writer.table}, and this is start {self._writer.term}",
             hint="nothing of this epoch was written; the process that took over goes on with it.",
         )
+
+
+def forget(database: Database, dialect: Dialect, place: tuple[str, ...]) -> None:
+    """Take the rows of a table that is gone out of the ledger beside it, where there is one."""
+    ledger = (*place[:-1], TABLE)
+    if dialect.columns(database, ledger):
+        database.update(f"DELETE FROM {dialect.quote(*ledger)} WHERE target = ?", ".".join(place))

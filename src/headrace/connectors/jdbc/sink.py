@@ -13,7 +13,7 @@ from headrace.connectors.jdbc.connect import driver_options
 from headrace.connectors.jdbc.database import Database, Problem
 from headrace.connectors.jdbc.dialect import TASK, WEIGHT, Dialect, Target
 from headrace.connectors.jdbc.kinds import NEEDS, dialect_of
-from headrace.connectors.jdbc.ledger import STAGE, Ledger, Writer
+from headrace.connectors.jdbc.ledger import STAGE, Ledger, Writer, forget
 from headrace.connectors.jdbc.tables import GONE, make, target, typed
 from headrace.errors import HeadraceError
 from headrace.jvm.packages import attach
@@ -97,7 +97,7 @@ class Sink(ports.Sink):
 
     @property
     def owns(self) -> str:
-        return f"{self.address}, table {'.'.join(self.place)}"
+        return f"{self.address.spelled}, table {'.'.join(self.place)}"
 
     def options(self) -> dict[str, Any]:
         given = {
@@ -219,7 +219,9 @@ class Sink(ports.Sink):
         attach(session(), [NEEDS])
         database = Database(session(), self.dialect.driver, self.address.jdbc, self._properties())
         try:
+            whole = self.dialect.whole(database, self.place)
             database.update(f"DROP TABLE IF EXISTS {self.dialect.quote(*self.place)}")
+            forget(database, self.dialect, whole)
         finally:
             database.close()
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, ClassVar
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 import headrace.ports as ports
 from headrace.connectors import beginnings, files
@@ -22,6 +22,8 @@ from headrace.syntax import quote
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
+
+T = TypeVar("T")
 
 
 class Source(ports.Source):
@@ -135,7 +137,7 @@ class Source(ports.Source):
         }
         if self.by is not None:
             options["by"] = dialect.quote(self._column(there, self.by).name)
-            self._no_nulls(options["by"])
+            self._no_nulls(session, options["by"])
         frame = session.readStream.format("headrace.jdbc.RangeTable").options(**options).load()
         as_asked = [self._cast(session, one, field) for one, field in zip(read.fields, wanted.fields, strict=True)]
         return frame.selectExpr(*as_asked), {"kind": "columns"}
@@ -170,14 +172,24 @@ class Source(ports.Source):
 
     def _there(self, session: SparkSession) -> Struct:
         """The columns that are there, as Spark reads them."""
-        database = self._connected(session)
-        try:
+
+        def look(database: Database) -> Struct:
             database.open()
             if not self.query and not dialect_of(self.address).columns(database, self.place):
                 raise ConnectorError("TABLE_MISSING", f"there is no table {self.table}", hint="create it, or mend its name", site=here())
             return parse_schema(database.schema(self._from))
+
+        return self._asked(session, look)
+
+    def _asked(self, session: SparkSession, look: Callable[[Database], T]) -> T:
+        """What a look at the database finds, on a connection of its own: one that was kept may have been cut since."""
+        database = self._connected(session)
+        try:
+            return database.steadily(lambda: look(database), 1)
         except Problem as problem:
             raise told(problem, self.address) from None
+        finally:
+            database.leave()
 
     def _column(self, there: Struct, name: str) -> Field:
         """A column as the table spells it: of this very name, else of one that differs in its case."""
@@ -200,10 +212,8 @@ class Source(ports.Source):
             )
         return f"CAST({quote(there.name)} AS {asked.type}) AS {quote(asked.name)}"
 
-    def _no_nulls(self, by: str) -> None:
-        database = self._database
-        assert database is not None  # scan has connected
-        if database.query(f"SELECT 1 FROM {self._from} WHERE {by} IS NULL LIMIT 1"):
+    def _no_nulls(self, session: SparkSession, by: str) -> None:
+        if self._asked(session, lambda database: database.query(f"SELECT 1 FROM {self._from} WHERE {by} IS NULL LIMIT 1")):
             raise ConnectorError(
                 "TABLE_SCHEMA",
                 f"{self.by} is null in some rows, which would never be read",

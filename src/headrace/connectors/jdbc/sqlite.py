@@ -22,6 +22,7 @@ class Sqlite(Dialect):
     driver: ClassVar[str] = "org.sqlite.JDBC"
     jar: ClassVar[Jar] = Jar("org.xerial:sqlite-jdbc:3.54.1.0", "f8dce420a6016278497f4f0560f65602b9db858de141b541cf91a4644ebe4639")
     moment: ClassVar[str] = "text"
+    wide: ClassVar[bool] = True
     # The whole file is locked, from the beginning of a transaction on.
     locking: ClassVar[str] = ""
 

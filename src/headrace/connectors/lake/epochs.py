@@ -42,6 +42,10 @@ class Epochs(ABC, Generic[W]):
     def term(self) -> int:
         """The start of the job that wrote last; 0 for none."""
 
+    def term_of(self, query: str) -> int:
+        """The same of a query of this checkpoint; 0 where the table does not tell."""
+        return self.term if query == self._context.query else 0
+
     @abstractmethod
     def claim(self, schema: Struct, *, partition_by: list[str], properties: dict[str, str], add: bool) -> None:
         """Make the table, or take it over from the process that wrote it before, and give it the columns that it lacks."""
@@ -93,6 +97,8 @@ class Epochs(ABC, Generic[W]):
         name = f"{JOB}{context.job}"
         found = properties.get(name)
         before = None if found is None else json.loads(found)
+        if before is not None and before["checkpoint"] == context.checkpoint_id:
+            self._refuse_twice(before["sink"], before["query"])
         if before is None or (before["checkpoint"], before["query"]) == (context.checkpoint_id, context.query):
             return False
         if not context.fresh:
@@ -108,6 +114,15 @@ class Epochs(ABC, Generic[W]):
                 hint="delete those rows from the table, and write to another one until then",
             )
         return True
+
+    def _refuse_twice(self, sink: str, query: str) -> None:
+        """Complain of another sink that this very start has opened, at the same table by another path or name."""
+        if sink != self._context.name and self.term_of(query) == self._context.term:
+            raise CheckpointError(
+                "FOLDER_OWNED",
+                f"the sinks {sink} and {self._context.name} both write to {self._at}",
+                hint="give each sink a table of its own; streams of the same columns go into one by union.",
+            )
 
     def _refuse_replaced(self) -> None:
         if self.term > self._context.term:

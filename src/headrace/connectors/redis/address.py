@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import parse_qs, urlsplit
 
 from headrace.ports.options import wrong
 
@@ -45,3 +45,21 @@ def address_of(verb: str, url: Any) -> Address:
     ):
         raise wrong(f"{verb}: the address cannot be {url!r}", f"it is {example}")
     return Address(parts.hostname, port or 6379, int(database), parts.scheme == "rediss")
+
+
+def server_of(url: Any) -> str | None:
+    """One spelling for all addresses of a database, without what else they tell the client; None if it is no address.
+
+    >>> server_of("redis://Cache"), server_of("redis://cache:6379/?db=0"), server_of("unix:///run/redis.sock")
+    ('redis://cache:6379/0', 'redis://cache:6379/0', 'unix:///run/redis.sock?db=0')
+    """
+    try:
+        parts = urlsplit(url if isinstance(url, str) else "")
+        host = f"{parts.hostname or 'localhost'}:{parts.port or 6379}"
+    except ValueError:
+        return None
+    if parts.scheme not in ("redis", "rediss", "unix"):
+        return None
+    path = "" if parts.scheme == "unix" else parts.path.strip("/")
+    database = parse_qs(parts.query).get("db", [path])[0] or "0"
+    return f"unix://{parts.path}?db={database}" if parts.scheme == "unix" else f"{parts.scheme}://{host}/{database}"

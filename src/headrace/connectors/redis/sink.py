@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 from urllib.parse import parse_qs, urlsplit
 
 import headrace.ports as ports
+from headrace.connectors.redis.address import server_of
 from headrace.errors import CheckpointError, ConnectorError, HeadraceError
 from headrace.points import point
 from headrace.ports.aside import NULL_KEY, put_aside
@@ -55,11 +56,13 @@ if ARGV[4] == '1' then redis.call('HSET', KEYS[1], 'epoch', ARGV[3]) end
 return 'DONE'
 """
 
-# Takes the keys for a start, and tells whether those of another are still to go. KEYS: the note. ARGV: id, term, whether others may be
-# replaced, then fields and values of the note.
+# Takes the keys for a start, and tells whether those of another are still to go. KEYS: the note. ARGV: id, term, whether what another
+# checkpoint of the job wrote may be replaced, then fields and values of the note, which are job, sink and checkpoint first.
 _CLAIM = """
-local note = redis.call('HMGET', KEYS[1], 'id', 'term', 'job', 'sink')
-if note[1] and note[1] ~= ARGV[1] and ARGV[3] ~= '1' then return {'OTHER', note[3], note[4]} end
+local note = redis.call('HMGET', KEYS[1], 'id', 'term', 'job', 'sink', 'checkpoint')
+local job, sink, checkpoint = ARGV[5], ARGV[7], ARGV[9]
+if note[5] == checkpoint and note[2] == ARGV[2] and note[4] ~= sink then return {'TWICE', note[4]} end
+if note[1] and note[1] ~= ARGV[1] and (ARGV[3] ~= '1' or note[3] ~= job) then return {'OTHER', note[3], note[4]} end
 if note[1] == ARGV[1] and tonumber(note[2]) > tonumber(ARGV[2]) then return {'FENCED', note[2]} end
 if note[1] ~= ARGV[1] then redis.call('DEL', KEYS[1]) end
 if note[1] and note[1] ~= ARGV[1] then redis.call('HSET', KEYS[1], 'clearing', '1') end
@@ -105,19 +108,21 @@ class Sink(ports.Sink):
         retry: str = "30 seconds",
     ) -> None:
         verb = "write.redis"
-        parts = urlsplit(url if isinstance(url, str) else "")
-        if parts.scheme not in ("redis", "rediss", "unix"):
+        server = server_of(url)
+        if server is None:
             raise wrong(
                 f"{verb}: this is no address of a Redis server",
                 'addresses look like "redis://host:6379/0", with TLS "rediss://host:6379/0"',
             )
-        if parts.password is not None or "password" in parse_qs(parts.query):
+        parts = urlsplit(url)
+        if parts.password is not None or any("password" in name.lower() for name in parse_qs(parts.query, keep_blank_values=True)):
             raise wrong(f"{verb}: the address holds a password", 'give it by its name: password=hr.secret("REDIS_PASSWORD")')
         if not isinstance(prefix, str) or not prefix or prefix.startswith(_NOTES):
             raise wrong(
                 f"{verb}: prefix cannot be {prefix!r}", 'it is what all keys of the sink begin with, and no others: prefix="spend:"'
             )
         self.url = url
+        self._spelled = server
         self.prefix = prefix
         self._key = (key,) if isinstance(key, str) else tuple(key)
         self.value = choice(verb, "value", value, ("json", "hash"))
@@ -143,7 +148,7 @@ class Sink(ports.Sink):
 
     @property
     def owns(self) -> str:
-        return f"{self.url}, keys {self.prefix}*"
+        return f"{self._spelled}, keys {self.prefix}*"
 
     def options(self) -> dict[str, Any]:
         given = {
@@ -208,7 +213,9 @@ class Sink(ports.Sink):
 
     def contents(self, session: SparkSession, schema: Struct) -> Iterable[Sequence[Any]]:
         server = self._connected()
-        found = [(value.decode(),) for key in self._keys(server) if (value := server.get(key)) is not None]
+        found, keys = [], self._keys(server)
+        while some := list(itertools.islice(keys, _BATCH)):
+            found += [(value.decode(),) for value in server.mget(some) if value is not None]
         server.close()
         ddl = schema.text.replace("'", "\\'")
         return session.createDataFrame(found, "value string").selectExpr(f"inline(array(from_json(value, '{ddl}')))").collect()
@@ -232,11 +239,20 @@ class Sink(ports.Sink):
         told = ("job", context.job, "sink", context.name, "checkpoint", context.checkpoint_id, "query", context.query)
         answer = self._server.eval(_CLAIM, 1, note, self._id, context.term, int(context.fresh), *told)
         said = [part.decode() for part in answer]
+        if said[0] == "TWICE":
+            raise CheckpointError(
+                "FOLDER_OWNED",
+                f"the sinks {said[1]} and {context.name} both write to {self.owns}",
+                hint="give each sink a prefix of its own; streams of the same columns go into one by union.",
+            )
         if said[0] == "OTHER":
+            own = said[1] == context.job
+            by_hand = f"or remove these and the key {note} by hand: fresh=True does not, as another job wrote them."
+            cure = "go on from the checkpoint that wrote them, or start with fresh=True: they go." if own else by_hand
             raise CheckpointError(
                 "TABLE_OWNED",
                 f"the keys {self.prefix}* hold what sink {said[2]} of job {said[1]} wrote from another checkpoint",
-                hint="write to keys of another prefix, go on from the checkpoint that wrote them, or start with fresh=True: they go.",
+                hint=f"write to keys of another prefix, {cure}",
             )
         if said[0] == "FENCED":
             raise self._fenced(said[1])

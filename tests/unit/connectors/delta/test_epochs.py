@@ -204,6 +204,25 @@ def test_a_table_that_another_checkpoint_wrote_is_not_written(tmp_path: Path) ->
     )
 
 
+@pytest.mark.parametrize("query", ["main", "other"])
+@pytest.mark.parametrize("fresh", [False, True])
+def test_two_sinks_of_one_start_at_one_table(tmp_path: Path, query: str, fresh: bool) -> None:
+    """By two paths that are one: each would take the other's epochs for its own."""
+    (tmp_path / "link").symlink_to(tmp_path / "t")
+    assert Sink(tmp_path / "t").owns == Sink(tmp_path / "link").owns
+    sink = opened(Sink(tmp_path / "t"), context(tmp_path, fresh=fresh))
+    check_error(
+        f"FOLDER_OWNED: the sinks sink and twin both write to {tmp_path}/link\n"
+        "  hint: give each sink a table of its own; streams of the same columns go into one by union.\n"
+        "  page: docs/errors/FOLDER_OWNED.md",
+        lambda: opened(Sink(tmp_path / "link"), context(tmp_path, name="twin", query=query, fresh=fresh)),
+    )
+    sink.commit(0, stage(sink, 0, rows(("a", 1))))
+    again = opened(Sink(tmp_path / "link"), context(tmp_path, fresh=fresh))
+    again.commit(1, stage(again, 1, rows(("b", 1))))
+    assert sorted(rows_of(tmp_path / "t")) == [("a", 1), ("b", 1)]
+
+
 def test_a_renamed_sink_goes_on(tmp_path: Path) -> None:
     sink = opened(Sink(tmp_path / "t"), context(tmp_path))
     sink.commit(0, stage(sink, 0, rows(("a", 1))))

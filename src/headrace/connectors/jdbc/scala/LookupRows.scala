@@ -8,7 +8,7 @@ import org.apache.spark.executor.InputMetrics
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.execution.datasources.jdbc.JdbcUtils
 import org.apache.spark.sql.jdbc.JdbcDialects
-import org.apache.spark.sql.types.StructType
+import org.apache.spark.sql.types.{ByteType, IntegerType, LongType, ShortType, StructType}
 
 /** Rows of results as Spark reads them, in threads that are no task's. */
 object LookupRows {
@@ -18,7 +18,15 @@ object LookupRows {
   /** The columns of a statement's result. */
   def schema(connection: Connection, sql: String, url: String): StructType = Using.resource(connection.prepareStatement(sql)) { statement =>
     Using.resource(statement.executeQuery()) { found =>
-      JdbcUtils.getSchema(connection, found, JdbcDialects.get(url), alwaysNullable = true, isTimestampNTZ = true)
+      val read = JdbcUtils.getSchema(connection, found, JdbcDialects.get(url), alwaysNullable = true, isTimestampNTZ = true)
+      if (url.startsWith("jdbc:sqlite:")) wide(read) else read
     }
   }
+
+  /** SQLite keeps 64 bits of any whole number, of which its driver tells fewer: the others would be cut off without a word. */
+  private def wide(read: StructType): StructType = StructType(read.map(field =>
+    field.dataType match {
+      case ByteType | ShortType | IntegerType => field.copy(dataType = LongType)
+      case _ => field
+    }))
 }

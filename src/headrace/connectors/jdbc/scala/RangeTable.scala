@@ -9,7 +9,7 @@ import org.apache.spark.sql.connector.catalog.{SupportsRead, Table, TableCapabil
 import org.apache.spark.sql.connector.expressions.Transform
 import org.apache.spark.sql.connector.read.{Scan, ScanBuilder}
 import org.apache.spark.sql.connector.read.streaming.MicroBatchStream
-import org.apache.spark.sql.execution.datasources.jdbc.JdbcUtils
+import org.apache.spark.sql.headrace.jdbc.LookupRows
 import org.apache.spark.sql.jdbc.{JdbcDialect, JdbcDialects}
 import org.apache.spark.sql.types.StructType
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
@@ -80,13 +80,7 @@ object RangeTable {
   /** The columns of a query as Spark reads them, as DDL. */
   def schema(server: String, query: String): String = {
     val asked = Server(server)
-    Using.resource(asked.connect()) { connection =>
-      Using.resource(connection.prepareStatement(s"SELECT * FROM $query WHERE 1 = 0")) { statement =>
-        Using.resource(statement.executeQuery()) { found =>
-          JdbcUtils.getSchema(connection, found, JdbcDialects.get(asked.url), alwaysNullable = true, isTimestampNTZ = true).toDDL
-        }
-      }
-    }
+    Using.resource(asked.connect())(LookupRows.schema(_, s"SELECT * FROM $query WHERE 1 = 0", asked.url).toDDL)
   }
 
   /** PostgreSQL's driver hands rows over as they come in a transaction only, and collects them first elsewhere. */
