@@ -19,6 +19,7 @@ from tests.servers.redis import redis as redis
 from tests.servers.registry import registry as registry
 from tests.servers.tables import maria as maria
 from tests.servers.tables import pg as pg
+from tests.servers.tables import place as place
 from tests.servers.tables import sqlite as sqlite
 from tests.spark.conftest import spark as spark
 

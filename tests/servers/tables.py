@@ -86,3 +86,11 @@ def into(h: Harness, sink: Any) -> Any:
     """Let a harness write to a sink of the user's; answers the connector's own object."""
     h._sinks.append(sink._use())
     return sink._connected
+
+
+@pytest.fixture(params=KINDS)
+def place(request: pytest.FixtureRequest, tmp_path: Path) -> Place:
+    """A database of each kind."""
+    if request.param == "sqlite":
+        return File(tmp_path)
+    return Served(request.param, request.getfixturevalue({"postgresql": "postgres"}.get(request.param, request.param)))

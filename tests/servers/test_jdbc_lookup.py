@@ -6,7 +6,6 @@ import datetime as dt
 import threading
 from collections import Counter
 from decimal import Decimal
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,19 +13,12 @@ import pytest
 import headrace as hr
 from headrace.testing import Harness
 from tests.servers.problems import problem
-from tests.servers.tables import KINDS, File, Place, Served
+from tests.servers.tables import Place, Served
 from tests.unit.errors import check_error
 
 pytestmark = pytest.mark.usefixtures("spark")
 
 ODD = "ä'\"\\\\𝄞 x"
-
-
-@pytest.fixture(params=KINDS)
-def place(request: pytest.FixtureRequest, tmp_path: Path) -> Place:
-    if request.param == "sqlite":
-        return File(tmp_path)
-    return Served(request.param, request.getfixturevalue({"postgresql": "postgres"}.get(request.param, request.param)))
 
 
 def date_of(place: Place) -> str:

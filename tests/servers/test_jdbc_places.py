@@ -11,18 +11,11 @@ import headrace as hr
 from headrace.connectors.jdbc import Sink
 from headrace.connectors.jdbc.kinds import NEEDS
 from headrace.jvm.packages import attach
-from tests.servers.tables import KINDS, File, Place, Served, rows
+from tests.servers.tables import Place, Served, rows
 from tests.unit.connectors.delta.tasks import context
 from tests.unit.errors import check_error
 
 pytestmark = pytest.mark.usefixtures("spark", "here")
-
-
-@pytest.fixture(params=KINDS)
-def place(request: pytest.FixtureRequest, tmp_path: Path) -> Place:
-    if request.param == "sqlite":
-        return File(tmp_path)
-    return Served(request.param, request.getfixturevalue({"postgresql": "postgres"}.get(request.param, request.param)))
 
 
 def job(place: Place, *sinks: tuple[str, str, Any]) -> hr.Job:

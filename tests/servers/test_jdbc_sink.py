@@ -15,17 +15,10 @@ import pytest
 import headrace as hr
 from headrace import points
 from headrace.testing import Harness
-from tests.servers.tables import KINDS, File, Place, Served, into, rows, stages
+from tests.servers.tables import Place, Served, into, rows, stages
 from tests.unit.errors import check_error
 
 pytestmark = pytest.mark.usefixtures("spark", "here")
-
-
-@pytest.fixture(params=KINDS)
-def place(request: pytest.FixtureRequest, tmp_path: Path) -> Place:
-    if request.param == "sqlite":
-        return File(tmp_path)
-    return Served(request.param, request.getfixturevalue({"postgresql": "postgres"}.get(request.param, request.param)))
 
 
 COLUMNS = (

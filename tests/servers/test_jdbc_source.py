@@ -15,17 +15,10 @@ import headrace as hr
 from headrace import points
 from headrace.testing import Harness
 from tests.faults.test_standby import until
-from tests.servers.tables import KINDS, File, Place, Served
+from tests.servers.tables import File, Place, Served
 from tests.unit.errors import check_error
 
 pytestmark = pytest.mark.usefixtures("spark", "here")
-
-
-@pytest.fixture(params=KINDS)
-def place(request: pytest.FixtureRequest, tmp_path: Path) -> Place:
-    if request.param == "sqlite":
-        return File(tmp_path)
-    return Served(request.param, request.getfixturevalue({"postgresql": "postgres"}.get(request.param, request.param)))
 
 
 def orders(place: Place, first: int, last: int) -> None:
