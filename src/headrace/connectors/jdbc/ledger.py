@@ -172,4 +172,7 @@ def forget(database: Database, dialect: Dialect, place: tuple[str, ...]) -> None
     """Take the rows of a table that is gone out of the ledger beside it, where there is one."""
     ledger = (*place[:-1], TABLE)
     if dialect.columns(database, ledger):
-        database.update(f"DELETE FROM {dialect.quote(*ledger)} WHERE target = ?", ".".join(place))
+        table = dialect.quote(*ledger)
+        # One by one: a search that deletes would wait in MariaDB for the rows of others too.
+        for (id,) in database.query(f"SELECT id FROM {table} WHERE target = ?", ".".join(place)):
+            database.update(f"DELETE FROM {table} WHERE id = ?", id)
