@@ -20,7 +20,7 @@ from tests.faults.test_kill import epochs, kill
 from tests.unit.connectors.delta import tasks as delta
 from tests.unit.connectors.iceberg import tasks as iceberg
 
-ROWS = 30
+EPOCHS, ROWS = 4, 30
 
 POINTS = [
     "before sink commit@summed#2:kill",
@@ -32,7 +32,7 @@ POINTS = [
 ]
 
 
-def lay_out(folder: Path, epochs: int = 4) -> list[tuple[str, int]]:
+def lay_out(folder: Path, epochs: int = EPOCHS) -> list[tuple[str, int]]:
     (folder / "in").mkdir(parents=True)
     rows = [(f"k{number % 3}", number) for number in range(epochs * ROWS)]
     for epoch in range(epochs):
