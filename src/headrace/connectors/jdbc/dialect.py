@@ -188,6 +188,9 @@ class Dialect(ABC):
     # what makes a reader of its row wait until the transaction ends
     locking: ClassVar[str] = " FOR UPDATE"
 
+    # what follows an INSERT of a row that may have been put there meanwhile, by `id`
+    unless_there: ClassVar[str] = " ON CONFLICT (id) DO NOTHING"
+
     begin: ClassVar[tuple[str, ...]] = ()
     """What a transaction of the sink begins with: a process that falls asleep in it must not keep the one that takes over waiting."""
 

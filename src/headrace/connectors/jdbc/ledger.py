@@ -12,7 +12,7 @@ _headrace_epochs
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
@@ -41,6 +41,16 @@ class Writer:
     @property
     def id(self) -> str:
         return hashlib.sha256("\0".join((self.checkpoint, self.query, self.target)).encode()).hexdigest()[:32]
+
+
+@dataclass(frozen=True)
+class _Other:
+    """A row of the ledger: who else has written the table, and whether that job made it."""
+
+    id: str
+    job: str
+    sink: str
+    made: int
 
 
 class Ledger:
@@ -76,28 +86,22 @@ class Ledger:
         """
         writer = self._writer
         with self._transaction():
+            # Before the row is locked: where it is missing, MariaDB would lock the gap, against all others that start.
+            self._put(made)
             row = self._row()
             if row is not None and row[1] > writer.term:
                 raise self._fenced(row[1])
             self._refuse_twice()
             others = self._others()
-            alone = all(job == writer.job and own for job, _, own in others)
-            if any(job == writer.job for job, _, _ in others):
+            mine = [other for other in others if other.job == writer.job]
+            if mine:
+                alone = all(other.job == writer.job and other.made for other in others)
                 if not fresh or not alone:
-                    raise self._owned(next(sink for job, sink, _ in others if job == writer.job), alone)
-                made = True
+                    raise self._owned(mine[0].sink, alone)
                 empty()
-                self._database.update(
-                    f"DELETE FROM {self._table} WHERE job = ? AND target = ? AND id <> ?", writer.job, writer.target, writer.id
-                )
-            if row is None:
-                names = "id, job, sink, target, checkpoint, query, made, term, at"
-                self._database.update(
-                    f"INSERT INTO {self._table} ({self._quoted(names)}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, CURRENT_TIMESTAMP)",
-                    *(writer.id, writer.job, writer.sink, writer.target, writer.checkpoint, writer.query, int(made), writer.term),
-                )
-            else:
-                self._database.update(f"UPDATE {self._table} SET term = ?, sink = ? WHERE id = ?", writer.term, writer.sink, writer.id)
+                _remove(self._database, self._table, [other.id for other in mine])
+                self._database.update(f"UPDATE {self._table} SET made = 1 WHERE id = ?", writer.id)
+            self._database.update(f"UPDATE {self._table} SET term = ?, sink = ? WHERE id = ?", writer.term, writer.sink, writer.id)
 
     def commit(self, epoch: int, write: Callable[[], None]) -> None:
         """Write an epoch and note it, in one transaction; an epoch that is there already stays as it is."""
@@ -126,6 +130,15 @@ class Ledger:
                 self._database.update(statement)
             yield
 
+    def _put(self, made: bool) -> None:
+        """The row of this table, where it is missing."""
+        writer = self._writer
+        names = self._dialect.names(("id", "job", "sink", "target", "checkpoint", "query", "made", "term", "at"))
+        self._database.update(
+            f"INSERT INTO {self._table} ({names}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, CURRENT_TIMESTAMP){self._dialect.unless_there}",
+            *(writer.id, writer.job, writer.sink, writer.target, writer.checkpoint, writer.query, int(made), writer.term),
+        )
+
     def _row(self) -> tuple[int | None, int] | None:
         """The newest epoch and the term, in the hands of this transaction until it ends."""
         sql = f"SELECT epoch, term FROM {self._table} WHERE id = ?{self._dialect.locking}"
@@ -143,10 +156,10 @@ class Ledger:
                 hint="give each sink a table of its own; streams of the same columns go into one by union.",
             )
 
-    def _others(self) -> list[tuple[str, str, bool]]:
-        """Who else has written the table, from other checkpoints: job, sink, and whether the job made the table."""
-        sql = f"SELECT job, sink, made FROM {self._table} WHERE target = ? AND checkpoint <> ?"
-        return [(job, sink, bool(made)) for job, sink, made in self._database.query(sql, self._writer.target, self._writer.checkpoint)]
+    def _others(self) -> list[_Other]:
+        """Who else has written the table, from other checkpoints."""
+        sql = f"SELECT id, job, sink, made FROM {self._table} WHERE target = ? AND checkpoint <> ?"
+        return [_Other(*row) for row in self._database.query(sql, self._writer.target, self._writer.checkpoint)]
 
     def _owned(self, sink: str, alone: bool) -> CheckpointError:
         table = self._writer.table
@@ -156,9 +169,6 @@ class Ledger:
             f"the table {table} holds what sink {sink} of job {self._writer.job} wrote from another checkpoint",
             hint=f"write to another table, go on from the checkpoint that wrote it, or {cure}.",
         )
-
-    def _quoted(self, names: str) -> str:
-        return self._dialect.names(names.split(", "))
 
     def _fenced(self, term: int) -> HeadraceError:
         return HeadraceError(
@@ -173,6 +183,10 @@ def forget(database: Database, dialect: Dialect, place: tuple[str, ...]) -> None
     ledger = (*place[:-1], TABLE)
     if dialect.columns(database, ledger):
         table = dialect.quote(*ledger)
-        # One by one: a search that deletes would wait in MariaDB for the rows of others too.
-        for (id,) in database.query(f"SELECT id FROM {table} WHERE target = ?", ".".join(place)):
-            database.update(f"DELETE FROM {table} WHERE id = ?", id)
+        _remove(database, table, [id for (id,) in database.query(f"SELECT id FROM {table} WHERE target = ?", ".".join(place))])
+
+
+def _remove(database: Database, table: str, ids: Sequence[str]) -> None:
+    # One by one: a search that deletes would wait in MariaDB for the rows of other tables too.
+    for id in ids:
+        database.update(f"DELETE FROM {table} WHERE id = ?", id)

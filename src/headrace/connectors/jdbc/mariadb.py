@@ -63,6 +63,7 @@ class MariaDb(Dialect):
     finite: ClassVar[str] = "all"
     moment: ClassVar[str] = "datetime(6)"
     ticks: ClassVar[str] = "`"
+    unless_there: ClassVar[str] = " ON DUPLICATE KEY UPDATE id = id"
     begin: ClassVar[tuple[str, ...]] = (f"SET idle_transaction_timeout = {IDLE}",)
     # Texts are equal here where they are in Spark: byte by byte, blanks at the end included. Only InnoDB has transactions.
     after_table: ClassVar[str] = " ENGINE=InnoDB DEFAULT CHARACTER SET utf8mb4 COLLATE utf8mb4_nopad_bin"
