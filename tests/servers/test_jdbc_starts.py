@@ -75,6 +75,17 @@ def test_two_jobs_start_at_once(maria: Served) -> None:
     assert rows(maria, "_headrace_epochs", "job") == [("one",), ("other",)]
 
 
+def test_two_jobs_make_their_table_at_once(pg: Served) -> None:
+    """The other one's, which is not committed yet, is as good."""
+    attach(hr.session(), [NEEDS])
+    with ThreadPoolExecutor(1) as pool:
+        with held(pg, "CREATE TABLE t (n int)"):
+            second = pool.submit(start, pg, "t")
+            until_waiting(pg, 1)
+        second.result(60)
+    assert rows(pg, "_headrace_epochs", "target, made") == [("public.t", 0)]
+
+
 def test_two_starts_of_a_job_at_once(served: Served) -> None:
     """The earlier one has put the row of both into the ledger, and has not committed it."""
     attach(hr.session(), [NEEDS])

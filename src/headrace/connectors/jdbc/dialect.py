@@ -145,6 +145,19 @@ class Dialect(ABC):
     def names(self, names: Sequence[str], before: str = "") -> str:
         return ", ".join(before + self.quote(name) for name in names)
 
+    def make(self, database: Database, place: Sequence[str], columns: Sequence[tuple[str, str]], key: Sequence[str]) -> bool:
+        """Make a table where it is missing; whether it was."""
+        if self.columns(database, place):
+            return False
+        try:
+            database.update(self.create(place, columns, key))
+        except Problem:
+            # PostgreSQL lets two who make a table at once collide; the other one's is as good.
+            if not self.columns(database, place):
+                raise
+            return False
+        return True
+
     def create(self, place: Sequence[str], columns: Sequence[tuple[str, str]], key: Sequence[str]) -> str:
         made = [f"{self.quote(name)} {kind}{' NOT NULL' if name in key else ''}" for name, kind in columns]
         keyed = [f"PRIMARY KEY ({self.names(key)})"] if key else []

@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from headrace.connectors.jdbc.database import Database, Problem
+from headrace.connectors.jdbc.database import Database
 from headrace.connectors.jdbc.dialect import Dialect
 from headrace.errors import CheckpointError, HeadraceError
 
@@ -67,13 +67,7 @@ class Ledger:
         """The table itself, where it is missing."""
         words = [(name, "varchar(32)" if name == "id" else "text") for name in ("id", "job", "sink", "target", "checkpoint", "query")]
         columns = [*words, ("made", "bigint"), ("epoch", "bigint"), ("term", "bigint"), ("at", self._dialect.moment)]
-        if not self._dialect.columns(self._database, self._place):
-            try:
-                self._database.update(self._dialect.create(self._place, columns, ["id"]))
-            except Problem:
-                # PostgreSQL lets two who make a table at once collide; the other one's is as good.
-                if not self._dialect.columns(self._database, self._place):
-                    raise
+        self._dialect.make(self._database, self._place, columns, ["id"])
 
     def wrote(self) -> bool:
         """Whether an earlier start of this checkpoint has written an epoch."""

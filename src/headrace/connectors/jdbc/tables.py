@@ -26,8 +26,7 @@ def make(
     if not create:
         hint = "create it, mend its name, or let the sink create it: create=True"
         raise ConnectorError("TABLE_MISSING", f"there is no table {'.'.join(place)}", hint=hint)
-    database.update(dialect.create(place, typed(dialect, schema, key), [_of(schema, one) for one in key]))
-    return True
+    return dialect.make(database, place, typed(dialect, schema, key), [_of(schema, one) for one in key])
 
 
 def target(database: Database, dialect: Dialect, place: tuple[str, ...], schema: Struct, key: Sequence[str]) -> Target:
