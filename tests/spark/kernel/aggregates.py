@@ -166,7 +166,8 @@ def expected(
             frame.createOrReplaceTempView("unordered")
             frame = spark.sql(f"select /*+ coalesce(1) */ * from unordered sort by {by}")
         frame.createOrReplaceTempView("oracle")
-        texts = ", ".join(aggregates)
+        # Spark's is off by one now and then, from ten values on; ours counts them.
+        texts = ", ".join(text.replace("approx_count_distinct(", "count(distinct ") for text in aggregates)
         found: list[list[tuple[Any, ...]]] = [[] for _ in batches]
         if texts:
             listed = spark.sql(f"select {', '.join(['_epoch', *keys])}, {texts} from oracle group by {', '.join(['_epoch', *keys])}")
