@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     import subprocess
 
 _READY = 120
+_OPEN = 10
 _CLUSTER = "MkU3OEVBNTcwNTJENDM2Qk"
 USER, PASSWORD = "reader", "geheim"
 GUEST = "guest"
@@ -206,6 +207,7 @@ class Broker:
         assert not failed, failed
         if transaction is not None:
             producer.commit_transaction(_READY) if commit else producer.abort_transaction(_READY)
+            _wait_for_ends(self._admin, topic)
 
     def consume(self, topic: str, *, read_committed: bool = True) -> list[Record]:
         """All records of a topic that are there now, by partition and offset."""
@@ -255,7 +257,10 @@ def _answers(address: str) -> bool:
 def consumed(servers: str, topic: str, *, read_committed: bool = True) -> list[Record]:
     """All records of a topic that are there now, by partition and offset."""
     from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, TopicPartition
+    from confluent_kafka.admin import AdminClient
 
+    if read_committed:
+        _wait_for_ends(AdminClient(_client(servers)), topic)
     consumer = Consumer(
         _client(servers)
         | {
@@ -281,6 +286,24 @@ def consumed(servers: str, topic: str, *, read_committed: bool = True) -> list[R
         return [record for *_, record in sorted(found, key=lambda one: one[:2])]
     finally:
         consumer.close()
+
+
+def _wait_for_ends(admin: Any, topic: str) -> None:
+    """Wait until the topic knows of all transactions that have ended, which Kafka answers before; not for long for one that is open."""
+    from confluent_kafka import IsolationLevel, TopicPartition
+    from confluent_kafka.admin import OffsetSpec
+
+    asked = {
+        TopicPartition(topic, partition): OffsetSpec.latest()
+        for partition in admin.list_topics(topic, timeout=_READY).topics[topic].partitions
+    }
+
+    def ends(level: IsolationLevel) -> dict[int, int]:
+        return {place.partition: found.result(_READY).offset for place, found in admin.list_offsets(asked, isolation_level=level).items()}
+
+    until = time.monotonic() + _OPEN
+    while ends(IsolationLevel.READ_COMMITTED) != ends(IsolationLevel.READ_UNCOMMITTED) and time.monotonic() < until:
+        time.sleep(0.02)
 
 
 def _client(servers: str) -> dict[str, Any]:

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import time
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from headrace.connectors.kafka.cluster import Cluster
+from headrace.connectors.kafka.look import Topics, look
 from headrace.connectors.kafka.needs import KAFKA
 from headrace.jvm.packages import attach
 from headrace.schema import Struct
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+# How long a transaction that nobody has ended is waited for (seconds).
+_PATIENCE = 10.0
 
 
 def records(session: SparkSession, cluster: Cluster, topic: str, schema: Struct, *, parsed: bool, newest: bool) -> list[tuple[Any, ...]]:
@@ -20,6 +26,7 @@ def records(session: SparkSession, cluster: Cluster, topic: str, schema: Struct,
     from pyspark.sql import functions as f
 
     attach(session, [KAFKA])
+    _wait_for_commits(cluster, topic)
     clients = {f"kafka.{name}": text for name, text in cluster.properties().items()}
     reader = session.read.format("kafka").options(**clients, subscribe=topic, startingOffsets="earliest")
     found = reader.option("kafka.isolation.level", "read_committed").load()
@@ -31,3 +38,13 @@ def records(session: SparkSession, cluster: Cluster, topic: str, schema: Struct,
     if parsed:
         found = found.select(f.from_json(f.col("value").cast("string"), schema.ddl).alias("row")).select("row.*")
     return [tuple(row) for row in found.collect()]
+
+
+def _wait_for_commits(cluster: Cluster, topic: str) -> None:
+    """Kafka answers a commit as soon as it is sure, and only then makes its records readable, partition by partition."""
+    topics = Topics((topic,))
+    every = replace(cluster, clients={**cluster.clients, "isolation.level": "read_uncommitted"})
+    until = time.monotonic() + _PATIENCE
+    # In this order: what comes between the two looks is waited for, too.
+    while look(cluster, topics) != look(every, topics) and time.monotonic() < until:
+        time.sleep(0.05)
