@@ -9,7 +9,7 @@ import scala.util.control.NonFatal
 
 import headrace.HeadraceKernelException
 import headrace.point.Point
-import org.apache.kafka.clients.admin.{Admin, ListConsumerGroupOffsetsOptions, ListConsumerGroupOffsetsSpec}
+import org.apache.kafka.clients.admin.{Admin, ListConsumerGroupOffsetsSpec}
 import org.apache.kafka.clients.consumer.{ConsumerGroupMetadata, OffsetAndMetadata}
 import org.apache.kafka.clients.producer.KafkaProducer
 import org.apache.kafka.common.TopicPartition
@@ -48,7 +48,7 @@ private[kafka] final class Owned(val id: String, topic: String, val run: String,
   /** Puts out whoever held the id, ends what it left open, and reads how far it came. */
   def settle(admin: Admin): Unit = {
     producer.initTransactions()
-    Markers.read(admin, topic, id, stable = true).foreach { marker =>
+    Markers.read(admin, topic, id).foreach { marker =>
       written = marker.next - 1
       within = marker.sizes.getOrElse(sizes)
       marked = true
@@ -103,12 +103,11 @@ private[kafka] final case class Marker(next: Long, term: Int, sizes: Option[Size
 
 private[kafka] object Markers {
 
-  /** `stable`: waits for a transaction that may change it. */
-  def read(admin: Admin, topic: String, group: String, stable: Boolean): Option[Marker] = {
+  /** As the last transaction that has ended left it; whoever took over an id has ended what was open under it. */
+  def read(admin: Admin, topic: String, group: String): Option[Marker] = {
     val place = new TopicPartition(topic, 0)
     val spec = new ListConsumerGroupOffsetsSpec().topicPartitions(Collections.singletonList(place))
-    val options = new ListConsumerGroupOffsetsOptions().requireStable(stable)
-    val asked = admin.listConsumerGroupOffsets(Collections.singletonMap(group, spec), options)
+    val asked = admin.listConsumerGroupOffsets(Collections.singletonMap(group, spec))
     val found = Clients.result(asked.partitionsToOffsetAndMetadata(group))
     Option(found.get(place)).map { offset =>
       val words = offset.metadata.split(' ').map(_.split("=", 2)).collect { case Array(name, value) => name -> value }.toMap
@@ -121,7 +120,7 @@ private[kafka] object Markers {
 
   /** A process that was replaced must not put out the one that took its place. */
   def check(admin: Admin, topic: String, id: String, term: Int): Unit =
-    read(admin, topic, starts(id), stable = false).foreach(marker => if (marker.term > term) throw replaced(id, marker.term, term))
+    read(admin, topic, starts(id)).foreach(marker => if (marker.term > term) throw replaced(id, marker.term, term))
 
   private def replaced(id: String, by: Int, term: Int): HeadraceKernelException =
     new HeadraceKernelException("SINK_FENCED", s"$id: start $by of the job has taken over, and this one is start $term")
