@@ -61,7 +61,7 @@ class Child:
     def __init__(self, place: Place, name: str, arguments: tuple[str, ...], environment: dict[str, str]) -> None:
         self.log = place.folder / name
         command = [sys.executable, "-m", "tests.faults.places", str(place.folder), place.kind, place.address, *arguments]
-        given = {**os.environ, "HEADRACE_MASTER": "local[2]", "SPARK_DRIVER_MEMORY": "1g", "HEADRACE_LEASE": "3 seconds", **environment}
+        given = {**os.environ, "HEADRACE_MASTER": "local[2]", "SPARK_DRIVER_MEMORY": "1g", "HEADRACE_LEASE": "10 seconds", **environment}
         with self.log.open("wb") as out:
             self.process = subprocess.Popen(command, stdout=out, stderr=out, env=given, start_new_session=True)
 

@@ -8,7 +8,7 @@ import signal
 import socket
 import subprocess
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -129,6 +129,7 @@ class Broker:
 
         told = {key.replace("_", "."): str(value) for key, value in settings.items()}
         _done(self._admin.create_topics([NewTopic(name, partitions, 1, config=told)], operation_timeout=_READY))
+        self._until(lambda: self._partitions(name) == partitions)
         return name
 
     def add_partitions(self, name: str, total: int) -> None:
@@ -136,9 +137,11 @@ class Broker:
         from confluent_kafka.admin import NewPartitions
 
         _done(self._admin.create_partitions([NewPartitions(name, total)], operation_timeout=_READY))
+        self._until(lambda: self._partitions(name) == total)
 
     def delete_topic(self, name: str) -> None:
         _done(self._admin.delete_topics([name], operation_timeout=_READY))
+        self._until(lambda: name not in self.topics())
 
     def alter_topic(self, name: str, **settings: object) -> None:
         """Give a topic other settings, with `_` for `.`."""
@@ -151,11 +154,21 @@ class Broker:
 
     def allow(self, user: str, kind: str, name: str, *rights: str) -> None:
         """Let a user do something with a topic, a group or a transactional id; `name*` are all whose names begin so, `*` are all."""
-        from confluent_kafka.admin import AclBinding, AclOperation, AclPermissionType, ResourcePatternType, ResourceType
+        from confluent_kafka.admin import (
+            AclBinding,
+            AclBindingFilter,
+            AclOperation,
+            AclPermissionType,
+            ResourcePatternType,
+            ResourceType,
+        )
 
         pattern = ResourcePatternType.PREFIXED if name[1:].endswith("*") else ResourcePatternType.LITERAL
         place = (ResourceType[kind], name if name == "*" else name.removesuffix("*"), pattern, f"User:{user}", "*")
-        _done(self._admin.create_acls([AclBinding(*place, AclOperation[right], AclPermissionType.ALLOW) for right in rights]))
+        wanted = {AclBinding(*place, AclOperation[right], AclPermissionType.ALLOW) for right in rights}
+        _done(self._admin.create_acls(list(wanted)))
+        asked = AclBindingFilter(*place, AclOperation.ANY, AclPermissionType.ALLOW)
+        self._until(lambda: wanted <= set(self._admin.describe_acls(asked).result(_READY)))
 
     def delete_records(self, name: str, partition: int, before: int) -> None:
         """Let go of a partition's records in front of an offset, as retention does."""
@@ -207,7 +220,7 @@ class Broker:
         assert not failed, failed
         if transaction is not None:
             producer.commit_transaction(_READY) if commit else producer.abort_transaction(_READY)
-            _wait_for_ends(self._admin, topic)
+            wait_for_ends(self.servers, topic)
 
     def consume(self, topic: str, *, read_committed: bool = True) -> list[Record]:
         """All records of a topic that are there now, by partition and offset."""
@@ -218,6 +231,17 @@ class Broker:
         from confluent_kafka.admin import AdminClient
 
         return AdminClient(_client(self.servers))
+
+    def _partitions(self, topic: str) -> int:
+        known = self._admin.list_topics(timeout=_READY).topics
+        return len(known[topic].partitions) if topic in known else 0
+
+    def _until(self, known: Callable[[], bool]) -> None:
+        """Wait until the broker knows of what its controller has answered."""
+        deadline = time.monotonic() + _READY
+        while not known():
+            assert time.monotonic() < deadline, "the broker has not heard of it"
+            time.sleep(0.02)
 
     def _java(self, *arguments: str) -> list[str]:
         return [str(java.find().executable), "-cp", os.pathsep.join(map(str, self.jars)), *arguments]
@@ -257,10 +281,9 @@ def _answers(address: str) -> bool:
 def consumed(servers: str, topic: str, *, read_committed: bool = True) -> list[Record]:
     """All records of a topic that are there now, by partition and offset."""
     from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, TopicPartition
-    from confluent_kafka.admin import AdminClient
 
     if read_committed:
-        _wait_for_ends(AdminClient(_client(servers)), topic)
+        wait_for_ends(servers, topic)
     consumer = Consumer(
         _client(servers)
         | {
@@ -288,11 +311,12 @@ def consumed(servers: str, topic: str, *, read_committed: bool = True) -> list[R
         consumer.close()
 
 
-def _wait_for_ends(admin: Any, topic: str) -> None:
+def wait_for_ends(servers: str, topic: str) -> None:
     """Wait until the topic knows of all transactions that have ended, which Kafka answers before; not for long for one that is open."""
     from confluent_kafka import IsolationLevel, TopicPartition
-    from confluent_kafka.admin import OffsetSpec
+    from confluent_kafka.admin import AdminClient, OffsetSpec
 
+    admin = AdminClient(_client(servers))
     asked = {
         TopicPartition(topic, partition): OffsetSpec.latest()
         for partition in admin.list_topics(topic, timeout=_READY).topics[topic].partitions

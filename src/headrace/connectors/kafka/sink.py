@@ -39,6 +39,8 @@ _PRODUCER = {
     "batch.size": str(256 * 1024),
     "linger.ms": "20",
     "buffer.memory": str(32 * 1024 * 1024),
+    # A broker that starts again within that is waited for, also by a commit that was cut off; sends wait for as long by themselves.
+    "max.block.ms": "120000",
 }
 _OURS = (
     "transactional.id",
