@@ -101,6 +101,10 @@ class Registry:
             case ["compatibility", "subjects", subject, "versions"]:
                 reasons = self._against(subject, entry)
                 return 200, {"is_compatible": not reasons, "messages": reasons}
+            case ["subjects", subject]:
+                if entry in (self.schemas[number - 1] for number in self.subjects.get(subject, [])):
+                    return 200, {"subject": subject, **entry}
+                return 404, {"error_code": 40403, "message": "Schema not found"}
             case ["subjects", subject, "versions"]:
                 for number in self.subjects.get(subject, []):
                     if self.schemas[number - 1] == entry:

@@ -13,7 +13,10 @@ import jsonschema
 import pytest
 
 import headrace as hr
+from headrace.connectors.kafka.encoding import Writing
+from headrace.connectors.kafka.formats import record_of
 from headrace.connectors.kafka.registry import Registry as Client
+from headrace.schema import parse_schema
 from headrace.testing import Harness
 from tests.servers.kafka import Broker, Record, wait_for_ends
 from tests.servers.protos import compiled, message
@@ -164,7 +167,48 @@ def test_what_the_registry_does_not_let_through(broker: Broker, registry: Regist
         """,
         lambda: written([(2, 5)], "id bigint, name int", topic, tmp_path / "2", **at),
     )
+    assert not (tmp_path / "2").exists()
     assert (len(broker.consume(topic)), len(registry.schemas)) == (1, 1)
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_what_a_registry_says_is_known_when_the_job_is_made(registry: Registry, tmp_path: Path, format: str) -> None:
+    given: dict[str, Any] = {"servers": "127.0.0.1:1", "value": format, "key": "id", "key_format": format, "registry": registry.url}
+
+    def made(schema: str, rows: list[Any]) -> hr.Job:
+        return hr.job("suits", hr.read.memory(rows, schema, name="rows").write.kafka("orders", name="out", **given))
+
+    made("id bigint, name string", [(1, "a")])
+    assert registry.subjects == {}
+    client = Client.of("write.kafka", registry.url)
+    assert client is not None
+    for part, columns in {"key": "id bigint", "value": "id bigint, name string"}.items():
+        writing = Writing(client, True, part, format, "orders", record_of("orders", part))
+        writing.document(parse_schema(columns))
+    made("id bigint, name string", [(1, "a")])
+    made("id bigint, name string, more int", [(1, "a", 1)])
+    # The value would do; the key is looked at before anything is registered.
+    with pytest.raises(hr.HeadraceError) as raised:
+        made("id string, name string", [("1", "a")])
+    assert (raised.value.code, len(registry.schemas)) == ("REGISTRY_INCOMPATIBLE", 2)
+    # A plan can be made where its registry is out of reach.
+    registry.broken = True
+    job = made("id bigint, name string", [(1, "a")])
+    with pytest.raises(hr.HeadraceError) as raised:
+        job.run(checkpoint=tmp_path / "state", progress=False)
+    assert raised.value.code == "REGISTRY_UNREACHABLE"
+
+
+def test_a_schema_that_was_there_before_the_newest(registry: Registry) -> None:
+    client = Client.of("write.kafka", registry.url)
+    assert client is not None
+    first, second = (json.dumps({"fields": [{"name": "id", "type": type}]}) for type in ("int", "long"))
+    registry.register("orders-value", first, "AVRO")
+    registry.register("orders-value", second, "AVRO")
+    client.allows("orders-value", "avro", first)
+    with pytest.raises(hr.HeadraceError) as raised:
+        client.allows("orders-value", "avro", json.dumps({"fields": [{"name": "id", "type": "string"}]}))
+    assert raised.value.code == "REGISTRY_INCOMPATIBLE"
 
 
 @pytest.mark.parametrize("format", FORMATS)

@@ -23,7 +23,7 @@ from headrace.spark.migration import Migration
 from headrace.spark.progress import Display, Progress
 from headrace.spark.run import Run
 from headrace.spark.signals import Signals
-from headrace.spark.start import start
+from headrace.spark.start import start, suit
 from headrace.spark.summary import Summary
 from headrace.sql.catalogue import Catalogue
 
@@ -217,7 +217,7 @@ def job(name: str, *sinks: Sink) -> Job:
                 site=here(),
             )
     plan = Plan.of(valid_name(name), [sink._use() for sink in sinks], meaning())
-    compile(plan)
+    suit(compile(plan))
     return Job(plan)
 
 

@@ -41,8 +41,8 @@ def attach(spark: SparkSession, packages: Iterable[Packages]) -> None:
                     _executors.add((application, jar))
 
 
-def provide(packages: Packages, *, fetching: bool = True) -> list[Path]:
-    """The jars of some packages, the one of their Scala last; fetched and built if need be."""
+def require(packages: Packages, *, fetching: bool) -> None:
+    """Complain of what is missing and would not be fetched."""
     for module in packages.modules:
         if not installed(module):
             raise HeadraceError(
@@ -57,6 +57,11 @@ def provide(packages: Packages, *, fetching: bool = True) -> list[Path]:
             f"{packages.name or 'a connector'} needs {', '.join(missing)}, and this session may not fetch packages",
             hint=f'`headrace packages add {packages.name}` fetches them once; hr.session(packages="auto") lets jobs do it.',
         )
+
+
+def provide(packages: Packages, *, fetching: bool = True) -> list[Path]:
+    """The jars of some packages, the one of their Scala last; fetched and built if need be."""
+    require(packages, fetching=fetching)
     jars = fetch.fetch(packages.jars)
     if packages.scala is None:
         return jars

@@ -86,8 +86,8 @@ class Staged:
 class Sink(ABC):
     """A sink with its options. The constructor takes what `.write.<connector>(...)` takes (`name=` and `mode=` are not its business).
 
-    Methods without a body here may be left out. The engine calls `open`, `recover`, `stage`, then `commit` once per epoch in order (again
-    for an epoch whose end was not seen), `close`.
+    Methods without a body here may be left out. The engine calls `suits`, `open`, `recover`, `stage`, then `commit` once per epoch in
+    order (again for an epoch whose end was not seen), `close`.
     """
 
     connector: ClassVar[str]
@@ -138,6 +138,11 @@ class Sink(ABC):
 
     def check(self, columns: tuple[str, ...]) -> None:  # noqa: B027  # most sinks take any columns
         """Complain when built if a stream of these columns cannot be written."""
+
+    def suits(self, name: str, schema: Struct) -> None:  # noqa: B027  # most sinks take any types
+        """Complain if rows of these types cannot be written as the sink `name`: when a job is made, and again before its start touches
+        anything. A server may be asked, where one says what it takes; one that does not answer is the business of `open`.
+        """
 
     @abstractmethod
     def open(self, context: SinkContext) -> None:

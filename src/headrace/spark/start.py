@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Mapping
-from contextlib import ExitStack, suppress
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from headrace import ports
 from headrace.errors import HeadraceError
-from headrace.jvm.packages import attach
+from headrace.jvm import fetch
+from headrace.jvm.packages import attach, require
 from headrace.jvm.session import session
 from headrace.ops import Lookup, Sink, Source
+from headrace.plan import Node
 from headrace.schema import parse_schema
 from headrace.spark import cut_off, repaired
 from headrace.spark.checkpoint import Checkpoint, Stored, migrated
@@ -99,6 +101,7 @@ def begin(
         stored = checkpoint.stored if checkpoint.begun else None
         job = with_frozen_schemas(job, stored)
         identity, names = identified(job, stored, checkpoint.folder)
+        suit(job)
         check_computed(job, [identity.query(name) for name in names.values()])
         if stored is not None and not fresh:
             refuse_in_mid_epoch(job.plan, stored.plan, _unfinished(job, checkpoint, names))
@@ -128,19 +131,34 @@ def begin(
 
 def _provide(node: Source | Lookup | Sink) -> None:
     """Put what a connector needs into the session."""
-    try:
+    with _at(node):
         attach(session(), [node.connect().needs])
-    except HeadraceError as error:
-        error.site = node.site or error.site
-        raise
 
 
 def _check(node: Source | Lookup) -> None:
-    try:
+    with _at(node):
         node.connect().check()
+
+
+@contextmanager
+def _at(node: Node) -> Iterator[None]:
+    """What a connector refuses is refused at the line that wrote it."""
+    try:
+        yield
     except HeadraceError as error:
         error.site = node.site or error.site
         raise
+
+
+def suit(job: SparkJob) -> None:
+    """Ask for each connector whether what it needs is there or may be fetched, and each sink whether it takes what comes to it."""
+    for node in job.plan.nodes.values():
+        if isinstance(node, Source | Lookup | Sink):
+            with _at(node):
+                connector = node.connect()
+                require(connector.needs, fetching=fetch.allowed())
+                if isinstance(connector, ports.Sink):
+                    connector.suits(str(node.name), job.schemas.of[str(node.name)])
 
 
 def _with(job: SparkJob, names: Mapping[str, str]) -> list[tuple[Query, str]]:

@@ -133,9 +133,9 @@ class Sink(TableSink):
     def _made_files(self) -> Any:
         return self.place.files()
 
-    def _fits(self, schema: Struct) -> None:
+    def suits(self, name: str, schema: Struct) -> None:
         delta_schema(schema)
-        super()._fits(schema)
+        super().suits(name, schema)
 
     def _merged(self, paths: Sequence[str]) -> Write:
         schema, rows = self._context.schema, self._net(paths)

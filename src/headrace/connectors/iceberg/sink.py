@@ -119,18 +119,18 @@ class Sink(TableSink):
 
         return add
 
-    def _fits(self, schema: Struct) -> None:
+    def suits(self, name: str, schema: Struct) -> None:
         iceberg_schema(schema)
-        self._refuse_nested(schema)
-        super()._fits(schema)
+        self._refuse_nested(name, schema)
+        super().suits(name, schema)
 
-    def _refuse_nested(self, schema: Struct) -> None:
+    def _refuse_nested(self, name: str, schema: Struct) -> None:
         """pyiceberg writes the rows of an upsert, and those beside them, and makes an array or map of structs that is null an empty one."""
         for field in schema.fields if self._key else ():
             if _structs_inside(field.type, False):
                 raise HeadraceError(
                     "WRONG_TYPE",
-                    f"{self._context.name}: column {field.name} has structs in an array or map, which an upsert of Iceberg cannot keep",
+                    f"{name}: column {field.name} has structs in an array or map, which an upsert of Iceberg cannot keep",
                     hint=f'make a text of it: with_columns({field.name}="to_json({field.name})"), or write its changes: mode="changes"',
                 )
 

@@ -35,6 +35,13 @@ class Writing:
     def subject(self) -> str:
         return self.registry.named(self.part, self.topic, self.record)
 
+    def suits(self, columns: Struct) -> None:
+        """Complain of columns that could not be written; nothing is registered yet."""
+        if self.register:
+            self.registry.allows(self.subject, self.format, self._schema(columns))
+        else:
+            self._latest(columns)
+
     def document(self, columns: Struct) -> dict[str, Any]:
         """For the writer in the tasks: the number of the schema, and what it says."""
         found = self._registered(columns) if self.register else self._latest(columns)

@@ -7,7 +7,7 @@ import json
 import re
 import urllib.error
 import urllib.request
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import quote, urlsplit
@@ -20,6 +20,8 @@ from headrace.ports.secrets import secret_of, with_secrets
 
 _OPTIONS = ("url", "user", "password", "subject", "key_subject")
 _PATIENCE = 10
+_UNKNOWN = (404, 405)
+"""What is answered of a schema, a subject or a question that a registry does not know."""
 _TYPE = "application/vnd.schemaregistry.v1+json"
 _PLACES = re.compile(r"\{[^}]*\}?")
 UNREACHABLE = "look whether it runs, whether its address is right, and whether it wants a user and a password"
@@ -135,27 +137,55 @@ class Registry:
             found = self._answer(f"/subjects/{quote(subject, safe='')}/versions", schema)
         except _Refused as refused:
             if refused.status == 409:
-                raise self._incompatible(subject, schema, refused.message) from None
-            if refused.status == 422:
-                raise ConnectorError(
-                    "REGISTRY_SCHEMA",
-                    f"the registry does not take the schema of {subject}: {refused.message}",
-                    hint="look at the names and types of the columns",
-                    site=here(),
-                ) from None
-            raise self._failed(f"it answers {refused}") from None
+                raise self._incompatible(subject, self._against(subject, schema) or [refused.message]) from None
+            raise self._refused(subject, refused) from None
         return Registered(int(found["id"]), TYPES[format], text)
 
-    def _incompatible(self, subject: str, schema: Mapping[str, str], message: str) -> ConnectorError:
-        """What the registry has against a schema, in its own words."""
+    def allows(self, subject: str, format: str, text: str) -> None:
+        """Complain of a schema that the registry would not take under a subject."""
+        schema = {"schema": text, "schemaType": TYPES[format]}
+        # One that the subject has is taken again, also where it does not follow the newest.
+        if self._has(subject, schema):
+            return
+        reasons = self._against(subject, schema)
+        if reasons:
+            raise self._incompatible(subject, reasons)
+
+    def _has(self, subject: str, schema: Mapping[str, str]) -> bool:
+        try:
+            self._answer(f"/subjects/{quote(subject, safe='')}", schema)
+        except _Refused as refused:
+            if refused.status not in _UNKNOWN:
+                raise self._refused(subject, refused) from None
+            return False
+        return True
+
+    def _against(self, subject: str, schema: Mapping[str, str]) -> list[str]:
+        """What the registry has against a schema, in its own words; nothing where it does not tell."""
         try:
             found = self._answer(f"/compatibility/subjects/{quote(subject, safe='')}/versions?verbose=true", schema)
-            reasons = [" ".join(str(one).split()) for one in found.get("messages", [])]
-        except _Refused:  # not all registries tell reasons
-            reasons = []
+        except _Refused as refused:
+            if refused.status not in _UNKNOWN:
+                raise self._refused(subject, refused) from None
+            return []
+        if found.get("is_compatible", True):
+            return []
+        return [" ".join(str(one).split()) for one in found.get("messages", [])] or ["it does not follow the schemas that are there"]
+
+    def _refused(self, subject: str, refused: _Refused) -> ConnectorError:
+        if refused.status != 422:
+            return self._failed(f"it answers {refused}")
+        return ConnectorError(
+            "REGISTRY_SCHEMA",
+            f"the registry does not take the schema of {subject}: {refused.message}",
+            hint="look at the names and types of the columns",
+            site=here(),
+        )
+
+    def _incompatible(self, subject: str, reasons: Sequence[str]) -> ConnectorError:
         return ConnectorError(
             "REGISTRY_INCOMPATIBLE",
-            f"the columns do not fit what is registered as {subject}: {'; '.join(reasons) or message}",
+            f"the columns do not fit what is registered as {subject}: {'; '.join(reasons)}",
             hint="let new columns be nullable and the others keep their types; or name another subject, "
             'registry={"url": ..., "subject": ...}; or change in the registry what this one allows',
             site=here(),

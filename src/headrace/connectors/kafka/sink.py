@@ -57,6 +57,7 @@ _REFRESH = 60.0
 _EPOCH = "headrace.epoch"
 _SINK = "headrace.sink"
 _END = "headrace.end"
+_OUT_OF_REACH = ("REGISTRY_UNREACHABLE", "SECRET_MISSING")
 _OF_REGISTRY = ("registry", "register", "record")
 
 
@@ -174,6 +175,19 @@ class Sink(ports.Sink):
 
     def check(self, columns: tuple[str, ...]) -> None:
         self.layout.check(columns)
+
+    def suits(self, name: str, schema: Struct) -> None:
+        self.layout.document(schema, "append")
+        parts = self.layout.parts(schema).items()
+        try:
+            if parts:
+                attach(session(), [KAFKA])
+            for part, (format, columns) in parts:
+                self._writing(part, format).suits(columns)
+        except HeadraceError as error:
+            # A plan can be made where nobody reaches the registry; the start asks it.
+            if error.code not in _OUT_OF_REACH:
+                raise
 
     def open(self, context: ports.SinkContext) -> None:
         kafka: Any = context.session._jvm.headrace.kafka  # type: ignore[union-attr]  # a classic session has a JVM

@@ -96,7 +96,6 @@ class TableSink(ports.Sink):
 
     def open(self, context: ports.SinkContext) -> None:
         self._context = context
-        self._fits(context.schema)
         spelled = {name.lower(): name for name in context.schema.names}
         self._by = [spelled[name.lower()] for name in self._key]
         self._epochs = self._made_epochs(context)
@@ -153,15 +152,15 @@ class TableSink(ports.Sink):
         """The net rows of an epoch, read when they are first asked for."""
         return cache(lambda: staged_rows(self._files, paths, self._by, self._context.schema))
 
-    def _fits(self, schema: Struct) -> None:
+    def suits(self, name: str, schema: Struct) -> None:
         for option, names in (("key", self._key), ("partition_by", self.partition_by)):
-            for name in names:
-                kind = schema.get(name)
+            for column in names:
+                kind = schema.get(column)
                 if isinstance(kind, Struct | Array | Map) or (option == "partition_by" and kind is not None and kind.text in self.unparted):
                     raise HeadraceError(
                         "WRONG_TYPE",
-                        f"{self._context.name}: column {name} of type {kind.text} cannot be in {option} of {self.kind}",
-                        hint=f'choose other columns, or make one of it: with_columns({name}_text="to_json({name})")',
+                        f"{name}: column {column} of type {kind.text} cannot be in {option} of {self.kind}",
+                        hint=f'choose other columns, or make one of it: with_columns({column}_text="to_json({column})")',
                     )
 
     def _forget(self, *paths: str) -> None:

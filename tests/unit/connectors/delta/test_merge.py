@@ -15,6 +15,7 @@ from deltalake import DeltaTable
 
 from headrace.connectors.delta import Sink
 from headrace.errors import HeadraceError
+from headrace.schema import parse_schema
 from tests.scale import FULL
 from tests.unit.connectors.delta.tasks import context, opened, rows_of
 from tests.unit.connectors.staged import stage
@@ -118,13 +119,13 @@ def test_what_cannot_be_a_key(tmp_path: Path, given: dict[str, Any], kind: str, 
         f"WRONG_TYPE: sink: column k of type {kind} cannot be in {option} of a Delta table\n"
         '  hint: choose other columns, or make one of it: with_columns(k_text="to_json(k)")\n'
         "  page: docs/errors/WRONG_TYPE.md",
-        lambda: Sink(tmp_path / "t", **given).open(context(tmp_path, f"k {kind}, n int")),
+        lambda: Sink(tmp_path / "t", **given).suits("sink", parse_schema(f"k {kind}, n int")),
     )
 
 
 def test_an_interval_has_no_place_in_a_table(tmp_path: Path) -> None:
     with pytest.raises(HeadraceError) as raised:
-        Sink(tmp_path / "t").open(context(tmp_path, "a int, d interval day to second"))
+        Sink(tmp_path / "t").suits("sink", parse_schema("a int, d interval day to second"))
     check_error(
         "WRONG_TYPE: a Delta table cannot hold column d of type interval day to second\n"
         '  hint: give the column a type that the table has: with_columns(d="cast(d as string)").\n'

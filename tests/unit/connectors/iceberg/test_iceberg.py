@@ -16,6 +16,7 @@ from headrace.connectors.iceberg import Sink
 from headrace.connectors.iceberg.log import Log
 from headrace.connectors.iceberg.place import Place
 from headrace.errors import HeadraceError
+from headrace.schema import parse_schema
 from tests.scale import FULL
 from tests.unit.connectors.delta.tasks import context
 from tests.unit.connectors.iceberg.tasks import catalog, data_files, live_files, opened, rows_of, sink, table
@@ -288,5 +289,5 @@ def test_what_an_upsert_would_not_keep(tmp_path: Path) -> None:
         "WRONG_TYPE: sink: column s has structs in an array or map, which an upsert of Iceberg cannot keep\n"
         '  hint: make a text of it: with_columns(s="to_json(s)"), or write its changes: mode="changes"\n'
         "  page: docs/errors/WRONG_TYPE.md",
-        lambda: opened(sink(tmp_path, key="k"), context(tmp_path, "k string, s array<struct<a: int>>", mode="upsert")),
+        lambda: sink(tmp_path, key="k").suits("sink", parse_schema("k string, s array<struct<a: int>>")),
     )
