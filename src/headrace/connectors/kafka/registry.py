@@ -20,8 +20,6 @@ from headrace.ports.secrets import secret_of, with_secrets
 
 _OPTIONS = ("url", "user", "password", "subject", "key_subject")
 _PATIENCE = 10
-_UNKNOWN = (404, 405)
-"""What is answered of a schema, a subject or a question that a registry does not know."""
 _TYPE = "application/vnd.schemaregistry.v1+json"
 _PLACES = re.compile(r"\{[^}]*\}?")
 UNREACHABLE = "look whether it runs, whether its address is right, and whether it wants a user and a password"
@@ -145,32 +143,25 @@ class Registry:
         """Complain of a schema that the registry would not take under a subject."""
         schema = {"schema": text, "schemaType": TYPES[format]}
         # One that the subject has is taken again, also where it does not follow the newest.
-        if self._has(subject, schema):
-            return
-        reasons = self._against(subject, schema)
-        if reasons:
+        if self._told(f"/subjects/{quote(subject, safe='')}", subject, schema) is None and (reasons := self._against(subject, schema)):
             raise self._incompatible(subject, reasons)
-
-    def _has(self, subject: str, schema: Mapping[str, str]) -> bool:
-        try:
-            self._answer(f"/subjects/{quote(subject, safe='')}", schema)
-        except _Refused as refused:
-            if refused.status not in _UNKNOWN:
-                raise self._refused(subject, refused) from None
-            return False
-        return True
 
     def _against(self, subject: str, schema: Mapping[str, str]) -> list[str]:
         """What the registry has against a schema, in its own words; nothing where it does not tell."""
-        try:
-            found = self._answer(f"/compatibility/subjects/{quote(subject, safe='')}/versions?verbose=true", schema)
-        except _Refused as refused:
-            if refused.status not in _UNKNOWN:
-                raise self._refused(subject, refused) from None
-            return []
-        if found.get("is_compatible", True):
+        found = self._told(f"/compatibility/subjects/{quote(subject, safe='')}/versions?verbose=true", subject, schema)
+        if found is None or found.get("is_compatible", True):
             return []
         return [" ".join(str(one).split()) for one in found.get("messages", [])] or ["it does not follow the schemas that are there"]
+
+    def _told(self, path: str, subject: str, schema: Mapping[str, str]) -> dict[str, Any] | None:
+        """What is answered of a schema; None where the registry does not know it, or does not say."""
+        try:
+            found: dict[str, Any] = self._answer(path, schema)
+        except _Refused as refused:
+            if refused.status == 422:
+                raise self._refused(subject, refused) from None
+            return None
+        return found
 
     def _refused(self, subject: str, refused: _Refused) -> ConnectorError:
         if refused.status != 422:
