@@ -8,9 +8,11 @@ from __future__ import annotations
 import base64
 import json
 import re
+import ssl
 import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 from uuid import uuid4
@@ -22,15 +24,20 @@ WORD = "Basic " + base64.b64encode(b"me:geheim").decode()
 
 class Registry:
     """Schemas by number and by subject; `locked` wants the user me with his password, `broken` answers nothing else than 500, and
-    `closed` is what it answers to those that ask for a schema by its number.
+    `closed` is what it answers to those that ask for a schema by its number. `answers` is what it sends for everything that begins with
+    `answers_to`, with a `status` and `headers`, as somebody in between would. With a `folder` it has the certificate in there.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, folder: Path | None = None) -> None:
         self.schemas: list[dict[str, Any]] = []
         self.subjects: dict[str, list[int]] = {}
         self.locked = self.broken = False
         self.closed: int | None = None
+        self.answers: bytes | None = None
+        self.answers_to, self.status = "/", 200
+        self.headers: dict[str, str] = {}
         self.asked: list[str] = []
+        self.words: list[str | None] = []
         registry = self
         # A later registry may get the port of an earlier one, whose schemas are known by its address for as long as the JVM lives.
         place = f"/{uuid4().hex}"
@@ -38,6 +45,7 @@ class Registry:
         class Handler(BaseHTTPRequestHandler):
             def do_GET(self) -> None:
                 registry.asked.append(self._path())
+                registry.words.append(self.headers.get("Authorization"))
                 code, answer = registry.answer(self._path(), self.headers.get("Authorization"))
                 self._send(code, answer)
 
@@ -53,13 +61,22 @@ class Registry:
 
             def _send(self, code: int, answer: Any) -> None:
                 body = json.dumps(answer).encode()
+                headers = {"Content-Length": str(len(body))}
+                if registry.answers is not None and self._path().startswith(registry.answers_to):
+                    code, body = registry.status, registry.answers
+                    headers = {"Content-Length": str(len(body)), **registry.headers}
                 self.send_response(code)
-                self.send_header("Content-Length", str(len(body)))
+                for name, text in headers.items():
+                    self.send_header(name, text)
                 self.end_headers()
                 self.wfile.write(body)
 
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self.url = f"http://127.0.0.1:{self._server.server_port}{place}"
+        if folder is not None:
+            secure = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+            secure.load_cert_chain(folder / "authority.pem", folder / "key.pem")
+            self._server.socket = secure.wrap_socket(self._server.socket, server_side=True)
+        self.url = f"{'http' if folder is None else 'https'}://127.0.0.1:{self._server.server_port}{place}"
         threading.Thread(target=self._server.serve_forever, daemon=True).start()
 
     def register(self, subject: str, schema: Any, kind: str = "AVRO", references: tuple[tuple[str, str], ...] = ()) -> int:
@@ -88,7 +105,7 @@ class Registry:
             ):
                 number = self.subjects[subject][int(version) - 1]
                 return 200, {"subject": subject, "id": number, "version": int(version), **self.schemas[number - 1]}
-        return 404, {"error_code": 40403, "message": "not found"}
+        return 404, {"error_code": 40403 if path.startswith("/schemas") else 40401, "message": "not found"}
 
     def take(self, path: str, given: dict[str, str], word: str | None) -> tuple[int, Any]:
         """Registers a schema, or says what there is against it."""

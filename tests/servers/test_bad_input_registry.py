@@ -118,6 +118,25 @@ def test_a_registry_that_fails(broker: Broker, registry: Registry, tmp_path: Pat
 
 @problem(
     WHERE,
+    "a proxy answers in its place while a job runs",
+    """
+    REGISTRY_UNREACHABLE: the registry <registry> does not answer: what it answers is no JSON
+      hint: the next start goes on from the last epoch, when the registry answers again.
+      page: docs/errors/REGISTRY_UNREACHABLE.md
+    """,
+    "the job stops, as the records may be good; the next start reads them",
+)
+def test_a_proxy_in_its_place(broker: Broker, registry: Registry, tmp_path: Path, says: str) -> None:
+    def answers(what: bytes | None) -> None:
+        registry.answers = what
+
+    topic = broker.create_topic("bad-registry-proxy")
+    stopped(broker, registry, topic, tmp_path, registry.url, lambda: answers(b"<html>Sign in</html>"), lambda: answers(None), says)
+    assert letters(tmp_path / "ck") == []
+
+
+@problem(
+    WHERE,
     "its password is changed while a job runs",
     """
     REGISTRY_UNREACHABLE: the registry <registry> does not answer: it answers 401

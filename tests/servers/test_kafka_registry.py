@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import io
 import json
+import socket
+import threading
+from collections.abc import Iterator
 from datetime import UTC, date, datetime
 from decimal import Decimal
 from pathlib import Path
@@ -12,8 +15,13 @@ from typing import Any
 import pytest
 
 import headrace as hr
+from headrace.connectors.kafka.registry import Registry as Client
+from headrace.jvm.session import log_file
+from headrace.testing import Harness
+from tests.servers import certificate
 from tests.servers.kafka import Broker, Record
-from tests.servers.registry import Registry
+from tests.servers.problems import letters
+from tests.servers.registry import WORD, Registry
 from tests.unit.errors import check_error
 
 pytestmark = pytest.mark.usefixtures("spark")
@@ -166,6 +174,60 @@ def test_upserts_with_avro_keys(broker: Broker, registry: Registry, tmp_path: Pa
     assert sorted(kept.rows()) == [(2, "d"), (3, "c")]
 
 
+FORMATS = ("avro", "json_schema", "protobuf")
+
+
+@pytest.mark.parametrize("format", ["json", *FORMATS])
+@pytest.mark.parametrize("type", ["string", "int", "date"])
+def test_what_the_sink_writes_of_keys_without_a_format_is_read_back(
+    broker: Broker, registry: Registry, tmp_path: Path, format: str, type: str
+) -> None:
+    """A text is the key as it is, and may look as if it were more; all others are an object of JSON."""
+    keys: dict[str, tuple[Any, ...]] = {
+        "string": ("a", "{b", '{"c": 1}', '{"id', "", "7", "ä\\"),
+        "int": (1, -2, 3, 4),
+        "date": (date(2026, 1, 2), date(1969, 12, 31)),
+    }
+    topic = broker.create_topic(f"registry-plain-{format.replace('_', '-')}-{type}", 2)
+    told: dict[str, Any] = {"servers": broker.servers, "value": format, "registry": None if format == "json" else registry.url}
+    columns = f"id {type}, v string"
+    with Harness(partitions=2) as h:
+        stream = h.source("rows", columns, changes=True)
+        h._sinks.append(stream.write.kafka(topic, key="id", name="out", **told)._use())
+        h.commit({"rows": [("+", (key, "v")) for key in keys[type]]})
+        schema = columns if format == "json" else None
+        read = hr.read.kafka(topic, schema=schema, change_format="upsert", key="id", end="latest", name="users", **told)
+        kept = read.write.memory(key="id", name="kept")
+        job = hr.job("kept", kept)
+        job.run(checkpoint=tmp_path / "state", progress=False, flush=False)
+        assert sorted(kept.rows()) == sorted((key, "v") for key in keys[type])
+        h.commit({"rows": [("-", (key, "v")) for key in keys[type][1:]]})
+    assert sum(record.value is None for record in broker.consume(topic)) == len(keys[type]) - 1
+    job.run(checkpoint=tmp_path / "state", progress=False)
+    assert (kept.rows(), letters(tmp_path / "state")) == ([(keys[type][0], "v")], [])
+
+
+def test_tombstones_of_other_writers(broker: Broker, registry: Registry, tmp_path: Path) -> None:
+    """A key is a record of the registry, an object, or the text of its one column; what is none of these is told as it is."""
+    topic = broker.create_topic("registry-tombstones")
+    value = {"type": "record", "name": "User", "fields": [{"name": "id", "type": ["null", "long"]}, {"name": "name", "type": "string"}]}
+    key = {"type": "record", "name": "UserKey", "fields": [{"name": "id", "type": "long"}]}
+    of_value, of_key = registry.register(f"{topic}-value", value), registry.register(f"{topic}-key", key)
+    rows = [Record(avro(of_value, value, {"id": n, "name": f"n{n}"}), str(n)) for n in range(5)]
+    gone = [Record(None, "0"), Record(None, '{"id": 1}'), Record(None, avro(of_key, key, {"id": 2})), Record(None, b'{"id":3}')]
+    bad = [Record(None, "x"), Record(None, '{"id": "x"}'), Record(None, None)]
+    broker.produce(topic, [*rows, *gone, *bad])
+    told: dict[str, Any] = {"servers": broker.servers, "value": "avro", "registry": registry.url, "end": "latest", "name": "users"}
+    kept = hr.read.kafka(topic, change_format="upsert", key="id", **told).write.memory(key="id")
+    hr.job("upserts", kept).run(checkpoint=tmp_path / "state", progress=False)
+    assert kept.rows() == [(4, "n4")]
+    assert letters(tmp_path / "state") == [
+        ("users", "field id: cannot read 'x' as BIGINT", f"{topic}-0", 10, '{"id": "x"}'),
+        ("users", "no text: the value is null", f"{topic}-0", 11, "base64:"),
+        ("users", "not JSON: Unrecognized token 'x'", f"{topic}-0", 9, "x"),
+    ]
+
+
 PRICE = {"type": "record", "name": "Price", "namespace": "shop", "fields": [{"name": "amount", "type": "int"}]}
 ITEM = {
     "type": "record",
@@ -260,7 +322,7 @@ def test_json_schema(broker: Broker, registry: Registry) -> None:
 
 
 @pytest.mark.full
-def test_a_registry_with_a_password(broker: Broker, registry: Registry, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_registry_with_a_password(broker: Broker, registry: Registry, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     topic = broker.create_topic("registry-password")
     registry.locked = True
     number = registry.register(f"{topic}-value", ORDER)
@@ -268,7 +330,15 @@ def test_a_registry_with_a_password(broker: Broker, registry: Registry, monkeypa
     monkeypatch.setenv("REGISTRY_PASSWORD", "geheim")
     opened = {"url": registry.url, "user": "me", "password": hr.secret("REGISTRY_PASSWORD")}
     read = hr.read.kafka(topic, servers=broker.servers, value="avro", registry=opened, end="latest", malformed="fail")
-    assert hr.collect(read).rows() == [row(1)]
+    out = read.write.memory(name="out")
+    job = hr.job("opened", out)
+    job.run(checkpoint=tmp_path / "state", progress=False)
+    assert out.rows() == [row(1)]
+    assert not [told for told in (json.dumps(job.plan.to_json()), str(job.explain()), repr(read)) if "geheim" in told]
+    written = [log_file(), *(file for file in (tmp_path / "state").rglob("*") if file.is_file())]
+    # What the registry is sent has the password in it, too.
+    words = (b"geheim", WORD.rpartition(" ")[2].encode())
+    assert not [file for file in written if file is not None and any(word in file.read_bytes() for word in words)]
     monkeypatch.setenv("REGISTRY_PASSWORD", "falsch")
     check_error(
         """
@@ -322,4 +392,206 @@ def test_a_registry_that_keeps_its_schemas_to_itself(broker: Broker, registry: R
         """,
         lambda: hr.collect(read),
         hide={registry.url: "<registry>", f"answers {closed}": "answers <closed>"},
+    )
+
+
+PAGE = b"<html>Sign in</html>"
+NO_JSON, NO_SCHEMA = "what it answers is no JSON", "its answer has no schema"
+
+
+@pytest.mark.parametrize(
+    ("answer", "status", "headers", "why"),
+    [
+        (PAGE, 200, {}, NO_JSON),
+        (b"", 200, {}, NO_JSON),
+        (b"{}", 200, {}, NO_SCHEMA),
+        (b'{"schema": 7}', 200, {}, NO_SCHEMA),
+        (b"null", 200, {}, NO_SCHEMA),
+        (PAGE, 404, {}, "it answers 404"),
+        (b'{"error_code": 404, "message": "HTTP 404 Not Found"}', 404, {}, "it answers 404"),
+        (b"", 302, {"Location": "http://127.0.0.1:1/"}, "it sends on to http://127.0.0.1:1/"),
+    ],
+    ids=["page", "nothing", "object", "number", "null", "no-page", "no-path", "redirect"],
+)  # fmt: skip
+def test_somebody_in_between_answers_the_kernel(
+    broker: Broker, registry: Registry, tmp_path: Path, request: pytest.FixtureRequest, answer: bytes, status: int, headers: dict[str, str],
+    why: str,
+) -> None:  # fmt: skip
+    """The record is good: it is no dead letter, and is read when the registry answers."""
+    topic = broker.create_topic(f"registry-between-{request.node.callspec.id}")
+    number = registry.register(f"{topic}-value", ORDER)
+    broker.produce(topic, [avro(number, ORDER, order(1))])
+    out = hr.read.kafka(topic, servers=broker.servers, value="avro", registry=registry.url, end="latest", name="orders").write.memory()
+    registry.answers, registry.answers_to, registry.status, registry.headers = answer, "/schemas/ids", status, headers
+    check_error(
+        f"""
+        REGISTRY_UNREACHABLE: the registry <registry> does not answer: {why}
+          hint: the next start goes on from the last epoch, when the registry answers again.
+          page: docs/errors/REGISTRY_UNREACHABLE.md
+        """,
+        lambda: hr.job("between", out).run(checkpoint=tmp_path / "state", progress=False),
+        hide={registry.url: "<registry>"},
+    )
+    registry.answers = None
+    hr.job("between", out).run(checkpoint=tmp_path / "state", progress=False)
+    assert (out.rows(), letters(tmp_path / "state")) == ([row(1)], [])
+
+
+@pytest.mark.parametrize(
+    ("answer", "status", "headers", "why"),
+    [
+        (PAGE, 200, {}, NO_JSON),
+        (b"", 200, {}, NO_JSON),
+        (b"\xff", 200, {}, NO_JSON),
+        (b"[]", 200, {}, "what it answers is no object of JSON"),
+        (b'"text"', 200, {}, "what it answers is no object of JSON"),
+        (b"{}", 200, {}, NO_SCHEMA),
+        (b'{"schema": "{}", "id": "x"}', 200, {}, "its answer has no number of a schema"),
+        (b"{}", 200, {"Content-Length": "99"}, "its answer ends too early"),
+        (PAGE, 404, {}, "it answers 404 Not Found"),
+        (b"{}", 404, {"Content-Length": "99"}, "its answer ends too early"),
+        (b"", 302, {"Location": "http://127.0.0.1:1/"}, "it sends on to http://127.0.0.1:1/"),
+        (b"", 302, {}, "it answers 302 Found"),
+    ],
+)
+def test_somebody_in_between_answers(registry: Registry, answer: bytes, status: int, headers: dict[str, str], why: str) -> None:
+    registry.answers, registry.status, registry.headers = answer, status, headers
+    check_error(
+        f"""
+        REGISTRY_UNREACHABLE: the registry <registry> does not answer: {why}
+          at test_kafka_registry.py:*: lambda: hr.read.kafka("orders", servers="localhost:9092", value="avro", registry=registry.url),
+          hint: look whether it runs, whether its address is right, and whether it wants a user and a password
+          page: docs/errors/REGISTRY_UNREACHABLE.md
+        """,
+        lambda: hr.read.kafka("orders", servers="localhost:9092", value="avro", registry=registry.url),
+        hide={registry.url: "<registry>"},
+    )
+    client = Client.of("write.kafka", registry.url)
+    assert client is not None
+    with pytest.raises(hr.HeadraceError) as raised:
+        client.register("orders-value", "avro", json.dumps(ORDER))
+    told = why if why != NO_SCHEMA else "its answer has no number of a schema"
+    assert (raised.value.code, raised.value.message) == ("REGISTRY_UNREACHABLE", f"the registry {registry.url} does not answer: {told}")
+
+
+def test_reasons_that_are_none(registry: Registry) -> None:
+    """What a registry has against a schema is told, also where what it answers to the question why is odd."""
+    client = Client.of("write.kafka", registry.url)
+    assert client is not None
+    registry.register("orders-value", ORDER)
+    registry.answers_to = "/compatibility"
+    for registry.answers in (PAGE, b"[]", b'{"messages": 7}'):
+        with pytest.raises(hr.HeadraceError) as raised:
+            client.register("orders-value", "avro", json.dumps({**ORDER, "fields": [{"name": "id", "type": "string"}]}))
+        assert raised.value.message == (
+            "the columns do not fit what is registered as orders-value: "
+            'Schema being registered is incompatible with an earlier schema for subject "orders-value"'
+        )
+
+
+def test_what_is_no_registry_at_all() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+
+        def greet() -> None:
+            with server.accept()[0] as connection:
+                connection.recv(1 << 16)
+                connection.sendall(b"220 mail.example.com ready\r\n")
+
+        threading.Thread(target=greet, daemon=True).start()
+        url = f"http://127.0.0.1:{server.getsockname()[1]}"
+        check_error(
+            """
+            REGISTRY_UNREACHABLE: the registry <registry> does not answer: what it answers is no HTTP
+              at test_kafka_registry.py:*: lambda: hr.read.kafka("orders", servers="localhost:9092", value="avro", registry=url),
+              hint: look whether it runs, whether its address is right, and whether it wants a user and a password
+              page: docs/errors/REGISTRY_UNREACHABLE.md
+            """,
+            lambda: hr.read.kafka("orders", servers="localhost:9092", value="avro", registry=url),
+            hide={url: "<registry>"},
+        )
+
+
+def test_no_other_address_is_told_the_password(registry: Registry, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("REGISTRY_PASSWORD", "geheim")
+    elsewhere = Registry()
+    try:
+        registry.answers, registry.status, registry.headers = b"", 307, {"Location": f"{elsewhere.url}/subjects"}
+        opened = {"url": registry.url, "user": "me", "password": hr.secret("REGISTRY_PASSWORD")}
+        with pytest.raises(hr.HeadraceError, match="it sends on to"):
+            hr.read.kafka("orders", servers="localhost:9092", value="avro", registry=opened)
+    finally:
+        elsewhere.close()
+    assert (registry.words, elsewhere.asked) == ([WORD], [])
+
+
+@pytest.fixture
+def secured(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Registry]:
+    """A registry with TLS, whose certificate is its own authority: for its address, or for another name."""
+    certificate(tmp_path, getattr(request, "param", "IP:127.0.0.1"))
+    made = Registry(tmp_path)
+    yield made
+    made.close()
+
+
+def test_a_registry_with_tls(broker: Broker, secured: Registry, tmp_path: Path) -> None:
+    topic = broker.create_topic("registry-tls")
+    number = secured.register(f"{topic}-value", ORDER)
+    broker.produce(topic, [avro(number, ORDER, order(1))])
+    told = {"url": secured.url, "ca": str(tmp_path / "authority.pem")}
+    at: dict[str, Any] = {"servers": broker.servers, "value": "avro", "end": "latest", "malformed": "fail"}
+    read = hr.read.kafka(topic, registry=told, **at)
+    assert hr.collect(read).rows() == [row(1)]
+    assert read._node.connect().options()["registry"] == {**told, "subject": "{topic}-value"}
+    certificate(tmp_path, "DNS:elsewhere", key="other.pem", authority="elsewhere.pem")
+    wrong = {"url": secured.url, "ca": str(tmp_path / "elsewhere.pem")}
+    for registry in (wrong, secured.url):
+        check_error(
+            """
+            REGISTRY_UNREACHABLE: the registry <registry> does not answer: its certificate is not trusted: self-signed certificate
+              at test_kafka_registry.py:*: lambda registry=registry: hr.read.kafka(topic, registry=registry, **at),
+              hint: registry={"url": ..., "ca": "root.crt"} names a file with the certificates to trust, in PEM format
+              page: docs/errors/REGISTRY_UNREACHABLE.md
+            """,
+            lambda registry=registry: hr.read.kafka(topic, registry=registry, **at),
+            hide={secured.url: "<registry>", "self signed": "self-signed"},
+        )
+    # Of topics by a pattern nothing is asked before the kernel asks.
+    found = hr.read.kafka(pattern=topic, schema="id bigint", registry=wrong, name="found", **at)
+    check_error(
+        """
+        REGISTRY_UNREACHABLE: the registry <registry> does not answer: its certificate is not trusted: PKIX path building failed: sun.security.provider.certpath.SunCertPathBuilderException: unable to find valid certification path to requested target
+          hint: the next start goes on from the last epoch, when the registry answers again.
+          page: docs/errors/REGISTRY_UNREACHABLE.md
+        """,
+        lambda: hr.collect(found),
+        hide={secured.url: "<registry>"},
+    )
+
+
+@pytest.mark.parametrize("secured", ["DNS:elsewhere"], indirect=True)
+def test_a_registry_with_the_certificate_of_another(broker: Broker, secured: Registry, tmp_path: Path) -> None:
+    topic = broker.create_topic("registry-tls-other")
+    number = secured.register(f"{topic}-value", ORDER)
+    broker.produce(topic, [avro(number, ORDER, order(1))])
+    told = {"url": secured.url, "ca": str(tmp_path / "authority.pem")}
+    at: dict[str, Any] = {"servers": broker.servers, "value": "avro", "end": "latest", "malformed": "fail", "registry": told}
+    check_error(
+        """
+        REGISTRY_UNREACHABLE: the registry <registry> does not answer: its certificate is not trusted: IP address mismatch, certificate is not valid for '127.0.0.1'
+          at test_kafka_registry.py:*: lambda: hr.read.kafka(topic, **at),
+          hint: registry={"url": ..., "ca": "root.crt"} names a file with the certificates to trust, in PEM format
+          page: docs/errors/REGISTRY_UNREACHABLE.md
+        """,
+        lambda: hr.read.kafka(topic, **at),
+        hide={secured.url: "<registry>"},
+    )
+    found = hr.read.kafka(pattern=topic, schema="id bigint", name="found", **at)
+    check_error(
+        """
+        REGISTRY_UNREACHABLE: the registry <registry> does not answer: its certificate is not trusted: No subject alternative names matching IP address 127.0.0.1 found
+          hint: the next start goes on from the last epoch, when the registry answers again.
+          page: docs/errors/REGISTRY_UNREACHABLE.md
+        """,
+        lambda: hr.collect(found),
+        hide={secured.url: "<registry>"},
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -104,6 +105,9 @@ def test_where_it_begins() -> None:
         (("t",), {"message": "M"}, "message cannot be 'M'", 'it is a text, with value="protobuf": descriptor="orders.desc", message="Order"'),
         (("t",), {"registry": {"url": "http://r", "subject": "{name}-value"}, "value": "avro"}, "subject cannot be '{name}-value'", 'it is a name, like "{topic}-value", "{record}" or "{topic}-{record}"'),
         (("t",), {"registry": "r:80", "value": "avro"}, "registry cannot be 'r:80'", 'its address is like "http://localhost:8081"'),
+        (("t",), {"registry": {"url": "https://r", "ca": "no.crt"}, "value": "avro"}, "the file no.crt of `ca` cannot be read: No such file or directory", 'registry={"url": ..., "ca": "root.crt"} names a file with the certificates to trust, in PEM format'),
+        (("t",), {"registry": {"url": "https://r", "ca": os.devnull}, "value": "avro"}, "the file /dev/null of `ca` cannot be read: it has no certificates", 'registry={"url": ..., "ca": "root.crt"} names a file with the certificates to trust, in PEM format'),
+        (("t",), {"registry": {"url": "http://r", "ca": "no.crt"}, "value": "avro"}, "ca is for a registry that is spoken to with TLS", 'its address is like "https://localhost:8081"'),
         (("t",), {"registry": {"url": "http://r", "user": "x"}, "value": "avro"}, "registry has a user without a password, or the other way round", "give both"),
         (("t",), {"options": {"sasl.jaas.config": "x"}}, "`sasl.jaas.config` cannot be among the options", 'it is a secret: security={"password": hr.secret("NAME")}'),
     ],

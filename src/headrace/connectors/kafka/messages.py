@@ -41,7 +41,7 @@ def of_file(file: str) -> str:
 
 def look(given: Mapping[str, str]) -> dict[str, Any]:
     """What the kernel knows of a message: its name, its file as a descriptor, and the numbers of its fields. `given` says where it is
-    described: `registry` (`authorization`) and `id`, or `descriptor`; and `message`, its name, if it is not the first.
+    described: `registry` with what opens it and `id`, or `descriptor`; and `message`, its name, if it is not the first.
     """
     return told(given, _kernel().look(json.dumps(dict(given))))
 

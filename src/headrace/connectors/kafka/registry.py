@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import base64
+import http.client
 import json
 import re
+import ssl
 import urllib.error
 import urllib.request
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 from urllib.parse import quote, urlsplit
 
@@ -18,12 +21,15 @@ from headrace.ports import Secret
 from headrace.ports.options import wrong
 from headrace.ports.secrets import secret_of, with_secrets
 
-_OPTIONS = ("url", "user", "password", "subject", "key_subject")
+_OPTIONS = ("url", "user", "password", "ca", "subject", "key_subject")
 _PATIENCE = 10
 _TYPE = "application/vnd.schemaregistry.v1+json"
+# The registry's own words for a subject, or a version of it, that is not there; a 404 without them is of somebody in between.
+_UNKNOWN = (40401, 40402)
 _PLACES = re.compile(r"\{[^}]*\}?")
 UNREACHABLE = "look whether it runs, whether its address is right, and whether it wants a user and a password"
 """The cure where a registry does not answer."""
+_CA = 'registry={"url": ..., "ca": "root.crt"} names a file with the certificates to trust, in PEM format'
 _WITH = f'registry="http://localhost:8081" goes with value: {", ".join(TYPES)}'
 
 
@@ -40,7 +46,7 @@ class Registered:
 @dataclass(frozen=True)
 class Registry:
     """A registry; `subject` is the name under which the schemas of a topic's values are kept, `key_subject` that for its keys. In them
-    `{topic}` stands for the topic, and `{record}` for the name of a sink's record.
+    `{topic}` stands for the topic, and `{record}` for the name of a sink's record. `ca` is a file of certificates that it is trusted by.
     """
 
     url: str
@@ -48,6 +54,7 @@ class Registry:
     password: Secret | None = field(default=None, repr=False)
     subject: str = "{topic}-value"
     key_subject: str = "{topic}-key"
+    ca: str | None = None
 
     @classmethod
     def of(cls, verb: str, given: Any) -> Registry | None:
@@ -72,19 +79,29 @@ class Registry:
         for name, subject in subjects.items():
             if not isinstance(subject, str) or not subject or set(_PLACES.findall(subject)) - {"{topic}", "{record}"}:
                 raise wrong(f"{verb}: {name} cannot be {subject!r}", 'it is a name, like "{topic}-value", "{record}" or "{topic}-{record}"')
-        return cls(str(named["url"]).rstrip("/"), named.get("user"), password, **subjects)
+        made = cls(str(named["url"]).rstrip("/"), named.get("user"), password, **subjects, ca=named.get("ca"))
+        if made.ca is not None:
+            if parts.scheme != "https":
+                raise wrong(f"{verb}: ca is for a registry that is spoken to with TLS", 'its address is like "https://localhost:8081"')
+            try:
+                made._trusting()
+            except (OSError, TypeError) as cause:
+                raise wrong(f"{verb}: {made._unread(cause)}", _CA) from None
+        return made
 
     def options(self) -> dict[str, Any]:
         """What a plan stores."""
         found = {"url": self.url, "subject": self.subject}
         if self.key_subject != Registry.key_subject:
             found["key_subject"] = self.key_subject
+        if self.ca is not None:
+            found["ca"] = self.ca
         return found if self.password is None else {**found, "user": self.user, "password": self.password.to_json()}
 
     def kernel(self) -> dict[str, str]:
-        """How the kernel reaches it."""
-        word = self._word()
-        return {"registry": self.url, **({"authorization": word} if word else {})}
+        """How the kernel reaches it: its executors need no file."""
+        told = {"authorization": self._word(), "ca": self._certificates()}
+        return {"registry": self.url, **{name: text for name, text in told.items() if text}}
 
     def named(self, part: str, topic: str, record: str = "") -> str:
         """The subject of a topic's values or keys.
@@ -116,10 +133,13 @@ class Registry:
         try:
             found = self._answer(f"/subjects/{quote(subject, safe='')}/versions/latest")
         except _Refused as refused:
-            if refused.status == 404:
+            if refused.code in _UNKNOWN:
                 return None
             raise self._failed(f"it answers {refused}") from None
-        made = Registered(found["id"], found.get("schemaType", "AVRO"), found["schema"], bool(found.get("references")))
+        text = found.get("schema")
+        if not isinstance(text, str):
+            raise self._failed("its answer has no schema")
+        made = Registered(self._number(found), str(found.get("schemaType") or "AVRO"), text, bool(found.get("references")))
         if made.kind != TYPES[format]:
             known = {kind: name for name, kind in TYPES.items()}
             hint = f'say value="{known[made.kind]}"' if made.kind in known else 'records of this kind can be read as bytes: value="raw"'
@@ -137,7 +157,12 @@ class Registry:
             if refused.status == 409:
                 raise self._incompatible(subject, self._against(subject, schema) or [refused.message]) from None
             raise self._refused(subject, refused) from None
-        return Registered(int(found["id"]), TYPES[format], text)
+        return Registered(self._number(found), TYPES[format], text)
+
+    def _number(self, found: Mapping[str, Any]) -> int:
+        if not isinstance(found.get("id"), int):
+            raise self._failed("its answer has no number of a schema")
+        return int(found["id"])
 
     def allows(self, subject: str, format: str, text: str) -> None:
         """Complain of a schema that the registry would not take under a subject."""
@@ -151,17 +176,20 @@ class Registry:
         found = self._told(f"/compatibility/subjects/{quote(subject, safe='')}/versions?verbose=true", subject, schema)
         if found is None or found.get("is_compatible", True):
             return []
-        return [" ".join(str(one).split()) for one in found.get("messages", [])] or ["it does not follow the schemas that are there"]
+        told = found.get("messages")
+        reasons = [" ".join(str(one).split()) for one in told] if isinstance(told, list) else []
+        return reasons or ["it does not follow the schemas that are there"]
 
     def _told(self, path: str, subject: str, schema: Mapping[str, str]) -> dict[str, Any] | None:
         """What is answered of a schema; None where the registry does not know it, or does not say."""
         try:
-            found: dict[str, Any] = self._answer(path, schema)
+            return self._answer(path, schema)
         except _Refused as refused:
             if refused.status == 422:
                 raise self._refused(subject, refused) from None
             return None
-        return found
+        except ConnectorError:  # what it takes it says when it is given
+            return None
 
     def _refused(self, subject: str, refused: _Refused) -> ConnectorError:
         if refused.status != 422:
@@ -182,7 +210,7 @@ class Registry:
             site=here(),
         )
 
-    def _answer(self, path: str, given: Any = None) -> Any:
+    def _answer(self, path: str, given: Any = None) -> dict[str, Any]:
         word = self._word()
         request = urllib.request.Request(self.url + path, headers={"Accept": _TYPE})
         if given is not None:
@@ -191,16 +219,49 @@ class Registry:
         if word:
             request.add_header("Authorization", word)
         try:
-            with urllib.request.urlopen(request, timeout=_PATIENCE) as answer:
-                return json.load(answer)
+            body = self._sent(request)
+        except (OSError, ValueError, http.client.HTTPException) as cause:
+            reason = cause.reason if isinstance(cause, urllib.error.URLError) else cause
+            raise self._failed(_why(reason), hint=_CA if isinstance(reason, ssl.SSLCertVerificationError) else UNREACHABLE) from None
+        try:
+            found = json.loads(body)
+        except ValueError:
+            raise self._failed("what it answers is no JSON") from None
+        if not isinstance(found, dict):
+            raise self._failed("what it answers is no object of JSON")
+        return found
+
+    def _sent(self, request: urllib.request.Request) -> bytes:
+        try:
+            secure = urllib.request.HTTPSHandler(context=self._trusting())
+        except OSError as cause:
+            raise self._failed(self._unread(cause), hint=_CA) from None
+        try:
+            with urllib.request.build_opener(_Stay, secure).open(request, timeout=_PATIENCE) as answer:
+                return bytes(answer.read())
         except urllib.error.HTTPError as cause:
             with cause:
+                place = cause.headers.get("Location")
+                if cause.code // 100 == 3 and place:
+                    raise self._failed(f"it sends on to {place}") from None
                 raise _Refused(cause.code, str(cause.reason), cause.read()) from None
-        except (OSError, ValueError) as cause:
-            raise self._failed(str(cause.reason if isinstance(cause, urllib.error.URLError) else cause)) from None
 
-    def _failed(self, why: str) -> ConnectorError:
-        return ConnectorError("REGISTRY_UNREACHABLE", f"the registry {self.url} does not answer: {why}", hint=UNREACHABLE, site=here())
+    def _trusting(self) -> ssl.SSLContext:
+        return ssl.create_default_context(cafile=None if self.ca is None else Path(self.ca).expanduser())
+
+    def _certificates(self) -> str:
+        try:
+            return "" if self.ca is None else Path(self.ca).expanduser().read_text(encoding="utf-8", errors="replace")
+        except OSError as cause:
+            raise self._failed(self._unread(cause), hint=_CA) from None
+
+    def _unread(self, cause: Exception) -> str:
+        # What OpenSSL says of a text that has no certificates has its own line numbers in it.
+        said = cause.strerror if isinstance(cause, OSError) and not isinstance(cause, ssl.SSLError) else "it has no certificates"
+        return f"the file {self.ca} of `ca` cannot be read: {said}"
+
+    def _failed(self, why: str, hint: str = UNREACHABLE) -> ConnectorError:
+        return ConnectorError("REGISTRY_UNREACHABLE", f"the registry {self.url} does not answer: {why}", hint=hint, site=here())
 
     def _word(self) -> str:
         if self.password is None:
@@ -208,16 +269,36 @@ class Registry:
         return "Basic " + base64.b64encode(f"{self.user}:{self.password.read()}".encode()).decode()
 
 
+class _Stay(urllib.request.HTTPRedirectHandler):
+    """Follows nothing, so that no other address is told the password."""
+
+    def redirect_request(self, *given: Any) -> None:
+        return None
+
+
 class _Refused(Exception):
-    """A status that is no success, with the registry's own words."""
+    """A status that is no success, with the registry's own words: a `code` is none where somebody in between has answered."""
 
     def __init__(self, status: int, reason: str, body: bytes) -> None:
         super().__init__(f"{status} {reason}")
         self.status = status
         try:
-            self.message = " ".join(str(json.loads(body)["message"]).split())
-        except (ValueError, KeyError, TypeError):
-            self.message = reason
+            told = json.loads(body)
+        except ValueError:
+            told = None
+        said = told if isinstance(told, dict) else {}
+        self.message = " ".join(str(said.get("message", reason)).split())
+        self.code = said.get("error_code")
+
+
+def _why(cause: Any) -> str:
+    if isinstance(cause, ssl.SSLCertVerificationError):
+        return f"its certificate is not trusted: {cause.verify_message.rstrip('.')}"
+    if isinstance(cause, http.client.IncompleteRead):
+        return "its answer ends too early"
+    if isinstance(cause, http.client.HTTPException) and not isinstance(cause, http.client.InvalidURL):
+        return "what it answers is no HTTP"
+    return str(cause)
 
 
 def registered(verb: str, formats: Mapping[str, str | None], given: Any, *, described: bool = False) -> Registry | None:

@@ -28,6 +28,7 @@ from headrace.connectors.kafka.values import (
     misfit,
     nullable,
     of_value,
+    registered_tombstone,
     tombstone,
     whole,
 )
@@ -286,8 +287,8 @@ class Source(ports.Source):
         value = "make_valid_utf8(CAST(value AS string))" if self.value == "text" else "value"
         found = [f"{value} AS value", "concat(topic, '-', partition) AS _file", "offset AS _position", *beside(self.metadata)]
         if self.deletes and self.schema is not None:
-            key = "key" if self.value in TYPES else tombstone(self.schema, self.deletes)
-            found[0] = f"coalesce(value, {key}) AS value"
+            row = registered_tombstone if self.value in TYPES else tombstone
+            found[0] = f"coalesce(value, {row(self.schema, self.deletes)}) AS value"
             found.append("CASE WHEN value IS NULL THEN -1L ELSE 1L END AS _weight")
         texts = [one for one, is_text in (("value", self.value == "text"), ("key", "key" in self.metadata.values())) if is_text]
         problems = [f"WHEN NOT is_valid_utf8(CAST({one} AS string)) THEN 'no text: the {one} is not UTF-8'" for one in texts]

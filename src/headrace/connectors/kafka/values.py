@@ -11,7 +11,7 @@ from headrace.connectors.kafka.registry import Registered, Registry
 from headrace.errors import ConnectorError, HeadraceError, here
 from headrace.jvm.session import jvm, session
 from headrace.ports.options import choice, wrong
-from headrace.schema import Field, Struct, parse_schema
+from headrace.schema import Atomic, Field, Struct, parse_schema
 from headrace.syntax import quote
 
 VALUES: Mapping[str, Struct | None] = {
@@ -116,14 +116,24 @@ def beside(metadata: Metadata) -> list[str]:
 
 def tombstone(schema: Struct, key: tuple[str, ...]) -> str:
     """The row that a record without a value takes away, as a line of JSON: its key is an object, or the value of the one key column."""
-    text = "CAST(key AS string)"
     if len(key) > 1:
         return "key"
     kind = schema.get(key[0])
     if kind is None:
         raise _unknown(key[0], schema)
-    plain = f"to_json(named_struct('{key[0]}', try_cast({text} AS {kind.text})))"
-    return f"CASE WHEN ltrim({text}) LIKE '{{%' THEN key ELSE CAST({plain} AS binary) END"
+    if not isinstance(kind, Atomic):
+        return "key"
+    name = "'" + key[0].replace("\\", "\\\\").replace("'", "\\'") + "'"
+    text = "CAST(key AS string)"
+    plain = f"try_cast({text} AS {kind.text})"
+    # A text may begin as an object does; what is no value of the column is told as it is.
+    as_it_is = f"{plain} IS NULL OR array_contains(json_object_keys({text}), {name})"
+    return f"CASE WHEN {as_it_is} THEN key ELSE CAST(to_json(named_struct({name}, {plain})) AS binary) END"
+
+
+def registered_tombstone(schema: Struct, key: tuple[str, ...]) -> str:
+    """The same for records of a registry: a key is one, or is what `tombstone` makes of it, behind a number that no schema has."""
+    return f"CASE WHEN startswith(key, X'00') THEN key ELSE concat(X'00FFFFFFFE', {tombstone(schema, key)}) END"
 
 
 def _kernel() -> Any:

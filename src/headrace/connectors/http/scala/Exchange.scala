@@ -5,16 +5,15 @@ import java.net.URI
 import java.net.http.{HttpClient, HttpRequest, HttpResponse, HttpTimeoutException}
 import java.net.http.HttpResponse.BodyHandlers
 import java.nio.file.{Files, Paths}
-import java.security.KeyStore
-import java.security.cert.{CertificateException, CertificateFactory, CertPathValidatorException}
+import java.security.cert.CertificateException
 import java.time.{Duration, Instant, ZonedDateTime}
 import java.time.format.DateTimeFormatter.RFC_1123_DATE_TIME
 import java.util.concurrent.{ExecutionException, TimeoutException, TimeUnit}
-import javax.net.ssl.{SSLContext, TrustManagerFactory}
+import javax.net.ssl.SSLContext
 
-import scala.jdk.CollectionConverters._
 import scala.util.{Try, Using}
 
+import headrace.Trust
 import headrace.lookup.{Later, Unanswerable}
 
 /** Requests to one server. What may pass is thrown as [[Later]], what is wrong with this very question as [[Misasked]], and what will be
@@ -65,11 +64,11 @@ private[http] final class Exchange(place: String, options: Map[String, String]) 
   }
 
   private def failed(e: Throwable): Throwable = e match {
-    case _ if causes(e).exists(one => one.isInstanceOf[CertificateException] || one.isInstanceOf[CertPathValidatorException]) =>
+    case _ if Trust.isMissing(e) =>
       new Unanswerable(shown(s"its certificate is not trusted: ${e.getMessage}"))
     case _: HttpTimeoutException => new Later(shown(s"no connection within ${timeoutMs / 1000.0} s"))
     case _: IOException =>
-      val why = causes(e).flatMap(one => Option(one.getMessage)).nextOption().getOrElse(causes(e).toSeq.last.getClass.getSimpleName)
+      val why = Trust.causes(e).flatMap(one => Option(one.getMessage)).nextOption().getOrElse(Trust.causes(e).toSeq.last.getClass.getSimpleName)
       new Later(shown(why))
     case _ => e
   }
@@ -103,21 +102,10 @@ private object Exchange {
       math.max(asked.getOrElse(0L), 0L)
     }.orElse(0L)
 
-  def causes(e: Throwable): Iterator[Throwable] = Iterator.iterate(e)(_.getCause).takeWhile(_ != null)
-
   /** A context that trusts the certificates of a file and no others. */
   def trusting(file: String): SSLContext =
-    try {
-      val store = KeyStore.getInstance(KeyStore.getDefaultType)
-      store.load(null, null)
-      val found = Using.resource(Files.newInputStream(Paths.get(file)))(CertificateFactory.getInstance("X.509").generateCertificates(_))
-      found.asScala.zipWithIndex.foreach { case (one, i) => store.setCertificateEntry(s"ca$i", one) }
-      val trust = TrustManagerFactory.getInstance(TrustManagerFactory.getDefaultAlgorithm)
-      trust.init(store)
-      val context = SSLContext.getInstance("TLS")
-      context.init(null, trust.getTrustManagers, null)
-      context
-    } catch { case e @ (_: IOException | _: CertificateException) => throw new Unanswerable(s"the certificates of $file cannot be read: $e", e) }
+    try Using.resource(Files.newInputStream(Paths.get(file)))(Trust.only)
+    catch { case e @ (_: IOException | _: CertificateException) => throw new Unanswerable(s"the certificates of $file cannot be read: $e", e) }
 }
 
 /** The server takes a question for no question of its kind; asked for other keys it may answer. */

@@ -9,7 +9,7 @@ import com.fasterxml.jackson.databind.node.ObjectNode
 import org.apache.spark.sql.types.StructType
 import org.sparkproject.spark_core.protobuf.Descriptors.{Descriptor, FieldDescriptor}
 
-/** Messages of Protobuf by where they are described: in a registry (`registry`, `authorization`, `id`) or in a file (`descriptor`, in
+/** Messages of Protobuf by where they are described: in a registry (`registry` with what opens it, `id`) or in a file (`descriptor`, in
   * base64), under the name `message`, "" being the first one. Python asks this.
   */
 object Messages {

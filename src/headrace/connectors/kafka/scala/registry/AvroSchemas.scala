@@ -11,7 +11,7 @@ object AvroSchemas {
     parser.parse(schema.text)
   }
 
-  /** The text of a schema (`registry`, `authorization`, `id`) with all types in it. */
+  /** The text of a schema (`registry` with what opens it, `id`) with all types in it. */
   def whole(given: String): String = Answer(given)((told, out) => out.put("schema", parsed(Registry.schema(told)).toString))
 
   /** The columns of a text (`schema`). */

@@ -22,8 +22,6 @@ final class ProtobufLines(spec: LineSpec) extends RegisteredLines(spec, "PROTOBU
     parsed = reader.read(record, start)
     LineParser.Row
   }
-
-  override def raw: UTF8String = RegisteredLines.shown(bytes)
 }
 
 /** Protobuf alone, whose message is in a file that the user has (the options `descriptor` and `message`). */

@@ -18,10 +18,12 @@ import org.apache.spark.unsafe.types.UTF8String
 /** Records that begin with the number of their schema in a registry. */
 abstract class RegisteredLines(spec: LineSpec, kind: String) extends LineParser(spec) {
   protected val registry: Registry = Registry.of(spec.options)
+  protected lazy val json: LineParser = spec.copy(kind = "json", options = Map.empty).parser()
 
   override protected def parse(line: Array[Byte], file: UTF8String, position: Long): Int = {
     val id = Registry.id(line)
-    if (id < 0) malformed("no record of a schema registry: it does not begin with a zero and the number of a schema")
+    if (id == Registry.Plain) plain(line, file, position)
+    else if (id < 0) malformed("no record of a schema registry: it does not begin with a zero and the number of a schema")
     else
       registry.schema(id) match {
         case None => malformed(s"the registry has no schema with the number $id")
@@ -36,6 +38,16 @@ abstract class RegisteredLines(spec: LineSpec, kind: String) extends LineParser(
   }
 
   protected def parse(record: Array[Byte], id: Int, schema: Registry.Schema, file: UTF8String, position: Long): Int
+
+  /** What is JSON behind the head of a record. */
+  protected final def plain(record: Array[Byte], file: UTF8String, position: Long): Int = {
+    val outcome = json.read(record.drop(Registry.Start), file, position)
+    if (outcome == LineParser.Row) parsed = json.row
+    if (outcome == LineParser.Malformed) malformed(json.reason) else outcome
+  }
+
+  override def raw: UTF8String =
+    if (Registry.id(bytes) == Registry.Plain) json.raw else RegisteredLines.shown(bytes)
 }
 
 private[kafka] object RegisteredLines {
@@ -60,8 +72,6 @@ final class AvroLines(spec: LineSpec) extends RegisteredLines(spec, "AVRO") {
     else if (!decoder.isEnd) malformed(s"schema $id: bytes behind the record")
     else LineParser.Row
   }
-
-  override def raw: UTF8String = RegisteredLines.shown(bytes)
 }
 
 private object AvroLines {
@@ -79,11 +89,8 @@ private object AvroLines {
 
 /** JSON behind the number of its schema. */
 final class JsonSchemaLines(spec: LineSpec) extends RegisteredLines(spec, "JSON") {
-  private val json = spec.copy(kind = "json", options = Map.empty).parser()
+  override protected def parse(record: Array[Byte], id: Int, schema: Registry.Schema, file: UTF8String, position: Long): Int =
+    plain(record, file, position)
 
-  override protected def parse(record: Array[Byte], id: Int, schema: Registry.Schema, file: UTF8String, position: Long): Int = {
-    val outcome = json.read(record.drop(Registry.Start), file, position)
-    if (outcome == LineParser.Row) parsed = json.row
-    if (outcome == LineParser.Malformed) malformed(json.reason) else outcome
-  }
+  override def raw: UTF8String = if (Registry.id(bytes) == Registry.Plain) json.raw else UTF8String.fromString(text)
 }

@@ -1,34 +1,49 @@
 package headrace.kafka
 
-import java.io.IOException
+import java.io.{ByteArrayInputStream, IOException}
 import java.net.{URI, URLEncoder}
 import java.net.http.{HttpClient, HttpRequest, HttpResponse}
 import java.nio.ByteBuffer
 import java.nio.charset.StandardCharsets.UTF_8
+import java.security.cert.CertificateException
 import java.time.Duration
 import java.util.concurrent.ConcurrentHashMap
+import javax.net.ssl.SSLContext
 
 import scala.collection.immutable.SeqMap
 import scala.jdk.CollectionConverters._
 
+import com.fasterxml.jackson.core.JsonProcessingException
 import com.fasterxml.jackson.databind.{JsonNode, ObjectMapper}
-import headrace.HeadraceKernelException
+import headrace.{HeadraceKernelException, Trust}
 
-/** A schema registry, asked for schemas by their numbers. What a number stands for never changes, so each is asked for once. */
-final class Registry private (url: String, authorization: Option[String]) {
+/** A schema registry, asked for schemas by their numbers. What a number stands for never changes, so each is asked for once. `ca` is the text
+  * of the certificates that it is trusted by, if they are none that everybody trusts.
+  */
+final class Registry private (url: String, authorization: Option[String], ca: Option[String]) {
   import Registry._
 
   private val known = new ConcurrentHashMap[Int, Schema]
+
+  // Of its own motion this client follows nothing, so that no other address is told the password.
+  private lazy val client: HttpClient = {
+    val made = HttpClient.newBuilder().connectTimeout(Duration.ofSeconds(Patience))
+    ca.foreach(text => made.sslContext(trusting(text)))
+    made.build()
+  }
+
+  private def trusting(text: String): SSLContext =
+    try Trust.only(new ByteArrayInputStream(text.getBytes(UTF_8)))
+    catch { case e: CertificateException => throw failed(s"the certificates of `ca` cannot be read: ${e.getMessage}") }
 
   /** The schema of this number; none if the registry does not know it. */
   def schema(id: Int): Option[Schema] = Option(known.get(id)).orElse(Option(known.computeIfAbsent(id, asked(_).orNull)))
 
   private def asked(id: Int): Option[Schema] = {
     val answer = sent(s"$url/schemas/ids/$id", Tries)
-    if (answer.statusCode == 404) None
-    else if (answer.statusCode != 200) throw failed(s"it answers ${answer.statusCode}")
+    if (answer.statusCode == 404 && isUnknown(answer)) None
     else {
-      val found = mapper.readTree(answer.body)
+      val found = read(answer)
       Some(Schema(found.path("schemaType").asText("AVRO"), found.path("schema").asText, files(found)))
     }
   }
@@ -37,11 +52,18 @@ final class Registry private (url: String, authorization: Option[String]) {
   private def files(of: JsonNode): SeqMap[String, String] =
     of.path("references").elements.asScala.foldLeft(SeqMap.empty[String, String]) { (all, reference) =>
       val subject = URLEncoder.encode(reference.path("subject").asText, UTF_8).replace("+", "%20")
-      val answer = sent(s"$url/subjects/$subject/versions/${reference.path("version").asInt}", Tries)
-      if (answer.statusCode != 200) throw failed(s"it answers ${answer.statusCode}")
-      val found = mapper.readTree(answer.body)
+      val found = read(sent(s"$url/subjects/$subject/versions/${reference.path("version").asInt}", Tries))
       all ++ files(found) + (reference.path("name").asText -> found.path("schema").asText)
     }
+
+  /** An answer that has a schema. What is taken for one is kept, and good records would be none by it: what a proxy says is refused. */
+  private def read(answer: HttpResponse[String]): JsonNode = {
+    if (answer.statusCode / 100 == 3) answer.headers.firstValue("Location").ifPresent(place => throw failed(s"it sends on to $place"))
+    if (answer.statusCode != 200) throw failed(s"it answers ${answer.statusCode}")
+    val found = json(answer).getOrElse(throw failed("what it answers is no JSON"))
+    if (!found.path("schema").isTextual) throw failed("its answer has no schema")
+    found
+  }
 
   private def sent(address: String, tries: Int): HttpResponse[String] = {
     val request = HttpRequest.newBuilder(URI.create(address)).timeout(Duration.ofSeconds(Patience))
@@ -51,6 +73,7 @@ final class Registry private (url: String, authorization: Option[String]) {
       val answer = client.send(request.build(), HttpResponse.BodyHandlers.ofString())
       if (answer.statusCode >= 500 && tries > 1) sent(address, tries - 1) else answer
     } catch {
+      case e: IOException if Trust.isMissing(e) => throw failed(s"its certificate is not trusted: ${e.getMessage}")
       case _: IOException if tries > 1 => sent(address, tries - 1)
       case e: IOException => throw failed(Option(e.getMessage).getOrElse(e.getClass.getSimpleName))
     }
@@ -67,13 +90,21 @@ object Registry {
   private val Tries = 3
   private val Patience = 10L
   private val mapper = new ObjectMapper
-  private lazy val client = HttpClient.newBuilder().connectTimeout(Duration.ofSeconds(Patience)).build()
-  private val all = new ConcurrentHashMap[(String, Option[String]), Registry]
+  private val all = new ConcurrentHashMap[(String, Option[String], Option[String]), Registry]
+
+  /** The registry's own word for a number that it does not know; a 404 without it is of somebody in between. */
+  private val Unknown = 40403
+
+  private def isUnknown(answer: HttpResponse[String]) = json(answer).exists(_.path("error_code").asInt == Unknown)
+
+  private def json(answer: HttpResponse[String]): Option[JsonNode] =
+    try Some(mapper.readTree(answer.body)).filterNot(_.isMissingNode)
+    catch { case _: JsonProcessingException => None }
 
   /** That of a reader's options; one for all tasks of this JVM. */
   def of(options: Map[String, String]): Registry = {
-    val place = (options("registry"), options.get("authorization"))
-    all.computeIfAbsent(place, { case (url, authorization) => new Registry(url, authorization) })
+    val place = (options("registry"), options.get("authorization"), options.get("ca"))
+    all.computeIfAbsent(place, { case (url, authorization, ca) => new Registry(url, authorization, ca) })
   }
 
   /** That of a question of Python's, which has the `id` beside the options. */
@@ -83,6 +114,11 @@ object Registry {
   /** Where the record itself begins, behind a zero and the number of its schema. */
   val Start = 5
 
-  /** The number of a record's schema; −1 if it does not begin as such records do. */
+  /** Stands in place of a number before what is no record of a registry but JSON: the key of a row that goes, which had no schema. No schema
+    * has a number below zero.
+    */
+  val Plain: Int = -2
+
+  /** The number of a record's schema, or [[Plain]]; −1 if it does not begin as such records do. */
   def id(record: Array[Byte]): Int = if (record.length < Start || record(0) != 0) -1 else ByteBuffer.wrap(record, 1, 4).getInt
 }

@@ -1,0 +1,31 @@
+package headrace
+
+import java.io.InputStream
+import java.security.KeyStore
+import java.security.cert.{CertificateException, CertificateFactory, CertPathValidatorException}
+import javax.net.ssl.{SSLContext, TrustManagerFactory}
+
+import scala.jdk.CollectionConverters._
+
+/** Servers that are trusted by certificates of the user's own. */
+private[headrace] object Trust {
+
+  /** A context that trusts the certificates of a text in PEM format and no others. */
+  def only(pem: InputStream): SSLContext = {
+    val store = KeyStore.getInstance(KeyStore.getDefaultType)
+    store.load(null, null)
+    val found = CertificateFactory.getInstance("X.509").generateCertificates(pem)
+    found.asScala.zipWithIndex.foreach { case (one, i) => store.setCertificateEntry(s"ca$i", one) }
+    val trust = TrustManagerFactory.getInstance(TrustManagerFactory.getDefaultAlgorithm)
+    trust.init(store)
+    val context = SSLContext.getInstance("TLS")
+    context.init(null, trust.getTrustManagers, null)
+    context
+  }
+
+  def causes(e: Throwable): Iterator[Throwable] = Iterator.iterate(e)(_.getCause).takeWhile(_ != null)
+
+  /** Whether a connection failed because the server's certificate is not trusted. */
+  def isMissing(e: Throwable): Boolean =
+    causes(e).exists(one => one.isInstanceOf[CertificateException] || one.isInstanceOf[CertPathValidatorException])
+}
