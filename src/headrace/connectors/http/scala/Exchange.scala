@@ -4,18 +4,14 @@ import java.io.IOException
 import java.net.URI
 import java.net.http.{HttpClient, HttpRequest, HttpResponse, HttpTimeoutException}
 import java.net.http.HttpResponse.BodyHandlers
-import java.nio.file.{Files, Paths}
-import java.security.KeyStore
-import java.security.cert.{CertificateException, CertificateFactory, CertPathValidatorException}
+import java.security.cert.{CertificateException, CertPathValidatorException}
 import java.time.{Duration, Instant, ZonedDateTime}
 import java.time.format.DateTimeFormatter.RFC_1123_DATE_TIME
 import java.util.concurrent.{ExecutionException, TimeoutException, TimeUnit}
-import javax.net.ssl.{SSLContext, TrustManagerFactory}
 
-import scala.jdk.CollectionConverters._
-import scala.util.{Try, Using}
+import scala.util.Try
 
-import headrace.lookup.{Later, Unanswerable}
+import headrace.lookup.{Later, Trust, Unanswerable}
 
 /** Requests to one server. What may pass is thrown as [[Later]], what is wrong with this very question as [[Misasked]], and what will be
   * wrong the next time as [[Unanswerable]]. No message shows a secret.
@@ -30,7 +26,7 @@ private[http] final class Exchange(place: String, options: Map[String, String]) 
   // Of its own motion this client follows nothing, so that no other address is told the headers.
   private val client: HttpClient = {
     val made = HttpClient.newBuilder.version(HttpClient.Version.HTTP_1_1).connectTimeout(Duration.ofMillis(timeoutMs))
-    options.get("ca").foreach(file => made.sslContext(trusting(file)))
+    options.get("ca").foreach(pem => made.sslContext(Trust.only(pem)))
     made.build
   }
 
@@ -104,20 +100,6 @@ private object Exchange {
     }.orElse(0L)
 
   def causes(e: Throwable): Iterator[Throwable] = Iterator.iterate(e)(_.getCause).takeWhile(_ != null)
-
-  /** A context that trusts the certificates of a file and no others. */
-  def trusting(file: String): SSLContext =
-    try {
-      val store = KeyStore.getInstance(KeyStore.getDefaultType)
-      store.load(null, null)
-      val found = Using.resource(Files.newInputStream(Paths.get(file)))(CertificateFactory.getInstance("X.509").generateCertificates(_))
-      found.asScala.zipWithIndex.foreach { case (one, i) => store.setCertificateEntry(s"ca$i", one) }
-      val trust = TrustManagerFactory.getInstance(TrustManagerFactory.getDefaultAlgorithm)
-      trust.init(store)
-      val context = SSLContext.getInstance("TLS")
-      context.init(null, trust.getTrustManagers, null)
-      context
-    } catch { case e @ (_: IOException | _: CertificateException) => throw new Unanswerable(s"the certificates of $file cannot be read: $e", e) }
 }
 
 /** The server takes a question for no question of its kind; asked for other keys it may answer. */
