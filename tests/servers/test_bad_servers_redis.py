@@ -12,6 +12,7 @@ import pytest
 import headrace as hr
 from headrace.errors import HeadraceError
 from headrace.testing import Harness
+from tests.servers import certificate
 from tests.servers.problems import lines, problem
 from tests.servers.redis import VARIABLE, Redis
 from tests.servers.tables import into
@@ -33,6 +34,13 @@ def write(redis: Redis, count: int, url: str = "", **options: Any) -> None:
     read = hr.read.files("in", format="json", schema="k string", name="rows")
     sink = read.write.redis(url or redis.url, prefix="t:", key="k", password=hr.secret(VARIABLE), name="out", **options)
     hr.job("bad", sink).run(checkpoint="ck", progress=False, flush=False)
+
+
+def refused(redis: Redis, url: str, **options: Any) -> str:
+    """What is said where the server's certificate does not do."""
+    with pytest.raises(HeadraceError) as raised:
+        write(redis, 1, url, **options)
+    return re.sub(r"\.? \(_ssl\.c:\d+\)", "", str(raised.value)).replace(f"{redis.encrypted}.", "PORT.")
 
 
 def keys(redis: Redis) -> list[str]:
@@ -65,18 +73,36 @@ def test_a_wrong_password(redis: Redis, says: str, monkeypatch: pytest.MonkeyPat
     "a certificate of another authority",
     """
     DATABASE_UNREACHABLE: <url> cannot be reached: Error 1 connecting to 127.0.0.1:PORT. [SSL: CERTIFICATE_VERIFY_FAILED] certificate verify failed: self-signed certificate.
-      hint: the address may name the authority that signed its certificate: rediss://host:6379/0?ssl_ca_certs=ca.pem
+      hint: ca="ca.pem" names the authority that signed its certificate, which has to be of the host in the address
       page: docs/errors/DATABASE_UNREACHABLE.md
     """,
     NOTHING,
 )
-def test_a_certificate_of_another_authority(redis: Redis, says: str) -> None:
+def test_a_certificate_of_another_authority(redis: Redis, says: str, tmp_path: Path) -> None:
     url = f"rediss://127.0.0.1:{redis.encrypted}/0"
-    with pytest.raises(HeadraceError) as raised:
-        write(redis, 1, url, retry="10 milliseconds")
-    text = re.sub(r" \(_ssl\.c:\d+\)", "", str(raised.value))
-    check_error(says, text.replace(url, "<url>").replace(str(redis.encrypted), "PORT"))
-    write(redis, 1, f"{url}?ssl_ca_certs={redis.authority}")
+    certificate(tmp_path, "IP:127.0.0.1")
+    for trusting in ({}, {"ca": str(tmp_path / "authority.pem")}):
+        check_error(says, refused(redis, url, **trusting).replace(url, "<url>"))
+    write(redis, 1, url, ca=str(redis.authority))
+    assert keys(redis) == ["t:k0"]
+    write(redis, 2, f"{url}?ssl_ca_certs={redis.authority}")
+    assert keys(redis) == ["t:k0", "t:k1"]
+
+
+@problem(
+    WRITE,
+    "a certificate of another host",
+    """
+    DATABASE_UNREACHABLE: <url> cannot be reached: Error 1 connecting to localhost:PORT. [SSL: CERTIFICATE_VERIFY_FAILED] certificate verify failed: Hostname mismatch, certificate is not valid for 'localhost'.
+      hint: ca="ca.pem" names the authority that signed its certificate, which has to be of the host in the address
+      page: docs/errors/DATABASE_UNREACHABLE.md
+    """,
+    NOTHING,
+)
+def test_a_certificate_of_another_host(redis: Redis, says: str) -> None:
+    url = f"rediss://localhost:{redis.encrypted}/0"
+    check_error(says, refused(redis, url, ca=str(redis.authority)).replace(url, "<url>"))
+    write(redis, 1, url.replace("localhost", "127.0.0.1"), ca=str(redis.authority))
     assert keys(redis) == ["t:k0"]
 
 
@@ -124,6 +150,13 @@ def look(redis: Redis, **options: Any) -> None:
     job.run(checkpoint="ck", progress=False, flush=False)
 
 
+def not_told(redis: Redis, url: str, **options: Any) -> str:
+    """What is said where the server's certificate does not do."""
+    with pytest.raises(HeadraceError) as raised:
+        look(redis, url=url, **options)
+    return re.sub(r"\n  at .*", "", str(raised.value)).replace(f":{redis.encrypted} ", ":PORT ")
+
+
 @problem(
     LOOK,
     "a wrong password",
@@ -149,17 +182,39 @@ def test_a_wrong_password_for_looking_up(redis: Redis, says: str, monkeypatch: p
     LOOK,
     "a certificate of another authority",
     """
-    LOOKUP_FAILED: told.lookup_c: the table does not answer: JedisConnectionException: PKIX path building failed: unable to find valid certification path to requested target
+    LOOKUP_FAILED: told.lookup_c: the table does not answer: the certificate of 127.0.0.1:PORT does not do: unable to find valid certification path to requested target; ca= names the authority that signed it
       hint: no row of the epoch is lost: the next start looks its rows up again.
       page: docs/errors/LOOKUP_FAILED.md
     """,
     AGAIN,
 )
 @FULL
-def test_a_certificate_of_another_authority_for_looking_up(redis: Redis, says: str) -> None:
+def test_a_certificate_of_another_authority_for_looking_up(redis: Redis, says: str, tmp_path: Path) -> None:
     redis.run("HSET", "c:a", "v", "1")
-    with pytest.raises(HeadraceError) as raised:
-        look(redis, url=f"rediss://127.0.0.1:{redis.encrypted}/0")
-    check_error(says, re.sub(r"\n  at .*", "", str(raised.value)))
-    look(redis)
+    url = f"rediss://127.0.0.1:{redis.encrypted}/0"
+    certificate(tmp_path, "IP:127.0.0.1")
+    check_error(says, not_told(redis, url))
+    # This one has the name of the server's own.
+    chained = says.replace(
+        "unable to find valid certification path to requested target", "Path does not chain with any of the trust anchors"
+    )
+    check_error(chained, not_told(redis, url, ca=str(tmp_path / "authority.pem")))
+    look(redis, url=url, ca=str(redis.authority))
+    assert lines(Path("out")) == [{"id": "a", "v": "1"}]
+
+
+@problem(
+    LOOK,
+    "a certificate of another host",
+    """
+    LOOKUP_FAILED: told.lookup_c: the table does not answer: the certificate of localhost:PORT does not do: No name matching localhost found
+      hint: no row of the epoch is lost: the next start looks its rows up again.
+      page: docs/errors/LOOKUP_FAILED.md
+    """,
+    AGAIN,
+)
+def test_a_certificate_of_another_host_for_looking_up(redis: Redis, says: str) -> None:
+    redis.run("HSET", "c:a", "v", "1")
+    check_error(says, not_told(redis, f"rediss://localhost:{redis.encrypted}/0", ca=str(redis.authority)))
+    look(redis, url=f"rediss://127.0.0.1:{redis.encrypted}/0", ca=str(redis.authority))
     assert lines(Path("out")) == [{"id": "a", "v": "1"}]

@@ -9,6 +9,8 @@ import headrace.ports as ports
 from headrace.ports.options import number
 from headrace.schema.values import rows_from_internal, zone
 
+PORTS = 1
+
 
 class Sink(ports.Sink):
     """A table of the newest rows in the terminal, at most `rows` of each epoch.

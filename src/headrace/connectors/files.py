@@ -23,7 +23,9 @@ from headrace.schema import Struct, schema_of
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-__all__ = ["Lookup", "Sink", "Source"]
+__all__ = ["PORTS", "Lookup", "Sink", "Source"]
+
+PORTS = 1
 
 FORMATS = ("json", "csv", "parquet", "orc", "avro")
 TEXTS = ("json", "csv")

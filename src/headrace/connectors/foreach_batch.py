@@ -15,6 +15,8 @@ from headrace.ports.options import wrong
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
+PORTS = 1
+
 Function = Callable[["DataFrame", int], object]
 
 
@@ -44,7 +46,11 @@ class Sink(ports.Sink):
 
     @property
     def traits(self) -> ports.SinkTraits:
-        return ports.SinkTraits("plain", "the function is called again for an epoch whose end was not seen")
+        return ports.SinkTraits(
+            "plain",
+            "the function is called again for an epoch whose end was not seen",
+            cleans="the rows of an epoch lie beside the checkpoint until the function has had them; a start removes those of earlier ones",
+        )
 
     def options(self) -> dict[str, Any]:
         return {"function": self.place}

@@ -20,6 +20,8 @@ from headrace.schema.values import rows_from_internal, rows_to_internal, zone
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
+PORTS = 1
+
 _SLICE = 20_000
 _filling = threading.Lock()
 

@@ -12,6 +12,8 @@ from headrace.schema import Struct, parse_schema
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
+PORTS = 1
+
 
 class Source(ports.Source):
     """So many rows a second, without end: `timestamp` and `value`, which counts from 0.

@@ -14,6 +14,8 @@ from headrace.syntax import quote
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
+PORTS = 1
+
 
 class Source(ports.Source):
     """Constant rows: columns as pairs of name and type, and the rows' values as texts of Spark SQL.

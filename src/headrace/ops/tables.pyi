@@ -130,6 +130,7 @@ class Tables:
         value: str = "json",
         user: str | None = None,
         password: Secret | None = None,
+        ca: str | None = None,
         name: str | None = None,
         constant: bool = False,
         cache: str | timedelta | None = None,

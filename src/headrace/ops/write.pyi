@@ -163,6 +163,7 @@ class Write:
         value: str = "json",
         user: str | None = None,
         password: Secret | None = None,
+        ca: str | None = None,
         retry: str = "30 seconds",
         name: str | None = None,
         mode: str | None = None,

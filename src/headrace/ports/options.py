@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
+from pathlib import Path
 from typing import Any, TypeVar
 
 from headrace.errors import ConnectorError, here
 from headrace.schema import Struct
 
 T = TypeVar("T")
+
+_CERTIFICATE = re.compile("-----BEGIN CERTIFICATE-----[^-]*-----END CERTIFICATE-----")
 
 
 def build(cls: type[T], verb: str, arguments: tuple[Any, ...], options: Mapping[str, Any]) -> T:
@@ -72,11 +76,44 @@ def texts(verb: str, option: str, value: Any) -> dict[str, str]:
     return {key: str(item).lower() if isinstance(item, bool) else str(item) for key, item in value.items()}
 
 
+def text(verb: str, option: str, value: Any, example: str) -> str:
+    """A text that is not empty."""
+    if not isinstance(value, str) or not value:
+        raise wrong(f"{verb}: {option} cannot be {value!r}", f'it is a text: {option}="{example}"')
+    return value
+
+
+def columns_named(verb: str, option: str, value: Any) -> tuple[str, ...]:
+    """One column, or several; None is none.
+
+    >>> columns_named("write.jdbc", "key", "id"), columns_named("write.jdbc", "key", ["shop", "day"])
+    (('id',), ('shop', 'day'))
+    """
+    found = () if value is None else (value,) if isinstance(value, str) else value
+    if not isinstance(found, Sequence) or not all(isinstance(name, str) and name for name in found):
+        raise wrong(f"{verb}: {option} cannot be {value!r}", f'name columns: {option}="id", or {option}=["shop", "day"]')
+    return tuple(found)
+
+
+def certificates(verb: str, option: str, file: Any) -> str:
+    """The certificates in a file in PEM format: no comments, and no keys that lie there, too."""
+    example = f'it is a file of certificates in PEM format: {option}="ca.pem"'
+    if not isinstance(file, str) or not file:
+        raise wrong(f"{verb}: {option} cannot be {file!r}", example)
+    try:
+        found = _CERTIFICATE.findall(Path(file).expanduser().read_text(encoding="ascii", errors="replace"))
+    except OSError as cause:
+        raise wrong(f"{verb}: the file {file} of `{option}` cannot be read: {cause.strerror}", example) from None
+    if not found:
+        raise wrong(f"{verb}: the file {file} of `{option}` has no certificate", example)
+    return "".join(f"{one}\n" for one in found)
+
+
 def key_of(verb: str, key: str | Sequence[str], schema: Struct) -> tuple[str, ...]:
     """The columns of a key, as the schema spells them."""
     found = []
-    for name in [key] if isinstance(key, str) else key:
-        column = next((one for one in schema.names if isinstance(name, str) and one.lower() == name.lower()), None)
+    for name in columns_named(verb, "key", key):
+        column = next((one for one in schema.names if one.lower() == name.lower()), None)
         if column is None:
             raise wrong(f"{verb}: the key {name!r} is no column of the schema", f"it has: {', '.join(schema.names)}")
         found.append(column)

@@ -18,6 +18,9 @@ GROUP = "headrace.connectors"
 VERSION = 1
 """The version of these traits. A connector's module says as `PORTS` which one it was made for; what a version had stays in later ones."""
 
+UNSAID = 1
+"""The version of a module that does not say: the first, in which it need not."""
+
 
 @cache
 def connectors() -> dict[str, EntryPoint]:
@@ -70,10 +73,11 @@ def _module(name: str) -> ModuleType:
             site=here(),
             cause=cause,
         ) from cause
-    if getattr(module, "PORTS", VERSION) > VERSION:
+    made_for = getattr(module, "PORTS", UNSAID)
+    if made_for > VERSION:
         raise ConnectorError(
             "CONNECTOR_BROKEN",
-            f"the connector `{name}` of {entry.value} was made for version {module.PORTS} of headrace.ports, and here is version {VERSION}",
+            f"the connector `{name}` of {entry.value} was made for version {made_for} of headrace.ports, and here is version {VERSION}",
             hint="install a newer headrace, or an older package of the connector",
             site=here(),
         )

@@ -15,10 +15,11 @@ def test_of_sinks_that_do_not_show_epochs_as_a_whole_the_steps_are_told() -> Non
             rows.write.files("out", format="json", name="files")._use(),
             rows.write.kafka("t", servers="a:9092", name="topic")._use(),
             rows.write.http("http://a/b", name="service")._use(),
+            rows.write.foreach_batch(print, name="function")._use(),
         ],
     )
     assert {name: fact.value for name, fact in facts(plan, "readers see").items()} == {"topic": "task", "service": "row"}
-    assert set(facts(plan, "leaves")) == {"files", "topic"}
+    assert set(facts(plan, "leaves")) == {"files", "topic", "function"}
     said = str(explain(plan, only=("readers see", "leaves")))
     assert "readers see: what a task wrote at once: an epoch comes in as many steps as it has tasks" in said
     assert "leaves: a transactional id and a consumer group for each task" in said

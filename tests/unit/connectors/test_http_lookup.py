@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -51,14 +52,15 @@ def test_what_does_not_do(changed: dict[str, Any], message: str, hint: str) -> N
     assert (caught.value.code, caught.value.message, caught.value.hint) == ("BAD_OPTION", f"lookup.http: {message}", hint)
 
 
-def test_a_plan_has_what_it_needs_and_no_secret(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_plan_has_what_it_needs_and_no_secret(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("WORD", "sesame")
+    (tmp_path / "ca").write_text("-----BEGIN CERTIFICATE----------END CERTIFICATE-----")
     given: dict[str, Any] = {
         "headers": {"X-Key.env": "WORD", "X": "y"},
         "token": hr.secret("WORD"),
         "timeout": "5 s",
         "at": "a.b",
-        "ca": "ca",
+        "ca": str(tmp_path / "ca"),
     }
     one = Lookup("https://example.org/shops/{ID}/items?name={name}", SCHEMA, **given)
     many = Lookup("https://example.org/find", SCHEMA, method="POST", key=["name", "ID"], **given)

@@ -4,4 +4,6 @@ from headrace.connectors.delta.lookup import Lookup
 from headrace.connectors.delta.sink import Sink
 from headrace.connectors.delta.source import Source
 
-__all__ = ["Lookup", "Sink", "Source"]
+PORTS = 1
+
+__all__ = ["PORTS", "Lookup", "Sink", "Source"]

@@ -4,6 +4,7 @@ from headrace.connectors.http.lookup import JVM, Lookup
 from headrace.connectors.http.sink import PACKAGES as FOR_SINK
 from headrace.connectors.http.sink import Sink
 
+PORTS = 1
 PACKAGES = (*FOR_SINK, JVM)
 
-__all__ = ["PACKAGES", "Lookup", "Sink"]
+__all__ = ["PACKAGES", "PORTS", "Lookup", "Sink"]

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 
 import headrace.ports as ports
 from headrace.connectors.http.request import address_of, headers_of
-from headrace.ports.options import choice, key_of, wrong
+from headrace.ports.options import certificates, choice, columns_named, key_of, wrong
 from headrace.ports.secrets import Secret
 from headrace.schema import Array, Map, Struct, milliseconds, schema_of
 
@@ -58,7 +58,9 @@ class Lookup(ports.Lookup):
         self.timeout_ms = milliseconds(timeout, f"{VERB}: timeout")
         if not self.timeout_ms:
             raise wrong(f"{VERB}: timeout cannot be {timeout!r}", "it is how long an answer may take")
-        self.ca = ca
+        self.ca: str | None = ca
+        if ca is not None:
+            certificates(VERB, "ca", ca)
         self._check_columns()
 
     def _named(self, key: str | Sequence[str] | None) -> tuple[str, ...]:
@@ -78,9 +80,10 @@ class Lookup(ports.Lookup):
             raise wrong(
                 f"{VERB}: with POST the keys are in what is sent, and the url has {{{places[0]}}}", 'leave it out, and say key="id"'
             )
-        if not key:
+        named = columns_named(VERB, "key", key)
+        if not named:
             raise wrong(f"{VERB}: it is not said which columns are sent", 'key="id"')
-        return (key,) if isinstance(key, str) else tuple(key)
+        return named
 
     def _check_columns(self) -> None:
         if not set(self.schema.names) - set(self._key):
@@ -128,7 +131,10 @@ class Lookup(ports.Lookup):
 
     @classmethod
     def from_options(cls, options: Mapping[str, Any], schema: Struct) -> Lookup:
-        return cls(schema=schema, **options)
+        # What a stored plan is looked at for may need no file that was there when it was made.
+        made = cls(schema=schema, **{name: value for name, value in options.items() if name != "ca"})
+        made.ca = options.get("ca")
+        return made
 
     def describe(self) -> str:
         return f"http {self.method} {self._place}"
@@ -144,7 +150,7 @@ class Lookup(ports.Lookup):
             **{f"hidden.{place}": value for place, value in enumerate(hidden)},
         }
         if self.ca is not None:
-            options["ca"] = self.ca
+            options["ca"] = certificates(VERB, "ca", self.ca)
         return {"class": "headrace.connectors.http.HttpLookup", "options": options}
 
     def _spelled(self) -> str:

@@ -28,10 +28,19 @@ class Refused(Exception):
 
 
 class Poster:
-    """Posts to one address over connections that are kept. `hidden` are texts that no error may show."""
+    """Posts to one address over connections that are kept. `hidden` are texts that no error may show, `trusted` the certificates to trust
+    in the place of the machine's.
+    """
 
     def __init__(
-        self, url: str, headers: Mapping[str, str], hidden: Sequence[str], timeout_ms: int, retries: int, backoff_ms: int, ca: str | None
+        self,
+        url: str,
+        headers: Mapping[str, str],
+        hidden: Sequence[str],
+        timeout_ms: int,
+        retries: int,
+        backoff_ms: int,
+        trusted: str | None,
     ) -> None:
         import urllib3
 
@@ -41,7 +50,7 @@ class Poster:
         self._headers = dict(headers)
         self._hidden = [text for text in hidden if text]
         timeout = urllib3.Timeout(timeout_ms / 1000)
-        self._pool = urllib3.PoolManager(retries=False, timeout=timeout, cert_reqs="CERT_REQUIRED", ca_certs=ca)
+        self._pool = urllib3.PoolManager(retries=False, timeout=timeout, cert_reqs="CERT_REQUIRED", ca_cert_data=trusted)
 
     def close(self) -> None:
         self._pool.clear()

@@ -14,7 +14,7 @@ from headrace.errors import RunError
 from headrace.points import point
 from headrace.ports import Secret, weights
 from headrace.ports.aside import put_aside
-from headrace.ports.options import choice, flag, number
+from headrace.ports.options import certificates, choice, flag, number
 from headrace.schema import milliseconds, plain
 
 PACKAGES = (ports.Packages(modules=("urllib3",), extra="http", name="http"),)
@@ -64,7 +64,9 @@ class Sink(ports.Sink):
         self.backoff_ms = milliseconds(backoff, f"{VERB}: backoff")
         self.on_refused = choice(VERB, "on_refused", on_refused, ("fail", "dead_letter"))
         self.idempotent = flag(VERB, "idempotent", idempotent)
-        self.ca = ca
+        self.ca: str | None = ca
+        if ca is not None:
+            certificates(VERB, "ca", ca)
         self._context: ports.SinkContext | None = None
         self._poster: Poster | None = None
 
@@ -99,7 +101,10 @@ class Sink(ports.Sink):
 
     @classmethod
     def from_options(cls, options: Mapping[str, Any]) -> Sink:
-        return cls(**options)
+        # What a stored plan is looked at for may need no file that was there when it was made.
+        made = cls(**{name: value for name, value in options.items() if name != "ca"})
+        made.ca = options.get("ca")
+        return made
 
     def describe(self) -> str:
         return f"http {self.url.partition('?')[0]}"
@@ -107,8 +112,9 @@ class Sink(ports.Sink):
     def open(self, context: ports.SinkContext) -> None:
         self._context = context
         headers, hidden = self.headers.read()
+        trusted = None if self.ca is None else certificates(VERB, "ca", self.ca)
         self._poster = Poster(
-            self.url, {"Content-Type": FORMATS[self.format], **headers}, hidden, self.timeout_ms, self.retries, self.backoff_ms, self.ca
+            self.url, {"Content-Type": FORMATS[self.format], **headers}, hidden, self.timeout_ms, self.retries, self.backoff_ms, trusted
         )
 
     def stage(self) -> dict[str, Any]:

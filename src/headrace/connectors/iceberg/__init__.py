@@ -3,4 +3,6 @@
 from headrace.connectors.iceberg.sink import Sink
 from headrace.connectors.iceberg.source import Source
 
-__all__ = ["Sink", "Source"]
+PORTS = 1
+
+__all__ = ["PORTS", "Sink", "Source"]

@@ -5,4 +5,6 @@ from headrace.connectors.jdbc.lookup import Lookup
 from headrace.connectors.jdbc.sink import Sink
 from headrace.connectors.jdbc.source import Source
 
-__all__ = ["PACKAGES", "Lookup", "Sink", "Source"]
+PORTS = 1
+
+__all__ = ["PACKAGES", "PORTS", "Lookup", "Sink", "Source"]

@@ -20,7 +20,7 @@ from headrace.jvm.packages import attach
 from headrace.jvm.session import session
 from headrace.points import point
 from headrace.ports.aside import put_aside_by_tasks
-from headrace.ports.options import flag, wrong
+from headrace.ports.options import columns_named, flag, wrong
 from headrace.ports.secrets import Secret, secret_of
 from headrace.schema import Struct, milliseconds
 
@@ -61,7 +61,7 @@ class Sink(ports.Sink):
         self.address = address_of(verb, url)
         self.table = table
         self.place = table_of(verb, table)
-        self._key = () if key is None else (key,) if isinstance(key, str) else tuple(key)
+        self._key = columns_named(verb, "key", key)
         self.user = user or self.address.user
         self.password = secret_of(verb, "password", password)
         self.create = flag(verb, "create", create)

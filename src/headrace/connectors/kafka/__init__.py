@@ -4,4 +4,6 @@ from headrace.connectors.kafka.needs import PACKAGES
 from headrace.connectors.kafka.sink import Sink
 from headrace.connectors.kafka.source import Source
 
-__all__ = ["PACKAGES", "Sink", "Source"]
+PORTS = 1
+
+__all__ = ["PACKAGES", "PORTS", "Sink", "Source"]

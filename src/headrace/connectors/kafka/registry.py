@@ -11,14 +11,13 @@ import urllib.error
 import urllib.request
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 from urllib.parse import quote, urlsplit
 
 from headrace.connectors.kafka.formats import TYPES
 from headrace.errors import ConnectorError, here
 from headrace.ports import Secret
-from headrace.ports.options import wrong
+from headrace.ports.options import certificates, wrong
 from headrace.ports.secrets import secret_of, with_secrets
 
 _OPTIONS = ("url", "user", "password", "ca", "subject", "key_subject")
@@ -83,10 +82,7 @@ class Registry:
         if made.ca is not None:
             if parts.scheme != "https":
                 raise wrong(f"{verb}: ca is for a registry that is spoken to with TLS", 'its address is like "https://localhost:8081"')
-            try:
-                made._trusting()
-            except (OSError, TypeError) as cause:
-                raise wrong(f"{verb}: {made._unread(cause)}", _CA) from None
+            certificates(verb, "ca", made.ca)
         return made
 
     def options(self) -> dict[str, Any]:
@@ -232,10 +228,7 @@ class Registry:
         return found
 
     def _sent(self, request: urllib.request.Request) -> bytes:
-        try:
-            secure = urllib.request.HTTPSHandler(context=self._trusting())
-        except OSError as cause:
-            raise self._failed(self._unread(cause), hint=_CA) from None
+        secure = urllib.request.HTTPSHandler(context=ssl.create_default_context(cadata=self._certificates() or None))
         try:
             with urllib.request.build_opener(_Stay, secure).open(request, timeout=_PATIENCE) as answer:
                 return bytes(answer.read())
@@ -246,19 +239,8 @@ class Registry:
                     raise self._failed(f"it sends on to {place}") from None
                 raise _Refused(cause.code, str(cause.reason), cause.read()) from None
 
-    def _trusting(self) -> ssl.SSLContext:
-        return ssl.create_default_context(cafile=None if self.ca is None else Path(self.ca).expanduser())
-
     def _certificates(self) -> str:
-        try:
-            return "" if self.ca is None else Path(self.ca).expanduser().read_text(encoding="utf-8", errors="replace")
-        except OSError as cause:
-            raise self._failed(self._unread(cause), hint=_CA) from None
-
-    def _unread(self, cause: Exception) -> str:
-        # What OpenSSL says of a text that has no certificates has its own line numbers in it.
-        said = cause.strerror if isinstance(cause, OSError) and not isinstance(cause, ssl.SSLError) else "it has no certificates"
-        return f"the file {self.ca} of `ca` cannot be read: {said}"
+        return "" if self.ca is None else certificates("the registry", "ca", self.ca)
 
     def _failed(self, why: str, hint: str = UNREACHABLE) -> ConnectorError:
         return ConnectorError("REGISTRY_UNREACHABLE", f"the registry {self.url} does not answer: {why}", hint=hint, site=here())

@@ -25,7 +25,7 @@ from headrace.errors import ConnectorError, HeadraceError
 from headrace.jvm.packages import attach
 from headrace.jvm.session import jvm, session
 from headrace.ports.aside import put_aside_by_tasks
-from headrace.ports.options import flag, number, texts, wrong
+from headrace.ports.options import flag, number, text, texts, wrong
 from headrace.schema import Struct, milliseconds
 
 if TYPE_CHECKING:
@@ -112,7 +112,7 @@ class Sink(ports.Sink):
         self.create = None if create is None else _create(create)
         self.transaction_timeout = transaction_timeout
         self.transaction_ms = milliseconds(transaction_timeout, f"{VERB}: transaction_timeout")
-        self.prefix = prefix
+        self.prefix = text(VERB, "prefix", prefix, "headrace")
         self.registry = registered(VERB, {"value": self.layout.value, "key_format": self.layout.key_format}, registry)
         self.register = flag(VERB, "register", register)
         self.record = record

@@ -34,7 +34,7 @@ from headrace.connectors.kafka.values import (
 )
 from headrace.errors import ConnectorError, here
 from headrace.jvm.packages import attach
-from headrace.ports.options import choice, number, wrong
+from headrace.ports.options import choice, number, text, wrong
 from headrace.schema import Struct, parse_schema, schema_of
 
 if TYPE_CHECKING:
@@ -110,7 +110,7 @@ class Source(ports.Source):
         self.tombstones = choice(VERB, "tombstones", tombstones, ("dead_letter", "skip"))
         # The key of the rows that records without a value take away.
         self.deletes: tuple[str, ...] = ()
-        self.group = group
+        self.group = None if group is None else text(VERB, "group", group, "fraud")
         self._malformed = choice(VERB, "malformed", malformed, ports.source.MALFORMED)
         self.schema = self._columns(schema)
 

@@ -15,7 +15,7 @@ from headrace.connectors.lake.place import Place
 from headrace.connectors.lake.staged import staged_rows
 from headrace.errors import HeadraceError
 from headrace.points import point
-from headrace.ports.options import choice, texts, wrong
+from headrace.ports.options import choice, columns_named, texts, wrong
 from headrace.schema import Array, Map, Struct
 
 _STAGING = "_headrace/staging"
@@ -44,8 +44,8 @@ class TableSink(ports.Sink):
         schema: str,
         properties: Mapping[str, str] | None,
     ) -> None:
-        self._key = () if key is None else (key,) if isinstance(key, str) else tuple(key)
-        self.partition_by = (partition_by,) if isinstance(partition_by, str) else tuple(partition_by)
+        self._key = columns_named(self._verb, "key", key)
+        self.partition_by = columns_named(self._verb, "partition_by", partition_by)
         self.schema = choice(self._verb, "schema", schema, ("keep", "add"))
         self.properties = texts(self._verb, "properties", properties or {})
 

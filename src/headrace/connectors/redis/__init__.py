@@ -5,6 +5,7 @@ from headrace.connectors.redis.needs import JVM
 from headrace.connectors.redis.sink import PACKAGES as FOR_SINK
 from headrace.connectors.redis.sink import Sink
 
+PORTS = 1
 PACKAGES = (*FOR_SINK, JVM)
 
-__all__ = ["PACKAGES", "Lookup", "Sink"]
+__all__ = ["PACKAGES", "PORTS", "Lookup", "Sink"]

@@ -7,8 +7,9 @@ from typing import Any, ClassVar
 
 import headrace.ports as ports
 from headrace.connectors.redis.address import address_of
+from headrace.connectors.redis.connect import authority
 from headrace.connectors.redis.needs import JVM
-from headrace.ports.options import choice, key_of, wrong
+from headrace.ports.options import certificates, choice, key_of, wrong
 from headrace.ports.secrets import Secret, secret_of
 from headrace.schema import Array, Map, Struct, schema_of
 
@@ -21,7 +22,8 @@ class Lookup(ports.Lookup):
 
     What lies there is with `value="json"` the text of a JSON object with the other columns, with `value="hash"` a hash whose fields they
     are, with `value="text"` the text of the one other column. A field that is not there is null. What cannot be read as the column's
-    type, or is of another kind, makes the row that asked a dead letter.
+    type, or is of another kind, makes the row that asked a dead letter. `ca` is a file with the authority of a server that is spoken to
+    over TLS.
 
     >>> import headrace as hr
     >>> hr.lookup.redis("redis://localhost", "id bigint, name string, country string", key="id", prefix="customer:")
@@ -40,6 +42,7 @@ class Lookup(ports.Lookup):
         value: str = "json",
         user: str | None = None,
         password: Secret | None = None,
+        ca: str | None = None,
     ) -> None:
         self.address = address_of(VERB, url)
         self.schema = schema_of(schema)
@@ -50,6 +53,7 @@ class Lookup(ports.Lookup):
         self.value = choice(VERB, "value", value, VALUES)
         self.user = user
         self.password = secret_of(VERB, "password", password)
+        self.ca = authority(VERB, ca, str(self.address))
         self._check_columns()
 
     def _check_columns(self) -> None:
@@ -83,11 +87,16 @@ class Lookup(ports.Lookup):
         told: dict[str, Any] = {"url": str(self.address), "key": list(self._key), "prefix": self.prefix, "value": self.value}
         if self.user is not None:
             told["user"] = self.user
+        if self.ca is not None:
+            told["ca"] = self.ca
         return told | ({} if self.password is None else {"password": self.password.to_json()})
 
     @classmethod
     def from_options(cls, options: Mapping[str, Any], schema: Struct) -> Lookup:
-        return cls(schema=schema, **options)
+        # What a stored plan is looked at for may need no file that was there when it was made.
+        made = cls(schema=schema, **{name: value for name, value in options.items() if name != "ca"})
+        made.ca = options.get("ca")
+        return made
 
     def describe(self) -> str:
         return f"redis {self.address}, {self.value} under {self.prefix}{':'.join(f'{{{name}}}' for name in self._key)}"
@@ -106,4 +115,6 @@ class Lookup(ports.Lookup):
             options["user"] = self.user
         if self.password is not None:
             options["password"] = self.password.read()
+        if self.ca is not None:
+            options["ca"] = certificates(VERB, "ca", self.ca)
         return {"class": "headrace.connectors.redis.RedisLookup", "options": options}

@@ -12,10 +12,11 @@ from urllib.parse import parse_qs, urlsplit
 
 import headrace.ports as ports
 from headrace.connectors.redis.address import server_of
-from headrace.errors import CheckpointError, ConnectorError, HeadraceError
+from headrace.connectors.redis.connect import authority, connected, refusal
+from headrace.errors import CheckpointError, HeadraceError
 from headrace.points import point
 from headrace.ports.aside import NULL_KEY, put_aside
-from headrace.ports.options import choice, wrong
+from headrace.ports.options import choice, columns_named, wrong
 from headrace.ports.secrets import Secret, secret_of
 from headrace.ports.written import writers
 from headrace.schema import Struct, milliseconds
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 PACKAGES = (ports.Packages(modules=("redis",), extra="redis", name="redis"),)
+
+VERB = "write.redis"
 
 _BATCH = 2000
 """Rows that the server takes in one go: other clients wait no longer than for these."""
@@ -84,8 +87,8 @@ class Sink(ports.Sink):
     """Keys of Redis, one per row: a row takes the place of the last one with its key, and goes when it is taken away.
 
     A key is `prefix` and the values of the columns in `key`, with `:` between them. The value is the row as JSON, or with `value="hash"` a
-    hash with a field per column, in which nulls are left out. The password, if there is one, is given by its name. A server that is away is
-    waited for as long as `retry` says.
+    hash with a field per column, in which nulls are left out. The password, if there is one, is given by its name. `ca` is a file with the
+    authority of a server that is spoken to over TLS. A server that is away is waited for as long as `retry` says.
 
     >>> import headrace as hr
     >>> spend = hr.read.memory([("de", 5)], "country string, spent int", name="spend")
@@ -105,29 +108,32 @@ class Sink(ports.Sink):
         value: str = "json",
         user: str | None = None,
         password: Secret | None = None,
+        ca: str | None = None,
         retry: str = "30 seconds",
     ) -> None:
-        verb = "write.redis"
         server = server_of(url)
         if server is None:
             raise wrong(
-                f"{verb}: this is no address of a Redis server",
+                f"{VERB}: this is no address of a Redis server",
                 'addresses look like "redis://host:6379/0", with TLS "rediss://host:6379/0"',
             )
         parts = urlsplit(url)
         if parts.password is not None or any("password" in name.lower() for name in parse_qs(parts.query, keep_blank_values=True)):
-            raise wrong(f"{verb}: the address holds a password", 'give it by its name: password=hr.secret("REDIS_PASSWORD")')
+            raise wrong(f"{VERB}: the address holds a password", 'give it by its name: password=hr.secret("REDIS_PASSWORD")')
         if not isinstance(prefix, str) or not prefix or prefix.startswith(_NOTES):
             raise wrong(
-                f"{verb}: prefix cannot be {prefix!r}", 'it is what all keys of the sink begin with, and no others: prefix="spend:"'
+                f"{VERB}: prefix cannot be {prefix!r}", 'it is what all keys of the sink begin with, and no others: prefix="spend:"'
             )
         self.url = url
         self._spelled = server
         self.prefix = prefix
-        self._key = (key,) if isinstance(key, str) else tuple(key)
-        self.value = choice(verb, "value", value, ("json", "hash"))
+        self._key = columns_named(VERB, "key", key)
+        if not self._key:
+            raise wrong(f"{VERB}: key cannot be {key!r}", 'name columns: key="id", or key=["shop", "day"]')
+        self.value = choice(VERB, "value", value, ("json", "hash"))
         self.user = user
-        self.password = secret_of(verb, "password", password)
+        self.password = secret_of(VERB, "password", password)
+        self.ca = authority(VERB, ca, url)
         self.retry = retry
         self.patience = milliseconds(retry, "the retry") / 1000
 
@@ -158,13 +164,17 @@ class Sink(ports.Sink):
             "value": self.value,
             "user": self.user,
             "password": self.password and self.password.to_json(),
+            "ca": self.ca,
             "retry": self.retry,
         }
         return {name: value for name, value in given.items() if value is not None}
 
     @classmethod
     def from_options(cls, options: Mapping[str, Any]) -> Sink:
-        return cls(**options)
+        # What a stored plan is looked at for may need no file that was there when it was made.
+        made = cls(**{name: value for name, value in options.items() if name != "ca"})
+        made.ca = options.get("ca")
+        return made
 
     def describe(self) -> str:
         return f"keys {self.prefix}* of {self.url} by {', '.join(self._key)}"
@@ -209,7 +219,8 @@ class Sink(ports.Sink):
     def elsewhere(self, place: ports.Elsewhere) -> Sink | None:
         if place.server is None or self.value != "json":
             return None
-        return Sink(place.server, prefix=f"{place.name}:", key=self._key, user=self.user, password=self.password)
+        ca = self.ca if place.server.startswith("rediss:") else None
+        return Sink(place.server, prefix=f"{place.name}:", key=self._key, user=self.user, password=self.password, ca=ca)
 
     def contents(self, session: SparkSession, schema: Struct) -> Iterable[Sequence[Any]]:
         server = self._connected()
@@ -227,11 +238,10 @@ class Sink(ports.Sink):
         self._server.close()
 
     def _connected(self) -> Any:
-        """The server, asked when it is needed. That it is asked again is our business: we know what may be done twice."""
-        import redis
+        return connected(VERB, self.url, self.user, self.password, self.ca)
 
-        password = self.password.read() if self.password is not None else None
-        return redis.Redis.from_url(self.url, username=self.user, password=password, socket_timeout=60, retry=None)
+    def _told(self, problem: Exception) -> HeadraceError:
+        return refusal(self._context.name, self.url, problem)
 
     def _claim(self) -> None:
         context = self._context
@@ -358,25 +368,6 @@ class Sink(ports.Sink):
             f"{self._context.name}: start {term} of this job has taken over {self.prefix}*, and this is start {self._context.term}",
             hint="nothing more of this epoch was written; the process that took over goes on with it.",
         )
-
-    def _told(self, problem: Exception) -> HeadraceError:
-        """What a server refused, for a user."""
-        import redis
-
-        said = str(problem)
-        if isinstance(problem, redis.AuthenticationError | redis.exceptions.NoPermissionError) or said.startswith(("NOAUTH", "WRONGPASS")):
-            hint = 'user= and password=hr.secret("REDIS_PASSWORD") say who connects'
-            return ConnectorError("DATABASE_REFUSED", f"{self.url} refuses: {said}", hint=hint)
-        if isinstance(problem, redis.ConnectionError | redis.TimeoutError):
-            hint = "see that the server runs and that its port can be reached from here"
-            if "certificate" in said.lower():
-                hint = "the address may name the authority that signed its certificate: rediss://host:6379/0?ssl_ca_certs=ca.pem"
-            return ConnectorError("DATABASE_UNREACHABLE", f"{self.url} cannot be reached: {said}", hint=hint)
-        if "maxmemory" in said:
-            hint = "give the server more memory (maxmemory) and start again: no row is lost or doubled."
-            return HeadraceError("DISK_FULL", f"{self._context.name}: {self.url} says: {said}", hint=hint)
-        message = f"{self._context.name}: {self.url} says: {said}"
-        return HeadraceError("SINK_FAILED", message, hint="the next start writes the epoch again.")
 
 
 _NOTES = "_headrace:"

@@ -1,6 +1,7 @@
 package headrace
 
-import java.io.InputStream
+import java.io.ByteArrayInputStream
+import java.nio.charset.StandardCharsets.US_ASCII
 import java.security.KeyStore
 import java.security.cert.{CertificateException, CertificateFactory, CertPathValidatorException}
 import javax.net.ssl.{SSLContext, TrustManagerFactory}
@@ -10,18 +11,24 @@ import scala.jdk.CollectionConverters._
 /** Servers that are trusted by certificates of the user's own. */
 private[headrace] object Trust {
 
-  /** A context that trusts the certificates of a text in PEM format and no others. */
-  def only(pem: InputStream): SSLContext = {
+  /** A context that trusts the certificates of a text in PEM format and no others. The text comes from the driver: executors need no file. */
+  def only(pem: String): SSLContext = {
     val store = KeyStore.getInstance(KeyStore.getDefaultType)
     store.load(null, null)
-    val found = CertificateFactory.getInstance("X.509").generateCertificates(pem)
-    found.asScala.zipWithIndex.foreach { case (one, i) => store.setCertificateEntry(s"ca$i", one) }
+    certificates(pem).zipWithIndex.foreach { case (one, i) => store.setCertificateEntry(s"ca$i", one) }
     val trust = TrustManagerFactory.getInstance(TrustManagerFactory.getDefaultAlgorithm)
     trust.init(store)
     val context = SSLContext.getInstance("TLS")
     context.init(null, trust.getTrustManagers, null)
     context
   }
+
+  private def certificates(pem: String) =
+    try CertificateFactory.getInstance("X.509").generateCertificates(new ByteArrayInputStream(pem.getBytes(US_ASCII))).asScala
+    catch {
+      case e: CertificateException =>
+        throw new HeadraceKernelException("BAD_OPTION", s"the certificates of `ca` cannot be read: ${e.getMessage}", cause = e)
+    }
 
   def causes(e: Throwable): Iterator[Throwable] = Iterator.iterate(e)(_.getCause).takeWhile(_ != null)
 

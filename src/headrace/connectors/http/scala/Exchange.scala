@@ -4,14 +4,11 @@ import java.io.IOException
 import java.net.URI
 import java.net.http.{HttpClient, HttpRequest, HttpResponse, HttpTimeoutException}
 import java.net.http.HttpResponse.BodyHandlers
-import java.nio.file.{Files, Paths}
-import java.security.cert.CertificateException
 import java.time.{Duration, Instant, ZonedDateTime}
 import java.time.format.DateTimeFormatter.RFC_1123_DATE_TIME
 import java.util.concurrent.{ExecutionException, TimeoutException, TimeUnit}
-import javax.net.ssl.SSLContext
 
-import scala.util.{Try, Using}
+import scala.util.Try
 
 import headrace.Trust
 import headrace.lookup.{Later, Unanswerable}
@@ -29,7 +26,7 @@ private[http] final class Exchange(place: String, options: Map[String, String]) 
   // Of its own motion this client follows nothing, so that no other address is told the headers.
   private val client: HttpClient = {
     val made = HttpClient.newBuilder.version(HttpClient.Version.HTTP_1_1).connectTimeout(Duration.ofMillis(timeoutMs))
-    options.get("ca").foreach(file => made.sslContext(trusting(file)))
+    options.get("ca").foreach(pem => made.sslContext(Trust.only(pem)))
     made.build
   }
 
@@ -101,11 +98,6 @@ private object Exchange {
       val asked = Try(said.trim.toLong * 1000L).orElse(Try(Duration.between(Instant.now, ZonedDateTime.parse(said, RFC_1123_DATE_TIME)).toMillis))
       math.max(asked.getOrElse(0L), 0L)
     }.orElse(0L)
-
-  /** A context that trusts the certificates of a file and no others. */
-  def trusting(file: String): SSLContext =
-    try Using.resource(Files.newInputStream(Paths.get(file)))(Trust.only)
-    catch { case e @ (_: IOException | _: CertificateException) => throw new Unanswerable(s"the certificates of $file cannot be read: $e", e) }
 }
 
 /** The server takes a question for no question of its kind; asked for other keys it may answer. */

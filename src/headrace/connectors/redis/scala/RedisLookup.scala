@@ -1,7 +1,11 @@
 package headrace.connectors.redis
 
+import java.security.cert.{CertificateException, CertPathBuilderException, CertPathValidatorException}
+import javax.net.ssl.SSLParameters
+
 import scala.jdk.CollectionConverters._
 
+import headrace.Trust
 import headrace.lookup.{Answer, LookupStage, Unanswerable}
 import headrace.route.Failure
 import org.apache.commons.pool2.impl.GenericObjectPoolConfig
@@ -32,6 +36,13 @@ final class RedisLookup(name: String, key: StructType, table: StructType, option
     val config = DefaultJedisClientConfig.builder.database(options("database").toInt).ssl(options("tls").toBoolean)
     options.get("user").foreach(config.user)
     options.get("password").foreach(config.password)
+    if (options("tls").toBoolean) {
+      // Said here, so that it does not hang on what the client is used to: a certificate has to be of the host in the address.
+      val checks = new SSLParameters
+      checks.setEndpointIdentificationAlgorithm("HTTPS")
+      config.sslParameters(checks)
+      options.get("ca").foreach(pem => config.sslSocketFactory(Trust.only(pem).getSocketFactory))
+    }
     val size = new GenericObjectPoolConfig[Jedis]
     size.setMaxTotal(64)
     size.setMaxIdle(64)
@@ -91,11 +102,21 @@ final class RedisLookup(name: String, key: StructType, table: StructType, option
       case e: JedisRedirectionException => throw new Unanswerable(s"the server is part of a cluster: ${e.getMessage}", e)
       case e: JedisDataException if e.getMessage != null && RedisLookup.passing.exists(e.getMessage.startsWith) => throw e
       case e: JedisDataException => throw new Unanswerable(e.getMessage, e)
-      case e: JedisConnectionException if refused(e).isDefined => throw new Unanswerable(refused(e).get.getMessage, e)
+      case e: JedisConnectionException => throw lasting(e).fold[Throwable](e)(new Unanswerable(_, e))
     }
 
-  private def refused(e: Throwable): Option[Throwable] =
-    Iterator.iterate(e.getCause)(_.getCause).takeWhile(_ != null).find(_.isInstanceOf[JedisAccessControlException])
+  /** What is wrong with a connection the next time, too: who connects is refused, or the certificate does not do. */
+  private def lasting(e: Throwable): Option[String] = {
+    val causes = Iterator.iterate(e)(_.getCause).takeWhile(_ != null).toSeq
+    val unknown = causes.exists(one => one.isInstanceOf[CertPathBuilderException] || one.isInstanceOf[CertPathValidatorException])
+    causes.collectFirst { case refused: JedisAccessControlException => refused.getMessage }.orElse {
+      if (!unknown && !causes.exists(_.isInstanceOf[CertificateException])) None
+      else {
+        val cure = if (unknown) "; ca= names the authority that signed it" else ""
+        Some(s"the certificate of ${options("host")}:${options("port")} does not do: ${causes.last.getMessage}$cure")
+      }
+    }
+  }
 
   private def read(one: InternalRow, values: Array[String]): Answer =
     try {

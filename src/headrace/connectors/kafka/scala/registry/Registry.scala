@@ -1,14 +1,12 @@
 package headrace.kafka
 
-import java.io.{ByteArrayInputStream, IOException}
+import java.io.IOException
 import java.net.{URI, URLEncoder}
 import java.net.http.{HttpClient, HttpRequest, HttpResponse}
 import java.nio.ByteBuffer
 import java.nio.charset.StandardCharsets.UTF_8
-import java.security.cert.CertificateException
 import java.time.Duration
 import java.util.concurrent.ConcurrentHashMap
-import javax.net.ssl.SSLContext
 
 import scala.collection.immutable.SeqMap
 import scala.jdk.CollectionConverters._
@@ -28,13 +26,9 @@ final class Registry private (url: String, authorization: Option[String], ca: Op
   // Of its own motion this client follows nothing, so that no other address is told the password.
   private lazy val client: HttpClient = {
     val made = HttpClient.newBuilder().connectTimeout(Duration.ofSeconds(Patience))
-    ca.foreach(text => made.sslContext(trusting(text)))
+    ca.foreach(pem => made.sslContext(Trust.only(pem)))
     made.build()
   }
-
-  private def trusting(text: String): SSLContext =
-    try Trust.only(new ByteArrayInputStream(text.getBytes(UTF_8)))
-    catch { case e: CertificateException => throw failed(s"the certificates of `ca` cannot be read: ${e.getMessage}") }
 
   /** The schema of this number; none if the registry does not know it. */
   def schema(id: Int): Option[Schema] = Option(known.get(id)).orElse(Option(known.computeIfAbsent(id, asked(_).orNull)))

@@ -1,0 +1,55 @@
+"""How a sink connects to a server, and what a user is told of one that refuses."""
+
+from __future__ import annotations
+
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+from headrace.errors import ConnectorError, HeadraceError
+from headrace.ports.options import certificates, wrong
+from headrace.ports.secrets import Secret
+
+
+def authority(verb: str, ca: Any, url: str) -> str | None:
+    """The file of the authority that signed a server's certificate, which is there."""
+    if ca is None:
+        return None
+    if urlsplit(url).scheme != "rediss":
+        raise wrong(f"{verb}: ca is for TLS, and the address is of a server without it", 'with TLS it is "rediss://host:6379/0"')
+    if "ssl_ca_certs" in parse_qs(urlsplit(url).query):
+        raise wrong(f"{verb}: both ca and the address name an authority", "leave ssl_ca_certs out of the address")
+    certificates(verb, "ca", ca)
+    return str(ca)
+
+
+def connected(verb: str, url: str, user: str | None, password: Secret | None, ca: str | None) -> Any:
+    """The server, asked when it is needed. That it is asked again is the sink's business, which knows what may be done twice."""
+    import redis
+
+    tls: dict[str, Any] = {}
+    if urlsplit(url).scheme == "rediss":
+        # Before version 6 the client took a certificate of any host.
+        tls = {"ssl_check_hostname": parse_qs(urlsplit(url).query).get("ssl_cert_reqs") != ["none"]}
+    if ca is not None:
+        tls["ssl_ca_data"] = certificates(verb, "ca", ca)
+    word = password.read() if password is not None else None
+    return redis.Redis.from_url(url, username=user, password=word, socket_timeout=60, retry=None, **tls)
+
+
+def refusal(name: str, url: str, problem: Exception) -> HeadraceError:
+    """What a server refused to the sink of this name, for a user."""
+    import redis
+
+    said = str(problem)
+    if isinstance(problem, redis.AuthenticationError | redis.exceptions.NoPermissionError) or said.startswith(("NOAUTH", "WRONGPASS")):
+        hint = 'user= and password=hr.secret("REDIS_PASSWORD") say who connects'
+        return ConnectorError("DATABASE_REFUSED", f"{url} refuses: {said}", hint=hint)
+    if isinstance(problem, redis.ConnectionError | redis.TimeoutError):
+        hint = "see that the server runs and that its port can be reached from here"
+        if "certificate" in said.lower():
+            hint = 'ca="ca.pem" names the authority that signed its certificate, which has to be of the host in the address'
+        return ConnectorError("DATABASE_UNREACHABLE", f"{url} cannot be reached: {said}", hint=hint)
+    if "maxmemory" in said:
+        hint = "give the server more memory (maxmemory) and start again: no row is lost or doubled."
+        return HeadraceError("DISK_FULL", f"{name}: {url} says: {said}", hint=hint)
+    return HeadraceError("SINK_FAILED", f"{name}: {url} says: {said}", hint="the next start writes the epoch again.")
