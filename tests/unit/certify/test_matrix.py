@@ -118,7 +118,7 @@ def test_servers_are_restarted_where_there_are_some(asked: list[dict[str, Any]])
     last = asked[-1]
     assert (last["points"], last["outages"], last["servers"]) == (certify_all.OUT_AT, {"server hung": hang}, {"kafka": "there"})
     assert asked[-2]["outages"] == {"server restarted": restart}
-    assert {"delta", "files", "iceberg", "jdbc", "kafka", "redis"} == set(last["readers"])
+    assert {"delta", "files", "http", "iceberg", "jdbc", "kafka", "redis"} == set(last["readers"])
     page = certify_all.PAGE.read_text()
     assert "| server restarted | 3 |" in page
     assert "| server hung | 3 |" in page
@@ -138,5 +138,5 @@ def test_the_page_is_current_when_it_is_written_again(asked: list[dict[str, Any]
 
 
 def test_every_job_is_found() -> None:
-    assert {"delta", "demo", "files", "iceberg", "kafka", "three"} <= set(certify_all.jobs())
+    assert {"delta", "demo", "files", "http", "iceberg", "kafka", "three"} <= set(certify_all.jobs())
     assert not {"rows", "served"} & set(certify_all.jobs())
