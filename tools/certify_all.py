@@ -2,7 +2,8 @@
 only; and servers that are restarted or hang in the middle of an epoch. What sinks hold is read by others: tests/faults/readers.py.
 
 What came of it is kept in docs/results/faults.json, cell by cell with date and commit, and shown in docs/faults.md. Stopped, the next call
-goes on with the rounds that are left; `--again` begins anew. `--page` only writes the table.
+goes on with the rounds that are left; `--again` begins anew. What was lost or doubled is told by each call until then. `--page` only writes
+the table.
 """
 
 from __future__ import annotations
@@ -60,7 +61,9 @@ def keep(cells: Cells) -> None:
 
 
 def run(name: str, cells: Cells, only: str = "") -> bool:
-    """Try what is left of a job, or of those of its rounds that are called so; False if something did not go as promised."""
+    """Try what is left of a job, or of those of its rounds that are called so; False if something, now or in a
+    round that was kept, did not go as promised.
+    """
     from tests.faults.readers import READERS
 
     from headrace.certify import certify
@@ -91,11 +94,14 @@ def run(name: str, cells: Cells, only: str = "") -> bool:
             addresses = {} if servers is None else servers.addresses
             found = certify(module.job, servers=addresses, readers=READERS, told=lambda text: print(f"  {text}", flush=True), **asked)
             print(found, flush=True)
-            # A reader that finds nothing would find nothing missing either.
-            fine = fine and found.holds and all(sink.rows for sink in found.sinks)
+            # A reader that finds nothing would find nothing missing either: that is no result.
+            if not all(sink.rows for sink in found.sinks):
+                fine = False
+                continue
+            fine = fine and found.holds
             mine.update(made(found, what))
             keep(cells)
-    return fine
+    return fine and not any(map(_broken, mine.values()))
 
 
 def made(found: Certificate, what: str) -> dict[str, dict[str, Any]]:
@@ -159,6 +165,10 @@ def _cell(found: list[Mapping[str, Any]]) -> str:
     kills, lost, doubled = (sum(_count(cell[what]) for cell in found) for what in ("kills", "lost", "doubled"))
     failed = " **failed**" if any(cell["failed"] for cell in found) else ""
     return f"{kills}{f' **lost {lost:,}**' if lost else ''}{f' **doubled {doubled:,}**' if doubled else ''}{failed}"
+
+
+def _broken(cell: Mapping[str, Any]) -> bool:
+    return bool(_count(cell["lost"]) or _count(cell["doubled"]) or cell["failed"])
 
 
 def _count(value: int | Mapping[str, int]) -> int:

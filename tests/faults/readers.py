@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import closing
 from functools import cache
@@ -106,9 +107,28 @@ def redis(sink: Any, schema: Struct) -> Rows:
     return [_texts(json.loads(value), schema) for value in values]
 
 
+def http(sink: Any, schema: Struct) -> Rows:
+    """What the receiver shows: rows, or of changes what is left, as how many there are depends on the epochs."""
+    import urllib3
+
+    found: Counter[tuple[str, ...]] = Counter()
+    for line in urllib3.request("GET", sink.url).data.decode().split("\n")[:-1]:
+        row = json.loads(line)
+        found[_texts(row, schema)] += -1 if row.get("_change") == "delete" else 1
+    return list(found.elements())
+
+
 def _texts(values: Mapping[str, Any], schema: Struct) -> tuple[str, ...]:
     return tuple(str(values.get(name)) for name in schema.names)
 
 
-READERS: Mapping[str, Reader] = {"files": files, "delta": delta, "iceberg": iceberg, "jdbc": jdbc, "kafka": kafka, "redis": redis}
+READERS: Mapping[str, Reader] = {
+    "files": files,
+    "delta": delta,
+    "iceberg": iceberg,
+    "jdbc": jdbc,
+    "kafka": kafka,
+    "redis": redis,
+    "http": http,
+}
 """By the names of connectors."""

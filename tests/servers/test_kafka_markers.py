@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +18,7 @@ from headrace.connectors.kafka.needs import KAFKA
 from headrace.errors import HeadraceError
 from headrace.jvm.packages import attach
 from headrace.spark.failures import of_java
+from tests.faults.test_standby import until
 from tests.servers.kafka import GUEST, PASSWORD, Broker
 from tests.servers.test_kafka_sink import FILES, ROWS, check_once, lay_out, run, values
 from tests.unit.errors import check_error
@@ -192,6 +196,64 @@ def test_two_tries_of_a_task_at_once(broker: Broker, spark: SparkSession) -> Non
     three.write(tasks.row(1))
     three.finish()
     assert [value["id"] for value in values(broker.consume(topic))] == [1]
+    tasks.close()
+
+
+@contextmanager
+def unfinished(broker: Broker, topic: str, group: str) -> Iterator[Any]:
+    """A transaction under another id that has written the marker of epoch 0, and is given up unless somebody ends it."""
+    from confluent_kafka import Consumer, Producer, TopicPartition
+
+    consumer = Consumer({"bootstrap.servers": broker.servers, "group.id": group, "log_level": 0})
+    producer = Producer({"bootstrap.servers": broker.servers, "transactional.id": f"other-{group}", "log_level": 0})
+    producer.init_transactions(60)
+    producer.begin_transaction()
+    producer.send_offsets_to_transaction([TopicPartition(topic, 0, 1)], consumer.consumer_group_metadata(), 60)
+    ended = []
+    try:
+        yield lambda: ended.append(producer.commit_transaction(60))
+    finally:
+        if not ended:
+            producer.abort_transaction(60)
+        consumer.close()
+
+
+def test_a_marker_that_the_broker_does_not_know_yet_is_waited_for(broker: Broker, spark: SparkSession) -> None:
+    """Brokers before the mend of KAFKA-17507 say that a transaction has ended before its group knows of it."""
+    topic = broker.create_topic("sink-late")
+    tasks = Tasks(spark, broker, topic, 1)
+    threads = tasks.jvm.java.lang.management.ManagementFactory.getThreadMXBean()
+
+    def asks_again() -> bool:
+        said = map(str, threads.dumpAllThreads(False, False))
+        return any(re.search(r"Thread\.sleep\(.*\n.*headrace\.kafka\.Markers\$\.read", one) for one in said)
+
+    with unfinished(broker, topic, f"by-hand-{topic}-0") as commit:
+        task, row = tasks.open(0), tasks.row(1)
+        with ThreadPoolExecutor(1) as other:
+            writing = other.submit(task.write, row)
+            until(lambda: writing.done() or asks_again(), "the task asks again")
+            commit()
+            writing.result()
+        task.finish()
+    tasks.close()
+    assert broker.consume(topic) == []
+
+
+def test_a_marker_that_is_never_known(broker: Broker, spark: SparkSession) -> None:
+    topic = broker.create_topic("sink-unknown")
+    tasks = Tasks(spark, broker, topic, 1)
+    kafka: Any = tasks.jvm.headrace.kafka
+    admin = kafka.Producers.admin(tasks.client, {})
+    id = f"by-hand-{topic}"
+    with unfinished(broker, topic, f"{id}-0"), unfinished(broker, topic, f"{id}-start"):
+        with pytest.raises(Exception, match=f"brokers do not say which epoch is next for {id}-0") as unknown:
+            kafka.Markers.read(admin, topic, f"{id}-0", True, 0)
+        told = kafka.Trouble.of(unknown.value.java_exception, None, tasks.stage)
+        assert (told.code(), told.getMessage()) == ("KAFKA_FAILED", f"{topic}: brokers do not say which epoch is next for {id}-0")
+        # Who has not taken over does not wait: what a killed driver left open ends with its successor.
+        assert kafka.Markers.read(admin, topic, f"{id}-0", False, 0).isEmpty()
+        kafka.Markers.check(admin, topic, id, 1)
     tasks.close()
 
 

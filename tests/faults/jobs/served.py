@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import os
 import shutil
+import subprocess
+import sys
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.servers import hang
+from tests.faults import receiver
+from tests.servers import free_ports, hang, spawn
 from tests.servers import kafka as kafka_server
 from tests.servers import mariadb as mariadb_server
 from tests.servers import postgres as postgres_server
@@ -81,6 +84,36 @@ def redis() -> Iterator[Servers]:
         yield Servers({"redis": server.url}, restart, lambda: hang(server.pid, HANGS))
     finally:
         redis_server.over(server)
+
+
+@contextmanager
+def http() -> Iterator[Servers]:
+    import urllib3
+
+    folder = Path(tempfile.mkdtemp(prefix="headrace-http-"))
+    (port,) = free_ports(1)
+    url = f"http://127.0.0.1:{port}"
+
+    def started() -> subprocess.Popen[bytes]:
+        made = spawn([sys.executable, receiver.__file__, str(port), str(folder / "kept.db")], folder / "log")
+        urllib3.request("GET", url, retries=urllib3.Retry(100, backoff_factor=0.02, backoff_max=0.5))
+        return made
+
+    def killed() -> None:
+        server.kill()
+        server.wait()
+
+    def restart() -> None:
+        nonlocal server
+        killed()
+        server = started()
+
+    server = started()
+    try:
+        yield Servers({"http": url}, restart, lambda: hang(server.pid, HANGS))
+    finally:
+        killed()
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 @contextmanager

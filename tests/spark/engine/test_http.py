@@ -7,8 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pyspark.sql import SparkSession
 
 import headrace as hr
+from headrace.connectors.http import Sink
+from headrace.schema import parse_schema
 from tests.unit.connectors.receiver import Answer, Asked, Receiver
 from tests.unit.errors import check_error
 
@@ -69,3 +72,23 @@ def test_refused_rows_are_among_the_letters(tmp_path: Path) -> None:
         assert len(server.rows()) == 3
     found = [(row[3], row[4], row[7]) for row in hr.letters(tmp_path / "checkpoint").table().rows()]
     assert found == [("sent", "HTTP 422: no sevens", f'{{"k":"a","v":{v}}}') for v in (4, 5, 6)]
+
+
+def test_what_a_server_holds(spark: SparkSession) -> None:
+    schema = parse_schema("k string, at timestamp, `it's` map<string, bigint>")
+    with Receiver() as server:
+        sink = Sink(server.url)
+        assert sink.contents(spark, schema) == []
+        server.kept["a"] = '{"k":"a\u2028","at":"2026-01-02T03:04:05Z","it\'s":{"b":1}}\n{"k":null,"at":null,"it\'s":null}\n'
+        found = [(row.k, row.at is None, row["it's"]) for row in sink.contents(spark, schema)]
+    assert found == [("a\u2028", False, {"b": 1}), (None, True, None)]
+
+
+def test_what_a_server_of_changes_holds(spark: SparkSession, tmp_path: Path) -> None:
+    with Receiver() as server:
+        sink = Sink(server.root).elsewhere(hr.ports.Elsewhere("t1", tmp_path, server.root, "changes"))
+        assert sink is not None
+        server.kept["a"] = "".join(
+            f'{{"k":"{k}","_change":"{change}"}}\n' for k, change in (("a", "insert"), ("b", "insert"), ("b", "insert"), ("a", "delete"))
+        )
+        assert [row.k for row in sink.contents(spark, parse_schema("k string"))] == ["b", "b"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import types
 from contextlib import nullcontext
 from pathlib import Path
@@ -81,8 +82,33 @@ def test_stopped_it_goes_on_with_what_is_left(asked: list[dict[str, Any]]) -> No
     assert "| in a task, an executor | 1 |" in page
     kept = certify_all.kept()
     assert {cell["commit"] for cell in kept["files"].values()} == {"1f3a"}
-    assert certify_all.run("files", kept)
+    assert not certify_all.run("files", kept)  # they still are
     assert len(asked) == 6  # nothing is left
+
+
+def test_what_was_lost_is_told_until_it_is_tried_again(asked: list[dict[str, Any]], monkeypatch: pytest.MonkeyPatch) -> None:
+    def exit_code(*arguments: str) -> int:
+        monkeypatch.setattr(sys, "argv", ["certify_all.py", "files", *arguments])
+        return certify_all.main()
+
+    asked.extend([{}] * 2)  # nobody stops it
+    assert [exit_code(), exit_code()] == [1, 1]
+    assert len(asked) == 7
+    # two rows are lost at random only
+    assert [exit_code("--again", "--only", "points"), exit_code("--only", "points")] == [0, 0]
+    assert len(asked) == 8
+    assert exit_code() == 1
+
+
+def test_a_round_in_which_nothing_was_read_is_no_result(asked: list[dict[str, Any]], monkeypatch: pytest.MonkeyPatch) -> None:
+    def certify(job: Any, **more: Any) -> Certificate:
+        asked.append(more)
+        return Certificate("job", "2026-01-02", "0.1.0", (Written("out", "files", "exactly once", 0),), (), {}, 9, 3, 1.0, 0)
+
+    monkeypatch.setattr(headrace.certify, "certify", certify)
+    for tries in (1, 2):
+        assert not certify_all.run("files", certify_all.kept(), only="points")
+        assert len(asked) == tries
 
 
 def test_servers_are_restarted_where_there_are_some(asked: list[dict[str, Any]]) -> None:
@@ -92,7 +118,7 @@ def test_servers_are_restarted_where_there_are_some(asked: list[dict[str, Any]])
     last = asked[-1]
     assert (last["points"], last["outages"], last["servers"]) == (certify_all.OUT_AT, {"server hung": hang}, {"kafka": "there"})
     assert asked[-2]["outages"] == {"server restarted": restart}
-    assert {"delta", "files", "iceberg", "jdbc", "kafka", "redis"} == set(last["readers"])
+    assert {"delta", "files", "http", "iceberg", "jdbc", "kafka", "redis"} == set(last["readers"])
     page = certify_all.PAGE.read_text()
     assert "| server restarted | 3 |" in page
     assert "| server hung | 3 |" in page
@@ -112,5 +138,5 @@ def test_the_page_is_current_when_it_is_written_again(asked: list[dict[str, Any]
 
 
 def test_every_job_is_found() -> None:
-    assert {"delta", "demo", "files", "iceberg", "kafka", "three"} <= set(certify_all.jobs())
+    assert {"delta", "demo", "files", "http", "iceberg", "kafka", "three"} <= set(certify_all.jobs())
     assert not {"rows", "served"} & set(certify_all.jobs())

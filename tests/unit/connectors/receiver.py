@@ -28,7 +28,9 @@ class Answer:
 
 
 class Receiver(Served):
-    """`answer` says what becomes of a request; `asked` are all that came, `kept` the bodies that were taken, once for each key."""
+    """`answer` says what becomes of a request; `asked` are all that came, `kept` the bodies that were taken, once for each key, which GET
+    shows.
+    """
 
     def __init__(self, answer: Callable[[Asked, int], Answer] = lambda asked, number: Answer(), certificate: Path | None = None) -> None:
         self.asked: list[Asked] = []
@@ -47,6 +49,9 @@ class Receiver(Served):
                     self.cut()
                 else:
                     self.answer(answer.status, answer.text, answer.headers)
+
+            def do_GET(self) -> None:
+                self.answer(200, "".join(receiver.kept.values()))
 
         super().__init__(Taking, certificate)
 

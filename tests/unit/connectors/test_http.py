@@ -13,10 +13,10 @@ import pytest
 import headrace as hr
 from headrace.connectors.http import Sink
 from headrace.errors import HeadraceError
-from headrace.ports import SinkContext, Staged, sink_class
+from headrace.ports import Elsewhere, SinkContext, Staged, sink_class
 from headrace.schema import parse_schema
 from tests.unit.connectors.receiver import Answer, Asked, Receiver
-from tests.unit.connectors.served import self_signed
+from tests.unit.connectors.served import Handler, Served, self_signed
 from tests.unit.errors import check_error
 
 pytest.importorskip("urllib3")
@@ -225,3 +225,30 @@ def test_options_that_do_not_do(options: dict[str, Any], message: str) -> None:
         Sink(**{"url": "https://example.org/", **options})
     assert (raised.value.code, raised.value.message) == ("BAD_OPTION", message)
     assert "pass@" not in str(raised.value) and "Bearer x" not in str(raised.value)
+
+
+def test_written_elsewhere_it_tells_no_secret(tmp_path: Path) -> None:
+    ca = str(self_signed(tmp_path))
+    sink = Sink("https://example.org/charges", batch=7, idempotent=True, headers={"X-Job": "fraud"}, token=hr.secret("TOKEN"), ca=ca)
+    assert sink.elsewhere(Elsewhere("t1", tmp_path)) is None
+    made = sink.elsewhere(Elsewhere("t1", tmp_path, "http://localhost:8080/"))
+    assert made is not None
+    assert made.options() == {**sink.options(), "url": "http://localhost:8080/t1", "headers": {}, "token": None, "ca": None}
+
+
+def test_a_server_that_does_not_show_what_it_has(tmp_path: Path) -> None:
+    class Deaf(Handler):
+        def do_GET(self) -> None:
+            self.answer(405, "")
+
+    with Served(Deaf) as server:
+        session: Any = None
+        check_error(
+            """
+            HTTP_FAILED: <url>/t1 does not show what was posted to it: HTTP 405
+              hint: --server http=URL names a server that answers GET with the rows that were posted to the same address, as lines of JSON
+              page: docs/errors/HTTP_FAILED.md
+            """,
+            lambda: Sink(f"{server.root}/t1").contents(session, SCHEMA),
+            hide={server.root: "<url>"},
+        )

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import timedelta
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import headrace.ports as ports
 from headrace.connectors.http.post import Poster, Refused
@@ -15,7 +16,10 @@ from headrace.points import point
 from headrace.ports import Secret, weights
 from headrace.ports.aside import put_aside
 from headrace.ports.options import certificates, choice, flag, number
-from headrace.schema import milliseconds, plain
+from headrace.schema import Struct, milliseconds, plain
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 PACKAGES = (ports.Packages(modules=("urllib3",), extra="http", name="http"),)
 
@@ -67,6 +71,7 @@ class Sink(ports.Sink):
         self.ca: str | None = ca
         if ca is not None:
             certificates(VERB, "ca", ca)
+        self._changes = False
         self._context: ports.SinkContext | None = None
         self._poster: Poster | None = None
 
@@ -140,6 +145,32 @@ class Sink(ports.Sink):
         if self._poster is not None:
             self._poster.close()
         self._context = self._poster = None
+
+    def elsewhere(self, place: ports.Elsewhere) -> Sink | None:
+        if place.server is None:
+            return None
+        # What is secret is for the user's own server.
+        given = {name: value for name, value in self.options().items() if name not in ("headers", "token", "ca")}
+        made = Sink(**{**given, "url": f"{place.server.rstrip('/')}/{place.name}"})
+        made._changes = place.mode == "changes"
+        return made
+
+    def contents(self, session: SparkSession, schema: Struct) -> Iterable[Sequence[Any]]:
+        import urllib3
+
+        answer = urllib3.request("GET", self.url, timeout=self.timeout_ms / 1000)
+        if answer.status != 200:
+            hint = "--server http=URL names a server that answers GET with the rows that were posted to the same address, as lines of JSON"
+            raise RunError("HTTP_FAILED", f"{self.url} does not show what was posted to it: HTTP {answer.status}", hint=hint)
+        found: Counter[str] = Counter()
+        for line in filter(None, answer.data.decode().split("\n")):
+            row = json.loads(line)
+            # How many changes there are depends on the epochs, which need not be the same in each run; what is left does not.
+            gone = self._changes and row.pop("_change") == "delete"
+            found[json.dumps(row)] += -1 if gone else 1
+        ddl = schema.text.replace("'", "\\'")
+        rows = session.createDataFrame([(text,) for text in found.elements()], "value string")
+        return rows.selectExpr(f"inline(array(from_json(value, '{ddl}')))").collect()
 
     def _texts(self, staged: ports.Staged, context: ports.SinkContext) -> list[str]:
         """The rows as JSON, in an order that is the same whenever the epoch is done: a batch under its key is always the same."""

@@ -9,10 +9,11 @@ import scala.util.control.NonFatal
 
 import headrace.HeadraceKernelException
 import headrace.point.Point
-import org.apache.kafka.clients.admin.{Admin, ListConsumerGroupOffsetsSpec}
+import org.apache.kafka.clients.admin.{Admin, ListConsumerGroupOffsetsOptions, ListConsumerGroupOffsetsSpec}
 import org.apache.kafka.clients.consumer.{ConsumerGroupMetadata, OffsetAndMetadata}
 import org.apache.kafka.clients.producer.KafkaProducer
 import org.apache.kafka.common.TopicPartition
+import org.apache.kafka.common.errors.UnstableOffsetCommitException
 import org.apache.kafka.common.serialization.ByteArraySerializer
 
 /** A producer with its transactional id, under which nobody else can write while it lives: whoever takes the id next puts it out.
@@ -48,7 +49,7 @@ private[kafka] final class Owned(val id: String, topic: String, val run: String,
   /** Puts out whoever held the id, ends what it left open, and reads how far it came. */
   def settle(admin: Admin): Unit = {
     producer.initTransactions()
-    Markers.read(admin, topic, id).foreach { marker =>
+    Markers.read(admin, topic, id, stable = true).foreach { marker =>
       written = marker.next - 1
       within = marker.sizes.getOrElse(sizes)
       marked = true
@@ -103,12 +104,27 @@ private[kafka] final case class Marker(next: Long, term: Int, sizes: Option[Size
 
 private[kafka] object Markers {
 
-  /** As the last transaction that has ended left it; whoever took over an id has ended what was open under it. */
-  def read(admin: Admin, topic: String, group: String): Option[Marker] = {
+  private val Patience = 30L * 1000000000L
+
+  /** As the last transaction that has ended left it. `stable`: waits, for up to `patience` (nanos), until nothing is open that writes it.
+    *
+    * Only who has taken over an id may ask so: what was open under it has an end then, but brokers before the mend of KAFKA-17507 say that
+    * before the group knows which.
+    */
+  def read(admin: Admin, topic: String, group: String, stable: Boolean, patience: Long = Patience): Option[Marker] = {
     val place = new TopicPartition(topic, 0)
     val spec = new ListConsumerGroupOffsetsSpec().topicPartitions(Collections.singletonList(place))
-    val asked = admin.listConsumerGroupOffsets(Collections.singletonMap(group, spec))
-    val found = Clients.result(asked.partitionsToOffsetAndMetadata(group))
+    val options = new ListConsumerGroupOffsetsOptions().requireStable(stable)
+    def ask() =
+      Clients.result(admin.listConsumerGroupOffsets(Collections.singletonMap(group, spec), options).partitionsToOffsetAndMetadata(group))
+    val until = System.nanoTime + patience
+    var found = ask()
+    // A place that is not there could not be told of; where there is no marker it has null.
+    while (!found.containsKey(place)) {
+      if (System.nanoTime - until > 0) throw new UnstableOffsetCommitException(s"brokers do not say which epoch is next for $group")
+      Thread.sleep(50)
+      found = ask()
+    }
     Option(found.get(place)).map { offset =>
       val words = offset.metadata.split(' ').map(_.split("=", 2)).collect { case Array(name, value) => name -> value }.toMap
       Marker(offset.offset, words.get("term").flatMap(_.toIntOption).getOrElse(0), Sizes.read(words))
@@ -120,7 +136,7 @@ private[kafka] object Markers {
 
   /** A process that was replaced must not put out the one that took its place. */
   def check(admin: Admin, topic: String, id: String, term: Int): Unit =
-    read(admin, topic, starts(id)).foreach(marker => if (marker.term > term) throw replaced(id, marker.term, term))
+    read(admin, topic, starts(id), stable = false).foreach(marker => if (marker.term > term) throw replaced(id, marker.term, term))
 
   private def replaced(id: String, by: Int, term: Int): HeadraceKernelException =
     new HeadraceKernelException("SINK_FENCED", s"$id: start $by of the job has taken over, and this one is start $term")
