@@ -60,7 +60,7 @@ class Written:
 
 def older(monkeypatch: pytest.MonkeyPatch) -> None:
     """A server before version 15."""
-    monkeypatch.setattr(PostgreSql, "merges", lambda self, database, target: False)
+    monkeypatch.setattr(PostgreSql, "merges", lambda *_: False)
 
 
 @pytest.mark.parametrize("how", ["MERGE", "INSERT"])
@@ -177,7 +177,7 @@ def test_a_table_of_partitions(pg: Served) -> None:
     for part in range(2):
         pg.run(f"CREATE TABLE t{part} PARTITION OF t FOR VALUES WITH (MODULUS 2, REMAINDER {part})")
     written = Written(pg, "k int, n int")
-    assert [written.commit(*((1, k, 1) for k in range(4))), written.commit((1, 1, 2), (1, 5, 2), (-1, 2, None))] == ["MERGE", "MERGE"]
+    assert [written.commit(*((1, k, 1) for k in range(4))), written.commit((1, 1, 2), (1, 5, 2), (-1, 2, None))] == ["INSERT", "INSERT"]
     assert rows(pg, "t") == [(0, 1), (1, 2), (3, 1), (5, 2)]
 
 
@@ -198,3 +198,12 @@ def test_few_rows_are_not_worth_it(pg: Served, monkeypatch: pytest.MonkeyPatch) 
     written = Written(pg, "k int, n int")
     assert [written.commit((1, 1, 1)), written.commit((1, 1, 2), (1, 2, 1))] == ["INSERT", "MERGE"]
     assert rows(pg, "t") == [(1, 2), (2, 1)]
+
+
+def test_a_table_that_is_larger_than_what_comes(pg: Served) -> None:
+    """Its index is asked for each row, which is less than all of it."""
+    pg.run("CREATE TABLE t (k int PRIMARY KEY, n int)")
+    pg.run("INSERT INTO t SELECT k, 0 FROM generate_series(1, 1000) k")
+    written = Written(pg, "k int, n int")
+    assert written.commit((1, 1, 1), (1, 0, 1)) == "INSERT"
+    assert pg.run("SELECT count(*), sum(n) FROM t") == [(1001, 2)]

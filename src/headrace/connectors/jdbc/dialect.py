@@ -123,8 +123,8 @@ class Dialect(ABC):
     def upsert(self, target: Target, stage: str, tasks: str) -> str:
         """The statement that brings the staged rows of a table with a key into it."""
 
-    def merges(self, database: Database, target: Target) -> bool:
-        """Whether a table may take `merge`."""
+    def merges(self, database: Database, target: Target, stage: str) -> bool:
+        """Whether `merge` of what is staged does the same to a table, and sooner."""
         return False
 
     def merge(self, target: Target, stage: str, tasks: str) -> str:

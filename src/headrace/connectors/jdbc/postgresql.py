@@ -136,14 +136,13 @@ class PostgreSql(Dialect):
         """
         return ", ".join(self.quote(name) + (' COLLATE "C"' if name in target.texts else "") for name in target.key)
 
-    def merges(self, database: Database, target: Target) -> bool:
-        # From version 15 on; not of heirs, which have keys of their own. What a trigger makes of a row before it is held against the index,
-        # or an index that compares otherwise than `=` does, MERGE does not know of.
+    def merges(self, database: Database, target: Target, stage: str) -> bool:
+        # Of a table that is larger than what comes it reads more than the index would have. Heirs have keys of their own. What a trigger
+        # makes of a row before it is held against the index, or an index that compares otherwise than `=` does, MERGE does not know of.
         rows = database.query(
-            "SELECT 1 FROM pg_class c WHERE c.oid = to_regclass(?) AND current_setting('server_version_num')::int >= 150000 "
-            "AND (c.relkind = 'p' OR c.relkind = 'r' AND NOT c.relhassubclass) "
-            "AND NOT EXISTS (SELECT FROM pg_trigger g WHERE NOT g.tgisinternal AND g.tgtype & 7 = 7 "
-            "AND g.tgrelid IN (SELECT c.oid UNION SELECT relid FROM pg_partition_tree(c.oid))) "
+            "SELECT 1 FROM pg_class c WHERE c.oid = to_regclass(?) AND pg_relation_size(c.oid) <= pg_relation_size(to_regclass(?)) "
+            "AND c.relkind = 'r' AND NOT c.relhassubclass "
+            "AND NOT EXISTS (SELECT FROM pg_trigger g WHERE g.tgrelid = c.oid AND NOT g.tgisinternal AND g.tgtype & 7 = 7) "
             "AND NOT EXISTS (SELECT FROM pg_index i, "
             "unnest(i.indkey::int2[], i.indcollation::oid[], i.indclass::oid[]) p (n, sorts, class) "
             "JOIN pg_opclass o ON o.oid = p.class JOIN pg_attribute a ON a.attnum = p.n JOIN pg_type y ON y.oid = a.atttypid "
@@ -151,6 +150,7 @@ class PostgreSql(Dialect):
             f"AND a.attname IN ({', '.join('?' * len(target.key))}) "
             "AND (a.attcollation <> p.sorts OR NOT o.opcdefault OR y.typname IN ('bpchar', 'citext', 'name')))",
             self.quote(*target.place),
+            stage,
             *target.key,
         )
         return bool(rows)

@@ -173,8 +173,8 @@ class Sink(ports.Sink):
         self._merges = self._may_merge()
 
     def _may_merge(self) -> bool:
-        """Whether MERGE, where the table takes it, does what `upsert` does."""
-        if not self._key or not self.dialect.merges(self._database, self._target):
+        """Whether the server knows MERGE, and this table takes it."""
+        if not self._key or self.dialect.many is None:
             return False
         try:
             self._database.query(f"EXPLAIN {self.dialect.merge(self._target, self._stage, '0')}")
@@ -273,7 +273,7 @@ class Sink(ports.Sink):
 
     def _merged(self, tasks: str) -> bool:
         """Whether MERGE has brought the rows over: not where somebody else puts a row of the same key there meanwhile."""
-        if not self._merges:
+        if not self._merges or not self.dialect.merges(self._database, self._target, self._stage):
             return False
         try:
             with self._database.savepoint():
