@@ -71,8 +71,8 @@ class Dialect(ABC):
     """Whether a column of whole numbers has 64 bits whatever its type, so that Spark's own reader has to be told."""
     ticks: ClassVar[str] = '"'
     many: ClassVar[int | None] = None
-    """Rows of an epoch from which on they are brought over by `merge`, and a staging table is emptied by `clear`; None: by `upsert` and by
-    DELETE, however many they are.
+    """Rows of an epoch from which on they are put into an empty table by `fill`, and a staging table is emptied by `clear`; None: by
+    `upsert` and by DELETE, however many they are.
     """
 
     @abstractmethod
@@ -123,12 +123,8 @@ class Dialect(ABC):
     def upsert(self, target: Target, stage: str, tasks: str) -> str:
         """The statement that brings the staged rows of a table with a key into it."""
 
-    def merges(self, database: Database, target: Target, stage: str) -> bool:
-        """Whether `merge` of what is staged does the same to a table, and sooner."""
-        return False
-
-    def merge(self, target: Target, stage: str, tasks: str) -> str:
-        """What does with many rows what `upsert` does, quicker, but fails where somebody else puts a row of their keys there meanwhile."""
+    def fill(self, target: Target, stage: str, tasks: str) -> str:
+        """What does to an empty table what `upsert` does, sooner, but fails where somebody else puts a row there meanwhile."""
         return self.upsert(target, stage, tasks)
 
     @abstractmethod

@@ -122,50 +122,17 @@ class PostgreSql(Dialect):
         return f"DELETE FROM {self.quote(*target.place)} t USING ({self.gone(target, stage, tasks)}) gone WHERE {same}"
 
     def upsert(self, target: Target, stage: str, tasks: str) -> str:
-        table, keys = self.quote(*target.place), self.names(target.key)
         replaced = ", ".join(f"{self.quote(name)} = excluded.{self.quote(name)}" for name in target.others)
         action = f"DO UPDATE SET {replaced}" if replaced else "DO NOTHING"
+        return f"{self.fill(target, stage, tasks)} ON CONFLICT ({self.names(target.key)}) {action}"
+
+    def fill(self, target: Target, stage: str, tasks: str) -> str:
+        # In the order of the index its pages are touched one after the other, which halves the time; by bytes texts are sorted quickly, and
+        # lie nearly as in it.
+        order = ", ".join(self.quote(name) + (' COLLATE "C"' if name in target.texts else "") for name in target.key)
         return (
-            f"INSERT INTO {table} ({self.names(target.columns)}) SELECT {self.values(target)} FROM {stage} "
-            f"WHERE {WEIGHT} > 0 AND {TASK} IN ({tasks}) ORDER BY {self._order(target)} ON CONFLICT ({keys}) {action}"
-        )
-
-    def _order(self, target: Target) -> str:
-        """That of the index, whose pages are touched one after the other then, which halves the time. By bytes texts are sorted quickly,
-        and lie nearly as in it.
-        """
-        return ", ".join(self.quote(name) + (' COLLATE "C"' if name in target.texts else "") for name in target.key)
-
-    def merges(self, database: Database, target: Target, stage: str) -> bool:
-        # Of a table that is larger than what comes it reads more than the index would have. Heirs have keys of their own. What a trigger
-        # makes of a row before it is held against the index, or an index that compares otherwise than `=` does, MERGE does not know of.
-        rows = database.query(
-            "SELECT 1 FROM pg_class c WHERE c.oid = to_regclass(?) AND pg_relation_size(c.oid) <= pg_relation_size(to_regclass(?)) "
-            "AND c.relkind = 'r' AND NOT c.relhassubclass "
-            "AND NOT EXISTS (SELECT FROM pg_trigger g WHERE g.tgrelid = c.oid AND NOT g.tgisinternal AND g.tgtype & 7 = 7) "
-            "AND NOT EXISTS (SELECT FROM pg_index i, "
-            "unnest(i.indkey::int2[], i.indcollation::oid[], i.indclass::oid[]) p (n, sorts, class) "
-            "JOIN pg_opclass o ON o.oid = p.class JOIN pg_attribute a ON a.attnum = p.n JOIN pg_type y ON y.oid = a.atttypid "
-            "WHERE i.indrelid = c.oid AND a.attrelid = c.oid AND i.indisunique "
-            f"AND a.attname IN ({', '.join('?' * len(target.key))}) "
-            "AND (a.attcollation <> p.sorts OR NOT o.opcdefault OR y.typname IN ('bpchar', 'citext', 'name')))",
-            self.quote(*target.place),
-            stage,
-            *target.key,
-        )
-        return bool(rows)
-
-    def merge(self, target: Target, stage: str, tasks: str) -> str:
-        same = " AND ".join(f"t.{self.quote(name)} = s.{self.quote(name)}" for name in target.key)
-        replaced = ", ".join(f"{self.quote(name)} = s.{self.quote(name)}" for name in target.others)
-        names = self.names(target.columns)
-        # Of a CASE PostgreSQL takes half of the rows to come through; of the bare conditions nearly none, so that it would go through an
-        # empty table, while that fills, for each row anew.
-        return (
-            f"MERGE INTO {self.quote(*target.place)} t USING (SELECT {self.values(target)} FROM {stage} "
-            f"WHERE CASE WHEN {TASK} IN ({tasks}) THEN {WEIGHT} > 0 END ORDER BY {self._order(target)}) s ({names}) ON {same} "
-            f"WHEN MATCHED THEN {f'UPDATE SET {replaced}' if replaced else 'DO NOTHING'} "
-            f"WHEN NOT MATCHED THEN INSERT ({names}) VALUES ({self.names(target.columns, 's.')})"
+            f"INSERT INTO {self.quote(*target.place)} ({self.names(target.columns)}) SELECT {self.values(target)} FROM {stage} "
+            f"WHERE {WEIGHT} > 0 AND {TASK} IN ({tasks}) ORDER BY {order}"
         )
 
     def clear(self, database: Database, stage: str) -> None:

@@ -136,7 +136,7 @@ class Sink(ports.Sink):
             self._prefix = f"{STAGE}{writer.id[:16]}_"
             self._stage = self.dialect.quote(*self._whole[:-1], f"{self._prefix}{context.term}")
             self._ledger = Ledger(self._database, self.dialect, self._whole, writer)
-            self._made = self._merges = False
+            self._made = False
             self._database.steadily(self._take, self.patience)
         except (Problem, HeadraceError) as problem:
             self._database.close()
@@ -170,19 +170,6 @@ class Sink(ports.Sink):
         database.update(dialect.create_stage(self._stage, [*lead, *((name, kind) for name, (_, kind) in named)]))
         for statement in self._statements("0"):
             database.query(f"EXPLAIN {statement}")
-        self._merges = self._may_merge()
-
-    def _may_merge(self) -> bool:
-        """Whether the server knows MERGE, and this table takes it."""
-        if not self._key or self.dialect.many is None:
-            return False
-        try:
-            self._database.query(f"EXPLAIN {self.dialect.merge(self._target, self._stage, '0')}")
-        except Problem as problem:
-            if problem.transient:
-                raise
-            return False
-        return True
 
     def stage(self) -> dict[str, Any]:
         dialect = self.dialect
@@ -259,7 +246,7 @@ class Sink(ports.Sink):
         *first, last = self._statements(tasks, gone=gone)
         for statement in first:
             self._database.update(statement)
-        changed = 0 if self._many(count) and self._merged(tasks) else self._database.update(last)
+        changed = 0 if self._many(count) and self._filled(tasks) else self._database.update(last)
         if not self._key and changed > count:
             # A chunk whose answer was lost, and that a task sent again, has arrived since they were counted.
             raise HeadraceError(
@@ -271,13 +258,13 @@ class Sink(ports.Sink):
             self._database.update(f"DELETE FROM {self._stage}")
         point("in sink commit", self._context.name)
 
-    def _merged(self, tasks: str) -> bool:
-        """Whether MERGE has brought the rows over: not where somebody else puts a row of the same key there meanwhile."""
-        if not self._merges or not self.dialect.merges(self._database, self._target, self._stage):
+    def _filled(self, tasks: str) -> bool:
+        """Whether the table was empty, and is filled: not where somebody else puts a row of the same key there meanwhile."""
+        if not self._key or self._database.query(f"SELECT 1 FROM {self.dialect.quote(*self.place)} LIMIT 1"):
             return False
         try:
             with self._database.savepoint():
-                self._database.update(self.dialect.merge(self._target, self._stage, tasks))
+                self._database.update(self.dialect.fill(self._target, self._stage, tasks))
         except Problem as problem:
             if problem.transient:
                 raise
