@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import sqlite3
-from contextlib import closing
+import time
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -14,6 +16,10 @@ from headrace.testing import Harness
 
 KINDS = ("postgresql", pytest.param("mariadb", marks=pytest.mark.full), pytest.param("sqlite", marks=pytest.mark.full))
 """One is tried in short runs, all in long ones."""
+WAITING = {
+    "postgresql": "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'",
+    "mariadb": "SELECT count(*) FROM information_schema.innodb_trx WHERE trx_state = 'LOCK WAIT'",
+}
 
 
 class Place(Protocol):
@@ -68,6 +74,29 @@ def maria(mariadb: Any) -> Served:
 @pytest.fixture
 def sqlite(tmp_path: Path) -> File:
     return File(tmp_path)
+
+
+@contextmanager
+def held(place: Served, sql: str, *values: Any) -> Iterator[None]:
+    """What another's transaction does, which ends with the block."""
+    connection = place.server.connect(place.url)
+    try:
+        if place.kind == "postgresql":
+            connection.autocommit = False
+        else:
+            connection.begin()
+        connection.cursor().execute(sql, values)
+        yield
+        connection.commit()
+    finally:
+        connection.close()
+
+
+def until_waiting(place: Served, count: int) -> None:
+    deadline = time.monotonic() + 60
+    while place.run(WAITING[place.kind]) != [(count,)]:
+        assert time.monotonic() < deadline, f"no {count} transactions wait for another"
+        time.sleep(0.2)  # MariaDB shows what it showed last to whoever asks sooner
 
 
 def rows(place: Place, table: str, columns: str = "*") -> list[tuple[Any, ...]]:

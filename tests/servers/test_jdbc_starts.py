@@ -1,29 +1,30 @@
-"""Starts of jobs that meet in the ledger of one database: each waits for the other's transaction where it has to, and none fails."""
+"""Starts of jobs that meet in the ledger of one database: each waits for the other's transaction where it has to, and none fails but where two
+would write one table twice. Nor are they, or epochs, kept by what died or hangs.
+"""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import ExitStack
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 import headrace as hr
-from headrace.connectors.jdbc import Sink
+from headrace.connectors.jdbc import Sink, database
+from headrace.connectors.jdbc.dialect import IDLE
 from headrace.connectors.jdbc.kinds import NEEDS
+from headrace.connectors.jdbc.ledger import Ledger
 from headrace.jvm.packages import attach
-from tests.servers.tables import Served, rows
+from headrace.testing import Harness
+from tests.servers.tables import Place, Served, held, into, rows, stages, until_waiting
 from tests.unit.connectors.delta.tasks import context
 
 pytestmark = pytest.mark.usefixtures("spark", "here")
 
-WAITING = {
-    "postgresql": "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'",
-    "mariadb": "SELECT count(*) FROM information_schema.innodb_trx WHERE trx_state = 'LOCK WAIT'",
-}
 NAMES = "id, job, sink, target, checkpoint, query, made, term"
 
 
@@ -32,33 +33,10 @@ def served(request: pytest.FixtureRequest) -> Served:
     return Served(request.param, request.getfixturevalue({"postgresql": "postgres"}.get(request.param, request.param)))
 
 
-@contextmanager
-def held(place: Served, sql: str, *values: Any) -> Iterator[None]:
-    """What another's transaction does, which ends with the block."""
-    connection = place.server.connect(place.url)
-    try:
-        if place.kind == "postgresql":
-            connection.autocommit = False
-        else:
-            connection.begin()
-        connection.cursor().execute(sql, values)
-        yield
-        connection.commit()
-    finally:
-        connection.close()
-
-
 def start(place: Served, table: str, **given: Any) -> None:
     made = Sink(place.url, table, **place.options)
     made.open(context(Path(), "n int", session=hr.session(), **given))
     made.close()
-
-
-def until_waiting(place: Served, count: int) -> None:
-    deadline = time.monotonic() + 60
-    while place.run(WAITING[place.kind]) != [(count,)]:
-        assert time.monotonic() < deadline, f"no {count} transactions wait for another"
-        time.sleep(0.2)  # MariaDB shows what it showed last to whoever asks sooner
 
 
 def test_two_jobs_start_at_once(maria: Served) -> None:
@@ -109,3 +87,93 @@ def test_a_fresh_start_waits_for_no_other_job(served: Served) -> None:
     with held(served, "UPDATE _headrace_epochs SET epoch = 7 WHERE id = %s", busy):
         start(served, "t", checkpoint_id="new", fresh=True)
     assert rows(served, "_headrace_epochs", "job, checkpoint, epoch") == [("busy", "busy", 7), ("job", "new", None)]
+
+
+def test_two_checkpoints_of_a_job_start_at_once(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither sees the other's row, which is not committed yet; the one that comes to see both gives way, and takes its own back."""
+    attach(hr.session(), [NEEDS])
+    others = Ledger._others
+
+    def meanwhile(ledger: Ledger) -> Any:
+        monkeypatch.setattr(Ledger, "_others", others)
+        found = others(ledger)
+        start(served, "t", checkpoint_id="other")
+        return found
+
+    monkeypatch.setattr(Ledger, "_others", meanwhile)
+    with pytest.raises(hr.HeadraceError, match="TABLE_OWNED: the table t holds what sink sink of job job wrote from another checkpoint"):
+        start(served, "t", checkpoint_id="one")
+    assert rows(served, "_headrace_epochs", "checkpoint") == [("other",)]
+    start(served, "t", checkpoint_id="other", term=2)
+
+
+def test_a_start_whose_session_is_ended(pg: Served) -> None:
+    """While it waits for another: it connects again, and waits anew."""
+    attach(hr.session(), [NEEDS])
+    start(pg, "u")
+    (row,) = rows(pg, "_headrace_epochs", NAMES)
+    pg.run("DELETE FROM _headrace_epochs; DROP TABLE u")
+    with ThreadPoolExecutor(1) as pool:
+        with held(pg, f"INSERT INTO _headrace_epochs ({NAMES}) VALUES (%s, %s, %s, %s, %s, %s, %s, %s)", *row):
+            later = pool.submit(start, pg, "u", term=2)
+            until_waiting(pg, 1)
+            pg.run("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE wait_event_type = 'Lock'")
+            until_waiting(pg, 1)
+        later.result(60)
+    assert rows(pg, "_headrace_epochs", "term") == [(2,)]
+
+
+def died(place: Place, table: str, **given: Any) -> None:
+    """A start that leaves its staging table."""
+    made = Sink(place.url, table, **place.options)
+    made.open(context(Path(), "n int", session=hr.session(), **given))
+    made.recover()
+    made._database.close()
+
+
+def test_what_a_run_that_died_has_staged_goes_with_a_fresh_start(place: Place) -> None:
+    attach(hr.session(), [NEEDS])
+    died(place, "u", job="busy", checkpoint_id="busy")
+    died(place, "t", checkpoint_id="old")
+    assert len(stages(place)) == 2
+    fresh = Sink(place.url, "t", **place.options)
+    fresh.open(context(Path(), "n int", session=hr.session(), checkpoint_id="new", fresh=True))
+    fresh.recover()
+    fresh.close()
+    assert len(stages(place)) == 1
+    Sink(place.url, "u", **place.options).discard()
+    assert stages(place) == []
+
+
+def test_a_task_that_falls_asleep_in_its_transaction(maria: Served) -> None:
+    """MariaDB gives it up as it does the driver's, so that its rows do not keep the epoch waiting."""
+    with Harness() as h:
+        source = h.source("s", "n int")
+        sink = into(h, source.write.jdbc(maria.url, "t", **maria.options))
+        h.commit({"s": [("+", (1,))]})
+        maria.run("CREATE TABLE seen (n int)")
+        maria.run(
+            f"CREATE TRIGGER told BEFORE INSERT ON {sink._stage} FOR EACH ROW INSERT INTO seen VALUES (@@session.idle_transaction_timeout)"
+        )
+        h.commit({"s": [("+", (2,))]})
+        assert rows(maria, "seen") == [(IDLE,)]
+
+
+def test_rows_that_a_task_holds_for_too_long(maria: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+    """MariaDB gives up waiting for a lock, the epoch is tried again."""
+    slept: list[float] = []
+    impatient = {"options": {**maria.options["options"], "sessionVariables": "innodb_lock_wait_timeout=1"}}
+    with Harness() as h, ExitStack() as others:
+        source = h.source("s", "n int")
+        sink = into(h, source.write.jdbc(maria.url, "t", **{**maria.options, **impatient}))
+        h.commit({"s": [("+", (1,))]})
+
+        def sleep(seconds: float) -> None:
+            slept.append(seconds)
+            others.close()
+
+        monkeypatch.setattr(database, "time", SimpleNamespace(monotonic=time.monotonic, sleep=sleep))
+        others.enter_context(held(maria, f"INSERT INTO {sink._stage} VALUES (99, 99)"))
+        h.commit({"s": [("+", (2,))]})
+    assert len(slept) == 1
+    assert rows(maria, "t") == [(1,), (2,)]

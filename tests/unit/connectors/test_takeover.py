@@ -207,7 +207,8 @@ def test_a_start_of_a_database_sink_leaves_what_a_later_one_has_staged() -> None
     server = sqlite3.connect(":memory:")
     for term in (1, 2, 10):
         server.execute(f"CREATE TABLE stage_{term} (n int)")
-    database = SimpleNamespace(query=lambda sql, *given: server.execute(sql, given).fetchall(), update=server.execute)
+    asked = {"query": lambda sql, *given: server.execute(sql, given).fetchall(), "update": server.execute}
+    database = SimpleNamespace(**asked, steadily=lambda action, _: action())
     sink = jdbc.Sink("sqlite:out.db", "t")
     sink._context = context(Path(), Struct(()), term=2)
     target = SimpleNamespace(columns=[])

@@ -65,6 +65,18 @@ class Database:
             self._link.rollback()
             raise
 
+    @contextmanager
+    def savepoint(self) -> Iterator[None]:
+        """All statements within, or none of them, and the transaction around them goes on, unless another try of it may do."""
+        self.update("SAVEPOINT part")
+        try:
+            yield
+        except Problem as problem:
+            if not problem.transient:
+                self.update("ROLLBACK TO SAVEPOINT part")
+            raise
+        self.update("RELEASE SAVEPOINT part")
+
     def steadily(self, action: Callable[[], T], seconds: float) -> T:
         """Do something, and again on a new connection where the server was away or two transactions met, for some seconds at the most.
 

@@ -71,7 +71,9 @@ class Dialect(ABC):
     """Whether a column of whole numbers has 64 bits whatever its type, so that Spark's own reader has to be told."""
     ticks: ClassVar[str] = '"'
     many: ClassVar[int | None] = None
-    """Rows of an epoch from which on a staging table is emptied by `clear`; None: by DELETE, however many they are."""
+    """Rows of an epoch from which on they are put into an empty table by `fill`, and a staging table is emptied by `clear`; None: by
+    `upsert` and by DELETE, however many they are.
+    """
 
     @abstractmethod
     def properties(self, user: str | None, password: str | None, wait: float) -> dict[str, str]:
@@ -120,6 +122,10 @@ class Dialect(ABC):
     @abstractmethod
     def upsert(self, target: Target, stage: str, tasks: str) -> str:
         """The statement that brings the staged rows of a table with a key into it."""
+
+    def fill(self, target: Target, stage: str, tasks: str) -> str:
+        """What does to an empty table what `upsert` does, sooner, but fails where somebody else puts a row there meanwhile."""
+        return self.upsert(target, stage, tasks)
 
     @abstractmethod
     def why(self, problem: Problem, address: Address) -> HeadraceError | None:
@@ -205,7 +211,7 @@ class Dialect(ABC):
     unless_there: ClassVar[str] = " ON CONFLICT (id) DO NOTHING"
 
     begin: ClassVar[tuple[str, ...]] = ()
-    """What a transaction of the sink begins with: a process that falls asleep in it must not keep the one that takes over waiting."""
+    """What a transaction of the sink, or of a task, begins with: a process that falls asleep in it must not keep another waiting."""
 
 
 def base(type: Type) -> str:

@@ -77,7 +77,19 @@ class Ledger:
     def claim(self, *, fresh: bool, made: bool, empty: Callable[[], None]) -> None:
         """Take the table for this start, so that earlier ones are refused from now on. Another checkpoint of the job has no business there:
         with `fresh` the table is emptied, if the job `made` it and nobody else writes to it.
+
+        It may be done twice, as nobody knows of a commit whose answer was lost.
         """
+        self._take(fresh=fresh, made=made, empty=empty)
+        # Of two checkpoints that start at once neither sees the row of the other, until both are there: one of them comes to see both.
+        others = self._others()
+        mine = [other for other in others if other.job == self._writer.job]
+        if mine:
+            unwritten = "WHERE id = ? AND term = ? AND epoch IS NULL"
+            self._database.update(f"DELETE FROM {self._table} {unwritten}", self._writer.id, self._writer.term)
+            raise self._owned(mine[0].sink, _alone(others, self._writer.job))
+
+    def _take(self, *, fresh: bool, made: bool, empty: Callable[[], None]) -> None:
         writer = self._writer
         with self._transaction():
             # Before the row is locked: where it is missing, MariaDB would lock the gap, against all others that start.
@@ -89,7 +101,7 @@ class Ledger:
             others = self._others()
             mine = [other for other in others if other.job == writer.job]
             if mine:
-                alone = all(other.job == writer.job and other.made for other in others)
+                alone = _alone(others, writer.job)
                 if not fresh or not alone:
                     raise self._owned(mine[0].sink, alone)
                 empty()
@@ -172,12 +184,28 @@ class Ledger:
         )
 
 
+def _alone(others: Sequence[_Other], job: str) -> bool:
+    """Whether a table is a job's own, which made it."""
+    return all(other.job == job and other.made for other in others)
+
+
 def forget(database: Database, dialect: Dialect, place: tuple[str, ...]) -> None:
     """Take the rows of a table that is gone out of the ledger beside it, where there is one."""
     ledger = (*place[:-1], TABLE)
     if dialect.columns(database, ledger):
         table = dialect.quote(*ledger)
         _remove(database, table, [id for (id,) in database.query(f"SELECT id FROM {table} WHERE target = ?", ".".join(place))])
+
+
+def orphans(database: Database, dialect: Dialect, place: tuple[str, ...]) -> list[str]:
+    """The staging tables beside a table of which the ledger knows no start: a run had died, and then was started over or thrown away."""
+    ledger = (*place[:-1], TABLE)
+    found = dialect.staged(database, place, STAGE)
+    if not found or not dialect.columns(database, ledger):
+        return found
+    # After the tables: a start is in the ledger before it makes one.
+    known = {str(id)[:16] for (id,) in database.query(f"SELECT id FROM {dialect.quote(*ledger)}")}
+    return [name for name in found if name.removeprefix(STAGE)[:16] not in known]
 
 
 def _remove(database: Database, table: str, ids: Sequence[str]) -> None:

@@ -122,15 +122,17 @@ class PostgreSql(Dialect):
         return f"DELETE FROM {self.quote(*target.place)} t USING ({self.gone(target, stage, tasks)}) gone WHERE {same}"
 
     def upsert(self, target: Target, stage: str, tasks: str) -> str:
-        table, keys = self.quote(*target.place), self.names(target.key)
         replaced = ", ".join(f"{self.quote(name)} = excluded.{self.quote(name)}" for name in target.others)
         action = f"DO UPDATE SET {replaced}" if replaced else "DO NOTHING"
+        return f"{self.fill(target, stage, tasks)} ON CONFLICT ({self.names(target.key)}) {action}"
+
+    def fill(self, target: Target, stage: str, tasks: str) -> str:
         # In the order of the index its pages are touched one after the other, which halves the time; by bytes texts are sorted quickly, and
         # lie nearly as in it.
         order = ", ".join(self.quote(name) + (' COLLATE "C"' if name in target.texts else "") for name in target.key)
         return (
-            f"INSERT INTO {table} ({self.names(target.columns)}) SELECT {self.values(target)} FROM {stage} "
-            f"WHERE {WEIGHT} > 0 AND {TASK} IN ({tasks}) ORDER BY {order} ON CONFLICT ({keys}) {action}"
+            f"INSERT INTO {self.quote(*target.place)} ({self.names(target.columns)}) SELECT {self.values(target)} FROM {stage} "
+            f"WHERE {WEIGHT} > 0 AND {TASK} IN ({tasks}) ORDER BY {order}"
         )
 
     def clear(self, database: Database, stage: str) -> None:

@@ -13,7 +13,7 @@ from headrace.connectors.jdbc.connect import driver_options
 from headrace.connectors.jdbc.database import Database, Problem
 from headrace.connectors.jdbc.dialect import TASK, WEIGHT, Dialect, Target
 from headrace.connectors.jdbc.kinds import NEEDS, dialect_of
-from headrace.connectors.jdbc.ledger import STAGE, Ledger, Writer, forget
+from headrace.connectors.jdbc.ledger import STAGE, Ledger, Writer, forget, orphans
 from headrace.connectors.jdbc.tables import GONE, make, target, typed
 from headrace.errors import HeadraceError
 from headrace.jvm.packages import attach
@@ -33,7 +33,7 @@ class Sink(ports.Sink):
 
     Rows are added, or with a `key` take the place of the row with the same key, and go when they are taken away. Tasks put the rows of an
     epoch into a table beside it; the driver brings them over in one transaction, with the number of the epoch. A missing table is made
-    (`create=False`: refused). `options` are those of the database's driver. A server that is away is waited for as long as `retry` says.
+    (`create=False`: refused). `options` are those of the database's driver. A server that goes away is waited for as long as `retry` says.
 
     >>> import headrace as hr
     >>> spend = hr.read.memory([("de", 5)], "country string, spent int", name="spend")
@@ -128,6 +128,7 @@ class Sink(ports.Sink):
         self._context = context
         self._database = Database(context.session, self.dialect.driver, self.address.jdbc, self._properties())
         try:
+            # At once: nobody should wait to be told of a wrong address.
             self._database.open()
             self._whole = self.dialect.whole(self._database, self.place)
             told = (".".join(self._whole), ".".join(self.place))
@@ -135,37 +136,40 @@ class Sink(ports.Sink):
             self._prefix = f"{STAGE}{writer.id[:16]}_"
             self._stage = self.dialect.quote(*self._whole[:-1], f"{self._prefix}{context.term}")
             self._ledger = Ledger(self._database, self.dialect, self._whole, writer)
-            self._ledger.make()
-            wrote = self._ledger.wrote()
-            made = make(self._database, self.dialect, self.place, context.schema, self._key, create=self.create, wrote=wrote)
-            self._target = target(self._database, self.dialect, self.place, context.schema, self._key)
-            self._ledger.claim(fresh=context.fresh, made=made, empty=self._empty)
+            self._made = False
+            self._database.steadily(self._take, self.patience)
         except (Problem, HeadraceError) as problem:
             self._database.close()
             raise (self._told(problem) if isinstance(problem, Problem) else problem) from None
 
+    def _take(self) -> None:
+        """Make what is missing, and the table this start's own."""
+        context, ledger = self._context, self._ledger
+        ledger.make()
+        wrote = ledger.wrote()
+        self._made |= make(self._database, self.dialect, self.place, context.schema, self._key, create=self.create, wrote=wrote)
+        self._target = target(self._database, self.dialect, self.place, context.schema, self._key)
+        ledger.claim(fresh=context.fresh, made=self._made, empty=self._empty)
+
     def recover(self) -> None:
         """Remove what dead starts have staged, and make the staging table of this one."""
-        dialect, database, term = self.dialect, self._database, self._context.term
-        mine = f"{self._prefix}{term}"
         try:
-            # That of a larger term is of a process that has taken over.
-            found = dialect.staged(database, self._whole, self._prefix)
-            for name in (name for name in found if int(name.removeprefix(self._prefix)) <= term):
-                table = dialect.quote(*self._whole[:-1], name)
-                try:
-                    dialect.drop(database, table)
-                except Problem:
-                    # A task that is still dying holds it. No epoch reads it, and the next start tries again.
-                    if name == mine:
-                        raise
-            lead = [(TASK, "bigint"), (WEIGHT, "bigint")][: self._lead]
-            named = zip(self._target.columns, typed(dialect, self._context.schema, self._key), strict=True)
-            database.update(dialect.create_stage(self._stage, [*lead, *((name, kind) for name, (_, kind) in named)]))
-            for statement in self._statements("0"):
-                database.query(f"EXPLAIN {statement}")
+            self._database.steadily(self._renew, self.patience)
         except Problem as problem:
             raise self._told(problem) from None
+
+    def _renew(self) -> None:
+        dialect, database, term = self.dialect, self._database, self._context.term
+        # That of a larger term is of a process that has taken over.
+        found = dialect.staged(database, self._whole, self._prefix)
+        old = [name for name in found if int(name.removeprefix(self._prefix)) < term]
+        _sweep(database, dialect, self._whole, [*old, *orphans(database, dialect, self._whole)])
+        dialect.drop(database, self._stage)
+        lead = [(TASK, "bigint"), (WEIGHT, "bigint")][: self._lead]
+        named = zip(self._target.columns, typed(dialect, self._context.schema, self._key), strict=True)
+        database.update(dialect.create_stage(self._stage, [*lead, *((name, kind) for name, (_, kind) in named)]))
+        for statement in self._statements("0"):
+            database.query(f"EXPLAIN {statement}")
 
     def stage(self) -> dict[str, Any]:
         dialect = self.dialect
@@ -176,6 +180,7 @@ class Sink(ports.Sink):
             "into": dialect.take(self._stage, self._lead + len(names)),
             "count": f"SELECT count(*) FROM {self._stage} WHERE {TASK} = ?",
             "finite": dialect.finite,
+            "begin": "\n".join(dialect.begin),
             "keys": ",".join(str(names.index(name.lower())) for name in self._key),
             "retry": str(int(self.patience * 1000)),
         }
@@ -222,6 +227,7 @@ class Sink(ports.Sink):
             whole = self.dialect.whole(database, self.place)
             database.update(f"DROP TABLE IF EXISTS {self.dialect.quote(*self.place)}")
             forget(database, self.dialect, whole)
+            _sweep(database, self.dialect, whole, orphans(database, self.dialect, whole))
         finally:
             database.close()
 
@@ -237,8 +243,11 @@ class Sink(ports.Sink):
                 f"{self._context.name}: {self.address} has {there} of the {count} rows that tasks have staged there, as after a crash",
                 hint="the next start writes the epoch again.",
             )
-        changed = [self._database.update(statement) for statement in self._statements(tasks, gone=gone)]
-        if not self._key and changed[0] > count:
+        *first, last = self._statements(tasks, gone=gone)
+        for statement in first:
+            self._database.update(statement)
+        changed = 0 if self._many(count) and self._filled(tasks) else self._database.update(last)
+        if not self._key and changed > count:
             # A chunk whose answer was lost, and that a task sent again, has arrived since they were counted.
             raise HeadraceError(
                 "SINK_FAILED",
@@ -248,6 +257,20 @@ class Sink(ports.Sink):
         if not self._many(count):
             self._database.update(f"DELETE FROM {self._stage}")
         point("in sink commit", self._context.name)
+
+    def _filled(self, tasks: str) -> bool:
+        """Whether the table was empty, and is filled: not where somebody else puts a row of the same key there meanwhile."""
+        if not self._key or self._database.query(f"SELECT 1 FROM {self.dialect.quote(*self.place)} LIMIT 1"):
+            return False
+        try:
+            with self._database.savepoint():
+                self._database.update(self.dialect.fill(self._target, self._stage, tasks))
+        except Problem as problem:
+            if problem.transient:
+                raise
+            # If anything else is wrong, `upsert` says it.
+            return False
+        return True
 
     def _many(self, count: int) -> bool:
         return self.dialect.many is not None and count >= self.dialect.many
@@ -278,3 +301,11 @@ class Sink(ports.Sink):
         return self.dialect.why(problem, self.address) or HeadraceError(
             "SINK_FAILED", f"{name}: {self.address} says: {problem.message}", hint="the next start writes the epoch again."
         )
+
+
+def _sweep(database: Database, dialect: Dialect, place: tuple[str, ...], names: Iterable[str]) -> None:
+    """Remove staging tables beside a table that no epoch reads any more."""
+    for name in names:
+        # A task that is still dying may hold one. The next start tries again.
+        with suppress(Problem):
+            dialect.drop(database, dialect.quote(*place[:-1], name))

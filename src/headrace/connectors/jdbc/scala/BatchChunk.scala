@@ -45,6 +45,7 @@ private[jdbc] final class BatchChunk(stage: TableStage, insert: String, task: Lo
 
   override def send(to: Connection): Unit = {
     to.setAutoCommit(false)
+    begin(to)
     val statement = to.prepareStatement(insert)
     try {
       kept.foreach { values =>
@@ -55,6 +56,12 @@ private[jdbc] final class BatchChunk(stage: TableStage, insert: String, task: Lo
       statement.executeBatch()
       to.commit()
     } finally statement.close()
+  }
+
+  private def begin(on: Connection): Unit = if (stage.begin.nonEmpty) {
+    val statement = on.createStatement()
+    try stage.begin.foreach(statement.execute)
+    finally statement.close()
   }
 
   private def bind(statement: PreparedStatement, place: Int, value: Any): Unit = value match {

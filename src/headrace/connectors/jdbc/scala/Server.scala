@@ -43,7 +43,7 @@ object Server {
   /** Whether another try may do: the connection broke, or two transactions were in each other's way. */
   def transient(problem: SQLException): Boolean = {
     val state = Option(problem.getSQLState).getOrElse("")
-    val busy = sqlite(problem) && Busy.contains(problem.getErrorCode)
+    val busy = if (sqlite(problem)) Busy.contains(problem.getErrorCode) else problem.getErrorCode == Waited
     busy || Passing(state) || Seq("08", "40", "57P").exists(state.startsWith)
   }
 
@@ -55,6 +55,9 @@ object Server {
 
   /** PostgreSQL has no room for another connection, or has given up a transaction that stood still for too long. */
   private val Passing = Set("53300", "25P03")
+
+  /** MariaDB has waited too long for a lock. */
+  private val Waited = 1205
 
   /** SQLITE_BUSY and SQLITE_LOCKED. */
   private val Busy = Set(5, 6)

@@ -12,13 +12,15 @@ import org.apache.spark.sql.types.StructType
 /** The tasks put their rows into a staging table: the number of the try first, so that those of tries which Spark did not take do not count.
   *
   * Options: `server` (as it is registered in the driver), `how` (`copy` or `batch`), `into` (the statement that takes the rows), `count` (one
-  * that counts the rows of a try), `finite`, `keys` (places of the key's columns, by commas; none: rows are only added and carry no weight),
-  * `retry` (milliseconds for which a lost server is waited for).
+  * that counts the rows of a try), `begin` (statements, by lines, that a transaction begins with), `finite`, `keys`
+  * (places of the key's columns, by commas; none: rows are only added and carry no weight), `retry` (milliseconds for which a lost server is
+  * waited for).
   */
 final class TableStage(name: String, given: StructType, timeZone: String, options: Map[String, String]) extends WriterStage {
   private val keys: Set[Int] = options("keys").split(',').filter(_.nonEmpty).map(_.toInt).toSet
   private[jdbc] val server: Server = Server(options("server"))
   private[jdbc] val count: String = options("count")
+  private[jdbc] val begin: Seq[String] = options("begin").linesIterator.toSeq
   private[jdbc] val retry: Long = options("retry").toLong
 
   /** Whether rows are taken away too; then their last field is the weight. */
