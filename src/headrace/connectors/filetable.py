@@ -10,10 +10,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import headrace.ports as ports
+from headrace.connectors.folders import path_of
+from headrace.connectors.reach import opened
 from headrace.errors import ConnectorError, here
 from headrace.manifest import CONTROL, committed_files
 from headrace.ports import paths
-from headrace.ports.options import choice, texts, wrong
+from headrace.ports.options import choice, texts
 from headrace.schema import Struct, milliseconds, schema_of, shown
 
 if TYPE_CHECKING:
@@ -46,9 +48,7 @@ class Lookup(ports.Lookup):
         options: Mapping[str, Any] | None = None,
     ) -> None:
         verb = "lookup.files"
-        if not isinstance(path, str | os.PathLike) or not str(path):
-            raise wrong(f"{verb}: the path cannot be {path!r}", 'it is a text or a pathlib.Path: "customers.csv"')
-        self.path = os.fsdecode(path)
+        self.path = path_of(verb, path, "customers.csv")
         self.format = choice(verb, "format", format, FORMATS)
         self.schema = schema_of(schema)
         self._refresh_ms = None if refresh is None else milliseconds(refresh, "how old the table may get")
@@ -88,6 +88,7 @@ class Lookup(ports.Lookup):
 
     def load(self, session: SparkSession, context: ports.LookupContext) -> DataFrame:
         self.check()
+        opened(session, self.path)
         reader = session.read.format(self.format).option("mode", "FAILFAST").option("timeZone", context.time_zone)
         reader = reader.options(**self.reader_options)
         place = paths.local(self.path)
