@@ -111,6 +111,9 @@ def test_what_lies_in_the_store_is_read(s3: S3, session: SparkSession, tmp_path:
     s3.write(f"{name}/out/k=a/part-0-0-99-dead-00000-000.parquet", b"no parquet")
     again = hr.read.files(f"s3://{BUCKET}/{name}/out", format="parquet", schema="id bigint, k string", name="again")
     assert sorted(hr.collect(again).rows()) == [(0, "a"), (1, "a"), (2, "a")]
+    whole = hr.lookup.files(f"s3://{BUCKET}/{name}/out", format="parquet", schema="id bigint, k string", name="whole")
+    asked = hr.read.memory([(2,), (3,)], "id bigint", name="asked").lookup(whole, on="id", how="left")
+    assert sorted(hr.collect(asked).rows()) == [(2, "a"), (3, None)]
     table = hr.lookup.files(f"s3://{BUCKET}/{name}/in/2.json", format="json", schema="id bigint, k string", name="table")
     asked = hr.read.memory([(2,), (3,)], "id bigint", name="asked").lookup(table, on="id", how="left")
     assert sorted(hr.collect(asked).rows()) == [(2, "a"), (3, None)]
