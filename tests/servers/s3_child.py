@@ -14,16 +14,25 @@ SCHEMA = "k string, id bigint"
 
 def job(folder: Path, kind: str, place: str) -> hr.Job:
     rows = hr.read.files(folder / "in", format="json", schema=SCHEMA, files_per_epoch=1, name="rows")
+    sums = rows.group_by("k").agg(n="count(*)", s="sum(id)")
     told = json.loads(os.environ["S3_SETTINGS"])
     address, user, secret = told["fs.s3a.endpoint"], told["fs.s3a.access.key"], hr.secret("TEST_S3_SECRET")
     if kind == "delta":
         options = {"AWS_ENDPOINT_URL": address, "AWS_ACCESS_KEY_ID": user, "AWS_SECRET_ACCESS_KEY": secret}
         options |= {"AWS_REGION": "us-east-1", "AWS_ALLOW_HTTP": "true"}
-        return hr.job("killed", rows.write.delta(place, storage_options=options, partition_by="k", name="out"))
+        return hr.job(
+            "killed",
+            rows.write.delta(f"{place}/rows", storage_options=options, partition_by="k", name="out"),
+            sums.write.delta(f"{place}/sums", storage_options=options, key="k", name="summed"),
+        )
     if kind == "iceberg":
         catalog = {"type": "sql", "uri": f"sqlite:///{folder}/catalog.db", "warehouse": place, "s3.endpoint": address}
         catalog |= {"s3.access-key-id": user, "s3.secret-access-key": secret, "s3.region": "us-east-1"}
-        return hr.job("killed", rows.write.iceberg("db.rows", catalog=catalog, partition_by="k", name="out"))
+        return hr.job(
+            "killed",
+            rows.write.iceberg("db.rows", catalog=catalog, partition_by="k", name="out"),
+            sums.write.iceberg("db.sums", catalog=catalog, key="k", name="summed"),
+        )
     return hr.job("killed", rows.write.files(place, format=kind, name="out"))
 
 
