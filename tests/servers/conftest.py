@@ -17,6 +17,7 @@ from tests.servers.problems import says as says
 from tests.servers.redis import _redis as _redis
 from tests.servers.redis import redis as redis
 from tests.servers.registry import registry as registry
+from tests.servers.s3 import s3 as s3
 from tests.servers.tables import maria as maria
 from tests.servers.tables import pg as pg
 from tests.servers.tables import place as place

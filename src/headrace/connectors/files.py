@@ -13,6 +13,7 @@ import headrace.ports as ports
 from headrace.connectors import beginnings
 from headrace.connectors.filetable import Lookup
 from headrace.connectors.folders import for_spark, no_partition_folders, nothing_there, path_of, read_before, reader_options, whole_times
+from headrace.connectors.reach import S3, opened
 from headrace.connectors.remote import PREFIX, RemoteManifest
 from headrace.errors import ConnectorError, here
 from headrace.manifest import CONTROL, Manifest, Owner, StagedFile, committed_files
@@ -23,9 +24,10 @@ from headrace.schema import Struct, schema_of
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-__all__ = ["PORTS", "Lookup", "Sink", "Source"]
+__all__ = ["PACKAGES", "PORTS", "Lookup", "Sink", "Source"]
 
 PORTS = 1
+PACKAGES = (S3,)
 
 FORMATS = ("json", "csv", "parquet", "orc", "avro")
 TEXTS = ("json", "csv")
@@ -134,6 +136,7 @@ class Source(ports.Source):
 
     def infer(self, session: SparkSession) -> Struct:
         self.check()
+        opened(session, self.path)
         looks = {"csv": {"inferSchema": "true"}, "json": {"inferTimestamp": "true"}}
         reader = session.read.format(for_spark(self.format)).options(**looks.get(self.format, {}), **self.reader_options)
         committed = [paths.escaped(file) for file in self._committed() or ()]
@@ -153,6 +156,7 @@ class Source(ports.Source):
 
     def scan(self, session: SparkSession, context: ports.SourceContext) -> tuple[DataFrame, dict[str, Any]]:
         self.check()
+        opened(session, self.path)
         schema = self._schema()
         lines = self.format in TEXTS
         path, pattern = paths.for_hadoop(self.path)

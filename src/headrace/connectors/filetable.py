@@ -6,14 +6,16 @@ import os
 import re
 from collections.abc import Mapping
 from datetime import timedelta
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import headrace.ports as ports
+from headrace.connectors.folders import path_of
+from headrace.connectors.reach import opened
+from headrace.connectors.remote import RemoteManifest
 from headrace.errors import ConnectorError, here
 from headrace.manifest import CONTROL, committed_files
 from headrace.ports import paths
-from headrace.ports.options import choice, texts, wrong
+from headrace.ports.options import choice, texts
 from headrace.schema import Struct, milliseconds, schema_of, shown
 
 if TYPE_CHECKING:
@@ -46,9 +48,7 @@ class Lookup(ports.Lookup):
         options: Mapping[str, Any] | None = None,
     ) -> None:
         verb = "lookup.files"
-        if not isinstance(path, str | os.PathLike) or not str(path):
-            raise wrong(f"{verb}: the path cannot be {path!r}", 'it is a text or a pathlib.Path: "customers.csv"')
-        self.path = os.fsdecode(path)
+        self.path = path_of(verb, path, "customers.csv")
         self.format = choice(verb, "format", format, FORMATS)
         self.schema = schema_of(schema)
         self._refresh_ms = None if refresh is None else milliseconds(refresh, "how old the table may get")
@@ -88,17 +88,29 @@ class Lookup(ports.Lookup):
 
     def load(self, session: SparkSession, context: ports.LookupContext) -> DataFrame:
         self.check()
+        opened(session, self.path)
         reader = session.read.format(self.format).option("mode", "FAILFAST").option("timeZone", context.time_zone)
         reader = reader.options(**self.reader_options)
-        place = paths.local(self.path)
-        # Where a sink of ours wrote the folder, files of epochs that are not complete lie there as well.
-        committed = committed_files(place) if place is not None and (place / CONTROL).is_dir() else None
-        found: str | list[str] = paths.for_reader(self.path) if committed is None else [paths.escaped(Path(file)) for file in committed]
+        committed = self._committed(session)
+        found: str | list[str] = paths.for_reader(self.path) if committed is None else committed
+        if committed is not None:
+            # The folders between have the values of columns.
+            reader = reader.option("basePath", paths.for_hadoop(self.path)[0])
         if self.format != "csv":
             return reader.schema(self.schema.ddl).load(found)
         header = {name.lower(): value for name, value in self.reader_options.items()}.get("header", "true") == "true"
         reader = reader.option("header", str(header).lower())
         return reader.schema(self._in_order(reader.load(found).columns) if header else self.schema.ddl).load(found)
+
+    def _committed(self, session: SparkSession) -> list[str] | None:
+        """Where a sink of ours wrote the folder, the files of complete epochs: others lie there as well."""
+        place = paths.local(self.path)
+        if place is not None:
+            return [paths.escaped(file) for file in committed_files(place)] if (place / CONTROL).is_dir() else None
+        if paths.SIGNS.search(self.path):
+            return None
+        manifest = RemoteManifest(session, self.path)
+        return None if manifest.owner() is None else manifest.files()
 
     def _in_order(self, columns: list[str]) -> str:
         """The columns of a header with the types that the schema gives them; what it does not name is read as text and left out."""

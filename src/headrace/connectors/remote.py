@@ -17,8 +17,9 @@ from collections.abc import Callable, Iterable
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
+from headrace.connectors.lake.stores import hadoop
+from headrace.connectors.reach import reach
 from headrace.errors import ConnectorError
-from headrace.jvm.store import Store
 from headrace.manifest import CONTROL, FORMAT, Owner, StagedFile, may_write, of_this_format, replaced
 from headrace.points import point
 
@@ -32,7 +33,7 @@ class RemoteManifest:
     """The epochs of one output folder in a store."""
 
     def __init__(self, session: SparkSession, folder: str, term: int = 1) -> None:
-        self.store = Store(session, folder)
+        self.store = reach(session, folder)
         self.folder = self.store.folder
         self.term = term
         self._sink = ""
@@ -162,4 +163,4 @@ def committed(folder: str) -> list[str]:
     """The files of all complete epochs in a folder of a store, oldest epoch first."""
     from headrace.jvm.session import session
 
-    return RemoteManifest(session(), folder).files()
+    return RemoteManifest(session(), hadoop(folder)).files()

@@ -17,6 +17,7 @@ from headrace.packages import Packages
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+_SHOWN = 4
 _lock = threading.Lock()
 _driver: set[Path] = set()
 _executors: set[tuple[str, Path]] = set()
@@ -54,7 +55,7 @@ def require(packages: Packages, *, fetching: bool) -> None:
     if missing:
         raise HeadraceError(
             "PACKAGE_MISSING",
-            f"{packages.name or 'a connector'} needs {', '.join(missing)}, and this session may not fetch packages",
+            f"{packages.name or 'a connector'} needs {_listed(missing)}, and this session may not fetch packages",
             hint=f'`headrace packages add {packages.name}` fetches them once; hr.session(packages="auto") lets jobs do it.',
         )
 
@@ -86,3 +87,8 @@ def installed(module: str) -> bool:
         return find_spec(module) is not None
     except ModuleNotFoundError:
         return False
+
+
+def _listed(coordinates: list[str]) -> str:
+    more = len(coordinates) - _SHOWN
+    return ", ".join(coordinates[:_SHOWN]) + (f" and {more} more" if more > 0 else "")

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from headrace.errors import ConnectorError, here
+from headrace.jvm.compile import spark_jars
 from headrace.jvm.session import jvm
 
 if TYPE_CHECKING:
@@ -57,25 +59,63 @@ class Store:
             java = getattr(problem, "java_exception", None)
             if java is None:
                 raise
-            said = str(java.getMessage() or java.getClass().getSimpleName()).splitlines()[0]
-            scheme = self.folder.partition("://")[0]
-            if "No FileSystem for scheme" in said or "ClassNotFoundException" in str(java.toString()):
+            scheme, text = self.folder.partition("://")[0], str(java.toString())
+            if lacking(text) is not None or "ClassNotFoundException" in text or "NoClassDefFoundError" in text:
                 raise ConnectorError(
                     "UNKNOWN_FILE_SYSTEM",
                     f"the session has no file system for {scheme}://, where {self.folder} is",
-                    hint=f"give the session its jar, of the Hadoop that Spark has: {_jar(scheme)}",
+                    hint=cure(scheme),
                     site=here(),
                 ) from None
             raise ConnectorError(
                 "STORE_FAILED",
-                f"{self.folder} cannot be used: {said}",
+                f"{self.folder} cannot be used: {said(str(java.getMessage() or java.getClass().getSimpleName()))}",
                 hint="the settings of a file system are given to the session as spark.hadoop.*: its address and who may use it",
                 site=here(),
                 cause=problem,
             ) from None
 
 
-def _jar(scheme: str) -> str:
-    known = {"s3a": "org.apache.hadoop:hadoop-aws", "s3": "org.apache.hadoop:hadoop-aws, and write s3a://", "abfss": "hadoop-azure"}
-    named = known.get(scheme)
-    return f'hr.session(conf={{"spark.jars": ...}}) with {named}' if named else 'hr.session(conf={"spark.jars": "the-jar.jar"})'
+def hadoop_version() -> str:
+    """The version of Hadoop that Spark has: jars of file systems are made for one."""
+    names = (jar.stem.removeprefix("hadoop-client-api-") for jar in spark_jars().glob("hadoop-client-api-*.jar"))
+    return next(names, "VERSION")
+
+
+def lacking(problem: str) -> str | None:
+    """The scheme for which a session has no file system, where that is what Java complains of.
+
+    >>> lacking('No FileSystem for scheme "gs"'), lacking("Class org.apache.hadoop.fs.s3a.S3AFileSystem not found")
+    ('gs', 's3a')
+    >>> lacking("AccessDeniedException: s3a://bucket")
+    """
+    found = _LACKING.search(problem)
+    return None if found is None else found[1] or _PACKAGES.get(found[2], found[2])
+
+
+def cure(scheme: str) -> str:
+    """How a session gets a file system.
+
+    >>> cure("gs").replace(hadoop_version(), "3.5.0")
+    'give the session its jar, of the Hadoop that Spark has: hr.session(conf={"spark.jars.packages": "org.apache.hadoop:hadoop-gcp:3.5.0"})'
+    """
+    jar = _JARS.get(scheme)
+    conf = '"spark.jars": "the-jar.jar"' if jar is None else f'"spark.jars.packages": "org.apache.hadoop:{jar}:{hadoop_version()}"'
+    return f"give the session its jar, of the Hadoop that Spark has: hr.session(conf={{{conf}}})"
+
+
+def said(message: str) -> str:
+    """What a store says, without the names of Java's classes and without saying it twice.
+
+    >>> said("getFileStatus on s3a://b/x: software.amazon.S3Exception: Not so (Service: S3, Status Code: 403):403: Not so")
+    'Not so'
+    """
+    first = message.splitlines()[0]
+    told = re.split(r" \((?:Service: |SDK Attempt)", first)[0]
+    return first if told == first else told.rpartition("Exception: ")[2]
+
+
+_JARS = {"s3a": "hadoop-aws", "abfs": "hadoop-azure", "abfss": "hadoop-azure", "gs": "hadoop-gcp"}
+_LACKING = re.compile(r'No FileSystem for scheme "?([\w.+-]+)|Class \S+\.fs\.(\w+)\.\w*FileSystem not found')
+# What the packages of Java's classes are called that are not called as their schemes.
+_PACKAGES = {"azurebfs": "abfss"}

@@ -12,6 +12,7 @@ from typing import Any
 
 from headrace.errors import CODES, HeadraceError, Site
 from headrace.jvm.session import jvm, session
+from headrace.jvm.store import cure, lacking
 
 # Conditions of the kernel and what they are called here, with the cure.
 _KNOWN: Mapping[str, tuple[str, str | None]] = {
@@ -71,6 +72,8 @@ def failure(report: str, log: Path | None, committing: BaseException | None = No
     node = f"{found['node']}: " if found.get("node") and not message.startswith(f"{found['node']}:") else ""
     if _FULL.search(found["trace"]):
         return full(f"{node}{message}", site)
+    if (scheme := lacking(found["trace"])) is not None:
+        return HeadraceError("UNKNOWN_FILE_SYSTEM", f"{node}the session has no file system for {scheme}://", hint=cure(scheme), site=site)
     if condition in _KNOWN:
         code, hint = _KNOWN[condition]
         return HeadraceError(code, f"{node}{message}", hint=hint, site=site)

@@ -14,7 +14,7 @@ from headrace.connectors.remote import RemoteManifest
 from headrace.errors import HeadraceError
 from headrace.jvm import compile, java
 from headrace.jvm.session import jvm, to_driver
-from headrace.jvm.store import Store
+from headrace.jvm.store import Store, hadoop_version
 from headrace.manifest import Owner, StagedFile
 from tests.unit.errors import check_error
 
@@ -180,10 +180,11 @@ def test_a_file_system_that_the_session_has_not(spark: SparkSession) -> None:
         """
         UNKNOWN_FILE_SYSTEM: the session has no file system for gs://, where gs://bucket/out is
           at test_remote.py:*: lambda: Store(spark, "gs://bucket/out"),
-          hint: give the session its jar, of the Hadoop that Spark has: hr.session(conf={"spark.jars": "the-jar.jar"})
+          hint: give the session its jar, of the Hadoop that Spark has: hr.session(conf={"spark.jars.packages": "org.apache.hadoop:hadoop-gcp:<version>"})
           page: docs/errors/UNKNOWN_FILE_SYSTEM.md
         """,
         lambda: Store(spark, "gs://bucket/out"),
+        hide={hadoop_version(): "<version>"},
     )
 
 

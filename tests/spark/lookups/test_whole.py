@@ -94,6 +94,16 @@ def test_a_line_that_cannot_be_read_stops_the_job(spark: SparkSession, tmp_path:
     assert caught.value.code == "LOOKUP_FAILED" and "the table does not answer" in caught.value.message
 
 
+def test_a_folder_that_a_sink_wrote(spark: SparkSession, tmp_path: Path) -> None:
+    rows = hr.read.memory([("a", 1), ("b", 2)], "k string, id bigint", name="rows")
+    written = rows.write.files(tmp_path / "out", format="parquet", partition_by="k", name="out")
+    hr.job("write", written).run(checkpoint=tmp_path / "state", progress=False)
+    (tmp_path / "out" / "k=b" / "of-nobody.parquet").write_bytes(b"no parquet")
+    table = hr.lookup.files(tmp_path / "out", format="parquet", schema="id bigint, k string", name="table")
+    asked = hr.read.memory([(1,), (3,)], "id bigint", name="asked").lookup(table, on="id", how="left")
+    assert sorted(hr.collect(asked).rows()) == [(1, "a"), (3, None)]
+
+
 def test_there_is_no_file(spark: SparkSession, tmp_path: Path) -> None:
     told = hr.read.memory([(1,)], "id int", name="told")
     table = hr.lookup.files(tmp_path / "t.json", format="json", schema="id int, name string")

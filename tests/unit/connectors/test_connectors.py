@@ -88,6 +88,15 @@ def test_a_source_is_named_after_its_path(path: str, name: str) -> None:
     assert hr.read.files(path, format="json", schema="a int")._node.name == name
 
 
+def test_a_place_in_s3_is_called_as_hadoop_calls_it() -> None:
+    for path in ("s3://bucket/in", "s3a://bucket/in"):
+        assert files.Source(path, format="json").options()["path"] == "s3a://bucket/in"
+        assert files.Sink(path, format="json").options()["path"] == "s3a://bucket/in"
+        assert files.Lookup(path, format="json", schema="a int").options()["path"] == "s3a://bucket/in"
+    assert files.Source("gs://bucket/in", format="json").path == "gs://bucket/in"
+    assert files.Source("file:///in", format="json").path == "file:///in"
+
+
 def test_what_is_listed(tmp_path: Path) -> None:
     for name in ("b.json", "a.json", "_hidden.json", ".c.json", "day=1/d.json", "_headrace/staging/e.json"):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)

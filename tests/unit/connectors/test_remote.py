@@ -57,7 +57,7 @@ class Folder:
 
 @pytest.fixture(autouse=True)
 def _store(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(remote, "Store", Folder)
+    monkeypatch.setattr(remote, "reach", Folder)
 
 
 def claimed(folder: Path, term: int) -> RemoteManifest:

@@ -12,6 +12,7 @@ import pytest
 import headrace as hr
 from headrace.analysis.schemas import Schemas
 from headrace.errors import HeadraceError
+from headrace.jvm.store import hadoop_version
 from headrace.ops import Program
 from headrace.plan import Plan
 from headrace.plan.meaning import MEANING
@@ -144,6 +145,22 @@ def test_rows_that_are_missing() -> None:
 def ended(condition: str | None, message: str, *, kind: str = "headrace.HeadraceKernelException", **more: Any) -> str:
     """What the kernel says of a query that ended."""
     return json.dumps({"class": kind, "condition": condition, "message": message, "trace": message, "node": None, "site": None, **more})
+
+
+@pytest.mark.parametrize(
+    "said",
+    ['UnsupportedFileSystemException: No FileSystem for scheme "abfss"', "Class a.fs.azurebfs.SecureAzureBlobFileSystem not found"],
+)
+def test_a_file_system_that_the_session_has_not(said: str) -> None:
+    check_error(
+        """
+        UNKNOWN_FILE_SYSTEM: out: the session has no file system for abfss://
+          hint: give the session its jar, of the Hadoop that Spark has: hr.session(conf={"spark.jars.packages": "org.apache.hadoop:hadoop-azure:<version>"})
+          page: docs/errors/UNKNOWN_FILE_SYSTEM.md
+        """,
+        failure(ended("SINK_WRITE", "a task failed", node="out", trace=f"a task failed\nCaused by: org.apache.{said}"), None),
+        hide={hadoop_version(): "<version>"},
+    )
 
 
 def test_malformed_row() -> None:

@@ -107,6 +107,18 @@ def test_a_session_that_may_not_fetch(repository: Path) -> None:
     )
 
 
+def test_many_jars_that_a_session_may_not_fetch(repository: Path) -> None:
+    jars = tuple(Jar(f"org.example:{letter}:1", "") for letter in "abcdef")
+    check_error(
+        """
+        PACKAGE_MISSING: many needs org.example:a:1, org.example:b:1, org.example:c:1, org.example:d:1 and 2 more, and this session may not fetch packages
+          hint: `headrace packages add many` fetches them once; hr.session(packages="auto") lets jobs do it.
+          page: docs/errors/PACKAGE_MISSING.md
+        """,
+        lambda: provide(Packages(jars, name="many"), fetching=False),
+    )
+
+
 def test_a_python_package_that_is_missing(repository: Path) -> None:
     check_error(
         """

@@ -12,6 +12,7 @@ from headrace.connectors.delta.columns import columns_of
 from headrace.connectors.delta.log import Log, check
 from headrace.connectors.delta.place import NEEDS, place
 from headrace.connectors.lake.stores import stored
+from headrace.connectors.reach import opened
 from headrace.errors import ConnectorError
 from headrace.jvm.packages import provide
 from headrace.ports.options import number, wrong
@@ -99,6 +100,7 @@ class Lookup(ports.Lookup):
     def load(self, session: SparkSession, context: ports.LookupContext) -> DataFrame:
         from headrace.jvm.listed import whole
 
+        opened(session, self.place.hadoop)
         log = Log(self.place, None, changes=False, follow=False, limit=None)
         table = self.place.table(log.newest() if self.version is None else self.version)
         self._refuse_others(columns_of(table))

@@ -72,5 +72,8 @@ class Source(TableSource):
     def _columns(self, table: DeltaTable) -> Struct:
         return columns_of(table)
 
+    def _folder(self) -> str:
+        return self.place.hadoop
+
     def _log(self) -> Log:
         return Log(self.place, self.start, changes=self.changes, follow=self.follow, limit=self.files_per_epoch)

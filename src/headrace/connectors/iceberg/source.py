@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from headrace import ports
 from headrace.connectors.iceberg.columns import columns_of
 from headrace.connectors.iceberg.log import Log, check
-from headrace.connectors.iceberg.place import NEEDS, Place, place
+from headrace.connectors.iceberg.place import NEEDS, Place, folder, place
 from headrace.connectors.lake.source import TableSource
 from headrace.connectors.lake.stores import stored
 from headrace.schema import Struct
@@ -70,6 +70,9 @@ class Source(TableSource):
 
     def _columns(self, table: Table) -> Struct:
         return columns_of(table)
+
+    def _folder(self) -> str:
+        return folder(self.place.table())
 
     def _log(self) -> Log:
         return Log(self.place, self.start, changes=self.changes, follow=self.follow, limit=self.files_per_epoch)

@@ -13,6 +13,7 @@ from headrace import ports
 from headrace.connectors.lake.epochs import Epochs
 from headrace.connectors.lake.place import Place
 from headrace.connectors.lake.staged import staged_rows
+from headrace.connectors.reach import opened
 from headrace.errors import HeadraceError
 from headrace.points import point
 from headrace.ports.options import choice, columns_named, texts, wrong
@@ -100,6 +101,7 @@ class TableSink(ports.Sink):
         self._by = [spelled[name.lower()] for name in self._key]
         self._epochs = self._made_epochs(context)
         self._epochs.claim(context.schema, partition_by=list(self.partition_by), properties=self.properties, add=self.schema == "add")
+        opened(context.session, self.stage()["folder"])
         self._files = self._made_files()
 
     def recover(self) -> None:

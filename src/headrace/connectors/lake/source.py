@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 from headrace import ports
 from headrace.connectors.lake.place import Place
 from headrace.connectors.lake.versions import Versions, start_of
+from headrace.connectors.reach import opened
 from headrace.jvm.packages import provide
 from headrace.ports.options import flag, number
 from headrace.schema import Struct
@@ -45,6 +46,10 @@ class TableSource(ports.Source):
     @abstractmethod
     def _log(self) -> Versions: ...
 
+    @abstractmethod
+    def _folder(self) -> str:
+        """Where the table lies, as Spark takes it."""
+
     @property
     def traits(self) -> ports.SourceTraits:
         changes = "changes" if self.changes else "append"
@@ -75,6 +80,7 @@ class TableSource(ports.Source):
         from headrace.jvm.listed import listed
 
         schema = self.schema or self.infer(session)
+        opened(session, self._folder())
         log = self._log()
         constant = [name for name in schema.names if name in log.constant]
         return listed(session, log, schema.ddl, constant=constant, changes=self.changes), {"kind": "columns"}
