@@ -6,6 +6,7 @@ import io
 import json
 from datetime import UTC, date, datetime
 from decimal import Decimal
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
@@ -460,6 +461,43 @@ def test_a_message_of_a_file(broker: Broker, tmp_path: Path) -> None:
     assert (raised.value.code, raised.value.message) == (
         "DESCRIPTOR_UNREADABLE", "the message Order cannot be read as the columns that were given: the field `id` is uint64, and the column is DATE",
     )  # fmt: skip
+
+
+def test_a_schema_of_avro_in_a_file(broker: Broker, tmp_path: Path) -> None:
+    topic = broker.create_topic("formats-avsc")
+    record = {"type": "record", "name": "Order", "fields": [{"name": "id", "type": "long"}, {"name": "note", "type": ["null", "string"]}]}
+    file = tmp_path / "order.avsc"
+    file.write_text(json.dumps(record), encoding="utf-8")
+    good = [avro(record, {"id": 1, "note": "ä"}), avro(record, {"id": -(2**63), "note": None})]
+    broker.produce(topic, [good[0], good[0] + b"\0", b"\x02", good[1]])
+    told: dict[str, Any] = {"servers": broker.servers, "value": "avro", "descriptor": str(file), "end": "latest"}
+    orders = hr.read.kafka(topic, name="orders", metadata="offset", **told)
+    assert orders.schema.ddl == "id bigint, note string, offset bigint"
+    out, dead = orders.write.memory(name="out"), orders.output("dead_letter").write.memory(name="dead")
+    hr.job("file", out, dead).run(checkpoint=tmp_path / "state", progress=False)
+    assert by_id(out.rows()) == [(-(2**63), None, 3), (1, "ä", 0)]
+    letters = sorted(dead.rows(), key=lambda letter: letter[3])
+    assert [(letter[3], letter[4][:7]) for letter in letters] == [(1, "base64:"), (2, "base64:")]
+    assert letters[0][1] == "bytes behind the record"
+    with pytest.raises(hr.HeadraceError) as raised:
+        hr.collect(hr.read.kafka(topic, schema="id boolean", **told))
+    assert (raised.value.code, raised.value.message.partition(":")[0]) == (
+        "DESCRIPTOR_UNREADABLE", f"the schema in {file} cannot be read as the columns that were given",
+    )  # fmt: skip
+    for text, why in {'"int"': "it is none of records with fields", "{": "*"}.items():
+        file.write_text(text, encoding="utf-8")
+        with pytest.raises(hr.HeadraceError) as raised:
+            hr.read.kafka(topic, **told)
+        assert raised.value.code == "DESCRIPTOR_UNREADABLE"
+        assert fnmatchcase(raised.value.message, f"the schema in {file} does not do: {why}")
+
+
+def avro(schema: dict[str, Any], value: dict[str, Any]) -> bytes:
+    import fastavro
+
+    out = io.BytesIO()
+    fastavro.schemaless_writer(out, schema, value)
+    return out.getvalue()
 
 
 def test_what_is_no_protobuf_of_the_registry_is_a_dead_letter(broker: Broker, registry: Registry, tmp_path: Path) -> None:

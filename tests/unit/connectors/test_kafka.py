@@ -15,6 +15,7 @@ from headrace.connectors.kafka.cluster import Cluster
 from headrace.connectors.kafka.jsonschema import columns_of
 from headrace.connectors.kafka.look import read_before
 from headrace.connectors.kafka.messages import of_file
+from headrace.connectors.kafka.values import schema_in
 from headrace.plan import Plan
 from headrace.spark.levels import cut
 from headrace.spark.placing import deals_out
@@ -213,6 +214,18 @@ def test_a_message_in_a_plan() -> None:
     stored = source.options()
     assert (stored["descriptor"], stored["message"], source.describe()) == ("orders.desc", "Order", "kafka t (protobuf)")
     assert type(source).from_options(stored, source.schema).options() == stored
+
+
+def test_a_schema_of_avro_that_is_not_there() -> None:
+    check_error(
+        """
+        DESCRIPTOR_UNREADABLE: the file order.avsc cannot be read: No such file or directory
+          at test_kafka.py:*: lambda: schema_in("order.avsc"),
+          hint: it is the schema of the values, as JSON: value="avro", descriptor="order.avsc"
+          page: docs/errors/DESCRIPTOR_UNREADABLE.md
+        """,
+        lambda: schema_in("order.avsc"),
+    )
 
 
 def test_a_file_of_descriptors_that_is_not_there() -> None:

@@ -16,9 +16,9 @@ from headrace.schema import Struct
 
 
 def described(verb: str, value: str, descriptor: Any, message: Any, *, registry: bool) -> tuple[str | None, str | None]:
-    """The file of descriptors and the name of the message of a source's options, checked."""
-    for option, given in (("descriptor", descriptor), ("message", message)):
-        if given is not None and (value != "protobuf" or not isinstance(given, str) or not given):
+    """The file that describes values, and in it the name of a message of Protobuf, of a source's options, checked."""
+    for option, given, of in (("descriptor", descriptor, ("avro", "protobuf")), ("message", message, ("protobuf",))):
+        if given is not None and (value not in of or not isinstance(given, str) or not given):
             raise wrong(f"{verb}: {option} cannot be {given!r}", f'it is a text, with value="protobuf": {_EXAMPLE}')
     if descriptor is not None and registry:
         raise wrong(f"{verb}: records have their schema in a registry or in a file, and both are given", "leave one of them out")
@@ -56,11 +56,11 @@ def unreadable(given: Mapping[str, str], schema: Struct) -> str | None:
     return told(given, _kernel().unreadable(json.dumps(dict(given)), schema.ddl)).get("why")
 
 
-def described_as(message: str, why: str | None) -> None:
-    """Complain if a message of a file cannot be read as the columns that a user gave."""
+def described_as(what: str, why: str | None) -> None:
+    """Complain if what a file describes cannot be read as the columns that a user gave."""
     if why is not None:
-        hint = "leave `schema` out to take the message's, or give columns that it has"
-        text = f"the message {message} cannot be read as the columns that were given: {why}"
+        hint = "leave `schema` out to take its own, or give columns that it has"
+        text = f"{what} cannot be read as the columns that were given: {' '.join(why.split())}"
         raise ConnectorError("DESCRIPTOR_UNREADABLE", text, hint=hint, site=here())
 
 

@@ -23,12 +23,14 @@ from headrace.connectors.kafka.values import (
     avro_columns,
     beside,
     columns,
+    columns_in,
     fits,
     metadata_of,
     misfit,
     nullable,
     of_value,
     registered_tombstone,
+    schema_in,
     tombstone,
     whole,
 )
@@ -46,16 +48,19 @@ _LINES = {
     "json_schema": "headrace.kafka.JsonSchemaLines",
     "protobuf": "headrace.kafka.ProtobufLines",
 }
+_ALONE = {"avro": "headrace.kafka.AvroFileLines", "protobuf": "headrace.kafka.MessageLines"}
+"""Those whose records have no number of a schema in front of them."""
 
 
 class Source(ports.Source):
     """Records of one topic, of several, or of those that fit a `pattern`, which may come while the job runs, as may partitions.
 
     `value`: "json" or "csv", a row per record with the columns of `schema`; "text" or "raw", the one column `value`; "avro", "json_schema"
-    or "protobuf", written with the schemas of a `registry`, which has the columns where `schema` does not say them; or "protobuf" alone,
-    whose `message` is described in a file, the `descriptor`. A record that cannot be read goes to "dead_letter" with its topic, partition,
-    offset and text, or stops the job with `malformed="fail"`; so does one without a value, unless `tombstones="skip"`. `metadata` adds
-    columns: "key", "key_bytes", "topic", "partition", "offset", "timestamp", "headers", under these names or, in a dict, under others.
+    or "protobuf", written with the schemas of a `registry`, which has the columns where `schema` does not say them; or alone, described in
+    a file, the `descriptor`: the schema of "avro", of "protobuf" descriptors with the `message` among them. A record that cannot be read
+    goes to "dead_letter" with its topic, partition, offset and text, or stops the job with `malformed="fail"`; so does one without a
+    value, unless `tombstones="skip"`. `metadata` adds columns: "key", "key_bytes", "topic", "partition", "offset", "timestamp", "headers",
+    under these names or, in a dict, under others.
 
     A job begins at `start`: "earliest", "latest", a time, or offsets, `{"orders": {0: 5}}`; later it goes on where it was. With
     `end="latest"` what is there when it starts is all, or offsets say the end; else it runs on. `rows_per_epoch` limits how much is read at
@@ -98,7 +103,7 @@ class Source(ports.Source):
         self.topics = Topics.of(VERB, topics, pattern)
         self.cluster = Cluster.of(VERB, servers, security, options)
         self.value = choice(VERB, "value", value, tuple(VALUES))
-        self.registry = registered(VERB, {"value": self.value}, registry, described=self.value == "protobuf")
+        self.registry = registered(VERB, {"value": self.value}, registry, described=descriptor is not None or self.value == "protobuf")
         self.descriptor, self.message = described(VERB, self.value, descriptor, message, registry=self.registry is not None)
         # The schema in the registry that the columns were found in: records of others are resolved to it.
         self.reader: str | None = None
@@ -194,7 +199,7 @@ class Source(ports.Source):
             if self.descriptor is None:
                 return None
             attach(session, [KAFKA])
-            return message_columns(self._messages())
+            return columns_in(self.descriptor) if self.value == "avro" else message_columns(self._messages())
         latest = self.registry.latest(self.registry.named("value", self.topics.names[0]), self.value)
         if self.value == "json_schema":
             return columns_of(latest.text)
@@ -224,8 +229,10 @@ class Source(ports.Source):
                     fits(topic, latest.id, misfit(whole(self.registry, latest), of.ddl))
                 elif self.value == "protobuf":
                     fits(topic, latest.id, unreadable(self._messages(latest.id), of))
+        elif self.descriptor is not None and self.value == "avro":
+            described_as(f"the schema in {self.descriptor}", misfit(schema_in(self.descriptor), of.ddl))
         elif self.descriptor is not None:
-            described_as(self.message or "", unreadable(self._messages(), of))
+            described_as(f"the message {self.message}", unreadable(self._messages(), of))
 
     def scan(self, session: SparkSession, context: ports.SourceContext) -> tuple[DataFrame, dict[str, Any]]:
         found = look(self.cluster, self.topics)
@@ -303,7 +310,8 @@ class Source(ports.Source):
         told = {"header": "false"} if self.value == "csv" else {} if self.registry is None else self.registry.kernel()
         if self.reader:
             told["schema"] = self.reader
+        kind = _LINES.get(self.value, self.value)
         if self.descriptor is not None:
-            told = self._messages()
-        kind = "headrace.kafka.MessageLines" if self.descriptor is not None else _LINES.get(self.value, self.value)
+            kind = _ALONE[self.value]
+            told = {"schema": schema_in(self.descriptor)} if self.value == "avro" else self._messages()
         return {"kind": kind, "options": told, "beside": list(self.metadata)}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from headrace.connectors.kafka.messages import told
@@ -37,6 +38,9 @@ _METADATA: Mapping[str, tuple[str, str]] = {
 }
 Metadata = dict[str, str]
 """Names of columns, and what of a record is in them."""
+
+
+_SCHEMA = 'it is the schema of the values, as JSON: value="avro", descriptor="order.avsc"'
 
 
 def metadata_of(verb: str, given: Any) -> Metadata:
@@ -87,6 +91,24 @@ def avro_columns(id: int, text: str) -> str:
         hint = 'read such values as bytes: value="raw"'
         raise ConnectorError("REGISTRY_SCHEMA", "the Avro schema in the registry is none of records with fields", hint=hint, site=here())
     return str(ddl)
+
+
+def schema_in(file: str) -> str:
+    """The Avro schema in a file."""
+    try:
+        return Path(file).expanduser().read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as cause:
+        said = cause.strerror if isinstance(cause, OSError) else "it is no text"
+        raise ConnectorError("DESCRIPTOR_UNREADABLE", f"the file {file} cannot be read: {said}", hint=_SCHEMA, site=here()) from None
+
+
+def columns_in(file: str) -> str:
+    """The columns of the records whose Avro schema is in a file."""
+    found: dict[str, Any] = json.loads(_kernel().columns(json.dumps({"schema": schema_in(file)})))
+    if found.get("ddl") is None:
+        why = " ".join(found.get("problem", "it is none of records with fields").split())
+        raise ConnectorError("DESCRIPTOR_UNREADABLE", f"the schema in {file} does not do: {why}", hint=_SCHEMA, site=here())
+    return str(found["ddl"])
 
 
 def misfit(text: str, ddl: str) -> str | None:

@@ -8,11 +8,6 @@ import scala.util.control.NonFatal
 import headrace.HeadraceKernelException
 import headrace.source.{LineParser, LineSpec}
 import org.apache.avro.Schema
-import org.apache.avro.generic.GenericDatumReader
-import org.apache.avro.io.{BinaryDecoder, DecoderFactory}
-import org.apache.spark.sql.catalyst.InternalRow
-import org.apache.spark.sql.headrace.Avro
-import org.apache.spark.sql.types.StructType
 import org.apache.spark.unsafe.types.UTF8String
 
 /** Records that begin with the number of their schema in a registry. */
@@ -61,28 +56,15 @@ private[kafka] object RegisteredLines {
   */
 final class AvroLines(spec: LineSpec) extends RegisteredLines(spec, "AVRO") {
   private val ours = spec.options.get("schema").map(new Schema.Parser().parse(_))
-  private val readers = mutable.HashMap.empty[Int, AvroLines.Reader]
-  private var decoder: BinaryDecoder = _
+  private val readers = mutable.HashMap.empty[Int, AvroReader]
 
   override protected def parse(record: Array[Byte], id: Int, schema: Registry.Schema, file: UTF8String, position: Long): Int = {
-    val reader = readers.getOrElseUpdate(id, new AvroLines.Reader(AvroSchemas.parsed(schema), ours, spec.schema))
-    decoder = DecoderFactory.get.binaryDecoder(record, Registry.Start, record.length - Registry.Start, decoder)
-    parsed = reader.read(decoder)
-    if (parsed == null) malformed(s"schema $id: no record")
-    else if (!decoder.isEnd) malformed(s"schema $id: bytes behind the record")
-    else LineParser.Row
-  }
-}
-
-private object AvroLines {
-  final class Reader(written: Schema, ours: Option[Schema], columns: StructType) {
-    private val taken = ours.filter(_.getFullName == written.getFullName).getOrElse(written)
-    private val records = new GenericDatumReader[Any](written, taken)
-    private val rows = Avro.rows(taken, columns)
-
-    def read(decoder: BinaryDecoder): InternalRow = rows(records.read(null, decoder)) match {
-      case Some(row: InternalRow) => row
-      case _ => null
+    val reader = readers.getOrElseUpdate(id, new AvroReader(AvroSchemas.parsed(schema), ours, spec.schema))
+    reader.read(record, Registry.Start) match {
+      case Right(row) =>
+        parsed = row
+        LineParser.Row
+      case Left(why) => malformed(s"schema $id: $why")
     }
   }
 }
