@@ -115,7 +115,7 @@ class Registry:
             return 401, {"error_code": 401, "message": "Unauthorized"}
         entry = {"schema": given["schema"], "schemaType": given.get("schemaType", "AVRO")}
         match [unquote(part) for part in path.partition("?")[0].strip("/").split("/")]:
-            case ["compatibility", "subjects", subject, "versions"]:
+            case ["compatibility", "subjects", subject, "versions"] | ["compatibility", "subjects", subject, "versions", "latest"]:
                 reasons = self._against(subject, entry)
                 return 200, {"is_compatible": not reasons, "messages": reasons}
             case ["subjects", subject]:

@@ -196,8 +196,9 @@ def test_what_a_registry_says_is_known_when_the_job_is_made(registry: Registry, 
     registry.broken = True
     job = made("id bigint, name string", [(1, "a")])
     with pytest.raises(hr.HeadraceError) as raised:
-        job.run(checkpoint=tmp_path / "state", progress=False)
+        job.run(checkpoint=tmp_path / "state", fresh=True, progress=False)
     assert raised.value.code == "REGISTRY_UNREACHABLE"
+    assert not (tmp_path / "state" / "job.json").exists()
 
 
 def test_a_schema_that_was_there_before_the_newest(registry: Registry) -> None:

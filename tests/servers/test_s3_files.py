@@ -101,20 +101,20 @@ def test_what_lies_in_the_store_is_read(s3: S3, session: SparkSession, tmp_path:
     name = tmp_path.name
     for number in range(3):
         s3.write(f"{name}/in/{number}.json", b'{"k": "a", "id": %d}\n' % number)
-    found = hr.read.files(f"s3://{BUCKET}/{name}/in", format="json", schema="k string, id bigint", name="found")
-    job = hr.job("copy", found.write.files(f"s3://{BUCKET}/{name}/out", format="parquet", partition_by="k", name="out"))
+    found = hr.read.files(f"s3a://{BUCKET}/{name}/in", format="json", schema="k string, id bigint", name="found")
+    job = hr.job("copy", found.write.files(f"s3a://{BUCKET}/{name}/out", format="parquet", partition_by="k", name="out"))
     job.run(checkpoint=tmp_path / "state", progress=False)
-    assert len(hr.committed_paths(f"s3://{BUCKET}/{name}/out")) == len(committed(s3, f"{name}/out")) > 0
+    assert len(hr.committed_paths(f"s3a://{BUCKET}/{name}/out")) == len(committed(s3, f"{name}/out")) > 0
     pattern = hr.read.files(f"s3a://{BUCKET}/{name}/in/[01].json", format="json", name="pattern")
     assert sorted(row[0] for row in hr.collect(pattern).rows()) == [0, 1]
     # What a task left that counts nowhere is not read.
     s3.write(f"{name}/out/k=a/part-0-0-99-dead-00000-000.parquet", b"no parquet")
-    again = hr.read.files(f"s3://{BUCKET}/{name}/out", format="parquet", schema="id bigint, k string", name="again")
+    again = hr.read.files(f"s3a://{BUCKET}/{name}/out", format="parquet", schema="id bigint, k string", name="again")
     assert sorted(hr.collect(again).rows()) == [(0, "a"), (1, "a"), (2, "a")]
-    whole = hr.lookup.files(f"s3://{BUCKET}/{name}/out", format="parquet", schema="id bigint, k string", name="whole")
+    whole = hr.lookup.files(f"s3a://{BUCKET}/{name}/out", format="parquet", schema="id bigint, k string", name="whole")
     asked = hr.read.memory([(2,), (3,)], "id bigint", name="asked").lookup(whole, on="id", how="left")
     assert sorted(hr.collect(asked).rows()) == [(2, "a"), (3, None)]
-    table = hr.lookup.files(f"s3://{BUCKET}/{name}/in/2.json", format="json", schema="id bigint, k string", name="table")
+    table = hr.lookup.files(f"s3a://{BUCKET}/{name}/in/2.json", format="json", schema="id bigint, k string", name="table")
     asked = hr.read.memory([(2,), (3,)], "id bigint", name="asked").lookup(table, on="id", how="left")
     assert sorted(hr.collect(asked).rows()) == [(2, "a"), (3, None)]
 

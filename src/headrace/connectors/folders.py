@@ -10,7 +10,6 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from headrace.connectors.lake.stores import hadoop
 from headrace.errors import ConnectorError, here
 from headrace.ports import paths
 from headrace.ports.options import wrong
@@ -25,9 +24,7 @@ def for_spark(format: str) -> str:
 def path_of(verb: str, path: Any, example: str = "charges/") -> str:
     if not isinstance(path, str | os.PathLike) or not str(path):
         raise wrong(f"{verb}: the path cannot be {path!r}", f'it is a text or a pathlib.Path: "{example}"')
-    text = os.fsdecode(path)
-    # Hadoop knows the stores by names of its own: s3a:// is what others call s3://.
-    return text if paths.local(text) is not None else hadoop(text)
+    return os.fsdecode(path)
 
 
 def read_before(query: Path) -> set[Path | None]:

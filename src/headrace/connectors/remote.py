@@ -17,7 +17,6 @@ from collections.abc import Callable, Iterable
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from headrace.connectors.lake.stores import hadoop
 from headrace.connectors.reach import reach
 from headrace.errors import ConnectorError
 from headrace.manifest import CONTROL, FORMAT, Owner, StagedFile, may_write, of_this_format, replaced
@@ -163,4 +162,4 @@ def committed(folder: str) -> list[str]:
     """The files of all complete epochs in a folder of a store, oldest epoch first."""
     from headrace.jvm.session import session
 
-    return RemoteManifest(session(), hadoop(folder)).files()
+    return RemoteManifest(session(), folder).files()

@@ -99,6 +99,8 @@ def cure(scheme: str) -> str:
     >>> cure("gs").replace(hadoop_version(), "3.5.0")
     'give the session its jar, of the Hadoop that Spark has: hr.session(conf={"spark.jars.packages": "org.apache.hadoop:hadoop-gcp:3.5.0"})'
     """
+    if scheme == "s3":
+        return "write s3a://, as Hadoop calls S3: then headrace brings what it needs"
     jar = _JARS.get(scheme)
     conf = '"spark.jars": "the-jar.jar"' if jar is None else f'"spark.jars.packages": "org.apache.hadoop:{jar}:{hadoop_version()}"'
     return f"give the session its jar, of the Hadoop that Spark has: hr.session(conf={{{conf}}})"

@@ -141,7 +141,8 @@ class Sink(ABC):
 
     def suits(self, name: str, schema: Struct) -> None:  # noqa: B027  # most sinks take any types
         """Complain if rows of these types cannot be written as the sink `name`: when a job is made, and again before its start touches
-        anything. A server may be asked, where one says what it takes; one that does not answer is the business of `open`.
+        anything. A server may be asked, where one says what it takes. That it does not answer, or what else is the fault of the
+        environment, stops a start, and keeps no job from being made.
         """
 
     @abstractmethod

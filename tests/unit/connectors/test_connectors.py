@@ -11,6 +11,7 @@ import pytest
 import headrace as hr
 from headrace import ports
 from headrace.connectors import console, files, foreach_batch, memory, rate
+from headrace.jvm.store import cure
 from headrace.ports import paths
 from headrace.schema import parse_schema
 
@@ -88,13 +89,13 @@ def test_a_source_is_named_after_its_path(path: str, name: str) -> None:
     assert hr.read.files(path, format="json", schema="a int")._node.name == name
 
 
-def test_a_place_in_s3_is_called_as_hadoop_calls_it() -> None:
-    for path in ("s3://bucket/in", "s3a://bucket/in"):
-        assert files.Source(path, format="json").options()["path"] == "s3a://bucket/in"
-        assert files.Sink(path, format="json").options()["path"] == "s3a://bucket/in"
-        assert files.Lookup(path, format="json", schema="a int").options()["path"] == "s3a://bucket/in"
-    assert files.Source("gs://bucket/in", format="json").path == "gs://bucket/in"
-    assert files.Source("file:///in", format="json").path == "file:///in"
+def test_a_place_in_a_store_is_called_as_it_was_given() -> None:
+    """By its address a checkpoint knows what it has read, and a session may have its own file system under any name."""
+    for path in ("s3://bucket/in", "s3a://bucket/in", "gs://bucket/in", "file:///in"):
+        assert files.Source(path, format="json").options()["path"] == path
+        assert files.Sink(path, format="json").options()["path"] == path
+        assert files.Lookup(path, format="json", schema="a int").options()["path"] == path
+    assert cure("s3") == "write s3a://, as Hadoop calls S3: then headrace brings what it needs"
 
 
 def test_what_is_listed(tmp_path: Path) -> None:

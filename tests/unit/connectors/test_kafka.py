@@ -21,6 +21,7 @@ from headrace.spark.levels import cut
 from headrace.spark.placing import deals_out
 from headrace.sql.catalogue import Catalogue
 from headrace.syntax.script import statements
+from tests.unit.connectors.served import self_signed
 from tests.unit.errors import check_error
 
 SERVERS = "localhost:9092"
@@ -207,6 +208,20 @@ def test_a_registry_in_a_plan() -> None:
     stored = source.options()
     assert stored["registry"] == {"url": "http://r:8081", "user": "me", "password": {"env": "REGISTRY"}, "subject": "shop.Order"}
     assert type(source).from_options(stored, source.schema).options() == stored
+
+
+def test_a_stored_plan_needs_no_file_of_certificates(tmp_path: Path) -> None:
+    """It is looked at to be compared, where the file may have gone; what a sink of it wrote is the same whatever file it trusted."""
+    ca = self_signed(tmp_path)
+    registry = {"url": "https://r", "ca": str(ca)}
+    source = read("t", value="avro", registry=registry)._node.connect()
+    sink = hr.read.memory([], "id int", name="rows").write.kafka("t", servers="k:1", value="avro", registry=registry)._use().connect()
+    ca.unlink()
+    for made in (type(source).from_options(source.options(), source.schema), type(sink).from_options(sink.options())):
+        assert made.options()["registry"]["ca"] == str(ca)
+        with pytest.raises(hr.HeadraceError, match="cannot be read"):
+            made.registry.kernel()
+    assert "ca" not in sink.lays_out()["registry"]
 
 
 def test_a_message_in_a_plan() -> None:

@@ -19,7 +19,9 @@ def described(verb: str, value: str, descriptor: Any, message: Any, *, registry:
     """The file that describes values, and in it the name of a message of Protobuf, of a source's options, checked."""
     for option, given, of in (("descriptor", descriptor, ("avro", "protobuf")), ("message", message, ("protobuf",))):
         if given is not None and (value not in of or not isinstance(given, str) or not given):
-            raise wrong(f"{verb}: {option} cannot be {given!r}", f'it is a text, with value="protobuf": {_EXAMPLE}')
+            alone = (option, value) == ("descriptor", "avro")
+            example = 'value="avro": descriptor="order.avsc"' if alone else f'value="protobuf": {_EXAMPLE}'
+            raise wrong(f"{verb}: {option} cannot be {given!r}", f"it is a text, with {example}")
     if descriptor is not None and registry:
         raise wrong(f"{verb}: records have their schema in a registry or in a file, and both are given", "leave one of them out")
     if value == "protobuf" and not registry and (descriptor is None or message is None):

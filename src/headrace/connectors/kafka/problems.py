@@ -8,6 +8,7 @@ from headrace.errors import CODES, HeadraceError
 
 _REFUSED = {"KAFKA_TLS": "tls", "KAFKA_DENIED": "denied", "KAFKA_UNREACHABLE": "unreachable"}
 _HINTS = {
+    "KAFKA_FAILED": "look into the log of the broker; the next start writes the epoch again, and no row is lost or doubled",
     "TOPIC_MISSING": 'make it first, or let headrace make it: create={"partitions": 4}',
     "KAFKA_TRANSACTION_TIMEOUT": 'the brokers allow less (transaction.max.timeout.ms): transaction_timeout="5 minutes"',
 }

@@ -10,7 +10,8 @@ import ssl
 import urllib.error
 import urllib.request
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 from typing import Any
 from urllib.parse import quote, urlsplit
 
@@ -22,9 +23,9 @@ from headrace.ports.secrets import secret_of, with_secrets
 
 _OPTIONS = ("url", "user", "password", "ca", "subject", "key_subject")
 _PATIENCE = 10
+_UNTOLD = (403, 404, 405)
+"""What a registry answers that does not know a schema, or does not say what it would make of one."""
 _TYPE = "application/vnd.schemaregistry.v1+json"
-# The registry's own words for a subject, or a version of it, that is not there; a 404 without them is of somebody in between.
-_UNKNOWN = (40401, 40402)
 _PLACES = re.compile(r"\{[^}]*\}?")
 UNREACHABLE = "look whether it runs, whether its address is right, and whether it wants a user and a password"
 """The cure where a registry does not answer."""
@@ -85,6 +86,17 @@ class Registry:
             certificates(verb, "ca", made.ca)
         return made
 
+    @classmethod
+    def apart(cls, options: Mapping[str, Any]) -> tuple[dict[str, Any], str | None]:
+        """The options of a stored plan without the file of certificates, which need not be there any more, and the file."""
+        told = dict(options.get("registry") or {})
+        ca = told.pop("ca", None)
+        return {**options, **({"registry": told} if told else {})}, ca
+
+    def trusting(self, ca: str | None) -> Registry:
+        """The same registry, trusted by a file of certificates that is looked at when it is asked."""
+        return replace(self, ca=ca)
+
     def options(self) -> dict[str, Any]:
         """What a plan stores."""
         found = {"url": self.url, "subject": self.subject}
@@ -129,7 +141,8 @@ class Registry:
         try:
             found = self._answer(f"/subjects/{quote(subject, safe='')}/versions/latest")
         except _Refused as refused:
-            if refused.code in _UNKNOWN:
+            # The registry's own words for a subject, or a version of it, that is not there; a 404 without them is of somebody in between.
+            if refused.unknown:
                 return None
             raise self._failed(f"it answers {refused}") from None
         text = found.get("schema")
@@ -151,7 +164,10 @@ class Registry:
             found = self._answer(f"/subjects/{quote(subject, safe='')}/versions", schema)
         except _Refused as refused:
             if refused.status == 409:
-                raise self._incompatible(subject, self._against(subject, schema) or [refused.message]) from None
+                reasons: list[str] = []
+                with suppress(ConnectorError):  # not all registries tell
+                    reasons = self._against(subject, schema)
+                raise self._incompatible(subject, reasons or [refused.message]) from None
             raise self._refused(subject, refused) from None
         return Registered(self._number(found), TYPES[format], text)
 
@@ -164,12 +180,15 @@ class Registry:
         """Complain of a schema that the registry would not take under a subject."""
         schema = {"schema": text, "schemaType": TYPES[format]}
         # One that the subject has is taken again, also where it does not follow the newest.
-        if self._told(f"/subjects/{quote(subject, safe='')}", subject, schema) is None and (reasons := self._against(subject, schema)):
+        if self._told(f"/subjects/{quote(subject, safe='')}", subject, schema) is not None:
+            return
+        # Of all versions not every registry means those alone that its rule is about; what does not follow the newest is never taken.
+        if reasons := self._against(subject, schema, "/latest"):
             raise self._incompatible(subject, reasons)
 
-    def _against(self, subject: str, schema: Mapping[str, str]) -> list[str]:
-        """What the registry has against a schema, in its own words; nothing where it does not tell."""
-        found = self._told(f"/compatibility/subjects/{quote(subject, safe='')}/versions?verbose=true", subject, schema)
+    def _against(self, subject: str, schema: Mapping[str, str], version: str = "") -> list[str]:
+        """What the registry has against a schema behind a version or all of them, in its own words; nothing where it does not tell."""
+        found = self._told(f"/compatibility/subjects/{quote(subject, safe='')}/versions{version}?verbose=true", subject, schema)
         if found is None or found.get("is_compatible", True):
             return []
         told = found.get("messages")
@@ -181,10 +200,8 @@ class Registry:
         try:
             return self._answer(path, schema)
         except _Refused as refused:
-            if refused.status == 422:
+            if refused.status not in _UNTOLD:
                 raise self._refused(subject, refused) from None
-            return None
-        except ConnectorError:  # what it takes it says when it is given
             return None
 
     def _refused(self, subject: str, refused: _Refused) -> ConnectorError:
@@ -259,7 +276,7 @@ class _Stay(urllib.request.HTTPRedirectHandler):
 
 
 class _Refused(Exception):
-    """A status that is no success, with the registry's own words: a `code` is none where somebody in between has answered."""
+    """A status that is no success, with the registry's own words: `unknown` if it says that it has no such thing."""
 
     def __init__(self, status: int, reason: str, body: bytes) -> None:
         super().__init__(f"{status} {reason}")
@@ -270,7 +287,8 @@ class _Refused(Exception):
             told = None
         said = told if isinstance(told, dict) else {}
         self.message = " ".join(str(said.get("message", reason)).split())
-        self.code = said.get("error_code")
+        code = said.get("error_code")
+        self.unknown = isinstance(code, int) and code // 100 == 404
 
 
 def _why(cause: Any) -> str:

@@ -20,7 +20,7 @@ from headrace.connectors.kafka.formats import RECORD, TYPES, record_of
 from headrace.connectors.kafka.layout import VERB, Layout
 from headrace.connectors.kafka.needs import KAFKA
 from headrace.connectors.kafka.problems import problem
-from headrace.connectors.kafka.registry import registered
+from headrace.connectors.kafka.registry import Registry, registered
 from headrace.errors import ConnectorError, HeadraceError
 from headrace.jvm.packages import attach
 from headrace.jvm.session import jvm, session
@@ -57,7 +57,6 @@ _REFRESH = 60.0
 _EPOCH = "headrace.epoch"
 _SINK = "headrace.sink"
 _END = "headrace.end"
-_OUT_OF_REACH = ("REGISTRY_UNREACHABLE", "SECRET_MISSING")
 _OF_REGISTRY = ("registry", "register", "record")
 
 
@@ -164,11 +163,15 @@ class Sink(ports.Sink):
         }
 
     def lays_out(self) -> dict[str, Any]:
-        return {name: value for name, value in self.options().items() if name not in ("security", "options", "transaction_timeout")}
+        told, _ = Registry.apart(self.options())
+        return {name: value for name, value in told.items() if name not in ("security", "options", "transaction_timeout")}
 
     @classmethod
     def from_options(cls, options: Mapping[str, Any]) -> Sink:
-        return cls(**options)
+        told, ca = Registry.apart(options)
+        made = cls(**told)
+        made.registry = made.registry and made.registry.trusting(ca)
+        return made
 
     def describe(self) -> str:
         return f"kafka {self.topic} ({self.layout.value}{' by ' + ', '.join(self.key) if self.key else ''})"
@@ -178,16 +181,12 @@ class Sink(ports.Sink):
 
     def suits(self, name: str, schema: Struct) -> None:
         self.layout.document(schema, "append")
-        parts = self.layout.parts(schema).items()
-        try:
-            if parts:
-                attach(session(), [KAFKA])
-            for part, (format, columns) in parts:
-                self._writing(part, format).suits(columns)
-        except HeadraceError as error:
-            # A plan can be made where nobody reaches the registry; the start asks it.
-            if error.code not in _OUT_OF_REACH:
-                raise
+        parts = self.layout.parts(schema)
+        if parts and (not self.register or any(format == "protobuf" for format, _ in parts.values())):
+            # The kernel is asked about messages, and about schemas that are not ours.
+            attach(session(), [KAFKA])
+        for part, (format, columns) in parts.items():
+            self._writing(part, format).suits(columns)
 
     def open(self, context: ports.SinkContext) -> None:
         kafka: Any = context.session._jvm.headrace.kafka  # type: ignore[union-attr]  # a classic session has a JVM

@@ -15,7 +15,7 @@ from headrace.connectors.kafka.messages import columns as message_columns
 from headrace.connectors.kafka.messages import described, described_as, of_file, unreadable
 from headrace.connectors.kafka.needs import KAFKA
 from headrace.connectors.kafka.places import Place, end_of, ends, place_of, starting
-from headrace.connectors.kafka.registry import registered
+from headrace.connectors.kafka.registry import Registry, registered
 from headrace.connectors.kafka.remembered import same
 from headrace.connectors.kafka.values import (
     VALUES,
@@ -167,7 +167,9 @@ class Source(ports.Source):
 
     @classmethod
     def from_options(cls, options: Mapping[str, Any], schema: Struct) -> Source:
-        made = cls(**{name: item for name, item in options.items() if name not in ("deletes", "reader")})
+        told, ca = Registry.apart(options)
+        made = cls(**{name: item for name, item in told.items() if name not in ("deletes", "reader")})
+        made.registry = made.registry and made.registry.trusting(ca)
         made.schema = schema
         made.reader = options.get("reader")
         made.deletes = tuple(options["deletes"])

@@ -5,6 +5,7 @@ import java.nio.charset.StandardCharsets.UTF_8
 import java.util.{ArrayList, List => JList}
 
 import org.apache.hadoop.fs.{FileAlreadyExistsException, FileSystem, Path}
+import org.apache.hadoop.security.AccessControlException
 import org.apache.spark.sql.{classic, SparkSession}
 
 /** A folder on any file system that Hadoop knows, for the driver's Python: small texts in it, and the names of its files. Names are relative to
@@ -22,7 +23,11 @@ final class Store(session: SparkSession, folder: String) {
       val in = files.open(at(name))
       try new String(in.readAllBytes(), UTF_8)
       finally in.close()
-    } catch { case _: FileNotFoundException => null }
+    } catch {
+      case _: FileNotFoundException => null
+      // HDFS says so of what would be below a file.
+      case _: AccessControlException if files.getFileStatus(root).isFile => null
+    }
 
   /** Makes a file, unless there is one: then it stays as it is, and the answer is false. Stores that can be asked to decide that by themselves
     * are asked; for others it is looked up.

@@ -24,6 +24,8 @@ final class AvroFileLines(spec: LineSpec) extends LineParser(spec) {
         case Left(why) => malformed(why)
       }
     catch {
+      // Without a head to tell a foreign record by, its bytes may say a length that no memory holds.
+      case _: OutOfMemoryError => malformed("it has a length that is too large")
       case NonFatal(e) => malformed(LineParser.short(Option(e.getMessage).getOrElse(e.getClass.getSimpleName)))
     }
 

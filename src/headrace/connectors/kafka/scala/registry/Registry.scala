@@ -86,10 +86,8 @@ object Registry {
   private val mapper = new ObjectMapper
   private val all = new ConcurrentHashMap[(String, Option[String], Option[String]), Registry]
 
-  /** The registry's own word for a number that it does not know; a 404 without it is of somebody in between. */
-  private val Unknown = 40403
-
-  private def isUnknown(answer: HttpResponse[String]) = json(answer).exists(_.path("error_code").asInt == Unknown)
+  /** Whether the registry itself says that it does not know a number, as 40403 or a code near it; a 404 without one is of somebody in between. */
+  private def isUnknown(answer: HttpResponse[String]) = json(answer).exists(_.path("error_code").asInt / 100 == 404)
 
   private def json(answer: HttpResponse[String]): Option[JsonNode] =
     try Some(mapper.readTree(answer.body)).filterNot(_.isMissingNode)
