@@ -255,7 +255,7 @@ def test_a_certificate_that_is_trusted_only_by_its_file(spark: SparkSession, tmp
         with pytest.raises(HeadraceError, match="its certificate is not trusted"):
             looked_up(hr.lookup.http(url, SCHEMA), "a")
         (tmp_path / "torn").write_text("-----BEGIN CERTIFICATE-----\nAA==\n-----END CERTIFICATE-----\n")
-        with pytest.raises(HeadraceError, match="the certificates of `ca` cannot be read"):
+        with pytest.raises(HeadraceError, match="does not answer: the certificates of `ca` cannot be read"):
             looked_up(hr.lookup.http(url, SCHEMA, ca=str(tmp_path / "torn")), "a")
     assert len(service.asked) == 1
 

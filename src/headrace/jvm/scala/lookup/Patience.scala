@@ -15,7 +15,7 @@ private[lookup] final case class Patience(retryMs: Long) {
     while (true) {
       try return question
       catch {
-        case e: Unanswerable => throw failed(spec, e, e.getMessage, "")
+        case e @ (_: Unanswerable | _: HeadraceKernelException) => throw failed(spec, e, e.getMessage, "")
         case e @ (_: LinkageError | _: ReflectiveOperationException) => throw failed(spec, e, e.toString, "")
         case NonFatal(e) =>
           val left = (end - System.nanoTime) / 1000000L
