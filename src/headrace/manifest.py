@@ -1,4 +1,4 @@
-"""What the epochs of a files sink wrote: one manifest per epoch, which alone decides what belongs to the result.
+"""What the epochs of a files sink wrote: a manifest per epoch with rows, which alone decides what belongs to the result.
 
     out/
       part-00000000000000000003-00000.parquet     a committed file
@@ -25,9 +25,11 @@ from typing import Any
 
 from headrace.atomic import create, replace
 from headrace.errors import CheckpointError, ConnectorError
+from headrace.marks import Mark
 from headrace.points import point
 
-FORMAT = 1
+FORMAT = 2
+"""Manifests of format 1 have no identity, and empty epochs have them too."""
 CONTROL = "_headrace"
 
 
@@ -93,8 +95,15 @@ class Manifest:
             return []
         return sorted(int(path.stem) for path in self.control.glob("*.json") if path.stem.isdigit())
 
-    def commit(self, epoch: int, staged: Iterable[StagedFile]) -> None:
-        """Makes the staged files the output of `epoch`. An epoch that is committed already stays as it was.
+    def mark(self) -> Mark:
+        """The last epoch that is committed."""
+        epochs = self.epochs()
+        newest = read(self.path(epochs[-1])) if epochs else None
+        return Mark(exists=self.folder.is_dir()) if newest is None else Mark(newest["epoch"], newest.get("identity", ""))
+
+    def commit(self, epoch: int, staged: Iterable[StagedFile], identity: str = "") -> None:
+        """Makes the staged files the output of `epoch`; without any there is nothing to do. An epoch that is committed already stays as it
+        was.
 
         Not so one by a process that was asleep while this one took over, and whose staged files are gone: it takes what is staged now.
         """
@@ -102,12 +111,16 @@ class Manifest:
             raise _missing(*self._gone)
         path = self.path(epoch)
         files = sorted(staged, key=lambda file: file.path)
+        if not files:
+            return
         made = [self.entry(epoch, number, file) for number, file in enumerate(files)]
-        entry: dict[str, Any] = {"format": FORMAT, "epoch": epoch, "term": self.term, "files": made}
+        entry: dict[str, Any] = {"format": FORMAT, "epoch": epoch, "identity": identity, "term": self.term, "files": made}
         if not create(path, json.dumps(entry, indent=1)):
             found = read(path)
             if found is not None and found.get("term", 1) > self.term:
                 raise replaced(self.folder, epoch)
+            if found is not None:
+                Mark(epoch, found.get("identity", "")).holds(epoch, identity, str(self.folder))
             if found is not None and self._lost(found) is None:
                 entry = found
             else:
@@ -236,10 +249,10 @@ def read(path: Path) -> dict[str, Any] | None:
 
 def of_this_format(text: dict[str, Any], place: object) -> dict[str, Any]:
     """What was read as it is, if this version can read it."""
-    if text.get("format") != FORMAT:
+    if text.get("format") not in (1, FORMAT):
         raise CheckpointError(
             "MANIFEST_FORMAT",
-            f"{place} has format {text.get('format')}; this version of headrace reads format {FORMAT}",
+            f"{place} has format {text.get('format')}; this version of headrace reads formats 1 and {FORMAT}",
             hint="use the version of headrace that wrote it.",
         )
     return text

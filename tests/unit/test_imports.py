@@ -16,6 +16,7 @@ ROWS: tuple[tuple[str, ...], ...] = (
     ("places", "points", "samples", "packages"),
     ("errors",),
     ("atomic",),
+    ("marks",),
     ("manifest",),
     ("syntax",),
     ("schema",),

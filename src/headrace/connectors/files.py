@@ -326,13 +326,15 @@ class Sink(ports.Sink):
                 "write.files: partition_by names every column", "the files need one column at least that is not in the folders' names"
             )
 
+    def mark(self, context: ports.SinkContext) -> ports.Mark | None:
+        manifest = self._manifest_of(context)
+        owner = manifest.owner()
+        if owner is not None and (owner.checkpoint, owner.query) != (context.checkpoint_id, context.query):
+            return ports.Mark()
+        return manifest.mark()
+
     def open(self, context: ports.SinkContext) -> None:
-        manifest: Manifest | RemoteManifest
-        if self._remote:
-            manifest = RemoteManifest(context.session, self.path, context.term)
-        else:
-            manifest = Manifest(self.folder, context.term)
-        self._manifest = manifest
+        manifest = self._manifest = self._manifest_of(context)
         self._held = context.held
         if not self._remote and self.folder.exists() and not self.folder.is_dir():
             raise ConnectorError(
@@ -364,13 +366,17 @@ class Sink(ports.Sink):
         written = {"format": self.format, "options": whole_times(self.format, self.writer_options), "partition_by": list(self.partition_by)}
         return {"kind": "files", **written, **place}
 
+    def _manifest_of(self, context: ports.SinkContext) -> Manifest | RemoteManifest:
+        return RemoteManifest(context.session, self.path, context.term) if self._remote else Manifest(self.folder, context.term)
+
     def _opened(self) -> Manifest | RemoteManifest:
         if self._manifest is None:
             raise RuntimeError("the sink is not open")
         return self._manifest
 
     def commit(self, epoch: int, staged: ports.Staged) -> None:
-        self._opened().commit(epoch, [StagedFile(file["path"], file["rows"], file["bytes"]) for file in staged.files])
+        files = [StagedFile(file["path"], file["rows"], file["bytes"]) for file in staged.files]
+        self._opened().commit(epoch, files, staged.identity)
 
     def elsewhere(self, place: ports.Elsewhere) -> Sink:
         return Sink(place.folder, format=self.format, partition_by=self.partition_by, options=self.writer_options)

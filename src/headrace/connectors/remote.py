@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 from headrace.connectors.reach import reach
 from headrace.errors import ConnectorError
 from headrace.manifest import CONTROL, FORMAT, Owner, StagedFile, may_write, of_this_format, replaced
+from headrace.marks import Mark
 from headrace.points import point
 
 if TYPE_CHECKING:
@@ -56,16 +57,27 @@ class RemoteManifest:
         names = (name.removesuffix(".json") for name in self.store.names(CONTROL))
         return sorted(int(name) for name in names if name.isdigit())
 
-    def commit(self, epoch: int, staged: Iterable[StagedFile]) -> None:
-        """Makes the files that tasks wrote the output of `epoch`. An epoch that is committed already stays as it was.
+    def mark(self) -> Mark:
+        """The last epoch that is committed."""
+        # A manifest that cannot be read was left by a writer that died, and the one before it is the last.
+        entries = (self._read(_name(epoch)) for epoch in reversed(self.epochs()))
+        newest = next((entry for entry in entries if entry is not None), None)
+        return Mark(exists=self.store.exists()) if newest is None else Mark(newest["epoch"], newest.get("identity", ""))
+
+    def commit(self, epoch: int, staged: Iterable[StagedFile], identity: str = "") -> None:
+        """Makes the files that tasks wrote the output of `epoch`; without files there is nothing to do. An epoch that is committed already
+        stays as it was.
 
         Not so one by a process that was asleep while this one took over and removed its files: it takes those of this process.
         """
         files = sorted(staged, key=lambda file: file.path)
+        if not files:
+            return
         self._check_there(epoch, files)
         entry = {
             "format": FORMAT,
             "epoch": epoch,
+            "identity": identity,
             "term": self.term,
             "files": [{"path": file.path, "rows": file.rows, "bytes": file.bytes} for file in files],
         }
@@ -75,6 +87,7 @@ class RemoteManifest:
             found = self._read(_name(epoch)) or {"files": [], "term": 0}
             if found.get("term", 1) > self.term:
                 raise replaced(self.folder, epoch)
+            Mark(epoch, found.get("identity", "")).holds(epoch, identity, self.folder)
             if found.get("term", 1) and all(self.store.exists(file["path"]) for file in found["files"]):
                 named = {file["path"] for file in found["files"]}
                 for file in files:

@@ -1,5 +1,6 @@
 """The open traits: what a source, a sink and a lookup have to say and do. Connectors implement them and are found by entry point."""
 
+from headrace.marks import Mark
 from headrace.packages import Jar, Packages
 from headrace.ports.elsewhere import Elsewhere
 from headrace.ports.lookup import Lookup, LookupContext, LookupTraits
@@ -17,6 +18,7 @@ __all__ = [
     "Lookup",
     "LookupContext",
     "LookupTraits",
+    "Mark",
     "Packages",
     "Secret",
     "Sink",

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
+from headrace.marks import Mark
 from headrace.packages import Packages
 from headrace.ports.elsewhere import Elsewhere
 from headrace.schema import Struct
@@ -74,20 +75,22 @@ class SinkContext:
 @dataclass(frozen=True)
 class Staged:
     """What the tasks left for one sink in one epoch: the number of rows, the files, the rows as tuples of internal values, and what each
-    task's writer said of its part.
+    task's writer said of its part. `identity` is the epoch's: a replay carries the same one, and an epoch of the same number from another
+    copy of the checkpoint does not. It is empty for an epoch that an earlier version began.
     """
 
     count: int
     files: tuple[Mapping[str, Any], ...] = ()
     rows: Callable[[], list[tuple[Any, ...]]] = list
     parts: tuple[Mapping[str, Any], ...] = ()
+    identity: str = ""
 
 
 class Sink(ABC):
     """A sink with its options. The constructor takes what `.write.<connector>(...)` takes (`name=` and `mode=` are not its business).
 
-    Methods without a body here may be left out. The engine calls `suits`, `open`, `recover`, `stage`, then `commit` once per epoch in
-    order (again for an epoch whose end was not seen), `close`.
+    Methods without a body here may be left out. The engine calls `suits`, `mark`, `open`, `recover`, `stage`, then `commit` once per epoch
+    in order (again for an epoch whose end was not seen), `close`.
     """
 
     connector: ClassVar[str]
@@ -144,6 +147,15 @@ class Sink(ABC):
         anything. A server may be asked, where one says what it takes. That it does not answer, or what else is the fault of the
         environment, stops a start, and keeps no job from being made.
         """
+
+    def mark(self, context: SinkContext) -> Mark | None:
+        """The last epoch of this checkpoint's query that the sink holds, read before it opens and without changing anything; None if it
+        cannot tell. The engine refuses a start where this is not what the checkpoint has written there.
+
+        An epoch with rows leaves its number and `Staged.identity` in the sink, in the step that makes its rows visible; one without rows
+        need not.
+        """
+        return None
 
     @abstractmethod
     def open(self, context: SinkContext) -> None:

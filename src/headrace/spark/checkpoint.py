@@ -2,6 +2,7 @@
 
 job.json       the plan, settings, partitions and identity that this checkpoint was written under
 queries/NAME   Spark's checkpoint of a query
+epochs/NAME     the identity of each epoch of a query
 record/NAME.TERM.json  what the query's epochs counted
 dead_letters/NAME   rows that failed and that nobody reads, as JSON
 repaired/SOURCE     dead letters that were repaired, read as rows of their source
@@ -21,17 +22,19 @@ import json
 import shutil
 import uuid
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from headrace.atomic import replace
 from headrace.errors import HeadraceError
+from headrace.spark.history import History, last_logged
 from headrace.spark.identity import Identity
 from headrace.spark.lease import SILENCE, Lease, is_lock
 from headrace.spark.record import Record
 
-FORMAT = 1
+FORMAT = 2
+"""Format 1 knew no identities of epochs."""
 MIGRATED = "migrated"
 _CLEARING = "clearing"
 
@@ -46,6 +49,8 @@ class Stored:
     settings: Mapping[str, str]
     partitions: int
     identity: Identity
+    adopted: Mapping[str, int] = field(default_factory=dict)
+    """The last epoch of each query that a version without identities of epochs began."""
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -55,6 +60,7 @@ class Stored:
             "settings": dict(self.settings),
             "partitions": self.partitions,
             "identity": self.identity.to_json(),
+            "adopted": dict(self.adopted),
             "plan": dict(self.plan),
         }
 
@@ -72,13 +78,15 @@ def stored_in(folder: Path) -> Stored | None:
             f"{path} cannot be read: {problem}",
             hint="restore the file, or start over with fresh=True.",
         ) from None
-    if value.get("format") != FORMAT:
+    if value.get("format") not in (1, FORMAT):
         raise HeadraceError(
             "CHECKPOINT_FORMAT",
-            f"{path} has format {value.get('format')}; this version of headrace reads format {FORMAT}",
+            f"{path} has format {value.get('format')}; this version of headrace reads formats 1 and {FORMAT}",
             hint="use the version of headrace that wrote it, or start over with fresh=True.",
         )
-    return Stored(value["id"], value["job"], value["plan"], value["settings"], value["partitions"], Identity.from_json(value["identity"]))
+    identity = Identity.from_json(value["identity"])
+    adopted = last_logged(folder) if value["format"] == 1 else value["adopted"]
+    return Stored(value["id"], value["job"], value["plan"], value["settings"], value["partitions"], identity, adopted)
 
 
 def is_clearing(folder: Path) -> bool:
@@ -129,7 +137,7 @@ class Checkpoint:
     @property
     def begun(self) -> bool:
         """Whether a query has ever been started here; before that nothing depends on what is stored."""
-        return any(path for path in (self.folder / "queries").glob("*/offsets"))
+        return any(any(self.folder.glob(trace)) for trace in ("queries/*/offsets", "epochs/*/*.json", "record/*.json"))
 
     def empty(self) -> None:
         """Where a clearing has begun, remove everything but the lock."""
@@ -143,9 +151,9 @@ class Checkpoint:
 
     def store(self, job: str, plan: Mapping[str, Any], settings: Mapping[str, str], partitions: int, identity: Identity) -> Stored:
         """Write `job.json` for the run that begins now."""
-        stored = Stored(self.id, job, plan, settings, partitions, identity)
-        if self.stored is None or stored.to_json() != self.stored.to_json():
-            replace(self.folder / "job.json", json.dumps(stored.to_json(), indent=1))
+        adopted = {} if self.stored is None else self.stored.adopted
+        stored = Stored(self.id, job, plan, settings, partitions, identity, adopted)
+        replace(self.folder / "job.json", json.dumps(stored.to_json(), indent=1))
         self.stored = stored
         return stored
 
@@ -154,11 +162,14 @@ class Checkpoint:
 
     def unfinished(self, name: str) -> int | None:
         """The epoch of a query that was begun and not ended, which comes again."""
-        begun, ended = (
-            max((int(path.name) for path in (self.query(name) / log).glob("*") if path.name.isdigit()), default=-1)
-            for log in ("offsets", "commits")
-        )
-        return begun if begun > ended else None
+        history = self.history(name)
+        begun = history.logged("offsets")
+        return begun if begun > history.logged("commits") else None
+
+    def history(self, name: str, plan: str = "") -> History:
+        """The identities of a query's epochs; `plan` is the fingerprint of the plan under which new ones begin."""
+        adopted = -1 if self.stored is None else self.stored.adopted.get(name, -1)
+        return History(self.folder / "epochs" / name, self.query(name), plan, adopted)
 
     def record(self, name: str) -> Record:
         return Record(self.folder / "record", name, self.lease.term)

@@ -12,7 +12,8 @@ from typing import Any
 
 from headrace.points import point
 from headrace.ports import Sink, Staged
-from headrace.spark.record import Record
+from headrace.spark.history import History
+from headrace.spark.record import Record, Written
 
 
 @dataclass(frozen=True)
@@ -35,9 +36,15 @@ class Committer:
     """
 
     def __init__(
-        self, sinks: Mapping[int, OpenSink], record: Record, held: Callable[[], None], clock: Callable[[], float] = time.monotonic
+        self,
+        sinks: Mapping[int, OpenSink],
+        record: Record,
+        history: History,
+        held: Callable[[], None],
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.sinks = sinks
+        self.history = history
         self.held = held
         self.clock = clock
         self.record = record
@@ -45,14 +52,27 @@ class Committer:
         self.failed_sink: str | None = None
         self.last_rows: dict[str, float] = {}
         self._lock = threading.Lock()
+        self._begun: tuple[int, str] = (-1, "")
 
     def commit(self, epoch: int, staged: Any) -> str | None:
         """The call from the JVM: None once everything is committed, else the text that ends the query."""
         return self._told(lambda: self._commit(int(epoch), staged))
 
     def still(self) -> str | None:
-        """The call from the JVM before an epoch is logged, and before its tasks begin: None while this process may go on."""
+        """The call from the JVM before an epoch is logged: None while this process may go on."""
         return self._told(self.held)
+
+    def begin(self, epoch: int) -> str | None:
+        """The call from the JVM before the tasks of an epoch begin: None while this process may go on."""
+        return self._told(lambda: self._begin(int(epoch)))
+
+    def identity(self) -> str:
+        """The call from the JVM for the identity of the epoch that has begun."""
+        return self._begun[1]
+
+    def _begin(self, epoch: int) -> None:
+        self.held()
+        self._begun = (epoch, self.history.begin(epoch))
 
     def _told(self, work: Callable[[], object]) -> str | None:
         try:
@@ -66,7 +86,9 @@ class Committer:
 
     def _commit(self, epoch: int, staged: Any) -> None:
         found = json.loads(staged.json())
+        identity = self._identity_of(epoch)
         rows: dict[str, int] = {}
+        written: dict[str, Written] = {}
         for text, part in found["sinks"].items():
             one = self.sinks[int(text)]
             rows[one.name] = part["rows"]
@@ -75,8 +97,10 @@ class Committer:
             self.held()
             self.failed_sink = one.name
             point("before sink commit", one.name)
-            one.sink.commit(epoch, Staged(part["rows"], tuple(part["files"]), _rows(staged, one.op), tuple(part["parts"])))
+            one.sink.commit(epoch, Staged(part["rows"], tuple(part["files"]), _rows(staged, one.op), tuple(part["parts"]), identity))
             point("after sink commit", one.name)
+            if part["rows"]:
+                written[one.name] = Written(epoch, identity, place_of(one.sink))
         self.failed_sink = None
         self.held()
         now = self.clock()
@@ -84,12 +108,23 @@ class Committer:
             if source and metric == "read" and n:
                 self.last_rows[source] = now
         point("before the record", self.record.query)
-        self.record.add(epoch, found["counts"], rows)
+        self.record.add(epoch, found["counts"], rows, written)
         point("after the record", self.record.query)
+
+    def _identity_of(self, epoch: int) -> str:
+        begun, identity = self._begun
+        if begun != epoch:
+            raise RuntimeError(f"epoch {epoch} is to be committed, and the one that has begun is {begun}")
+        return identity
 
     class Java:
         # the interface by which py4j lets the JVM call this object
         implements = ("headrace.sink.Committer",)
+
+
+def place_of(sink: Sink) -> str:
+    """Where a sink writes, as the record names it."""
+    return sink.owns or sink.describe()
 
 
 def _rows(staged: Any, op: int) -> Callable[[], list[tuple[Any, ...]]]:

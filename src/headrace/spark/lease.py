@@ -85,6 +85,12 @@ class Lease:
         if newest > self.term and file is not None:
             raise self._lost(Holder.of(file))
 
+    def decline(self) -> None:
+        """Give the term back, where a start was refused before it wrote anything: the next one takes the same."""
+        if not self._released.is_set() and self._path.exists():
+            # still this process's until `release`: whoever looks finds a holder that lives
+            self._path = self._path.rename(_file(self.folder, self.term - 1))
+
     def release(self) -> None:
         """Give the checkpoint back; the file stays, empty, so that terms rise."""
         if self._released.is_set():

@@ -13,9 +13,24 @@ from pathlib import Path
 from typing import Any
 
 from headrace.atomic import replace
+from headrace.ports import Mark
 
-FORMAT = 1
+FORMAT = 2
 TIME = "max_time"
+
+
+@dataclass(frozen=True)
+class Written:
+    """The last epoch that brought rows to a sink, its identity, and where the sink wrote then."""
+
+    epoch: int
+    identity: str
+    place: str
+
+    @property
+    def mark(self) -> Mark:
+        return Mark(self.epoch, self.identity)
+
 
 # source name ("" behind the first level), op id, side, metric
 Key = tuple[str, int, int, str]
@@ -35,8 +50,11 @@ class Totals:
     epoch: int = -1
     counts: Mapping[Key, int] = field(default_factory=dict)
     rows: Mapping[str, int] = field(default_factory=dict)
+    written: Mapping[str, Written] = field(default_factory=dict)
 
-    def with_epoch(self, epoch: int, counts: Iterable[list[Any]], rows: Mapping[str, int]) -> Totals:
+    def with_epoch(
+        self, epoch: int, counts: Iterable[list[Any]], rows: Mapping[str, int], written: Mapping[str, Written] | None = None
+    ) -> Totals:
         """The totals with one epoch more; these very ones if they have it already."""
         if epoch <= self.epoch:
             return self
@@ -47,7 +65,8 @@ class Totals:
                 sums[key] = max(sums.get(key, int(n)), int(n))
             else:
                 sums[key] = sums.get(key, 0) + int(n)
-        return Totals(epoch, sums, {**self.rows, **{sink: self.rows.get(sink, 0) + n for sink, n in rows.items()}})
+        sent = {**self.rows, **{sink: self.rows.get(sink, 0) + n for sink, n in rows.items()}}
+        return Totals(epoch, sums, sent, {**self.written, **(written or {})})
 
     def of_source(self, source: str, metric: str) -> int:
         return sum(n for (name, _, _, kind), n in self.counts.items() if name == source and kind == metric)
@@ -68,12 +87,15 @@ class Totals:
             "epoch": self.epoch,
             "counts": [[*key, n] for key, n in sorted(self.counts.items())],
             "rows": dict(self.rows),
+            "written": {sink: [one.epoch, one.identity, one.place] for sink, one in sorted(self.written.items())},
         }
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> Totals:
         counts = {(source, op, side, metric): n for source, op, side, metric, n in value["counts"]}
-        return cls(value["epoch"], counts, dict(value["rows"]))
+        # a record of format 1 does not say what sinks were written
+        written = {sink: Written(*one) for sink, one in value.get("written", {}).items()}
+        return cls(value["epoch"], counts, dict(value["rows"]), written)
 
 
 class Record:
@@ -96,9 +118,9 @@ class Record:
     def path(self) -> Path:
         return self.folder / f"{self.query}.{self.term}.json"
 
-    def add(self, epoch: int, counts: Iterable[list[Any]], rows: Mapping[str, int]) -> bool:
+    def add(self, epoch: int, counts: Iterable[list[Any]], rows: Mapping[str, int], written: Mapping[str, Written] | None = None) -> bool:
         """Add an epoch and store the sum; False if it was there already."""
-        totals = self.totals.with_epoch(epoch, counts, rows)
+        totals = self.totals.with_epoch(epoch, counts, rows, written)
         if totals is self.totals:
             return False
         self.folder.mkdir(parents=True, exist_ok=True)

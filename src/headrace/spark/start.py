@@ -17,13 +17,14 @@ from headrace.jvm.packages import attach, require
 from headrace.jvm.session import session
 from headrace.ops import Lookup, Sink, Source
 from headrace.plan import Node
-from headrace.schema import parse_schema
+from headrace.schema import Struct, parse_schema
 from headrace.spark import cut_off, repaired
+from headrace.spark.agreement import agree
 from headrace.spark.checkpoint import Checkpoint, Stored, migrated
 from headrace.spark.compare import identified, refuse_in_mid_epoch, with_frozen_schemas
 from headrace.spark.computed import check_computed
 from headrace.spark.document import build, dead_letters
-from headrace.spark.epochs import Committer, OpenSink
+from headrace.spark.epochs import Committer, OpenSink, place_of
 from headrace.spark.identity import DEAD_LETTERS, QueryIdentity
 from headrace.spark.job import SparkJob
 from headrace.spark.kernel import start_query
@@ -94,6 +95,7 @@ def begin(
     opened = ExitStack()
     opened.callback(checkpoint.close)
     running: list[RunningQuery] = []
+    opening = False
     try:
         if not fresh and checkpoint.migrated is not None:
             raise migrated(checkpoint.folder, checkpoint.migrated)
@@ -102,6 +104,10 @@ def begin(
         job = with_frozen_schemas(job, stored)
         identity, names = identified(job, stored, checkpoint.folder)
         suit(job, starting=True)
+        outlets = {name: _outlets(job, query, checkpoint.dead_letters(name)) for query, name in _with(job, names)}
+        if stored is not None and not fresh:
+            for name in outlets:
+                _agree(job, checkpoint, name, outlets[name])
         check_computed(job, [identity.query(name) for name in names.values()])
         if stored is not None and not fresh:
             refuse_in_mid_epoch(job.plan, stored.plan, _unfinished(job, checkpoint, names))
@@ -116,7 +122,8 @@ def begin(
         checkpoint.empty()
         # Before sinks make anything here: a folder with something in it is a checkpoint by its job.json, and sinks know it by its id.
         checkpoint.store(job.plan.job, job.plan.to_json(), job.settings, number, identity)
-        sinks = {name: _open(job, query, identity.query(name), checkpoint, opened) for query, name in _with(job, names)}
+        opening = True
+        sinks = {name: _open(job, identity.query(name), checkpoint, outlets[name], opened) for _, name in _with(job, names)}
         checkpoint.end_clearing()
         for query, name in _with(job, names):
             running.append(_started(job, query, identity.query(name), checkpoint, sinks[name], number, every, clock))
@@ -125,6 +132,8 @@ def begin(
         for one in running:
             opened.callback(one.handle.stop)
         with suppress(Exception):  # why the start was refused matters more
+            if not opening:
+                checkpoint.lease.decline()
             opened.close()
         raise
 
@@ -224,37 +233,61 @@ def _sealed(what: str) -> HeadraceError:
     )
 
 
-def _open(job: SparkJob, query: Query, identity: QueryIdentity, checkpoint: Checkpoint, opened: ExitStack) -> dict[int, OpenSink]:
-    """Open the sinks of a query, the one for dead letters among them, and let each mend what a killed run left."""
-    found: dict[int, OpenSink] = {}
-    made = [(str(node.name), node.connect(), job.schemas.of[str(node.name)]) for node in query.sinks if isinstance(node, Sink)]
-    letters = checkpoint.dead_letters(identity.name)
-    made.append(
-        (DEAD_LETTERS, ports.sink_class("files").from_options({"path": str(letters), "format": "json"}), parse_schema(dead_letters(query)))
-    )
-    live = identity.live()
-    modes = {str(node.name): node.mode for node in query.sinks if isinstance(node, Sink)}
-    for name, sink, schema in made:
-        sink.open(
-            ports.SinkContext(
-                job=job.plan.job,
-                name=name,
-                schema=schema,
-                session=session(),
-                checkpoint=checkpoint.folder,
-                checkpoint_id=checkpoint.id,
-                time_zone=job.time_zone,
-                fresh=checkpoint.clearing,
-                query=identity.name,
-                mode=modes.get(name, "append"),
-                unfinished=checkpoint.unfinished(identity.name),
-                term=checkpoint.lease.term,
-                held=checkpoint.lease.check,
-            )
+@dataclass(frozen=True)
+class _Outlet:
+    """A sink of a query with what comes to it."""
+
+    name: str
+    sink: ports.Sink
+    schema: Struct
+    mode: str = "append"
+
+    def context(self, job: SparkJob, checkpoint: Checkpoint, query: str) -> ports.SinkContext:
+        return ports.SinkContext(
+            job=job.plan.job,
+            name=self.name,
+            schema=self.schema,
+            session=session(),
+            checkpoint=checkpoint.folder,
+            checkpoint_id=checkpoint.id,
+            time_zone=job.time_zone,
+            fresh=checkpoint.clearing,
+            query=query,
+            mode=self.mode,
+            unfinished=checkpoint.unfinished(query),
+            term=checkpoint.lease.term,
+            held=checkpoint.lease.check,
         )
-        opened.callback(sink.close)
-        sink.recover()
-        found[live[name].op] = OpenSink(live[name].op, name, sink, schema.ddl, quiet=name == DEAD_LETTERS)
+
+    def opened(self, op: int) -> OpenSink:
+        return OpenSink(op, self.name, self.sink, self.schema.ddl, quiet=self.name == DEAD_LETTERS)
+
+
+def _outlets(job: SparkJob, query: Query, letters: Path) -> list[_Outlet]:
+    """The sinks of a query, the one for dead letters last."""
+    nodes = [node for node in query.sinks if isinstance(node, Sink)]
+    outlets = [_Outlet(str(node.name), node.connect(), job.schemas.of[str(node.name)], node.mode) for node in nodes]
+    folder = ports.sink_class("files").from_options({"path": str(letters), "format": "json"})
+    return [*outlets, _Outlet(DEAD_LETTERS, folder, parse_schema(dead_letters(query)))]
+
+
+def _agree(job: SparkJob, checkpoint: Checkpoint, query: str, outlets: list[_Outlet]) -> None:
+    """Refuse a checkpoint that was put back, is not whole, or whose sinks are not as the job left them."""
+    # dead letters are a part of the checkpoint itself
+    sinks = [one for one in outlets if one.name != DEAD_LETTERS]
+    marks = {one.name: (place_of(one.sink), one.sink.mark(one.context(job, checkpoint, query))) for one in sinks}
+    agree(checkpoint.folder, checkpoint.query(query), checkpoint.history(query), checkpoint.record(query).totals, marks)
+
+
+def _open(job: SparkJob, identity: QueryIdentity, checkpoint: Checkpoint, outlets: list[_Outlet], opened: ExitStack) -> dict[int, OpenSink]:
+    """Open the sinks of a query, and let each mend what a killed run left."""
+    found: dict[int, OpenSink] = {}
+    live = identity.live()
+    for one in outlets:
+        one.sink.open(one.context(job, checkpoint, identity.name))
+        opened.callback(one.sink.close)
+        one.sink.recover()
+        found[live[one.name].op] = one.opened(live[one.name].op)
     return found
 
 
@@ -286,7 +319,9 @@ def _started(
     stages = {one.name: one.sink.stage() for one in sinks.values()}
     asks, loader = _lookups(job, query)
     document = build(query, identity, job.at, readers, stages, partitions, asks)
-    committer = Committer(sinks, checkpoint.record(identity.name), checkpoint.lease.check, clock or time.monotonic)
+    history = checkpoint.history(identity.name, job.plan.fingerprint)
+    history.tidy()
+    committer = Committer(sinks, checkpoint.record(identity.name), history, checkpoint.lease.check, clock or time.monotonic)
     totals = committer.record.totals
     handle = start_query(
         spark,

@@ -136,6 +136,12 @@ class Committer:
     def still(self) -> str | None:
         return self.answers.pop(0) if self.answers else None
 
+    def begin(self, epoch: int) -> str | None:
+        return self.still()
+
+    def identity(self) -> str:
+        return ""
+
     class Java:
         implements = ("headrace.sink.Committer",)
 

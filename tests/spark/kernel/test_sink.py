@@ -42,6 +42,12 @@ class Committer:
     def still(self) -> str | None:
         return None
 
+    def begin(self, epoch: int) -> str | None:
+        return None
+
+    def identity(self) -> str:
+        return ""
+
     class Java:
         implements = ["headrace.sink.Committer"]  # noqa: RUF012 (py4j reads this attribute)
 

@@ -17,7 +17,7 @@ import org.apache.spark.sql.connector.catalog.Table
 import org.apache.spark.sql.execution.SparkPlan
 import org.apache.spark.sql.execution.datasources.FileFormat
 import org.apache.spark.sql.execution.streaming.checkpointing.OffsetSeqMetadata
-import org.apache.spark.sql.execution.streaming.runtime.{IncrementalExecution, StreamExecution, WatermarkPropagator}
+import org.apache.spark.sql.execution.streaming.runtime.{IncrementalExecution, MicroBatchExecution, StreamExecution, WatermarkPropagator}
 import org.apache.spark.sql.streaming.{OutputMode, StreamingQuery, Trigger}
 import org.apache.spark.sql.types.StructType
 import org.apache.spark.unsafe.types.UTF8String
@@ -86,6 +86,9 @@ object Inside {
 
   /** When the epoch in flight began, as Spark has logged it (millis), asked in the same way. */
   def now(session: SparkSession): Long = epoch(session).fold(0L)(_.batchTimestampMs)
+
+  /** The number of the epoch in flight, asked in the same way. */
+  def number(session: SparkSession): Long = session.sparkContext.getLocalProperty(MicroBatchExecution.BATCH_ID_KEY).toLong
 
   private def epoch(session: SparkSession) = {
     val id = session.sparkContext.getLocalProperty(StreamExecution.QUERY_ID_KEY)

@@ -87,9 +87,9 @@ private[sink] final class SinkTable(sinks: Seq[SinkSpec], stages: Map[Int, Write
 
     override def createStreamingWriterFactory(info: PhysicalWriteInfo): StreamingDataWriterFactory = {
       // Spark starts the tasks of the epoch when it has this.
-      Held.require(committer.still())
+      Held.require(committer.begin(Inside.number(SparkSession.active)))
       Clock.tell(SparkSession.active.sparkContext, Wire.calendar(Inside.now(SparkSession.active)) * 1000)
-      new TaskWriters(sinks, shared, run)
+      new TaskWriters(sinks, shared, run, committer.identity())
     }
 
     override def commit(epoch: Long, messages: Array[WriterCommitMessage]): Unit = {
@@ -129,10 +129,10 @@ private[sink] final class SinkTable(sinks: Seq[SinkSpec], stages: Map[Int, Write
   }
 }
 
-private final class TaskWriters(sinks: Seq[SinkSpec], stages: Broadcast[Map[Int, WriterStage]], run: String)
+private final class TaskWriters(sinks: Seq[SinkSpec], stages: Broadcast[Map[Int, WriterStage]], run: String, identity: String)
     extends StreamingDataWriterFactory {
   override def createWriter(partition: Int, task: Long, epoch: Long): DataWriter[InternalRow] = {
-    val place = TaskPlace(epoch, partition, task, run)
+    val place = TaskPlace(epoch, partition, task, run, identity)
     val opened = mutable.LinkedHashMap.empty[Int, Stager]
     try sinks.foreach(sink => opened(sink.op) = passing(sink.name, stages.value(sink.op).open(place)))
     catch {

@@ -12,9 +12,15 @@ trait Committer {
   def commit(epoch: Long, staged: Staged): String
 
   /** null while this process has the right to work on the checkpoint, else the text of the error that ends the query. Asked before an epoch
-    * is logged, and before its tasks begin: who takes over later finds it logged.
+    * is logged: who takes over later finds it logged.
     */
   def still(): String
+
+  /** Asked when an epoch is logged and before its tasks begin: null if they may, else the text of the error that ends the query. */
+  def begin(epoch: Long): String
+
+  /** The identity of the epoch that has begun: the same when it comes again, and of no other epoch, whatever its number. */
+  def identity(): String
 }
 
 /** What all committed tasks of an epoch staged. */

@@ -23,10 +23,10 @@ abstract class WriterStage extends Serializable {
   def sweep(epoch: Long, run: String): Unit = ()
 }
 
-/** Whose rows a stager takes: the epoch, the task's partition, the try of the task (a number never given twice in a session), and the start
-  * of the query.
+/** Whose rows a stager takes: the epoch, the task's partition, the try of the task (a number never given twice in a session), the start of
+  * the query, and the identity of the epoch, which a replay carries too and no other epoch of this number does.
   */
-final case class TaskPlace(epoch: Long, partition: Int, attempt: Long, run: String)
+final case class TaskPlace(epoch: Long, partition: Int, attempt: Long, run: String, identity: String)
 
 private[sink] object WriterStage {
   def apply(session: SparkSession, sink: SinkSpec, timeZone: String): WriterStage = sink.stage match {

@@ -2,6 +2,7 @@ package headrace.source
 
 import scala.collection.mutable
 
+import headrace.HeadraceKernelException
 import org.apache.hadoop.fs.Path
 import org.apache.spark.sql.{classic, Column, DataFrame, SparkSession, SQLContext}
 import org.apache.spark.sql.catalyst.util.CaseInsensitiveMap
@@ -93,6 +94,7 @@ private final class FileSource(session: classic.SparkSession, place: String, opt
   override def getDefaultReadLimit: ReadLimit = limit.map(n => ReadLimit.maxFiles(n)).getOrElse(ReadLimit.allAvailable())
 
   override def latestOffset(start: StreamOffset, readLimit: ReadLimit): StreamOffset = synchronized {
+    Option(start).foreach(reaches)
     if (!listed || (follow && waiting.isEmpty)) {
       waiting = list().filterNot(entry => seen(known(entry)))
       listed = true
@@ -114,6 +116,7 @@ private final class FileSource(session: classic.SparkSession, place: String, opt
   override def getOffset: Option[Offset] = throw new UnsupportedOperationException("asked for by latestOffset")
 
   override def getBatch(start: Option[Offset], end: Offset): DataFrame = {
+    reaches(end)
     val from = start.map(FileStreamSourceOffset(_).logOffset).getOrElse(-1L)
     val files = log.get(Some(from + 1), Some(FileStreamSourceOffset(end).logOffset)).flatMap(_._2)
     val relation = DataSource(
@@ -134,6 +137,13 @@ private final class FileSource(session: classic.SparkSession, place: String, opt
   override def stop(): Unit = ()
 
   override def toString: String = s"files $base"
+
+  /** Files that are in no log would be read again. */
+  private def reaches(offset: StreamOffset): Unit = {
+    val read = FileStreamSourceOffset(offset.asInstanceOf[Offset]).logOffset
+    if (read > newest)
+      throw new HeadraceKernelException("CHECKPOINT_INCOMPLETE", s"$place names the files of epochs up to $newest, and the query has read up to $read")
+  }
 
   /** By what a file is known, so that it is read once. */
   private def known(entry: FileEntry): String = if (moves) entry.sparkPath.toPath.getName else entry.path

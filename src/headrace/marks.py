@@ -1,0 +1,42 @@
+"""What a sink holds of a job: the last epoch that was written there, and that epoch's identity.
+
+Numbers alone do not tell histories apart: a checkpoint that was put back counts its epochs again from where it stands, over other rows.
+The identity of an epoch is drawn once, when its offsets are logged, and a replay carries the same one.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from headrace.errors import HeadraceError
+
+
+@dataclass(frozen=True)
+class Mark:
+    """The last epoch that a sink holds, -1 for none, and its identity, empty where a version without identities wrote it.
+
+    `exists`: whether the place itself is there, the folder, table or topic.
+
+    >>> Mark(3, "5f1c").holds(3, "5f1c", "best"), Mark(2, "77ab").holds(3, "5f1c", "best"), Mark(3).holds(3, "5f1c", "best")
+    (True, False, True)
+    """
+
+    epoch: int = -1
+    identity: str = ""
+    exists: bool = True
+
+    def agrees(self, identity: str) -> bool:
+        """Whether this may be the epoch of that identity: where one of them has none, the numbers decide."""
+        return not self.identity or not identity or self.identity == identity
+
+    def holds(self, epoch: int, identity: str, sink: str) -> bool:
+        """Whether the epoch is there already. Raises CHECKPOINT_BEHIND where another history has written it, or later ones."""
+        if self.epoch < epoch:
+            return False
+        if self.epoch == epoch and self.agrees(identity):
+            return True
+        raise HeadraceError(
+            "CHECKPOINT_BEHIND",
+            f"{sink} holds epoch {self.epoch} of another history, and this job was about to write its own epoch {epoch}",
+            hint="nothing was written: two copies of one checkpoint have fed this sink. Stop the other job, or give this one another sink.",
+        )

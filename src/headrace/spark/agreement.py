@@ -1,0 +1,90 @@
+"""Whether the sinks of a query hold what its checkpoint has written, and nothing of another history; asked before anything is touched."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+
+from headrace.errors import HeadraceError
+from headrace.ports import Mark
+from headrace.spark.history import History, named
+from headrace.spark.record import Totals, Written
+
+
+def agree(checkpoint: Path, query: Path, history: History, totals: Totals, marks: Mapping[str, tuple[str, Mark | None]]) -> None:
+    """Complain where the parts of a query's checkpoint, or its sinks, are not of one history. `marks`: of each sink its place, and what it
+    holds; None where it cannot tell.
+
+    A checkpoint that an earlier copy has replaced is behind its sinks: CHECKPOINT_BEHIND. A sink that was emptied, removed or put back is
+    behind its checkpoint: TABLE_REPLACED, TABLE_MISSING.
+    """
+    history.check(totals.epoch)
+    pending = history.pending()
+    strange = []
+    for sink, (place, mark) in marks.items():
+        if mark is None:
+            continue
+        written = totals.written.get(sink)
+        # at a new place a sink begins anew
+        last = written.mark if written is not None and written.place == place else None
+        if last is not None and mark.epoch < last.epoch:
+            raise _lacking(sink, place, mark, last)
+        known = [last, pending] if last is not None else [pending, *_elsewhere(mark, history, totals.written)]
+        problem = judge(sink, mark, (one for one in known if one is not None), history.adopted)
+        if problem is not None:
+            strange.append(problem)
+    if strange:
+        last_logged = history.logged("offsets")
+        raise _behind(checkpoint, strange, last_logged, _begun_at(query, last_logged))
+
+
+def judge(sink: str, mark: Mark, known: Iterable[Mark], adopted: int = -1) -> str | None:
+    """What is wrong with what a sink holds, or None. `known`: the epochs that may be the last one there; those up to `adopted` have no
+    identity, and their numbers decide.
+
+    >>> judge("best", Mark(3, "c"), [Mark(3, "c")])
+    >>> judge("best", Mark(9, "x"), [Mark(3, "c")])
+    'best holds epoch 9'
+    >>> judge("best", Mark(3, "x"), [Mark(3, "c")])
+    'best holds epoch 3 of another history'
+    """
+    expected = [one for one in known if one.epoch == mark.epoch]
+    if mark.epoch < 0 or any(one.agrees(mark.identity) for one in expected) or (not mark.identity and mark.epoch <= adopted):
+        return None
+    return f"{sink} holds epoch {mark.epoch}" + (" of another history" if expected else "")
+
+
+def _elsewhere(mark: Mark, history: History, written: Mapping[str, Written]) -> list[Mark]:
+    """What a sink may hold that is new by its name or place: what was written under another one."""
+    identity = history.of(mark.epoch)
+    return [*(one.mark for one in written.values()), *([Mark(mark.epoch, identity)] if identity else ())]
+
+
+def _behind(checkpoint: Path, strange: Iterable[str], last: int, since: datetime | None) -> HeadraceError:
+    when = "" if since is None else f", begun {since:%Y-%m-%d %H:%M:%S} UTC"
+    return HeadraceError(
+        "CHECKPOINT_BEHIND",
+        f"{'; '.join(strange)}, and the checkpoint {checkpoint}, which ends with {named(last)}{when}, has not written that",
+        hint="nothing was changed. The checkpoint was put back from an earlier copy, or a copy of it has run elsewhere: go on from the "
+        "newest one.\nto go on from this one, put back what the sinks held at the same moment; fresh=True starts over.",
+    )
+
+
+def _lacking(sink: str, place: str, mark: Mark, written: Mark) -> HeadraceError:
+    holds = f"ends with {named(mark.epoch)}" if mark.epoch >= 0 else "holds no epoch of this job" if mark.exists else "is gone"
+    return HeadraceError(
+        "TABLE_REPLACED" if mark.exists else "TABLE_MISSING",
+        f"{sink}: {place} {holds}, and the job has written epoch {written.epoch} there",
+        hint="nothing was changed. Put it back as it was, name another place to go on with what comes, or start over with fresh=True.",
+    )
+
+
+def _begun_at(query: Path, epoch: int) -> datetime | None:
+    """When Spark logged an epoch; None where that is not known."""
+    try:
+        lines = (query / "offsets" / str(epoch)).read_text(encoding="utf-8").splitlines()
+        return datetime.fromtimestamp(json.loads(lines[1])["batchTimestampMs"] / 1000, UTC)
+    except (OSError, ValueError, LookupError, TypeError, OverflowError):
+        return None
