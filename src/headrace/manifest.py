@@ -4,6 +4,7 @@
       part-00000000000000000003-00000.parquet     a committed file
       _headrace/owner.json                        who writes here
       _headrace/00000000000000000003.json         the manifest of epoch 3
+      _headrace/…-….1.jsonl                       manifests put together (`segments`)
       _headrace/staging/3-0-17/...                files of an epoch that is not committed yet
 
 A commit writes the manifest atomically, then moves the epoch's files from the staging folder to their visible names. The move can be done
@@ -16,7 +17,8 @@ from __future__ import annotations
 import json
 import os
 import shutil
-from collections.abc import Callable, Iterable
+import time
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from importlib import import_module
@@ -27,9 +29,8 @@ from headrace.atomic import create, replace
 from headrace.errors import CheckpointError, ConnectorError
 from headrace.marks import Mark
 from headrace.points import point
+from headrace.segments import FORMAT, Segments, Span, moment, of_this_format
 
-FORMAT = 2
-"""Manifests of format 1 have no identity, and empty epochs have them too."""
 CONTROL = "_headrace"
 
 
@@ -71,6 +72,7 @@ class Manifest:
         self.term = term
         self.control = folder / CONTROL
         self.staging = self.control / "staging"
+        self._segments = Segments(self.control)
         self._gone: tuple[int, Path] | None = None
         self._sink = ""
 
@@ -89,16 +91,13 @@ class Manifest:
         text = read(self.control / "owner.json")
         return None if text is None else Owner(text["job"], text["sink"], text["checkpoint"], text.get("query", "main"))
 
-    def epochs(self) -> list[int]:
-        """The committed epochs, in order."""
-        if not self.control.is_dir():
-            return []
-        return sorted(int(path.stem) for path in self.control.glob("*.json") if path.stem.isdigit())
+    def entries(self) -> Iterator[dict[str, Any]]:
+        """The manifests of the committed epochs, in order."""
+        return self._segments.entries()
 
     def mark(self) -> Mark:
         """The last epoch that is committed."""
-        epochs = self.epochs()
-        newest = read(self.path(epochs[-1])) if epochs else None
+        newest = self._segments.last()
         return Mark(exists=self.folder.is_dir()) if newest is None else Mark(newest["epoch"], newest.get("identity", ""))
 
     def commit(self, epoch: int, staged: Iterable[StagedFile], identity: str = "") -> None:
@@ -114,7 +113,14 @@ class Manifest:
         if not files:
             return
         made = [self.entry(epoch, number, file) for number, file in enumerate(files)]
-        entry: dict[str, Any] = {"format": FORMAT, "epoch": epoch, "identity": identity, "term": self.term, "files": made}
+        entry: dict[str, Any] = {
+            "format": FORMAT,
+            "epoch": epoch,
+            "identity": identity,
+            "term": self.term,
+            "at": moment(time.time()),
+            "files": made,
+        }
         if not create(path, json.dumps(entry, indent=1)):
             found = read(path)
             if found is not None and found.get("term", 1) > self.term:
@@ -128,6 +134,7 @@ class Manifest:
         self._gone = None
         point("in sink commit", self._sink)
         self.reveal(entry)
+        self._segments.compact()
         self._sweep({*(file.path for file in files), *(file["staged"] for file in entry["files"])})
 
     def recover(self, held: Callable[[], None] = lambda: None) -> None:
@@ -136,8 +143,7 @@ class Manifest:
         """
         left = list(self.staging.iterdir()) if self.staging.is_dir() else []
         held()
-        epochs = self.epochs()
-        newest = read(self.path(epochs[-1])) if epochs else None
+        newest = self._segments.last()
         if newest is not None:
             lost = self._lost(newest)
             # the epoch may come again; if a later one comes, a file of the result has gone
@@ -155,11 +161,10 @@ class Manifest:
 
     def files(self) -> list[Path]:
         """The files of all committed epochs, in order of epoch."""
-        entries = (read(self.path(epoch)) for epoch in self.epochs())
-        return [self.folder / file["path"] for entry in entries if entry is not None for file in entry["files"]]
+        return [self.folder / file["path"] for entry in self.entries() for file in entry["files"]]
 
     def path(self, epoch: int) -> Path:
-        return self.control / f"{epoch:020}.json"
+        return self.control / Span(epoch, epoch, 0).name
 
     def entry(self, epoch: int, number: int, file: StagedFile) -> dict[str, Any]:
         staged = PurePosixPath(file.path)
@@ -216,12 +221,9 @@ def committed_files(folder: str | os.PathLike[str]) -> list[Path]:
     []
     """
     manifest = Manifest(Path(folder))
-    epochs = manifest.epochs()
-    newest = read(manifest.path(epochs[-1])) if epochs else None
-    if newest is not None and any(not (manifest.folder / file["path"]).exists() for file in newest["files"]):
-        hidden = {manifest.folder / file["path"] for file in newest["files"]}
-        return [file for file in manifest.files() if file not in hidden]
-    return manifest.files()
+    *older, newest = [[manifest.folder / file["path"] for file in entry["files"]] for entry in manifest.entries()] or [[]]
+    complete = [*older, newest] if all(file.exists() for file in newest) else older
+    return [file for files in complete for file in files]
 
 
 def committed_paths(folder: str | os.PathLike[str]) -> list[str]:
@@ -245,17 +247,6 @@ def read(path: Path) -> dict[str, Any] | None:
     except FileNotFoundError:
         return None
     return of_this_format(text, path)
-
-
-def of_this_format(text: dict[str, Any], place: object) -> dict[str, Any]:
-    """What was read as it is, if this version can read it."""
-    if text.get("format") not in (1, FORMAT):
-        raise CheckpointError(
-            "MANIFEST_FORMAT",
-            f"{place} has format {text.get('format')}; this version of headrace reads formats 1 and {FORMAT}",
-            hint="use the version of headrace that wrote it.",
-        )
-    return text
 
 
 def may_write(folder: object, found: Owner | None, owner: Owner) -> None:

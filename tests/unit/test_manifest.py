@@ -10,6 +10,8 @@ import pytest
 
 from headrace.errors import HeadraceError
 from headrace.manifest import Manifest, Owner, StagedFile, committed_files
+from headrace.marks import Mark
+from headrace.segments import FAN, Span, due, spans
 from tests.unit.errors import check_error
 
 OWNER = Owner("job", "alerts", "c1")
@@ -179,14 +181,107 @@ def test_clear_removes_what_was_written_and_nothing_else(tmp_path: Path) -> None
 def test_a_manifest_of_a_later_version_is_refused(tmp_path: Path) -> None:
     manifest = Manifest(tmp_path)
     manifest.claim(OWNER)
-    manifest.commit(0, [])
-    manifest.path(0).write_text('{"format": 2}')
+    manifest.commit(0, stage(tmp_path, 0, "a.json"))
+    manifest.path(0).write_text('{"format": 3}')
     check_error(
         """
-        MANIFEST_FORMAT: <manifest> has format 2; this version of headrace reads format 1
+        MANIFEST_FORMAT: <manifest> has format 3; this version of headrace reads formats 1 and 2
           hint: use the version of headrace that wrote it.
           page: docs/errors/MANIFEST_FORMAT.md
         """,
         lambda: committed_files(tmp_path),
         hide={str(manifest.path(0)): "<manifest>"},
     )
+
+
+def test_an_epoch_without_rows_has_no_manifest(tmp_path: Path) -> None:
+    manifest = Manifest(tmp_path)
+    manifest.claim(OWNER)
+    manifest.commit(0, stage(tmp_path, 0, "a.json"), "one")
+    manifest.commit(1, [], "two")
+    assert manifest.mark() == Mark(0, "one") and not manifest.path(1).exists()
+
+
+def test_an_epoch_of_another_history_is_refused(tmp_path: Path) -> None:
+    manifest = Manifest(tmp_path)
+    manifest.claim(OWNER)
+    manifest.commit(4, stage(tmp_path, 4, "a.json"), "one")
+    before = visible(tmp_path)
+    check_error(
+        """
+        CHECKPOINT_BEHIND: <folder> holds epoch 4 of another history, and this job was about to write its own epoch 4
+          hint: nothing was written: two copies of one checkpoint have fed this sink. Stop the other job, or give this one another sink.
+          page: docs/errors/CHECKPOINT_BEHIND.md
+        """,
+        lambda: manifest.commit(4, stage(tmp_path, 4, "b.json", attempt="0-2"), "two"),
+        hide={str(tmp_path): "<folder>"},
+    )
+    assert visible(tmp_path) == before
+
+
+def committed(folder: Path, epochs: range) -> Manifest:
+    manifest = Manifest(folder)
+    manifest.claim(OWNER)
+    for epoch in epochs:
+        manifest.commit(epoch, stage(folder, epoch, "a.json"), f"id{epoch}")
+    return manifest
+
+
+def test_manifests_are_put_together(tmp_path: Path) -> None:
+    """Every second epoch has rows, the first manifest is of an earlier version, and a reader sees the same as without."""
+    manifest = committed(tmp_path, range(0, 2, 2))
+    entry = json.loads(manifest.path(0).read_text())
+    manifest.path(0).write_text(json.dumps({"format": 1, **{name: entry[name] for name in ("epoch", "term", "files")}}))
+    committed(tmp_path, range(2, 600, 2))
+    assert sorted(path.name for path in manifest.control.glob("*.jsonl")) == [Span(0, 198, 1).name, Span(200, 398, 1).name]
+    assert len(list(manifest.control.glob("0*.json"))) == 100
+    assert len(committed_files(tmp_path)) == 300 == len(visible(tmp_path))
+    assert [one["epoch"] for one in manifest.entries()] == list(range(0, 600, 2))
+    assert all("at" in one for one in manifest.entries())
+    assert manifest.mark() == Mark(598, "id598")
+    manifest.clear()
+    assert visible(tmp_path) == {} and not manifest.control.exists()
+
+
+def test_a_crash_while_manifests_are_put_together_changes_nothing(tmp_path: Path) -> None:
+    manifest = committed(tmp_path, range(199))
+    parts = {path.name: path.read_text() for path in manifest.control.glob("*.json")}
+    committed(tmp_path, range(199, 200))
+    for name, text in parts.items():
+        (manifest.control / name).write_text(text)
+    assert [one["epoch"] for one in Manifest(tmp_path).entries()] == list(range(200))
+    committed(tmp_path, range(200, 201))
+    assert len(list(manifest.control.glob("0*.json"))) == 101, "what was left is gone"
+
+
+def test_a_reader_sees_each_epoch_once_while_manifests_are_put_together(tmp_path: Path) -> None:
+    manifest = committed(tmp_path, range(199))
+    reading = manifest.entries()
+    first = [next(reading)["epoch"] for _ in range(50)]
+    committed(tmp_path, range(199, 200))
+    assert [*first, *(one["epoch"] for one in reading)] == list(range(200))
+
+
+def test_the_number_of_manifests_stays_small_for_a_month_of_fast_epochs() -> None:
+    """As `compact` does it, without the files: 20 epochs a second for 30 days are 52 million."""
+
+    def settled(there: list[Span]) -> list[Span]:
+        while parts := due(there):
+            whole = Span(parts[0].first, parts[-1].last, parts[0].level + 1)
+            there = sorted([whole, *(span for span in there if span not in parts)])
+        return there
+
+    # each level as full as it may be: what a hundred more of them make is due
+    there: list[Span] = []
+    at = 0
+    for level in range(4, -1, -1):
+        for _ in range(FAN - 1 if level else 2 * FAN - 1):
+            there.append(Span(at, at + FAN**level - 1, level))
+            at += FAN**level
+    assert at > 52_000_000 and len(there) < 700
+    for _ in range(5):
+        there = settled([*there, *(Span(at + i, at + i, 0) for i in range(FAN))])
+        at += FAN
+        assert len(there) < 700
+        assert spans([span.name for span in there]) == there
+    assert len(Span(at, at, 0).name) == len(Span(0, 0, 0).name)

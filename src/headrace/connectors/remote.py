@@ -13,15 +13,17 @@ no manifest, and is removed by the next start.
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Callable, Iterable
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from headrace.connectors.reach import reach
 from headrace.errors import ConnectorError
-from headrace.manifest import CONTROL, FORMAT, Owner, StagedFile, may_write, of_this_format, replaced
+from headrace.manifest import CONTROL, Owner, StagedFile, may_write, replaced
 from headrace.marks import Mark
 from headrace.points import point
+from headrace.segments import FORMAT, moment, of_this_format
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -79,6 +81,7 @@ class RemoteManifest:
             "epoch": epoch,
             "identity": identity,
             "term": self.term,
+            "at": moment(time.time()),
             "files": [{"path": file.path, "rows": file.rows, "bytes": file.bytes} for file in files],
         }
         text = json.dumps(entry, indent=1)

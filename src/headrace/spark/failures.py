@@ -39,6 +39,10 @@ _KNOWN: Mapping[str, tuple[str, str | None]] = {
     "SINK_WRITE": ("SINK_FAILED", "the next start writes the epoch again."),
     "SOURCE_SCHEMA": ("WRONG_TYPE", "give the schema that the files have; a cast behind the source changes a type."),
     "STATE_LAYOUT": ("STATE_MISMATCH", "start the newer version of the job, or start over with fresh=True."),
+    "CHECKPOINT_INCOMPLETE": (
+        "CHECKPOINT_INCOMPLETE",
+        "put back the whole checkpoint from a copy made while no job worked on it, or start over with fresh=True.",
+    ),
     "TABLE_CHANGED": ("TABLE_CHANGED", "read what changes: changes=True."),
     "TABLE_FEATURE": ("TABLE_FEATURE", "read a table, or a copy of it, without that."),
     "TABLE_REPLACED": ("TABLE_REPLACED", "start over with fresh=True, or give the job the table that it read."),

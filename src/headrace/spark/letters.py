@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from headrace.manifest import Manifest, read
+from headrace.manifest import Manifest
 from headrace.plan import Node, Plan, Role
 from headrace.ports import aside
 from headrace.spark.checkpoint import Stored
@@ -59,9 +59,10 @@ def _told(query: Path, sources: dict[str, str | None]) -> list[Letter]:
     manifest = Manifest(query)
     added: list[Letter] = []
     gone: Counter[tuple[object, ...]] = Counter()
-    for epoch in manifest.epochs():
-        entry = read(manifest.path(epoch)) or {"files": []}
-        time = _time(manifest.path(epoch))
+    for entry in manifest.entries():
+        epoch = entry["epoch"]
+        # manifests of format 1 do not say when they were written
+        time = dt.datetime.fromisoformat(entry["at"]) if "at" in entry else _time(manifest.path(epoch))
         # A commit that is under way has its files still where they were staged.
         files = [next((at for at in (query / file["path"], query / file["staged"]) if at.exists()), None) for file in entry["files"]]
         for line in (line for file in files if file for line in file.read_text(encoding="utf-8").splitlines()):

@@ -31,6 +31,14 @@ def context(folder: Path, **changes: Any) -> ports.SinkContext:
     return ports.SinkContext(**{**values, **changes})
 
 
+def one_file(folder: Path, epoch: int) -> ports.Staged:
+    """A file with a row, as a task leaves it."""
+    path = f"_headrace/staging/{epoch}-0-1/part-0.json"
+    (folder / path).parent.mkdir(parents=True, exist_ok=True)
+    (folder / path).write_text("{}")
+    return ports.Staged(1, ({"path": path, "rows": 1, "bytes": 2},))
+
+
 def staged(rows: list[tuple[Any, ...]]) -> ports.Staged:
     return ports.Staged(len(rows), (), lambda: rows)
 
@@ -193,10 +201,10 @@ def test_a_fresh_start_clears_what_was_there_before_it_only(tmp_path: Path) -> N
     (tmp_path / "out").mkdir()
     old = files.Sink(tmp_path / "out", format="json")
     old.open(context(tmp_path))
-    old.commit(0, ports.Staged(0))
+    old.commit(0, one_file(tmp_path / "out", 0))
     first = files_sink()
     assert not (tmp_path / "out" / "_headrace" / f"{0:020}.json").exists()
-    first.commit(0, ports.Staged(0))
+    first.commit(0, one_file(tmp_path / "out", 0))
     files_sink()
     assert (tmp_path / "out" / "_headrace" / f"{0:020}.json").exists()
 

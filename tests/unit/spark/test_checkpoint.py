@@ -115,7 +115,7 @@ def test_another_format_is_refused(tmp_path: Path) -> None:
     file.write_text(json.dumps(json.loads(file.read_text()) | {"format": 99}))
     check_error(
         """
-        CHECKPOINT_FORMAT: <tmp>/job.json has format 99; this version of headrace reads format 1
+        CHECKPOINT_FORMAT: <tmp>/job.json has format 99; this version of headrace reads formats 1 and 2
           hint: use the version of headrace that wrote it, or start over with fresh=True.
           page: docs/errors/CHECKPOINT_FORMAT.md
         """,

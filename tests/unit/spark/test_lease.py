@@ -159,3 +159,17 @@ def test_terms_go_on_behind_those_of_another_checkpoint(tmp_path: Path) -> None:
     assert lease.term == 8
     lease.release()
     assert [(path.name, path.read_text()) for path in tmp_path.iterdir()] == [("lock.8", "")]
+
+
+def test_a_start_that_was_refused_spends_no_term(tmp_path: Path) -> None:
+    for _ in range(3):
+        refused = Lease(tmp_path)
+        refused.decline()
+        assert refused.term == 1
+        with pytest.raises(HeadraceError, match="CHECKPOINT_IN_USE"):  # it is held until it is released
+            Lease(tmp_path)
+        refused.release()
+    Lease(tmp_path).release()
+    later = Lease(tmp_path)
+    assert later.term == 2
+    later.release()

@@ -95,7 +95,7 @@ def start(tmp_path: Path) -> Start:
                 Query(f"q{number}", "none", (), (), ()),
                 QueryIdentity(f"q{number}", (), 0, "none", ()),
                 handle,
-                Committer({}, checkpoint.record(f"q{number}"), checkpoint.lease.check),
+                Committer({}, checkpoint.record(f"q{number}"), checkpoint.history(f"q{number}"), checkpoint.lease.check),
                 {},
                 -1,
             )

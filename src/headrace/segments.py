@@ -1,0 +1,160 @@
+"""Manifests put together, so that their number grows with the logarithm of the number of epochs.
+
+    00000000000000000207.json                                the manifest of epoch 207
+    00000000000000000000-00000000000000000099.1.jsonl        a hundred manifests, a line each
+    00000000000000000000-00000000000000009999.2.jsonl        a hundred of those
+
+The newest hundred manifests at least stay by themselves. A segment is there before its parts go, and a part that lies within a segment does
+not count, so a crash between the two changes nothing for a reader.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from headrace.atomic import replace
+from headrace.errors import CheckpointError
+
+FORMAT = 2
+"""Manifests of format 1 have no identity, and empty epochs have them too."""
+
+FAN = 100
+_NAME = re.compile(r"(\d{20})(?:\.json|-(\d{20})\.(\d+)\.jsonl)")
+
+
+@dataclass(frozen=True, order=True)
+class Span:
+    """A file of manifests: those of the epochs from `first` to `last`; `level` 0 is a manifest by itself."""
+
+    first: int
+    last: int
+    level: int
+
+    @property
+    def name(self) -> str:
+        """
+        >>> Span(0, 99, 1).name
+        '00000000000000000000-00000000000000000099.1.jsonl'
+        """
+        return f"{self.first:020}.json" if self.level == 0 else f"{self.first:020}-{self.last:020}.{self.level}.jsonl"
+
+
+def spans(names: Iterable[str]) -> list[Span]:
+    """The files of manifests among these names, in order, without those that lie within another.
+
+    >>> [span.level for span in spans([Span(0, 0, 0).name, Span(7, 7, 0).name, Span(0, 5, 1).name, "owner.json"])]
+    [1, 0]
+    """
+    kept: list[Span] = []
+    for span in sorted(_all(names), key=lambda one: (one.first, -one.level)):
+        if not kept or kept[-1].last < span.last:
+            kept.append(span)
+    return kept
+
+
+def due(there: Sequence[Span]) -> Sequence[Span]:
+    """The files that are to become one next; none where there are few of each level."""
+    for level in range(1 + max((span.level for span in there), default=-1)):
+        alike = [span for span in there if span.level == level]
+        if len(alike) >= (FAN if level else 2 * FAN):
+            return alike[:FAN]
+    return ()
+
+
+class Segments:
+    """The manifests in a folder, however they are put together."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        # as many by themselves as make `compact` look for the first time
+        self._alone = 2 * FAN
+
+    def last(self) -> dict[str, Any] | None:
+        """The manifest of the last epoch that has one."""
+        there = spans(self._names())
+        return next(self.entries(there[-1].last - 1), None) if there else None
+
+    def entries(self, after: int = -1) -> Iterator[dict[str, Any]]:
+        """The manifests of the epochs after one, in order; a writer may put them together meanwhile."""
+        there = spans(self._names())
+        while there:
+            span = there.pop(0)
+            if span.last <= after:
+                continue
+            try:
+                text = (self._folder / span.name).read_text(encoding="utf-8")
+            except FileNotFoundError:
+                there = spans(self._names())
+                continue
+            for line in text.splitlines() if span.level else [text]:
+                entry = of_this_format(json.loads(line), self._folder / span.name)
+                if entry["epoch"] > after:
+                    yield entry
+            after = span.last
+
+    def compact(self) -> None:
+        """Put manifests together where there are many; called once for each that is added."""
+        self._alone += 1
+        if self._alone < 2 * FAN:
+            return
+        names = self._names()
+        there = spans(names)
+        # what a crash, or a process that was replaced, has left
+        for span in set(_all(names)).difference(there):
+            (self._folder / span.name).unlink(missing_ok=True)
+        while parts := due(there):
+            try:
+                text = "".join(map(self._lines, parts))
+            except FileNotFoundError:
+                # another process puts them together
+                return
+            whole = Span(parts[0].first, parts[-1].last, parts[0].level + 1)
+            replace(self._folder / whole.name, text)
+            for part in parts:
+                (self._folder / part.name).unlink(missing_ok=True)
+            there = sorted([whole, *(span for span in there if span not in parts)])
+        self._alone = sum(1 for span in there if span.level == 0)
+
+    def _names(self) -> list[str]:
+        return os.listdir(self._folder) if self._folder.is_dir() else []
+
+    def _lines(self, span: Span) -> str:
+        file = self._folder / span.name
+        text = file.read_text(encoding="utf-8")
+        if span.level:
+            return text
+        # a manifest of format 1 is as old as its file
+        entry = {"at": moment(file.stat().st_mtime), **json.loads(text)}
+        return json.dumps(entry, separators=(",", ":")) + "\n"
+
+
+def of_this_format(entry: dict[str, Any], place: object) -> dict[str, Any]:
+    """What was read as it is, if this version can read it."""
+    if entry.get("format") not in (1, FORMAT):
+        raise CheckpointError(
+            "MANIFEST_FORMAT",
+            f"{place} has format {entry.get('format')}; this version of headrace reads formats 1 and {FORMAT}",
+            hint="use the version of headrace that wrote it.",
+        )
+    return entry
+
+
+def moment(seconds: float) -> str:
+    """A moment as manifests have it.
+
+    >>> moment(0)
+    '1970-01-01T00:00:00+00:00'
+    """
+    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="seconds")
+
+
+def _all(names: Iterable[str]) -> list[Span]:
+    matches = (_NAME.fullmatch(name) for name in names)
+    return [Span(int(match[1]), int(match[2] or match[1]), int(match[3] or 0)) for match in matches if match]
