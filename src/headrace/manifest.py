@@ -14,7 +14,6 @@ sees a staged file; a reader that must not see half of the newest epoch asks `co
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 import time
@@ -25,11 +24,13 @@ from importlib import import_module
 from pathlib import Path, PurePosixPath
 from typing import Any
 
+from headrace import sums
 from headrace.atomic import create, replace
 from headrace.errors import CheckpointError, ConnectorError
 from headrace.marks import Mark
 from headrace.points import point
 from headrace.segments import FORMAT, Segments, Span, moment, of_this_format
+from headrace.sums import text_of
 
 CONTROL = "_headrace"
 
@@ -85,7 +86,7 @@ class Manifest:
         may_write(self.folder, found, owner)
         if found != owner:
             self.control.mkdir(parents=True, exist_ok=True)
-            replace(self.control / "owner.json", json.dumps({"format": FORMAT, **asdict(owner)}, indent=1))
+            replace(self.control / "owner.json", text_of({"format": FORMAT, **asdict(owner)}, indent=1))
 
     def owner(self) -> Owner | None:
         text = read(self.control / "owner.json")
@@ -121,7 +122,7 @@ class Manifest:
             "at": moment(time.time()),
             "files": made,
         }
-        if not create(path, json.dumps(entry, indent=1)):
+        if not create(path, text_of(entry, indent=1)):
             found = read(path)
             if found is not None and found.get("term", 1) > self.term:
                 raise replaced(self.folder, epoch)
@@ -130,7 +131,7 @@ class Manifest:
             if found is not None and self._lost(found) is None:
                 entry = found
             else:
-                replace(path, json.dumps(entry, indent=1))
+                replace(path, text_of(entry, indent=1))
         self._gone = None
         point("in sink commit", self._sink)
         self.reveal(entry)
@@ -242,11 +243,9 @@ def committed_paths(folder: str | os.PathLike[str]) -> list[str]:
 
 
 def read(path: Path) -> dict[str, Any] | None:
-    try:
-        text: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        return None
-    return of_this_format(text, path)
+    """A manifest, or the owner of a folder; None if there is none."""
+    value = sums.read(path)
+    return None if value is None else of_this_format(value, path)
 
 
 def may_write(folder: object, found: Owner | None, owner: Owner) -> None:

@@ -10,7 +10,6 @@ not count, so a crash between the two changes nothing for a reader.
 
 from __future__ import annotations
 
-import json
 import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
@@ -21,6 +20,7 @@ from typing import Any
 
 from headrace.atomic import replace
 from headrace.errors import CheckpointError
+from headrace.sums import text_in, text_of, unreadable, value_of
 
 FORMAT = 2
 """Manifests of format 1 have no identity, and empty epochs have them too."""
@@ -89,14 +89,14 @@ class Segments:
             if span.last <= after:
                 continue
             try:
-                text = (self._folder / span.name).read_text(encoding="utf-8")
+                text = text_in(self._folder / span.name)
             except FileNotFoundError:
                 there = spans(self._names())
                 continue
-            for line in text.splitlines() if span.level else [text]:
-                entry = of_this_format(json.loads(line), self._folder / span.name)
-                if entry["epoch"] > after:
-                    yield entry
+            read = [self._entry(span, line) for line in (text.splitlines() if span.level else [text])]
+            if not read or (read[0]["epoch"], read[-1]["epoch"]) != (span.first, span.last):
+                raise unreadable(self._folder / span.name, "it does not hold the manifests of the epochs in its name")
+            yield from (entry for entry in read if entry["epoch"] > after)
             after = span.last
 
     def compact(self) -> None:
@@ -127,12 +127,19 @@ class Segments:
 
     def _lines(self, span: Span) -> str:
         file = self._folder / span.name
-        text = file.read_text(encoding="utf-8")
+        text = text_in(file)
         if span.level:
             return text
         # a manifest of format 1 is as old as its file
-        entry = {"at": moment(file.stat().st_mtime), **json.loads(text)}
-        return json.dumps(entry, separators=(",", ":")) + "\n"
+        entry = {"at": moment(file.stat().st_mtime), **self._entry(span, text)}
+        return text_of(entry) + "\n"
+
+    def _entry(self, span: Span, text: str) -> dict[str, Any]:
+        file = self._folder / span.name
+        entry = of_this_format(value_of(text, file), file)
+        if not entry.keys() >= {"epoch", "files"}:
+            raise unreadable(file, "it is no manifest")
+        return entry
 
 
 def of_this_format(entry: dict[str, Any], place: object) -> dict[str, Any]:

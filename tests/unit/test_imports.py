@@ -15,7 +15,7 @@ SOURCE = Path(__file__).resolve().parents[2] / "src"
 ROWS: tuple[tuple[str, ...], ...] = (
     ("places", "points", "samples", "packages"),
     ("errors",),
-    ("atomic",),
+    ("atomic", "sums"),
     ("marks", "segments"),
     ("manifest",),
     ("syntax",),

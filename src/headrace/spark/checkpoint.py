@@ -18,7 +18,6 @@ lock.TERM      who works here now, in the how many-th start
 
 from __future__ import annotations
 
-import json
 import shutil
 import uuid
 from collections.abc import Callable, Mapping
@@ -32,6 +31,7 @@ from headrace.spark.history import History, last_logged
 from headrace.spark.identity import Identity
 from headrace.spark.lease import SILENCE, Lease, is_lock
 from headrace.spark.record import Record
+from headrace.sums import read, text_of
 
 FORMAT = 2
 """Format 1 knew no identities of epochs."""
@@ -68,16 +68,9 @@ class Stored:
 def stored_in(folder: Path) -> Stored | None:
     """What the `job.json` of a folder says; None if there is none. Looks without locking."""
     path = folder / "job.json"
-    try:
-        value = json.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
+    value = read(path)
+    if value is None:
         return None
-    except ValueError as problem:
-        raise HeadraceError(
-            "CHECKPOINT_UNREADABLE",
-            f"{path} cannot be read: {problem}",
-            hint="restore the file, or start over with fresh=True.",
-        ) from None
     if value.get("format") not in (1, FORMAT):
         raise HeadraceError(
             "CHECKPOINT_FORMAT",
@@ -153,7 +146,7 @@ class Checkpoint:
         """Write `job.json` for the run that begins now."""
         adopted = {} if self.stored is None else self.stored.adopted
         stored = Stored(self.id, job, plan, settings, partitions, identity, adopted)
-        replace(self.folder / "job.json", json.dumps(stored.to_json(), indent=1))
+        replace(self.folder / "job.json", text_of(stored.to_json(), indent=1))
         self.stored = stored
         return stored
 

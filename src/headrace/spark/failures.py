@@ -13,6 +13,8 @@ from typing import Any
 from headrace.errors import CODES, HeadraceError, Site
 from headrace.jvm.session import jvm, session
 from headrace.jvm.store import cure, lacking
+from headrace.spark.examine import whole
+from headrace.sums import CURE
 
 # Conditions of the kernel and what they are called here, with the cure.
 _KNOWN: Mapping[str, tuple[str, str | None]] = {
@@ -39,10 +41,8 @@ _KNOWN: Mapping[str, tuple[str, str | None]] = {
     "SINK_WRITE": ("SINK_FAILED", "the next start writes the epoch again."),
     "SOURCE_SCHEMA": ("WRONG_TYPE", "give the schema that the files have; a cast behind the source changes a type."),
     "STATE_LAYOUT": ("STATE_MISMATCH", "start the newer version of the job, or start over with fresh=True."),
-    "CHECKPOINT_INCOMPLETE": (
-        "CHECKPOINT_INCOMPLETE",
-        "put back the whole checkpoint from a copy made while no job worked on it, or start over with fresh=True.",
-    ),
+    "CHECKPOINT_UNREADABLE": ("CHECKPOINT_UNREADABLE", CURE),
+    "CHECKPOINT_INCOMPLETE": ("CHECKPOINT_INCOMPLETE", CURE),
     "TABLE_CHANGED": ("TABLE_CHANGED", "read what changes: changes=True."),
     "TABLE_FEATURE": ("TABLE_FEATURE", "read a table, or a copy of it, without that."),
     "TABLE_REPLACED": ("TABLE_REPLACED", "start over with fresh=True, or give the job the table that it read."),
@@ -60,6 +60,11 @@ _KNOWN: Mapping[str, tuple[str, str | None]] = {
     "STATE_OF_ANOTHER_LEVEL": ("STATE_MISMATCH", "restore the checkpoint from a copy, or start over with fresh=True."),
 }
 _FULL = re.compile(r"No space left on device|File too large|Disk quota exceeded|Not enough space|SQLITE_FULL|The table '[^']*' is full")
+# What Spark says of checkpoint files that it cannot read; a file that it cannot write is another thing.
+_DAMAGED = re.compile(
+    r"CANNOT_LOAD_STATE_STORE\.(?!FAILED_TO_GET_CHANGELOG_WRITER)|CHECKPOINT_FILE_CHECKSUM_VERIFICATION_FAILED"
+    r"|STDS_FAILED_TO_READ_|/_stateSchema/\S+ does not exist|\(latestId: "
+)
 _GONE = re.compile(r"FileNotFoundException|FAILED_READ_FILE\.FILE_NOT_EXIST|PATH_NOT_FOUND")
 
 
@@ -85,9 +90,18 @@ def failure(report: str, log: Path | None, committing: BaseException | None = No
         return HeadraceError("INTERNAL", f"{node}{message}", hint=f"this is a fault of headrace; please report it.{where}", site=site)
     if condition in CODES:
         return HeadraceError(condition, f"{node}{message}", hint=found.get("hint"), site=site)
+    if _DAMAGED.search(found["trace"]):
+        return _damaged(log, f"{node}{message}", where)
     if (condition and _GONE.search(condition)) or _GONE.search(found["class"]):
         return HeadraceError("INPUT_GONE", f"{node}{message}", hint="files that were listed must stay until they are read.", site=site)
     return HeadraceError("RUN_FAILED", f"{node}{message}", hint=f"the next start goes on from the last epoch.{where}", site=site)
+
+
+def _damaged(log: Path | None, message: str, where: str) -> HeadraceError:
+    """State or logs that cannot be read, by the file that is damaged where that is found."""
+    queries = [] if log is None else sorted((log.parent / "queries").glob("*"))
+    damage = next((damage for query in queries for damage in whole(query)), None)
+    return damage.error() if damage is not None else HeadraceError("CHECKPOINT_UNREADABLE", message, hint=f"{CURE}{where}")
 
 
 def full(message: str, site: Site | None = None) -> HeadraceError:

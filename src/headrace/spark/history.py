@@ -9,7 +9,6 @@ are two histories, although they count their epochs alike.
 from __future__ import annotations
 
 import hashlib
-import json
 import secrets
 from collections.abc import Mapping
 from pathlib import Path
@@ -17,6 +16,7 @@ from pathlib import Path
 from headrace.atomic import create
 from headrace.errors import HeadraceError
 from headrace.ports import Mark
+from headrace.sums import CURE, read, text_of, unreadable
 
 FORMAT = 1
 KEPT = 100
@@ -74,6 +74,9 @@ class History:
             raise _incomplete(self._query / "commits", f"ends with {named(ended)}, and the job has counted {named(recorded)}")
         if recorded > max(self.adopted, drawn):
             raise _incomplete(self._folder, f"ends with {named(drawn)}, and the job has counted {named(recorded)}")
+        if drawn == logged > self.adopted:
+            # what the query goes on from
+            self.begin(drawn)
 
     def tidy(self) -> None:
         """Remove identities that are no longer kept and that an earlier run has not come to remove."""
@@ -87,21 +90,17 @@ class History:
         identity = hashlib.sha256("\0".join(parts).encode()).hexdigest()[:32]
         self._folder.mkdir(parents=True, exist_ok=True)
         # Of two processes one wins, and both go by what stands there.
-        create(self._file(epoch), json.dumps({"format": FORMAT, "identity": identity, "offsets": offsets}))
+        create(self._file(epoch), text_of({"format": FORMAT, "identity": identity, "offsets": offsets}))
         self._file(epoch - KEPT).unlink(missing_ok=True)
         entry = self._entry(epoch)
         assert entry is not None  # just made
         return entry
 
     def _entry(self, epoch: int) -> dict[str, str] | None:
-        file = self._file(epoch)
-        try:
-            entry: dict[str, str] = json.loads(file.read_text(encoding="utf-8"))
-            return {name: entry[name] for name in ("identity", "offsets")}
-        except FileNotFoundError:
-            return None
-        except (ValueError, KeyError, TypeError):
-            raise _incomplete(file, "cannot be read") from None
+        entry = read(self._file(epoch))
+        if entry is not None and not entry.keys() >= {"identity", "offsets"}:
+            raise unreadable(self._file(epoch), "it is no identity of an epoch")
+        return entry
 
     def _file(self, epoch: int) -> Path:
         return self._folder / f"{epoch}.json"
@@ -116,8 +115,7 @@ def _incomplete(what: Path, why: str) -> HeadraceError:
     return HeadraceError(
         "CHECKPOINT_INCOMPLETE",
         f"{what} {why}",
-        hint="parts of the checkpoint are missing, damaged, or copied at different moments. Put back the whole folder from a copy made "
-        "while no job worked on it, or start over with fresh=True.",
+        hint=f"parts of the checkpoint are missing, or were copied at different moments.\n{CURE}",
     )
 
 

@@ -30,6 +30,7 @@ from headrace.spark.lease import Lease, is_lock
 from headrace.spark.migration import Migrated, Migration
 from headrace.spark.moved import mend
 from headrace.spark.rewrite import Rewrite, rewrites
+from headrace.sums import text_of
 
 Json = dict[str, Any]
 
@@ -124,7 +125,7 @@ class _Making:
         stored = Stored(
             self.stored.id, self.job.plan.job, self.job.plan.to_json(), self.job.settings, self.stored.partitions, self.identity
         )
-        atomic.replace(self.place / "job.json", json.dumps(stored.to_json(), indent=1))
+        atomic.replace(self.place / "job.json", text_of(stored.to_json(), indent=1))
         return counts
 
     def _rewritten(self, name: str, made: list[Rewrite]) -> dict[str, Json]:

@@ -5,7 +5,6 @@ Spark replays an epoch whose end it did not see. The record knows the last epoch
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass, field
@@ -14,6 +13,7 @@ from typing import Any
 
 from headrace.atomic import replace
 from headrace.ports import Mark
+from headrace.sums import read, text_of, unreadable
 
 FORMAT = 2
 TIME = "max_time"
@@ -112,7 +112,7 @@ class Record:
         self._before = newest(folder, query)
         self.totals = Totals()
         if self._before is not None:
-            self.totals = Totals.from_json(json.loads(self._before.read_text(encoding="utf-8")))
+            self.totals = _totals(self._before)
 
     @property
     def path(self) -> Path:
@@ -124,12 +124,19 @@ class Record:
         if totals is self.totals:
             return False
         self.folder.mkdir(parents=True, exist_ok=True)
-        replace(self.path, json.dumps(totals.to_json(), separators=(",", ":")))
+        replace(self.path, text_of(totals.to_json()))
         self.totals = totals
         if self._before not in (None, self.path):
             self._before.unlink(missing_ok=True)
             self._before = None
         return True
+
+
+def _totals(file: Path) -> Totals:
+    try:
+        return Totals.from_json(read(file) or {})
+    except (KeyError, TypeError, ValueError) as problem:
+        raise unreadable(file, f"it is no record: {problem!r}") from None
 
 
 def newest(folder: Path, query: str) -> Path | None:

@@ -25,6 +25,7 @@ from headrace.spark.compare import identified, refuse_in_mid_epoch, with_frozen_
 from headrace.spark.computed import check_computed
 from headrace.spark.document import build, dead_letters
 from headrace.spark.epochs import Committer, OpenSink, place_of
+from headrace.spark.examine import needed
 from headrace.spark.identity import DEAD_LETTERS, QueryIdentity
 from headrace.spark.job import SparkJob
 from headrace.spark.kernel import start_query
@@ -273,6 +274,8 @@ def _outlets(job: SparkJob, query: Query, letters: Path) -> list[_Outlet]:
 
 def _agree(job: SparkJob, checkpoint: Checkpoint, query: str, outlets: list[_Outlet]) -> None:
     """Refuse a checkpoint that was put back, is not whole, or whose sinks are not as the job left them."""
+    for damage in needed(checkpoint.query(query)):
+        raise damage.error()
     # dead letters are a part of the checkpoint itself
     sinks = [one for one in outlets if one.name != DEAD_LETTERS]
     marks = {one.name: (place_of(one.sink), one.sink.mark(one.context(job, checkpoint, query))) for one in sinks}

@@ -126,7 +126,7 @@ def test_another_format_is_refused(tmp_path: Path) -> None:
     check_error(
         """
         CHECKPOINT_UNREADABLE: <tmp>/job.json cannot be read: Expecting property name enclosed in double quotes: line 1 column 2 (char 1)
-          hint: restore the file, or start over with fresh=True.
+          hint: put back the whole checkpoint from a copy made while no job worked on it, or start over with fresh=True.
           page: docs/errors/CHECKPOINT_UNREADABLE.md
         """,
         lambda: Checkpoint(tmp_path),

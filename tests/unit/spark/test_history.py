@@ -94,7 +94,8 @@ def test_offsets_that_were_changed(tmp_path: Path) -> None:
     check_error(
         """
         CHECKPOINT_INCOMPLETE: <tmp>/queries/main/offsets/0 is not the log that this epoch began with
-          hint: parts of the checkpoint are missing, damaged, or copied at different moments. Put back the whole folder from a copy made while no job worked on it, or start over with fresh=True.
+          hint: parts of the checkpoint are missing, or were copied at different moments.
+                put back the whole checkpoint from a copy made while no job worked on it, or start over with fresh=True.
           page: docs/errors/CHECKPOINT_INCOMPLETE.md
         """,
         lambda: logs.history.begin(0),
@@ -146,7 +147,7 @@ def test_an_identity_that_cannot_be_read(tmp_path: Path) -> None:
     logs.run(range(1))
     for text in ("", "{", "[]", '{"identity": 1}'):
         (tmp_path / "epochs" / "main" / "0.json").write_text(text)
-        with pytest.raises(HeadraceError, match=r"CHECKPOINT_INCOMPLETE: .*0\.json cannot be read"):
+        with pytest.raises(HeadraceError, match=r"CHECKPOINT_UNREADABLE: .*0\.json cannot be read"):
             logs.history.begin(0)
 
 

@@ -17,8 +17,8 @@ import org.apache.spark.sql.execution.streaming.checkpointing.CheckpointFileMana
 
 /** Spark's checkpoint files on a local file system, by system calls alone.
   *
-  * Without its native library Hadoop starts a `chmod` process for every file and folder it makes, and reads and writes a checksum file
-  * beside each: about a third of the fixed cost of an epoch. This class writes a file beside its final place and links or renames it
+  * Without its native library Hadoop starts a `chmod` process for every file and folder it makes: about a third of the fixed cost of an
+  * epoch. This class writes a file beside its final place and links or renames it
   * there: readers see all of it or nothing. A file that must not be overwritten is put in place by a hard link, which the file system
   * itself refuses if the name is taken, so of two writers in any two processes exactly one wins. Like Spark's own managers it leaves
   * flushing to the operating system: a checkpoint survives the death of the process, not of the machine. `headrace.checkpoint.fsync=true`
@@ -46,7 +46,16 @@ class LocalCheckpointFileManager(path: Path, conf: Configuration) extends Checkp
 
   override def open(path: Path): FSDataInputStream = elsewhere match {
     case Some(other) => other.open(path)
-    case None => new FSDataInputStream(LocalInput.open(local(path)))
+    case None =>
+      val file = local(path)
+      val input = LocalInput.open(file)
+      try Sums.check(file)
+      catch {
+        case e: Throwable =>
+          input.close()
+          throw e
+      }
+      new FSDataInputStream(input)
   }
 
   override def list(path: Path, filter: PathFilter): Array[FileStatus] = elsewhere match {
@@ -75,7 +84,9 @@ class LocalCheckpointFileManager(path: Path, conf: Configuration) extends Checkp
 
   override def delete(path: Path): Unit = elsewhere match {
     case Some(other) => other.delete(path)
-    case None => remove(local(path))
+    case None =>
+      remove(local(path))
+      Files.deleteIfExists(Sums.of(local(path)))
   }
 
   override def isLocal: Boolean = elsewhere.forall(_.isLocal)
@@ -129,8 +140,14 @@ object LocalCheckpointFileManager {
 }
 
 /** A file that appears under its name when it is closed, whole, or never. */
-private final class AtomicFile(target: LocalPath, temporary: LocalPath, overwrite: Boolean, sync: Boolean, channel: FileChannel)
-    extends CancellableFSDataOutputStream(AtomicFile.buffered(channel)) {
+private final class AtomicFile(
+    target: LocalPath,
+    temporary: LocalPath,
+    overwrite: Boolean,
+    sync: Boolean,
+    channel: FileChannel,
+    summing: Sums.Summing)
+    extends CancellableFSDataOutputStream(AtomicFile.buffered(summing)) {
   private var finished = false
 
   override def close(): Unit = synchronized {
@@ -142,6 +159,7 @@ private final class AtomicFile(target: LocalPath, temporary: LocalPath, overwrit
         channel.close()
         Held.check(target)
         Logged.around(target)(AtomicFile.publish(temporary, target, overwrite))
+        if (Sums.kept(target)) Sums.write(target, summing.sums)
         if (sync) AtomicFile.syncFolder(target.getParent)
       } finally {
         // After a failure (a full disk, a name that is taken) nothing is left behind; after a rename there is nothing to delete.
@@ -169,12 +187,14 @@ private object AtomicFile {
     val channel =
       try FileChannel.open(temporary, StandardOpenOption.CREATE_NEW, StandardOpenOption.WRITE)
       catch { case missing: NoSuchFileException => throw notFound(s"Parent folder of $target does not exist", missing) }
-    new AtomicFile(target, temporary, overwrite, sync, channel)
+    new AtomicFile(target, temporary, overwrite, sync, channel, new Sums.Summing(Channels.newOutputStream(channel)))
   }
 
-  def buffered(channel: FileChannel): OutputStream = new BufferedOutputStream(Channels.newOutputStream(channel), 1 << 16)
+  def buffered(out: OutputStream): OutputStream = new BufferedOutputStream(out, 1 << 16)
 
   def publish(temporary: LocalPath, target: LocalPath, overwrite: Boolean): Unit = {
+    // The checksum of an earlier file of this name would condemn the new one.
+    if (overwrite || !Files.exists(target)) Files.deleteIfExists(Sums.of(target))
     if (overwrite) Files.move(temporary, target, StandardCopyOption.ATOMIC_MOVE, StandardCopyOption.REPLACE_EXISTING)
     else
       try Files.createLink(target, temporary)
@@ -184,8 +204,6 @@ private object AtomicFile {
         case _: UnsupportedOperationException | _: FileSystemException if !Files.exists(target) => moveChecked(temporary, target)
         case _: FileSystemException => throw refused(target, null)
       }
-    // A checksum that Hadoop wrote for an earlier file of this name would condemn the new one.
-    Files.deleteIfExists(target.resolveSibling(s".${target.getFileName}.crc"))
   }
 
   private def moveChecked(temporary: LocalPath, target: LocalPath): Unit =

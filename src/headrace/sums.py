@@ -1,0 +1,73 @@
+"""JSON files with a checksum inside: what was cut, emptied or changed by a single bit is found when it is read."""
+
+from __future__ import annotations
+
+import json
+import zlib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from headrace.errors import HeadraceError
+
+CURE = "put back the whole checkpoint from a copy made while no job worked on it, or start over with fresh=True."
+_SUM = "crc32"
+
+
+def text_of(value: Mapping[str, Any], *, indent: int | None = None) -> str:
+    """The text of a file, on one line unless it is indented.
+
+    >>> text_of({"epoch": 3})
+    '{"epoch":3,"crc32":"1d3b7b15"}'
+    """
+    separators = (",", ":") if indent is None else None
+    return json.dumps({**value, _SUM: _sum(value)}, indent=indent, separators=separators)
+
+
+def value_of(text: str, file: Path) -> dict[str, Any]:
+    """What the text of a file says. Raises CHECKPOINT_UNREADABLE where it is not what was written; a text without a checksum, of an earlier
+    version, is believed.
+
+    >>> value_of('{"epoch": 3, "crc32": "1d3b7b15"}', Path("7.json")), value_of('{"epoch": 4}', Path("7.json"))
+    ({'epoch': 3}, {'epoch': 4})
+    """
+    try:
+        value = json.loads(text)
+    except ValueError as problem:
+        raise unreadable(file, str(problem)) from None
+    if not isinstance(value, dict):
+        raise unreadable(file, "it is no JSON object")
+    written = value.pop(_SUM, None)
+    if written is not None and written != _sum(value):
+        raise unreadable(file, "its checksum is not that of what was written")
+    return value
+
+
+def read(file: Path) -> dict[str, Any] | None:
+    """What a file says; None if there is none."""
+    try:
+        return value_of(text_in(file), file)
+    except FileNotFoundError:
+        return None
+
+
+def text_in(file: Path) -> str:
+    """The text of a file. Raises CHECKPOINT_UNREADABLE where it is none."""
+    try:
+        return file.read_text(encoding="utf-8")
+    except UnicodeDecodeError as problem:
+        raise unreadable(file, str(problem)) from None
+
+
+def unreadable(file: Path, why: str) -> HeadraceError:
+    """A file of a checkpoint, or a manifest, that is damaged."""
+    return HeadraceError(
+        "CHECKPOINT_UNREADABLE",
+        f"{file} cannot be read: {why}",
+        hint=CURE,
+    )
+
+
+def _sum(value: Mapping[str, Any]) -> str:
+    text = json.dumps(value, sort_keys=True, separators=(",", ":"))
+    return f"{zlib.crc32(text.encode()):08x}"

@@ -1,0 +1,128 @@
+"""Damaged checkpoints: each kind of file, emptied, cut, with a bit flipped, replaced by something else, or gone, is named or mended."""
+
+from __future__ import annotations
+
+import random
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from headrace.errors import HeadraceError
+from headrace.spark.examine import whole
+from tests.spark.engine.test_restored import Shop
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+pytestmark = pytest.mark.usefixtures("spark")
+
+REFUSED = {"CHECKPOINT_UNREADABLE", "CHECKPOINT_INCOMPLETE", "CHECKPOINT_BEHIND", "TABLE_REPLACED", "NOT_A_CHECKPOINT", "STATE_MISMATCH"}
+
+
+def flipped(text: bytes) -> bytes:
+    at = random.Random(text).randrange(len(text))
+    return text[:at] + bytes([text[at] ^ 1 << random.Random(at).randrange(8)]) + text[at + 1 :]
+
+
+HOW: dict[str, Callable[[bytes], bytes | None]] = {
+    "emptied": lambda text: b"",
+    "cut": lambda text: text[: len(text) // 2],
+    "flipped": flipped,
+    "replaced": lambda text: b"\x00garbage\xff" * 5,
+    "gone": lambda text: None,
+}
+
+
+def newest(checkpoint: Path, pattern: str) -> Path:
+    def number(path: Path) -> int:
+        return int("".join(sign for sign in path.name.partition("_")[0].partition(".")[0] if sign.isdigit()) or 0)
+
+    return max((path for path in checkpoint.glob(pattern) if not path.name.startswith(".") and path.suffix != ".crc"), key=number)
+
+
+KINDS = {
+    "job": "job.json",
+    "record": "record/*.json",
+    "identity": "epochs/main/*.json",
+    "metadata": "queries/main/metadata",
+    "offsets": "queries/main/offsets/*",
+    "commits": "queries/main/commits/*",
+    "source log": "queries/main/sources/*/*",
+    "operator": "queries/main/state/0/_metadata/v2/*",
+    "schema": "queries/main/state/0/_stateSchema/*/*",
+    "changelog": "queries/main/state/0/0/*.changelog",
+    "manifest": "../out/rows/_headrace/0*.json",
+    "owner": "../out/rows/_headrace/owner.json",
+}
+# what is not damage to the newest of its kind: Spark or the sink makes it anew, or does without
+MENDED = {("commits", "gone"), ("owner", "gone")}
+
+
+@pytest.fixture(scope="module")
+def healthy(spark: object, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    shop = Shop(tmp_path_factory.mktemp("damage") / "shop")
+    shop.put(3)
+    shop.run()
+    return shop.folder
+
+
+def copied(healthy: Path, to: Path) -> Shop:
+    """The paths stay, as the log of files names them: the damaged one takes the place of the healthy one."""
+    shop = Shop.__new__(Shop)
+    shop.folder, shop.checkpoint, shop.out, shop.rows = healthy, healthy / "checkpoint", healthy / "out", 6
+    shutil.rmtree(to, ignore_errors=True)
+    for part in ("checkpoint", "out"):
+        shutil.copytree(healthy / part, to / part)
+    return shop
+
+
+CASES = [(kind, how) for kind in KINDS for how in HOW]
+SAMPLE = [(kind, list(HOW)[number % len(HOW)]) for number, kind in enumerate(KINDS)] + [("record", "cut"), ("source log", "flipped")]
+
+
+@pytest.mark.parametrize("cases", [pytest.param(SAMPLE, id="sample"), pytest.param(CASES, id="all", marks=pytest.mark.full)])
+def test_damage_is_named_or_mended(spark: SparkSession, healthy: Path, tmp_path: Path, cases: list[tuple[str, str]]) -> None:
+    wrong = []
+    for kind, how in cases:
+        shop = copied(healthy, tmp_path / "kept")
+        file = newest(shop.checkpoint, KINDS[kind])
+        text = HOW[how](file.read_bytes())
+        file.unlink() if text is None else file.write_bytes(text)
+        # else tasks would go on with what they have of the state
+        spark._jvm.org.apache.spark.sql.execution.streaming.state.StateStore.stop()  # type: ignore[union-attr]
+        shop.put(1)
+        try:
+            shop.run()
+            outcome = "went on"
+            shop.check()
+        except HeadraceError as error:
+            outcome = error.code
+            if error.code == "CHECKPOINT_UNREADABLE" and file.name not in str(error):
+                outcome = f"names another file: {error}"
+        except AssertionError:
+            outcome = "WRONG ROWS"
+        expected = outcome == "went on" if (kind, how) in MENDED else outcome in REFUSED
+        if not expected:
+            wrong.append(f"{kind} {how}: {outcome}")
+        newest(healthy, "in/*").unlink()
+        for part in ("checkpoint", "out"):
+            shutil.rmtree(healthy / part)
+            shutil.copytree(tmp_path / "kept" / part, healthy / part)
+    assert not wrong, "\n".join(wrong)
+
+
+def test_an_examination_finds_damage_without_a_start(healthy: Path) -> None:
+    query = healthy / "checkpoint" / "queries" / "main"
+    assert not list(whole(query))
+    for kind in ("metadata", "offsets", "commits", "source log", "operator", "schema", "changelog"):
+        file = newest(healthy / "checkpoint", KINDS[kind])
+        text = file.read_bytes()
+        for how in ("emptied", "cut", "replaced", "flipped"):
+            if (kind, how) != ("changelog", "flipped"):
+                file.write_bytes(HOW[how](text) or b"")
+                assert next(whole(query)).file == file, (kind, how)
+        file.write_bytes(text)
+    assert not list(whole(query))
