@@ -317,7 +317,7 @@ CODES: dict[str, Code] = {
     "CHECKPOINT_MIGRATED": Code("CheckpointError", "user", "a checkpoint whose job goes on in one that was made of it"),
     "CHECKPOINT_OTHER_JOB": Code("CheckpointError", "user", "the checkpoint of another job"),
     "CHECKPOINT_SEALED": Code("CheckpointError", "user", "new input for a job that was run to its end"),
-    "CHECKPOINT_UNREADABLE": Code("CheckpointError", "environment", "a checkpoint whose job.json cannot be read"),
+    "CHECKPOINT_UNREADABLE": Code("CheckpointError", "environment", "a checkpoint with a damaged file"),
     "CHECKPOINT_UNUSABLE": Code("CheckpointError", "environment", "a checkpoint folder that cannot be used"),
     "CLOCKS_MIXED": Code("PlanError", "user", "event time and processing time in one query"),
     "DEAD_LETTER_FAILED": Code("RunError", "user", "a step behind dead letters that fails"),

@@ -4,20 +4,49 @@ from __future__ import annotations
 
 import argparse
 import json
+from pathlib import Path
 from typing import Any
 
 from headrace.errors import EXIT_CODES
+from headrace.sums import CURE
 
 
 def add(commands: Any) -> None:
     parser: argparse.ArgumentParser = commands.add_parser(
-        "doctor", help="say what is installed, what is missing and how to fix it", description="Look at all that headrace needs."
+        "doctor",
+        help="say what is installed, what is missing and how to fix it; or whether a checkpoint is whole",
+        description="Look at all that headrace needs, or at a checkpoint.",
     )
+    parser.add_argument("checkpoint", metavar="CHECKPOINT", nargs="?", help="the folder of a checkpoint to look at instead")
     parser.add_argument("--json", action="store_true", help="as JSON")
     parser.set_defaults(run=run)
 
 
 def run(asked: argparse.Namespace) -> int:
+    return _machine(asked) if asked.checkpoint is None else _checkpoint(asked)
+
+
+def _checkpoint(asked: argparse.Namespace) -> int:
+    from headrace.engine.examination import examine
+
+    seen = examine(Path(asked.checkpoint).absolute())
+    if asked.json:
+        print(json.dumps(seen.to_json(), indent=2))
+    else:
+        print(f"job {seen.job}, checkpoint {seen.folder}")
+        if seen.holder is not None:
+            print(f"{seen.holder} works on it now: what it is writing may look cut off")
+        for query, epoch in seen.next_epochs.items():
+            comes = f"does epoch {epoch} again" if query in seen.again else f"begins epoch {epoch}"
+            print(f"{'ok     ' if seen.sound else '       '}  query {query}: the next start {comes}")
+        for problem in seen.problems:
+            print(f"DAMAGED  {problem}")
+        if seen.problems:
+            print(f"         cure: {CURE}")
+    return 0 if seen.sound else EXIT_CODES["environment"]
+
+
+def _machine(asked: argparse.Namespace) -> int:
     from headrace.jvm.doctor import checks
 
     found = checks()

@@ -199,6 +199,12 @@ def _living(file: Path) -> Holder | None:
         os.close(opened)
 
 
+def held_by(folder: Path) -> Holder | None:
+    """Who works on a checkpoint now, as far as this machine can tell."""
+    _, file = _newest(folder)
+    return None if file is None else _living(file)
+
+
 def _in_use(folder: Path, file: Path, holder: Holder) -> HeadraceError:
     hint = "stop that run first, give this one another checkpoint, or let it wait for its turn: standby=True."
     if holder.host != socket.gethostname():

@@ -110,9 +110,7 @@ class Record:
         self.query = query
         self.term = term
         self._before = newest(folder, query)
-        self.totals = Totals()
-        if self._before is not None:
-            self.totals = _totals(self._before)
+        self.totals = recorded(folder, query)
 
     @property
     def path(self) -> Path:
@@ -132,7 +130,11 @@ class Record:
         return True
 
 
-def _totals(file: Path) -> Totals:
+def recorded(folder: Path, query: str) -> Totals:
+    """What the epochs of a query have counted. Raises CHECKPOINT_UNREADABLE."""
+    file = newest(folder, query)
+    if file is None:
+        return Totals()
     try:
         return Totals.from_json(read(file) or {})
     except (KeyError, TypeError, ValueError) as problem:

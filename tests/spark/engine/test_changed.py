@@ -10,6 +10,7 @@ import pytest
 
 import headrace as hr
 from headrace.errors import HeadraceError
+from headrace.sums import read, text_of
 from tests.spark.engine.jobs import charges, files, lines, minute, put
 
 pytestmark = pytest.mark.usefixtures("spark")
@@ -201,9 +202,9 @@ def test_state_that_is_not_what_job_json_says(tmp_path: Path) -> None:
     second = first.key_by("card").process(Other, order="arrival").named("second")
     hr.job("sums", second.write.memory(name="kept")).run(checkpoint=state, flush=False)
     # somebody copied the job.json of a job with one level here
-    stored = json.loads((state / "job.json").read_text())
+    stored = read(state / "job.json") or {}
     stored["identity"]["queries"][0]["levels"] = 1
-    (state / "job.json").write_text(json.dumps(stored))
+    (state / "job.json").write_text(text_of(stored))
     with pytest.raises(HeadraceError, match=r"STATE_MISMATCH: the checkpoint .* holds the state of level 2 where this query has level 1"):
         hr.job("sums", first.write.memory(name="kept")).run(checkpoint=state, flush=False)
 

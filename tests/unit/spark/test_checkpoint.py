@@ -12,6 +12,7 @@ import pytest
 from headrace.errors import HeadraceError
 from headrace.spark.checkpoint import Checkpoint
 from headrace.spark.identity import Identity
+from headrace.sums import read, text_of
 from tests.unit.errors import check_error
 
 
@@ -112,7 +113,7 @@ def test_a_first_start_cut_off_while_it_stored_is_no_obstacle(tmp_path: Path) ->
 def test_another_format_is_refused(tmp_path: Path) -> None:
     stored(tmp_path).close()
     file = tmp_path / "job.json"
-    file.write_text(json.dumps(json.loads(file.read_text()) | {"format": 99}))
+    file.write_text(text_of((read(file) or {}) | {"format": 99}))
     check_error(
         """
         CHECKPOINT_FORMAT: <tmp>/job.json has format 99; this version of headrace reads formats 1 and 2

@@ -1,0 +1,67 @@
+"""What is there of a checkpoint, and whether a job can go on from it; needs no JVM and changes nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from headrace.engine.state import stored_job
+from headrace.errors import HeadraceError
+from headrace.manifest import Manifest
+from headrace.spark.checkpoint import query_folder
+from headrace.spark.examine import whole
+from headrace.spark.history import History
+from headrace.spark.lease import held_by
+from headrace.spark.record import recorded
+
+
+@dataclass(frozen=True)
+class Examination:
+    """A checkpoint as it stands: the job, of each query the epoch that comes next, and what is wrong.
+
+    `again`: queries whose next epoch was begun and cut off. `holder` names the process that works there now.
+    """
+
+    folder: str
+    job: str
+    next_epochs: dict[str, int]
+    again: tuple[str, ...]
+    problems: tuple[str, ...]
+    holder: str | None
+
+    @property
+    def sound(self) -> bool:
+        """Whether a job can go on from here, as far as the checkpoint itself tells: its sinks are compared at the start."""
+        return not self.problems
+
+    def to_json(self) -> dict[str, Any]:
+        return {**asdict(self), "sound": self.sound}
+
+
+def examine(folder: Path) -> Examination:
+    """Look at all of a checkpoint. Raises NOT_A_CHECKPOINT, CHECKPOINT_FORMAT or CHECKPOINT_UNREADABLE for its `job.json`."""
+    stored = stored_job(folder)
+    names = [query.name for query in stored.identity.queries]
+    histories = {name: History(folder / "epochs" / name, query_folder(folder, name), "", stored.adopted.get(name, -1)) for name in names}
+    next_epochs = {name: max(history.logged("commits") + 1, 0) for name, history in histories.items()}
+    again = tuple(name for name, history in histories.items() if history.logged("offsets") >= next_epochs[name])
+    problems = [problem for name in names for problem in _problems(folder, name, histories[name])]
+    holder = held_by(folder)
+    return Examination(str(folder), stored.job, next_epochs, again, tuple(problems), None if holder is None else str(holder))
+
+
+def _problems(folder: Path, name: str, history: History) -> Iterator[str]:
+    if history.logged("offsets") < 0 and not (folder / "epochs" / name).exists():
+        return
+    for damage in whole(query_folder(folder, name)):
+        yield damage.error().message
+    for look in (
+        lambda: history.check(recorded(folder / "record", name).epoch),
+        lambda: list(Manifest(folder / "dead_letters" / name).entries()),
+    ):
+        try:
+            look()
+        except HeadraceError as error:
+            yield error.message
