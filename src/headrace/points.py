@@ -14,10 +14,14 @@ from __future__ import annotations
 import os
 import re
 import signal
+import sys
 import threading
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from types import FrameType
+from typing import Any
 
 VARIABLE = "HEADRACE_POINT"
 FOLDER = "HEADRACE_POINT_FOLDER"
@@ -33,6 +37,7 @@ POINTS: Mapping[str, str] = {
     "after state commit": "A task has written what changed in its state; others of the epoch may not have.",
     "after staging": "A task has given all its rows to the sink's writer, and what it wrote lies ready, seen by nobody.",
     "before sink commit": "All tasks are done, and the driver turns to the sink; sinks before it have committed the epoch.",
+    "at a call in sink commit": "Before a call by which the sink's commit changes something outside: a file, a server, a wait.",
     "in sink commit": "Between two steps of the sink's commit, where it has two.",
     "after sink commit": "The sink has committed the epoch, and the next one has not begun to.",
     "before the record": "All sinks have committed; the record of counts does not know the epoch.",
@@ -42,7 +47,10 @@ POINTS: Mapping[str, str] = {
 }
 """All points, in the order in which an epoch passes them. A point of sinks is passed for each."""
 
-OF_SINKS = ("in a task", "after staging", "before sink commit", "in sink commit", "after sink commit")
+CALL = "at a call in sink commit"
+"""The one point that an epoch passes many times, so a kill there has a number."""
+
+OF_SINKS = ("in a task", "after staging", "before sink commit", CALL, "in sink commit", "after sink commit")
 """Those that are passed for a sink, by its name; the others are passed for a query."""
 
 
@@ -89,6 +97,56 @@ def point(name: str, of: str = "") -> None:
     """Pass a point: `of` is the sink or query it is passed for."""
     if not OFF:
         _pass(name, of)
+
+
+@contextmanager
+def calls(of: str) -> Iterator[None]:
+    """While this lasts, each call that changes something outside of the process passes the point `CALL`.
+
+    Calls are seen as `sys.setprofile` shows them, in this thread: those of the operating system, of files, sockets and waits, and of
+    libraries that are not Python's own.
+    """
+    if OFF:
+        yield
+        return
+
+    def look(frame: FrameType, event: str, called: Any) -> None:
+        if event == "c_call" and _leaves(called):
+            sys.setprofile(None)
+            try:
+                _pass(CALL, of)
+            finally:
+                sys.setprofile(look)
+
+    sys.setprofile(look)
+    try:
+        yield
+    finally:
+        sys.setprofile(None)
+
+
+_OUTSIDE = {
+    "posix": {"open", "write", "fsync", "rename", "replace", "link", "unlink", "remove", "mkdir", "rmdir", "truncate", "ftruncate"},
+    "_io": {"open", "write", "flush", "close"},
+    "io": {"open"},
+    "_socket": {"send", "sendall"},
+    "_ssl": {"write"},
+    "time": {"sleep"},
+}
+
+
+def _leaves(called: Any) -> bool:
+    """Whether a function that is not written in Python may change something outside.
+
+    >>> import time
+    >>> _leaves(os.rename), _leaves(time.sleep), _leaves(len), _leaves([].append), _leaves(open)
+    (True, True, False, False, True)
+    """
+    owner = getattr(called, "__module__", None) or type(getattr(called, "__self__", None)).__module__
+    known = _OUTSIDE.get(owner)
+    if known is not None:
+        return called.__name__ in known
+    return owner.partition(".")[0] not in sys.stdlib_module_names
 
 
 def environment() -> dict[str, str]:

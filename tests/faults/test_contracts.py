@@ -14,7 +14,7 @@ import pytest
 
 import headrace as hr
 from headrace import points
-from headrace.points import POINTS, Armed
+from headrace.points import CALL, POINTS, Armed
 from tests.faults import contracts
 
 CHILD = Path(__file__).with_name("contracts.py")
@@ -72,7 +72,7 @@ def test_a_failure_at_a_point(name: str, spark: object, tmp_path: Path, monkeypa
 
 
 @pytest.mark.full
-@pytest.mark.parametrize("name", [name for name in POINTS if name != "in sink commit"])
+@pytest.mark.parametrize("name", [name for name in POINTS if name not in ("in sink commit", CALL)])
 def test_a_kill_at_a_point(name: str, spark: object, tmp_path: Path) -> None:
     lay_out(tmp_path)
     environment = {**os.environ, "HEADRACE_MASTER": "local[2]", "SPARK_DRIVER_MEMORY": "1g", "HEADRACE_POINT": f"{name}:kill"}

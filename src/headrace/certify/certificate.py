@@ -9,6 +9,7 @@ from typing import Any
 
 from headrace.analysis.guarantee import EXACTLY, LEAST, MOST
 from headrace.certify.kills import FAILED
+from headrace.ports import connectors
 
 FORMAT = 1
 
@@ -95,6 +96,14 @@ class Certificate:
     @property
     def holds(self) -> bool:
         return not self.broken
+
+    @property
+    def fault(self) -> str:
+        """Whose fault it is that it does not hold: "user" where each sink that broke its promise is of a connector from elsewhere."""
+        ours = {name for name, entry in connectors().items() if entry.value.startswith("headrace.")}
+        broke = {name for one in self.broken for name in (*one.lost, *one.doubled)}
+        elsewhere = {one.name for one in self.sinks if one.connector not in ours}
+        return "user" if broke and broke <= elsewhere else "headrace"
 
     @property
     def kills(self) -> int:

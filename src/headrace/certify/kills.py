@@ -9,10 +9,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from headrace.certify.refused import refused
-from headrace.points import OF_SINKS, POINTS, Armed
+from headrace.points import CALL, OF_SINKS, POINTS, Armed
 
 OVER = "after the commit log"
 """The point at which an epoch has ended: the next start does not do it again."""
+
+STEPS = 6
+"""How many kills are tried at a point that an epoch passes many times."""
 
 FAILED = "made to fail"
 """What it is called where the process is not killed and fails."""
@@ -29,6 +32,7 @@ def known(point: str) -> str:
 class Kill:
     """One kill: at a point, or `after` so many seconds from the first epoch's beginning (then `of` may be an executor).
 
+    At a point that an epoch passes many times `step` says which passing it is, from 0.
     With an `outage` that befalls the servers, while the process sleeps at the point. With `fails` what stands at the point fails, and the
     process ends as it does after any failure.
 
@@ -43,6 +47,7 @@ class Kill:
     after: float | None = None
     outage: str = ""
     fails: bool = False
+    step: int = 0
 
     @property
     def name(self) -> str:
@@ -89,16 +94,22 @@ class Trace:
         passed = {place for epoch in self.epochs for place in epoch}
         wanted = set(sinks)
         queries = sorted({of for name, of in passed if name not in OF_SINKS})
-        return [Kill(name, of) for name in POINTS for of in (sorted(wanted) if name in OF_SINKS else queries) if (name, of) in passed]
+        places = [(name, of) for name in POINTS for of in (sorted(wanted) if name in OF_SINKS else queries) if (name, of) in passed]
+        return [Kill(name, of, step=step) for name, of in places for step in (self._steps(name, of) if name == CALL else [0])]
+
+    def _steps(self, name: str, of: str) -> list[int]:
+        """Some of the passings of an epoch that passes a point often: the first, the last, and some between."""
+        most = max(epoch.get((name, of), 0) for epoch in self.epochs)
+        return sorted({round(number * (most - 1) / (STEPS - 1)) for number in range(STEPS)})
 
     def arm(self, kill: Kill, begins: int, least: int) -> tuple[Armed, int] | None:
         """The point armed for a process that begins in one epoch, to act in the first that is at `least` another, and which that is."""
         place = (kill.point, kill.of)
-        target = next((epoch for epoch in range(least, len(self.epochs)) if self.epochs[epoch].get(place)), None)
+        target = next((epoch for epoch in range(least, len(self.epochs)) if self.epochs[epoch].get(place, 0) > kill.step), None)
         if target is None:
             return None
         before = sum(self.epochs[epoch].get(place, 0) for epoch in range(begins, target))
-        return kill.armed(before + 1), target
+        return kill.armed(before + 1 + kill.step), target
 
 
 @dataclass(frozen=True)
@@ -137,14 +148,14 @@ def _chain(kills: Sequence[Kill], trace: Trace, size: int, least: int) -> tuple[
     if not chain:
         # passed in the first epoch alone
         first, *left = kills
-        chain.append(Step(first, first.armed()))
+        chain.append(Step(first, first.armed(1 + first.step)))
     return chain, left
 
 
 def alone(kill: Kill, trace: Trace) -> Step:
     """The kill as the only one of a run."""
     found = trace.arm(kill, 0, 1)
-    return Step(kill, found[0] if found is not None else kill.armed())
+    return Step(kill, found[0] if found is not None else kill.armed(1 + kill.step))
 
 
 def at_random(count: int, seconds: float, seed: int, *, of: str = "") -> list[Kill]:

@@ -70,7 +70,7 @@ def run(asked: argparse.Namespace) -> int:
         folder.mkdir(parents=True, exist_ok=True)
         (folder / f"{job.name}.json").write_text(json.dumps(found.to_json(), indent=1) + "\n", encoding="utf-8")
         (folder / f"{job.name}.md").write_text(found.markdown(), encoding="utf-8")
-    return 0 if found.holds else EXIT_CODES["headrace"]
+    return 0 if found.holds else EXIT_CODES[found.fault]
 
 
 def _servers(texts: list[str]) -> dict[str, str]:

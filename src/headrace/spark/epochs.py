@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from headrace.points import point
+from headrace.points import calls, point
 from headrace.ports import Sink, Staged
 from headrace.spark.history import History
 from headrace.spark.record import Record, Written
@@ -97,7 +97,8 @@ class Committer:
             self.held()
             self.failed_sink = one.name
             point("before sink commit", one.name)
-            one.sink.commit(epoch, Staged(part["rows"], tuple(part["files"]), _rows(staged, one.op), tuple(part["parts"]), identity))
+            with calls(one.name):
+                one.sink.commit(epoch, Staged(part["rows"], tuple(part["files"]), _rows(staged, one.op), tuple(part["parts"]), identity))
             point("after sink commit", one.name)
             if part["rows"]:
                 written[one.name] = Written(epoch, identity, place_of(one.sink))

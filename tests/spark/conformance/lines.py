@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,12 +17,13 @@ from headrace.ports import registry
 from headrace.schema import Struct
 from headrace.schema.values import rows_from_internal, zone
 
-FAULTS = ("", "doubles", "loses", "ignores the term", "rounds")
+FAULTS = ("", "doubles", "loses", "ignores the term", "rounds", "marks first", "marks last", "shows early")
 
 
 class Sink(ports.Sink):
     """An epoch a file. `fault`: "doubles" an epoch that comes again, "loses" what it has not written when its process dies, "ignores the
-    term" of others, or "rounds" decimals.
+    term" of others, or "rounds" decimals. It "marks first" or "marks last" which epoch is there, apart from its rows, or "shows early" what
+    tasks have written, and cleans that up at the next start.
     """
 
     connector: ClassVar[str] = "lines"
@@ -47,13 +49,31 @@ class Sink(ports.Sink):
         self.folder.mkdir(parents=True, exist_ok=True)
         known = [int(file.stem) for file in self.folder.glob("*.json")]
         self._last = max(known, default=-1)
+        for early in self.folder.glob("early/**/*.json"):
+            early.unlink()
         replace(self.folder / "term", str(context.term))
 
     def stage(self) -> dict[str, Any]:
+        if self.fault == "shows early":
+            return {
+                "kind": "files",
+                "format": "json",
+                "options": {},
+                "partition_by": [],
+                "folder": str(self.folder / "early"),
+                "prefix": "part",
+            }
         return {"kind": "rows"}
 
     def commit(self, epoch: int, staged: ports.Staged) -> None:
         context = self._context
+        if self.fault == "shows early":
+            for file in staged.files:
+                (self.folder / "early" / file["path"]).rename(self.folder / f"{epoch}-{Path(file['path']).name}.shown")
+            return
+        if self.fault in ("marks first", "marks last"):
+            self._in_two_steps(epoch, staged)
+            return
         if self.fault != "ignores the term" and int((self.folder / "term").read_text()) != context.term:
             raise RuntimeError("another process writes here")
         rows = rows_from_internal(staged.rows(), context.schema, zone(context.time_zone))
@@ -75,6 +95,19 @@ class Sink(ports.Sink):
 
     def close(self) -> None:
         self._write()
+
+    def _in_two_steps(self, epoch: int, staged: ports.Staged) -> None:
+        mark = self.folder / "mark"
+        if mark.exists() and int(mark.read_text()) >= epoch:
+            return
+        if self.fault == "marks first":
+            replace(mark, str(epoch))
+        time.sleep(0.05)
+        rows = rows_from_internal(staged.rows(), self._context.schema, zone(self._context.time_zone))
+        self._append(0, "".join(f"{row!r}\n" for row in rows))
+        time.sleep(0.05)
+        if self.fault == "marks last":
+            replace(mark, str(epoch))
 
     def _append(self, epoch: int, text: str) -> None:
         file = self.folder / f"{epoch}.json"
@@ -102,6 +135,9 @@ class Sink(ports.Sink):
             "inf": float("inf"),
         }
         width = len(schema.names)
+        for file in [*self.folder.glob("*.shown"), *self.folder.glob("early/**/*.json")]:
+            for line in file.read_text().splitlines():
+                yield tuple(json.loads(line).get(name) for name in schema.names)
         for file in sorted(self.folder.glob("*.json")):
             for line in json.loads(file.read_text()).split("\n")[:-1]:
                 row = eval(line, names)

@@ -9,6 +9,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from headrace import ports
+from headrace.points import CALL
 from headrace.schema import Struct
 from headrace.testing.conformance import NotConforming, Report, check_sink
 from tests.spark.conformance import lines
@@ -19,7 +20,7 @@ __all__ = ["lines_by_name"]
 
 def report(fault: str, points: tuple[str, ...] = (), only: tuple[str, ...] = ()) -> Report:
     try:
-        return check_sink(lambda place, key: lines.Sink(str(place.folder), fault), rows=0, points=points, only=only)
+        return check_sink(lambda place, key: lines.Sink(str(place.folder), fault), rows=0, points=points, kills=0, only=only)
     except NotConforming as found:
         return found.report
 
@@ -54,6 +55,22 @@ def test_a_fault_that_only_a_kill_shows(spark: SparkSession) -> None:
     found = report("loses", points, ("killed",))
     # what came before is written with the next commit, and what had come when the process died never
     assert found.failed == ["append: killed after the commit log"], found
+
+
+@pytest.mark.full
+@pytest.mark.usefixtures("lines_by_name")
+@pytest.mark.parametrize("fault", ["marks first", "marks last"])
+def test_a_fault_that_only_a_kill_within_a_commit_shows(spark: SparkSession, fault: str) -> None:
+    """Rows and the mark of their epoch are two steps: between the two a crash loses, or doubles."""
+    found = report(fault, (CALL,), ("killed",))
+    assert found.failed == [f"append: killed {CALL}"], found
+    assert ("rows lost" in str(found)) == (fault == "marks first") != ("rows too many" in str(found)), found
+
+
+def test_rows_that_are_seen_before_the_commit(spark: SparkSession) -> None:
+    found = report("shows early", only=("nothing is seen",))
+    assert found.failed == ["append: nothing is seen before the commit"], found
+    assert report("", only=("nothing is seen",)).failed == []
 
 
 @pytest.mark.full

@@ -6,6 +6,7 @@ import json
 from collections import Counter
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -110,6 +111,14 @@ def test_json_is_json() -> None:
 )
 def test_what_a_promise_is(promised: str, tried: dict[str, Any], holds: bool) -> None:
     assert certificate(Tried("in a task", "alerts", 1, 1.0, **tried), promised=promised).holds is holds
+
+
+def test_whose_fault_it_is() -> None:
+    """A promise that a connector of ours has broken is a fault of headrace; one of another's is not."""
+    broken = certificate(Tried("in a task", "alerts", 1, 1.0, lost={"alerts": 1}))
+    ours = replace(broken, sinks=(Written("alerts", "files", "exactly once", 3),))
+    theirs = replace(broken, sinks=(Written("alerts", "duck", "exactly once", 3),))
+    assert (ours.fault, theirs.fault) == ("headrace", "user")
 
 
 def test_rows_are_counted_as_often_as_they_are_there() -> None:

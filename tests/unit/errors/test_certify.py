@@ -16,7 +16,7 @@ def test_a_point_that_is_none() -> None:
     check_error(
         """
         CANNOT_CERTIFY: the job cannot be certified: there is no point `in the middle`
-          hint: there are: before offsets are logged, after offsets are logged, in a task, before state commit, after state commit, after staging, before sink commit, in sink commit, after sink commit, before the record, after the record, before the commit log, after the commit log
+          hint: there are: before offsets are logged, after offsets are logged, in a task, before state commit, after state commit, after staging, before sink commit, at a call in sink commit, in sink commit, after sink commit, before the record, after the record, before the commit log, after the commit log
           page: docs/errors/CANNOT_CERTIFY.md
         """,
         lambda: certify(job, points=["in the middle"]),

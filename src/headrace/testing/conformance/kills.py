@@ -10,20 +10,29 @@ from pathlib import Path
 
 from headrace.certify.certificate import Tried
 from headrace.certify.contents import Contents
+from headrace.certify.kills import at_random as random_kills
 from headrace.certify.kills import known
 from headrace.certify.process import CHILD, LOCAL
-from headrace.certify.rounds import at_points, summed
+from headrace.certify.rounds import at_points, at_random, summed
 from headrace.certify.work import Repeated, Work
 from headrace.testing.conformance.report import NotTried, Report
 from headrace.testing.conformance.workbench import PARTITIONS, SINK
 
 AT_ONCE = 2
+SEED = 7
 
 
 def killed(
-    report: Report, prefix: str, made: Repeated, expected: Contents, points: Iterable[str], folder: Path, child: str = CHILD
+    report: Report,
+    prefix: str,
+    made: Repeated,
+    expected: Contents,
+    points: Iterable[str],
+    folder: Path,
+    child: str = CHILD,
+    kills: int = 0,
 ) -> None:
-    """What processes that are killed at these points leave, and the next ones make of it."""
+    """What processes that are killed at these points, and at so many random moments, leave, and the next ones make of it."""
     names = {known(point) for point in points}
     with closing(Work(made, folder, PARTITIONS, LOCAL, lambda text: None, child=child)) as work, ThreadPoolExecutor(AT_ONCE) as pool:
         alone = work.alone()
@@ -31,7 +40,9 @@ def killed(
         wanted = [kill for kill in alone.trace.points([SINK]) if kill.point in names]
         if not wanted:
             raise NotTried("its job passes none of the points")
-        for one in summed(at_points(work, pool, wanted, alone.trace, AT_ONCE), expected):
+        runs = at_points(work, pool, wanted, alone.trace, AT_ONCE)
+        runs += at_random(work, pool, random_kills(kills, alone.seconds, SEED)) if kills else []
+        for one in summed(runs, expected):
             report.check(f"{prefix}killed {one.point}", partial(_holds, one))
 
 

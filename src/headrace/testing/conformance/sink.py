@@ -40,6 +40,7 @@ def check_sink(
     *,
     rows: int = MANY,
     points: Iterable[str] = tuple(POINTS),
+    kills: int = 4,
     only: Iterable[str] = (),
     server: str | None = None,
 ) -> Report:
@@ -51,13 +52,13 @@ def check_sink(
     this machine's zone.
 
     `rows` is how many the large epoch has; `points` are those at which a process with the sink is killed, which takes some
-    seconds each, and an entry point that gives the sink's connector by name; `()` leaves them out. `only` are words of the checks to
-    be done, for who is mending one. `server` goes into the places.
+    seconds each, and an entry point that gives the sink's connector by name; `()` leaves them out. `kills` is how often it is killed at
+    random moments beside. `only` are words of the checks to be done, for who is mending one. `server` goes into the places.
 
         def test_my_sink():
             check_sink(lambda place, key: mine.Sink(place.folder), lambda sink, schema: mine.read(sink.folder))
     """
-    return _Checks(factory, read, server).all(rows, tuple(points), tuple(only)).require()
+    return _Checks(factory, read, server).all(rows, tuple(points), kills, tuple(only)).require()
 
 
 class _Checks:
@@ -69,7 +70,7 @@ class _Checks:
         self._numbers = itertools.count()
         self._folder = Path()
 
-    def all(self, rows: int, points: tuple[str, ...], only: tuple[str, ...]) -> Report:
+    def all(self, rows: int, points: tuple[str, ...], kills: int, only: tuple[str, ...]) -> Report:
         with tempfile.TemporaryDirectory(prefix="headrace-conformance-", ignore_cleanup_errors=True) as folder:
             self._folder = Path(folder)
             traits = self._factory(self._place("look"), ()).traits
@@ -87,12 +88,14 @@ class _Checks:
                 report.check(f"an epoch of {rows:,} rows", lambda: self._many(plainest, rows))
             if points and traits.repeatable:
                 for mode in (plainest, *(mode for mode in others if mode == "upsert")):
-                    report.check(f"{mode}: left alone, and killed", partial(self._killed, report, mode, points))
+                    report.check(f"{mode}: left alone, and killed", partial(self._killed, report, mode, points, kills))
         return report
 
     def _mode(self, report: Report, mode: str, traits: ports.SinkTraits) -> None:
         """What every mode has to stand."""
         report.check(f"{mode}: epoch after epoch, and one without rows", lambda: self._epochs(mode))
+        if traits.visible == "epoch":
+            report.check(f"{mode}: nothing is seen before the commit", lambda: self._unseen(mode))
         if traits.repeatable:
             report.check(f"{mode}: an epoch again, by the same sink", lambda: self._again(mode, anew=False))
             report.check(f"{mode}: an epoch again, by a new process", lambda: self._again(mode, anew=True))
@@ -141,6 +144,25 @@ class _Checks:
         model.take(bench, simple(50, 5), ())
         bench.run(bench.make() if anew else sink)
         self._holds(sink, bench.schema, model.rows)
+
+    def _unseen(self, mode: str) -> None:
+        """All tasks are done, and the process stops before its commit: readers have what was committed before."""
+        bench, reader = self._bench(mode)
+        model = _Model()
+        (first, _), (second, gone), *_ = _changes(mode)
+        model.take(bench, first, ())
+        bench.run()
+        before = list(model.rows)
+
+        def pause(epoch: int, staged: ports.Staged) -> None:
+            raise Paused("stopped before the commit")
+
+        model.take(bench, second, gone)
+        with suppress(HeadraceError):
+            bench.run(StandIn(bench.make(), pause))
+        self._holds(reader, bench.schema, before)
+        bench.run()
+        self._holds(reader, bench.schema, model.rows)
 
     def _late(self, mode: str, *, after: bool) -> None:
         """A process stops before its commit and wakes up when another has taken over; or only when that one has gone on."""
@@ -213,9 +235,9 @@ class _Checks:
         bench.run(shape=grow)
         self._holds(sink, bench.schema, simple(0, rows))
 
-    def _killed(self, report: Report, mode: str, points: tuple[str, ...]) -> None:
+    def _killed(self, report: Report, mode: str, points: tuple[str, ...], kills: int) -> None:
         made = _Killed(self, mode)
-        killed(report, f"{mode}: ", made, made.expected, points, self._place("killed").folder.parent)
+        killed(report, f"{mode}: ", made, made.expected, points, self._place("killed").folder.parent, kills=kills)
 
 
 def _changes(mode: str) -> list[tuple[list[Row], list[Row]]]:
