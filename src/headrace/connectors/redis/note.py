@@ -105,18 +105,18 @@ class Note:
         """Take the keys for this start; whether keys that another checkpoint of the job wrote are still to go, as with `fresh`."""
         context = self._context
         words = ("job", context.job, "sink", context.name, "checkpoint", context.checkpoint_id, "query", context.query)
-        answer, *said = self._server.eval(_CLAIM, 1, self.key, self._id, context.term, int(context.fresh), *words)
+        answer, *details = self._server.eval(_CLAIM, 1, self.key, self._id, context.term, int(context.fresh), *words)
         if answer == b"TWICE":
             raise CheckpointError(
                 "FOLDER_OWNED",
-                f"the sinks {said[0].decode()} and {context.name} both write to {self._place}",
+                f"the sinks {details[0].decode()} and {context.name} both write to {self._place}",
                 hint="give each sink a prefix of its own; streams of the same columns go into one by union.",
             )
         if answer == b"OTHER":
-            raise self._owned(*(part.decode() for part in said))
+            raise self._owned(*(detail.decode() for detail in details))
         if answer == b"FENCED":
-            raise self._fenced(said[0])
-        clearing, *mark = said
+            raise self._fenced(details[0])
+        clearing, *mark = details
         self._last = _mark(*mark)
         return bool(clearing)
 
@@ -136,21 +136,21 @@ class Note:
             if last:
                 point("in sink commit", self._context.name)
             after = "" if last else f"{epoch}:{number}"
-            told = (self._id, self._context.term, epoch, identity, self._last.epoch, before, after, len(gone), *gone)
-            answer, *said = self._write(keys=[self.key], args=[*told, *(word for key in come for word in value(key))])
+            head = (self._id, self._context.term, epoch, identity, self._last.epoch, before, after, len(gone), *gone)
+            answer, *details = self._write(keys=[self.key], args=[*head, *(word for key in come for word in value(key))])
             if answer != b"DONE":
-                self._check(answer, said, epoch, identity)
+                self._check(answer, details, epoch, identity)
                 break
             before = after
         self._last = Mark(epoch, identity)
 
-    def _check(self, answer: bytes, said: Sequence[bytes], epoch: int, identity: str) -> None:
-        """Complain of a part that the server did not take, unless its epoch is there already."""
+    def _check(self, answer: bytes, details: Sequence[bytes], epoch: int, identity: str) -> None:
+        """Raise the error for a part that the server has not taken, unless its epoch is there already."""
         import redis
 
         name = self._context.name
         if answer == b"FENCED":
-            raise self._fenced(said[0])
+            raise self._fenced(details[0])
         if answer == b"GONE":
             raise HeadraceError(
                 "SINK_FAILED",
@@ -158,9 +158,9 @@ class Note:
                 hint="start over with fresh=True; if the server evicts keys, give it more room or another policy.",
             )
         if answer == b"LOST":
-            # as after a crash, and the epoch is sent again
+            # whoever sends the epoch sends it again, as after any other crash
             raise redis.ConnectionError(f"{self.key} does not have the first parts of epoch {epoch} any more")
-        mark = _mark(*said)
+        mark = _mark(*details)
         if not mark.holds(epoch, identity, name):
             raise mark.lacks(self._last, name, self._place)
 

@@ -51,9 +51,10 @@ final class TableStage(name: String, given: StructType, timeZone: String, option
   private[jdbc] def fenced(cause: Throwable): Nothing =
     throw new HeadraceKernelException(
       "SINK_FENCED",
-      s"$name: its staging table is gone, so another process has taken the job over",
+      s"$name: its staging table is gone: another process has taken the job over, or the database was put back",
       name,
-      cause = cause)
+      cause = cause,
+      hint = "nothing of this epoch was written; a start of the job looks what the database holds.")
 
   private[jdbc] def removed(cause: Throwable): Nothing =
     throw new HeadraceKernelException(
