@@ -40,3 +40,21 @@ class Mark:
             f"{sink} holds epoch {self.epoch} of another history, and this job was about to write its own epoch {epoch}",
             hint="nothing was written: two copies of one checkpoint have fed this sink. Stop the other job, or give this one another sink.",
         )
+
+    def lacks(self, written: Mark, sink: str, place: str) -> HeadraceError:
+        """The error for a place that ends with this mark, where the job has written `written`."""
+        holds = f"ends with {named(self.epoch)}" if self.epoch >= 0 else "holds no epoch of this job" if self.exists else "is gone"
+        return HeadraceError(
+            "TABLE_REPLACED" if self.exists else "TABLE_MISSING",
+            f"{sink}: {place} {holds}, and the job has written epoch {written.epoch} there",
+            hint="nothing was changed. Put it back as it was, name another place to go on with what comes, or start over with fresh=True.",
+        )
+
+
+def named(epoch: int) -> str:
+    """An epoch in words.
+
+    >>> named(3), named(-1)
+    ('epoch 3', 'no epoch')
+    """
+    return f"epoch {epoch}" if epoch >= 0 else "no epoch"

@@ -227,7 +227,8 @@ def test_its_tasks_cannot_stage_any_more(place: Place) -> None:
             h.commit({"s": [("+", ("b", 2))]})
         check_error(
             """
-            SINK_FENCED: out: its staging table is gone, so another process has taken the job over
+            SINK_FENCED: out: its staging table is gone: another process has taken the job over, or the database was put back
+              hint: nothing of this epoch was written; a start of the job looks what the database holds.
               page: docs/errors/SINK_FENCED.md
             """,
             caught.value,

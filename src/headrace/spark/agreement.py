@@ -8,8 +8,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from headrace.errors import HeadraceError
-from headrace.ports import Mark
-from headrace.spark.history import History, named
+from headrace.marks import Mark, named
+from headrace.spark.history import History
 from headrace.spark.record import Totals, Written
 
 
@@ -30,7 +30,7 @@ def agree(checkpoint: Path, query: Path, history: History, totals: Totals, marks
         # at a new place a sink begins anew
         last = written.mark if written is not None and written.place == place else None
         if last is not None and mark.epoch < last.epoch:
-            raise _lacking(sink, place, mark, last)
+            raise mark.lacks(last, sink, place)
         known = [last, pending] if last is not None else [pending, *_elsewhere(mark, history, totals.written)]
         problem = judge(sink, mark, (one for one in known if one is not None), history.adopted)
         if problem is not None:
@@ -69,15 +69,6 @@ def _behind(checkpoint: Path, strange: Iterable[str], last: int, since: datetime
         f"{'; '.join(strange)}, and the checkpoint {checkpoint}, which ends with {named(last)}{when}, has not written that",
         hint="nothing was changed. The checkpoint was put back from an earlier copy, or a copy of it has run elsewhere: go on from the "
         "newest one.\nto go on from this one, put back what the sinks held at the same moment; fresh=True starts over.",
-    )
-
-
-def _lacking(sink: str, place: str, mark: Mark, written: Mark) -> HeadraceError:
-    holds = f"ends with {named(mark.epoch)}" if mark.epoch >= 0 else "holds no epoch of this job" if mark.exists else "is gone"
-    return HeadraceError(
-        "TABLE_REPLACED" if mark.exists else "TABLE_MISSING",
-        f"{sink}: {place} {holds}, and the job has written epoch {written.epoch} there",
-        hint="nothing was changed. Put it back as it was, name another place to go on with what comes, or start over with fresh=True.",
     )
 
 

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from headrace.atomic import create
 from headrace.errors import HeadraceError
-from headrace.ports import Mark
+from headrace.marks import Mark, named
 from headrace.sums import CURE, read, text_of, unreadable
 
 FORMAT = 1
@@ -117,10 +117,6 @@ def _incomplete(what: Path, why: str) -> HeadraceError:
         f"{what} {why}",
         hint=f"parts of the checkpoint are missing, or were copied at different moments.\n{CURE}",
     )
-
-
-def named(epoch: int) -> str:
-    return f"epoch {epoch}" if epoch >= 0 else "no epoch"
 
 
 def _newest(folder: Path, suffix: str) -> int:

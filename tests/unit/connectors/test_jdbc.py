@@ -35,6 +35,14 @@ def test_addresses(url: str, jdbc: str, shown: str) -> None:
     assert (sink.address.jdbc, str(sink.address)) == (jdbc, shown)
 
 
+def test_the_file_of_a_database(tmp_path: Path) -> None:
+    assert Sink(URL, "t").address.file is None and not Sink(URL, "t").address.removed
+    address = Sink(f"sqlite:{tmp_path}/out.db?foreign_keys=on", "t").address
+    assert (address.file, address.removed) == (tmp_path / "out.db", True)
+    (tmp_path / "out.db").touch()
+    assert not address.removed
+
+
 @pytest.mark.parametrize(
     "url", ["", "db/shop", "oracle://db/shop", "postgresql:", "postgresql://db", "postgresql:///shop", "sqlite::memory:", 7]
 )

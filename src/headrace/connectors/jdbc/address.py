@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from dataclasses import dataclass
+from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
 
 from headrace.ports.options import wrong
@@ -29,6 +30,16 @@ class Address:
     def jdbc(self) -> str:
         # a relative path begins in the folder in which the job runs, which need not be that of the JVM
         return f"jdbc:{self.kind}:{os.path.abspath(self.rest) if self.kind == 'sqlite' else self.rest}"
+
+    @property
+    def file(self) -> Path | None:
+        """The file that a database of SQLite is."""
+        return Path(os.path.abspath(self.rest.partition("?")[0])) if self.kind == "sqlite" else None
+
+    @property
+    def removed(self) -> bool:
+        """Whether the database is a file that is not there."""
+        return self.file is not None and not self.file.exists()
 
     @property
     def spelled(self) -> str:

@@ -164,6 +164,19 @@ class Dialect(ABC):
             return False
         return True
 
+    def add(self, database: Database, place: Sequence[str], name: str, kind: str) -> None:
+        """Add a column to a table that lacks it. Of two who do so at once the second one finds it there."""
+        if self._has(database, place, name):
+            return
+        try:
+            database.update(f"ALTER TABLE {self.quote(*place)} ADD COLUMN {self.quote(name)} {kind}")
+        except Problem:
+            if not self._has(database, place, name):
+                raise
+
+    def _has(self, database: Database, place: Sequence[str], name: str) -> bool:
+        return any(column.name == name for column in self.columns(database, place))
+
     def create(self, place: Sequence[str], columns: Sequence[tuple[str, str]], key: Sequence[str]) -> str:
         made = [f"{self.quote(name)} {kind}{' NOT NULL' if name in key else ''}" for name, kind in columns]
         keyed = [f"PRIMARY KEY ({self.names(key)})"] if key else []

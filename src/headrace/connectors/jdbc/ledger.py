@@ -5,6 +5,7 @@ _headrace_epochs
   job, sink, target, checkpoint, query    the same in words
   made          1 where the job made the table, 0 where it was there before
   epoch         the newest one that is there
+  identity      the identity of that epoch; null where a version without identities wrote it
   term          the newest start of the checkpoint: who has a smaller one was replaced
   at            when that was written
 """
@@ -19,6 +20,7 @@ from dataclasses import dataclass
 from headrace.connectors.jdbc.database import Database
 from headrace.connectors.jdbc.dialect import Dialect
 from headrace.errors import CheckpointError, HeadraceError
+from headrace.marks import Mark
 
 TABLE = "_headrace_epochs"
 STAGE = "_headrace_stage_"
@@ -62,17 +64,23 @@ class Ledger:
         self._table = dialect.quote(*place[:-1], TABLE)
         self._place = (*place[:-1], TABLE)
         self._writer = writer
+        self._last = Mark()
 
     def make(self) -> None:
-        """The table itself, where it is missing."""
+        """The table itself, where it is missing, and the column that earlier versions did not have."""
         words = [(name, "varchar(32)" if name == "id" else "text") for name in ("id", "job", "sink", "target", "checkpoint", "query")]
-        columns = [*words, ("made", "bigint"), ("epoch", "bigint"), ("term", "bigint"), ("at", self._dialect.moment)]
+        columns = [*words, ("made", "bigint"), ("epoch", "bigint"), ("identity", "text"), ("term", "bigint"), ("at", self._dialect.moment)]
         self._dialect.make(self._database, self._place, columns, ["id"])
+        self._dialect.add(self._database, self._place, "identity", "text")
 
-    def wrote(self) -> bool:
-        """Whether an earlier start of this checkpoint has written an epoch."""
-        found = self._database.query(f"SELECT 1 FROM {self._table} WHERE id = ? AND epoch IS NOT NULL", self._writer.id)
-        return bool(found)
+    def mark(self) -> Mark:
+        """The last epoch that this checkpoint has written, read from the ledger as it is: missing, or of an earlier version."""
+        columns = {column.name for column in self._dialect.columns(self._database, self._place)}
+        if not columns:
+            return Mark()
+        identity = "identity" if "identity" in columns else "NULL"
+        found = self._database.query(f"SELECT epoch, {identity} FROM {self._table} WHERE id = ?", self._writer.id)
+        return _mark(*found[0]) if found else Mark()
 
     def claim(self, *, fresh: bool, made: bool, empty: Callable[[], None]) -> None:
         """Take the table for this start, so that earlier ones are refused from now on. Another checkpoint of the job has no business there:
@@ -95,8 +103,10 @@ class Ledger:
             # Before the row is locked: where it is missing, MariaDB would lock the gap, against all others that start.
             self._put(made)
             row = self._row()
-            if row is not None and row[1] > writer.term:
-                raise self._fenced(row[1])
+            if row is not None:
+                self._last, term = row
+                if term > writer.term:
+                    raise self._fenced(term)
             self._refuse_twice()
             others = self._others()
             mine = [other for other in others if other.job == writer.job]
@@ -109,8 +119,10 @@ class Ledger:
                 self._database.update(f"UPDATE {self._table} SET made = 1 WHERE id = ?", writer.id)
             self._database.update(f"UPDATE {self._table} SET term = ?, sink = ? WHERE id = ?", writer.term, writer.sink, writer.id)
 
-    def commit(self, epoch: int, write: Callable[[], None]) -> None:
-        """Write an epoch and note it, in one transaction; an epoch that is there already stays as it is."""
+    def commit(self, epoch: int, identity: str, write: Callable[[], None]) -> None:
+        """Write an epoch and note it, in one transaction; an epoch that is there already stays as it is. A database that was put back to
+        an earlier state while the job ran is refused.
+        """
         writer = self._writer
         with self._transaction():
             row = self._row()
@@ -120,14 +132,16 @@ class Ledger:
                     f"{writer.sink}: its row in {'.'.join(self._place)} is gone, so nobody knows which epochs {writer.table} has",
                     hint="restore the database as it was, or start over with fresh=True.",
                 )
-            newest, term = row
+            mark, term = row
             if term > writer.term:
                 raise self._fenced(term)
-            if newest is not None and newest >= epoch:
-                return
-            write()
-            at = self._dialect.quote("at")
-            self._database.update(f"UPDATE {self._table} SET epoch = ?, {at} = CURRENT_TIMESTAMP WHERE id = ?", epoch, writer.id)
+            if not mark.holds(epoch, identity, writer.sink):
+                if mark.epoch < self._last.epoch:
+                    raise mark.lacks(self._last, writer.sink, f"the table {writer.table}")
+                write()
+                noted = f"epoch = ?, identity = ?, {self._dialect.quote('at')} = CURRENT_TIMESTAMP"
+                self._database.update(f"UPDATE {self._table} SET {noted} WHERE id = ?", epoch, identity, writer.id)
+        self._last = Mark(epoch, identity)
 
     @contextmanager
     def _transaction(self) -> Iterator[None]:
@@ -145,11 +159,11 @@ class Ledger:
             *(writer.id, writer.job, writer.sink, writer.target, writer.checkpoint, writer.query, int(made), writer.term),
         )
 
-    def _row(self) -> tuple[int | None, int] | None:
+    def _row(self) -> tuple[Mark, int] | None:
         """The newest epoch and the term, in the hands of this transaction until it ends."""
-        sql = f"SELECT epoch, term FROM {self._table} WHERE id = ?{self._dialect.locking}"
+        sql = f"SELECT epoch, identity, term FROM {self._table} WHERE id = ?{self._dialect.locking}"
         found = self._database.query(sql, self._writer.id)
-        return (found[0][0], found[0][1]) if found else None
+        return (_mark(*found[0][:2]), found[0][2]) if found else None
 
     def _refuse_twice(self) -> None:
         """Complain of another sink that this very start has opened, at the same table under another name or address."""
@@ -182,6 +196,10 @@ class Ledger:
             f"{self._writer.sink}: start {term} of this job has taken over {self._writer.table}, and this is start {self._writer.term}",
             hint="nothing of this epoch was written; the process that took over goes on with it.",
         )
+
+
+def _mark(epoch: int | None, identity: str | None) -> Mark:
+    return Mark(-1 if epoch is None else epoch, identity or "")
 
 
 def _alone(others: Sequence[_Other], job: str) -> bool:

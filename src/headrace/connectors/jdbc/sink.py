@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import headrace.ports as ports
@@ -124,7 +124,26 @@ class Sink(ports.Sink):
             if name.lower() in (TASK, WEIGHT):
                 raise wrong(f"write.jdbc: a column cannot be called {name}", "the staging table has one of that name; rename it")
 
+    def mark(self, context: ports.SinkContext) -> ports.Mark:
+        if self.address.removed:
+            return ports.Mark(exists=False)
+        with self._connected(context):
+            mark = self._database.steadily(self._marked, self.patience)
+        self._database.close()
+        return mark
+
     def open(self, context: ports.SinkContext) -> None:
+        if self.address.file is not None:
+            # where that fails the driver says why
+            with suppress(OSError):
+                self.address.file.touch()
+        with self._connected(context):
+            self._made = False
+            self._database.steadily(self._take, self.patience)
+
+    @contextmanager
+    def _connected(self, context: ports.SinkContext) -> Iterator[None]:
+        """With a connection to the database, which stays unless something fails."""
         self._context = context
         self._database = Database(context.session, self.dialect.driver, self.address.jdbc, self._properties())
         try:
@@ -136,17 +155,20 @@ class Sink(ports.Sink):
             self._prefix = f"{STAGE}{writer.id[:16]}_"
             self._stage = self.dialect.quote(*self._whole[:-1], f"{self._prefix}{context.term}")
             self._ledger = Ledger(self._database, self.dialect, self._whole, writer)
-            self._made = False
-            self._database.steadily(self._take, self.patience)
+            yield
         except (Problem, HeadraceError) as problem:
             self._database.close()
             raise (self._told(problem) if isinstance(problem, Problem) else problem) from None
+
+    def _marked(self) -> ports.Mark:
+        there = self.dialect.columns(self._database, self.place)
+        return self._ledger.mark() if there else ports.Mark(exists=False)
 
     def _take(self) -> None:
         """Make what is missing, and the table this start's own."""
         context, ledger = self._context, self._ledger
         ledger.make()
-        wrote = ledger.wrote()
+        wrote = ledger.mark().epoch >= 0
         self._made |= make(self._database, self.dialect, self.place, context.schema, self._key, create=self.create, wrote=wrote)
         self._target = target(self._database, self.dialect, self.place, context.schema, self._key)
         ledger.claim(fresh=context.fresh, made=self._made, empty=self._empty)
@@ -192,9 +214,16 @@ class Sink(ports.Sink):
             return
         tasks = ", ".join(str(int(part["task"])) for part in staged.parts if "task" in part)
         gone = any("gone" in part for part in staged.parts)
+        if self.address.file is not None:
+            # A file that was removed or replaced would go on taking rows of a connection that it was opened by.
+            self._database.leave()
         try:
-            self._database.steadily(lambda: self._ledger.commit(epoch, lambda: self._write(tasks, staged.count, gone=gone)), self.patience)
+            self._database.steadily(
+                lambda: self._ledger.commit(epoch, staged.identity, lambda: self._write(tasks, staged.count, gone=gone)), self.patience
+            )
         except Problem as problem:
+            if self.address.removed:
+                raise HeadraceError("TABLE_MISSING", f"{self._context.name}: the file {self.address.file} is gone", hint=GONE) from None
             raise self._told(problem) from None
         if self._many(staged.count):
             # What stays there does not count; the next epoch's end clears it too.
@@ -221,6 +250,8 @@ class Sink(ports.Sink):
         return frame(session, self.dialect, self.address.jdbc, self._properties(), place, schema).collect()
 
     def discard(self) -> None:
+        if self.address.removed:
+            return
         attach(session(), [NEEDS])
         database = Database(session(), self.dialect.driver, self.address.jdbc, self._properties())
         try:

@@ -173,6 +173,9 @@ class Source(ports.Source):
     def _there(self, session: SparkSession) -> Struct:
         """The columns that are there, as Spark reads them."""
 
+        if self.address.removed:
+            raise ConnectorError("TABLE_MISSING", f"there is no file {self.address.file}", hint="create it, or mend its name", site=here())
+
         def look(database: Database) -> Struct:
             database.open()
             if not self.query and not dialect_of(self.address).columns(database, self.place):

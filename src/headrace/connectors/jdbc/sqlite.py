@@ -12,6 +12,9 @@ from headrace.errors import HeadraceError
 from headrace.ports import Jar
 from headrace.schema import Type
 
+# SQLITE_OPEN_READWRITE, and not SQLITE_OPEN_CREATE: a file that was removed must not be made anew, empty.
+_NO_NEW_FILE = "2"
+
 # Decimals are texts: as numbers they would be floats.
 _TYPES = {"boolean": "integer", "tinyint": "integer", "smallint": "integer", "int": "integer", "bigint": "integer"}
 _TYPES |= {"float": "real", "double": "real", "binary": "blob"}
@@ -27,7 +30,7 @@ class Sqlite(Dialect):
     locking: ClassVar[str] = ""
 
     def properties(self, user: str | None, password: str | None, wait: float) -> dict[str, str]:
-        return {"busy_timeout": str(int(wait * 1000)), "transaction_mode": "IMMEDIATE"}
+        return {"busy_timeout": str(int(wait * 1000)), "transaction_mode": "IMMEDIATE", "open_mode": _NO_NEW_FILE}
 
     def type_of(self, type: Type, *, key: int) -> str:
         return _TYPES.get(base(type), "text")

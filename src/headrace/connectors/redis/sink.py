@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import itertools
 import json
 import time
@@ -13,8 +12,8 @@ from urllib.parse import parse_qs, urlsplit
 import headrace.ports as ports
 from headrace.connectors.redis.address import server_of
 from headrace.connectors.redis.connect import authority, connected, refusal
-from headrace.errors import CheckpointError, HeadraceError
-from headrace.points import point
+from headrace.connectors.redis.note import NOTES, Note, Part
+from headrace.errors import HeadraceError
 from headrace.ports.aside import NULL_KEY, put_aside
 from headrace.ports.options import choice, columns_named, wrong
 from headrace.ports.secrets import Secret, secret_of
@@ -33,54 +32,6 @@ VERB = "write.redis"
 
 _BATCH = 2000
 """Rows that the server takes in one go: other clients wait no longer than for these."""
-
-# Each batch looks at the term first, in the same go. KEYS: the note. ARGV: id, term, epoch, whether the epoch ends, how many keys go, these
-# keys, then what comes: a key, 0 and its value; or a key, how many fields and values its hash has, and these.
-_WRITE = """
-local note = redis.call('HMGET', KEYS[1], 'term', 'epoch', 'id')
-if note[3] ~= ARGV[1] then return 'GONE' end
-if tonumber(note[1]) > tonumber(ARGV[2]) then return note[1] end
-if tonumber(note[2] or '-1') >= tonumber(ARGV[3]) then return 'THERE' end
-local at, gone = 6, tonumber(ARGV[5])
-for i = at, at + gone - 1 do redis.call('DEL', ARGV[i]) end
-at = at + gone
-while at < #ARGV do
-  local count = tonumber(ARGV[at + 1])
-  if count == 0 then
-    redis.call('SET', ARGV[at], ARGV[at + 2])
-    at = at + 3
-  else
-    redis.call('DEL', ARGV[at])
-    redis.call('HSET', ARGV[at], unpack(ARGV, at + 2, at + 1 + count))
-    at = at + 2 + count
-  end
-end
-if ARGV[4] == '1' then redis.call('HSET', KEYS[1], 'epoch', ARGV[3]) end
-return 'DONE'
-"""
-
-# Takes the keys for a start, and tells whether those of another are still to go. KEYS: the note. ARGV: id, term, whether what another
-# checkpoint of the job wrote may be replaced, then fields and values of the note, which are job, sink and checkpoint first.
-_CLAIM = """
-local note = redis.call('HMGET', KEYS[1], 'id', 'term', 'job', 'sink', 'checkpoint')
-local job, sink, checkpoint = ARGV[5], ARGV[7], ARGV[9]
-if note[5] == checkpoint and note[2] == ARGV[2] and note[4] ~= sink then return {'TWICE', note[4]} end
-if note[1] and note[1] ~= ARGV[1] and (ARGV[3] ~= '1' or note[3] ~= job) then return {'OTHER', note[3], note[4]} end
-if note[1] == ARGV[1] and tonumber(note[2]) > tonumber(ARGV[2]) then return {'FENCED', note[2]} end
-if note[1] ~= ARGV[1] then redis.call('DEL', KEYS[1]) end
-if note[1] and note[1] ~= ARGV[1] then redis.call('HSET', KEYS[1], 'clearing', '1') end
-redis.call('HSET', KEYS[1], 'id', ARGV[1], 'term', ARGV[2], unpack(ARGV, 4))
-return {'DONE', redis.call('HGET', KEYS[1], 'clearing') or ''}
-"""
-
-# Removes keys that another checkpoint wrote; without keys, notes that all have gone. KEYS: the note. ARGV: id, term, then keys.
-_CLEAR = """
-local note = redis.call('HMGET', KEYS[1], 'id', 'term')
-if note[1] ~= ARGV[1] or note[2] ~= ARGV[2] then return note[2] or '' end
-for i = 3, #ARGV do redis.call('UNLINK', ARGV[i]) end
-if #ARGV == 2 then redis.call('HDEL', KEYS[1], 'clearing') end
-return 'DONE'
-"""
 
 
 class Sink(ports.Sink):
@@ -120,7 +71,7 @@ class Sink(ports.Sink):
         parts = urlsplit(url)
         if parts.password is not None or any("password" in name.lower() for name in parse_qs(parts.query, keep_blank_values=True)):
             raise wrong(f"{VERB}: the address holds a password", 'give it by its name: password=hr.secret("REDIS_PASSWORD")')
-        if not isinstance(prefix, str) or not prefix or prefix.startswith(_NOTES):
+        if not isinstance(prefix, str) or not prefix or prefix.startswith(NOTES):
             raise wrong(
                 f"{VERB}: prefix cannot be {prefix!r}", 'it is what all keys of the sink begin with, and no others: prefix="spend:"'
             )
@@ -179,18 +130,27 @@ class Sink(ports.Sink):
     def describe(self) -> str:
         return f"keys {self.prefix}* of {self.url} by {', '.join(self._key)}"
 
+    def mark(self, context: ports.SinkContext) -> ports.Mark:
+        import redis
+
+        self._connect(context)
+        try:
+            return self._note.mark()
+        except redis.RedisError as problem:
+            raise self._told(problem) from None
+        finally:
+            self.close()
+
     def open(self, context: ports.SinkContext) -> None:
         import redis
 
-        self._context = context
-        self._id = hashlib.sha256(f"{context.checkpoint_id}\0{context.query}".encode()).hexdigest()[:32]
         names = [name.lower() for name in context.schema.names]
         self._places = [names.index(name.lower()) for name in self._key]
         self._texts = writers(context.schema, zone(context.time_zone))
-        self._server = self._connected()
-        self._write = self._server.register_script(_WRITE)
+        self._connect(context)
         try:
-            self._claim()
+            if self._note.claim():
+                self._clear()
         except redis.RedisError as problem:
             raise self._told(problem) from None
 
@@ -209,7 +169,7 @@ class Sink(ports.Sink):
             put_aside(self._context, epoch, letters)
         gone, come = self._changes(keyed)
         try:
-            self._steadily(lambda: self._send(epoch, gone, come))
+            self._steadily(lambda: self._send(epoch, staged.identity, gone, come))
         except redis.RedisError as problem:
             raise self._told(problem) from None
 
@@ -234,7 +194,7 @@ class Sink(ports.Sink):
     def discard(self) -> None:
         self._server = self._connected()
         self._forget()
-        self._server.delete(_NOTES + self.prefix)
+        self._server.delete(NOTES + self.prefix)
         self._server.close()
 
     def _connected(self) -> Any:
@@ -243,43 +203,17 @@ class Sink(ports.Sink):
     def _told(self, problem: Exception) -> HeadraceError:
         return refusal(self._context.name, self.url, problem)
 
-    def _claim(self) -> None:
-        context = self._context
-        note = _NOTES + self.prefix
-        told = ("job", context.job, "sink", context.name, "checkpoint", context.checkpoint_id, "query", context.query)
-        answer = self._server.eval(_CLAIM, 1, note, self._id, context.term, int(context.fresh), *told)
-        said = [part.decode() for part in answer]
-        if said[0] == "TWICE":
-            raise CheckpointError(
-                "FOLDER_OWNED",
-                f"the sinks {said[1]} and {context.name} both write to {self.owns}",
-                hint="give each sink a prefix of its own; streams of the same columns go into one by union.",
-            )
-        if said[0] == "OTHER":
-            own = said[1] == context.job
-            by_hand = f"or remove these and the key {note} by hand: fresh=True does not, as another job wrote them."
-            cure = "go on from the checkpoint that wrote them, or start with fresh=True: they go." if own else by_hand
-            raise CheckpointError(
-                "TABLE_OWNED",
-                f"the keys {self.prefix}* hold what sink {said[2]} of job {said[1]} wrote from another checkpoint",
-                hint=f"write to keys of another prefix, {cure}",
-            )
-        if said[0] == "FENCED":
-            raise self._fenced(said[1])
-        if said[1]:
-            self._clear()
+    def _connect(self, context: ports.SinkContext) -> None:
+        self._context = context
+        self._server = self._connected()
+        self._note = Note(self._server, self.prefix, self.owns, context)
 
     def _clear(self) -> None:
-        """Remove what another checkpoint wrote, as long as no other process has taken over."""
-        clear = self._server.register_script(_CLEAR)
+        """Remove what another checkpoint wrote."""
         found = self._keys(self._server)
-        more = True
-        while more:
-            keys = list(itertools.islice(found, _BATCH))
-            answer = clear(keys=[_NOTES + self.prefix], args=[self._id, self._context.term, *keys])
-            if answer != b"DONE":
-                raise self._fenced(answer.decode())
-            more = bool(keys)
+        while keys := list(itertools.islice(found, _BATCH)):
+            self._note.clear(keys)
+        self._note.clear([])
 
     def _forget(self) -> None:
         """Remove all keys of the prefix."""
@@ -311,26 +245,10 @@ class Sink(ports.Sink):
         texts = (str(self._texts[place](row[place])) for place in self._places)
         return self.prefix + ":".join(text.replace("%", "%25").replace(":", "%3A") for text in texts)
 
-    def _send(self, epoch: int, gone: list[str], come: Mapping[str, tuple[Any, ...]]) -> None:
-        batches = list(_batches(gone, list(come)))
-        for number, (goes, comes) in enumerate(batches, 1):
-            last = number == len(batches)
-            if last:
-                point("in sink commit", self._context.name)
-            told: list[Any] = [self._id, self._context.term, epoch, int(last), len(goes), *goes]
-            for key in comes:
-                told.extend(self._value(key, come[key]))
-            answer = self._write(keys=[_NOTES + self.prefix], args=told)
-            if answer == b"THERE":
-                return
-            if answer == b"GONE":
-                raise HeadraceError(
-                    "SINK_FAILED",
-                    f"{self._context.name}: the key {_NOTES + self.prefix} is gone or another's, which says what epochs are there",
-                    hint="start over with fresh=True; if the server evicts keys, give it more room or another policy.",
-                )
-            if answer != b"DONE":
-                raise self._fenced(answer.decode())
+    def _send(self, epoch: int, identity: str, gone: list[str], come: Mapping[str, tuple[Any, ...]]) -> None:
+        # an epoch of which nothing is left to write leaves its number too
+        parts = list(_parts(gone, list(come))) or [([], [])]
+        self._note.write(epoch, identity, parts, lambda key: self._value(key, come[key]))
 
     def _columns(self, row: tuple[Any, ...]) -> dict[str, Any]:
         columns = zip(self._context.schema.names, self._texts, row, strict=False)
@@ -362,23 +280,13 @@ class Sink(ports.Sink):
                 time.sleep(min(wait, until - now))
                 wait = min(wait * 2, 1)
 
-    def _fenced(self, term: str) -> HeadraceError:
-        return HeadraceError(
-            "SINK_FENCED",
-            f"{self._context.name}: start {term} of this job has taken over {self.prefix}*, and this is start {self._context.term}",
-            hint="nothing more of this epoch was written; the process that took over goes on with it.",
-        )
-
-
-_NOTES = "_headrace:"
-
 
 def _field(value: Any) -> str:
     """A field of a hash: a text as it is, everything else as JSON has it."""
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
-def _batches(gone: list[str], come: list[str]) -> Iterator[tuple[list[str], list[str]]]:
+def _parts(gone: list[str], come: list[str]) -> Iterator[Part]:
     """What the server takes in one go: keys that go, and keys that come."""
     for at in range(0, len(gone), _BATCH):
         yield gone[at : at + _BATCH], []

@@ -33,7 +33,7 @@ private[jdbc] object Failure {
         val reason = sql(e).get
         val address = server.url.stripPrefix("jdbc:").takeWhile(_ != '?')
         val (code, what, cure) =
-          if (Server.missing(reason)) ("TABLE_MISSING", s"$address: ", "create it again; ")
+          if (Server.missing(reason) || server.removed) ("TABLE_MISSING", s"$address: ", "create it again; ")
           else if (Server.transient(reason)) ("DATABASE_UNREACHABLE", s"$address cannot be reached: ", "")
           else ("DATABASE_REFUSED", s"$address refuses: ", "")
         val said = text(reason).stripPrefix("FATAL: ").stripPrefix("ERROR: ")

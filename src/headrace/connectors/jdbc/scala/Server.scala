@@ -1,5 +1,6 @@
 package headrace.jdbc
 
+import java.io.File
 import java.sql.{Connection, Driver, SQLException}
 import java.util.{Properties, UUID}
 import java.util.concurrent.ConcurrentHashMap
@@ -18,6 +19,12 @@ final class Server(driver: String, val url: String, properties: Map[String, Stri
     if (made == null) throw new SQLException(s"$driver does not take $url", "08001")
     made
   }
+
+  /** The file that a database of SQLite is. */
+  def file: Option[File] = Option.when(url.startsWith(Server.Sqlite))(new File(url.stripPrefix(Server.Sqlite).takeWhile(_ != '?')))
+
+  /** Whether the database is a file that is not there. */
+  def removed: Boolean = file.exists(!_.exists)
 
   override def toString: String = s"Server($url)"
 }
@@ -50,6 +57,8 @@ object Server {
   /** Whether a table is not there. */
   def missing(problem: SQLException): Boolean =
     Set("42P01", "42S02").contains(problem.getSQLState) || (sqlite(problem) && problem.getMessage.contains("no such table"))
+
+  private val Sqlite = "jdbc:sqlite:"
 
   private def sqlite(problem: SQLException): Boolean = problem.getClass.getName.startsWith("org.sqlite")
 

@@ -51,9 +51,18 @@ final class TableStage(name: String, given: StructType, timeZone: String, option
   private[jdbc] def fenced(cause: Throwable): Nothing =
     throw new HeadraceKernelException(
       "SINK_FENCED",
-      s"$name: its staging table is gone, so another process has taken the job over",
+      s"$name: its staging table is gone: another process has taken the job over, or the database was put back",
       name,
-      cause = cause)
+      cause = cause,
+      hint = "nothing of this epoch was written; a start of the job looks what the database holds.")
+
+  private[jdbc] def removed(cause: Throwable): Nothing =
+    throw new HeadraceKernelException(
+      "TABLE_MISSING",
+      s"$name: the file ${server.file.get} is gone",
+      name,
+      cause = cause,
+      hint = "restore it as it was; or start over with fresh=True, which writes all of it again")
 }
 
 /** Sends the rows of one try chunk by chunk. A chunk whose answer is lost is sent again, unless the table has it. */
@@ -152,6 +161,7 @@ private[jdbc] final class TableStager(stage: TableStage, task: Long) extends Sta
 
   private def failed(problem: Throwable): Nothing = problem match {
     case known: HeadraceKernelException => throw known
+    case other if stage.server.removed => stage.removed(other)
     case gone: SQLException if Server.missing(gone) => stage.fenced(gone)
     case other => stage.refuse(s"rows could not be staged: ${Failure.text(other)}", other)
   }
