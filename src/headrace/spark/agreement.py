@@ -10,7 +10,7 @@ from pathlib import Path
 from headrace.errors import HeadraceError
 from headrace.ports import Mark
 from headrace.spark.history import History, named
-from headrace.spark.record import Totals, Written
+from headrace.spark.record import Totals
 
 
 def agree(checkpoint: Path, query: Path, history: History, totals: Totals, marks: Mapping[str, tuple[str, Mark | None]]) -> None:
@@ -29,10 +29,12 @@ def agree(checkpoint: Path, query: Path, history: History, totals: Totals, marks
         written = totals.written.get(sink)
         # at a new place a sink begins anew
         last = written.mark if written is not None and written.place == place else None
-        if last is not None and mark.epoch < last.epoch:
+        if last is not None and mark.epoch < last.epoch and not mark.fades:
             raise _lacking(sink, place, mark, last)
-        known = [last, pending] if last is not None else [pending, *_elsewhere(mark, history, totals.written)]
-        problem = judge(sink, mark, (one for one in known if one is not None), history.adopted)
+        # one that is new by its name or place may hold what was written under another
+        known = [last] if last is not None else [one.mark for one in totals.written.values()]
+        known += [one for one in (pending, _own(mark, history)) if one is not None]
+        problem = judge(sink, mark, known, history.adopted)
         if problem is not None:
             strange.append(problem)
     if strange:
@@ -56,10 +58,12 @@ def judge(sink: str, mark: Mark, known: Iterable[Mark], adopted: int = -1) -> st
     return f"{sink} holds epoch {mark.epoch}" + (" of another history" if expected else "")
 
 
-def _elsewhere(mark: Mark, history: History, written: Mapping[str, Written]) -> list[Mark]:
-    """What a sink may hold that is new by its name or place: what was written under another one."""
+def _own(mark: Mark, history: History) -> Mark | None:
+    """The epoch of this history that has the number of a mark: some sinks mark epochs without rows too. Identities are not kept for ever,
+    and a mark that fades may be older than that.
+    """
     identity = history.of(mark.epoch)
-    return [*(one.mark for one in written.values()), *([Mark(mark.epoch, identity)] if identity else ())]
+    return Mark(mark.epoch, identity) if identity or (mark.fades and mark.epoch <= history.logged("commits")) else None
 
 
 def _behind(checkpoint: Path, strange: Iterable[str], last: int, since: datetime | None) -> HeadraceError:

@@ -134,7 +134,7 @@ class Target:
         self.calls.append("renew")
         return "{}"
 
-    def mark(self, epoch: int, end: Any) -> str:
+    def mark(self, epoch: int, identity: str, end: Any) -> str:
         self.calls.append(f"mark {epoch}")
         return "{}"
 
