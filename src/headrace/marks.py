@@ -15,8 +15,8 @@ from headrace.errors import HeadraceError
 class Mark:
     """The last epoch that a sink holds, -1 for none, and its identity, empty where a version without identities wrote it.
 
-    `exists`: whether the place itself is there, the folder, table or topic. `fades`: the place lets go of marks after some days, so it may
-    show an earlier epoch than was written there, or none, and its number alone proves nothing.
+    `exists`: whether the place itself is there, the folder, table or topic. `fades`: the place lets go of marks after some days, and
+    marks epochs without rows too, so the last one may be of an earlier or later epoch than the last rows.
 
     >>> Mark(3, "5f1c").holds(3, "5f1c", "best"), Mark(2, "77ab").holds(3, "5f1c", "best"), Mark(3).holds(3, "5f1c", "best")
     (True, False, True)

@@ -10,7 +10,7 @@ from pathlib import Path
 from headrace.errors import HeadraceError
 from headrace.ports import Mark
 from headrace.spark.history import History, named
-from headrace.spark.record import Totals
+from headrace.spark.record import Totals, Written
 
 
 def agree(checkpoint: Path, query: Path, history: History, totals: Totals, marks: Mapping[str, tuple[str, Mark | None]]) -> None:
@@ -31,10 +31,11 @@ def agree(checkpoint: Path, query: Path, history: History, totals: Totals, marks
         last = written.mark if written is not None and written.place == place else None
         if last is not None and mark.epoch < last.epoch and not mark.fades:
             raise _lacking(sink, place, mark, last)
-        # one that is new by its name or place may hold what was written under another
-        known = [last] if last is not None else [one.mark for one in totals.written.values()]
-        known += [one for one in (pending, _own(mark, history)) if one is not None]
-        problem = judge(sink, mark, known, history.adopted)
+        known = [last, pending] if last is not None else [pending, *_elsewhere(mark, history, totals.written)]
+        expected = [one for one in known if one is not None]
+        if mark.fades and all(one.epoch != mark.epoch for one in expected):
+            expected += _of_this_number(mark.epoch, history)
+        problem = judge(sink, mark, expected, history.adopted)
         if problem is not None:
             strange.append(problem)
     if strange:
@@ -58,12 +59,16 @@ def judge(sink: str, mark: Mark, known: Iterable[Mark], adopted: int = -1) -> st
     return f"{sink} holds epoch {mark.epoch}" + (" of another history" if expected else "")
 
 
-def _own(mark: Mark, history: History) -> Mark | None:
-    """The epoch of this history that has the number of a mark: some sinks mark epochs without rows too. Identities are not kept for ever,
-    and a mark that fades may be older than that.
-    """
+def _elsewhere(mark: Mark, history: History, written: Mapping[str, Written]) -> list[Mark]:
+    """What a sink may hold that is new by its name or place: what was written under another one."""
     identity = history.of(mark.epoch)
-    return Mark(mark.epoch, identity) if identity or (mark.fades and mark.epoch <= history.logged("commits")) else None
+    return [*(one.mark for one in written.values()), *([Mark(mark.epoch, identity)] if identity else ())]
+
+
+def _of_this_number(epoch: int, history: History) -> list[Mark]:
+    """The epoch of this history that a mark which fades may be of; it can be older than the identities that are kept."""
+    identity = history.of(epoch)
+    return [Mark(epoch, identity)] if identity or history.adopted < epoch <= history.logged("commits") else []
 
 
 def _behind(checkpoint: Path, strange: Iterable[str], last: int, since: datetime | None) -> HeadraceError:
