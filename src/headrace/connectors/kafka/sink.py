@@ -311,7 +311,9 @@ class Sink(ports.Sink):
             hint = f"{lost}create the topic and remove {_note(context)}"
             raise ConnectorError("TOPIC_MISSING", f"{context.name}: there is no {place} any more", hint=hint)
         hint = f"{lost}remove {_note(context)}"
-        raise ConnectorError("TABLE_REPLACED", f"{context.name}: the {place} was deleted and created again since this job opened it", hint=hint)
+        raise ConnectorError(
+            "TABLE_REPLACED", f"{context.name}: the {place} was deleted and created again since this job opened it", hint=hint
+        )
 
     def _markers(self, context: ports.SinkContext, *, marked: bool, topic_id: str) -> None:
         """Kafka forgets the markers of a job that has not run for some days. That matters to the epoch alone that was cut off."""
