@@ -102,7 +102,7 @@ def test_a_topic_that_is_gone_and_one_in_its_place(broker: Broker, tmp_path: Pat
     term, note = drill.term, drill.checkpoint / "kafka" / "out.json"
     broker.delete_topic(topic)
     for _ in range(2):
-        with pytest.raises(HeadraceError, match="TOPIC_MISSING: out: there is no topic history-replaced at .* any more"):
+        with pytest.raises(HeadraceError, match=r"TOPIC_MISSING: out: there is no topic history-replaced at .* any more"):
             drill.run()
     broker.create_topic(topic)
     for _ in range(2):
@@ -132,7 +132,9 @@ def test_a_topic_that_is_replaced_while_a_job_runs(broker: Broker, tmp_path: Pat
         drill.add(number)
     with monkeypatch.context() as patched:
         patched.setattr(Sink, "commit", replaced)
-        with pytest.raises(HeadraceError, match="TABLE_REPLACED: out: the topic history-replaced-running .* was deleted and created again"):
+        with pytest.raises(
+            HeadraceError, match=r"TABLE_REPLACED: out: the topic history-replaced-running .* was deleted and created again"
+        ):
             drill.run()
     with pytest.raises(HeadraceError, match="TABLE_REPLACED"):
         drill.run()

@@ -54,6 +54,9 @@ _OURS = (
 # How long the marker of a running job may be old.
 _REFRESH = 60.0
 
+# The id of every topic of brokers before 2.8.
+_WITHOUT_IDS = "AAAAAAAAAAAAAAAAAAAAAA"
+
 _EPOCH = "headrace.epoch"
 _SINK = "headrace.sink"
 _END = "headrace.end"
@@ -303,7 +306,8 @@ class Sink(ports.Sink):
 
     def _same(self, context: ports.SinkContext, topic_id: str | None) -> None:
         """Complain of a topic that is gone, or another one under its name, where a start has opened one: its rows are gone."""
-        if self._noted(context) in (None, topic_id):
+        known = self._noted(context)
+        if known in (None, topic_id) or (topic_id and _WITHOUT_IDS in (known, topic_id)):
             return
         place = f"topic {self.topic} at {self.cluster.servers}"
         lost = "the rows written before are gone with it. fresh=True writes all of them again; to go on without them, "
