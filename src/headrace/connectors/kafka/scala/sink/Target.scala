@@ -11,7 +11,7 @@ import com.fasterxml.jackson.databind.node.ObjectNode
 import org.apache.kafka.clients.admin.{Admin, NewTopic, TopicDescription}
 import org.apache.kafka.clients.producer.ProducerRecord
 import org.apache.kafka.common.config.ConfigResource
-import org.apache.kafka.common.errors.{AuthorizationException, TopicExistsException, UnknownTopicOrPartitionException}
+import org.apache.kafka.common.errors._
 import org.apache.kafka.common.header.Header
 import org.apache.kafka.common.header.internals.RecordHeader
 
@@ -26,6 +26,7 @@ final class Target(sink: String, topic: String, id: String, term: Int, client: S
 
   private val settings = Clients.of(client)
   private var owned: Owned = _
+  private var openedId: String = _
 
   /** Looks for the topic, makes it if it is not there and `create` says how (`{"partitions": 4, "replication": 1, "config": {…}}`; null: it
     * has to be there), and does once all that tasks will do, so that what is not allowed is known before they start. `{"marked": false}`:
@@ -34,7 +35,8 @@ final class Target(sink: String, topic: String, id: String, term: Int, client: S
   def open(create: String): String = answered { out =>
     val admin = Producers.admin(client, settings)
     val found = there(admin, create)
-    out.put("partitions", found.partitions.size).put("topic_id", found.topicId.toString)
+    openedId = found.topicId.toString
+    out.put("partitions", found.partitions.size).put("topic_id", openedId)
     most(admin).foreach(out.put("most", _))
     Markers.check(admin, topic, id, term)
     owned = new Owned(id, topic, "", settings, term, Sizes.none)
@@ -48,10 +50,15 @@ final class Target(sink: String, topic: String, id: String, term: Int, client: S
   /** Writes the marker anew. Not where an epoch was cut off: its tasks do not write theirs anew before they come again. */
   def renew(): String = answered(_ => owned.refresh())
 
-  /** The id of the topic as it is now, `{}` if there is none: one that was deleted and made anew has another. */
+  /** The id of the topic as it is now, `{}` if there is none: one that was deleted and made anew has another. Where brokers are away it is
+    * taken to be what it was: that is no reason to end an epoch which tasks have written.
+    */
   def topicId(): String = answered { out =>
     try out.put("topic_id", described(Producers.admin(client, settings), topic).topicId.toString)
-    catch { case _: UnknownTopicOrPartitionException => () }
+    catch {
+      case _: UnknownTopicOrPartitionException => ()
+      case _: TimeoutException | _: DisconnectException => out.put("topic_id", openedId)
+    }
   }
 
   /** An epoch is over: the marker says so. With `end`, names and values of headers, a record without key and value goes to each partition
