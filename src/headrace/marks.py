@@ -15,7 +15,8 @@ from headrace.errors import HeadraceError
 class Mark:
     """The last epoch that a sink holds, -1 for none, and its identity, empty where a version without identities wrote it.
 
-    `exists`: whether the place itself is there, the folder, table or topic.
+    `exists`: whether the place itself is there, the folder, table or topic. `fades`: the place lets go of marks after some days, and
+    marks epochs without rows too, so the last one may be of an earlier or later epoch than the last rows.
 
     >>> Mark(3, "5f1c").holds(3, "5f1c", "best"), Mark(2, "77ab").holds(3, "5f1c", "best"), Mark(3).holds(3, "5f1c", "best")
     (True, False, True)
@@ -24,6 +25,7 @@ class Mark:
     epoch: int = -1
     identity: str = ""
     exists: bool = True
+    fades: bool = False
 
     def agrees(self, identity: str) -> bool:
         """Whether this may be the epoch of that identity: where one of them has none, the numbers decide."""

@@ -153,10 +153,10 @@ def test_a_topic_that_is_made_anew(broker: Broker, tmp_path: Path, says: str) ->
     "the topic is deleted while a job writes it",
     """
     TOPIC_MISSING: out: bad-sink-deleted: the topic was deleted
-      hint: make it again, and the next start goes on with this epoch; what was written before is gone with it, and fresh=True writes all of it.
+      hint: the rows written before are gone with it: fresh=True writes all of them again. The page says how to go on without them.
       page: docs/errors/TOPIC_MISSING.md
     """,
-    "the epoch is written by the next start, when the topic is there again",
+    "the epoch is not written; a topic of the same name is another one, and the next start says so",
 )
 @FULL
 def test_a_topic_that_is_deleted_while_it_is_written(broker: Broker, tmp_path: Path, says: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -174,6 +174,9 @@ def test_a_topic_that_is_deleted_while_it_is_written(broker: Broker, tmp_path: P
         patched.setattr(Sink, "commit", deleted)
         check_error(says, lambda: write(broker.servers, topic, tmp_path, options=HASTY))
     broker.create_topic(topic)
+    with pytest.raises(hr.HeadraceError, match="TABLE_REPLACED"):
+        write(broker.servers, topic, tmp_path, options=HASTY)
+    (tmp_path / "ck" / "kafka" / "out.json").unlink()
     write(broker.servers, topic, tmp_path, options=HASTY)
     assert written(broker, topic) == [2, 3]
     broker.delete_topic(topic)
@@ -186,8 +189,8 @@ def test_a_topic_that_is_deleted_while_it_is_written(broker: Broker, tmp_path: P
     WRITE,
     "the topic was deleted before a start",
     """
-    TOPIC_MISSING: there is no topic bad-sink-missing at <server> any more
-      hint: make it again to go on with what comes; what was written there is gone with it, and fresh=True writes all of it
+    TOPIC_MISSING: out: there is no topic bad-sink-missing at <server> any more
+      hint: the rows written before are gone with it. fresh=True writes all of them again; to go on without them, create the topic and remove <note>
       page: docs/errors/TOPIC_MISSING.md
     """,
     "nothing was written; with `create=` the sink makes a topic for its first start only",
@@ -201,7 +204,8 @@ def test_a_topic_that_was_deleted_before_it_is_written(broker: Broker, tmp_path:
     assert written(broker, topic) == [0]
     broker.delete_topic(topic)
     files(tmp_path, 2)
-    check_error(says, lambda: write(broker.servers, topic, tmp_path, **create), hide={broker.servers: "<server>"})
+    hide = {broker.servers: "<server>", str(tmp_path / "ck" / "kafka" / "out.json"): "<note>"}
+    check_error(says, lambda: write(broker.servers, topic, tmp_path, **create), hide=hide)
     write(broker.servers, topic, tmp_path, **create, fresh=True)
     assert written(broker, topic) == [0, 1]
 

@@ -145,3 +145,27 @@ def test_a_broker_that_stays_away_from_a_writer(other_broker: Broker, tmp_path: 
     assert ids(other_broker, topic) == Counter(range(2))
     job.run(checkpoint=tmp_path / "ck", progress=False)
     assert ids(other_broker, topic) == Counter(range(4))
+
+
+@FULL
+def test_a_broker_that_is_away_when_an_epoch_is_committed(other_broker: Broker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The rows are in the topic: whether it is still the same can be asked after the next epoch."""
+    topic = other_broker.create_topic("away", 2, flush_messages=1)
+    (tmp_path / "in").mkdir()
+    for n in range(3):
+        (tmp_path / "in" / f"{n}.json").write_text(json.dumps({"id": n}) + "\n")
+    rows = hr.read.files(tmp_path / "in", format="json", schema="id int", files_per_epoch=1, name="rows")
+    hasty = {"default.api.timeout.ms": "2000", "request.timeout.ms": "2000"}
+    job = hr.job("away", rows.write.kafka(topic, servers=other_broker.servers, options=hasty, name="out"))
+    commit = Sink.commit
+
+    def away(self: Sink, epoch: int, staged: Any) -> None:
+        if epoch == 1:
+            other_broker.stop()
+        commit(self, epoch, staged)
+        if epoch == 1:
+            other_broker.start()
+
+    monkeypatch.setattr(Sink, "commit", away)
+    job.run(checkpoint=tmp_path / "ck", progress=False)
+    assert ids(other_broker, topic) == Counter(range(3))

@@ -123,9 +123,9 @@ class Tasks:
         scala = self.jvm.scala.jdk.javaapi.CollectionConverters.asScala(pairs)
         return getattr(getattr(self.jvm.scala.collection.immutable, "Map$"), "MODULE$").__getattr__("from")(scala)
 
-    def open(self, epoch: int) -> Any:
+    def open(self, epoch: int, identity: str = "", partition: int = 0) -> Any:
         self.tries += 1
-        return self.stage.open(self.jvm.headrace.sink.TaskPlace(epoch, 0, self.tries, self.run))
+        return self.stage.open(self.jvm.headrace.sink.TaskPlace(epoch, partition, self.tries, self.run, identity))
 
     def row(self, id: int) -> Any:
         projection = getattr(getattr(self.jvm.org.apache.spark.sql.catalyst.expressions, "UnsafeProjection$"), "MODULE$").create(

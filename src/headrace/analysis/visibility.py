@@ -1,4 +1,4 @@
-"""Visibility: what a reader of a sink sees while the job runs, and what the sink leaves beside its rows."""
+"""Visibility: what a reader of a sink sees while the job runs, what the sink leaves beside its rows, and what it cannot tell."""
 
 from __future__ import annotations
 
@@ -18,6 +18,13 @@ def visible(plan: Plan) -> Mapping[str, Fact]:
     """For each sink that does not show an epoch as a whole, in what steps it does."""
     found = {name: node.connect().traits.visible for name, node in plan.nodes.items() if isinstance(node, Sink)}
     return {name: Fact(step, STEPS[step]) for name, step in found.items() if step in STEPS}
+
+
+@fact("restored checkpoint")
+def unmarked(plan: Plan) -> Mapping[str, Fact]:
+    """For each sink that does not hold the identities of its epochs, what that means for a checkpoint that is put back."""
+    text = "not noticed here, as the sink holds no mark of its epochs: rows that were written since the copy are written again"
+    return {name: Fact(False, text) for name, node in plan.nodes.items() if isinstance(node, Sink) and not node.connect().traits.marks}
 
 
 @fact("leaves")

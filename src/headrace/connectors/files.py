@@ -286,7 +286,9 @@ class Sink(ports.Sink):
     @property
     def traits(self) -> ports.SinkTraits:
         why = "a manifest per epoch decides which files belong to the result"
-        return ports.SinkTraits("transactional", why, cleans="staged files of an epoch that was not committed, until the next start")
+        return ports.SinkTraits(
+            "transactional", why, cleans="staged files of an epoch that was not committed, until the next start", marks=True
+        )
 
     @property
     def folder(self) -> Path:

@@ -26,7 +26,7 @@ class SinkTraits:
     commits task by task, so a replay has to bring each row to the task that had it before; `batched`: batch by batch, each under a key of
     its own. `replaces`: with mode "upsert" it puts a row in the place of what is there under its key, and need not be told that this goes.
     `visible`: what a reader sees at once, an "epoch", what one "task" wrote, or a "row". `cleans`: in words, what it leaves behind and when
-    that goes away.
+    that goes away. `marks`: it holds the identity of its last epoch (`Sink.mark`), so a checkpoint that was put back is noticed.
     """
 
     commit: str
@@ -38,6 +38,7 @@ class SinkTraits:
     replaces: bool = False
     visible: str = "epoch"
     cleans: str = ""
+    marks: bool = False
 
     @property
     def repeatable(self) -> bool:
@@ -54,7 +55,7 @@ class SinkContext:
     the last: how often the row is added, or taken away if it is negative. With "upsert" an epoch adds at the most one row of a key, and
     takes at the most one away, which comes first; a sink that `replaces` is told of a row that goes only where none takes its place.
     `held` raises LEASE_LOST where another process has taken over. A sink that removes what is left lists it first, then calls this: what
-    was listed is of no successor then, however late it is removed.
+    was listed is of no successor then, however late it is removed. `partitions`: how many tasks write an epoch of a sink that is `placed`.
     """
 
     job: str
@@ -70,6 +71,7 @@ class SinkContext:
     term: int = 1
     unfinished: int | None = None
     held: Callable[[], None] = lambda: None
+    partitions: int = 1
 
 
 @dataclass(frozen=True)

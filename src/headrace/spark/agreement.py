@@ -29,10 +29,13 @@ def agree(checkpoint: Path, query: Path, history: History, totals: Totals, marks
         written = totals.written.get(sink)
         # at a new place a sink begins anew
         last = written.mark if written is not None and written.place == place else None
-        if last is not None and mark.epoch < last.epoch:
+        if last is not None and mark.epoch < last.epoch and not mark.fades:
             raise mark.lacks(last, sink, place)
         known = [last, pending] if last is not None else [pending, *_elsewhere(mark, history, totals.written)]
-        problem = judge(sink, mark, (one for one in known if one is not None), history.adopted)
+        expected = [one for one in known if one is not None]
+        if mark.fades and all(one.epoch != mark.epoch for one in expected):
+            expected += _of_this_number(mark.epoch, history)
+        problem = judge(sink, mark, expected, history.adopted)
         if problem is not None:
             strange.append(problem)
     if strange:
@@ -60,6 +63,12 @@ def _elsewhere(mark: Mark, history: History, written: Mapping[str, Written]) -> 
     """What a sink may hold that is new by its name or place: what was written under another one."""
     identity = history.of(mark.epoch)
     return [*(one.mark for one in written.values()), *([Mark(mark.epoch, identity)] if identity else ())]
+
+
+def _of_this_number(epoch: int, history: History) -> list[Mark]:
+    """The epoch of this history that a mark which fades may be of; it can be older than the identities that are kept."""
+    identity = history.of(epoch)
+    return [Mark(epoch, identity)] if identity or history.adopted < epoch <= history.logged("commits") else []
 
 
 def _behind(checkpoint: Path, strange: Iterable[str], last: int, since: datetime | None) -> HeadraceError:

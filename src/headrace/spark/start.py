@@ -258,6 +258,7 @@ class _Outlet:
             unfinished=checkpoint.unfinished(query),
             term=checkpoint.lease.term,
             held=checkpoint.lease.check,
+            partitions=1 if checkpoint.stored is None else checkpoint.stored.partitions,
         )
 
     def opened(self, op: int) -> OpenSink:

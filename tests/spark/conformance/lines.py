@@ -17,13 +17,16 @@ from headrace.ports import registry
 from headrace.schema import Struct
 from headrace.schema.values import rows_from_internal, zone
 
-FAULTS = ("", "doubles", "loses", "ignores the term", "rounds", "marks first", "marks last", "shows early")
+FAULTS = (
+    *("", "doubles", "loses", "ignores the term", "rounds", "marks first", "marks last", "shows early"),
+    *("marks numbers alone", "marks unsaid"),
+)
 
 
 class Sink(ports.Sink):
     """An epoch a file. `fault`: "doubles" an epoch that comes again, "loses" what it has not written when its process dies, "ignores the
     term" of others, or "rounds" decimals. It "marks first" or "marks last" which epoch is there, apart from its rows, or "shows early" what
-    tasks have written, and cleans that up at the next start.
+    tasks have written, and cleans that up at the next start. It "marks numbers alone" without identities, or has "marks unsaid" by its traits.
     """
 
     connector: ClassVar[str] = "lines"
@@ -35,7 +38,7 @@ class Sink(ports.Sink):
 
     @property
     def traits(self) -> ports.SinkTraits:
-        return ports.SinkTraits("transactional", "a file per epoch")
+        return ports.SinkTraits("transactional", "a file per epoch", marks=self.fault == "marks numbers alone")
 
     def options(self) -> dict[str, Any]:
         return {"folder": str(self.folder), "fault": self.fault}
@@ -43,6 +46,10 @@ class Sink(ports.Sink):
     @classmethod
     def from_options(cls, options: Mapping[str, Any]) -> Sink:
         return cls(**options)
+
+    def mark(self, context: ports.SinkContext) -> ports.Mark | None:
+        known = max((int(file.stem) for file in self.folder.glob("*.json")), default=-1)
+        return ports.Mark(known) if self.fault in ("marks numbers alone", "marks unsaid") else None
 
     def open(self, context: ports.SinkContext) -> None:
         self._context = context

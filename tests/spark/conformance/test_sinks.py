@@ -26,12 +26,19 @@ def report(fault: str, points: tuple[str, ...] = (), only: tuple[str, ...] = ())
 
 
 LATE = ["append: a commit that comes when others have gone on", "append: a commit that comes when another has taken over"]
+EPOCHS = ["append: epoch after epoch, and one without rows"]
 AGAIN = ["append: an epoch again, by the same sink", "append: an epoch again, by a new process"]
 
 
 @pytest.mark.parametrize(
     ("fault", "failed"),
-    [("doubles", AGAIN[1:]), ("ignores the term", LATE[:1]), ("rounds", ["decimals"])],
+    [
+        ("doubles", AGAIN[1:]),
+        ("ignores the term", LATE[:1]),
+        ("rounds", ["decimals"]),
+        ("marks numbers alone", EPOCHS),
+        ("marks unsaid", EPOCHS),
+    ],
 )
 def test_a_fault_is_found(spark: SparkSession, fault: str, failed: list[str]) -> None:
     found = report(fault, only=tuple(failed))

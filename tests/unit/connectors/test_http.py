@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import socket
+from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -49,6 +50,16 @@ def test_batches_of_lines_in_an_order_that_is_always_the_same(tmp_path: Path) ->
     assert [(one.key, one.body) for one in server.asked[2:]] == [(one.key, one.body) for one in server.asked[:2]]
     assert server.asked[0].headers["Content-Type"] == "application/x-ndjson"
     assert len(server.kept) == 2
+
+
+def test_a_key_has_the_identity_of_its_epoch(tmp_path: Path) -> None:
+    """An epoch of the same number of another history is another one to the server."""
+    with Receiver() as server:
+        sink = opened(Sink(server.url, batch=1), tmp_path)
+        for identity in ("one", "one", "two"):
+            sink.commit(3, replace(staged(("a", "1"), ("b", "2")), identity=identity))
+        sink.close()
+    assert list(server.kept) == ["c1-out-3-0-one", "c1-out-3-1-one", "c1-out-3-0-two", "c1-out-3-1-two"]
 
 
 def test_an_array_and_headers_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

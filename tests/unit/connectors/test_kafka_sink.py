@@ -134,7 +134,7 @@ class Target:
         self.calls.append("renew")
         return "{}"
 
-    def mark(self, epoch: int, end: Any) -> str:
+    def mark(self, epoch: int, identity: str, end: Any) -> str:
         self.calls.append(f"mark {epoch}")
         return "{}"
 
@@ -180,6 +180,39 @@ def test_markers_that_are_gone_stay_gone(tmp_path: Path) -> None:
     assert caught.value.code == "KAFKA_MARKERS_GONE"
     (tmp_path / "kafka" / "out.json").unlink()
     assert opened(tmp_path, marked=False, unfinished=3)[1].calls == ["open", "renew"]
+
+
+WITHOUT_IDS = "A" * 22
+
+
+@pytest.mark.parametrize(
+    ("noted", "there", "found"),
+    [
+        (None, "one", ports.Mark(4, "x", fades=True)),
+        ("t one", "one", ports.Mark(4, "x", fades=True)),
+        ("t one", "two", "TABLE_REPLACED"),
+        ("t one", None, "TOPIC_MISSING"),
+        ("other one", "two", ports.Mark(4, "x", fades=True)),
+        ("other one", None, ports.Mark(exists=False)),
+        (f"t {WITHOUT_IDS}", "one", ports.Mark(4, "x", fades=True)),
+        ("t one", WITHOUT_IDS, ports.Mark(4, "x", fades=True)),
+        (f"t {WITHOUT_IDS}", None, "TOPIC_MISSING"),
+    ],
+)
+def test_what_a_start_finds(tmp_path: Path, noted: str | None, there: str | None, found: ports.Mark | str) -> None:
+    told = {} if there is None else {"topic_id": there, "epoch": 4, "identity": "x"}
+    kafka = SimpleNamespace(Target=SimpleNamespace(look=lambda *_: json.dumps(told)))
+    session: Any = SimpleNamespace(_jvm=SimpleNamespace(headrace=SimpleNamespace(kafka=kafka)))
+    if noted is not None:
+        topic, _, id = noted.partition(" ")
+        (tmp_path / "kafka").mkdir()
+        (tmp_path / "kafka" / "out.json").write_text(json.dumps({"topic": topic, "topic_id": id}))
+    context = ports.SinkContext("j", "out", parse_schema("id int"), session, tmp_path, "ck")
+    try:
+        mark: Any = Sink("t", servers="broker:9092").mark(context)
+    except HeadraceError as error:
+        mark = error.code
+    assert mark == found
 
 
 def test_what_brokers_say() -> None:

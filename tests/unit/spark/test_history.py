@@ -186,6 +186,30 @@ def test_what_sinks_hold_of_an_epoch_that_was_cut_off(tmp_path: Path) -> None:
     assert agreed(logs, totals, Mark(5, "other")) == "CHECKPOINT_BEHIND"
 
 
+def test_what_sinks_hold_whose_marks_fade(tmp_path: Path) -> None:
+    logs = Logs(tmp_path, adopted=1)
+    ids = [*logs.run(range(104)), logs.begin(104)]
+    totals = Totals(103, {}, {}, written(102, ids[102]))  # epoch 103 had no rows
+    cases = {
+        Mark(fades=True): None,
+        Mark(1, "", fades=True): None,
+        Mark(1, "other", fades=True): "CHECKPOINT_BEHIND",
+        Mark(3, "no longer kept", fades=True): None,
+        Mark(50, ids[50], fades=True): None,
+        Mark(50, "other", fades=True): "CHECKPOINT_BEHIND",
+        Mark(102, ids[102], fades=True): None,
+        Mark(102, "other", fades=True): "CHECKPOINT_BEHIND",
+        Mark(103, ids[103], fades=True): None,
+        Mark(103, "other", fades=True): "CHECKPOINT_BEHIND",
+        Mark(104, ids[104], fades=True): None,
+        Mark(104, "other", fades=True): "CHECKPOINT_BEHIND",
+        Mark(105, "other", fades=True): "CHECKPOINT_BEHIND",
+    }
+    assert {mark: agreed(logs, totals, mark) for mark in cases} == cases
+    old = Totals(103, {}, {}, written(3, ids[3]))
+    assert agreed(logs, old, Mark(3, "other", fades=True)) == "CHECKPOINT_BEHIND"
+
+
 def test_a_sink_with_another_name_or_place(tmp_path: Path) -> None:
     logs = Logs(tmp_path)
     ids = logs.run(range(6))

@@ -81,6 +81,7 @@ class Sink(TableSink):
             ("append", "upsert"),
             replaces=True,
             cleans="files of tasks that were killed go at the next start; old versions by vacuum=",
+            marks=True,
         )
 
     @property

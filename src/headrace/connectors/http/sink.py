@@ -133,7 +133,7 @@ class Sink(ports.Sink):
             if place:
                 point("in sink commit", context.name)
             body = "[" + ",".join(rows) + "]" if self.format == "json" else "\n".join(rows) + "\n"
-            key = f"{context.checkpoint_id}-{context.name}-{epoch}-{place}"
+            key = f"{context.checkpoint_id}-{context.name}-{epoch}-{place}" + (f"-{staged.identity}" if staged.identity else "")
             try:
                 poster.post(body.encode(), key, f"batch {place} of epoch {epoch} of {context.name}")
             except Refused as refusal:

@@ -63,7 +63,12 @@ class Sink(TableSink):
     def traits(self) -> ports.SinkTraits:
         why = "each epoch is one commit to the table, whose properties say its number"
         return ports.SinkTraits(
-            "transactional", why, ("append", "upsert"), replaces=True, cleans="files of tasks that were killed go at the next start"
+            "transactional",
+            why,
+            ("append", "upsert"),
+            replaces=True,
+            cleans="files of tasks that were killed go at the next start",
+            marks=True,
         )
 
     @property

@@ -81,6 +81,7 @@ class Sink(ports.Sink):
             ("append", "upsert"),
             replaces=True,
             cleans=f"tables {STAGE}* hold the rows of an epoch until it is committed; a start removes those of earlier ones",
+            marks=True,
         )
 
     @property

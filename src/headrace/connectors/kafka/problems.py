@@ -8,6 +8,7 @@ from headrace.errors import CODES, HeadraceError
 
 _REFUSED = {"KAFKA_TLS": "tls", "KAFKA_DENIED": "denied", "KAFKA_UNREACHABLE": "unreachable"}
 _HINTS = {
+    "CHECKPOINT_BEHIND": "two copies of one checkpoint have written this topic. Stop the other job, or give this one another topic",
     "KAFKA_FAILED": "look into the log of the broker; the next start writes the epoch again, and no row is lost or doubled",
     "TOPIC_MISSING": 'make it first, or let headrace make it: create={"partitions": 4}',
     "KAFKA_TRANSACTION_TIMEOUT": 'the brokers allow less (transaction.max.timeout.ms): transaction_timeout="5 minutes"',
@@ -20,7 +21,7 @@ def problem(code: str, cluster: Cluster, topic: str, message: str) -> HeadraceEr
         return refused(cluster, _REFUSED[code], message)
     if code == "TOPIC_MISSING":
         message = f"there is no topic {topic} at {cluster.servers}"
-    else:
+    elif code != "CHECKPOINT_BEHIND":
         said = message.rpartition("; ")[2].partition(" (as configured")[0]
         message = f"{topic} at {cluster.servers}: {said}"
     known = code if code in CODES else "KAFKA_FAILED"

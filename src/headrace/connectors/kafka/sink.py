@@ -21,7 +21,7 @@ from headrace.connectors.kafka.layout import VERB, Layout
 from headrace.connectors.kafka.needs import KAFKA
 from headrace.connectors.kafka.problems import problem
 from headrace.connectors.kafka.registry import Registry, registered
-from headrace.errors import ConnectorError, HeadraceError
+from headrace.errors import ConnectorError
 from headrace.jvm.packages import attach
 from headrace.jvm.session import jvm, session
 from headrace.ports.aside import put_aside_by_tasks
@@ -53,6 +53,9 @@ _OURS = (
 
 # How long the marker of a running job may be old.
 _REFRESH = 60.0
+
+# The id of every topic of brokers before 2.8.
+_WITHOUT_IDS = "AAAAAAAAAAAAAAAAAAAAAA"
 
 _EPOCH = "headrace.epoch"
 _SINK = "headrace.sink"
@@ -130,6 +133,7 @@ class Sink(ports.Sink):
             replaces=True,
             visible="task",
             cleans="a transactional id and a consumer group for each task, which the brokers forget some days after the last epoch",
+            marks=True,
         )
 
     @property
@@ -188,6 +192,12 @@ class Sink(ports.Sink):
         for part, (format, columns) in parts.items():
             self._writing(part, format).suits(columns)
 
+    def mark(self, context: ports.SinkContext) -> ports.Mark | None:
+        kafka: Any = context.session._jvm.headrace.kafka  # type: ignore[union-attr]  # a classic session has a JVM
+        there = self._told(kafka.Target.look(self.topic, self._id_in(context), context.partitions, self._settings()))
+        self._same(context, there.get("topic_id"))
+        return ports.Mark(there["epoch"], there["identity"], fades=True) if there else ports.Mark(exists=False)
+
     def open(self, context: ports.SinkContext) -> None:
         kafka: Any = context.session._jvm.headrace.kafka  # type: ignore[union-attr]  # a classic session has a JVM
         self._context = context
@@ -195,12 +205,11 @@ class Sink(ports.Sink):
             part: self._writing(part, format).document(of) for part, (format, of) in self.layout.parts(context.schema).items()
         }
         self._client = uuid.uuid4().hex
-        self._id = f"{self.prefix}-{context.checkpoint_id}-{context.name}"
+        self._id = self._id_in(context)
         kafka.Clients.put(self._client, self._settings())
         self._target = kafka.Target(context.name, self.topic, self._id, context.term, self._client)
         try:
-            known = self._note.exists() and not context.fresh
-            found = self._opened(None if self.create is None or known else json.dumps(self.create), known=known)
+            found = self._told(self._target.open(None if self.create is None else json.dumps(self.create)))
             self._most = found.get("most")
             self._markers(context, marked=found["marked"], topic_id=found["topic_id"])
         except BaseException:
@@ -225,10 +234,12 @@ class Sink(ports.Sink):
     def commit(self, epoch: int, staged: ports.Staged) -> None:
         # The rows are in the topic: their tasks have committed them. What can be no record is not.
         put_aside_by_tasks(self._context, epoch, staged)
+        if staged.count:
+            self._same(self._context, self._told(self._target.topicId()).get("topic_id"))
         if self.end_markers:
-            self._mark(epoch, {_SINK: self._name, _EPOCH: str(epoch), _END: "true"})
+            self._renew(epoch, staged.identity, {_SINK: self._name, _EPOCH: str(epoch), _END: "true"})
         elif time.monotonic() - self._marked > _REFRESH:
-            self._mark(epoch)
+            self._renew(epoch, staged.identity)
 
     def close(self) -> None:
         self._target.close()
@@ -273,8 +284,12 @@ class Sink(ports.Sink):
             "transaction.timeout.ms": str(self.transaction_ms),
         }
 
-    def _mark(self, epoch: int, end: Mapping[str, str] | None = None) -> None:
-        self._told(self._target.mark(epoch, dict(end or {})))
+    def _id_in(self, context: ports.SinkContext) -> str:
+        """What the transactional ids and groups of its tasks begin with."""
+        return f"{self.prefix}-{context.checkpoint_id}-{context.name}"
+
+    def _renew(self, epoch: int, identity: str, end: Mapping[str, str] | None = None) -> None:
+        self._told(self._target.mark(epoch, identity, dict(end or {})))
         self._marked = time.monotonic()
 
     def _told(self, answer: str) -> dict[str, Any]:
@@ -283,28 +298,31 @@ class Sink(ports.Sink):
             raise problem(found["problem"], self.cluster, self.topic, found["message"])
         return found
 
-    @property
-    def _note(self) -> Path:
-        """What a start leaves for the next one."""
-        return self._context.checkpoint / "kafka" / f"{self._context.name}.json"
+    def _noted(self, context: ports.SinkContext) -> str | None:
+        """The id of the topic that the last start wrote to; None if it wrote to none of this name."""
+        note = _note(context)
+        before = json.loads(note.read_text(encoding="utf-8")) if note.exists() else {}
+        return before.get("topic_id") if before.get("topic") == self.topic else None
 
-    def _opened(self, create: str | None, *, known: bool) -> dict[str, Any]:
-        try:
-            return self._told(self._target.open(create))
-        except HeadraceError as error:
-            if error.code != "TOPIC_MISSING" or not known:
-                raise
-            hint = "make it again to go on with what comes; what was written there is gone with it, and fresh=True writes all of it"
-            raise ConnectorError("TOPIC_MISSING", f"{error.message} any more", hint=hint) from None
+    def _same(self, context: ports.SinkContext, topic_id: str | None) -> None:
+        """Complain of a topic that is gone, or another one under its name, where a start has opened one: its rows are gone."""
+        known = self._noted(context)
+        if known in (None, topic_id) or (topic_id and _WITHOUT_IDS in (known, topic_id)):
+            return
+        place = f"topic {self.topic} at {self.cluster.servers}"
+        lost = "the rows written before are gone with it. fresh=True writes all of them again; to go on without them, "
+        if topic_id is None:
+            hint = f"{lost}create the topic and remove {_note(context)}"
+            raise ConnectorError("TOPIC_MISSING", f"{context.name}: there is no {place} any more", hint=hint)
+        hint = f"{lost}remove {_note(context)}"
+        raise ConnectorError(
+            "TABLE_REPLACED", f"{context.name}: the {place} was deleted and created again since this job opened it", hint=hint
+        )
 
     def _markers(self, context: ports.SinkContext, *, marked: bool, topic_id: str) -> None:
-        """Kafka forgets the markers of a job that has not run for some days. That matters to the epoch alone that was cut off, and not if
-        the topic was made anew: then nothing of the epoch is there.
-        """
-        note = self._note
-        before = json.loads(note.read_text(encoding="utf-8")) if note.exists() else {}
-        anew = before.get("topic_id") not in (None, topic_id)
-        cut_off = bool(before) and not anew and context.unfinished is not None
+        """Kafka forgets the markers of a job that has not run for some days. That matters to the epoch alone that was cut off."""
+        note = _note(context)
+        cut_off = self._noted(context) is not None and context.unfinished is not None
         if cut_off and not marked:
             raise ConnectorError(
                 "KAFKA_MARKERS_GONE",
@@ -334,6 +352,11 @@ class Sink(ports.Sink):
                 f"{VERB}: partition_by names {', '.join(self.layout.partition_by)}, and the key is {', '.join(self.layout.key)}",
                 "the rows of a key lie in one partition: leave partition_by out, or name columns of the key",
             )
+
+
+def _note(context: ports.SinkContext) -> Path:
+    """What a start leaves for the next one."""
+    return context.checkpoint / "kafka" / f"{context.name}.json"
 
 
 def _create(given: Any) -> dict[str, Any]:

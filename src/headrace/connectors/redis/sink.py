@@ -92,7 +92,13 @@ class Sink(ports.Sink):
     def traits(self) -> ports.SinkTraits:
         why = "a key has the value of its newest row however often it is written, and the server notes the epoch with the last ones"
         return ports.SinkTraits(
-            "idempotent", why, ("upsert",), replaces=True, visible="row", cleans="one key of its own, which notes the epoch, stays"
+            "idempotent",
+            why,
+            ("upsert",),
+            replaces=True,
+            visible="row",
+            cleans="one key of its own, which notes the epoch, stays",
+            marks=True,
         )
 
     @property

@@ -130,6 +130,7 @@ class _Checks:
             model.take(bench, rows, gone)
             bench.run()
             self._holds(sink, bench.schema, model.rows)
+            _marked(bench, sink.traits.marks)
 
     def _again(self, mode: str, *, anew: bool) -> None:
         bench, sink = self._bench(mode)
@@ -238,6 +239,17 @@ class _Checks:
     def _killed(self, report: Report, mode: str, points: tuple[str, ...], kills: int) -> None:
         made = _Killed(self, mode)
         killed(report, f"{mode}: ", made, made.expected, points, self._place("killed").folder.parent, kills=kills)
+
+
+def _marked(bench: Workbench, marks: bool) -> None:
+    """The sink shows the last epoch with rows and its identity, if its traits say so, and else nothing."""
+    mark, written = bench.mark(), bench.written()
+    if marks:
+        assert mark is not None and (mark.epoch, mark.identity) == (written.epoch, written.identity), (
+            f"{mark} is the mark, and {written} was written"
+        )
+    else:
+        assert mark is None, f"{mark} is the mark, and the traits say that there is none"
 
 
 def _changes(mode: str) -> list[tuple[list[Row], list[Row]]]:

@@ -44,6 +44,9 @@ class StandIn(ports.Sink):
     def check(self, columns: tuple[str, ...]) -> None:
         self.sink.check(columns)
 
+    def mark(self, context: ports.SinkContext) -> ports.Mark | None:
+        return self.sink.mark(context)
+
     def open(self, context: ports.SinkContext) -> None:
         self.sink.open(context)
 

@@ -16,8 +16,10 @@ from headrace.ops.stream import Stream
 from headrace.plan import Node, Plan
 from headrace.plan.meaning import meaning
 from headrace.schema import Struct, parse_schema
+from headrace.spark.checkpoint import stored_in
 from headrace.spark.failures import failure
 from headrace.spark.job import SparkJob, compile
+from headrace.spark.record import Record
 from headrace.spark.start import begin, start
 from headrace.testing.conformance.samples import Row
 
@@ -74,6 +76,27 @@ class Workbench:
         """Read what has not been read, to a sink of its own, as a process does; raises what ended the run."""
         job = compile(self.plan(sink or self.make(), shape))
         start(job, self.checkpoint, partitions=PARTITIONS, flush=False).wait()
+
+    def mark(self) -> ports.Mark | None:
+        """What the sink shows the next start."""
+        stored = stored_in(self.checkpoint)
+        assert stored is not None, "it has not run yet"
+        context = ports.SinkContext(
+            job=stored.job,
+            name=SINK,
+            schema=self.schema,
+            session=session(),
+            checkpoint=self.checkpoint,
+            checkpoint_id=stored.id,
+            query=QUERY,
+            mode=self.mode or "append",
+            partitions=stored.partitions,
+        )
+        return self.make().mark(context)
+
+    def written(self) -> ports.Mark:
+        """The last epoch that the checkpoint has written to the sink."""
+        return Record(self.checkpoint / "record", QUERY, 0).totals.written[SINK].mark
 
 
 def read_all(job: SparkJob, checkpoint: Path, partitions: int = PARTITIONS) -> None:

@@ -34,12 +34,12 @@ private[kafka] final class KafkaStager(stage: KafkaStage, task: TaskPlace) exten
   private def begin(): Unit = {
     owned = Producers.take(id, task.run, task.epoch)(fresh())
     producer = owned.producer
-    if (owned.written < task.epoch) {
+    if (owned.holds(task.epoch, task.identity)) {
+      owned.last.flatMap(_.sizes).foreach(sizes = _)
+      owned.refresh()
+    } else {
       producer.beginTransaction()
       begun = true
-    } else {
-      sizes = owned.within
-      owned.refresh()
     }
     records.begin(() => producer.partitionsFor(stage.topic).size)
   }
@@ -72,7 +72,7 @@ private[kafka] final class KafkaStager(stage: KafkaStage, task: TaskPlace) exten
       if (begun)
         guarded {
           records.finish()
-          owned.commit(task.epoch, stage.name)
+          owned.commit(task.epoch, task.identity, stage.name)
           begun = false
         }
       Producers.giveBack(owned, task.epoch)

@@ -31,14 +31,8 @@ private[kafka] final class Owned(val id: String, topic: String, val run: String,
     new KafkaProducer[Array[Byte], Array[Byte]](config, bytes, bytes)
   }
 
-  /** The last epoch that is known to be in the topic. */
-  var written: Long = -1L
-
-  /** The sizes by which that epoch was written. */
-  var within: Sizes = sizes
-
-  /** Whether there was a marker, of whatever epoch. */
-  var marked: Boolean = false
+  /** The marker of the last epoch that is known to be in the topic; None where there has been none. */
+  var last: Option[Marker] = None
 
   /** The last epoch that this task's partition went through here, with or without rows. */
   var seen: Long = -1L
@@ -49,37 +43,45 @@ private[kafka] final class Owned(val id: String, topic: String, val run: String,
   /** Puts out whoever held the id, ends what it left open, and reads how far it came. */
   def settle(admin: Admin): Unit = {
     producer.initTransactions()
-    Markers.read(admin, topic, id, stable = true).foreach { marker =>
-      written = marker.next - 1
-      within = marker.sizes.getOrElse(sizes)
-      marked = true
-    }
+    last = Markers.read(admin, topic, id, stable = true)
+  }
+
+  /** Whether an epoch is in the topic already. Fails where another history has written it, or a later one. */
+  def holds(epoch: Long, identity: String): Boolean = last.exists { there =>
+    if (there.epoch >= epoch && there.term > term) throw Markers.replaced(id, there.term, term)
+    if (there.epoch > epoch || (there.epoch == epoch && !there.agrees(identity))) throw behind(there.epoch, epoch)
+    there.epoch == epoch
   }
 
   /** Ends the transaction that was begun, with the marker in it: the epoch is written. */
-  def commit(epoch: Long, sink: String): Unit = {
-    mark(epoch, sizes)
+  def commit(epoch: Long, identity: String, sink: String): Unit = {
+    val marker = Marker(epoch, term, identity, Some(sizes))
+    mark(marker)
     Point.pass("in sink commit", sink)
     producer.commitTransaction()
-    written = epoch
-    within = sizes
+    last = Some(marker)
   }
 
   /** Writes the marker anew, as it is: brokers keep it for as long again. */
   def refresh(): Unit = {
     producer.beginTransaction()
-    mark(written, within)
+    mark(last.getOrElse(Marker(-1L, term, "", Some(sizes))).copy(term = term))
     producer.commitTransaction()
   }
 
   /** Says in the transaction that was begun which start of the job writes. */
   def claim(): Unit = send(Markers.starts(id), term.toLong, s"term=$term")
 
-  private def mark(epoch: Long, by: Sizes): Unit = send(id, epoch + 1, s"term=$term $by")
+  private def mark(marker: Marker): Unit = send(id, marker.epoch + 1, marker.words)
 
   private def send(group: String, offset: Long, words: String): Unit = {
     val marker = Collections.singletonMap(place, new OffsetAndMetadata(offset, words))
     producer.sendOffsetsToTransaction(marker, new ConsumerGroupMetadata(group))
+  }
+
+  private def behind(there: Long, epoch: Long): HeadraceKernelException = {
+    val why = s"$topic holds epoch $there of another history, and this job was about to write its own epoch $epoch"
+    new HeadraceKernelException("CHECKPOINT_BEHIND", why, hint = Trouble.hints("CHECKPOINT_BEHIND"))
   }
 
   /** Gives up what was begun, so that readers need not wait for the broker to do it. Does not throw. */
@@ -99,8 +101,23 @@ private[kafka] final class Owned(val id: String, topic: String, val run: String,
     catch { case NonFatal(_) => () }
 }
 
-/** What the offset of a group says: the epoch that comes next, the start of the job that wrote it, and by which sizes. */
-private[kafka] final case class Marker(next: Long, term: Int, sizes: Option[Sizes])
+/** What the offset of a group says: the epoch that was written last (the offset is that of the next one), the start of the job that wrote
+  * it, the epoch's identity, empty where a version without identities wrote it, and by which sizes.
+  */
+private[kafka] final case class Marker(epoch: Long, term: Int, identity: String, sizes: Option[Sizes]) {
+
+  /** Whether this may be the epoch of that identity: where one of them has none, the numbers decide. */
+  def agrees(other: String): Boolean = identity.isEmpty || other.isEmpty || identity == other
+
+  def words: String = (Seq(s"term=$term") ++ Option(identity).filter(_.nonEmpty).map(id => s"identity=$id") ++ sizes).mkString(" ")
+}
+
+private[kafka] object Marker {
+  def read(offset: OffsetAndMetadata): Marker = {
+    val words = offset.metadata.split(' ').map(_.split("=", 2)).collect { case Array(name, value) => name -> value }.toMap
+    Marker(offset.offset - 1, words.get("term").flatMap(_.toIntOption).getOrElse(0), words.getOrElse("identity", ""), Sizes.read(words))
+  }
+}
 
 private[kafka] object Markers {
 
@@ -112,23 +129,27 @@ private[kafka] object Markers {
     * before the group knows which.
     */
   def read(admin: Admin, topic: String, group: String, stable: Boolean, patience: Long = Patience): Option[Marker] = {
-    val place = new TopicPartition(topic, 0)
-    val spec = new ListConsumerGroupOffsetsSpec().topicPartitions(Collections.singletonList(place))
-    val options = new ListConsumerGroupOffsetsOptions().requireStable(stable)
-    def ask() =
-      Clients.result(admin.listConsumerGroupOffsets(Collections.singletonMap(group, spec), options).partitionsToOffsetAndMetadata(group))
     val until = System.nanoTime + patience
-    var found = ask()
+    var found = ask(admin, topic, Seq(group), stable).head
     // A place that is not there could not be told of; where there is no marker it has null.
-    while (stable && !found.containsKey(place)) {
+    while (stable && found.isEmpty) {
       if (System.nanoTime - until > 0) throw new UnstableOffsetCommitException(s"brokers do not say which epoch is next for $group")
       Thread.sleep(50)
-      found = ask()
+      found = ask(admin, topic, Seq(group), stable).head
     }
-    Option(found.get(place)).map { offset =>
-      val words = offset.metadata.split(' ').map(_.split("=", 2)).collect { case Array(name, value) => name -> value }.toMap
-      Marker(offset.offset, words.get("term").flatMap(_.toIntOption).getOrElse(0), Sizes.read(words))
-    }
+    found.values.asScala.flatMap(Option(_)).map(Marker.read).headOption
+  }
+
+  /** Those of a sink, its driver's and its tasks', as they are now: nothing is taken over or waited for. */
+  def of(admin: Admin, topic: String, id: String, tasks: Int): Seq[Marker] =
+    ask(admin, topic, id +: (0 until tasks).map(task => s"$id-$task"), stable = false)
+      .flatMap(_.values.asScala.flatMap(Option(_)).map(Marker.read))
+
+  private def ask(admin: Admin, topic: String, groups: Seq[String], stable: Boolean): Seq[JMap[TopicPartition, OffsetAndMetadata]] = {
+    val spec = new ListConsumerGroupOffsetsSpec().topicPartitions(Collections.singletonList(new TopicPartition(topic, 0)))
+    val options = new ListConsumerGroupOffsetsOptions().requireStable(stable)
+    val asked = admin.listConsumerGroupOffsets(groups.map(_ -> spec).toMap.asJava, options)
+    groups.map(group => Clients.result(asked.partitionsToOffsetAndMetadata(group)))
   }
 
   /** The group that says which start of the job writes. It is none that holds a marker: it is written by each start, and markers are not. */
@@ -138,7 +159,7 @@ private[kafka] object Markers {
   def check(admin: Admin, topic: String, id: String, term: Int): Unit =
     read(admin, topic, starts(id), stable = false).foreach(marker => if (marker.term > term) throw replaced(id, marker.term, term))
 
-  private def replaced(id: String, by: Int, term: Int): HeadraceKernelException =
+  def replaced(id: String, by: Int, term: Int): HeadraceKernelException =
     new HeadraceKernelException("SINK_FENCED", s"$id: start $by of the job has taken over, and this one is start $term")
 }
 

@@ -11,7 +11,7 @@ import com.fasterxml.jackson.databind.node.ObjectNode
 import org.apache.kafka.clients.admin.{Admin, NewTopic, TopicDescription}
 import org.apache.kafka.clients.producer.ProducerRecord
 import org.apache.kafka.common.config.ConfigResource
-import org.apache.kafka.common.errors.{AuthorizationException, TopicExistsException, UnknownTopicOrPartitionException}
+import org.apache.kafka.common.errors._
 import org.apache.kafka.common.header.Header
 import org.apache.kafka.common.header.internals.RecordHeader
 
@@ -22,10 +22,11 @@ import org.apache.kafka.common.header.internals.RecordHeader
   * those of any epoch that was cut off, as it is written only where none is open, when a run starts and when an epoch is over.
   */
 final class Target(sink: String, topic: String, id: String, term: Int, client: String) {
-  import Target.answered
+  import Target.{answered, described}
 
   private val settings = Clients.of(client)
   private var owned: Owned = _
+  private var openedId: String = _
 
   /** Looks for the topic, makes it if it is not there and `create` says how (`{"partitions": 4, "replication": 1, "config": {…}}`; null: it
     * has to be there), and does once all that tasks will do, so that what is not allowed is known before they start. `{"marked": false}`:
@@ -34,12 +35,13 @@ final class Target(sink: String, topic: String, id: String, term: Int, client: S
   def open(create: String): String = answered { out =>
     val admin = Producers.admin(client, settings)
     val found = there(admin, create)
-    out.put("partitions", found.partitions.size).put("topic_id", found.topicId.toString)
+    openedId = found.topicId.toString
+    out.put("partitions", found.partitions.size).put("topic_id", openedId)
     most(admin).foreach(out.put("most", _))
     Markers.check(admin, topic, id, term)
     owned = new Owned(id, topic, "", settings, term, Sizes.none)
     owned.settle(admin)
-    out.put("marked", owned.marked)
+    out.put("marked", owned.last.isDefined)
     owned.producer.beginTransaction()
     owned.claim()
     owned.producer.commitTransaction()
@@ -48,11 +50,23 @@ final class Target(sink: String, topic: String, id: String, term: Int, client: S
   /** Writes the marker anew. Not where an epoch was cut off: its tasks do not write theirs anew before they come again. */
   def renew(): String = answered(_ => owned.refresh())
 
+  /** The id of the topic as it is now, `{}` if there is none: one that was deleted and made anew has another. Where brokers are away it is
+    * taken to be what it was: that is no reason to end an epoch which tasks have written.
+    */
+  def topicId(): String = answered { out =>
+    try out.put("topic_id", described(Producers.admin(client, settings), topic).topicId.toString)
+    catch {
+      case _: UnknownTopicOrPartitionException => ()
+      case _: TimeoutException | _: DisconnectException => out.put("topic_id", openedId)
+    }
+  }
+
   /** An epoch is over: the marker says so. With `end`, names and values of headers, a record without key and value goes to each partition
     * of the topic, once for each epoch.
     */
-  def mark(epoch: Long, end: JMap[String, String]): String = answered { _ =>
-    if (end.isEmpty || owned.written < epoch) {
+  def mark(epoch: Long, identity: String, end: JMap[String, String]): String = answered { _ =>
+    val written = owned.holds(epoch, identity)
+    if (end.isEmpty || !written) {
       val producer = owned.producer
       producer.beginTransaction()
       try {
@@ -66,7 +80,7 @@ final class Target(sink: String, topic: String, id: String, term: Int, client: S
           }
         }
         owned.claim()
-        owned.commit(epoch, sink)
+        owned.commit(epoch, identity, sink)
       } catch {
         case e: Throwable =>
           owned.abandon(begun = true)
@@ -82,15 +96,12 @@ final class Target(sink: String, topic: String, id: String, term: Int, client: S
   }
 
   private def there(admin: Admin, create: String): TopicDescription =
-    try described(admin)
+    try described(admin, topic)
     catch {
       case _: UnknownTopicOrPartitionException if create != null =>
         make(admin, create)
-        described(admin)
+        described(admin, topic)
     }
-
-  private def described(admin: Admin): TopicDescription =
-    Clients.result(admin.describeTopics(Collections.singleton(topic)).allTopicNames).get(topic)
 
   /** How large a record the topic takes; None where the user may not ask. */
   private def most(admin: Admin): Option[String] = {
@@ -114,11 +125,26 @@ final class Target(sink: String, topic: String, id: String, term: Int, client: S
   }
 
   private def exists(admin: Admin): Boolean =
-    try !described(admin).partitions.isEmpty
+    try !described(admin, topic).partitions.isEmpty
     catch { case _: UnknownTopicOrPartitionException => false }
 }
 
 object Target {
+
+  /** What a topic holds of a sink, looked at without taking over anything: `{"topic_id": …, "epoch": …, "identity": …}`, the last epoch in
+    * its markers, -1 where there are none. Where they are of several histories, the identity is that of none. `{}`: there is no topic.
+    */
+  def look(topic: String, id: String, tasks: Int, settings: JMap[String, String]): String = answered { out =>
+    val admin = Clients.admin(settings)
+    try {
+      out.put("topic_id", described(admin, topic).topicId.toString)
+      val markers = Markers.of(admin, topic, id, tasks)
+      val last = markers.map(_.epoch).maxOption.getOrElse(-1L)
+      val identities = markers.filter(_.epoch == last).map(_.identity).filter(_.nonEmpty).distinct.sorted
+      out.put("epoch", last).put("identity", identities.mkString(" "))
+    } catch { case _: UnknownTopicOrPartitionException => out.removeAll() }
+    finally admin.close()
+  }
 
   /** Removes a topic, if it is there. */
   def remove(topic: String, settings: JMap[String, String]): String = answered { _ =>
@@ -127,6 +153,9 @@ object Target {
     catch { case _: UnknownTopicOrPartitionException => () }
     finally admin.close()
   }
+
+  private def described(admin: Admin, topic: String): TopicDescription =
+    Clients.result(admin.describeTopics(Collections.singleton(topic)).allTopicNames).get(topic)
 
   private def answered(action: ObjectNode => Unit): String = {
     val out = new ObjectMapper().createObjectNode()

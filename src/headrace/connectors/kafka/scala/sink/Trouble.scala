@@ -86,15 +86,16 @@ private[kafka] object Trouble {
   private val onward = "the next start goes on from the last epoch: no row is lost or doubled."
 
   // What is found before a run starts is told by Python, with its hints.
-  private val hints = Map(
+  private[kafka] val hints = Map(
+    "CHECKPOINT_BEHIND" -> "two copies of one checkpoint have written this topic. Stop the other job, or give this one another topic.",
     "KAFKA_TOO_LARGE" -> ("raise what the topic takes (max.message.bytes) and what the producer sends " +
       "(options={\"max.request.size\": \"5242880\"}), or leave such rows out: .filter(\"length(body) < 1000000\")."),
     "KAFKA_FENCED" -> ("another process has the job, or the epoch took longer than transaction_timeout; " +
       "the next start writes the epoch again, and no row is lost or doubled."),
     "KAFKA_DENIED" -> ("the user needs the rights to write the topic, its transactional ids and groups (prefix=); " +
       "the next start writes the epoch again, and no row is lost or doubled."),
-    "TOPIC_MISSING" -> ("make it again, and the next start goes on with this epoch; what was written before is gone with it, " +
-      "and fresh=True writes all of it."),
+    "TOPIC_MISSING" -> ("the rows written before are gone with it: fresh=True writes all of them again. The page says how to go on " +
+      "without them."),
     "KAFKA_UNREACHABLE" -> "the next start writes the epoch again; no row is lost or doubled.",
     "KAFKA_FAILED" -> "the next start writes the epoch again; no row is lost or doubled.")
 }
