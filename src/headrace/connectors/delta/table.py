@@ -77,8 +77,9 @@ class Epochs(epochs.Epochs[Write]):
         return int(self.table.transaction_version(f"headrace/{self._context.checkpoint_id}/{query}/term") or 0)
 
     def refresh(self) -> None:
-        self.table.update_incremental()
-        if not self._logged():
+        if self._logged():
+            self.table.update_incremental()
+        else:
             self._table = self.place.table()
         self.state = self._carried_state()
 

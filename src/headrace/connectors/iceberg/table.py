@@ -122,14 +122,10 @@ class Epochs(epochs.Epochs[Write]):
     def _stored(self) -> State:
         from pyiceberg.table.snapshots import ancestors_of
 
-        snapshot, text = None, self.table.properties.get(self._property, "-1/0")
-        for snapshot in ancestors_of(self.table.current_snapshot(), self.table.metadata):
-            said = {} if snapshot.summary is None else snapshot.summary.additional_properties
-            if self._property in said:
-                return _state(said[self._property])
-        first = snapshot is None or snapshot.parent_snapshot_id is None
-        # before there were identities, no snapshot said this
-        return State() if first and text.count("/") == 2 else _state(text)
+        snapshots = ancestors_of(self.table.current_snapshot(), self.table.metadata)
+        summaries = (snapshot.summary.additional_properties for snapshot in snapshots if snapshot.summary is not None)
+        newest = next((summary for summary in summaries if self._property in summary), self.table.properties)
+        return _state(newest.get(self._property, "-1/0"))
 
     def _make(self, schema: Struct, partition_by: list[str], properties: dict[str, str]) -> None:
         from pyiceberg.exceptions import TableAlreadyExistsError
