@@ -16,7 +16,7 @@ ROWS: tuple[tuple[str, ...], ...] = (
     ("places", "points", "samples", "packages"),
     ("errors",),
     ("atomic",),
-    ("manifest",),
+    ("manifest", "filelog"),
     ("syntax",),
     ("schema",),
     ("expr",),
