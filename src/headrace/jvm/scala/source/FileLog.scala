@@ -6,8 +6,8 @@ import java.util.zip.{GZIPInputStream, GZIPOutputStream}
 
 import com.fasterxml.jackson.databind.ObjectMapper
 import headrace.HeadraceKernelException
+import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.{FileAlreadyExistsException, Path}
-import org.apache.spark.sql.classic
 import org.apache.spark.sql.execution.streaming.checkpointing.CheckpointFileManager
 
 /** The files that a source has read, by the source's own epochs.
@@ -22,9 +22,8 @@ import org.apache.spark.sql.execution.streaming.checkpointing.CheckpointFileMana
   * is rewritten three times at most, and their number grows with the logarithm of the number of epochs. A merge appears whole before
   * its parts go, so after a crash between the two the next start removes the parts.
   */
-private[source] final class FileLog(session: classic.SparkSession, place: String) {
-  private val folder = new Path(place)
-  private val files = CheckpointFileManager.create(folder, session.sessionState.newHadoopConf())
+private[source] final class FileLog(folder: Path, settings: Configuration) {
+  private val files = CheckpointFileManager.create(folder, settings)
   private val json = new ObjectMapper
   private var segments: Vector[Segment] = opened()
 
@@ -51,7 +50,7 @@ private[source] final class FileLog(session: classic.SparkSession, place: String
           out.write(FileLog.Version)
           paths.foreach(path => out.write(line(epoch, path)))
         }
-      catch { case _: FileAlreadyExistsException => throw new IllegalStateException(s"two queries write the log of files $place") }
+      catch { case _: FileAlreadyExistsException => throw new IllegalStateException(s"two queries write the log of files $folder") }
     segments :+= Segment(epoch, epoch, made)
     merge()
   }
@@ -84,7 +83,7 @@ private[source] final class FileLog(session: classic.SparkSession, place: String
   private def lacks(from: Long, to: Long) = {
     val epochs = if (from == to) s"epoch $from" else s"the epochs $from to $to"
     val hint = "restore the whole checkpoint from a copy, or start over with fresh=True."
-    new HeadraceKernelException("CHECKPOINT_UNREADABLE", s"the log of files that were read, $place, lacks $epochs", hint = hint)
+    new HeadraceKernelException("CHECKPOINT_UNREADABLE", s"the log of files that were read, $folder, lacks $epochs", hint = hint)
   }
 
   private def line(epoch: Long, path: String): Array[Byte] =
@@ -151,15 +150,16 @@ private[source] object Segments {
   /** No file above this is merged again, so that a merge takes no epoch more than a moment. */
   private val Large = 8L << 20
 
-  /** The files to merge now. Others may be due after them. */
+  /** The files to merge now. Others may be due after them, and only after them. */
   def due(segments: Vector[Segment]): Option[Vector[Segment]] = {
-    val single = run(segments, 0)
-    if (single.size >= 2 * Few) Some(single.dropRight(Few))
-    else Iterator(1, 2).map(run(segments, _)).find(_.size >= Few)
+    val single = segments.reverseIterator.takeWhile(levelOf(_) == 0).size
+    if (single >= 2 * Few) Some(segments.slice(segments.size - single, segments.size - Few))
+    else if (single > Few) None
+    else Iterator(1, 2).map(last(segments, _)).find(_.size >= Few)
   }
 
   /** The last neighbours of a level. */
-  private def run(segments: Vector[Segment], level: Int): Vector[Segment] =
+  private def last(segments: Vector[Segment], level: Int): Vector[Segment] =
     segments.reverseIterator.dropWhile(levelOf(_) < level).takeWhile(levelOf(_) == level).toVector.reverse
 
   private def levelOf(segment: Segment): Int = {

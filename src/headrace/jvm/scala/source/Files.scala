@@ -76,7 +76,7 @@ private final class FileSource(session: classic.SparkSession, place: String, opt
 
   private val moves = options.get("moves").exists(_.toBoolean)
 
-  private val log = new FileLog(session, place)
+  private val log = new FileLog(new Path(place), session.sessionState.newHadoopConf())
   private val read = new Fingerprints
   private var waiting: Vector[String] = Vector.empty
   private var listed = false
