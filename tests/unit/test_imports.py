@@ -17,7 +17,7 @@ ROWS: tuple[tuple[str, ...], ...] = (
     ("errors",),
     ("atomic", "sums"),
     ("marks", "segments"),
-    ("manifest",),
+    ("manifest", "filelog"),
     ("syntax",),
     ("schema",),
     ("expr",),

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import glob
-import json
 import os
-import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from headrace.errors import ConnectorError, here
+from headrace.filelog import paths_read
 from headrace.ports import paths
 from headrace.ports.options import wrong
 from headrace.schema import Struct
@@ -28,13 +27,8 @@ def path_of(verb: str, path: Any, example: str = "charges/") -> str:
 
 
 def read_before(query: Path) -> set[Path | None]:
-    """The files in Spark's logs of the sources of a query: a version, then a JSON object per file."""
-    found: set[Path | None] = set()
-    for log in query.glob("sources/*/*"):
-        if re.fullmatch(r"\d+(\.compact)?", log.name):
-            for line in log.read_text(encoding="utf-8").splitlines()[1:]:
-                found.add(paths.local(json.loads(line)["path"]))
-    return found
+    """The files that the sources of a query have read."""
+    return {paths.local(path) for log in query.glob("sources/*") for path in paths_read(log)}
 
 
 def nothing_there(path: str, why: str) -> ConnectorError:

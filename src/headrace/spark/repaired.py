@@ -8,13 +8,12 @@ on its routes. A file is known by its name, so that a checkpoint may be moved.
 
 from __future__ import annotations
 
-import json
 import os
-import re
 import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from headrace.filelog import paths_read
 from headrace.ops import Source
 from headrace.ports import Lines, paths
 
@@ -56,10 +55,7 @@ def given(checkpoint: Path, source: str) -> list[Path]:
 def unread(checkpoint: Path, query: Path, source: str) -> int:
     """How many of them a query has not read."""
     mangled = "".join(c if c.isascii() and (c.isalnum() or c == "_") else f"_{ord(c):x}_" for c in key(source))
-    read: set[str] = set()
-    for log in (query / "sources" / mangled).glob("*"):
-        if re.fullmatch(r"\d+(\.compact)?", log.name):
-            read |= {json.loads(line)["path"].rpartition("/")[2] for line in log.read_text(encoding="utf-8").splitlines()[1:]}
+    read = {path.rpartition("/")[2] for path in paths_read(query / "sources" / mangled)}
     return sum(path.name not in read for path in given(checkpoint, source))
 
 

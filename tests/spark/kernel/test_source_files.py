@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pyspark.errors import StreamingQueryException
 from pyspark.sql import SparkSession
 from pyspark.sql.functions import input_file_name
 
@@ -92,3 +93,13 @@ def test_parquet_rows_carry_their_index(spark: SparkSession, read: Read, tmp_pat
     spark.range(3).selectExpr("id", "id * 2 as `twice as much`").coalesce(1).write.parquet(str(tmp_path / "table"))
     (rows,) = read(tmp_path / "table", "parquet", ddl="id bigint, `twice as much` bigint")
     assert [row[1:] for row in rows] == [(0, 0, 0), (1, 1, 2), (2, 2, 4)]
+
+
+@pytest.mark.parametrize(("lost", "epochs"), [("0", "epoch 0"), ("2", "epoch 2")])
+def test_a_log_of_files_that_lacks_an_epoch(read: Read, folder: Path, tmp_path: Path, lost: str, epochs: str) -> None:
+    assert len(read(folder, limit="1")) == 3
+    (log,) = (tmp_path / "checkpoint" / "sources").iterdir()
+    (log / lost).unlink()
+    (folder / "d.txt").write_text("d\n")
+    with pytest.raises(StreamingQueryException, match=f"the log of files that were read, file:{log}, lacks {epochs} "):
+        read(folder, limit="1")

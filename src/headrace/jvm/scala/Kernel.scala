@@ -14,6 +14,7 @@ import headrace.sink.{Committer, Sink}
 import headrace.source.Control
 import org.apache.spark.sql.{classic, DataFrame, SparkSession}
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
+import org.apache.spark.sql.execution.streaming.state.headrace.Lineage
 import org.apache.spark.sql.headrace.{Inside, KeySortStrategy, Time}
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.streaming.Trigger
@@ -68,6 +69,7 @@ object Kernel {
       val now = Chain.lastTime(own, checkpoint).getOrElse(0L).max(System.currentTimeMillis)
       val time = new Time(if (manualClock) Some(now) else None)
       val sink = Sink.table(own, doc.sinks.toString, own.conf.get("spark.sql.session.timeZone"), committer)
+      Lineage.shorten(own, checkpoint)
       Held.by(checkpoint, () => committer.still())
       val running = Inside.start(own, checkpoint, frame, sink, Trigger.ProcessingTime(trigger.toLong), time)
       val ticks = if (doc.clock == "processing") Some(new Ticks(control, time)) else None

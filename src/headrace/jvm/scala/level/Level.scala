@@ -6,6 +6,7 @@ import headrace.state.SparkState
 import headrace.wire.{Bundled, Wire}
 import org.apache.spark.TaskContext
 import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.execution.streaming.state.headrace.Lineage
 import org.apache.spark.sql.streaming._
 
 /** One stateful operator of Spark that hosts every operator of one depth, keyed by (operator, key).
@@ -30,7 +31,10 @@ final class Level(carried: Carried, number: Int, ops: Set[Int], retired: Set[Int
     task = null
     epoch = null
     val context = TaskContext.get()
-    if (context != null) task = LevelTask.begin(carried, number, context)
+    if (context != null) {
+      Lineage.bound(getHandle)
+      task = LevelTask.begin(carried, number, context)
+    }
   }
 
   override def handleInputRows(key: Array[Byte], rows: Iterator[InternalRow], timers: TimerValues): Iterator[InternalRow] =

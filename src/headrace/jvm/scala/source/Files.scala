@@ -1,6 +1,6 @@
 package headrace.source
 
-import scala.collection.mutable
+import java.net.URI
 
 import headrace.HeadraceKernelException
 import org.apache.hadoop.fs.Path
@@ -9,7 +9,7 @@ import org.apache.spark.sql.catalyst.util.CaseInsensitiveMap
 import org.apache.spark.sql.connector.read.streaming.{Offset => StreamOffset, ReadLimit, ReadMaxFiles, ReportsSourceMetrics, SupportsAdmissionControl}
 import org.apache.spark.sql.execution.datasources.{DataSource, InMemoryFileIndex, LogicalRelation}
 import org.apache.spark.sql.execution.streaming.{Offset, Source}
-import org.apache.spark.sql.execution.streaming.runtime.{FileStreamSource, FileStreamSourceLog, FileStreamSourceOffset}
+import org.apache.spark.sql.execution.streaming.runtime.FileStreamSourceOffset
 import org.apache.spark.sql.functions.col
 import org.apache.spark.sql.headrace.Inside
 import org.apache.spark.sql.sources.StreamSourceProvider
@@ -17,9 +17,7 @@ import org.apache.spark.sql.types.{LongType, StructType}
 import org.json4s.{JArray, JString}
 import org.json4s.jackson.JsonMethods.parse
 
-/** Files in the order of their names or times. Spark's own file stream knows only times, which a copy of a folder does not keep; the log of the
-  * files of each epoch is Spark's.
-  *
+/** Files in the order of their names or times. Spark's own file stream knows only times, which a copy of a folder does not X  *
   * Options: `path` (a file or a folder by its very name, or with `pattern` a pattern of Hadoop's), `reader` (`lines`, `parquet`, `orc` or `avro`), `ddl` (the columns of a file that is none of lines), `by` (`name` or `time`),
   * `follow` (look again in every round; else what is there at the start is all), `limit` (files per epoch), `files` (a JSON list of names that
   * stands for the listing), `moves` (the folder may have been moved since some of its files were read: their names alone tell which), `reader.*`
@@ -64,8 +62,6 @@ private final class FileSource(session: classic.SparkSession, place: String, opt
     extends Source
     with SupportsAdmissionControl
     with ReportsSourceMetrics {
-  import FileStreamSource.FileEntry
-
   private val shape = Shape(options)
   private val path = new Path(options("path"))
   private val fs = path.getFileSystem(session.sessionState.newHadoopConf())
@@ -81,13 +77,12 @@ private final class FileSource(session: classic.SparkSession, place: String, opt
 
   private val moves = options.get("moves").exists(_.toBoolean)
 
-  private val log = new FileStreamSourceLog(FileStreamSourceLog.VERSION, session, place)
-  private val seen = mutable.HashSet.empty[String]
-  private var newest = log.getLatest().map(_._1).getOrElse(-1L)
-  private var waiting: Vector[FileEntry] = Vector.empty
+  private val log = new FileLog(new Path(place), session.sessionState.newHadoopConf())
+  private val read = new Fingerprints
+  private var waiting: Vector[String] = Vector.empty
   private var listed = false
 
-  log.restore().foreach(entry => seen += known(entry))
+  log.foreach(path => read.add(known(path)))
 
   override val schema: StructType = shape.columns
 
@@ -96,7 +91,7 @@ private final class FileSource(session: classic.SparkSession, place: String, opt
   override def latestOffset(start: StreamOffset, readLimit: ReadLimit): StreamOffset = synchronized {
     Option(start).foreach(reaches)
     if (!listed || (follow && waiting.isEmpty)) {
-      waiting = list().filterNot(entry => seen(known(entry)))
+      waiting = list().filterNot(path => read.contains(known(path)))
       listed = true
     }
     val (taken, rest) = readLimit match {
@@ -104,13 +99,11 @@ private final class FileSource(session: classic.SparkSession, place: String, opt
       case _ => (waiting, Vector.empty)
     }
     if (taken.nonEmpty) {
-      if (!log.add(newest + 1, taken.map(_.copy(batchId = newest + 1)).toArray))
-        throw new IllegalStateException(s"two queries write the log of files $place")
-      newest += 1
+      log.add(taken)
       waiting = rest
-      seen ++= taken.map(known)
+      taken.foreach(path => read.add(known(path)))
     }
-    if (newest < 0) null else FileStreamSourceOffset(newest)
+    if (log.newest < 0) null else FileStreamSourceOffset(log.newest)
   }
 
   override def getOffset: Option[Offset] = throw new UnsupportedOperationException("asked for by latestOffset")
@@ -118,16 +111,15 @@ private final class FileSource(session: classic.SparkSession, place: String, opt
   override def getBatch(start: Option[Offset], end: Offset): DataFrame = {
     reaches(end)
     val from = start.map(FileStreamSourceOffset(_).logOffset).getOrElse(-1L)
-    val files = log.get(Some(from + 1), Some(FileStreamSourceOffset(end).logOffset)).flatMap(_._2)
+    val files = log.between(from + 1, FileStreamSourceOffset(end).logOffset)
     val relation = DataSource(
       session,
-      paths = files.map(file => escaped(placed(file))).toSeq,
+      paths = files.map(file => escaped(placed(file))),
       userSpecifiedSchema = Some(shape.read),
       className = shape.format,
       options = format ++ partitionRoot)
       .resolveRelation(checkFilesExist = false, readOnly = true)
-    val read = Inside.frame(session, LogicalRelation(relation, isStreaming = true))
-    read.select(shape.picked: _*)
+    Inside.frame(session, LogicalRelation(relation, isStreaming = true)).select(shape.picked: _*)
   }
 
   override def metrics(consumed: java.util.Optional[StreamOffset]): java.util.Map[String, String] = synchronized {
@@ -146,9 +138,11 @@ private final class FileSource(session: classic.SparkSession, place: String, opt
   }
 
   /** By what a file is known, so that it is read once. */
-  private def known(entry: FileEntry): String = if (moves) entry.sparkPath.toPath.getName else entry.path
+  private def known(path: String): String = if (moves) parsed(path).getName else path
 
-  private def placed(entry: FileEntry): Path = if (moves) new Path(base, entry.sparkPath.toPath.getName) else entry.sparkPath.toPath
+  private def placed(path: String): Path = if (moves) new Path(base, parsed(path).getName) else parsed(path)
+
+  private def parsed(path: String): Path = new Path(new URI(path))
 
   /** Where the names of partition folders begin, whose columns a Parquet file is read with. */
   private def partitionRoot: Map[String, String] =
@@ -161,15 +155,16 @@ private final class FileSource(session: classic.SparkSession, place: String, opt
   private def escaped(path: Path): String = path.toString.replaceAll("([\\\\*?{}\\[\\]])", "\\\\$1")
 
   /** All files there are, in order. Names that begin with `_` or `.` are hidden, as everywhere in Spark. */
-  private def list(): Vector[FileEntry] = if (named.isEmpty && !pattern && !fs.exists(base)) Vector.empty
+  private def list(): Vector[String] = if (named.isEmpty && !pattern && !fs.exists(base)) Vector.empty
   else {
     val roots = named.getOrElse(if (pattern) Inside.glob(fs, base) else Seq(base))
     val index = new InMemoryFileIndex(session, roots, format, Some(new StructType))
-    val files = index.allFiles().map(status => FileEntry(status.getPath.toUri.toString, status.getModificationTime, 0L)).toVector
-    if (named.nonEmpty) {
+    val files = index.allFiles().map(status => (status.getPath.toUri.toString, status.getModificationTime)).toVector
+    val sorted = if (named.nonEmpty) {
       val place = roots.map(_.toUri.toString).zipWithIndex.toMap
-      files.sortBy(entry => place(entry.path))
-    } else if (byName) files.sortBy(_.path)
-    else files.sortBy(entry => (entry.timestamp, entry.path))
+      files.sortBy { case (path, _) => place(path) }
+    } else if (byName) files.sortBy { case (path, _) => path }
+    else files.sortBy { case (path, time) => (time, path) }
+    sorted.map { case (path, _) => path }
   }
 }

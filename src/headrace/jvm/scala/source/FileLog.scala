@@ -1,0 +1,173 @@
+package headrace.source
+
+import java.io.{BufferedReader, InputStreamReader, OutputStream}
+import java.nio.charset.StandardCharsets.UTF_8
+import java.util.zip.{GZIPInputStream, GZIPOutputStream}
+
+import com.fasterxml.jackson.databind.ObjectMapper
+import headrace.HeadraceKernelException
+import org.apache.hadoop.conf.Configuration
+import org.apache.hadoop.fs.{FileAlreadyExistsException, Path}
+import org.apache.spark.sql.execution.streaming.checkpointing.CheckpointFileManager
+
+/** The files that a source has read, by the source's own epochs.
+  *
+  * {{{
+  * 1203          the files of epoch 1203: `v2`, then a JSON object a line
+  * 1000-1099.gz  the same of a hundred epochs, zipped; 0-9999.gz of ten thousand
+  * 1199.compact  all up to epoch 1199, in checkpoints of versions that used Spark's own log
+  * }}}
+  *
+  * An epoch's file appears before Spark logs the offset, and only one process can make it. Older epochs are merged ([[Segments]]): a file
+  * is rewritten three times at most, and their number grows with the logarithm of the number of epochs. A merge appears whole before
+  * its parts go, so after a crash between the two the next start removes the parts.
+  */
+private[source] final class FileLog(folder: Path, settings: Configuration) {
+  private val files = CheckpointFileManager.create(folder, settings)
+  private val json = new ObjectMapper
+  private var segments: Vector[Segment] = opened()
+
+  /** The last epoch; -1 before the first. */
+  def newest: Long = segments.lastOption.fold(-1L)(_.to)
+
+  /** All files read so far. */
+  def foreach(each: String => Unit): Unit = segments.foreach(read(_)((_, path) => each(path)))
+
+  /** The files of some epochs, first and last included. */
+  def between(from: Long, to: Long): Seq[String] = {
+    if (to > newest) throw lacks(newest + 1, to)
+    val found = Vector.newBuilder[String]
+    segments.filter(s => s.to >= from && s.from <= to).foreach(read(_)((epoch, path) => if (epoch >= from && epoch <= to) found += path))
+    found.result()
+  }
+
+  /** Logs the files of the next epoch. */
+  def add(paths: Seq[String]): Unit = {
+    val epoch = newest + 1
+    val made =
+      try
+        write(epoch.toString, overwrite = false) { out =>
+          out.write(FileLog.Version)
+          paths.foreach(path => out.write(line(epoch, path)))
+        }
+      catch { case _: FileAlreadyExistsException => throw new IllegalStateException(s"two queries write the log of files $folder") }
+    segments :+= Segment(epoch, epoch, made)
+    merge()
+  }
+
+  private def merge(): Unit =
+    Segments.due(segments).foreach { parts =>
+      val whole = Segment(parts.head.from, parts.last.to, 0L)
+      val bytes = write(whole.name, overwrite = true) { out =>
+        val zipped = new GZIPOutputStream(out, 1 << 16)
+        zipped.write(FileLog.Version)
+        parts.foreach(read(_)((epoch, path) => zipped.write(line(epoch, path))))
+        zipped.finish()
+      }
+      segments = segments.patch(segments.indexOf(parts.head), Seq(whole.copy(bytes = bytes)), parts.size)
+      parts.foreach(part => files.delete(new Path(folder, part.name)))
+      merge()
+    }
+
+  /** What lies in the folder, oldest first, without what a crash has left of a merge. */
+  private def opened(): Vector[Segment] = {
+    if (!files.exists(folder)) files.mkdirs(folder)
+    val found = files.list(folder).toVector.flatMap(file => Segment.of(file.getPath.getName, file.getLen))
+    val (parts, wholes) = found.partition(one => found.exists(other => other.covers(one)))
+    parts.foreach(part => files.delete(new Path(folder, part.name)))
+    val sorted = wholes.sortBy(_.from)
+    sorted.foldLeft(0L) { (next, segment) => if (segment.from > next) throw lacks(next, segment.from - 1) else segment.to + 1 }
+    sorted
+  }
+
+  private def lacks(from: Long, to: Long) = {
+    val epochs = if (from == to) s"epoch $from" else s"the epochs $from to $to"
+    val hint = "restore the whole checkpoint from a copy, or start over with fresh=True."
+    new HeadraceKernelException("CHECKPOINT_UNREADABLE", s"the log of files that were read, $folder, lacks $epochs", hint = hint)
+  }
+
+  private def line(epoch: Long, path: String): Array[Byte] =
+    json.writeValueAsBytes(json.createObjectNode().put("path", path).put("batchId", epoch)) :+ '\n'.toByte
+
+  /** Writes a file that appears whole or not at all; its length. */
+  private def write(name: String, overwrite: Boolean)(content: OutputStream => Unit): Long = {
+    val out = files.createAtomic(new Path(folder, name), overwrite)
+    try {
+      content(out)
+      out.flush()
+      val bytes = out.getPos
+      out.close()
+      bytes
+    } catch {
+      case problem: Throwable =>
+        out.cancel()
+        throw problem
+    }
+  }
+
+  private def read(segment: Segment)(each: (Long, String) => Unit): Unit = {
+    val stream = files.open(new Path(folder, segment.name))
+    try {
+      val lines = new BufferedReader(new InputStreamReader(if (segment.zipped) new GZIPInputStream(stream, 1 << 16) else stream, UTF_8))
+      if (!FileLog.Known(lines.readLine())) throw new IllegalStateException(s"$folder/${segment.name} is no log of files that this version reads")
+      Iterator.continually(lines.readLine()).takeWhile(_ != null).foreach { line =>
+        val entry = json.readTree(line)
+        each(entry.get("batchId").asLong, entry.get("path").asText)
+      }
+    } finally stream.close()
+  }
+}
+
+private object FileLog {
+  private val Version = "v2\n".getBytes(UTF_8)
+  private val Known = Set("v1", "v2")
+}
+
+/** A file of the log: which epochs it holds, and how long it is. */
+private[source] final case class Segment(from: Long, to: Long, bytes: Long, compact: Boolean = false) {
+  def zipped: Boolean = to > from && !compact
+  def name: String = if (compact) s"$to.compact" else if (zipped) s"$from-$to.gz" else s"$to"
+  def covers(other: Segment): Boolean = from <= other.from && to >= other.to && this != other && (to - from > other.to - other.from || compact)
+}
+
+private[source] object Segment {
+  private val One = "(\\d+)".r
+  private val Merged = "(\\d+)-(\\d+)\\.gz".r
+  private val Compact = "(\\d+)\\.compact".r
+
+  def of(name: String, bytes: Long): Option[Segment] = name match {
+    case One(epoch) => Some(Segment(epoch.toLong, epoch.toLong, bytes))
+    case Merged(from, to) => Some(Segment(from.toLong, to.toLong, bytes))
+    case Compact(to) => Some(Segment(0L, to.toLong, bytes, compact = true))
+    case _ => None
+  }
+}
+
+/** Which files of a log are merged: a hundred neighbours of one level. The last hundred epochs stay single, for a replay reads them. */
+private[source] object Segments {
+  private val Few = 100
+
+  /** No file above this is merged again, so that a merge takes no epoch more than a moment. */
+  private val Large = 8L << 20
+
+  /** The files to merge now. Others may be due after them, and only after them. */
+  def due(segments: Vector[Segment]): Option[Vector[Segment]] = {
+    val single = segments.reverseIterator.takeWhile(levelOf(_) == 0).size
+    if (single >= 2 * Few) Some(segments.slice(segments.size - single, segments.size - Few))
+    else if (single > Few) None
+    else Iterator(1, 2).map(last(segments, _)).find(_.size >= Few)
+  }
+
+  /** The last neighbours of a level. */
+  private def last(segments: Vector[Segment], level: Int): Vector[Segment] =
+    segments.reverseIterator.dropWhile(levelOf(_) < level).takeWhile(levelOf(_) == level).toVector.reverse
+
+  private def levelOf(segment: Segment): Int = {
+    val epochs = segment.to - segment.from + 1
+    if (segment.compact || epochs >= 1000000) 3
+    else if (epochs == 1) 0
+    else if (segment.bytes >= Large) 3
+    else if (epochs >= 10000) 2
+    else 1
+  }
+}

@@ -1,0 +1,114 @@
+package org.apache.spark.sql.execution.streaming.state.headrace
+
+import java.io.File
+import java.util.concurrent.{ConcurrentHashMap, Future}
+
+import scala.util.control.NonFatal
+
+import org.apache.hadoop.conf.Configuration
+import org.apache.spark.sql.classic
+import org.apache.spark.sql.execution.streaming.checkpointing.{CommitLog, OffsetSeqLog, OffsetSeqMetadata}
+import org.apache.spark.sql.execution.streaming.operators.stateful.transformwithstate.statefulprocessor.StatefulProcessorHandleImpl
+import org.apache.spark.sql.execution.streaming.state._
+import org.apache.spark.sql.streaming.StatefulProcessorHandle
+import org.apache.spark.util.ThreadUtils
+
+/** The versions of a store since its last snapshot in the checkpoint.
+  *
+  * Each changelog names them in its header, a text that cannot exceed 64 KB: some 800 versions. Spark uploads snapshots once a minute,
+  * whatever the number of epochs; beyond 13 epochs a second the header overflows, and the store cannot be opened again. So uploads go by the
+  * number of epochs, too. With them go the deletions of old versions, so the number of files does not depend on the rate of epochs either.
+  */
+object Lineage {
+
+  /** So many versions start an upload beside the tasks. */
+  private val Uploaded = 100
+
+  /** With so many versions a task waits for the upload, and a start makes a snapshot before the query opens the store. */
+  private val Longest = 400
+
+  private val uploads = new ConcurrentHashMap[StateStoreProvider, Future[_]]
+  private lazy val thread = ThreadUtils.newDaemonSingleThreadExecutor("headrace-snapshots")
+  private val storeOf = {
+    val field = classOf[StatefulProcessorHandleImpl].getDeclaredField("store")
+    field.setAccessible(true)
+    field
+  }
+
+  /** Keeps the lineage of a task's store short; once per task. */
+  def bound(handle: StatefulProcessorHandle): Unit = handle match {
+    case _: StatefulProcessorHandleImpl =>
+      storeOf.get(handle) match {
+        case store: RocksDBStateStoreProvider#RocksDBStateStore => bound(store.creatingProvider)
+        case _ => ()
+      }
+    case _ => ()
+  }
+
+  private def bound(provider: RocksDBStateStoreProvider): Unit = {
+    val versions = provider.rocksDB.lineageManager.getLineageForCurrVersion().length
+    if (versions >= Uploaded) {
+      val running = uploads.computeIfAbsent(provider, _ => thread.submit((() => upload(provider)): Runnable))
+      if (versions >= Longest) running.get()
+    }
+  }
+
+  private def upload(provider: RocksDBStateStoreProvider): Unit =
+    try provider.doMaintenance()
+    catch { case NonFatal(_) => () } // its query has ended
+    finally uploads.remove(provider)
+
+  /** Makes snapshots of the stores of a query whose lineage is too long, at the version from which the query goes on. */
+  def shorten(session: classic.SparkSession, checkpoint: String): Unit =
+    for {
+      (epoch, committed) <- new CommitLog(session, s"$checkpoint/commits", readOnly = true).getLatest()
+      (_, offsets) <- new OffsetSeqLog(session, s"$checkpoint/offsets", readOnly = true).getLatest()
+      (operator, partitions) <- committed.stateUniqueIds.getOrElse(Map.empty)
+    } {
+      // The settings under which the stores were written, as the query will take them.
+      val settings = session.sessionState.conf.clone()
+      offsets.metadataOpt.foreach(OffsetSeqMetadata.setSessionConf(_, settings))
+      val conf = StateStoreConf(settings)
+      val hadoop = session.sessionState.newHadoopConf()
+      partitions.zipWithIndex.foreach { case (ids, partition) =>
+        val store = new Committed(s"$checkpoint/state/$operator/$partition", epoch + 1, ids.head, conf, hadoop)
+        if (store.lineage >= Longest) store.snapshot()
+      }
+    }
+}
+
+/** A store in a checkpoint, as the last epoch left it. */
+private final class Committed(root: String, version: Long, id: String, conf: StateStoreConf, hadoop: Configuration) {
+  private val settings = RocksDBConf(conf).copy(enableChangelogCheckpointing = false)
+
+  /** How many versions its changelog names; none if there is a snapshot of this version. */
+  def lineage: Int = {
+    val nowhere = new File(System.getProperty("java.io.tmpdir"))
+    val files = new RocksDBFileManager(root, nowhere, hadoop, settings.compressionCodec, root, conf, false, None)
+    try
+      if (files.existsSnapshotFile(version, Some(id))) 0
+      else {
+        val changelog = files.getChangelogReader(version, Some(id))
+        try changelog.lineage.length
+        finally changelog.closeIfNeeded()
+      }
+    finally files.close()
+  }
+
+  def snapshot(): Unit = {
+    val store = new Opened
+    try store.commitAgain()
+    finally store.close()
+  }
+
+  /** Without changelogs a commit is a snapshot, and nothing else. */
+  private final class Opened
+      extends RocksDB(root, settings, hadoopConf = hadoop, loggingId = root, useColumnFamilies = true, enableStateStoreCheckpointIds = true) {
+    def commitAgain(): Unit = {
+      load(version, Some(id), readOnly = true)
+      loadedVersion = version - 1
+      sessionStateStoreCkptId = Some(id)
+      commit()
+    }
+  }
+}

@@ -1,0 +1,59 @@
+package headrace.source
+
+import java.nio.file.{Files, Paths}
+
+import headrace.checkpoint.LocalCheckpointFileManager
+import org.apache.hadoop.conf.Configuration
+import org.apache.hadoop.fs.Path
+
+/** The log of files over very many epochs. */
+object FileLogTrial {
+  def main(words: Array[String]): Unit = words match {
+    case Array("grow", folder, epochs) => grow(folder, epochs.toInt)
+    case Array("paths", folder) => open(folder).foreach(println)
+    case Array("between", folder, from, to) => open(folder).between(from.toLong, to.toLong).foreach(println)
+    case Array("simulate", epochs) => simulate(epochs.toLong)
+  }
+
+  private def open(folder: String): FileLog = {
+    val settings = new Configuration()
+    settings.set(LocalCheckpointFileManager.Key, classOf[LocalCheckpointFileManager].getName)
+    new FileLog(new Path(folder), settings)
+  }
+
+  /** A file an epoch, with a restart now and then; each epoch's files are found again while a replay may ask for them. */
+  private def grow(folder: String, epochs: Int): Unit = {
+    var log = open(folder)
+    var most = 0
+    (log.newest + 1 until epochs).foreach { epoch =>
+      log.add(Seq(s"file:///in/$epoch.json"))
+      require(log.newest == epoch)
+      require(log.between(epoch - 1L, epoch).contains(s"file:///in/$epoch.json"))
+      if (epoch % 777 == 0) log = open(folder)
+      if (epoch % 50 == 0) most = most.max(Files.list(Paths.get(folder)).count.toInt)
+    }
+    println(s"files $most")
+  }
+
+  /** The files after a merge, as if each epoch had brought one path of 100 bytes. */
+  private def simulate(epochs: Long): Unit = {
+    var segments = Vector.empty[Segment]
+    var most = 0
+    var written = 0L
+    (0L until epochs by 100).foreach { first =>
+      segments ++= (first until first + 100).map(epoch => Segment(epoch, epoch, 120L))
+      most = most.max(segments.size)
+      var due = Segments.due(segments)
+      while (due.nonEmpty) {
+        val parts = due.get
+        require(parts.zip(parts.tail).forall { case (one, next) => one.to + 1 == next.from }, s"not neighbours: $parts")
+        val whole = Segment(parts.head.from, parts.last.to, (parts.last.to - parts.head.from + 1) * 12)
+        segments = segments.patch(segments.indexOf(parts.head), Seq(whole), parts.size)
+        written += whole.to - whole.from + 1
+        due = Segments.due(segments)
+      }
+    }
+    require(segments.head.from == 0 && segments.last.to == epochs - 1)
+    println(s"files $most of ${segments.map(_.name.length).max} characters, written ${written.toDouble / epochs + 1} times")
+  }
+}
