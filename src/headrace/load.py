@@ -16,6 +16,7 @@ from headrace.engine import job as job_of
 from headrace.engine.job import of_script
 from headrace.engine.loading import loading
 from headrace.errors import HeadraceError, Site, standing
+from headrace.masking import masked_problem
 from headrace.ops.source import clean
 from headrace.optimize import optimize
 from headrace.plan import Plan
@@ -107,11 +108,11 @@ def _of_python(place: Path) -> list[Job]:
             raise
         except SyntaxError as problem:
             site = Site(problem.filename or str(place), problem.lineno or 0, (problem.text or "").strip())
-            raise HeadraceError("FILE_FAILED", f"{place} is no Python: {problem.msg}", site=site) from problem
+            raise HeadraceError("FILE_FAILED", f"{place} is no Python: {problem.msg}", site=site) from masked_problem(problem)
         except Exception as problem:
             raise HeadraceError(
                 "FILE_FAILED", f"{place} raised {type(problem).__name__}: {problem}", site=_line_in(place, problem), cause=problem
-            ) from problem
+            ) from masked_problem(problem)
     found: list[Job] = []
     for value in names.values():
         if isinstance(value, Job) and value not in found:

@@ -17,6 +17,7 @@ from headrace.connectors.reach import S3, opened
 from headrace.connectors.remote import PREFIX, RemoteManifest
 from headrace.errors import ConnectorError, here
 from headrace.manifest import CONTROL, Manifest, Owner, StagedFile, committed_files
+from headrace.masking import masked_problem
 from headrace.ports import paths
 from headrace.ports.options import choice, flag, number, texts, wrong
 from headrace.schema import Struct, schema_of
@@ -354,7 +355,7 @@ class Sink(ports.Sink):
                 f"{self.folder} cannot be written: {cause.strerror or cause}",
                 hint="choose a folder that this user may write, or make room on its disk",
                 cause=cause,
-            ) from cause
+            ) from masked_problem(cause)
 
     def recover(self) -> None:
         self._opened().recover(self._held)

@@ -8,6 +8,7 @@ from dataclasses import MISSING, Field, fields
 from typing import Any, Union, get_args, get_origin, get_type_hints
 
 from headrace.errors import PlanError, Site
+from headrace.masking import masked_problem
 from headrace.plan.node import REGISTRY, Node
 
 FORMAT = 1
@@ -47,14 +48,16 @@ def decode(data: Mapping[str, Any], nodes: Mapping[str, Node]) -> Node:
             try:
                 values[key] = _value(data[key], hints[key], nodes)
             except (TypeError, ValueError, KeyError, AttributeError) as cause:
-                raise broken(f"`{key}` of node `{name}` is {_short(data[key])}, not a {_named(hints[key])}", cause) from cause
+                raise broken(f"`{key}` of node `{name}` is {_short(data[key])}, not a {_named(hints[key])}", cause) from masked_problem(
+                    cause
+                )
         elif item.default is MISSING and item.default_factory is MISSING:
             raise broken(f"node `{name}` has no `{key}`")
     node = cls(**values)
     try:
         _ = node.columns
     except (TypeError, ValueError, KeyError, AttributeError) as cause:
-        raise broken(f"node `{name}` does not fit its inputs", cause) from cause
+        raise broken(f"node `{name}` does not fit its inputs", cause) from masked_problem(cause)
     return node
 
 
