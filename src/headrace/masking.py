@@ -17,8 +17,10 @@ SHORTEST = 6
 """A secret of fewer characters cannot be told from other text, and is guessed at once: it is not masked."""
 
 _NAMES = r"pas+w(?:or)?d?|passphrase|pwd|secret|token|credentials?|authorization|(?:api|access|account|private)[-_.]?key"
-_IN_ADDRESS = re.compile(r"(://[^/?#\s:@'\"]*:)[^/?#\s'\"]+@")
-_IN_QUERY = re.compile(rf"(?i)([?&;][\w.-]*(?:{_NAMES})=)[^&;\s'\"]+")
+# Behind the user's name, unless it is a port.
+_IN_ADDRESS = re.compile(r"(://[^/?#\s:@'\"]*:)(?!\d{1,5}(?:[/?#\s'\"]|$))[^\s'\"]+@")
+# A place that is filled in later is none.
+_IN_QUERY = re.compile(rf"(?i)([?&;][\w.-]*(?:{_NAMES}|sig)=)[^&;\s'\"{{]+")
 _ASSIGNED = re.compile(rf"(?i)((?:{_NAMES})[\"'`]?\s*(?:=>|[:=])\s*([\"']))(?:(?!\2).)+(?=\2)")
 _SETTING = re.compile(r"(?i)secret|password|passphrase|token|(?:api|access|account|private)[-_.]?key")
 
@@ -77,6 +79,11 @@ def masked(text: str) -> str:
     return _ASSIGNED.sub(rf"\1{MASK}", _IN_QUERY.sub(rf"\1{MASK}", _IN_ADDRESS.sub(rf"\1{MASK}@", text)))
 
 
+def holds_password(address: str) -> bool:
+    """Whether an address has a password in it, behind the user's name or among what is asked for."""
+    return bool(_IN_ADDRESS.search(address) or _IN_QUERY.search(address))
+
+
 class Masked(Exception):  # it stands for an exception of another kind
     """An exception whose own text shows a secret, without it."""
 
@@ -99,15 +106,13 @@ def masked_problem(problem: BaseException) -> BaseException:
 @contextlib.contextmanager
 def leaving() -> Iterator[None]:
     """No exception that leaves here shows a secret; also a decorator."""
-    other: BaseException | None = None
     try:
         yield
     except Exception as problem:
         other = masked_problem(problem)
         if other is problem:
             raise
-    if other is not None:
-        raise other
+        raise other from None
 
 
 def _tell() -> None:
@@ -132,11 +137,11 @@ def _character(one: str) -> str:
     octets = one.encode("utf-8", "surrogateescape")
     units = one.encode("utf-16-be", "surrogatepass")
     spelled = [
-        rf"\\*{re.escape(one)}" if not one.isalnum() else re.escape(one),
+        *_NAMED.get(one, ()),
         "(?i:" + "".join(f"%{octet:02x}" for octet in octets) + ")",
         "(?i:" + "".join(rf"\\+x{octet:02x}" for octet in octets) + ")",
         "(?i:" + "".join(rf"\\+u{units[at : at + 2].hex()}" for at in range(0, len(units), 2)) + ")",
-        *_NAMED.get(one, ()),
+        re.escape(one) if one.isalnum() else rf"\\*{re.escape(one)}",
     ]
     return f"(?:{'|'.join(spelled)})"
 

@@ -6,10 +6,9 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
-from urllib.parse import urlsplit
 
 from headrace.ports import Secret
-from headrace.ports.options import wrong
+from headrace.ports.options import address, wrong
 from headrace.ports.secrets import HEADER, secret_of, with_secrets
 
 _SECRET = re.compile(r"(?i)auth|cookie|token|secret|password|key")
@@ -44,8 +43,8 @@ def headers_of(verb: str, given: Any, token: Any) -> Headers:
 
 def address_of(verb: str, url: Any, what: str) -> str:
     """An address with nothing secret in it; `what` says what one is, with an example."""
-    parts = urlsplit(url) if isinstance(url, str) else None
-    if parts is None or parts.scheme not in ("http", "https") or not parts.hostname:
+    parts = address(url)
+    if parts.scheme not in ("http", "https") or not parts.hostname:
         raise wrong(f"{verb}: the url cannot be {url!r}", what)
     if parts.username is not None or parts.password is not None:
         hint = 'a plan is stored and shown: headers={"Authorization": hr.secret("NAME")}'
