@@ -19,7 +19,7 @@ from headrace.errors import ConnectorError, here
 from headrace.manifest import CONTROL, Manifest, Owner, StagedFile, committed_files
 from headrace.masking import masked_problem
 from headrace.ports import paths
-from headrace.ports.options import choice, flag, number, texts, wrong
+from headrace.ports.options import choice, columns_named, flag, number, texts, wrong
 from headrace.schema import Struct, schema_of
 
 if TYPE_CHECKING:
@@ -270,7 +270,7 @@ class Sink(ports.Sink):
         verb = "write.files"
         self.path = path_of(verb, path)
         self.format = choice(verb, "format", format, FORMATS)
-        self.partition_by = (partition_by,) if isinstance(partition_by, str) else tuple(partition_by)
+        self.partition_by = columns_named(verb, "partition_by", partition_by)
         self.writer_options = texts(verb, "options", options or {})
         if self.format == "csv":
             self.writer_options.setdefault("header", "true")

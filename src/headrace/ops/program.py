@@ -81,7 +81,7 @@ class Program(Node):
     @property
     def fits(self) -> bool:
         inputs = len(self.streams) == len(self.names) == len(set(self.names)) == len(self.keys)
-        return inputs and self.names[0] == EVENT and set(self.broadcast) < set(self.names)
+        return inputs and self.traced.fits and self.names[0] == EVENT and set(self.broadcast) < set(self.names)
 
     @property
     def verb(self) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import types
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -88,8 +89,8 @@ def broken(what: str) -> PlanError:
     return PlanError("PLAN_BROKEN", f"this is no plan of headrace: {what}", hint=hint)
 
 
-def refuse_depth(data: Any) -> None:
-    """Refuse what is nested deeper than anything that is written: it would be too deep for Python's stack."""
+def refuse_unwritten(data: Any) -> None:
+    """Refuse what no plan has that is written: texts that are no Unicode, and a depth that is too much for Python's stack."""
     depth, inside = 0, [data]
     while inside:
         depth += 1
@@ -97,6 +98,10 @@ def refuse_depth(data: Any) -> None:
             raise broken(f"it is nested deeper than {_DEEPEST} levels")
         parts = (part for one in inside for part in (one.values() if isinstance(one, Mapping) else one))
         inside = [part for part in parts if isinstance(part, Mapping | list)]
+    try:
+        json.dumps(data, ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        raise broken("a text in it is no Unicode") from None
 
 
 def without_sites(value: Any) -> Any:

@@ -10,7 +10,7 @@ from functools import cached_property
 from typing import Any
 
 from headrace.errors import PlanError
-from headrace.plan.codec import FORMAT, broken, decode, encode, refuse_depth, short, without_sites, word
+from headrace.plan.codec import FORMAT, broken, decode, encode, refuse_unwritten, short, without_sites, word
 from headrace.plan.meaning import settings_of
 from headrace.plan.naming import named, spelled, valid_name, with_inputs
 from headrace.plan.node import Node
@@ -56,6 +56,7 @@ class Plan:
                 f"the plan has format {short(data['format'])}, and this headrace reads format {FORMAT}",
                 hint="install the headrace that wrote it, or write the plan again: headrace plan FILE",
             )
+        refuse_unwritten(data)
         unknown = sorted(set(map(str, data)) - {"format", "job", "settings", "nodes", "sinks"})
         if unknown:
             raise PlanError(
@@ -63,7 +64,6 @@ class Plan:
                 f"this version of headrace knows no field `{word(unknown[0])}` of a plan",
                 hint="the plan was written by a newer headrace: install that one",
             )
-        refuse_depth(data)
         nodes: dict[str, Node] = {}
         for item in _list(data, "nodes"):
             if not isinstance(item, dict):

@@ -45,6 +45,7 @@ def restored(cls: type[T], verb: str, options: Mapping[str, Any], *more: Any) ->
     try:
         made: Any = cls.from_options(options, *more)  # type: ignore[attr-defined]  # every connector's class has it
         known = {*inspect.signature(cls).parameters, *made.options()}
+        made.describe()
     except (AttributeError, IndexError, KeyError, TypeError, ValueError, OverflowError) as cause:
         raise wrong(f"{verb}: its options in the plan cannot be read: {type(cause).__name__}: {cause}", _WRITTEN) from None
     unknown = next((name for name in options if name not in known), None)

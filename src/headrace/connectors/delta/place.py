@@ -103,6 +103,6 @@ class Place:
 
 def place(verb: str, path: Any, storage: Mapping[str, Any] | None) -> Place:
     """The place that a user named."""
-    if not isinstance(path, str | os.PathLike) or not str(path):
+    if not isinstance(path, str | os.PathLike) or not str(path) or "\0" in str(path):
         raise wrong(f"{verb}: the path cannot be {path!r}", 'it is a text or a pathlib.Path: "out/charges"')
     return Place(os.fsdecode(path), options_of(verb, "storage_options", storage, '{"AWS_REGION": "eu-north-1"}'))

@@ -54,7 +54,7 @@ def address_of(verb: str, url: object) -> Address:
     Address(kind='mariadb', rest='//db/shop', user='app')
     """
     kind, colon, rest = str(url).removeprefix("jdbc:").partition(":") if isinstance(url, str) else ("", "", "")
-    if not colon or kind.lower() not in KINDS or not rest:
+    if not colon or kind.lower() not in KINDS or not rest or "\0" in rest:
         raise wrong(f"{verb}: this is no address of a database that it knows", f"addresses look like {SPELLED}")
     found = KINDS[kind.lower()]
     if found == "sqlite":
