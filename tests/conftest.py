@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from headrace import masking
 from tests import installed  # noqa: F401  # connectors of this tree are found, whatever was installed before they were made
 from tests.servers import SIGN
 
@@ -19,6 +20,14 @@ def _no_settings_of_the_user() -> Iterator[None]:
     taken = {name: os.environ.pop(name) for name in list(os.environ) if name.startswith("HEADRACE_") and name != "HEADRACE_CACHE"}
     yield
     os.environ.update(taken)
+
+
+@pytest.fixture(autouse=True)
+def _no_secrets_of_other_tests() -> Iterator[None]:
+    """A secret that a test reads is masked in its own texts only."""
+    yield
+    masking._secrets.clear()
+    masking._any = None
 
 
 def pytest_terminal_summary(terminalreporter: Any) -> None:

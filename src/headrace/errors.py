@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
+from headrace.masking import masked, masked_problem
 from headrace.places import Site as Site
 from headrace.places import here as here
 from headrace.places import ours as ours
@@ -42,14 +43,14 @@ class HeadraceError(Exception):
         cause: BaseException | None = None,
         also: Iterable[HeadraceError] = (),
     ) -> None:
-        super().__init__(code, message)
         self.code = code
-        self.message = message
-        self.hint = hint
+        self.message = masked(message)
+        self.hint = hint and masked(hint)
         self.site = site
         self.also = tuple(also)
+        super().__init__(code, self.message)
         if cause is not None:
-            self.__cause__ = cause
+            self.__cause__ = masked_problem(cause)
 
     @property
     def fault(self) -> str:
@@ -68,7 +69,7 @@ class HeadraceError(Exception):
     def __str__(self) -> str:
         lines = [f"{self.code}: {self.message}"]
         if self.site is not None:
-            lines.append(f"  at {self.site}: {self.site.text}" if self.site.text else f"  at {self.site}")
+            lines.append(masked(f"  at {self.site}: {self.site.text}" if self.site.text else f"  at {self.site}"))
         if self.hint:
             first, *rest = self.hint.split("\n")
             lines.append(f"  hint: {first}")
@@ -87,7 +88,7 @@ class HeadraceError(Exception):
             "fault": self.fault,
             "message": self.message,
             "hint": self.hint,
-            "site": None if self.site is None else {"place": str(self.site), "text": self.site.text},
+            "site": None if self.site is None else {"place": str(self.site), "text": masked(self.site.text)},
             "page": self.page,
             "also": [other.to_json() for other in self.also],
         }
@@ -238,6 +239,7 @@ CODES: dict[str, Code] = {
     "BAD_OPTION": Code("ConnectorError", "user", "an option of a source or sink that does not exist or fit"),
     "CONNECTOR_BROKEN": Code("ConnectorError", "environment", "a connector that cannot be loaded"),
     "SECRET_MISSING": Code("ConnectorError", "environment", "a secret that is not where it is said to be"),
+    "SECRET_UNFIT": Code("ConnectorError", "environment", "a secret with characters that cannot be sent"),
     "UNKNOWN_CONNECTOR": Code("ConnectorError", "user", "a connector that does not exist"),
     # jvm
     "CONNECT_SESSION": Code("ConfigError", "user", "a Spark Connect session where a classic one is needed"),

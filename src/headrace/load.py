@@ -6,7 +6,7 @@ import contextlib
 import json
 import runpy
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -16,12 +16,17 @@ from headrace.engine import job as job_of
 from headrace.engine.job import of_script
 from headrace.engine.loading import loading
 from headrace.errors import HeadraceError, Site, standing
+from headrace.masking import masked_problem
+from headrace.ops import Lookup, Sink, Source
 from headrace.ops.source import clean
 from headrace.optimize import optimize
-from headrace.plan import Plan
+from headrace.plan import Plan, order
 from headrace.sql.catalogue import Catalogue
 from headrace.syntax.script import statements
 from headrace.syntax.statements import Statement, lasting
+
+_LARGEST = 64 << 20
+"""Bytes of a plan: those of the largest that are written are some hundred kilobytes."""
 
 
 def load(path: str | Path, *, job: str | None = None) -> Job:
@@ -40,14 +45,14 @@ def load(path: str | Path, *, job: str | None = None) -> Job:
     place = Path(path)
     if not place.is_file():
         raise HeadraceError("FILE_MISSING", f"there is no file {path}", hint=f"it was looked for at {place.absolute()}")
-    if place.suffix == ".json":
-        found = [_of_json(place)]
-    elif place.suffix == ".py":
+    if place.suffix == ".py":
         found = _of_python(place)
-    elif place.suffix == ".sql":
-        found = _of_sql(place)
-    elif place.suffix in (".yaml", ".yml"):
-        found = [_of_yaml(place)]
+    elif place.suffix in _READ:
+        try:
+            found = _READ[place.suffix](place)
+        except RecursionError:
+            hint = "nothing that is written needs so many brackets inside each other"
+            raise HeadraceError("FILE_FAILED", f"{place} is nested too deeply to be read", hint=hint) from None
     else:
         raise HeadraceError(
             "FILE_KIND",
@@ -57,13 +62,43 @@ def load(path: str | Path, *, job: str | None = None) -> Job:
     return _one(found, place, job)
 
 
-def _of_json(place: Path) -> Job:
+def _of_json(place: Path) -> list[Job]:
+    if place.stat().st_size > _LARGEST:
+        raise _no_plan(f"{place} is larger than {_LARGEST >> 20} MiB")
     try:
-        return Job(Plan.from_json(json.loads(place.read_text(encoding="utf-8"))))
+        data = json.loads(place.read_text(encoding="utf-8"), object_pairs_hook=_once, parse_constant=_no_constant)
     except ValueError as problem:
-        raise HeadraceError(
-            "PLAN_BROKEN", f"{place} is no JSON: {problem}", hint="plans are written by `headrace plan FILE` and Job.plan.to_json()"
-        ) from None
+        raise _no_plan(f"{place} is no JSON: {problem}") from None
+    plan = Plan.from_json(data)
+    ends = [plan.nodes[name] for name in plan.sinks]
+    if not plan.job or not ends or not all(isinstance(end, Sink) for end in ends):
+        raise _no_plan(f"{place} is no plan of a job: it has {'no name' if not plan.job else 'no sinks, or others than sinks among them'}")
+    if len(order(ends)) < len(plan.nodes):
+        raise _no_plan(f"{place} has nodes that lead to no sink")
+    for node in plan.nodes.values():
+        if isinstance(node, Source | Lookup | Sink):
+            try:
+                node.connect()
+            except HeadraceError as error:
+                error.site = node.site
+                raise
+    return [Job(plan)]
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        twice = next(name for number, (name, _) in enumerate(pairs) if name in dict(pairs[:number]))
+        raise ValueError(f"{twice[:60]!r} is twice in one object")
+    return found
+
+
+def _no_constant(name: str) -> Any:
+    raise ValueError(f"{name} is no number of JSON")
+
+
+def _no_plan(message: str) -> HeadraceError:
+    return HeadraceError("PLAN_BROKEN", message, hint="plans are written by `headrace plan FILE` and Job.plan.to_json()")
 
 
 def _of_sql(place: Path) -> list[Job]:
@@ -88,14 +123,14 @@ def job_name(place: Path) -> str:
     return clean(place.stem)
 
 
-def _of_yaml(place: Path) -> Job:
+def _of_yaml(place: Path) -> list[Job]:
     found = spec.document(place)
     with found.in_effect():
         built = spec.build(found)
         with standing(found.site):
             made = job_of(found.job, *built.sinks)
         spec.check(found, built, made.plan, lambda plan: optimize(plan)[0])
-    return made
+    return [made]
 
 
 def _of_python(place: Path) -> list[Job]:
@@ -107,11 +142,11 @@ def _of_python(place: Path) -> list[Job]:
             raise
         except SyntaxError as problem:
             site = Site(problem.filename or str(place), problem.lineno or 0, (problem.text or "").strip())
-            raise HeadraceError("FILE_FAILED", f"{place} is no Python: {problem.msg}", site=site) from problem
+            raise HeadraceError("FILE_FAILED", f"{place} is no Python: {problem.msg}", site=site) from masked_problem(problem)
         except Exception as problem:
             raise HeadraceError(
                 "FILE_FAILED", f"{place} raised {type(problem).__name__}: {problem}", site=_line_in(place, problem), cause=problem
-            ) from problem
+            ) from masked_problem(problem)
     found: list[Job] = []
     for value in names.values():
         if isinstance(value, Job) and value not in found:
@@ -159,3 +194,6 @@ def _one(found: list[Job], place: Path, wanted: str | None) -> Job:
     if len(found) > 1:
         raise HeadraceError("JOB_UNKNOWN", f"{place} makes several jobs: {names}", hint="say which: --job NAME, or hr.load(path, job=NAME)")
     return found[0]
+
+
+_READ: Mapping[str, Callable[[Path], list[Job]]] = {".json": _of_json, ".sql": _of_sql, ".yaml": _of_yaml, ".yml": _of_yaml}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import linecache
+import os
 import re
 import sys
 from collections.abc import Callable, Iterator
@@ -12,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 PACKAGE = str(Path(__file__).parent) + "/"
+_WRITTEN_IN = (".py", ".ipynb", ".sql", ".yaml", ".yml")
 DEMO = PACKAGE + "demo/"
 
 
@@ -37,9 +39,12 @@ class Site:
         found = re.fullmatch(r"(.+?):(\d+)(?::(\d+))?", text)
         if found is None:
             return cls(text, 0)
-        file, line, column = found.groups()
+        file, line, column = found[1], int(found[2]), int(found[3] or 0)
+        # A text may name any file, one without an end among them: only those in which jobs are written are read.
+        if Path(file).suffix not in _WRITTEN_IN or not os.path.isfile(file):
+            return cls(file, line, "", column)
         linecache.checkcache(file)  # it may have been written again since it was read
-        return cls(file, int(line), linecache.getline(file, int(line)).strip(), int(column or 0))
+        return cls(file, line, linecache.getline(file, line).strip(), column)
 
 
 def ours(file: str) -> bool:

@@ -24,6 +24,7 @@ from headrace.certify.refused import refused
 from headrace.certify.rounds import at_outages, at_points, at_random, summed
 from headrace.certify.work import Run, Work
 from headrace.engine import Job
+from headrace.masking import leaving
 from headrace.plan import facts
 from headrace.points import CALL, POINTS
 
@@ -31,6 +32,7 @@ ALONE = 2
 """Runs that are left alone: if they differ, the job has no result to compare with."""
 
 
+@leaving()
 def certify(
     job: Job,
     *,

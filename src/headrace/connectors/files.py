@@ -17,8 +17,9 @@ from headrace.connectors.reach import S3, opened
 from headrace.connectors.remote import PREFIX, RemoteManifest
 from headrace.errors import ConnectorError, here
 from headrace.manifest import CONTROL, Manifest, Owner, StagedFile, committed_files
+from headrace.masking import masked_problem
 from headrace.ports import paths
-from headrace.ports.options import choice, flag, number, texts, wrong
+from headrace.ports.options import choice, columns_named, flag, number, texts, wrong
 from headrace.schema import Struct, schema_of
 
 if TYPE_CHECKING:
@@ -269,7 +270,7 @@ class Sink(ports.Sink):
         verb = "write.files"
         self.path = path_of(verb, path)
         self.format = choice(verb, "format", format, FORMATS)
-        self.partition_by = (partition_by,) if isinstance(partition_by, str) else tuple(partition_by)
+        self.partition_by = columns_named(verb, "partition_by", partition_by)
         self.writer_options = texts(verb, "options", options or {})
         if self.format == "csv":
             self.writer_options.setdefault("header", "true")
@@ -358,7 +359,7 @@ class Sink(ports.Sink):
                 f"{self.folder} cannot be written: {cause.strerror or cause}",
                 hint="choose a folder that this user may write, or make room on its disk",
                 cause=cause,
-            ) from cause
+            ) from masked_problem(cause)
 
     def recover(self) -> None:
         self._opened().recover(self._held)

@@ -21,7 +21,7 @@ def for_spark(format: str) -> str:
 
 
 def path_of(verb: str, path: Any, example: str = "charges/") -> str:
-    if not isinstance(path, str | os.PathLike) or not str(path):
+    if not isinstance(path, str | os.PathLike) or not str(path) or "\0" in str(path):
         raise wrong(f"{verb}: the path cannot be {path!r}", f'it is a text or a pathlib.Path: "{example}"')
     return os.fsdecode(path)
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import headrace.ports as ports
 from headrace.errors import ConnectorError, RunError
+from headrace.masking import masked_problem
 from headrace.ports import paths
 from headrace.ports.options import wrong
 
@@ -101,7 +102,7 @@ class Sink(ports.Sink):
                     f"{self.place.partition(':')[2]} failed in epoch {epoch} of {context.name}: {type(cause).__name__}: {cause}",
                     hint="the epoch is not committed: the next start calls the function with it again",
                     cause=cause,
-                ) from cause
+                ) from masked_problem(cause)
         _remove(folder / "_headrace" / "staging")
 
     def close(self) -> None:
@@ -132,7 +133,7 @@ def _imported(place: str) -> Function:
             f"the function {name} of foreach_batch is not found in {module}",
             hint="run the Python file that has it, or put the function into a module that can be imported",
             cause=cause,
-        ) from cause
+        ) from masked_problem(cause)
     return found  # type: ignore[no-any-return]  # what a name stands for is known when it is called
 
 

@@ -12,10 +12,10 @@ from headrace.analysis.guarantee import EXACTLY
 from headrace.engine.loading import refuse_while_loading
 from headrace.errors import HeadraceError, here
 from headrace.jvm.session import session
-from headrace.ops.source import valid_name
 from headrace.ops.write import Sink
 from headrace.plan import Explanation, Node, Plan, explain, facts
 from headrace.plan.meaning import meaning, meant
+from headrace.plan.naming import valid_name
 from headrace.settings import Settings, settings
 from headrace.spark.job import compile
 from headrace.spark.migrate import migrate

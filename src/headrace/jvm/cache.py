@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import os
+import stat
 import tempfile
+from contextlib import suppress
 from pathlib import Path
+
+from headrace import private
 
 
 def home() -> Path | None:
@@ -30,13 +34,18 @@ def jvm_home() -> Path | None:
 def folder(*parts: str) -> Path:
     """A folder in the cache, made if needed: HEADRACE_CACHE, else XDG_CACHE_HOME/headrace, else ~/.cache/headrace, else a temporary one."""
     top = root()
-    if not top.is_dir():
-        top.mkdir(parents=True, exist_ok=True, mode=0o700)
-    elif top.parent == Path(tempfile.gettempdir()) and top.stat().st_uid != os.getuid():
-        # Anybody can make a folder of this name there, and what lies in it is run.
-        top = Path(tempfile.mkdtemp(prefix="headrace-"))
+    if top == _in_temporary():
+        top = _owned(top)
+    top.mkdir(parents=True, exist_ok=True, mode=0o700)
     path = top.joinpath(*parts)
     path.mkdir(parents=True, exist_ok=True)
+    return path
+
+
+def temporary() -> Path:
+    """A folder of the temporary directory, made if needed, that nobody else enters: for what a process leaves behind only by accident."""
+    path = _owned(_in_temporary()) / "local"
+    path.mkdir(exist_ok=True)
     return path
 
 
@@ -48,8 +57,22 @@ def root() -> Path:
     if xdg and os.path.isabs(xdg):
         return Path(xdg) / "headrace"
     found = home()
+    return found / ".cache" / "headrace" if found else _in_temporary()
+
+
+def _in_temporary() -> Path:
     # The user's number keeps two users of one machine apart.
-    return found / ".cache" / "headrace" if found else Path(tempfile.gettempdir()) / f"headrace-{os.getuid()}"
+    return Path(tempfile.gettempdir()) / f"headrace-{os.getuid()}"
+
+
+def _owned(path: Path) -> Path:
+    """The folder if it is this user's, else another one: anybody can make one of this name there, and what lies in it is run."""
+    with suppress(FileExistsError):
+        path.mkdir(mode=0o700)
+    there = path.lstat()
+    if not stat.S_ISDIR(there.st_mode) or there.st_uid != os.getuid():
+        return Path(tempfile.mkdtemp(prefix="headrace-"))
+    return private.folder(path)
 
 
 def has_user_name() -> bool:

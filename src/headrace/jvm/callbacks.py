@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import secrets
+from typing import TYPE_CHECKING, Any
 
 from headrace.jvm.session import jvm
 
@@ -11,9 +12,18 @@ if TYPE_CHECKING:
 
 
 def listen(spark: SparkSession) -> None:
-    """Let the JVM call this process. A query gives back at its end what py4j keeps for the calls of its thread."""
+    """Let the JVM call this process, and nobody else: whoever connects to the port presents a token that the two share.
+
+    A query gives back at its end what py4j keeps for the calls of its thread.
+    """
     from pyspark.java_gateway import ensure_callback_server_started
 
-    gateway = spark.sparkContext._gateway
+    gateway: Any = spark.sparkContext._gateway
+    parameters = gateway.callback_server_parameters
+    if parameters.auth_token is None:
+        # A program with a `foreachBatch` of its own has opened the port already, to all.
+        gateway.shutdown_callback_server()
+        gateway._callback_server = None
+        parameters.auth_token = secrets.token_hex(32)
     ensure_callback_server_started(gateway)  # type: ignore[no-untyped-call]
-    jvm(spark).headrace.source.Caller.through(gateway.java_gateway_server.getCallbackClient())  # type: ignore[union-attr]
+    jvm(spark).headrace.source.Caller.through(gateway.java_gateway_server, parameters.auth_token)

@@ -8,12 +8,14 @@ from __future__ import annotations
 import contextlib
 import os
 import re
+import secrets
 import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from headrace.jvm.cache import folder, jvm_home
+from headrace import private
+from headrace.jvm.cache import folder, jvm_home, temporary
 from headrace.jvm.java import Java
 from headrace.jvm.locale import utf8_environment
 from headrace.points import OFF, OWNER
@@ -52,6 +54,13 @@ def configuration(given: Mapping[str, str], log: Path, defaults: Mapping[str, st
         # A machine's own name need not resolve, and nobody else has to reach this driver.
         conf.setdefault("spark.driver.host", "127.0.0.1")
         conf.setdefault("spark.driver.bindAddress", "127.0.0.1")
+    if conf["spark.master"].startswith("local"):
+        # Other users of the machine reach these ports, and could enter the folder where Spark spills rows.
+        conf.setdefault("spark.authenticate", "true")
+        if conf["spark.master"].startswith("local-cluster"):
+            conf.setdefault("spark.authenticate.secret", secrets.token_hex(32))
+        if "java.io.tmpdir" not in conf.get("spark.driver.extraJavaOptions", ""):
+            conf.setdefault("spark.local.dir", str(temporary()))
     common = ["-Dfile.encoding=UTF-8"]
     if home := jvm_home():
         common.append(quoted(f"-Duser.home={home}"))
@@ -126,11 +135,11 @@ def defaults() -> dict[str, str]:
 
 def log_file() -> Path:
     """A fresh file for the JVM's log; the oldest ones of processes that are over are taken away."""
-    logs = folder("log")
+    logs = private.folder(folder("log"))
     for old in sorted((log for log in logs.glob("spark-*.log") if not _in_use(log)), key=_age)[:-_KEPT_LOGS]:
         with contextlib.suppress(OSError):
             old.unlink()
-    return logs / f"spark-{time.strftime('%Y%m%d-%H%M%S')}-{os.getpid()}.log"
+    return private.file(logs / f"spark-{time.strftime('%Y%m%d-%H%M%S')}-{os.getpid()}.log")
 
 
 def _in_use(log: Path) -> bool:

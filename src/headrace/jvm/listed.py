@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from headrace.errors import HeadraceError
 from headrace.jvm.callbacks import listen
 from headrace.jvm.session import jvm
+from headrace.masking import masked
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -71,7 +72,7 @@ def _told(ask: Callable[[], Any]) -> Any:
         return {"code": error.code, "message": error.message}
     except Exception as problem:
         # Anything that leaves this call would be a Python trace in a Java trace.
-        return {"code": "TABLE_UNREADABLE", "message": f"{type(problem).__name__}: {problem}"}
+        return {"code": "TABLE_UNREADABLE", "message": masked(f"{type(problem).__name__}: {problem}")}
 
 
 def position(checkpoint: Path, source: str) -> Position | None:

@@ -6,7 +6,7 @@ import contextlib
 import os
 import sys
 import threading
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +15,7 @@ from headrace.jvm import archive, fetch, launch
 from headrace.jvm.cache import has_user_name
 from headrace.jvm.compile import KEY_ENTRY, kernel, kernel_jar, spark_version
 from headrace.jvm.java import find
+from headrace.masking import follow, hide, is_secret, masked_problem
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -55,6 +56,7 @@ def session(
         wanted = {name: _text(value) for name, value in (conf or {}).items()}
         if master is not None:
             wanted["spark.master"] = master
+        _hide(wanted.items())
         found = spark if spark is not None else _active()
         if found is None:
             found = _start(wanted)
@@ -131,6 +133,7 @@ def _same_settings(spark: SparkSession, wanted: Mapping[str, str], *, given: boo
     context = spark.sparkContext.getConf()
     for name, value in wanted.items():
         has = spark.conf.get(name, None) if not context.contains(name) else context.get(name)
+        _hide([(name, has or "")])
         if has != value:
             raise HeadraceError(
                 "SESSION_RUNNING",
@@ -153,13 +156,15 @@ def _start(wanted: Mapping[str, str]) -> SparkSession:
 
     start_gateway: Any = java_gateway.launch_gateway
     conf = SparkConf(loadDefaults=False).setAll(list(settings.items()))
+    # Every user of the machine sees by which line a process was started; what is secret is given to it when it runs.
+    line = SparkConf(loadDefaults=False).setAll([(name, value) for name, value in settings.items() if not is_secret(name)])
     with launch.environment(java, settings["spark.master"]):
         try:
             gateway = SparkContext._gateway
             if gateway is None:
                 # The launcher and the JVM itself print things that no setting turns off.
                 with log.open("ab") as noise:
-                    gateway = start_gateway(conf, {"stdout": noise, "stderr": noise})
+                    gateway = start_gateway(line, {"stdout": noise, "stderr": noise})
                 _log = log
                 if not has_user_name():
                     _log_in(gateway.jvm)
@@ -171,7 +176,7 @@ def _start(wanted: Mapping[str, str]) -> SparkSession:
                 f"Spark did not start on {settings['spark.master']}: {_reason(log, problem)}",
                 hint=f"the log is in {log}; `headrace doctor` checks Java, memory, disk and the rest.",
                 cause=problem,
-            ) from problem
+            ) from masked_problem(problem)
 
 
 def _submitted() -> dict[str, str]:
@@ -233,7 +238,15 @@ def _attach(spark: SparkSession) -> None:
             f"the session carries the kernel {carried}, and this headrace needs {key}",
             hint="start a new session (and take an old headrace jar out of spark.jars).",
         )
+    _hide(spark.sparkContext.getConf().getAll())
+    follow(jvm(spark).headrace.Masking.hide)
     _attached.add(application)
+
+
+def _hide(settings: Iterable[tuple[str, str]]) -> None:
+    for name, value in settings:
+        if is_secret(name):
+            hide(value)
 
 
 def to_driver(spark: SparkSession, jar: Path) -> None:

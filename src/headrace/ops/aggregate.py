@@ -51,7 +51,7 @@ class Aggregate(Node):
     keys: tuple[tuple[str, str], ...]
     aggregates: tuple[tuple[str, str], ...]
     seed: Node | None = None
-    expires_ms: int | None = field(default=None, metadata={"later": True})
+    expires_ms: int | None = field(default=None, metadata={"later": True, "least": 1})
 
     @cached_property
     def columns(self) -> tuple[str, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import field
 from datetime import timedelta
 from functools import cached_property
 from typing import Any, ClassVar
@@ -48,18 +49,22 @@ class AsOf(Node):
 
     left: Node
     right: Node
-    how: str
+    how: str = field(metadata={"of": HOWS})
     keys: tuple[tuple[str, str], ...]
     time: tuple[str, str]
-    direction: str = "backward"
-    within_us: int | None = None
+    direction: str = field(default="backward", metadata={"of": DIRECTIONS})
+    within_us: int | None = field(default=None, metadata={"least": 0})
     shared: tuple[str, ...] = ()
-    emit: str = "changes"
-    clock: str = "none"
+    emit: str = field(default="changes", metadata={"of": EMITS})
+    clock: str = field(default="none", metadata={"of": ("event", "none")})
 
     @cached_property
     def columns(self) -> tuple[str, ...]:
         return (*self.left.columns, *(name for name in self.right.columns if name not in self.shared))
+
+    @property
+    def fits(self) -> bool:
+        return set(self.shared) <= set(self.right.columns)
 
     @property
     def outputs(self) -> tuple[str, ...]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import field
 from functools import cached_property
 from typing import Any
 
@@ -35,7 +36,7 @@ class Expect(Node):
 
     input: Node
     expectations: tuple[tuple[str, str], ...]
-    on_violation: str = DEAD_LETTER
+    on_violation: str = field(default=DEAD_LETTER, metadata={"of": POLICIES})
 
     @cached_property
     def columns(self) -> tuple[str, ...]:

@@ -37,6 +37,10 @@ class Explode(Node):
     def columns(self) -> tuple[str, ...]:
         return self.input.columns if self.replaces is not None else (*self.input.columns, *self.names)
 
+    @property
+    def fits(self) -> bool:
+        return len(self.names) == 1 and self.replaces in self.columns if self.replaces is not None else len(self.names) in (1, 2)
+
     def describe(self) -> str:
         return f"explode {self.text}" + (f" AS {', '.join(self.names)}" if self.replaces is None else "") + (" outer" if self.outer else "")
 

@@ -45,19 +45,23 @@ class Join(Node):
 
     left: Node
     right: Node
-    how: str
+    how: str = field(metadata={"of": ("inner", "left", "full", "semi", "anti", "existence")})
     keys: tuple[tuple[str, str], ...]
     null_safe: tuple[int, ...] = ()
     condition: str | None = None
     mark: str | None = None
-    expires_ms: int | None = field(default=None, metadata={"later": True})
-    emit: str = field(default=CHANGES, metadata={"later": True})
+    expires_ms: int | None = field(default=None, metadata={"later": True, "least": 1})
+    emit: str = field(default=CHANGES, metadata={"later": True, "of": EMITS})
 
     @cached_property
     def columns(self) -> tuple[str, ...]:
         if self.how in ("semi", "anti"):
             return self.left.columns
         return (*self.left.columns, *((str(self.mark),) if self.how == "existence" else self.right.columns))
+
+    @property
+    def fits(self) -> bool:
+        return all(0 <= key < len(self.keys) for key in self.null_safe) and (self.mark is not None) == (self.how == "existence")
 
     @property
     def outputs(self) -> tuple[str, ...]:

@@ -15,6 +15,7 @@ from headrace.ops.columns import column_name, duplicate, given, label
 from headrace.ops.source import DEAD_LETTER
 from headrace.ops.tables import Table, table_of
 from headrace.plan import Node, Role, node
+from headrace.ports.options import restored
 from headrace.schema import parse_schema, shown
 from headrace.syntax import quote
 
@@ -48,20 +49,24 @@ class Lookup(Node):
     options: Mapping[str, Any]
     schema: str
     table: str
-    how: str
+    how: str = field(metadata={"of": HOWS})
     keys: tuple[tuple[str, str], ...]
     given: tuple[tuple[str, str], ...]
-    cache_ms: int = 0
-    cache_keys: int = 100_000
-    batch: int = 200
-    in_flight: int = 4
-    retry_ms: int = 60_000
+    cache_ms: int = field(default=0, metadata={"least": 0})
+    cache_keys: int = field(default=100_000, metadata={"least": 1})
+    batch: int = field(default=200, metadata={"least": 1})
+    in_flight: int = field(default=4, metadata={"least": 1})
+    retry_ms: int = field(default=60_000, metadata={"least": 0})
     constant: bool = False
     live: ports.Lookup | None = field(default=None, metadata={"stored": False})
 
     @cached_property
     def columns(self) -> tuple[str, ...]:
         return (*self.input.columns, *(name for name, _ in self.given))
+
+    @property
+    def fits(self) -> bool:
+        return {theirs for _, theirs in (*self.keys, *self.given)} <= set(parse_schema(self.schema).names)
 
     @property
     def verb(self) -> str:
@@ -78,7 +83,8 @@ class Lookup(Node):
 
     def connect(self) -> ports.Lookup:
         """The connector's own object: the one the user made, or one made of what the plan stored."""
-        return self.live or ports.lookup_class(self.connector).from_options(self.options, parse_schema(self.schema))
+        verb = f"lookup.{self.connector}"
+        return self.live or restored(ports.lookup_class(self.connector), verb, self.options, parse_schema(self.schema))
 
     def describe(self) -> str:
         met = " AND ".join(f"{mine} = {quote(theirs)}" for mine, theirs in self.keys)

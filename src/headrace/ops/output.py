@@ -39,6 +39,10 @@ class OutputOf(Node):
         return DEAD_COLUMNS if self.late is None else self.late.columns
 
     @property
+    def fits(self) -> bool:
+        return bool(self.input.outputs) and (self.output in self.input.outputs or self.output in (LATE, LATE_RIGHT))
+
+    @property
     def late(self) -> Node | None:
         """The input of an operator of a query whose rows these are, late ones or such as met nothing; None where they are others."""
         if isinstance(self.input, Program) or self.output == DEAD_LETTER:

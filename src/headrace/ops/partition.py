@@ -41,11 +41,19 @@ class Partition(Node):
         return (*self.input.columns, *(name for name, _ in self.functions))
 
     @property
+    def fits(self) -> bool:
+        return are_orderings(self.order)
+
+    @property
     def outputs(self) -> tuple[str, ...]:
         return (DEAD_LETTER,)
 
     def describe(self) -> str:
         return ", ".join(f"{text} AS {name}" for name, text in self.functions)
+
+
+def are_orderings(order: Sequence[Ordering]) -> bool:
+    return all(direction in ("asc", "desc") and nulls in ("first", "last") for _, direction, nulls in order)
 
 
 def windowed(input: Node, items: Sequence[tuple[str, str]]) -> tuple[Node, tuple[tuple[str, str], ...]]:

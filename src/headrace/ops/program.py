@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -68,8 +68,8 @@ class Program(Node):
     streams: tuple[Node, ...]
     names: tuple[str, ...]
     keys: tuple[tuple[tuple[str, str], ...], ...]
-    order: str
-    clock: str
+    order: str = field(metadata={"of": ("time", "arrival")})
+    clock: str = field(metadata={"of": ("event", "processing", "none")})
     time: str | None
     broadcast: tuple[str, ...]
     traced: Traced
@@ -77,6 +77,11 @@ class Program(Node):
     @cached_property
     def columns(self) -> tuple[str, ...]:
         return self.traced.columns(MAIN)
+
+    @property
+    def fits(self) -> bool:
+        inputs = len(self.streams) == len(self.names) == len(set(self.names)) == len(self.keys)
+        return inputs and self.traced.fits and self.names[0] == EVENT and set(self.broadcast) < set(self.names)
 
     @property
     def verb(self) -> str:

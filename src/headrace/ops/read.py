@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from headrace.errors import HeadraceError, here
+from headrace.masking import leaving
 from headrace.ops.feeding import taken
 from headrace.ops.source import source
 from headrace.ops.stream import Stream
@@ -52,7 +53,8 @@ class Read:
 
             site = here()
             try:
-                found = connected.infer(session())
+                with leaving():
+                    found = connected.infer(session())
             except HeadraceError as error:
                 error.site = error.site or site
                 raise

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import timedelta
 from functools import cached_property
 from typing import Any, ClassVar
@@ -12,7 +12,7 @@ from headrace.errors import PlanError, here
 from headrace.expr import Column
 from headrace.ops.columns import given, once
 from headrace.ops.source import DEAD_LETTER
-from headrace.ops.window import CHANGES, COLUMNS, micros, shown_micros, when_sent
+from headrace.ops.window import CHANGES, CLOSE, COLUMNS, micros, shown_micros, when_sent
 from headrace.plan import Node, Role, node
 from headrace.schema import shown
 
@@ -51,15 +51,19 @@ class Sessions(Node):
     input: Node
     per: tuple[str, ...]
     time: str
-    gap_us: int | None
+    gap_us: int | None = field(metadata={"least": 1})
     until: str | None = None
     names: tuple[str, ...] = COLUMNS
-    emit: str = CHANGES
-    lateness_ms: int = 0
+    emit: str = field(default=CHANGES, metadata={"of": (CHANGES, CLOSE)})
+    lateness_ms: int = field(default=0, metadata={"least": 0})
 
     @cached_property
     def columns(self) -> tuple[str, ...]:
         return (*self.input.columns, *self.names)
+
+    @property
+    def fits(self) -> bool:
+        return len(self.names) == len(COLUMNS) and (self.gap_us is None) != (self.until is None)
 
     @property
     def outputs(self) -> tuple[str, ...]:

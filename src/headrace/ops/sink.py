@@ -13,7 +13,7 @@ from headrace.ops.columns import label
 from headrace.ops.kind import kind_of
 from headrace.ops.upserts import shown, upserts
 from headrace.plan import Node, Role, node
-from headrace.ports.options import wrong
+from headrace.ports.options import restored, wrong
 
 MODES = ("append", "upsert", "changes")
 
@@ -31,7 +31,7 @@ class Sink(Node):
     input: Node
     connector: str
     options: Mapping[str, Any]
-    mode: str = "append"
+    mode: str = field(default="append", metadata={"of": MODES})
     live: ports.Sink | None = field(default=None, metadata={"stored": False})
 
     @cached_property
@@ -39,12 +39,16 @@ class Sink(Node):
         return self.input.columns
 
     @property
+    def fits(self) -> bool:
+        return bool(self.columns)
+
+    @property
     def verb(self) -> str:
         return self.connector
 
     def connect(self) -> ports.Sink:
         """The connector's own object: the one the user made, or one made of what the plan stored."""
-        return self.live or ports.sink_class(self.connector).from_options(self.options)
+        return self.live or restored(ports.sink_class(self.connector), f"write.{self.connector}", self.options)
 
     def describe(self) -> str:
         return self.connect().describe()

@@ -13,6 +13,8 @@ import headrace.ports as ports
 from headrace.errors import PlanError, here
 from headrace.ops.columns import column_name, label
 from headrace.plan import Node, Role, node
+from headrace.plan.naming import valid_name as valid_name
+from headrace.ports.options import restored
 from headrace.schema import milliseconds, parse_schema, shown
 
 DEAD_LETTER = "dead_letter"
@@ -32,7 +34,8 @@ class Watermark:
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Watermark:
-        if set(data) != {"column", "delay_ms", "idle_ms"}:
+        times = [data["delay_ms"], 0 if data["idle_ms"] is None else data["idle_ms"]]
+        if len(data) != 3 or not isinstance(data["column"], str) or not all(type(time) is int and time >= 0 for time in times):
             raise ValueError("not a watermark")
         return cls(data["column"], data["delay_ms"], data["idle_ms"])
 
@@ -59,6 +62,10 @@ class Source(Node):
         return parse_schema(self.schema).names
 
     @property
+    def fits(self) -> bool:
+        return self.watermark is None or self.watermark.column in self.columns
+
+    @property
     def verb(self) -> str:
         return self.connector
 
@@ -68,7 +75,7 @@ class Source(Node):
 
     def connect(self) -> ports.Source:
         """The connector's own object: the one the user made, or one made of what the plan stored."""
-        return self.live or ports.source_class(self.connector).from_options(self.options, parse_schema(self.schema))
+        return self.live or restored(ports.source_class(self.connector), f"read.{self.connector}", self.options, parse_schema(self.schema))
 
     def describe(self) -> str:
         text = self.connect().describe()
@@ -111,15 +118,3 @@ def watermark(node: Node, column: str, delay: str | timedelta, idle: str | timed
 def clean(name: str) -> str:
     """A name made of a path or topic, with only what names may have."""
     return re.sub(r"[^\w.-]+", "_", name).strip("_.-") or "source"
-
-
-def valid_name(name: str) -> str:
-    """A name as it is if it can be one."""
-    if not isinstance(name, str) or not re.fullmatch(r"[^\W_][\w .-]*", name) or name != name.strip():
-        raise PlanError(
-            "BAD_NAME",
-            f"{name!r} cannot be a name",
-            hint="names begin with a letter or digit and have letters, digits, blanks, `_`, `-` and `.`",
-            site=here(),
-        )
-    return name

@@ -8,7 +8,8 @@ from typing import Any
 
 from headrace.errors import PlanError, here
 from headrace.ops.asking import UNSAID, Asking, asking, checked
-from headrace.ops.source import clean, valid_name
+from headrace.ops.source import clean
+from headrace.plan.naming import valid_name
 from headrace.ports import Lookup, lookup_class
 from headrace.ports.options import build, flag
 from headrace.ports.registry import names_with

@@ -11,7 +11,7 @@ from headrace.errors import PlanError, here
 from headrace.expr import Column
 from headrace.ops.columns import given
 from headrace.ops.expires import Duration, expiring, expiry
-from headrace.ops.partition import Ordering
+from headrace.ops.partition import Ordering, are_orderings
 from headrace.ops.source import DEAD_LETTER
 from headrace.plan import Node, Role, node
 from headrace.syntax import ordering
@@ -44,14 +44,18 @@ class Top(Node):
     input: Node
     per: tuple[str, ...]
     order: tuple[Ordering, ...]
-    count: int | None
-    offset: int = 0
-    ties: str = field(default="row_number", metadata={"later": True})
-    expires_ms: int | None = field(default=None, metadata={"later": True})
+    count: int | None = field(metadata={"least": 0})
+    offset: int = field(default=0, metadata={"least": 0})
+    ties: str = field(default="row_number", metadata={"later": True, "of": TIES})
+    expires_ms: int | None = field(default=None, metadata={"later": True, "least": 1})
 
     @cached_property
     def columns(self) -> tuple[str, ...]:
         return self.input.columns
+
+    @property
+    def fits(self) -> bool:
+        return are_orderings(self.order)
 
     @property
     def outputs(self) -> tuple[str, ...]:

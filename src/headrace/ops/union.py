@@ -27,6 +27,10 @@ class Union(Node):
     def columns(self) -> tuple[str, ...]:
         return self.branches[0].columns
 
+    @property
+    def fits(self) -> bool:
+        return all({name.lower() for name in one.columns} == {name.lower() for name in self.columns} for one in self.branches)
+
     def describe(self) -> str:
         return "union"
 

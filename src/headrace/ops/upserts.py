@@ -44,6 +44,10 @@ class Upserts(Node):
         return (*self.input.columns, CHANGE) if self.pairs else self.input.columns
 
     @property
+    def fits(self) -> bool:
+        return bool(self.key) and set(self.key) <= set(self.input.columns)
+
+    @property
     def outputs(self) -> tuple[str, ...]:
         return (DEAD_LETTER,)
 

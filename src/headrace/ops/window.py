@@ -43,19 +43,23 @@ class Windows(Node):
     """
 
     input: Node
-    kind: str
+    kind: str = field(metadata={"of": ("tumble", "hop", "cumulate")})
     time: str
-    size_us: int
-    step_us: int
+    size_us: int = field(metadata={"least": 1})
+    step_us: int = field(metadata={"least": 1})
     offset_us: int
     names: tuple[str, ...] = COLUMNS
-    emit: str = CHANGES
-    lateness_ms: int = 0
-    early_ms: int = field(default=0, metadata={"later": True})
+    emit: str = field(default=CHANGES, metadata={"of": (CHANGES, CLOSE)})
+    lateness_ms: int = field(default=0, metadata={"least": 0})
+    early_ms: int = field(default=0, metadata={"later": True, "least": 0})
 
     @cached_property
     def columns(self) -> tuple[str, ...]:
         return (*self.input.columns, *self.names)
+
+    @property
+    def fits(self) -> bool:
+        return len(self.names) == len(COLUMNS) and self.step_us <= self.size_us
 
     @property
     def verb(self) -> str:

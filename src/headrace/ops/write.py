@@ -9,8 +9,8 @@ from typing import Any
 from headrace.errors import Site
 from headrace.ops.columns import label
 from headrace.ops.sink import sink
-from headrace.ops.source import valid_name
 from headrace.plan import Node
+from headrace.plan.naming import valid_name
 from headrace.ports import sink_class
 from headrace.ports.options import build
 from headrace.ports.registry import names_with

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import json
 import types
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import MISSING, Field, fields
 from typing import Any, Union, get_args, get_origin, get_type_hints
 
-from headrace.errors import PlanError, Site
+from headrace.errors import HeadraceError, PlanError, Site
+from headrace.masking import masked, masked_problem
 from headrace.plan.node import REGISTRY, Node
 
 FORMAT = 1
+_DEEPEST = 200
 
 
 def encode(node: Node, names: Mapping[Node, str]) -> dict[str, Any]:
@@ -24,12 +28,12 @@ def encode(node: Node, names: Mapping[Node, str]) -> dict[str, Any]:
 
 def decode(data: Mapping[str, Any], nodes: Mapping[str, Node]) -> Node:
     """The node that a JSON object describes; its inputs are looked up by name."""
-    name, op = str(data.get("name")), data.get("op")
-    cls = REGISTRY.get(str(op))
+    name, op = data["name"], data.get("op")
+    cls = REGISTRY.get(op) if isinstance(op, str) else None
     if cls is None:
         raise PlanError(
             "PLAN_UNKNOWN_OPERATOR",
-            f"this version of headrace knows no operator `{op}` (node `{name}`)",
+            f"this version of headrace knows no operator `{word(op)}` (node `{name}`)",
             hint="the plan was written by a newer headrace: install that one",
         )
     hints = _hints(cls)
@@ -38,30 +42,66 @@ def decode(data: Mapping[str, Any], nodes: Mapping[str, Node]) -> Node:
     if unknown:
         raise PlanError(
             "PLAN_UNKNOWN_FIELD",
-            f"this version of headrace knows no field `{unknown[0]}` of `{op}` (node `{name}`)",
+            f"this version of headrace knows no field `{word(unknown[0])}` of `{op}` (node `{name}`)",
             hint="the plan was written by a newer headrace: install that one",
         )
     values: dict[str, Any] = {}
     for key, item in known.items():
         if key in data:
-            try:
+            with _reading(f"`{key}` of node `{name}` is {short(data[key])}, not a {_named(hints[key])}"):
                 values[key] = _value(data[key], hints[key], nodes)
-            except (TypeError, ValueError, KeyError, AttributeError) as cause:
-                raise broken(f"`{key}` of node `{name}` is {_short(data[key])}, not a {_named(hints[key])}", cause) from cause
+            _check_range(name, item, values[key])
         elif item.default is MISSING and item.default_factory is MISSING:
             raise broken(f"node `{name}` has no `{key}`")
     node = cls(**values)
-    try:
-        _ = node.columns
-    except (TypeError, ValueError, KeyError, AttributeError) as cause:
-        raise broken(f"node `{name}` does not fit its inputs", cause) from cause
+    with _reading(f"node `{name}` does not fit its inputs"):
+        columns = node.columns
+        if not node.fits:
+            raise ValueError("not as a verb writes it")
+    if len(set(columns)) < len(columns):
+        raise broken(f"node `{name}` has two columns of one name")
     return node
 
 
-def broken(what: str, cause: BaseException | None = None) -> PlanError:
+@contextmanager
+def _reading(what: str) -> Iterator[None]:
+    """Whatever a hostile text makes fail is said of the text."""
+    try:
+        yield
+    except HeadraceError:
+        raise
+    except Exception as cause:
+        raise broken(what) from masked_problem(cause)
+
+
+def _check_range(name: str, item: Field[Any], value: Any) -> None:
+    """What else a field says of its values: some words (`of`), or a least number (`least`)."""
+    words, least = item.metadata.get("of"), item.metadata.get("least")
+    if words is not None and value not in words:
+        raise broken(f"`{item.name}` of node `{name}` is {short(value)}, not one of: {', '.join(words)}")
+    if least is not None and value is not None and value < least:
+        raise broken(f"`{item.name}` of node `{name}` is {short(value)}, and not {least} at least")
+
+
+def broken(what: str) -> PlanError:
     """A text that is no plan."""
     hint = "plans are written by `headrace plan FILE` and Job.plan.to_json()"
-    return PlanError("PLAN_BROKEN", f"this is no plan of headrace: {what}", hint=hint, cause=cause)
+    return PlanError("PLAN_BROKEN", f"this is no plan of headrace: {what}", hint=hint)
+
+
+def refuse_unwritten(data: Any) -> None:
+    """Refuse what no plan has that is written: texts that are no Unicode, and a depth that is too much for Python's stack."""
+    depth, inside = 0, [data]
+    while inside:
+        depth += 1
+        if depth > _DEEPEST:
+            raise broken(f"it is nested deeper than {_DEEPEST} levels")
+        parts = (part for one in inside for part in (one.values() if isinstance(one, Mapping) else one))
+        inside = [part for part in parts if isinstance(part, Mapping | list)]
+    try:
+        json.dumps(data, ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        raise broken("a text in it is no Unicode") from None
 
 
 def without_sites(value: Any) -> Any:
@@ -142,9 +182,16 @@ def _tuple(data: Any, items: tuple[Any, ...], nodes: Mapping[str, Node]) -> tupl
     return tuple(_value(item, kind, nodes) for item, kind in zip(data, items, strict=True))
 
 
-def _short(data: Any) -> str:
-    text = repr(data)
+def short(data: Any) -> str:
+    """A value of a text, for an error."""
+    # masked before it is cut: of a password that is cut off the rest would be shown
+    text = masked(repr(data))
     return text if len(text) <= 60 else text[:57] + "..."
+
+
+def word(data: Any) -> str:
+    """A name of a text, for an error that puts it between marks."""
+    return short(data).strip("'\"")
 
 
 def _named(kind: Any) -> str:

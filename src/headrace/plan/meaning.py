@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
+from typing import Any
 
 from headrace.errors import HeadraceError, here
 from headrace.jvm.session import session
@@ -19,6 +20,7 @@ MEANING: Mapping[str, str] = {
 """What they are where a plan does not say."""
 
 
+_KEPT = f"a plan has settings that change what texts mean: {', '.join(MEANING)}"
 _asked: ContextVar[Mapping[str, str]] = ContextVar("headrace_meaning", default={})  # noqa: B039  # nobody changes it
 
 
@@ -43,8 +45,20 @@ def meaning() -> dict[str, str]:
     return {key: spark.conf.get(key, default) or default for key, default in MEANING.items()} | asked()
 
 
+def settings_of(given: Any) -> dict[str, str]:
+    """The settings that a stored plan keeps: these and no others of Spark's, which could load any class."""
+    if not isinstance(given, Mapping):
+        raise HeadraceError("BAD_SETTING", "the settings of a plan are no object", hint=_KEPT)
+    unknown = next((key for key in given if key not in MEANING), None)
+    if unknown is not None:
+        raise HeadraceError("BAD_SETTING", f"a plan cannot have the setting {str(unknown)[:60]!r}", hint=_KEPT)
+    return {key: judged(key, value) for key, value in given.items()}
+
+
 def judged(key: str, value: str) -> str:
     """One of these settings as Spark writes it, if it can be this."""
+    if not isinstance(value, str):
+        raise HeadraceError("BAD_SETTING", f"{key} cannot be {str(value)[:60]!r}", hint="it is a text", site=here())
     if key.endswith("timeZone"):
         zone(value)
         return value

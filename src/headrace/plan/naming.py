@@ -10,16 +10,40 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Iterable
 from dataclasses import fields, replace
 from typing import Any, TypeVar
 
-from headrace.errors import PlanError
+from headrace.errors import PlanError, here
 from headrace.plan.codec import encode, without_sites
 from headrace.plan.node import Node, Role
 from headrace.plan.walk import depths, order
 
 N = TypeVar("N", bound=Node)
+
+_NAME = re.compile(r"[^\W_][\w .-]*")
+_LONGEST = 200
+
+
+def valid_name(name: Any) -> str:
+    """A name as it is if a user can give it: it stands in paths, on lines of logs and in what is printed."""
+    if len(spelled(name).encode()) > _LONGEST:
+        raise PlanError("BAD_NAME", f"{name[:20]!r}... cannot be a name", hint=f"names have at most {_LONGEST} bytes", site=here())
+    return str(name)
+
+
+def spelled(name: Any) -> str:
+    """A name as it is if it has the signs of one. One that is made by rule may be of any length."""
+    if not isinstance(name, str) or not _NAME.fullmatch(name) or name != name.strip():
+        text = repr(name)
+        raise PlanError(
+            "BAD_NAME",
+            f"{text if len(text) <= 60 else text[:57] + '...'} cannot be a name",
+            hint="names begin with a letter or digit and have letters, digits, blanks, `_`, `-` and `.`",
+            site=here(),
+        )
+    return name
 
 
 def named(ends: Iterable[Node]) -> dict[Node, Node]:

@@ -67,6 +67,11 @@ class Node:
         return beside or self.role in (Role.STATELESS, Role.LOOKUP)
 
     @property
+    def fits(self) -> bool:
+        """Whether its fields fit each other, where they come from a text and not from a verb."""
+        return True
+
+    @property
     def outputs(self) -> tuple[str, ...]:
         """The names of its outputs, where it has several."""
         return ()

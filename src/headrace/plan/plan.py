@@ -10,8 +10,9 @@ from functools import cached_property
 from typing import Any
 
 from headrace.errors import PlanError
-from headrace.plan.codec import FORMAT, broken, decode, encode, without_sites
-from headrace.plan.naming import named, with_inputs
+from headrace.plan.codec import FORMAT, broken, decode, encode, refuse_unwritten, short, without_sites, word
+from headrace.plan.meaning import settings_of
+from headrace.plan.naming import named, spelled, valid_name, with_inputs
 from headrace.plan.node import Node
 from headrace.plan.walk import order
 
@@ -52,26 +53,31 @@ class Plan:
         if data["format"] != FORMAT:
             raise PlanError(
                 "PLAN_VERSION",
-                f"the plan has format {data['format']}, and this headrace reads format {FORMAT}",
+                f"the plan has format {short(data['format'])}, and this headrace reads format {FORMAT}",
                 hint="install the headrace that wrote it, or write the plan again: headrace plan FILE",
             )
-        unknown = sorted(set(data) - {"format", "job", "settings", "nodes", "sinks"})
+        refuse_unwritten(data)
+        unknown = sorted(set(map(str, data)) - {"format", "job", "settings", "nodes", "sinks"})
         if unknown:
             raise PlanError(
                 "PLAN_UNKNOWN_FIELD",
-                f"this version of headrace knows no field `{unknown[0]}` of a plan",
+                f"this version of headrace knows no field `{word(unknown[0])}` of a plan",
                 hint="the plan was written by a newer headrace: install that one",
             )
         nodes: dict[str, Node] = {}
-        for item in data["nodes"]:
-            node = decode(item, nodes)
-            if node.name is None or node.name in nodes:
-                raise broken(f"a node is called `{node.name}`, which is no name or is there twice")
-            nodes[node.name] = node
-        missing = [name for name in data["sinks"] if name not in nodes]
+        for item in _list(data, "nodes"):
+            if not isinstance(item, dict):
+                raise broken(f"{short(item)} is no node")
+            name = spelled(item.get("name"))
+            if name in nodes:
+                raise broken(f"two nodes are called `{name}`")
+            nodes[name] = decode(item, nodes)
+        sinks = tuple(spelled(name) for name in _list(data, "sinks"))
+        missing = [name for name in sinks if name not in nodes]
         if missing:
             raise broken(f"there is no sink `{missing[0]}`")
-        return cls(str(data.get("job", "")), nodes, tuple(data["sinks"]), dict(data.get("settings", {})))
+        job = data.get("job", "")
+        return cls(valid_name(job) if job else "", nodes, sinks, settings_of(data.get("settings", {})))
 
     @cached_property
     def fingerprint(self) -> str:
@@ -96,3 +102,9 @@ class Plan:
 
     def __repr__(self) -> str:
         return f"<Plan {self.job}: {len(self.nodes)} nodes, {self.fingerprint[:12]}>"
+
+
+def _list(data: Mapping[str, Any], name: str) -> list[Any]:
+    if not isinstance(data[name], list):
+        raise broken(f"`{name}` is {short(data[name])}, not a list")
+    return list(data[name])

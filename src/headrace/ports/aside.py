@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from headrace.atomic import replace
+from headrace.masking import masked
 from headrace.ports.sink import SinkContext, Staged
 
 FOLDER = "refused"
@@ -18,7 +19,7 @@ def put_aside(context: SinkContext, epoch: int, letters: Iterable[tuple[str, str
     """Keep rows, each a reason and its text, where `headrace letters` finds them. Done again for an epoch it is the same file."""
     folder = context.checkpoint / FOLDER / context.name
     folder.mkdir(parents=True, exist_ok=True)
-    told = ({"node": context.name, "reason": reason, "file": None, "position": None, "raw": raw} for reason, raw in letters)
+    told = ({"node": context.name, "reason": masked(reason), "file": None, "position": None, "raw": raw} for reason, raw in letters)
     replace(folder / f"{epoch:020}-{part:05}.json", "".join(json.dumps(letter) + "\n" for letter in told))
 
 

@@ -8,11 +8,15 @@ from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, TypeVar
+from urllib.parse import SplitResult, urlsplit
 
 from headrace.errors import ConnectorError, here
+from headrace.masking import holds_password
 from headrace.schema import Struct
 
 T = TypeVar("T")
+
+_WRITTEN = "plans are written by `headrace plan FILE` and Job.plan.to_json()"
 
 _CERTIFICATE = re.compile("-----BEGIN CERTIFICATE-----[^-]*-----END CERTIFICATE-----")
 
@@ -27,11 +31,28 @@ def build(cls: type[T], verb: str, arguments: tuple[Any, ...], options: Mapping[
             takes = f"{verb} takes: {', '.join([*known, 'name'])}"
             raise wrong(f"{verb} has no option `{name}`", f"did you mean `{near[0]}`? {takes}" if near else takes)
     try:
-        signature.bind(*arguments, **options)
+        given = signature.bind(*arguments, **options)
     except TypeError as cause:
         needed = [name for name, parameter in signature.parameters.items() if parameter.default is parameter.empty]
         raise wrong(f"{verb}: {cause}", f"it needs: {', '.join(needed) or 'nothing'}") from None
-    return cls(*arguments, **options)
+    made = cls(*arguments, **options)
+    no_password(verb, given.arguments)
+    return made
+
+
+def restored(cls: type[T], verb: str, options: Mapping[str, Any], *more: Any) -> T:
+    """What a plan stored of a connector's object, with `more` for its `from_options`: checked as if a user had given it."""
+    try:
+        made: Any = cls.from_options(options, *more)  # type: ignore[attr-defined]  # every connector's class has it
+        known = {*inspect.signature(cls).parameters, *made.options()}
+        made.describe()
+    except (AttributeError, IndexError, KeyError, TypeError, ValueError, OverflowError) as cause:
+        raise wrong(f"{verb}: its options in the plan cannot be read: {type(cause).__name__}: {cause}", _WRITTEN) from None
+    unknown = next((name for name in options if name not in known), None)
+    if unknown is not None:
+        raise wrong(f"{verb} has no option `{unknown}`", f"{verb} takes: {', '.join(sorted(known))}")
+    no_password(verb, options)
+    return made  # type: ignore[no-any-return]  # as Any it has the methods of every connector's object
 
 
 def by_name(name: str, cls: type[Any], arguments: tuple[Any, ...], options: Mapping[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
@@ -107,6 +128,25 @@ def certificates(verb: str, option: str, file: Any) -> str:
     if not found:
         raise wrong(f"{verb}: the file {file} of `{option}` has no certificate", example)
     return "".join(f"{one}\n" for one in found)
+
+
+def address(text: Any) -> SplitResult:
+    """The parts of an address; none of what is no address, or has a port that is no number."""
+    try:
+        found = urlsplit(text)
+        _ = found.port
+    except (AttributeError, TypeError, ValueError):
+        return urlsplit("")
+    return found if isinstance(found, SplitResult) else urlsplit("")
+
+
+def no_password(verb: str, options: Mapping[str, Any]) -> None:
+    """Refuse an address with a password in it: a plan is stored and shown."""
+    for name, value in options.items():
+        inside = value.values() if isinstance(value, Mapping) else (value,)
+        if any(isinstance(one, str) and holds_password(one) for one in inside):
+            cure = "say who connects by options beside it, with hr.secret(...), or by the settings of the session"
+            raise wrong(f"{verb}: `{name}` has a password in it, and a plan is stored and shown", cure)
 
 
 def key_of(verb: str, key: str | Sequence[str], schema: Struct) -> tuple[str, ...]:

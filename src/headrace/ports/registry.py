@@ -8,6 +8,7 @@ from importlib.metadata import EntryPoint, entry_points
 from types import ModuleType
 
 from headrace.errors import ConnectorError, here
+from headrace.masking import masked_problem
 from headrace.packages import Packages
 from headrace.ports.lookup import Lookup
 from headrace.ports.sink import Sink
@@ -72,7 +73,7 @@ def _module(name: str) -> ModuleType:
             hint="install what it needs; its package's documentation says what",
             site=here(),
             cause=cause,
-        ) from cause
+        ) from masked_problem(cause)
     made_for = getattr(module, "PORTS", UNSAID)
     if made_for > VERSION:
         raise ConnectorError(

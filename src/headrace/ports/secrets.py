@@ -3,27 +3,52 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from headrace.errors import ConnectorError, here
+from headrace.masking import hide
 from headrace.ports.options import wrong
+
+LINE = r"[^\x00-\x1f\x7f]*"
+"""What most protocols take: one line, without control characters."""
+
+HEADER = r"[\x20-\x7e]*"
+"""What a header of HTTP can be: one line of ASCII."""
+
+LINES = r"[^\x00]*"
+"""What is a file as a rule: the key of a service account."""
+
+_UNFIT = {LINE: "a line break or another control character", HEADER: "a line break or a character beyond ASCII", LINES: "the character NUL"}
 
 
 @dataclass(frozen=True)
 class Secret:
-    """Where a secret lies: in a variable of the environment, or in a file. `read` gives what is there when a run starts."""
+    """Where a secret lies: in a variable of the environment, or in a file. `read` gives what is there when a run starts.
+
+    `takes` is the pattern of what may be sent.
+    """
 
     env: str = ""
     file: str = ""
+    takes: str = field(default=LINE, compare=False)
 
     def __repr__(self) -> str:
         return f"hr.secret({self.env!r})" if self.env else f"hr.secret(file={self.file!r})"
 
     def read(self) -> str:
-        """The secret itself, for whoever opens a connection: it goes into no text."""
+        """The secret itself, for whoever opens a connection. From here on every text that leaves the process is masked."""
+        return self._hidden(self._value())
+
+    def check(self) -> None:
+        """Refuse a value that cannot be sent, if there is one by now."""
+        if self.env in os.environ:
+            self._hidden(os.environ[self.env])
+
+    def _value(self) -> str:
         if self.env:
             if self.env not in os.environ:
                 raise _missing(
@@ -35,6 +60,14 @@ class Secret:
         except (OSError, UnicodeDecodeError) as cause:
             said = cause.strerror if isinstance(cause, OSError) else "it is no UTF-8 text"
             raise _missing(f"the file {self.file} cannot be read: {said}", "it holds the secret alone, on one line") from None
+
+    def _hidden(self, value: str) -> str:
+        hide(value)
+        if re.fullmatch(self.takes, value) is None:
+            place = f"the variable {self.env}" if self.env else f"the file {self.file}"
+            hint = "a line break at the end often comes with `echo`; `printf '%s'` writes none"
+            raise ConnectorError("SECRET_UNFIT", f"{place} holds {_UNFIT[self.takes]}, which cannot be sent", hint=hint, site=here())
+        return value
 
     def to_json(self) -> dict[str, str]:
         """What a plan stores."""
@@ -53,17 +86,14 @@ def secret(env: str | None = None, *, file: str | os.PathLike[str] | None = None
     return Secret(env=env) if env else Secret(file=os.fspath(file or ""))
 
 
-def secret_of(verb: str, option: str, given: Any) -> Secret | None:
-    """The secret that a user gave as an option, or that a plan stored; None if there is none."""
-    if given is None or isinstance(given, Secret):
-        return given
-    if (
-        isinstance(given, Mapping)
-        and len(given) == 1
-        and set(given) <= {"env", "file"}
-        and all(isinstance(one, str) for one in given.values())
-    ):
-        return Secret(**given)
+def secret_of(verb: str, option: str, given: Any, takes: str = LINE) -> Secret | None:
+    """The secret that a user gave as an option, or that a plan stored; None if there is none. What it holds now has to fit."""
+    if given is None:
+        return None
+    if isinstance(given, Secret) or _is_stored(given):
+        found = replace(given if isinstance(given, Secret) else Secret(**given), takes=takes)
+        found.check()
+        return found
     named = f'{option}=hr.secret("DB_PASSWORD"), in YAML {option}: {{env: DB_PASSWORD}}'
     hint = f"a plan is stored and shown, and a secret stays where it is: {named}"
     raise wrong(f"{verb}: {option} is not given by its name", hint)
@@ -83,6 +113,11 @@ def with_secrets(given: Any) -> Any:
         if before and kind in ("env", "file"):
             found[before] = {kind: found.pop(name)}
     return found
+
+
+def _is_stored(given: Any) -> bool:
+    one_of_two = isinstance(given, Mapping) and len(given) == 1 and set(given) <= {"env", "file"}
+    return one_of_two and all(isinstance(one, str) and one for one in given.values())
 
 
 def _missing(message: str, hint: str) -> ConnectorError:

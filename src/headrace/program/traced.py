@@ -7,7 +7,7 @@ from typing import Any
 
 from headrace.errors import Site
 from headrace.program.document import Fields, place, text_of
-from headrace.program.statement import Statement
+from headrace.program.statement import Each, Replace, Statement, every
 
 
 @dataclass(frozen=True)
@@ -29,6 +29,13 @@ class TracedCell:
     was: str | None = None
     computed: str | None = None
     site: Site | None = field(default=None, compare=False)
+
+    @property
+    def fits(self) -> bool:
+        """Whether it has what its kind needs."""
+        needed = {"value": (), "list": (), "map": ("key",), "broadcast": ("key",), "aggregate": ("sql",), "timer": ("clock",)}
+        clocks = self.clock in (None, "event", "processing")
+        return clocks and self.kind in needed and all(getattr(self, name) is not None for name in needed[self.kind])
 
     def to_json(self) -> dict[str, Any]:
         value: dict[str, Any] = {"name": self.name, "kind": self.kind, "type": self.type}
@@ -116,6 +123,15 @@ class Traced:
     def columns(self, output: str) -> tuple[str, ...]:
         """The columns of an output by its name."""
         return next(found.columns for found in self.outputs if found.name == output)
+
+    @property
+    def fits(self) -> bool:
+        """Whether cells have what their kinds need, and handlers name what is there."""
+        said = [statement for handler in self.handlers for statement in every(handler.body)]
+        cells = {getattr(statement, "cell", None) for statement in said} - {cell.name for cell in self.cells}
+        outputs = {getattr(statement, "output", None) for statement in said} - {output.name for output in self.outputs}
+        loops = {one.it for one in said if isinstance(one, Replace)} <= {one.it for one in said if isinstance(one, Each)}
+        return loops and cells | outputs <= {None} and all(cell.fits for cell in self.cells)
 
     def to_json(self) -> dict[str, Any]:
         return {

@@ -11,6 +11,7 @@ from typing import Any
 
 from headrace.errors import HeadraceError, ProgramError, Site, here, ours
 from headrace.expr import Column
+from headrace.masking import masked_problem
 from headrace.program.cell import Cell
 from headrace.program.output import MAIN, Output
 from headrace.program.program import Program
@@ -269,7 +270,7 @@ def _run(handler: Callable[..., object], recording: Recording, timer: str | None
     except HeadraceError:
         raise
     except Exception as error:
-        raise _failed(place, error) from error
+        raise _failed(place, error) from masked_problem(error)
     if result is not None:
         raise ProgramError(
             "HANDLER_RETURNS",

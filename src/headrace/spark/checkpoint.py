@@ -25,6 +25,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from headrace import private
 from headrace.atomic import replace
 from headrace.errors import HeadraceError
 from headrace.spark.history import History, last_logged
@@ -103,8 +104,10 @@ class Checkpoint:
         self.folder = folder.absolute()
         try:
             self._made = not self.folder.exists()
-            self.folder.mkdir(parents=True, exist_ok=True)
+            self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
             _must_be_ours(self.folder)
+            # all that Python and Spark write below holds rows, and lies behind this door
+            private.folder(self.folder)
             self.lease = Lease(self.folder, waits, silence)
         except OSError as problem:
             raise unusable(self.folder, str(problem.strerror)) from None

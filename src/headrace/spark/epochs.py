@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from headrace.masking import masked
 from headrace.points import calls, point
 from headrace.ports import Sink, Staged
 from headrace.spark.history import History
@@ -81,7 +82,7 @@ class Committer:
         except BaseException as problem:
             # Anything that leaves this method would be a Java trace; the run raises what is kept here.
             self.failed = problem
-            return f"{type(problem).__name__}: {problem}"
+            return masked(f"{type(problem).__name__}: {problem}")
         return None
 
     def _commit(self, epoch: int, staged: Any) -> None:

@@ -10,9 +10,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from headrace import private
 from headrace.errors import CODES, HeadraceError, Site
 from headrace.jvm.session import jvm, session
 from headrace.jvm.store import cure, lacking
+from headrace.masking import masked
 from headrace.spark.examine import whole
 from headrace.sums import CURE
 
@@ -152,8 +154,8 @@ def _written(log: Path | None, trace: Any) -> str:
     if log is None:
         return ""
     try:
-        with log.open("a", encoding="utf-8") as file:
-            file.write(f"--- {dt.datetime.now(dt.UTC):%Y-%m-%d %H:%M:%S} UTC\n{trace}\n")
+        with private.file(log).open("a", encoding="utf-8") as file:
+            file.write(masked(f"--- {dt.datetime.now(dt.UTC):%Y-%m-%d %H:%M:%S} UTC\n{trace}\n"))
     except OSError:
         # The disk may be full, and that is then what is being reported.
         return ""

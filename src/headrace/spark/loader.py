@@ -7,6 +7,7 @@ from typing import Any
 
 from headrace.errors import HeadraceError
 from headrace.jvm.session import session
+from headrace.masking import masked
 from headrace.ports import Lookup, LookupContext
 
 
@@ -25,7 +26,7 @@ class Loader:
             return problem.message
         except BaseException as problem:
             # Anything that leaves this method would be a Java trace.
-            return f"{type(problem).__name__}: {problem}"
+            return masked(f"{type(problem).__name__}: {problem}")
 
     def state(self, name: str) -> str | None:
         """What tells the table as it is now from what it was. A failure is for `load` to tell of."""

@@ -16,7 +16,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from headrace import atomic
+from headrace import atomic, private
 from headrace.errors import HeadraceError
 from headrace.jvm.session import jvm, session
 from headrace.spark import copies
@@ -89,7 +89,7 @@ class _Making:
     def run(self) -> dict[str, Json]:
         """Makes it; gives the counts of the programs by name. If it fails, nothing is left of it."""
         try:
-            self.place.mkdir(parents=True, exist_ok=True)
+            private.folder(self.place)
             # the sinks know the terms of the old one
             lease = Lease(self.place, after=self.term)
             try:

@@ -69,7 +69,6 @@ def give(checkpoint: Path, source: str, text: bytes, digest: str, suffix: str) -
             file.write(text)
             file.flush()
             os.fsync(file.fileno())
-        os.chmod(made, 0o644)
         number = 1 + max((int(path.name.partition("-")[0]) for path in given(checkpoint, source)), default=0)
         while True:
             final = place / f"{number:05}-{digest}{suffix}"

@@ -15,6 +15,7 @@ from headrace.errors import HeadraceError
 from headrace.jvm import fetch
 from headrace.jvm.packages import attach, require
 from headrace.jvm.session import session
+from headrace.masking import leaving
 from headrace.ops import Lookup, Sink, Source
 from headrace.plan import Node
 from headrace.schema import Struct, parse_schema
@@ -66,6 +67,7 @@ def start(
     return Run(job.plan.job, begun.checkpoint, begun.queries, bounded=job.bounded, flush=flush and not begun.sealed, closed=begun.close)
 
 
+@leaving()
 def begin(
     job: SparkJob,
     folder: Path,
@@ -160,6 +162,7 @@ def _at(node: Node) -> Iterator[None]:
         raise
 
 
+@leaving()
 def suit(job: SparkJob, *, starting: bool = False) -> None:
     """Ask for each connector whether what it needs is there or may be fetched, and each sink whether it takes what comes to it."""
     for node in job.plan.nodes.values():

@@ -16,10 +16,11 @@ from headrace.jvm.session import jvm, session
 from headrace.ops.kind import kind_of
 from headrace.ops.ledger import ledger
 from headrace.ops.sink import Sink
-from headrace.ops.source import Source, valid_name
+from headrace.ops.source import Source
 from headrace.ops.source import watermark as with_watermark
 from headrace.ops.stream import Stream
 from headrace.plan import Plan
+from headrace.plan.naming import valid_name
 from headrace.schema import milliseconds, schema_of
 from headrace.schema.values import zone
 from headrace.spark.failures import failure

@@ -71,13 +71,13 @@ def test_passwords_among_the_options() -> None:
     error = check_error(
         """
         BAD_OPTION: write.jdbc: `password` cannot be among the options
-          at test_jdbc.py:*: lambda: Sink(URL, "t", options={"password": "geheim"}),
+          at test_jdbc.py:*: lambda: Sink(URL, "t", options={"password": "***"}),
           hint: user= and password=hr.secret("DB_PASSWORD") say who connects
           page: docs/errors/BAD_OPTION.md
         """,
         lambda: Sink(URL, "t", options={"password": "geheim"}),
     )
-    assert error is not None and "geheim" not in error.message
+    assert "geheim" not in str(error)
 
 
 @pytest.mark.parametrize("name", ["", "a.b.c", ".a", "a.", 'a"b', 7])

@@ -12,6 +12,7 @@ from urllib.parse import unquote
 from headrace.connectors.lake import place as lake
 from headrace.connectors.lake.stores import Options, hadoop, options_of, revealed
 from headrace.errors import ConnectorError
+from headrace.masking import masked_problem
 from headrace.ports import Packages, paths
 from headrace.ports.options import wrong
 
@@ -70,7 +71,7 @@ class Place:
         except TableNotFoundError:
             raise lake.missing(f"there is no Delta table at {self.path}") from None
         except Exception as problem:
-            raise self.unreadable(problem) from problem
+            raise self.unreadable(problem) from masked_problem(problem)
 
     def exists(self) -> bool:
         from deltalake import DeltaTable
@@ -78,7 +79,7 @@ class Place:
         try:
             return bool(DeltaTable.is_deltatable(self.uri, storage_options=self.options()))
         except Exception as problem:
-            raise self.unreadable(problem) from problem
+            raise self.unreadable(problem) from masked_problem(problem)
 
     def files(self) -> Any:
         """The table's folder as a file system of pyarrow."""
@@ -102,6 +103,6 @@ class Place:
 
 def place(verb: str, path: Any, storage: Mapping[str, Any] | None) -> Place:
     """The place that a user named."""
-    if not isinstance(path, str | os.PathLike) or not str(path):
+    if not isinstance(path, str | os.PathLike) or not str(path) or "\0" in str(path):
         raise wrong(f"{verb}: the path cannot be {path!r}", 'it is a text or a pathlib.Path: "out/charges"')
     return Place(os.fsdecode(path), options_of(verb, "storage_options", storage, '{"AWS_REGION": "eu-north-1"}'))

@@ -25,6 +25,7 @@ from headrace.connectors.lake import epochs
 from headrace.connectors.lake.epochs import LOOKS, MADE, TRIES, State
 from headrace.connectors.lake.fitting import lacking, unfitting
 from headrace.errors import ConnectorError
+from headrace.masking import masked_problem
 from headrace.schema import Struct
 
 if TYPE_CHECKING:
@@ -194,7 +195,7 @@ class Epochs(epochs.Epochs[Write]):
         except DeltaError as problem:
             if self.place.exists():
                 return False  # somebody else was quicker
-            raise self.place.unreadable(problem) from problem
+            raise self.place.unreadable(problem) from masked_problem(problem)
         return True
 
     def _taken(self, schema: Struct, partition_by: list[str], add: bool) -> Write:

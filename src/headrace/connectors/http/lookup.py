@@ -140,14 +140,12 @@ class Lookup(ports.Lookup):
         return f"http {self.method} {self._place}"
 
     def ask(self, context: ports.LookupContext) -> dict[str, Any]:
-        headers, hidden = self.headers.read()
         options = {
             "url": self._spelled(),
             "method": self.method,
             "timeout_ms": str(self.timeout_ms),
             **{f"at.{place}": name for place, name in enumerate(self.at)},
-            **{f"header.{name}": value for name, value in headers.items()},
-            **{f"hidden.{place}": value for place, value in enumerate(hidden)},
+            **{f"header.{name}": value for name, value in self.headers.read().items()},
         }
         if self.ca is not None:
             options["ca"] = certificates(VERB, "ca", self.ca)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import email.utils
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from headrace.errors import RunError
+from headrace.masking import masked
 
 AGAIN = (408, 425, 429, 500, 502, 503, 504)
 """Answers after which the same request may be taken."""
@@ -28,15 +29,12 @@ class Refused(Exception):
 
 
 class Poster:
-    """Posts to one address over connections that are kept. `hidden` are texts that no error may show, `trusted` the certificates to trust
-    in the place of the machine's.
-    """
+    """Posts to one address over connections that are kept. `trusted` are the certificates to trust in the place of the machine's."""
 
     def __init__(
         self,
         url: str,
         headers: Mapping[str, str],
-        hidden: Sequence[str],
         timeout_ms: int,
         retries: int,
         backoff_ms: int,
@@ -48,7 +46,6 @@ class Poster:
         self.retries = retries
         self.backoff = backoff_ms / 1000
         self._headers = dict(headers)
-        self._hidden = [text for text in hidden if text]
         timeout = urllib3.Timeout(timeout_ms / 1000)
         self._pool = urllib3.PoolManager(retries=False, timeout=timeout, cert_reqs="CERT_REQUIRED", ca_cert_data=trusted)
 
@@ -76,7 +73,7 @@ class Poster:
                     return
                 said = self._said(answer)
                 if answer.status not in AGAIN:
-                    raise Refused(self._shown(f"{self._place} refuses {what}: {said}"), self._shown(said), answer.status in OF_ROWS)
+                    raise Refused(f"{self._place} refuses {what}: {said}", said, answer.status in OF_ROWS)
                 pause = min(_asked(answer.headers.get("Retry-After"), pause), LONGEST_PAUSE)
             if tries > self.retries:
                 raise self._unreachable(what, tries, said)
@@ -87,7 +84,8 @@ class Poster:
         return self.url.partition("?")[0]
 
     def _said(self, answer: Any) -> str:
-        text = " ".join(answer.data[:1000].decode("utf-8", "replace").split())
+        # masked before it is cut: of a secret that is cut off the rest would be shown
+        text = masked(" ".join(answer.data[:100_000].decode("utf-8", "replace").split()))
         short = text if len(text) <= 200 else text[:197] + "..."
         return f"HTTP {answer.status}" + (f": {short}" if short else "")
 
@@ -96,14 +94,9 @@ class Poster:
         cure = "retries= and backoff= say how long to go on. " if again else "ca= names a file with the certificates to trust. "
         return RunError(
             "HTTP_FAILED",
-            self._shown(f"{self._place} did not take {what}, which was sent {times}: {said}"),
+            f"{self._place} did not take {what}, which was sent {times}: {said}",
             hint=f"{cure}The next start sends it again, under the same key.",
         )
-
-    def _shown(self, text: str) -> str:
-        for hidden in self._hidden:
-            text = text.replace(hidden, "***")
-        return text
 
 
 def _asked(after: str | None, otherwise: float) -> float:

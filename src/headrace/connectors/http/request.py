@@ -6,13 +6,13 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
-from urllib.parse import urlsplit
 
 from headrace.ports import Secret
-from headrace.ports.options import wrong
-from headrace.ports.secrets import secret_of, with_secrets
+from headrace.ports.options import address, wrong
+from headrace.ports.secrets import HEADER, secret_of, with_secrets
 
 _SECRET = re.compile(r"(?i)auth|cookie|token|secret|password|key")
+_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 
 
 @dataclass(frozen=True)
@@ -27,27 +27,24 @@ class Headers:
         headers = {name: value.to_json() if isinstance(value, Secret) else value for name, value in self.given.items()}
         return {"headers": headers, "token": None if self.token is None else self.token.to_json()}
 
-    def read(self) -> tuple[dict[str, str], list[str]]:
-        """The headers with the secrets in them, and the secrets, which no text may show."""
+    def read(self) -> dict[str, str]:
+        """The headers with the secrets in them."""
         found = {name: value.read() if isinstance(value, Secret) else value for name, value in self.given.items()}
-        hidden = [found[name] for name, value in self.given.items() if isinstance(value, Secret)]
-        if self.token is not None:
-            hidden.append(self.token.read())
-            found["Authorization"] = f"Bearer {hidden[-1]}"
-        return found, hidden
+        return found if self.token is None else {**found, "Authorization": f"Bearer {self.token.read()}"}
 
 
 def headers_of(verb: str, given: Any, token: Any) -> Headers:
     """The headers that a user gave; those whose names speak of secrets are given as such."""
     if given is not None and not isinstance(given, Mapping):
         raise wrong(f"{verb}: headers cannot be of type {type(given).__name__}", 'it is a dict: headers={"Accept-Language": "sv"}')
-    return Headers({name: _header(verb, name, value) for name, value in with_secrets(given or {}).items()}, secret_of(verb, "token", token))
+    named = with_secrets(given or {})
+    return Headers({name: _header(verb, name, value) for name, value in named.items()}, secret_of(verb, "token", token, HEADER))
 
 
 def address_of(verb: str, url: Any, what: str) -> str:
     """An address with nothing secret in it; `what` says what one is, with an example."""
-    parts = urlsplit(url) if isinstance(url, str) else None
-    if parts is None or parts.scheme not in ("http", "https") or not parts.hostname:
+    parts = address(url)
+    if parts.scheme not in ("http", "https") or not parts.hostname:
         raise wrong(f"{verb}: the url cannot be {url!r}", what)
     if parts.username is not None or parts.password is not None:
         hint = 'a plan is stored and shown: headers={"Authorization": hr.secret("NAME")}'
@@ -55,13 +52,17 @@ def address_of(verb: str, url: Any, what: str) -> str:
     return str(url)
 
 
-def _header(verb: str, name: str, value: Any) -> str | Secret:
+def _header(verb: str, name: Any, value: Any) -> str | Secret:
+    if not isinstance(name, str) or not _NAME.fullmatch(name):
+        raise wrong(f"{verb}: a header cannot be called {name!r}", "names of headers have letters, digits and hyphens")
     if isinstance(value, str):
         if _SECRET.search(name):
             hint = f'a plan is stored and shown, and a secret stays where it is: headers={{"{name}": hr.secret("NAME")}}'
             raise wrong(f"{verb}: the header {name} is not given by its name", hint)
+        if not re.fullmatch(HEADER, value):
+            raise wrong(f"{verb}: the header {name} has a line break or a character beyond ASCII", "it is one line of ASCII")
         return value
-    found = secret_of(verb, f"headers[{name!r}]", value)
+    found = secret_of(verb, f"headers[{name!r}]", value, HEADER)
     if found is None:
         raise wrong(f"{verb}: the header {name} cannot be None", "it is a text or a secret")
     return found

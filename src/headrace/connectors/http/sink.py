@@ -116,11 +116,9 @@ class Sink(ports.Sink):
 
     def open(self, context: ports.SinkContext) -> None:
         self._context = context
-        headers, hidden = self.headers.read()
+        headers = {"Content-Type": FORMATS[self.format], **self.headers.read()}
         trusted = None if self.ca is None else certificates(VERB, "ca", self.ca)
-        self._poster = Poster(
-            self.url, {"Content-Type": FORMATS[self.format], **headers}, hidden, self.timeout_ms, self.retries, self.backoff_ms, trusted
-        )
+        self._poster = Poster(self.url, headers, self.timeout_ms, self.retries, self.backoff_ms, trusted)
 
     def stage(self) -> dict[str, Any]:
         return {"kind": "rows"}

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from headrace.connectors.lake import place as lake
 from headrace.connectors.lake.stores import Options, hadoop, options_of, revealed
 from headrace.errors import ConnectorError
+from headrace.masking import masked_problem
 from headrace.ports import Packages
 from headrace.ports.options import wrong
 
@@ -36,7 +37,7 @@ class Place:
             # Under its name a catalog in a database has its tables, and pyiceberg's configuration may say more of it.
             return load_catalog(settings.pop("name", "default"), **settings)
         except Exception as problem:
-            raise self.unreadable(problem) from problem
+            raise self.unreadable(problem) from masked_problem(problem)
 
     def table(self, catalog: Catalog | None = None) -> Table:
         """The table as it is now; by a catalog that is open already, where there is one."""
@@ -60,7 +61,7 @@ class Place:
         except FileNotFoundError:
             return False
         except Exception as problem:
-            raise self.unreadable(problem) from problem
+            raise self.unreadable(problem) from masked_problem(problem)
 
     def _settings(self) -> dict[str, str]:
         """A folder without a scheme begins where the job runs, and its tables say where they lie wherever they are read."""

@@ -65,12 +65,15 @@ def address_of(verb: str, url: object) -> Address:
     Address(kind='mariadb', rest='//db/shop', user='app')
     """
     kind, colon, rest = str(url).removeprefix("jdbc:").partition(":") if isinstance(url, str) else ("", "", "")
-    if not colon or kind.lower() not in KINDS or not rest:
+    if not colon or kind.lower() not in KINDS or not rest or "\0" in rest:
         raise wrong(f"{verb}: this is no address of a database that it knows", f"addresses look like {SPELLED}")
     found = KINDS[kind.lower()]
     if found == "sqlite":
         return Address(found, _file(verb, rest))
-    parts = urlsplit(rest, allow_fragments=False)
+    try:
+        parts = urlsplit(rest, allow_fragments=False)
+    except ValueError:
+        raise wrong(f"{verb}: this is no address of a database", f"addresses look like {SPELLED}") from None
     if parts.password is not None or any(name.lower() in _SECRETS for name in parse_qs(parts.query, keep_blank_values=True)):
         raise wrong(f"{verb}: the address holds a password", 'give it by its name: password=hr.secret("DB_PASSWORD")')
     if not parts.netloc or len(parts.path) < 2:

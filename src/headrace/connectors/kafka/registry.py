@@ -13,12 +13,12 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any
-from urllib.parse import quote, urlsplit
+from urllib.parse import quote
 
 from headrace.connectors.kafka.formats import TYPES
 from headrace.errors import ConnectorError, here
 from headrace.ports import Secret
-from headrace.ports.options import certificates, wrong
+from headrace.ports.options import address, certificates, wrong
 from headrace.ports.secrets import secret_of, with_secrets
 
 _OPTIONS = ("url", "user", "password", "ca", "subject", "key_subject")
@@ -64,7 +64,7 @@ class Registry:
         named = {"url": given} if isinstance(given, str) else with_secrets(given)
         if not isinstance(named, Mapping) or "url" not in named or not set(named) <= set(_OPTIONS):
             raise wrong(f"{verb}: registry cannot be {given!r}", f"it is an address, or a dict of: {', '.join(_OPTIONS)}")
-        parts = urlsplit(str(named["url"]))
+        parts = address(named["url"])
         if parts.scheme not in ("http", "https") or not parts.netloc:
             raise wrong(f"{verb}: registry cannot be {named['url']!r}", 'its address is like "http://localhost:8081"')
         if parts.username or parts.password:

@@ -7,11 +7,13 @@ from collections.abc import Mapping
 from typing import Any
 
 from headrace.ports.options import wrong
-from headrace.ports.secrets import Secret, secret_of, with_secrets
+from headrace.ports.secrets import LINE, LINES, Secret, secret_of, with_secrets
 
 Options = Mapping[str, str | Secret]
 
 _SECRET = re.compile(r"secret|password|token|sas|account.key|credential|service.account.key", re.I)
+# What may be a whole file: the key of a service account.
+_DOCUMENT = re.compile(r"account.?key|private.?key|certificate|credential|json", re.I)
 # A password in an address: behind the user, or among what is asked for. A port is none.
 _WITHIN = re.compile(r"://[^:/?#@]*:(?!\d+(/|$))[^@?#]*@|://.*[?&;](\w*password|pwd)=", re.I)
 # The names that Hadoop's file systems have for what others call otherwise.
@@ -47,7 +49,7 @@ def hadoop(address: str) -> str:
 
 def _option(verb: str, option: str, name: str, value: Any) -> str | Secret:
     if isinstance(value, Secret | Mapping) or _SECRET.search(name):
-        found = secret_of(verb, name, value)
+        found = secret_of(verb, name, value, LINES if _DOCUMENT.search(name) else LINE)
         if found is not None:
             return found
     if isinstance(value, str) and _WITHIN.search(value):

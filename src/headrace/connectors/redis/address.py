@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Any
-from urllib.parse import parse_qs, urlsplit
+from urllib.parse import parse_qs
 
-from headrace.ports.options import wrong
+from headrace.ports.options import address, wrong
 
 
 @dataclass(frozen=True)
@@ -27,24 +27,13 @@ def address_of(verb: str, url: Any) -> Address:
     Address(host='localhost', port=6379, database=0, tls=False)
     """
     example = "redis://localhost:6379/0, or rediss://... over TLS"
-    parts = urlsplit(url) if isinstance(url, str) else urlsplit("")
+    parts = address(url)
     database = parts.path.strip("/") or "0"
-    try:
-        port = parts.port
-    except ValueError:
-        port = -1
     if parts.password is not None or parts.username is not None:
         raise wrong(f"{verb}: the address says who connects", 'that is said by user="app" and password=hr.secret("REDIS_PASSWORD")')
-    if (
-        parts.scheme not in ("redis", "rediss")
-        or not parts.hostname
-        or port == -1
-        or not database.isdigit()
-        or parts.query
-        or parts.fragment
-    ):
+    if parts.scheme not in ("redis", "rediss") or not parts.hostname or not database.isdigit() or parts.query or parts.fragment:
         raise wrong(f"{verb}: the address cannot be {url!r}", f"it is {example}")
-    return Address(parts.hostname, port or 6379, int(database), parts.scheme == "rediss")
+    return Address(parts.hostname, parts.port or 6379, int(database), parts.scheme == "rediss")
 
 
 def server_of(url: Any) -> str | None:
@@ -53,11 +42,8 @@ def server_of(url: Any) -> str | None:
     >>> server_of("redis://Cache"), server_of("redis://cache:6379/?db=0"), server_of("unix:///run/redis.sock")
     ('redis://cache:6379/0', 'redis://cache:6379/0', 'unix:///run/redis.sock?db=0')
     """
-    try:
-        parts = urlsplit(url if isinstance(url, str) else "")
-        host = f"{parts.hostname or 'localhost'}:{parts.port or 6379}"
-    except ValueError:
-        return None
+    parts = address(url)
+    host = f"{parts.hostname or 'localhost'}:{parts.port or 6379}"
     if parts.scheme not in ("redis", "rediss", "unix"):
         return None
     path = "" if parts.scheme == "unix" else parts.path.strip("/")

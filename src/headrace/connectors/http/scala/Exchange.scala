@@ -10,18 +10,17 @@ import java.util.concurrent.{ExecutionException, TimeoutException, TimeUnit}
 
 import scala.util.Try
 
-import headrace.Trust
+import headrace.{Masking, Trust}
 import headrace.lookup.{Later, Unanswerable}
 
 /** Requests to one server. What may pass is thrown as [[Later]], what is wrong with this very question as [[Misasked]], and what will be
-  * wrong the next time as [[Unanswerable]]. No message shows a secret.
+  * wrong the next time as [[Unanswerable]].
   */
 private[http] final class Exchange(place: String, options: Map[String, String]) {
   import Exchange._
 
   private val timeoutMs = options("timeout_ms").toLong
   private val headers = options.collect { case (name, value) if name.startsWith("header.") => name.drop(7) -> value }
-  private val hidden = options.collect { case (name, value) if name.startsWith("hidden.") && value.nonEmpty => value }.toSeq
 
   // Of its own motion this client follows nothing, so that no other address is told the headers.
   private val client: HttpClient = {
@@ -40,7 +39,7 @@ private[http] final class Exchange(place: String, options: Map[String, String]) 
     text(told(request(address, Accept, "Content-Type" -> "application/json").POST(HttpRequest.BodyPublishers.ofString(json)).build))
 
   /** What is said of a failure. */
-  def shown(what: String): String = hidden.foldLeft(s"$place: $what")(_.replace(_, "***"))
+  def shown(what: String): String = s"$place: $what"
 
   /** What the user gave takes the place of what is usual. */
   private def request(address: String, usual: (String, String)*): HttpRequest.Builder =
@@ -74,7 +73,8 @@ private[http] final class Exchange(place: String, options: Map[String, String]) 
     val status = answer.statusCode
     if (status / 100 == 2) answer.body
     else {
-      val line = answer.body.trim.replaceAll("\\s+", " ")
+      // masked before it is cut: of a secret that is cut off the rest would be shown
+      val line = Masking.masked(answer.body.trim.replaceAll("\\s+", " "))
       val said = shown(s"HTTP $status" + (if (line.isEmpty) "" else s": ${if (line.length <= 200) line else line.take(197) + "..."}"))
       if (Passing(status)) throw new Later(said, pause(answer))
       else if (OfTheQuestion(status)) throw new Misasked(said)

@@ -4,6 +4,7 @@ import java.util.concurrent.{Callable, ExecutorService, Future, LinkedBlockingQu
 
 import com.google.common.base.Ticker
 import com.google.common.cache.{Cache, CacheBuilder}
+import headrace.Masking
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.{BoundReference, UnsafeProjection, UnsafeRow}
 import org.apache.spark.sql.types.StructType
@@ -48,7 +49,7 @@ private[lookup] final class Client(spec: LookupSpec) extends Answers {
       found
     }
     val found = answers.map { answer =>
-      if (answer.refused != null) new Found(Array.empty, answer.refused)
+      if (answer.refused != null) new Found(Array.empty, Masking.masked(answer.refused))
       else if (answer.rows.isEmpty) Found.nothing
       else new Found(answer.rows.map(columns.get()(_).copy()).toArray, null)
     }
@@ -98,6 +99,7 @@ object Client {
 
   private def make(spec: LookupSpec): LookupStage = {
     val ask = spec.ask.get
+    Masking.hide(ask.secrets)
     val loader = Option(Thread.currentThread.getContextClassLoader).getOrElse(getClass.getClassLoader)
     val constructor = Class.forName(ask.className, true, loader)
       .getConstructor(classOf[String], classOf[StructType], classOf[StructType], classOf[Map[_, _]], classOf[String])

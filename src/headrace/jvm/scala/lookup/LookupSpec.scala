@@ -29,5 +29,5 @@ final case class LookupSpec(
     dead: Seq[Route])
     extends Serializable
 
-/** The class of a connector, and what its constructor is given. */
-final case class Ask(className: String, options: Map[String, String]) extends Serializable
+/** The class of a connector, what its constructor is given, and the pattern of the secrets that no answer may show. */
+final case class Ask(className: String, options: Map[String, String], secrets: String) extends Serializable

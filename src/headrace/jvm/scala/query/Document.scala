@@ -3,7 +3,7 @@ package headrace.query
 import scala.jdk.CollectionConverters._
 
 import com.fasterxml.jackson.databind.{JsonNode, ObjectMapper}
-import headrace.HeadraceKernelException
+import headrace.{HeadraceKernelException, Masking}
 import headrace.lookup.Ask
 import org.apache.spark.sql.types.StructType
 
@@ -135,7 +135,7 @@ object Document {
     l.get("retry_ms").asLong,
     maybe(l, "refresh_ms").map(_.toLong),
     l.path("constant").asBoolean(false),
-    Option(l.get("ask")).filterNot(_.isNull).map(ask => Ask(text(ask, "class"), strings(ask.path("options")))),
+    Option(l.get("ask")).filterNot(_.isNull).map(ask => Ask(text(ask, "class"), strings(ask.path("options")), Masking.pattern)),
     outputs(l))
 
   private def outputs(of: JsonNode): Seq[OutputText] =

@@ -1,6 +1,8 @@
 package headrace.source
 
-import py4j.{Py4JPythonClient, PythonClient}
+import javax.net.SocketFactory
+
+import py4j.{CallbackClient, Gateway, GatewayServer, Py4JPythonClient, PythonClient}
 
 /** The connections by which threads of this JVM call Python.
   *
@@ -10,13 +12,26 @@ import py4j.{Py4JPythonClient, PythonClient}
 object Caller {
   @volatile private var client: Option[PythonClient] = None
 
-  /** By whom Python is called from now on. Where threads share their connections py4j itself closes those that nobody uses. */
-  def through(client: Py4JPythonClient): Unit = this.client = client match {
-    case perThread: PythonClient => Some(perThread)
-    case _ => None
+  /** Python is called with this token from now on; whoever has none is refused there. py4j forgets it when it is told Python's port. */
+  def through(server: GatewayServer, token: String): Unit = synchronized {
+    val gateway = server.getGateway
+    gateway.getCallbackClient match {
+      case known: Known if known.token == token => ()
+      case former =>
+        former.shutdown()
+        val made = former match {
+          case perThread: PythonClient => new PerThread(gateway, perThread, token)
+          case shared => new Shared(shared, token)
+        }
+        // The gateway takes a client when it is made, and no other.
+        val field = classOf[Gateway].getDeclaredField("cbClient")
+        field.setAccessible(true)
+        field.set(gateway, made)
+    }
+    client = Some(gateway.getCallbackClient).collect { case perThread: PythonClient => perThread }
   }
 
-  /** Closes the connection that this thread has made; a later call makes another. */
+  /** Closes the connection that this thread has made; a later call makes another. Where threads share connections py4j closes idle ones. */
   def hangUp(): Unit = client.foreach { client =>
     Option(client.getPerThreadConnection).filter(_.isInitiatedFromClient).foreach { connection =>
       client.connectionStopped(connection)
@@ -24,3 +39,26 @@ object Caller {
     }
   }
 }
+
+private sealed trait Known {
+  def token: String
+}
+
+private final class PerThread(gateway: Gateway, former: PythonClient, val token: String)
+    extends PythonClient(
+      gateway,
+      null,
+      former.getPort,
+      former.getAddress,
+      CallbackClient.DEFAULT_MIN_CONNECTION_TIME,
+      CallbackClient.DEFAULT_MIN_CONNECTION_TIME_UNIT,
+      SocketFactory.getDefault,
+      former.getJavaServer,
+      true,
+      former.getReadTimeout,
+      token)
+    with Known
+
+private final class Shared(former: Py4JPythonClient, val token: String)
+    extends CallbackClient(former.getPort, former.getAddress, token)
+    with Known

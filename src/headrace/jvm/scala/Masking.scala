@@ -1,0 +1,20 @@
+package headrace
+
+import java.util.regex.Pattern
+
+/** The secrets that Python has read, and texts without them. Python gives the driver a pattern of all their spellings, which travels on to
+  * executors with what may meet one.
+  */
+object Masking {
+  @volatile private var secrets: Option[Pattern] = None
+
+  /** Masks what this pattern matches from now on; an empty one says nothing. */
+  def hide(pattern: String): Unit = if (pattern.nonEmpty && pattern != this.pattern) {
+    secrets = Some(Pattern.compile(pattern))
+    MaskedLog.install()
+  }
+
+  def pattern: String = secrets.fold("")(_.pattern)
+
+  def masked(text: String): String = secrets.fold(text)(_.matcher(text).replaceAll("***"))
+}
