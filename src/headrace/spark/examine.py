@@ -6,6 +6,7 @@ Spark's logs have checksums beside them, as Hadoop writes these (`.7.crc` beside
 
 from __future__ import annotations
 
+import gzip
 import json
 import struct
 import zipfile
@@ -53,7 +54,7 @@ def whole(query: Path) -> Iterator[Damage]:
     yield from _each([query / "metadata"], _METADATA)
     for log in ("offsets", "commits"):
         yield from _each(_numbered(query / log), _LOGS[log])
-    yield from _each((file for folder in sorted(query.glob("sources/*")) for file in _numbered(folder)), _SOURCE)
+    yield from _each((file for folder in sorted(query.glob("sources/*")) for file in _files(folder)), _SOURCE)
     yield from _operators(query)
     yield from _state(query, History(query, query, "").logged("commits"))
 
@@ -97,7 +98,7 @@ def _each(files: Iterable[Path], how: tuple[str, Callable[[Path], object]]) -> I
             read(file)
         except FileNotFoundError:
             yield Damage(file, kind, "it is gone")
-        except (OSError, ValueError, LookupError, TypeError, zipfile.BadZipFile) as problem:
+        except (OSError, EOFError, ValueError, LookupError, TypeError, zipfile.BadZipFile, zlib.error) as problem:
             yield Damage(file, kind, str(problem) or type(problem).__name__)
 
 
@@ -179,7 +180,11 @@ def _commit(file: Path) -> None:
 
 
 def _entries(file: Path) -> None:
-    for line in _lines(file)[1:]:
+    text = gzip.decompress(file.read_bytes()).decode() if file.suffix == ".gz" else file.read_text(encoding="utf-8")
+    version, *lines = text.splitlines() or [""]
+    if not version.startswith("v"):
+        raise ValueError("it does not begin with the version of its format")
+    for line in lines:
         json.loads(line)["path"]
 
 
