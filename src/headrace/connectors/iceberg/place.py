@@ -52,7 +52,7 @@ class Place:
             hint = "put them back, or drop the table from the catalog"
             raise lake.missing(f"the catalog has the Iceberg table {self.name}, and its files are gone", hint) from None
         except Exception as problem:
-            raise self.unreadable(problem) from problem
+            raise self.unreadable(problem) from masked_problem(problem)
 
     def exists(self, catalog: Catalog) -> bool:
         """Whether the table is there; not where the catalog still names it and its files are gone."""
