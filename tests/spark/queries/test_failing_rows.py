@@ -48,12 +48,16 @@ PLACES: dict[str, Callable[[hr.Stream], hr.Stream]] = {
     "explode": lambda t: t.explode(MAP, as_=("k", "v")),
     "expect": lambda t: t.expect(f"size({MAP}) > 0").select("id"),
     "key of groups": sql(f"SELECT map_keys({MAP}) AS k, count(*) FROM t GROUP BY ALL"),
-    "argument of an aggregate": lambda t: t.select(k="id % 2", kv="kv").group_by("k").agg(n=f"sum(size({MAP}))", all=f"collect_set(map_keys({MAP}))"),
+    "argument of an aggregate": lambda t: (
+        t.select(k="id % 2", kv="kv").group_by("k").agg(n=f"sum(size({MAP}))", all=f"collect_set(map_keys({MAP}))")
+    ),
     "result of an aggregate": lambda t: t.group_by("id").agg(m="str_to_map(max(kv))"),
     "window function": sql(f"SELECT id, max(size({MAP})) OVER (PARTITION BY id) FROM t"),
     "over a window function": sql("SELECT id, str_to_map(max(kv) OVER (PARTITION BY id)) FROM t"),
     "order": lambda t: t.top(1, by=f"size({MAP})", per="id").select("id"),
-    "condition of a join": sql(f"SELECT a.id, b.kv FROM t a JOIN t b ON a.id = b.id AND size(map_concat({MAP.replace('kv', 'a.kv')}, map('', ''))) < 9"),
+    "condition of a join": sql(
+        f"SELECT a.id, b.kv FROM t a JOIN t b ON a.id = b.id AND size(map_concat({MAP.replace('kv', 'a.kv')}, map('', ''))) < 9"
+    ),
 }
 
 
