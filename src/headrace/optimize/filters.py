@@ -35,7 +35,7 @@ def _one_step(plan: Plan, total: frozenset[str]) -> dict[Node, Callable[[Node], 
     for name, node in plan.nodes.items():
         if not isinstance(node, Filter) or name not in total or node in changes:
             continue
-        parts = [part for text in node.where for part in _parts(text)]
+        parts = [part for text in node.where for part in conjuncts(text)]
         operator, visible = _operator(node.input, readers)
         if operator is None or operator in changes:
             continue
@@ -45,12 +45,6 @@ def _one_step(plan: Plan, total: frozenset[str]) -> dict[Node, Callable[[Node], 
             changes[node] = _left(stay)
             changes[operator] = _before(node, places)
     return changes
-
-
-def _parts(text: str) -> tuple[str, ...]:
-    """What has to be true, each part as the user wrote it."""
-    parts = conjuncts(text)
-    return parts if all(part in text for part in parts) else (text,)
 
 
 def _operator(node: Node, readers: Counter[Node]) -> tuple[Node | None, frozenset[str]]:

@@ -7,6 +7,8 @@ from collections.abc import Iterable
 from functools import lru_cache
 from typing import Any
 
+from headrace.syntax.tokens import tokens, written
+
 _PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 _SELECT = "SELECT "
 _QUOTED = re.compile(r"`((?:[^`]|``)+)`\Z")
@@ -125,10 +127,9 @@ def split_alias(text: str) -> tuple[str, str | None]:
     alias = tree.expressions[0]
     if not isinstance(alias, exp.Alias):
         return text, None
-    # The text before AS is kept as it was written: printing the tree again could change its meaning.
-    name = r"(`(?:[^`]|``)+`|\w+)\s*$"
-    written = re.search(r"(?is)^(.*\S)\s+as\s+" + name, text) or re.search(r"(?is)^(.*\S)\s+" + name, text)
-    return (written[1], alias.alias) if written else (text, None)
+    *before, name = tokens(text)
+    before = before[:-1] if before and before[-1].token_type.name == "ALIAS" else before
+    return (written(text, before), alias.alias) if before and name.text == alias.alias else (text, None)
 
 
 def unqualified(text: str, alias: str) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from difflib import get_close_matches
-from functools import cache
 from typing import Any
 
 from headrace.errors import PlanError
@@ -28,6 +27,7 @@ from headrace.syntax.statements import (
     Show,
     Statement,
 )
+from headrace.syntax.tokens import tokenizer, written
 
 FORMS: Mapping[str, str] = {
     "CREATE SOURCE": "CREATE SOURCE name (column type, ..., WATERMARK FOR ts AS ts - INTERVAL '5' SECONDS)\n"
@@ -98,17 +98,6 @@ def mentioned(query: str, names: Iterable[str]) -> tuple[str, ...]:
     return tuple(name for name in names if name.lower() in words)
 
 
-@cache
-def _tokenizer() -> Any:
-    from sqlglot.dialects.spark import Spark
-
-    class Tokenizer(Spark.Tokenizer):
-        # Behind these words sqlglot reads up to the next semicolon as one string, quotes or not.
-        COMMANDS = set()  # noqa: RUF012  # sqlglot's own way to say it
-
-    return Tokenizer
-
-
 def last_order(query: str) -> tuple[tuple[str, str, str], ...]:
     """The ORDER BY at the end of a query, as `ordering` gives each of its parts; empty where there is none.
 
@@ -123,11 +112,11 @@ def last_order(query: str) -> tuple[tuple[str, str, str], ...]:
         if depth == 0 and word == "ORDER BY":
             begun, found = at + 1, []
         elif depth == 0 and begun >= 0 and (word in (",", "LIMIT", "OFFSET", "UNION", "|>")):
-            found.append(query[tokens[begun].start : token.start].strip())
+            found.append(written(query, tokens[begun:at]))
             begun = at + 1 if word == "," else -1
         depth += (word == "(") - (word == ")")
     if begun >= 0:
-        found.append(query[tokens[begun].start :].strip())
+        found.append(written(query, tokens[begun:]))
     return tuple(ordering(text) for text in found)
 
 
@@ -135,7 +124,7 @@ def _tokens(whole: Part) -> list[Any]:
     from sqlglot.errors import SqlglotError
 
     try:
-        return list(_tokenizer()().tokenize(whole.text))
+        return list(tokenizer()().tokenize(whole.text))
     except SqlglotError:
         raise PlanError(
             "BAD_STATEMENT",
@@ -152,7 +141,7 @@ def _unclosed(whole: Part) -> Part:
     for at in range(len(whole.text) - 1, -1, -1):
         if whole.text[at] in "'\"`/":
             try:
-                _tokenizer()().tokenize(whole.text[:at])
+                tokenizer()().tokenize(whole.text[:at])
             except SqlglotError:
                 continue
             return Part(whole.script, whole.file, at, whole.end)

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from headrace.syntax.tokens import tokens as tokens_of
+
 _FUNCTIONS = ("TUMBLE", "HOP", "CUMULATE", "SESSION")
 _NOW = "PROCTIME"
 _CLOSE = ("EMIT", "ON", "WINDOW", "CLOSE")
@@ -31,13 +33,7 @@ def streaming(query: str) -> tuple[str, Emit | None]:
     """
     if not any(word in query.upper() for word in (*_FUNCTIONS, _NOW, *_CLOSE[:1])):
         return query, None
-    import sqlglot
-    from sqlglot.errors import SqlglotError
-
-    try:
-        tokens = sqlglot.tokenize(query, read="spark")
-    except SqlglotError:
-        return query, None
+    tokens = tokens_of(query)
     words = [token.text.upper() for token in tokens]
     # A quoted name or a string is longer than its text.
     plain = [token.end - token.start + 1 == len(token.text) for token in tokens]

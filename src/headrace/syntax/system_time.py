@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from headrace.syntax.tokens import tokens as tokens_of
+
 _CLAUSE = ("FOR", "SYSTEM_TIME", "AS", "OF")
 _NOW = ("PROCTIME", "CURRENT_TIMESTAMP", "NOW")
 
@@ -29,14 +31,9 @@ def system_times(query: str) -> tuple[str, tuple[SystemTime, ...]]:
     """
     if "system_time" not in query.lower():
         return query, ()
-    import sqlglot
     from sqlglot import TokenType
-    from sqlglot.errors import SqlglotError
 
-    try:
-        tokens = sqlglot.tokenize(query, read="spark")
-    except SqlglotError:
-        return query, ()
+    tokens = tokens_of(query)
     words = [token.text.upper() for token in tokens]
     names = (TokenType.VAR, TokenType.IDENTIFIER)
     found = []

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from headrace.syntax.conditions import ordering
+from headrace.syntax.tokens import tokens as tokens_of
 
 
 @dataclass(frozen=True)
@@ -29,13 +30,7 @@ def windows(text: str) -> tuple[Window, ...]:
     """
     if "over" not in text.lower():
         return ()
-    import sqlglot
-    from sqlglot.errors import SqlglotError
-
-    try:
-        tokens = sqlglot.tokenize(text, read="spark")
-    except SqlglotError:
-        return ()
+    tokens = tokens_of(text)
     words = [token.text.upper() for token in tokens]
     found = []
     for i, word in enumerate(words):

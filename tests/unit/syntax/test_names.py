@@ -44,6 +44,7 @@ def test_what_is_left_to_spark(text: str) -> None:
         ("cast(x as int)", ("cast(x as int)", None)),
         ("cast(x as int) AS y", ("cast(x as int)", "y")),
         ("x IS NULL", ("x IS NULL", None)),
+        ("x + 1 AS y -- in all", ("x + 1", "y")),
     ],
 )
 def test_alias(text: str, parts: tuple[str, str | None]) -> None:

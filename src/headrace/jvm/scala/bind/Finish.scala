@@ -28,7 +28,7 @@ final class Finish(names: ReplaceCurrentLike, fold: Boolean) extends RuleExecuto
       SimplifyExtractValueOps,
       UnwrapCastInBinaryComparison
     )
-    val last = Batch("Last", Once, ReplaceUpdateFieldsExpression, ShortInterval)
+    val last = Batch("Last", Once, ReplaceUpdateFieldsExpression, ShortInterval, Renew)
     if (fold) Seq(replaced, simpler, last) else Seq(replaced, last)
   }
 }

@@ -1,0 +1,71 @@
+"""Spark SQL text as tokens, and parts of it as they were written.
+
+A tree that is printed again may mean something else: sqlglot respells literals, formats and functions. So what runs is always cut from
+the user's own text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache, lru_cache
+from typing import Any
+
+_CLOSES = {"R_PAREN": "L_PAREN", "R_BRACKET": "L_BRACKET", "R_BRACE": "L_BRACE", "END": "CASE"}
+
+
+@cache
+def tokenizer() -> Any:
+    from sqlglot.dialects.spark import Spark
+
+    class Tokenizer(Spark.Tokenizer):
+        # Behind these words sqlglot reads up to the next semicolon as one string, quotes or not.
+        COMMANDS = set()  # noqa: RUF012  # sqlglot's own way to say it
+
+    return Tokenizer
+
+
+@lru_cache(maxsize=8192)
+def tokens(text: str) -> tuple[Any, ...]:
+    """The tokens of a text, each from `start` up to and with `end`; none where sqlglot cannot tell."""
+    from sqlglot.errors import SqlglotError
+
+    try:
+        return tuple(tokenizer()().tokenize(text))
+    except SqlglotError:
+        return ()
+
+
+def written(text: str, part: Sequence[Any]) -> str:
+    """The text of some tokens, without the comments around them."""
+    return text[part[0].start : part[-1].end + 1]
+
+
+def outer(part: Sequence[Any]) -> list[tuple[int, str]]:
+    """The places and kinds of the tokens outside of all brackets and of CASE ... END; none where those do not match."""
+    return [(at, kind) for at, (kind, depth) in enumerate(_depths(part)) if depth == 0 and kind not in _CLOSES.values()]
+
+
+def unwrapped(part: Sequence[Any]) -> Sequence[Any]:
+    """Some tokens without the parentheses around all of them."""
+    while (depths := _depths(part)) and depths[0][0] == "L_PAREN" and all(depth > 0 for _, depth in depths[1:]):
+        part = part[1:-1]
+    return part
+
+
+def _depths(part: Sequence[Any]) -> list[tuple[str, int]]:
+    """Of each token its kind and how many brackets are open around it; nothing where brackets do not match."""
+    found: list[tuple[str, int]] = []
+    opened: list[str] = []
+    for token in part:
+        # Behind a dot stands a name, whatever word it is.
+        kind = "VAR" if found and found[-1][0] == "DOT" else str(token.token_type.name)
+        if kind == "END" and opened[-1:] != ["CASE"]:
+            kind = "VAR"
+        found.append((kind, len(opened)))
+        if kind in _CLOSES:
+            if opened[-1:] != [_CLOSES[kind]]:
+                return []
+            opened.pop()
+        elif kind in _CLOSES.values():
+            opened.append(kind)
+    return [] if opened else found
