@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from headrace.atomic import replace
 from headrace.errors import CODES, HeadraceError, Site
 from headrace.jvm.session import jvm, session
 from headrace.jvm.store import cure, lacking
@@ -56,6 +57,7 @@ _KNOWN: Mapping[str, tuple[str, str | None]] = {
     "STATE_OF_ANOTHER_LEVEL": ("STATE_MISMATCH", "restore the checkpoint from a copy, or start over with fresh=True."),
 }
 _FULL = re.compile(r"No space left on device|File too large|Disk quota exceeded|Not enough space|SQLITE_FULL|The table '[^']*' is full")
+_LOG_BYTES = 1 << 20
 _GONE = re.compile(r"FileNotFoundException|FAILED_READ_FILE\.FILE_NOT_EXIST|PATH_NOT_FOUND")
 
 
@@ -130,12 +132,15 @@ def _first_lines(message: str) -> str:
 
 
 def _written(log: Path | None, trace: Any) -> str:
-    """Append a trace to the log; where it lies, for the hint."""
+    """Append a trace to the log, from which the oldest go at a megabyte; where it lies, for the hint."""
     if log is None:
         return ""
     try:
         with log.open("a", encoding="utf-8") as file:
             file.write(f"--- {dt.datetime.now(dt.UTC):%Y-%m-%d %H:%M:%S} UTC\n{trace}\n")
+        if log.stat().st_size > _LOG_BYTES:
+            newest = log.read_bytes()[-_LOG_BYTES // 2 :].decode(errors="replace")
+            replace(log, newest[newest.find("\n--- ") + 1 :])
     except OSError:
         # The disk may be full, and that is then what is being reported.
         return ""
