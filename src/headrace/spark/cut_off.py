@@ -6,18 +6,22 @@ from pathlib import Path
 
 
 def clear(query: Path) -> None:
-    """Remove the files that were to become an entry of a log or a file of state and did not. Each kill leaves some, which nobody else removes.
+    """Remove the files that were to become an entry of a log or a file of state and did not, and checksums whose file is gone.
 
-    In front of the first epoch Spark takes such a file for an entry of its logs, which it expects to be empty.
+    Each kill leaves some, and nobody else removes them. In front of the first epoch Spark takes such a file for an entry of its logs, which
+    it expects to be empty.
 
     >>> import tempfile
     >>> query = Path(tempfile.mkdtemp())
-    >>> for name in ("offsets/.0.e20d31a9.tmp", "offsets/0", "state/0/1/.5_3f2a.changelog.9b1c.TID7.tmp", "state/0/1/4_77ab.changelog"):
+    >>> for name in ("offsets/.0.e20d31a9.tmp", "offsets/0", "state/0/1/.5_3f2a.changelog.9b1c.TID7.tmp", "state/0/1/SSTs/.04-77ab.sst.crc"):
     ...     (query / name).parent.mkdir(parents=True, exist_ok=True)
     ...     (query / name).touch()
     >>> clear(query)
-    >>> sorted(file.name for file in query.rglob("*") if file.is_file())
-    ['0', '4_77ab.changelog']
+    >>> [file.name for file in query.rglob("*") if file.is_file()]
+    ['0']
     """
     for file in query.rglob(".*.tmp"):
         file.unlink(missing_ok=True)
+    for checksum in query.glob("state/*/*/*/.*.crc"):
+        if not checksum.with_name(checksum.name[1:-4]).exists():
+            checksum.unlink(missing_ok=True)

@@ -123,7 +123,11 @@ object LocalCheckpointFileManager {
         finally entries.close()
       }
       Files.deleteIfExists(path)
+      Files.deleteIfExists(checksum(path))
     } catch { case _: NoSuchFileException => () }
+
+  /** Where Hadoop keeps the checksums of a file that it has written itself, as Spark lets it write those of state. */
+  private[checkpoint] def checksum(path: LocalPath): LocalPath = path.resolveSibling(s".${path.getFileName}.crc")
 
   private val BlockSize = 32L * 1024 * 1024
 }
@@ -185,7 +189,7 @@ private object AtomicFile {
         case _: FileSystemException => throw refused(target, null)
       }
     // A checksum that Hadoop wrote for an earlier file of this name would condemn the new one.
-    Files.deleteIfExists(target.resolveSibling(s".${target.getFileName}.crc"))
+    Files.deleteIfExists(LocalCheckpointFileManager.checksum(target))
   }
 
   private def moveChecked(temporary: LocalPath, target: LocalPath): Unit =
