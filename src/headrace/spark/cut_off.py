@@ -1,4 +1,4 @@
-"""What a write that was cut off has left behind in Spark's logs."""
+"""Writes to Spark's checkpoint of a query that were cut off."""
 
 from __future__ import annotations
 
@@ -6,19 +6,22 @@ from pathlib import Path
 
 
 def clear(query: Path) -> None:
-    """Remove what was to become an entry of a query's logs, and has not.
+    """Remove the files that were to become an entry of a log or a file of state and did not, and checksums whose file is gone.
 
-    Spark takes such a file for an entry where it expects an empty log: in front of the first epoch.
+    Each kill leaves some, and nobody else removes them. In front of the first epoch Spark takes such a file for an entry of its logs, which
+    it expects to be empty.
 
     >>> import tempfile
     >>> query = Path(tempfile.mkdtemp())
-    >>> (query / "offsets").mkdir()
-    >>> for name in (".0.e20d31a9.tmp", "0"):
-    ...     (query / "offsets" / name).touch()
+    >>> for name in ("offsets/.0.e20d31a9.tmp", "offsets/0", "state/0/1/.5_3f2a.changelog.9b1c.TID7.tmp", "state/0/1/SSTs/.04-77ab.sst.crc"):
+    ...     (query / name).parent.mkdir(parents=True, exist_ok=True)
+    ...     (query / name).touch()
     >>> clear(query)
-    >>> [file.name for file in (query / "offsets").iterdir()]
+    >>> [file.name for file in query.rglob("*") if file.is_file()]
     ['0']
     """
-    for log in ("offsets", "commits"):
-        for file in (query / log).glob(".*.tmp"):
-            file.unlink(missing_ok=True)
+    for file in query.rglob(".*.tmp"):
+        file.unlink(missing_ok=True)
+    for checksum in query.glob("state/*/*/*/.*.crc"):
+        if not checksum.with_name(checksum.name[1:-4]).exists():
+            checksum.unlink(missing_ok=True)

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from headrace import private
+from headrace.atomic import replace
 from headrace.errors import CODES, HeadraceError, Site
 from headrace.jvm.session import jvm, session
 from headrace.jvm.store import cure, lacking
@@ -67,6 +68,7 @@ _DAMAGED = re.compile(
     r"CANNOT_LOAD_STATE_STORE\.(?!FAILED_TO_GET_CHANGELOG_WRITER)|CHECKPOINT_FILE_CHECKSUM_VERIFICATION_FAILED"
     r"|STDS_FAILED_TO_READ_|/_stateSchema/\S+ does not exist|\(latestId: "
 )
+_LOG_BYTES = 1 << 20
 _GONE = re.compile(r"FileNotFoundException|FAILED_READ_FILE\.FILE_NOT_EXIST|PATH_NOT_FOUND")
 
 
@@ -150,12 +152,15 @@ def _first_lines(message: str) -> str:
 
 
 def _written(log: Path | None, trace: Any) -> str:
-    """Append a trace to the log; where it lies, for the hint."""
+    """Append a trace to the log, from which the oldest go at a megabyte; where it lies, for the hint."""
     if log is None:
         return ""
     try:
         with private.file(log).open("a", encoding="utf-8") as file:
             file.write(masked(f"--- {dt.datetime.now(dt.UTC):%Y-%m-%d %H:%M:%S} UTC\n{trace}\n"))
+        if log.stat().st_size > _LOG_BYTES:
+            newest = log.read_bytes()[-_LOG_BYTES // 2 :].decode(errors="replace")
+            replace(log, newest[newest.find("\n--- ") + 1 :])
     except OSError:
         # The disk may be full, and that is then what is being reported.
         return ""

@@ -188,6 +188,15 @@ def test_stale_checksum_of_hadoop_does_not_condemn_a_new_file(spark: SparkSessio
     stream.close()
 
 
+def test_the_checksum_of_hadoop_goes_with_its_file(files: Files, spark: SparkSession, tmp_path: Path) -> None:
+    """Spark writes files of state by Hadoop, and deletes them by the manager."""
+    path = files.path(str(tmp_path / "1.sst"))
+    path.getFileSystem(spark.sparkContext._jsc.hadoopConfiguration()).create(path, True).close()
+    assert (tmp_path / ".1.sst.crc").exists()
+    files.manager.delete(path)
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_seeking_in_a_file_longer_than_the_buffer(spark: SparkSession, tmp_path: Path) -> None:
     content = bytes(n % 251 for n in range(100_000))
     (tmp_path / "long").write_bytes(content)

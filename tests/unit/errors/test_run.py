@@ -320,3 +320,13 @@ def test_fault_of_headrace(tmp_path: Path) -> None:
         ),
         hide={str(tmp_path): "<folder>"},
     )
+
+
+def test_the_oldest_traces_go(tmp_path: Path) -> None:
+    log = tmp_path / "errors.log"
+    for number in range(40):
+        failure(ended(None, "x", trace=f"trace {number}\n" + "\tat somewhere\n" * 5000), log)
+    text = log.read_text(encoding="utf-8")
+    assert len(text) <= 1 << 20
+    assert text.startswith("--- ")
+    assert "trace 39\n" in text

@@ -84,9 +84,7 @@ class LocalCheckpointFileManager(path: Path, conf: Configuration) extends Checkp
 
   override def delete(path: Path): Unit = elsewhere match {
     case Some(other) => other.delete(path)
-    case None =>
-      remove(local(path))
-      Files.deleteIfExists(Sums.of(local(path)))
+    case None => remove(local(path))
   }
 
   override def isLocal: Boolean = elsewhere.forall(_.isLocal)
@@ -134,6 +132,7 @@ object LocalCheckpointFileManager {
         finally entries.close()
       }
       Files.deleteIfExists(path)
+      Files.deleteIfExists(Sums.of(path))
     } catch { case _: NoSuchFileException => () }
 
   private val BlockSize = 32L * 1024 * 1024
