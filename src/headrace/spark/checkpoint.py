@@ -28,6 +28,9 @@ from typing import Any
 from headrace import private
 from headrace.atomic import replace
 from headrace.errors import HeadraceError
+from headrace.plan.codec import refuse_unwritten, short, typed
+from headrace.plan.meaning import settings_of
+from headrace.plan.naming import spelled, valid_name
 from headrace.spark.identity import Identity
 from headrace.spark.lease import SILENCE, Lease, is_lock
 from headrace.spark.record import Record
@@ -65,21 +68,38 @@ def stored_in(folder: Path) -> Stored | None:
     path = folder / "job.json"
     try:
         value = json.loads(path.read_text(encoding="utf-8"))
+        refuse_unwritten(value)
+        if value["format"] != FORMAT:
+            raise HeadraceError(
+                "CHECKPOINT_FORMAT",
+                f"{path} has format {short(value['format'])}; this version of headrace reads format {FORMAT}",
+                hint="use the version of headrace that wrote it, or start over with fresh=True.",
+            )
+        return _stored(value)
     except FileNotFoundError:
         return None
+    except HeadraceError as problem:
+        if problem.code == "CHECKPOINT_FORMAT":
+            raise
+        raise _unreadable(path, problem.message) from None
     except ValueError as problem:
-        raise HeadraceError(
-            "CHECKPOINT_UNREADABLE",
-            f"{path} cannot be read: {problem}",
-            hint="restore the file, or start over with fresh=True.",
-        ) from None
-    if value.get("format") != FORMAT:
-        raise HeadraceError(
-            "CHECKPOINT_FORMAT",
-            f"{path} has format {value.get('format')}; this version of headrace reads format {FORMAT}",
-            hint="use the version of headrace that wrote it, or start over with fresh=True.",
-        )
-    return Stored(value["id"], value["job"], value["plan"], value["settings"], value["partitions"], Identity.from_json(value["identity"]))
+        raise _unreadable(path, str(problem)) from None
+    except (AttributeError, IndexError, KeyError, RecursionError, TypeError) as problem:
+        raise _unreadable(path, f"it is no job.json of headrace ({type(problem).__name__}: {problem})") from None
+
+
+def _stored(value: Any) -> Stored:
+    """What a `job.json` says; whoever reads it goes by the names in it, so they are names."""
+    plan, identity = value["plan"], Identity.from_json(value["identity"])
+    for node in plan["nodes"]:
+        spelled(node["name"])
+    id, job = valid_name(value["id"]), valid_name(value["job"])
+    return Stored(id, job, plan, settings_of(value["settings"]), typed(value["partitions"], int), identity)
+
+
+def _unreadable(path: Path, why: str) -> HeadraceError:
+    hint = "restore the file, or start over with fresh=True."
+    return HeadraceError("CHECKPOINT_UNREADABLE", f"{path} cannot be read: {why}", hint=hint)
 
 
 def is_clearing(folder: Path) -> bool:
