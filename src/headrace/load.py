@@ -196,4 +196,5 @@ def _one(found: list[Job], place: Path, wanted: str | None) -> Job:
     return found[0]
 
 
+# What reads each kind of file that is not run.
 _READ: Mapping[str, Callable[[Path], list[Job]]] = {".json": _of_json, ".sql": _of_sql, ".yaml": _of_yaml, ".yml": _of_yaml}

@@ -33,7 +33,7 @@ def value_of(text: str, file: Path) -> dict[str, Any]:
     """
     try:
         value = json.loads(text)
-    except ValueError as problem:
+    except (RecursionError, ValueError) as problem:
         raise unreadable(file, str(problem)) from None
     if not isinstance(value, dict):
         raise unreadable(file, "it is no JSON object")

@@ -216,7 +216,8 @@ def job(name: str, *sinks: Sink) -> Job:
                 hint="a stream becomes a sink by its write: stream.write.files(...)",
                 site=here(),
             )
-    plan = Plan.of(valid_name(name), [sink._use() for sink in sinks], meaning())
+    ends = [sink._use() for sink in sinks]
+    plan = Plan.of(valid_name(name), ends, meaning())
     suit(compile(plan))
     return Job(plan)
 

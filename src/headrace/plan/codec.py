@@ -89,6 +89,15 @@ def broken(what: str) -> PlanError:
     return PlanError("PLAN_BROKEN", f"this is no plan of headrace: {what}", hint=hint)
 
 
+def typed(data: Any, kind: Any) -> Any:
+    """A value of a text as a type has it: `int`, `str | None`, `tuple[str, ...]`. TypeError if it is of another.
+
+    >>> typed(["a", "b"], tuple[str, ...])
+    ('a', 'b')
+    """
+    return _value(data, kind, {})
+
+
 def refuse_unwritten(data: Any) -> None:
     """Refuse what no plan has that is written: texts that are no Unicode, and a depth that is too much for Python's stack."""
     depth, inside = 0, [data]

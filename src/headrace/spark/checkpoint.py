@@ -28,11 +28,14 @@ from typing import Any
 from headrace import private
 from headrace.atomic import replace
 from headrace.errors import HeadraceError
+from headrace.plan.codec import refuse_unwritten, short, typed
+from headrace.plan.meaning import settings_of
+from headrace.plan.naming import spelled, valid_name
 from headrace.spark.history import History, last_logged
 from headrace.spark.identity import Identity
 from headrace.spark.lease import SILENCE, Lease, is_lock
 from headrace.spark.record import Record
-from headrace.sums import read, text_of
+from headrace.sums import read, text_of, unreadable
 
 FORMAT = 2
 """Format 1 knew no identities of epochs."""
@@ -72,15 +75,31 @@ def stored_in(folder: Path) -> Stored | None:
     value = read(path)
     if value is None:
         return None
-    if value.get("format") not in (1, FORMAT):
-        raise HeadraceError(
-            "CHECKPOINT_FORMAT",
-            f"{path} has format {value.get('format')}; this version of headrace reads formats 1 and {FORMAT}",
-            hint="use the version of headrace that wrote it, or start over with fresh=True.",
-        )
-    identity = Identity.from_json(value["identity"])
-    adopted = last_logged(folder) if value["format"] == 1 else value["adopted"]
-    return Stored(value["id"], value["job"], value["plan"], value["settings"], value["partitions"], identity, adopted)
+    try:
+        refuse_unwritten(value)
+        if value["format"] not in (1, FORMAT):
+            raise HeadraceError(
+                "CHECKPOINT_FORMAT",
+                f"{path} has format {short(value['format'])}; this version of headrace reads formats 1 and {FORMAT}",
+                hint="use the version of headrace that wrote it, or start over with fresh=True.",
+            )
+        return _stored(value, folder)
+    except HeadraceError as problem:
+        if problem.code == "CHECKPOINT_FORMAT":
+            raise
+        raise unreadable(path, problem.message) from None
+    except (AttributeError, IndexError, KeyError, RecursionError, TypeError, ValueError) as problem:
+        raise unreadable(path, f"it is no job.json of headrace ({type(problem).__name__}: {problem})") from None
+
+
+def _stored(value: Any, folder: Path) -> Stored:
+    """What a `job.json` says; whoever reads it goes by the names in it, so they are names."""
+    plan, identity = value["plan"], Identity.from_json(value["identity"])
+    for node in plan["nodes"]:
+        spelled(node["name"])
+    id, job = valid_name(value["id"]), valid_name(value["job"])
+    begun = last_logged(folder) if value["format"] == 1 else {str(name): typed(epoch, int) for name, epoch in value["adopted"].items()}
+    return Stored(id, job, plan, settings_of(value["settings"]), typed(value["partitions"], int), identity, begun)
 
 
 def is_clearing(folder: Path) -> bool:

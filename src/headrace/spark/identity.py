@@ -12,6 +12,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from headrace.errors import HeadraceError, Site
+from headrace.plan.codec import typed
+from headrace.plan.naming import spelled
 from headrace.spark import layout, rekey, reshape
 from headrace.spark.layout import Cell, Layout
 
@@ -19,6 +21,8 @@ from headrace.spark.layout import Cell, Layout
 DEAD_LETTERS = "#dead_letters"
 
 SINK, LOOKUP = "sink", "lookup"
+
+_TEXTS = tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -34,7 +38,7 @@ class InputShape:
 
     @classmethod
     def from_json(cls, value: dict[str, Any]) -> InputShape:
-        return cls(value["schema"], tuple(value["key"]), tuple(value["time"]))
+        return cls(typed(value["schema"], str), typed(value["key"], _TEXTS), typed(value["time"], _TEXTS))
 
 
 @dataclass(frozen=True)
@@ -94,16 +98,19 @@ class Entry:
     def from_json(cls, value: dict[str, Any]) -> Entry:
         inputs = {name: InputShape.from_json(one) for name, one in value.get("inputs", {}).items()}
         shape = Shape(
-            value["name"],
-            value["kind"],
-            value.get("level", 0),
-            value.get("key", ""),
-            value.get("order", ""),
-            value.get("clock", "none"),
+            typed(value["name"], str),
+            typed(value["kind"], str),
+            typed(value.get("level", 0), int),
+            typed(value.get("key", ""), str),
+            typed(value.get("order", ""), str),
+            typed(value.get("clock", "none"), str),
             inputs,
-            content=value.get("content", ""),
+            content=typed(value.get("content", ""), str),
         )
-        return cls(value["op"], shape, tuple(Layout.from_json(one) for one in value.get("layouts", [])), value["retired"])
+        layouts = tuple(Layout.from_json(one) for one in value.get("layouts", []))
+        if shape.keeps and not layouts:
+            raise ValueError(f"{shape.name} has no layout of its state")
+        return cls(typed(value["op"], int), shape, layouts, typed(value["retired"], bool))
 
 
 @dataclass(frozen=True)
@@ -135,7 +142,10 @@ class QueryIdentity:
     @classmethod
     def from_json(cls, value: dict[str, Any]) -> QueryIdentity:
         entries = tuple(Entry.from_json(one) for one in value["entries"])
-        return cls(value["name"], tuple(value["sources"]), value["levels"], value["clock"], entries)
+        sources, levels = typed(value["sources"], _TEXTS), typed(value["levels"], int)
+        if value["clock"] not in _TIMES:
+            raise ValueError(f"a query has the clock {value['clock']!r}")
+        return cls(spelled(value["name"]), sources, levels, value["clock"], entries)
 
 
 @dataclass(frozen=True)
@@ -153,7 +163,7 @@ class Identity:
 
     @classmethod
     def from_json(cls, value: dict[str, Any]) -> Identity:
-        return cls(tuple(QueryIdentity.from_json(one) for one in value["queries"]), value["next"])
+        return cls(tuple(QueryIdentity.from_json(one) for one in value["queries"]), typed(value["next"], int))
 
 
 _KEEP = "fresh=True starts over with an empty checkpoint; to keep what was computed, keep the earlier version of this part."

@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from headrace.plan.codec import typed
 from headrace.schema import parse_type
 
 
@@ -60,12 +61,13 @@ class Layout:
 
     @classmethod
     def from_json(cls, value: dict[str, Any]) -> Layout:
-        return cls(value["number"], tuple(_cell(told) for told in value["cells"]))
+        return cls(typed(value["number"], int), tuple(_cell(told) for told in value["cells"]))
 
 
 def _cell(told: dict[str, Any]) -> Cell:
-    optional = {name: told.get(name) for name in ("key", "sql", "expires_ms", "computed")}
-    return Cell(told["name"], told["kind"], told["type"], id=told["id"], **optional)
+    optional: dict[str, Any] = {name: typed(told.get(name), str | None) for name in ("key", "sql", "computed")}
+    name, kind, type = (typed(told[field], str) for field in ("name", "kind", "type"))
+    return Cell(name, kind, type, id=typed(told["id"], int), expires_ms=typed(told.get("expires_ms"), int | None), **optional)
 
 
 ENTRIES = ("list", "map", "broadcast")

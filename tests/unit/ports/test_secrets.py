@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
 
 import headrace as hr
+from headrace.connectors.delta import Sink as Delta
 from headrace.ports.secrets import Secret, secret_of
 from tests.unit.errors import check_error
 
@@ -75,3 +77,50 @@ def test_a_password_in_clear_is_refused_and_not_shown() -> None:
         lambda: secret_of("write.jdbc", "password", GIVEN),
     )
     assert error is not None and "söcret" not in error.message
+
+
+@pytest.mark.parametrize("value", ["tok\n", "\ttok", "tok\r\nX-Evil: 1", "t\x7fok"])
+def test_a_line_break_is_refused_when_the_secret_is_named_and_when_it_is_read(value: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    named = hr.secret("DB_PASSWORD")
+    monkeypatch.setenv("DB_PASSWORD", value)
+    for refused in (lambda: secret_of("write.jdbc", "password", {"env": "DB_PASSWORD"}), named.read):
+        with pytest.raises(hr.ConnectorError) as raised:
+            refused()
+        assert raised.value.code == "SECRET_UNFIT"
+        assert "DB_PASSWORD" in raised.value.message and "tok" not in str(raised.value)
+
+
+def test_unfit(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("API_KEY", "schlüssel")
+    headers = {"X-Api-Key": hr.secret("API_KEY")}
+    check_error(
+        """
+        SECRET_UNFIT: the variable API_KEY holds a line break or a character beyond ASCII, which cannot be sent
+          at test_secrets.py:*: lambda: hr.lookup.http("https://example.org/{id}", "id int, name string", headers=headers),
+          hint: a line break at the end often comes with `echo`; `printf '%s'` writes none
+          page: docs/errors/SECRET_UNFIT.md
+        """,
+        lambda: hr.lookup.http("https://example.org/{id}", "id int, name string", headers=headers),
+    )
+
+
+def test_a_variable_that_is_not_set_yet_is_looked_at_when_the_job_starts(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("DB_PASSWORD", raising=False)
+    named = secret_of("write.jdbc", "password", hr.secret("DB_PASSWORD"))
+    monkeypatch.setenv("DB_PASSWORD", "geheim\n")
+    with pytest.raises(hr.ConnectorError, match="SECRET_UNFIT"):
+        named.read()
+
+
+def test_the_key_of_a_service_account_has_lines(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GOOGLE_KEY", '{\n"private_key": "-----BEGIN"\n}')
+    options = {"google_service_account_key": hr.secret("GOOGLE_KEY")}
+    assert Delta("s3://bucket/table", storage_options=options).place.options() == {"google_service_account_key": os.environ["GOOGLE_KEY"]}
+    with pytest.raises(hr.ConnectorError, match="SECRET_UNFIT"):
+        Delta("s3://bucket/table", storage_options={"aws_secret_access_key": hr.secret("GOOGLE_KEY")})
+
+
+def test_a_header_in_clear_is_one_line() -> None:
+    for name, value in (("X-Job", "a\r\nX-Evil: 1"), ("X-Job", "é"), ("X Job", "a"), ("X-Job\n", "a"), ("", "a")):
+        with pytest.raises(hr.ConnectorError, match="BAD_OPTION"):
+            hr.lookup.http("https://example.org/{id}", "id int, name string", headers={name: value})

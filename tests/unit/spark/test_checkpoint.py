@@ -18,7 +18,7 @@ from tests.unit.errors import check_error
 
 def stored(folder: Path) -> Checkpoint:
     checkpoint = Checkpoint(folder)
-    checkpoint.store("fraud", {"nodes": []}, {"zone": "UTC"}, 2, Identity())
+    checkpoint.store("fraud", {"nodes": []}, {"spark.sql.session.timeZone": "UTC"}, 2, Identity())
     return checkpoint
 
 
