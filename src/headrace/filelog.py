@@ -1,4 +1,4 @@
-"""The log of the files that a source has read. The kernel writes it, `FileLog.scala`; it lies in the checkpoint of the query, below `sources`."""
+"""The log of the files that a source has read, below `sources` in the checkpoint of its query. The kernel writes it (`FileLog.scala`)."""
 
 from __future__ import annotations
 

@@ -6,6 +6,7 @@ with the same folder it goes on where it was. `python -m tests.faults.soak FOLDE
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import random
@@ -113,7 +114,7 @@ def committed(folder: Path) -> int:
 def median(folder: Path) -> float:
     """The milliseconds from one epoch's end to the next."""
     times = [file.stat().st_mtime_ns for file in commits(folder)]
-    return round(statistics.median((after - before) / 1e6 for before, after in zip(times, times[1:], strict=False)), 1)
+    return round(statistics.median((after - before) / 1e6 for before, after in itertools.pairwise(times)), 1)
 
 
 def check(folder: Path, epochs: int) -> None:
