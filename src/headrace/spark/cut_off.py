@@ -13,7 +13,7 @@ def clear(query: Path) -> None:
 
     >>> import tempfile
     >>> query = Path(tempfile.mkdtemp())
-    >>> for name in ("offsets/.0.e20d31a9.tmp", "offsets/0", "state/0/1/.5_3f.changelog.9b.TID7.tmp", "state/0/1/SSTs/.04-77ab.sst.crc"):
+    >>> for name in ("offsets/.0.e20d31a9.tmp", "offsets/0", "state/0/1/.5_3f2a.changelog.9b1c.tmp", "state/0/1/SSTs/.04-77ab.sst.crc"):
     ...     (query / name).parent.mkdir(parents=True, exist_ok=True)
     ...     (query / name).touch()
     >>> clear(query)

@@ -17,7 +17,8 @@ import org.apache.spark.sql.types.{LongType, StructType}
 import org.json4s.{JArray, JString}
 import org.json4s.jackson.JsonMethods.parse
 
-/** Files in the order of their names or times. Spark's own file stream knows only times, which a copy of a folder does not keep.
+/** Files in the order of their names or times. Spark's own file stream knows only times, which a copy of a folder does not keep, and its log of
+  * files holds every path again each ten epochs ([[FileLog]]).
   *
   * Options: `path` (a file or a folder by its very name, or with `pattern` a pattern of Hadoop's), `reader` (`lines`, `parquet`, `orc` or `avro`), `ddl` (the columns of a file that is none of lines), `by` (`name` or `time`),
   * `follow` (look again in every round; else what is there at the start is all), `limit` (files per epoch), `files` (a JSON list of names that
