@@ -26,8 +26,10 @@ class Mark:
     exists: bool = True
 
     def agrees(self, identity: str) -> bool:
-        """Whether this may be the epoch of that identity: where one of them has none, the numbers decide."""
-        return not self.identity or not identity or self.identity == identity
+        """Whether this may be the epoch of that identity. A sink may keep no more than how an identity begins; where one of them has
+        none, the numbers decide.
+        """
+        return self.identity.startswith(identity) or identity.startswith(self.identity)
 
     def holds(self, epoch: int, identity: str, sink: str) -> bool:
         """Whether the epoch is there already. Raises CHECKPOINT_BEHIND where another history has written it, or later ones."""

@@ -16,7 +16,7 @@ from headrace.connectors.lake.sink import TableSink
 _attempts = itertools.count()
 
 
-def stage(sink: TableSink, epoch: int, rows: pa.Table, partition: Sequence[str | None] = ()) -> ports.Staged:
+def stage(sink: TableSink, epoch: int, rows: pa.Table, partition: Sequence[str | None] = (), identity: str = "") -> ports.Staged:
     """The rows in two files, as two tasks would write them."""
     wanted = sink.stage()
     root = Path(wanted["folder"].removeprefix("file://"))
@@ -34,4 +34,4 @@ def stage(sink: TableSink, epoch: int, rows: pa.Table, partition: Sequence[str |
         (root / path).parent.mkdir(parents=True, exist_ok=True)
         pq.write_table(part, root / path)
         files.append({"path": path, "rows": part.num_rows, "bytes": (root / path).stat().st_size, "partition": list(partition)})
-    return ports.Staged(rows.num_rows, tuple(files))
+    return ports.Staged(rows.num_rows, tuple(files), identity=identity)

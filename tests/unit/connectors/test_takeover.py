@@ -43,9 +43,10 @@ class Table:
         made.recover()
         return made
 
-    def stage(self, sink: TableSink, epoch: int) -> ports.Staged:
+    def stage(self, sink: TableSink, epoch: int, identity: str = "", weight: int = 1) -> ports.Staged:
         rows = pa.table({"k": [f"a{epoch}", f"b{epoch}"], "n": pa.array([epoch, epoch], pa.int64())})
-        return stage(sink, epoch, rows.append_column("_weight", pa.array([1, 1], pa.int64())) if self.key else rows)
+        weighed = rows.append_column("_weight", pa.array([weight, weight], pa.int64())) if self.key else rows
+        return stage(sink, epoch, weighed, identity=identity)
 
     def there(self) -> bool:
         """Whether the table has all its files, and no other file lies in it."""

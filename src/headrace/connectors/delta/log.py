@@ -102,8 +102,13 @@ class Log(Versions):
 
 def actions(files: Any, version: int) -> list[dict[str, Any]]:
     """What a commit says, line by line; the log of an old one may be gone."""
-    with files.open_input_file(f"_delta_log/{version:020}.json") as file:
+    with files.open_input_file(entry(version)) as file:
         return [json.loads(line) for line in file.read().decode().splitlines() if line.strip()]
+
+
+def entry(version: int) -> str:
+    """Where the log of a table says what a commit did."""
+    return f"_delta_log/{version:020}.json"
 
 
 def check(path: str, table: DeltaTable) -> None:

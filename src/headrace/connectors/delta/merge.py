@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from headrace.connectors.delta.table import carry
 from headrace.connectors.lake.staged import is_float
 from headrace.ports.weights import WEIGHT
 from headrace.schema import Struct
@@ -20,7 +21,10 @@ def merge(table: DeltaTable, rows: Any, key: Sequence[str], schema: Struct, said
     columns = {_quoted(name): f"new.{_quoted(name)}" for name in schema.names}
     merging = table.merge(rows, fits, source_alias="new", target_alias="old", commit_properties=said)
     merging = merging.when_matched_delete(f"{weight} < 0").when_matched_update(columns, f"{weight} > 0")
-    merging.when_not_matched_insert(columns, f"{weight} > 0").execute()
+    metrics = merging.when_not_matched_insert(columns, f"{weight} > 0").execute()
+    if not metrics["num_target_files_added"] and not metrics["num_target_files_removed"]:
+        # deltalake does not commit a merge that changes no file
+        carry(table, said)
 
 
 def _side(alias: str, name: str, schema: Struct) -> str:

@@ -1,25 +1,29 @@
 """A Delta table as one sink writes it: whose it is, and one transaction an epoch.
 
-Two application transactions in the table's log keep it exactly once. `headrace/CHECKPOINT/QUERY` has the number of the last epoch, so
-that one that comes again is known. `.../term` has the number of the process: each start writes its own before all else, and each epoch
-carries it. Delta refuses two commits at once that carry the same application, so a process that was replaced cannot commit from what it
-knew before, and what it reads anew tells it that it was replaced.
+Three application transactions in the table's log keep it exactly once; each commit carries all of them. `headrace/CHECKPOINT/QUERY` has
+the number of the last epoch and `.../identity` the first 60 bits of its identity, so that an epoch that comes again is known. `.../term`
+has the number of the process: each start writes its own before all else. Delta refuses two commits at once that carry the same
+application, so a process that was replaced cannot commit from what it knew before, and what it reads anew tells it that it was replaced.
+
+A table that was restored to an older version keeps the transactions of the newer ones, and only its log says that their rows are gone.
 """
 
 from __future__ import annotations
 
 import json
 import posixpath
-from collections.abc import Callable
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
 from headrace import ports
 from headrace.connectors.delta.columns import columns_of, delta_field, delta_schema, same
-from headrace.connectors.delta.log import actions
+from headrace.connectors.delta.log import actions, entry
 from headrace.connectors.delta.place import Place
 from headrace.connectors.lake import epochs
-from headrace.connectors.lake.epochs import LOOKS, MADE, TRIES
+from headrace.connectors.lake.epochs import LOOKS, MADE, TRIES, State
 from headrace.connectors.lake.fitting import lacking, unfitting
 from headrace.errors import ConnectorError
 from headrace.schema import Struct
@@ -28,6 +32,10 @@ if TYPE_CHECKING:
     from deltalake import CommitProperties, DeltaTable
 
 Write = Callable[["DeltaTable", "CommitProperties"], object]
+Commit = list[dict[str, Any]]
+
+# So many hexadecimal digits of an identity are the version of an application, which is a long.
+_DIGITS = 15
 
 # What a writer of Parquet files has nothing to do for.
 _FEATURES = {
@@ -49,6 +57,7 @@ class Epochs(epochs.Epochs[Write]):
         super().__init__(place, context)
         self.place = place
         self._application = f"headrace/{context.checkpoint_id}/{context.query}"
+        self._applications = (self._application, f"{self._application}/identity", f"{self._application}/term")
         self._table: DeltaTable | None = None
 
     @property
@@ -57,74 +66,119 @@ class Epochs(epochs.Epochs[Write]):
             self._table = self.place.table()
         return self._table
 
-    @property
-    def last(self) -> int:
-        found = self.table.transaction_version(self._application)
-        return -1 if found is None else int(found)
+    @cached_property
+    def _files(self) -> Any:
+        return self.place.files()
 
-    @property
-    def term(self) -> int:
-        return self.term_of(self._context.query)
+    def exists(self) -> bool:
+        return self.place.exists()
 
     def term_of(self, query: str) -> int:
         return int(self.table.transaction_version(f"headrace/{self._context.checkpoint_id}/{query}/term") or 0)
 
     def refresh(self) -> None:
-        self.table.update_incremental()
+        if self._logged():
+            self.table.update_incremental()
+        else:
+            self._table = self.place.table()
+        self.state = self._carried_state()
 
     def named(self, epochs: set[int]) -> set[str]:
-        files, newest, missing, found = self.place.files(), self.table.version(), set(epochs), set[str]()
-        for version in range(newest, max(newest - LOOKS, -1), -1):
-            try:
-                each = actions(files, version)
-            except FileNotFoundError:
+        found = set[str]()
+        for commit in self._commits():
+            epoch = _carried(commit).get(self._application)
+            if epoch is not None and epoch < min(epochs):
                 break
-            carried = [int(action["txn"]["version"]) for action in each if action.get("txn", {}).get("appId") == self._application]
-            if missing.intersection(carried):
-                found.update(posixpath.basename(unquote(action["add"]["path"])) for action in each if "add" in action)
-                missing.difference_update(carried)
-            if not missing:
-                break
+            if epoch in epochs:
+                found.update(posixpath.basename(unquote(action["add"]["path"])) for action in commit if "add" in action)
         return found
 
     def claim(self, schema: Struct, *, partition_by: list[str], properties: dict[str, str], add: bool) -> None:
         for _ in range(TRIES):
             if not self.place.exists():
                 if self._made(schema, partition_by, properties):
+                    self._left = State(term=self._context.term)
                     return
                 continue
             self._table = self.place.table()
-            self._refuse_replaced()
-            if self._attempt(self._taken(schema, partition_by, add)) and self._widened(schema):
+            self.check_term()
+            if self._commit(self._taken(schema, partition_by, add)) and self._widened(schema):
                 return
         raise self._busy()
 
     def tidy(self, write: Write) -> None:
         """A commit that changes no rows; one that is overtaken is left out."""
-        self.refresh()
-        self._refuse_replaced()
-        self._attempt(write)
+        self.check_term()
+        self._commit(write)
 
-    def said(self, epoch: int | None = None) -> CommitProperties:
+    def said(self, mark: ports.Mark) -> CommitProperties:
         """What a commit of this sink carries."""
         from deltalake import CommitProperties, Transaction
 
         context = self._context
-        carried = [Transaction(f"{self._application}/term", context.term)]
-        told = {"headrace.job": context.job, "headrace.sink": context.name}
-        if epoch is not None:
-            carried.append(Transaction(self._application, epoch))
-            told["headrace.epoch"] = str(epoch)
-        return CommitProperties(app_transactions=carried, custom_metadata=told)
+        versions = (mark.epoch, int(mark.identity[:_DIGITS] or "0", 16), context.term)
+        return CommitProperties(
+            app_transactions=[Transaction(name, version) for name, version in zip(self._applications, versions, strict=True)],
+            custom_metadata={"headrace.job": context.job, "headrace.sink": context.name, "headrace.epoch": str(mark.epoch)},
+        )
 
-    def _attempt(self, write: Write, epoch: int | None = None) -> bool:
+    def _attempt(self, write: Write, mark: ports.Mark) -> bool:
         from deltalake.exceptions import CommitFailedError
 
         try:
-            write(self.table, self.said(epoch))
+            write(self.table, self.said(mark))
         except CommitFailedError:
             return False
         return True
+
+    def _carried_state(self) -> State:
+        """The state that the commits carry from which the table's rows come."""
+        carried: dict[str, int] = {}
+        for commit in self._commits():
+            # before there were identities, the commit of a start carried the term alone
+            carried = {**_carried(commit), **carried}
+            if self._application in carried:
+                break
+        epoch, identity, term = (carried.get(name) for name in self._applications)
+        mark = ports.Mark() if epoch is None else ports.Mark(epoch, f"{identity:0{_DIGITS}x}" if identity else "")
+        return State(mark, term or 0)
+
+    def _commits(self) -> Iterator[Commit]:
+        """The commits from which the table's rows come, the newest first. The last one stands for those whose entries in the log are gone:
+        it carries what the table remembers of them.
+        """
+        version = self.table.version()
+        for _ in range(LOOKS):
+            try:
+                commit = actions(self._files, version)
+            except FileNotFoundError:
+                break
+            yield commit
+            version = self._before(version, commit)
+            if version < 0:
+                return
+        remembered = ((name, self.table.transaction_version(name)) for name in self._applications)
+        yield [{"txn": {"appId": name, "version": version}} for name, version in remembered if version is not None]
+
+    def _before(self, version: int, commit: Commit) -> int:
+        """The version on which a commit builds: the one before it, the one that it restores, or -1 where it replaces the table."""
+        info: dict[str, Any] = next((action["commitInfo"] for action in commit if "commitInfo" in action), {})
+        operation, parameters = info.get("operation", ""), info.get("operationParameters") or {}
+        if "REPLACE TABLE" in operation:
+            return -1
+        if operation == "RESTORE" and parameters.get("version") is not None:
+            return int(parameters["version"])
+        if operation == "RESTORE" and "datetime" in parameters:
+            table = self.place.table()
+            table.load_as_version(datetime.fromtimestamp(int(parameters["datetime"]) / 1000, UTC))
+            return int(table.version())
+        return version - 1
+
+    def _logged(self) -> bool:
+        """Whether the log still has the version of the last look. If not, the table is gone or another one is in its place."""
+        from pyarrow.fs import FileType
+
+        return bool(self._files.get_file_info(entry(self.table.version())).type == FileType.File)
 
     def _made(self, schema: Struct, partition_by: list[str], properties: dict[str, str]) -> bool:
         from deltalake import DeltaTable
@@ -138,7 +192,7 @@ class Epochs(epochs.Epochs[Write]):
                 partition_by=partition_by,
                 configuration={**properties, MADE: context.job, **self._owner},
                 storage_options=self.place.options(),
-                commit_properties=self.said(),
+                commit_properties=self.said(ports.Mark()),
                 raise_if_key_not_exists=False,
             )
         except DeltaError as problem:
@@ -157,15 +211,13 @@ class Epochs(epochs.Epochs[Write]):
             def empty(table: DeltaTable, said: CommitProperties) -> None:
                 table.create_write_transaction([], "overwrite", fresh, partition_by=partition_by, commit_properties=said)
                 self._table = self.place.table()
-                self.table.alter.set_table_properties(owner, raise_if_not_exists=False, commit_properties=self.said())
+                self.table.alter.set_table_properties(owner, raise_if_not_exists=False, commit_properties=self.said(self.state.mark))
 
             return empty
         check(self.place.path, table, schema, partition_by, add)
         if not owner.items() <= settings.items():
             return lambda table, said: table.alter.set_table_properties(owner, raise_if_not_exists=False, commit_properties=said)
-        return lambda table, said: table.create_write_transaction(
-            [], "append", table.schema(), partition_by=partition_by, commit_properties=said
-        )
+        return carry
 
     def _widened(self, schema: Struct) -> bool:
         self._table = self.place.table()
@@ -178,10 +230,22 @@ class Epochs(epochs.Epochs[Write]):
 
                 table.alter.add_columns([Field.from_json(json.dumps(field)) for field in missing], commit_properties=said)
 
-            done = self._attempt(add)
+            done = self._commit(add)
             self._table = self.place.table()
             return done
         return True
+
+
+def carry(table: DeltaTable, said: CommitProperties) -> None:
+    """A commit without rows, for the transactions that it carries."""
+    by = list(table.metadata().partition_columns)
+    table.create_write_transaction([], "append", table.schema(), partition_by=by, commit_properties=said)
+
+
+def _carried(commit: Commit) -> dict[str, int]:
+    """The applications of a commit, and their versions."""
+    carried = (action["txn"] for action in commit if "txn" in action)
+    return {one["appId"]: int(one["version"]) for one in carried}
 
 
 def check(path: str, table: DeltaTable, schema: Struct, partition_by: list[str], add: bool) -> None:

@@ -38,15 +38,21 @@ class Place:
         except Exception as problem:
             raise self.unreadable(problem) from problem
 
-    def table(self) -> Table:
-        """The table as it is now."""
+    def table(self, catalog: Catalog | None = None) -> Table:
+        """The table as it is now; by a catalog that is open already, where there is one."""
         from pyiceberg.exceptions import NoSuchNamespaceError, NoSuchTableError
 
-        catalog = self.catalog()
+        catalog = catalog or self.catalog()
         try:
             return catalog.load_table(self.name)
         except (NoSuchTableError, NoSuchNamespaceError):
             raise lake.missing(f"the catalog has no Iceberg table {self.name}") from None
+        except Exception as problem:
+            raise self.unreadable(problem) from problem
+
+    def exists(self, catalog: Catalog) -> bool:
+        try:
+            return bool(catalog.table_exists(self.name))
         except Exception as problem:
             raise self.unreadable(problem) from problem
 

@@ -72,7 +72,8 @@ class Sink(TableSink):
 
     @property
     def owns(self) -> str:
-        return f"{self.place.name} of {sorted(stored(self.place.options).items())}"
+        catalog = ", ".join(f"{name}={value}" for name, value in stored(self.place.options).items())
+        return f"{self.place.name} ({catalog})"
 
     def options(self) -> dict[str, Any]:
         return {"table": self.place.name, "catalog": stored(self.place.options), **super().options()}

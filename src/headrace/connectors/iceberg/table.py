@@ -1,9 +1,12 @@
 """An Iceberg table as one sink writes it: whose it is, and one commit an epoch.
 
-A property of the table, `headrace.epoch.CHECKPOINT.QUERY`, says which epoch was the last and which start of the job wrote it; it changes
-in the same commit as the rows do. Each start makes a snapshot of its own before all else: a process that was replaced commits from a
-snapshot that is no longer the newest, which the catalog refuses, and what it reads anew tells it that it was replaced. (pyiceberg's own
-retries, which would put the same rows on top of the newer snapshot, are off.)
+A property of the table, `headrace.epoch.CHECKPOINT.QUERY`, says which epoch was the last, which start of the job wrote it, and its
+identity: "7/2/5f1c..."; it changes in the same commit as the rows do. The summary of each snapshot says the same, and is what counts: a
+table that was rolled back to an older snapshot keeps the property. Once the snapshot has expired, the property counts.
+
+Each start makes a snapshot of its own before all else: a process that was replaced commits from a snapshot that is no longer the newest,
+which the catalog refuses, and what it reads anew tells it that it was replaced. (pyiceberg's own retries, which would put the same rows
+on top of the newer snapshot, are off.)
 """
 
 from __future__ import annotations
@@ -18,7 +21,7 @@ from headrace import ports
 from headrace.connectors.iceberg.columns import columns_of, iceberg_schema, iceberg_type, plain
 from headrace.connectors.iceberg.place import Place
 from headrace.connectors.lake import epochs
-from headrace.connectors.lake.epochs import MADE, TRIES
+from headrace.connectors.lake.epochs import MADE, TRIES, State
 from headrace.connectors.lake.fitting import lacking, unfitting
 from headrace.schema import Field, Struct
 
@@ -36,20 +39,16 @@ class Epochs(epochs.Epochs[Write]):
     def __init__(self, place: Place, context: ports.SinkContext) -> None:
         super().__init__(place, context)
         self.place = place
-        self._state = f"headrace.epoch.{context.checkpoint_id}.{context.query}"
+        self._property = f"headrace.epoch.{context.checkpoint_id}.{context.query}"
         self._catalog = place.catalog()
         self.table: Table
 
-    @property
-    def last(self) -> int:
-        return self._stored()[0]
-
-    @property
-    def term(self) -> int:
-        return self._stored()[1]
+    def exists(self) -> bool:
+        return self.place.exists(self._catalog)
 
     def refresh(self) -> None:
-        self.table.refresh()
+        self.table = self.place.table(self._catalog)
+        self.state = self._stored()
 
     def named(self, epochs: set[int]) -> set[str]:
         known = {one.snapshot_id: one for one in self.table.metadata.snapshots}
@@ -68,10 +67,9 @@ class Epochs(epochs.Epochs[Write]):
 
     def claim(self, schema: Struct, *, partition_by: list[str], properties: dict[str, str], add: bool) -> None:
         for _ in range(TRIES):
-            if not self._catalog.table_exists(self.place.name):
+            if not self.exists():
                 self._make(schema, partition_by, properties)
-            self.table = self.place.table()
-            self._refuse_replaced()
+            self.check_term()
             if self._to_be_emptied(self.table.properties):
                 self._context.held()
                 self._catalog.purge_table(self.place.name)
@@ -83,24 +81,23 @@ class Epochs(epochs.Epochs[Write]):
                     with transaction.update_schema() as update:
                         for field in missing:
                             update.add_column(field.name, iceberg_type(field.type, field.name))
-                with transaction.update_snapshot(said).fast_append():
-                    pass  # a snapshot of the same files: who knows only the one before can no longer commit
                 transaction.set_properties(self._owner)
 
-            if self._attempt(take):
+            if self._commit(take):
                 return
         raise self._busy()
 
-    def _attempt(self, write: Write, epoch: int | None = None) -> bool:
+    def _attempt(self, write: Write, mark: ports.Mark) -> bool:
         from pyiceberg.exceptions import CommitFailedException
 
-        context = self._context
-        last = self.last if epoch is None else epoch
+        context, before = self._context, self.table.metadata.current_snapshot_id
+        state = {self._property: f"{mark.epoch}/{context.term}/{mark.identity}"}
         said = {
             "headrace.job": context.job,
             "headrace.sink": context.name,
-            "headrace.epoch": str(last),
+            "headrace.epoch": str(mark.epoch),
             "headrace.term": str(context.term),
+            **state,
         }
         # Of this object alone, not of the table.
         self.table.metadata.properties["commit.retry.num-retries"] = "0"
@@ -108,7 +105,10 @@ class Epochs(epochs.Epochs[Write]):
             # A delete that finds nothing warns.
             with warnings.catch_warnings(action="ignore"), self.table.transaction() as transaction:
                 write(transaction, said)
-                transaction.set_properties({self._state: f"{last}/{context.term}"})
+                if transaction.table_metadata.current_snapshot_id == before:
+                    with transaction.update_snapshot(said).fast_append():
+                        pass  # a snapshot of the same files: who knows only the one before can no longer commit
+                transaction.set_properties(state)
         except CommitFailedException:
             return False
         return True
@@ -119,10 +119,13 @@ class Epochs(epochs.Epochs[Write]):
                 for entry in manifest.fetch_manifest_entry(self.table.io):
                     yield entry.data_file.file_path
 
-    def _stored(self) -> tuple[int, int]:
-        """The last epoch, and the start of the job that wrote it."""
-        epoch, _, term = self.table.properties.get(self._state, "-1/0").partition("/")
-        return int(epoch), int(term)
+    def _stored(self) -> State:
+        from pyiceberg.table.snapshots import ancestors_of
+
+        snapshots = ancestors_of(self.table.current_snapshot(), self.table.metadata)
+        summaries = (snapshot.summary.additional_properties for snapshot in snapshots if snapshot.summary is not None)
+        newest = next((summary for summary in summaries if self._property in summary), self.table.properties)
+        return _state(newest.get(self._property, "-1/0"))
 
     def _make(self, schema: Struct, partition_by: list[str], properties: dict[str, str]) -> None:
         from pyiceberg.exceptions import TableAlreadyExistsError
@@ -133,6 +136,11 @@ class Epochs(epochs.Epochs[Write]):
         given = {**properties, MADE: self._context.job}
         with suppress(TableAlreadyExistsError):  # somebody else was quicker
             self._catalog.create_table(self.place.name, columns, partition_spec=_spec(columns, partition_by), properties=given)
+
+
+def _state(text: str) -> State:
+    epoch, term, *identity = text.split("/")
+    return State(ports.Mark(int(epoch), "".join(identity)), int(term))
 
 
 def check(name: str, table: Table, schema: Struct, partition_by: list[str], add: bool) -> list[Field]:

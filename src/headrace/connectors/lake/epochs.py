@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
 from headrace import ports
@@ -21,38 +22,50 @@ TRIES = 20
 LOOKS = 1000
 
 
+@dataclass(frozen=True)
+class State:
+    """What a table holds of a query: the last epoch whose rows it has, and the start of the job that wrote last, 0 for none."""
+
+    mark: ports.Mark = field(default_factory=ports.Mark)
+    term: int = 0
+
+
 class Epochs(ABC, Generic[W]):
-    """What the log of a table knows of a sink: the last epoch, and the start of the job that wrote last. `W` is what makes a commit.
+    """What the log of a table knows of a sink. `W` is what makes a commit.
 
     Each start claims the table before all else, so that a process which was replaced is refused, by whoever keeps the log or by what it
-    reads there.
+    reads there. Each commit carries the state that it leaves, so that a table which no longer has that is known to have lost rows.
     """
 
     def __init__(self, place: Place, context: ports.SinkContext) -> None:
         self._at = place.name
         self._context = context
+        self._left = State()
+        self.state = State()
+        """As of the last look."""
 
-    @property
     @abstractmethod
-    def last(self) -> int:
-        """The last epoch that the table has; -1 for none."""
+    def exists(self) -> bool:
+        """Whether the table is there."""
 
-    @property
     @abstractmethod
-    def term(self) -> int:
-        """The start of the job that wrote last; 0 for none."""
+    def refresh(self) -> None:
+        """See what the table is now. Raises TABLE_MISSING where it is gone."""
+
+    def mark(self) -> ports.Mark:
+        """What the table holds before this start has claimed it."""
+        if not self.exists():
+            return ports.Mark(exists=False)
+        self.refresh()
+        return self.state.mark
 
     def term_of(self, query: str) -> int:
-        """The same of a query of this checkpoint; 0 where the table does not tell."""
-        return self.term if query == self._context.query else 0
+        """The start that wrote last for a query of this checkpoint; 0 where the table does not tell."""
+        return self.state.term if query == self._context.query else 0
 
     @abstractmethod
     def claim(self, schema: Struct, *, partition_by: list[str], properties: dict[str, str], add: bool) -> None:
         """Make the table, or take it over from the process that wrote it before, and give it the columns that it lacks."""
-
-    @abstractmethod
-    def refresh(self) -> None:
-        """See what others have committed."""
 
     @abstractmethod
     def named(self, epochs: set[int]) -> set[str]:
@@ -60,29 +73,43 @@ class Epochs(ABC, Generic[W]):
 
     def check_term(self) -> None:
         """See what others have committed, and refuse if one of them has taken over."""
-        self.refresh()
+        try:
+            self.refresh()
+        except HeadraceError as error:
+            if error.code != "TABLE_MISSING":
+                raise
+            raise self._lost("TABLE_MISSING", "is gone, and the rows of earlier epochs with it") from None
         self._refuse_replaced()
 
     @abstractmethod
-    def _attempt(self, write: W, epoch: int | None = None) -> bool:
-        """Whether a commit went through; another one may have come before it."""
+    def _attempt(self, write: W, mark: ports.Mark) -> bool:
+        """Whether a commit that carries this mark went through; another one may have come before it."""
 
-    def transact(self, epoch: int, write: W) -> bool:
+    def transact(self, mark: ports.Mark, write: W) -> bool:
         """Write an epoch in one commit; False if the table had it already."""
         for tried in range(TRIES):
-            self.refresh()
-            if self.last >= epoch:
+            self.check_term()
+            if self.state.mark.holds(mark.epoch, mark.identity, self._context.name):
                 # What one of these tries wrote may have gone through although its answer was lost.
+                self._left = self.state
                 return tried > 0
-            self._refuse_replaced()
+            self._refuse_changed()
             try:
-                if self._attempt(write, epoch):
+                if self._commit(write, mark):
                     return True
-            except FileNotFoundError:
-                # Whoever takes over removes what was staged here.
+            except Exception:
+                # Whoever takes over removes what was staged here, and a table may be dropped at any time.
                 self.check_term()
                 raise
         raise self._busy()
+
+    def _commit(self, write: W, mark: ports.Mark | None = None) -> bool:
+        """Whether a commit went through: of an epoch, or of what leaves the mark as it is."""
+        mark = self.state.mark if mark is None else mark
+        if not self._attempt(write, mark):
+            return False
+        self._left = State(mark, self._context.term)
+        return True
 
     @property
     def _owner(self) -> dict[str, str]:
@@ -124,8 +151,21 @@ class Epochs(ABC, Generic[W]):
                 hint="give each sink a table of its own; streams of the same columns go into one by union.",
             )
 
+    def _refuse_changed(self) -> None:
+        """Complain of a table that is not as this process has left it, which other writers' commits do not change."""
+        now, left = self.state, self._left
+        if (now.mark.epoch, now.term) != (left.mark.epoch, left.term) or not now.mark.agrees(left.mark.identity):
+            raise self._lost("TABLE_REPLACED", "is not as this job left it: it was replaced, put back, or written by a copy of the job")
+
+    def _lost(self, code: str, what: str) -> HeadraceError:
+        return ConnectorError(
+            code,
+            f"{self._context.name}: {self._at} {what}",
+            hint="nothing of this epoch was written. Put it back as it was, or start over with fresh=True, which writes all of it again",
+        )
+
     def _refuse_replaced(self) -> None:
-        if self.term > self._context.term:
+        if self.state.term > self._context.term:
             raise CheckpointError(
                 "SINK_FENCED",
                 f"{self._context.name}: another process has taken over the job {self._context.job} and writes {self._at} now",

@@ -95,6 +95,9 @@ class TableSink(ports.Sink):
             if name not in columns:
                 raise wrong(f"{self._verb}: partition_by names `{name}`, which is no column", f"the stream has: {', '.join(columns)}")
 
+    def mark(self, context: ports.SinkContext) -> ports.Mark:
+        return self._made_epochs(context).mark()
+
     def open(self, context: ports.SinkContext) -> None:
         self._context = context
         spelled = {name.lower(): name for name in context.schema.names}
@@ -119,7 +122,8 @@ class TableSink(ports.Sink):
         if not staged.count:
             return
         paths = [file["path"] for file in staged.files]
-        done = self._epochs.transact(epoch, self._merged(paths) if self._key else self._added(staged.files))
+        mark = ports.Mark(epoch, staged.identity)
+        done = self._epochs.transact(mark, self._merged(paths) if self._key else self._added(staged.files))
         point("in sink commit", self._context.name)
         if self._key:
             # No more than what is its own: this process may have been replaced a moment ago, and another one be at work there.
@@ -129,7 +133,7 @@ class TableSink(ports.Sink):
 
     def _left(self, files: Sequence[str]) -> list[str]:
         """The files of epochs that no commit has, and of attempts of a task that its epoch's commit did without."""
-        last = self._epochs.last
+        last = self._epochs.state.mark.epoch
         tasks: dict[tuple[int, str], dict[str, list[str]]] = {}
         for path in files:
             name = posixpath.basename(path)

@@ -11,6 +11,7 @@ import pyarrow as pa
 import pytest
 from deltalake import DeltaTable, write_deltalake
 
+from headrace import ports
 from headrace.connectors import delta
 from headrace.connectors.delta import Sink
 from headrace.connectors.delta.place import Place
@@ -129,8 +130,8 @@ def test_a_process_that_is_replaced_between_its_look_and_its_commit_is_refused(
 
         return paused
 
-    def counted(write: Any, epoch: int | None = None) -> bool:
-        commits.append(attempt(write, epoch))
+    def counted(write: Any, mark: ports.Mark) -> bool:
+        commits.append(attempt(write, mark))
         return commits[-1]
 
     monkeypatch.setattr(old._epochs, "_attempt", counted)
@@ -191,10 +192,10 @@ def test_a_table_that_another_checkpoint_wrote_is_not_written(tmp_path: Path) ->
         lambda: opened(Sink(tmp_path / "t"), context(tmp_path, checkpoint_id="c2")),
     )
     fresh = opened(Sink(tmp_path / "t"), context(tmp_path, "k string", checkpoint_id="c2", fresh=True))
-    assert rows_of(tmp_path / "t") == [] and fresh._epochs.last == -1
+    assert rows_of(tmp_path / "t") == [] and fresh.mark(context(tmp_path, checkpoint_id="c2")) == ports.Mark()
     fresh.commit(0, stage(fresh, 0, rows(("b", 2)).select(["k"])))
     again = opened(Sink(tmp_path / "t"), context(tmp_path, "k string", checkpoint_id="c2", fresh=True, term=2))
-    assert rows_of(tmp_path / "t") == [("b",)] and again._epochs.last == 0
+    assert rows_of(tmp_path / "t") == [("b",)] and again._epochs.state.mark.epoch == 0
     opened(Sink(tmp_path / "t"), context(tmp_path, "k string", job="guest", checkpoint_id="c3"))
     check_error(
         f"TABLE_OWNED: with fresh=True what job guest wrote to {tmp_path}/t would have to go, and it holds rows of others too\n"

@@ -12,6 +12,7 @@ import duckdb
 import pyarrow as pa
 import pytest
 
+from headrace import ports
 from headrace.connectors.iceberg import Sink
 from headrace.connectors.iceberg.log import Log
 from headrace.connectors.iceberg.place import Place
@@ -39,7 +40,7 @@ def test_an_epoch_is_one_commit_that_carries_its_number(tmp_path: Path) -> None:
     out.commit(2, stage(out, 2, rows()))
     assert sorted(rows_of(tmp_path), key=str) == [("a", 1), ("b", 2), ("c", 3), (None, 4)]
     found = table(tmp_path)
-    assert found.properties["headrace.epoch.c1.main"] == "1/1"
+    assert found.properties["headrace.epoch.c1.main"] == "1/1/"
     snapshot = found.current_snapshot()
     assert snapshot is not None and snapshot.summary is not None
     told = snapshot.summary.additional_properties
@@ -85,13 +86,13 @@ def test_a_process_that_is_replaced_between_its_look_and_its_commit_is_refused(t
     late = stage(old, 0, weighed(given) if key else given)
     commits, attempt = [], old._epochs._attempt
 
-    def paused(write: Callable[..., None], epoch: int) -> bool:
+    def paused(write: Callable[..., None], mark: ports.Mark) -> bool:
         def then(transaction: Any, said: dict[str, str]) -> None:
             write(transaction, said)
             if not commits:
                 opened(sink(tmp_path, key=key), context(tmp_path, mode=mode, term=2))
 
-        commits.append(attempt(then, epoch))
+        commits.append(attempt(then, mark))
         return commits[-1]
 
     old._epochs._attempt = paused  # type: ignore[method-assign]
