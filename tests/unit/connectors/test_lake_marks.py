@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from collections.abc import Callable
 from datetime import UTC, datetime
@@ -52,7 +53,7 @@ class Lake(Table):
         assert snapshot is not None
         return snapshot.snapshot_id
 
-    def restore(self, version: int) -> None:
+    def restore(self, version: Any) -> None:
         if self.kind == "delta":
             DeltaTable(self.folder / "t").restore(version)
         else:
@@ -205,6 +206,30 @@ def test_a_table_that_goes_between_a_look_and_a_commit(tmp_path: Path, kind: str
     assert lake.mark() == Mark(exists=False)
 
 
+def test_a_table_whose_files_are_gone_and_that_its_catalog_names(tmp_path: Path) -> None:
+    lake = Lake("iceberg", tmp_path)
+    sink = lake.started(1)
+    lake.write(sink, 0)
+    staged = lake.stage(sink, 1)
+    shutil.rmtree(tmp_path / "wh")
+    with pytest.raises(HeadraceError, match=r"TABLE_MISSING: sink: db\.t is gone"):
+        sink.commit(1, staged)
+    assert lake.mark() == Mark(exists=False)
+    check_error(
+        """
+        TABLE_MISSING: the catalog has the Iceberg table db.t, and its files are gone
+          at test_lake_marks.py:*: lambda: of_iceberg.sink(tmp_path).open(context(tmp_path, checkpoint_id="c2", fresh=True)),
+          hint: put them back, or drop the table from the catalog
+          page: docs/errors/TABLE_MISSING.md
+        """,
+        lambda: of_iceberg.sink(tmp_path).open(context(tmp_path, checkpoint_id="c2", fresh=True)),
+    )
+    lake.drop()
+    fresh = of_iceberg.opened(of_iceberg.sink(tmp_path), context(tmp_path, checkpoint_id="c2", fresh=True))
+    lake.write(fresh, 0)
+    assert lake.rows() == rows_of(0)
+
+
 def of_version(lake: Lake, version: int) -> None:
     lake.restore(version)
 
@@ -215,12 +240,6 @@ def with_more_on_top(lake: Lake, version: int) -> None:
     lake.append()
 
 
-def of_a_time(lake: Lake, version: int) -> None:
-    table = DeltaTable(lake.folder / "t")
-    [at] = [one["timestamp"] for one in table.history() if one["version"] == version]
-    table.restore(datetime.fromtimestamp(at / 1000, UTC))
-
-
 def of_files(lake: Lake, version: int) -> None:
     """As a copy of its folder that is put back."""
     for path in (lake.folder / "t" / "_delta_log").glob("*.json"):
@@ -228,12 +247,18 @@ def of_files(lake: Lake, version: int) -> None:
             path.unlink()
 
 
-@TABLES
 @KEYS
-@pytest.mark.parametrize("restore", [of_version, with_more_on_top, of_a_time, of_files])
+@pytest.mark.parametrize(
+    ("kind", "restore"),
+    [
+        ("iceberg", of_version),
+        ("iceberg", with_more_on_top),
+        ("delta", of_version),
+        ("delta", with_more_on_top),
+        ("delta", of_files),
+    ],
+)
 def test_a_table_that_is_put_back(tmp_path: Path, kind: str, key: str | None, restore: Callable[[Lake, int], None]) -> None:
-    if kind == "iceberg" and restore in (of_a_time, of_files):
-        pytest.skip("of Delta alone")
     lake = Lake(kind, tmp_path, key)
     first = lake.started(1)
     lake.write(first, 0, 1)
@@ -255,11 +280,16 @@ def test_a_table_that_is_put_back(tmp_path: Path, kind: str, key: str | None, re
     assert [row for row in lake.rows() if row[0] != "other"] == rows_of(0, 1, 2)
 
 
-def test_a_table_that_is_made_anew_in_its_own_log(tmp_path: Path) -> None:
+@pytest.mark.parametrize("how", ["replaced", "restored by time"])
+def test_a_table_of_which_its_log_tells_no_more(tmp_path: Path, how: str) -> None:
     lake = Lake("delta", tmp_path)
     sink = lake.started(1)
     lake.write(sink, 0, 1)
-    lake.make()
+    if how == "replaced":
+        lake.make()
+    else:
+        os.utime(tmp_path / "t" / "_delta_log" / f"{0:020}.json", (0, 0))
+        lake.restore(datetime(2000, 1, 1, tzinfo=UTC))
     lake.append()
     assert lake.mark() == Mark()
     with pytest.raises(HeadraceError, match="TABLE_REPLACED"):

@@ -13,7 +13,6 @@ from __future__ import annotations
 import json
 import posixpath
 from collections.abc import Callable, Iterator
-from datetime import UTC, datetime
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
@@ -101,7 +100,8 @@ class Epochs(epochs.Epochs[Write]):
                     return
                 continue
             self._table = self.place.table()
-            self.check_term()
+            self.refresh()
+            self._refuse_replaced()
             if self._commit(self._taken(schema, partition_by, add)) and self._widened(schema):
                 return
         raise self._busy()
@@ -160,19 +160,15 @@ class Epochs(epochs.Epochs[Write]):
         remembered = ((name, self.table.transaction_version(name)) for name in self._applications)
         yield [{"txn": {"appId": name, "version": version}} for name, version in remembered if version is not None]
 
-    def _before(self, version: int, commit: Commit) -> int:
-        """The version on which a commit builds: the one before it, the one that it restores, or -1 where it replaces the table."""
+    @staticmethod
+    def _before(version: int, commit: Commit) -> int:
+        """The version on which a commit builds: the one before it, or the one that it restores; -1 where nothing is known to be left."""
         info: dict[str, Any] = next((action["commitInfo"] for action in commit if "commitInfo" in action), {})
         operation, parameters = info.get("operation", ""), info.get("operationParameters") or {}
-        if "REPLACE TABLE" in operation:
-            return -1
-        if operation == "RESTORE" and parameters.get("version") is not None:
-            return int(parameters["version"])
-        if operation == "RESTORE" and "datetime" in parameters:
-            table = self.place.table()
-            table.load_as_version(datetime.fromtimestamp(int(parameters["datetime"]) / 1000, UTC))
-            return int(table.version())
-        return version - 1
+        if operation == "RESTORE":
+            # by a time it may have been any
+            return int(parameters.get("version") or -1)
+        return -1 if "REPLACE TABLE" in operation else version - 1
 
     def _logged(self) -> bool:
         """Whether the log still has the version of the last look. If not, the table is gone or another one is in its place."""

@@ -47,12 +47,18 @@ class Place:
             return catalog.load_table(self.name)
         except (NoSuchTableError, NoSuchNamespaceError):
             raise lake.missing(f"the catalog has no Iceberg table {self.name}") from None
+        except FileNotFoundError:
+            hint = "put them back, or drop the table from the catalog"
+            raise lake.missing(f"the catalog has the Iceberg table {self.name}, and its files are gone", hint) from None
         except Exception as problem:
             raise self.unreadable(problem) from problem
 
     def exists(self, catalog: Catalog) -> bool:
+        """Whether the table is there; not where the catalog still names it and its files are gone."""
         try:
             return bool(catalog.table_exists(self.name))
+        except FileNotFoundError:
+            return False
         except Exception as problem:
             raise self.unreadable(problem) from problem
 

@@ -69,7 +69,8 @@ class Epochs(epochs.Epochs[Write]):
         for _ in range(TRIES):
             if not self.exists():
                 self._make(schema, partition_by, properties)
-            self.check_term()
+            self.refresh()
+            self._refuse_replaced()
             if self._to_be_emptied(self.table.properties):
                 self._context.held()
                 self._catalog.purge_table(self.place.name)

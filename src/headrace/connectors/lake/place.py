@@ -14,8 +14,7 @@ class Place(Protocol):
     def name(self) -> str: ...
 
 
-def missing(message: str) -> ConnectorError:
-    hint = "a sink makes the table when its job starts; a source needs one that is there"
+def missing(message: str, hint: str = "a sink makes the table when its job starts; a source needs one that is there") -> ConnectorError:
     return ConnectorError("TABLE_MISSING", message, hint=hint, site=here())
 
 
