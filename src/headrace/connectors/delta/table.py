@@ -97,7 +97,7 @@ class Epochs(epochs.Epochs[Write]):
         for _ in range(TRIES):
             if not self.place.exists():
                 if self._made(schema, partition_by, properties):
-                    self._left = State(term=self._context.term)
+                    self._written = State(term=self._context.term)
                     return
                 continue
             self._table = self.place.table()

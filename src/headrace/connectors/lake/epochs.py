@@ -40,7 +40,7 @@ class Epochs(ABC, Generic[W]):
     def __init__(self, place: Place, context: ports.SinkContext) -> None:
         self._at = place.name
         self._context = context
-        self._left = State()
+        self._written = State()
         self.state = State()
         """As of the last look."""
 
@@ -72,7 +72,7 @@ class Epochs(ABC, Generic[W]):
         """The names of the files that these epochs added, as far as the log still tells; others may be among them."""
 
     def check_term(self) -> None:
-        """See what others have committed, and refuse if one of them has taken over."""
+        """See what others have committed, and refuse if one of them has taken over or the table is gone."""
         try:
             self.refresh()
         except HeadraceError as error:
@@ -91,7 +91,7 @@ class Epochs(ABC, Generic[W]):
             self.check_term()
             if self.state.mark.holds(mark.epoch, mark.identity, self._context.name):
                 # What one of these tries wrote may have gone through although its answer was lost.
-                self._left = self.state
+                self._written = self.state
                 return tried > 0
             self._refuse_changed()
             try:
@@ -108,7 +108,7 @@ class Epochs(ABC, Generic[W]):
         mark = self.state.mark if mark is None else mark
         if not self._attempt(write, mark):
             return False
-        self._left = State(mark, self._context.term)
+        self._written = State(mark, self._context.term)
         return True
 
     @property
@@ -152,9 +152,9 @@ class Epochs(ABC, Generic[W]):
             )
 
     def _refuse_changed(self) -> None:
-        """Complain of a table that is not as this process has left it, which other writers' commits do not change."""
-        now, left = self.state, self._left
-        if (now.mark.epoch, now.term) != (left.mark.epoch, left.term) or not now.mark.agrees(left.mark.identity):
+        """Complain of a table without the last commit of this process, or with another one that says it is of the same start."""
+        now, written = self.state, self._written
+        if (now.mark.epoch, now.term) != (written.mark.epoch, written.term) or not now.mark.agrees(written.mark.identity):
             raise self._lost("TABLE_REPLACED", "is not as this job left it: it was replaced, put back, or written by a copy of the job")
 
     def _lost(self, code: str, what: str) -> HeadraceError:
