@@ -210,7 +210,13 @@ def test_checkpoints_that_somebody_changed(tmp_path: Path, job: Path) -> None:
 
 @pytest.mark.parametrize(
     ("place", "value"),
-    [("job", "../evil"), ("id", "a/b"), ("settings", {"spark.x": "y"}), ("identity.queries.0.name", "../../x"), ("plan.nodes.0.name", "a\0b")],
+    [
+        ("job", "../evil"),
+        ("id", "a/b"),
+        ("settings", {"spark.x": "y"}),
+        ("identity.queries.0.name", "../../x"),
+        ("plan.nodes.0.name", "a\0b"),
+    ],
 )
 def test_a_checkpoint_has_names(tmp_path: Path, place: str, value: Any) -> None:
     data: Any = json.loads(next(golden.GOLDEN.glob("*/checkpoints/cells/checkpoint/job.json")).read_text(encoding="utf-8"))
