@@ -40,8 +40,8 @@ class Site:
         if found is None:
             return cls(text, 0)
         file, line, column = found[1], int(found[2]), int(found[3] or 0)
-        # A text may name any file, one without an end among them: only those in which jobs are written are read.
-        if Path(file).suffix not in _WRITTEN_IN or not os.path.isfile(file):
+        # A text may name any file, one without an end among them: only those in which jobs are written are read, and what Python has read.
+        if file not in linecache.cache and (Path(file).suffix not in _WRITTEN_IN or not os.path.isfile(file)):
             return cls(file, line, "", column)
         linecache.checkcache(file)  # it may have been written again since it was read
         return cls(file, line, linecache.getline(file, line).strip(), column)

@@ -13,6 +13,9 @@ from tests.scale import FULL
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+SETTING = "a setting of Spark that nobody is to see"
+"""What the session has that is secret: no text and no list of processes shows it."""
+
 
 @pytest.fixture(scope="session")
 def spark() -> Iterator[SparkSession]:
@@ -20,6 +23,7 @@ def spark() -> Iterator[SparkSession]:
 
     At full scale the oracle has larger tables in memory, each as the harness and as batch reads it.
     """
-    made = headrace.jvm.session.session(master="local[2]", conf={"spark.driver.memory": "6g" if FULL else "2g"})
+    conf = {"spark.driver.memory": "6g" if FULL else "2g", "spark.hadoop.test.secret": SETTING}
+    made = headrace.jvm.session.session(master="local[2]", conf=conf)
     yield made
     made.stop()

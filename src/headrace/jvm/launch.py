@@ -8,7 +8,6 @@ from __future__ import annotations
 import contextlib
 import os
 import re
-import secrets
 import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -54,11 +53,9 @@ def configuration(given: Mapping[str, str], log: Path, defaults: Mapping[str, st
         # A machine's own name need not resolve, and nobody else has to reach this driver.
         conf.setdefault("spark.driver.host", "127.0.0.1")
         conf.setdefault("spark.driver.bindAddress", "127.0.0.1")
-    if conf["spark.master"].startswith("local"):
-        # Other users of the machine reach these ports, and could enter the folder where Spark spills rows.
+    if re.fullmatch(r"local(\[.*\])?", conf["spark.master"]):
+        # Other users of the machine reach these ports, and could enter the folder where Spark spills rows. Spark makes the secret itself.
         conf.setdefault("spark.authenticate", "true")
-        if conf["spark.master"].startswith("local-cluster"):
-            conf.setdefault("spark.authenticate.secret", secrets.token_hex(32))
         if "java.io.tmpdir" not in conf.get("spark.driver.extraJavaOptions", ""):
             conf.setdefault("spark.local.dir", str(temporary()))
     common = ["-Dfile.encoding=UTF-8"]

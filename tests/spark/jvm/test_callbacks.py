@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
+import socket
 import threading
+from typing import Any
 
+from pyspark.java_gateway import ensure_callback_server_started
 from pyspark.sql import SparkSession
 
 from headrace.testing import Harness
@@ -28,3 +32,37 @@ def test_no_thread_is_left_of_a_query_that_has_ended(spark: SparkSession) -> Non
     for thread in served:
         thread.join(30)
     assert [thread.name for thread in served if thread.is_alive()] == []
+
+
+def test_whoever_has_no_token_is_refused_and_the_job_goes_on(spark: SparkSession) -> None:
+    with Harness() as h:
+        rows = h.source("rows", "k string")
+        out = h.collect(rows)
+        h.commit({"rows": [("+", ("a",))]})
+        gateway: Any = spark.sparkContext._gateway
+        kept = list(gateway.gateway_property.pool.dict)  # the objects of this process that the JVM may call
+        assert kept
+        # a call, an authentication that is wrong, one in several parts, and nothing at all
+        calls = [f"c\n{name}\n{method}\ne\n" for name in kept for method in ("__delattr__\nsrecord", "__repr__", "commit")]
+        for said in (*calls, f"A\n{'0' * 64}\ne\n{calls[0]}", "A\n", ""):
+            answer = b""
+            with socket.create_connection(("127.0.0.1", gateway._callback_server.port)) as caller:
+                # whoever is refused is cut off, at any of these steps
+                with contextlib.suppress(OSError):
+                    caller.sendall(said.encode())
+                    caller.shutdown(socket.SHUT_WR)
+                    answer = caller.makefile("rb").read()
+            assert not answer.startswith(b"!y"), (said, answer)
+        h.restart()
+        h.commit({"rows": [("+", ("b",))]})
+        assert out.rows() == [("a",), ("b",)]
+
+
+def test_a_port_that_a_program_had_opened_to_all_is_closed(spark: SparkSession) -> None:
+    gateway: Any = spark.sparkContext._gateway
+    gateway.shutdown_callback_server()
+    gateway._callback_server, gateway.callback_server_parameters.auth_token = None, None
+    ensure_callback_server_started(gateway)  # type: ignore[no-untyped-call]  # as `foreachBatch` of PySpark does
+    run()
+    assert len(gateway.callback_server_parameters.auth_token) == 64
+    run()

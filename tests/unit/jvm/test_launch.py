@@ -28,6 +28,18 @@ def test_a_local_driver_listens_on_loopback_only() -> None:
     assert "spark.driver.host" not in there
 
 
+def test_a_local_driver_asks_for_a_secret_and_spills_where_nobody_else_looks(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(cache.tempfile, "gettempdir", lambda: str(tmp_path))
+    for master in ("local", "local[2]", "local[*]"):
+        here = launch.configuration({"spark.master": master}, LOG, {})
+        assert here["spark.authenticate"] == "true"
+        assert Path(here["spark.local.dir"]).parent.stat().st_mode & 0o077 == 0
+    for master in ("local-cluster[2,1,512]", "spark://north:7077"):
+        assert not {"spark.authenticate", "spark.local.dir"} & set(launch.configuration({"spark.master": master}, LOG, {}))
+    theirs = {"spark.authenticate": "false", "spark.local.dir": "/fast"}
+    assert theirs.items() <= launch.configuration({"spark.master": "local[2]", **theirs}, LOG, {}).items()
+
+
 def test_options_with_blanks_are_quoted_and_the_users_own_come_last() -> None:
     conf = launch.configuration({"spark.driver.extraJavaOptions": "-Xss8m"}, LOG, {})
     assert '"-Dheadrace.log=/var/tmp/a log"' in conf["spark.driver.extraJavaOptions"]

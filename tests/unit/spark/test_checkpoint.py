@@ -31,6 +31,20 @@ def test_what_is_stored_is_there_again(tmp_path: Path) -> None:
     two.close()
 
 
+def test_only_its_owner_enters_it_and_nothing_else_is_closed(tmp_path: Path) -> None:
+    folder = tmp_path / "c"
+    folder.mkdir(mode=0o755)
+    stored(folder).close()
+    assert oct(folder.stat().st_mode & 0o777) == "0o700"
+    other = tmp_path / "other"
+    other.mkdir()
+    other.chmod(0o755)
+    (other / "mine.txt").touch()
+    with pytest.raises(HeadraceError, match="NOT_A_CHECKPOINT"):
+        Checkpoint(other)
+    assert oct(other.stat().st_mode & 0o777) == "0o755"
+
+
 def test_a_second_opening_is_refused(tmp_path: Path) -> None:
     one = stored(tmp_path / "c")
     check_error(
