@@ -25,7 +25,7 @@ class Sink(ports.Sink):
     """Calls `function(frame, epoch)` with the rows of each epoch that has some, as a Spark DataFrame.
 
     An epoch may come again after a crash, with the same number and the same rows: a function that forgets what it did with that number
-    writes it twice.
+    writes it twice. After a backup of the checkpoint was put back the same number comes with other rows, and nothing notices that.
 
     >>> import headrace as hr
     >>> def send(frame, epoch):
