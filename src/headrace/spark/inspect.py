@@ -93,7 +93,7 @@ def unknown_table(name: str, tables: Mapping[str, Struct]) -> HeadraceError:
 
 def unreadable(folder: Path, error: HeadraceError) -> HeadraceError:
     """What stopped the reading of a state, where there is no better word for it."""
-    if error.code not in ("RUN_FAILED", "INPUT_GONE"):
+    if error.code not in ("RUN_FAILED", "INPUT_GONE", "CHECKPOINT_UNREADABLE"):
         return error
     return HeadraceError(
         "STATE_UNREADABLE",
