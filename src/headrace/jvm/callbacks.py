@@ -22,8 +22,16 @@ def listen(spark: SparkSession) -> None:
     parameters = gateway.callback_server_parameters
     if parameters.auth_token is None:
         # A program with a `foreachBatch` of its own has opened the port already, to all.
-        gateway.shutdown_callback_server()
+        _refuse_others(gateway._callback_server)
         gateway._callback_server = None
         parameters.auth_token = secrets.token_hex(32)
     ensure_callback_server_started(gateway)  # type: ignore[no-untyped-call]
     jvm(spark).headrace.source.Caller.through(gateway.java_gateway_server, parameters.auth_token)
+
+
+def _refuse_others(server: Any) -> None:
+    """Stop listening. Connections that are there stay: they are of queries that run, and to close one waits until it is not read."""
+    if server is not None:
+        with server.lock:
+            server.is_shutdown = True
+            server.server_socket.close()

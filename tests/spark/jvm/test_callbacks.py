@@ -60,7 +60,9 @@ def test_whoever_has_no_token_is_refused_and_the_job_goes_on(spark: SparkSession
 
 def test_a_port_that_a_program_had_opened_to_all_is_closed(spark: SparkSession) -> None:
     gateway: Any = spark.sparkContext._gateway
-    gateway.shutdown_callback_server()
+    former = gateway._callback_server
+    former.is_shutdown = True
+    former.server_socket.close()
     gateway._callback_server, gateway.callback_server_parameters.auth_token = None, None
     ensure_callback_server_started(gateway)  # type: ignore[no-untyped-call]  # as `foreachBatch` of PySpark does
     run()
