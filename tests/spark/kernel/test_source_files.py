@@ -95,11 +95,14 @@ def test_parquet_rows_carry_their_index(spark: SparkSession, read: Read, tmp_pat
     assert [row[1:] for row in rows] == [(0, 0, 0), (1, 1, 2), (2, 2, 4)]
 
 
-@pytest.mark.parametrize(("lost", "epochs"), [("0", "epoch 0"), ("2", "epoch 2")])
-def test_a_log_of_files_that_lacks_an_epoch(read: Read, folder: Path, tmp_path: Path, lost: str, epochs: str) -> None:
+@pytest.mark.parametrize(
+    ("lost", "why"),
+    [("0", "the log of files that were read, file:{log}, lacks epoch 0 "), ("2", "{log} names the files of epochs up to 1, and .* up to 2")],
+)
+def test_a_log_of_files_that_lacks_an_epoch(read: Read, folder: Path, tmp_path: Path, lost: str, why: str) -> None:
     assert len(read(folder, limit="1")) == 3
     (log,) = (tmp_path / "checkpoint" / "sources").iterdir()
     (log / lost).unlink()
     (folder / "d.txt").write_text("d\n")
-    with pytest.raises(StreamingQueryException, match=f"the log of files that were read, file:{log}, lacks {epochs} "):
+    with pytest.raises(StreamingQueryException, match=why.format(log=log)):
         read(folder, limit="1")

@@ -30,7 +30,7 @@ object FileLogTrial {
       require(log.newest == epoch)
       require(log.between(epoch - 1L, epoch).contains(s"file:///in/$epoch.json"))
       if (epoch % 777 == 0) log = open(folder)
-      if (epoch % 50 == 0) most = most.max(Files.list(Paths.get(folder)).count.toInt)
+      if (epoch % 50 == 0) most = most.max(Files.list(Paths.get(folder)).filter(!_.getFileName.toString.startsWith(".")).count.toInt)
     }
     println(s"files $most")
   }
