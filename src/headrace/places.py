@@ -83,7 +83,8 @@ def here(line: int | None = None, column: int | None = None) -> Site | None:
         place, inside = placed
         return place if inside is None or line is None or column is None else inside(line, column)
     frame = sys._getframe(1)
-    while frame is not None and ours(frame.f_code.co_filename):
+    # a function of ours in a context of ours is called by `contextlib`
+    while frame is not None and (ours(frame.f_code.co_filename) or frame.f_globals.get("__name__") == "contextlib"):
         if frame.f_back is None:
             return None
         frame = frame.f_back

@@ -18,7 +18,7 @@ def text_of(value: Mapping[str, Any], *, indent: int | None = None) -> str:
     """The text of a file, on one line unless it is indented.
 
     >>> text_of({"epoch": 3})
-    '{"epoch":3,"crc32":"1d3b7b15"}'
+    '{"epoch":3,"crc32":"e44cf0fb"}'
     """
     separators = (",", ":") if indent is None else None
     return json.dumps({**value, _SUM: _sum(value)}, indent=indent, separators=separators)
@@ -28,7 +28,7 @@ def value_of(text: str, file: Path) -> dict[str, Any]:
     """What the text of a file says. Raises CHECKPOINT_UNREADABLE where it is not what was written; a text without a checksum, of an earlier
     version, is believed.
 
-    >>> value_of('{"epoch": 3, "crc32": "1d3b7b15"}', Path("7.json")), value_of('{"epoch": 4}', Path("7.json"))
+    >>> value_of('{"epoch": 3, "crc32": "e44cf0fb"}', Path("7.json")), value_of('{"epoch": 4}', Path("7.json"))
     ({'epoch': 3}, {'epoch': 4})
     """
     try:

@@ -166,11 +166,11 @@ def of_the_version_before(drill: Drill) -> None:
     """Make the checkpoint one of a version without identities."""
     shutil.rmtree(drill.checkpoint / "epochs", ignore_errors=True)
     stored = json.loads((drill.checkpoint / "job.json").read_text())
-    del stored["adopted"]
+    del stored["adopted"], stored["crc32"]
     (drill.checkpoint / "job.json").write_text(json.dumps(stored | {"format": 1}))
     for record in (drill.checkpoint / "record").glob("*.json"):
         totals = json.loads(record.read_text())
-        del totals["written"]
+        del totals["written"], totals["crc32"]
         record.write_text(json.dumps(totals | {"format": 1}))
 
 
