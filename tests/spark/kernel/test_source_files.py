@@ -97,7 +97,10 @@ def test_parquet_rows_carry_their_index(spark: SparkSession, read: Read, tmp_pat
 
 @pytest.mark.parametrize(
     ("lost", "why"),
-    [("0", "the log of files that were read, file:{log}, lacks epoch 0 "), ("2", "{log} names the files of epochs up to 1, and .* up to 2")],
+    [
+        ("0", "the log of files that were read, file:{log}, lacks epoch 0 "),
+        ("2", "{log} names the files of epochs up to 1, and .* up to 2"),
+    ],
 )
 def test_a_log_of_files_that_lacks_an_epoch(read: Read, folder: Path, tmp_path: Path, lost: str, why: str) -> None:
     assert len(read(folder, limit="1")) == 3

@@ -40,7 +40,7 @@ class Place:
             raise self.unreadable(problem) from masked_problem(problem)
 
     def table(self, catalog: Catalog | None = None) -> Table:
-        """The table as it is now; by a catalog that is open already, where there is one."""
+        """The current table. `catalog`: an open catalog to use instead of a new one."""
         from pyiceberg.exceptions import NoSuchNamespaceError, NoSuchTableError
 
         catalog = catalog or self.catalog()
