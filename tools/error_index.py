@@ -11,9 +11,9 @@ PAGE = Path(__file__).resolve().parents[1] / "docs" / "errors" / "index.md"
 _HEAD = """\
 # Error codes
 
-An error's text has its code, what happened, where in your code, a hint and the name of its page. Codes never change their meaning.
-`fault` says whose turn it is: the *user* changes the job, the *input* does not fit, the *environment* (machine, installation) lacks
-something, or it is a fault of *headrace*, which is to be reported. `headrace run` ends with {exits}.
+An error's text has its code, what happened, where in your code and a hint. `headrace error CODE` prints its page. Codes never change their
+meaning. `fault` says whose turn it is: the *user* changes the job, the *input* does not fit, the *environment* (machine, installation)
+lacks something, or it is a fault of *headrace*, which is to be reported. `headrace run` ends with {exits}.
 
 Every error is a `headrace.HeadraceError`; its kind is the class to catch.
 

@@ -1,6 +1,6 @@
 """Errors: one table of stable codes, whose fault each is, and the user's line.
 
-Every error text reads: code and message, the place, a hint that cures it, the page that explains it.
+Every error text reads: code and message, the place, a hint that cures it, the command that explains it.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ class HeadraceError(Exception):
     >>> print(HeadraceError("UNKNOWN_COLUMN", "no column `amout` in charges", hint="did you mean `amount`?"))
     UNKNOWN_COLUMN: no column `amout` in charges
       hint: did you mean `amount`?
-      page: docs/errors/UNKNOWN_COLUMN.md
+      more: headrace error UNKNOWN_COLUMN
     """
 
     def __new__(cls, code: str, *args: Any, **keywords: Any) -> HeadraceError:
@@ -74,7 +74,7 @@ class HeadraceError(Exception):
             first, *rest = self.hint.split("\n")
             lines.append(f"  hint: {first}")
             lines.extend(f"        {line}" for line in rest)
-        lines.append(f"  page: {self.page}")
+        lines.append(f"  more: headrace error {self.code}")
         lines.extend("\n" + str(other) for other in self.also)
         return "\n".join(lines)
 

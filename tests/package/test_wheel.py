@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pytest
 
+from headrace.errors import CODES
 from headrace.jvm.compile import kernel, kernel_jar
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -60,6 +61,7 @@ def test_what_is_in_it(wheel: Path) -> None:
     expected = {
         "headrace/py.typed",
         "headrace/ops/read.pyi",
+        *(f"headrace/error_pages/{code}.md" for code in CODES),
         "headrace/jvm/log4j2.properties",
         "headrace/samples/charges/1.json",
         f"headrace/jvm/jar/{kernel().jar_name}",
@@ -77,6 +79,7 @@ def use(python: Path, folder: Path) -> None:
     command = python.with_name("headrace")
     cache = str(folder / "cache")
     assert call([command, "--version"], folder, HEADRACE_CACHE=cache) == "headrace 0.1.0\n"
+    assert call([command, "error", "NO_WATERMARK"], folder).startswith("# NO_WATERMARK\n")
     assert "came with the package" in call([command, "doctor"], folder, HEADRACE_CACHE=cache)
     (folder / "first.py").write_text(first_program(), encoding="utf-8")
     said = call([python, "-W", "ignore", "first.py"], folder, HEADRACE_CACHE=cache)

@@ -119,7 +119,7 @@ def test_a_group_of_nulls(pg: Served, says: str) -> None:
     """
     TABLE_SCHEMA: the table t is kept by Aria, which has no transactions: a part of an epoch could stay there
       hint: ALTER TABLE `t` ENGINE=InnoDB
-      page: docs/errors/TABLE_SCHEMA.md
+      more: headrace error TABLE_SCHEMA
     """,
     "nothing was read or written",
 )
@@ -137,7 +137,7 @@ def test_a_table_without_transactions(maria: Served, says: str) -> None:
     """
     TABLE_SCHEMA: the table t has the unique index mail too, and MariaDB replaces the row that it finds by any of them
       hint: make it an index that is not unique, or drop it: ALTER TABLE `t` DROP INDEX `mail`
-      page: docs/errors/TABLE_SCHEMA.md
+      more: headrace error TABLE_SCHEMA
     """,
     "nothing was read or written",
 )
@@ -155,7 +155,7 @@ def test_a_second_unique_index(maria: Served, says: str) -> None:
     """
     TABLE_SCHEMA: the column x of the table t is int4, which does not hold every bigint
       hint: bigint does; or cast the stream's column to a type that fits
-      page: docs/errors/TABLE_SCHEMA.md
+      more: headrace error TABLE_SCHEMA
     """,
     "found before anything is read: no number can overflow later",
 )
@@ -173,7 +173,7 @@ def test_a_number_that_may_overflow(pg: Served, says: str) -> None:
     """
     ROW_REFUSED: out: <url> refuses a row: value too long for type character varying(3)
       hint: nothing of the epoch was written. Give the column a type that holds it, or mend such rows in front of the sink.
-      page: docs/errors/ROW_REFUSED.md
+      more: headrace error ROW_REFUSED
     """,
     STOPS,
 )
@@ -195,7 +195,7 @@ def test_a_text_that_is_too_long(pg: Served, says: str) -> None:
     """
     ROW_REFUSED: out: <url> refuses a row: (conn=N) Data too long for column 'x' at row N
       hint: nothing of the epoch was written. Give the column a type that holds it, or mend such rows in front of the sink.
-      page: docs/errors/ROW_REFUSED.md
+      more: headrace error ROW_REFUSED
     """,
     STOPS,
 )

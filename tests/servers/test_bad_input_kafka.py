@@ -106,7 +106,7 @@ def test_a_key_that_is_no_text(broker: Broker, tmp_path: Path, says: str) -> Non
     """
     MALFORMED_ROW: orders: field id: cannot read 'x' as INT at bad-fail-0, position 1: {"id": "x"}
       hint: mend the input, or let such rows go to the dead letters: malformed="dead_letter".
-      page: docs/errors/MALFORMED_ROW.md
+      more: headrace error MALFORMED_ROW
     """,
     "nothing of the epoch is written; the next start goes on with it",
 )
@@ -199,7 +199,7 @@ def test_a_record_that_the_topic_does_not_take(broker: Broker, tmp_path: Path, s
     """
     KAFKA_TOO_LARGE: out: bad-upsert: a record of 2000153 bytes is larger than the 1048576 that the producer sends (max.request.size)
       hint: raise what the topic takes (max.message.bytes) and what the producer sends (options={"max.request.size": "5242880"}), or leave such rows out: .filter("length(body) < 1000000").
-      page: docs/errors/KAFKA_TOO_LARGE.md
+      more: headrace error KAFKA_TOO_LARGE
     """,
     "the job stops, as the older row of the key would stay; the next start writes the epoch, each row once",
 )
@@ -236,7 +236,7 @@ def test_a_time_before_1970(broker: Broker, tmp_path: Path, says: str) -> None:
     """
     KAFKA_RECORD: out: at is before 1970, and a record of Kafka has no such timestamp
       hint: change it in front of the sink: greatest(at, timestamp'1970-01-01').
-      page: docs/errors/KAFKA_RECORD.md
+      more: headrace error KAFKA_RECORD
     """,
     "the job stops, as the older row of the key would stay; the next start writes the epoch, each row once",
 )

@@ -104,7 +104,7 @@ def stopped(broker: Broker, registry: Registry, topic: str, place: Path, given: 
     """
     REGISTRY_UNREACHABLE: the registry <registry> does not answer: it answers 500
       hint: the next start goes on from the last epoch, when the registry answers again.
-      page: docs/errors/REGISTRY_UNREACHABLE.md
+      more: headrace error REGISTRY_UNREACHABLE
     """,
     "the job stops, as the records may be good; the next start reads them",
 )
@@ -122,7 +122,7 @@ def test_a_registry_that_fails(broker: Broker, registry: Registry, tmp_path: Pat
     """
     REGISTRY_UNREACHABLE: the registry <registry> does not answer: what it answers is no JSON
       hint: the next start goes on from the last epoch, when the registry answers again.
-      page: docs/errors/REGISTRY_UNREACHABLE.md
+      more: headrace error REGISTRY_UNREACHABLE
     """,
     "the job stops, as the records may be good; the next start reads them",
 )
@@ -141,7 +141,7 @@ def test_a_proxy_in_its_place(broker: Broker, registry: Registry, tmp_path: Path
     """
     REGISTRY_UNREACHABLE: the registry <registry> does not answer: it answers 401
       hint: the next start goes on from the last epoch, when the registry answers again.
-      page: docs/errors/REGISTRY_UNREACHABLE.md
+      more: headrace error REGISTRY_UNREACHABLE
     """,
     "the same: the password is read anew at each start",
 )
@@ -164,7 +164,7 @@ def test_a_password_that_is_changed(broker: Broker, registry: Registry, tmp_path
     REGISTRY_UNREACHABLE: the registry <registry> does not answer: it answers 401 Unauthorized
       at test_bad_input_registry.py:*: read = hr.read.kafka(topic, servers=broker.servers, value="avro", registry=registry, end=end, name="orders")
       hint: look whether it runs, whether its address is right, and whether it wants a user and a password
-      page: docs/errors/REGISTRY_UNREACHABLE.md
+      more: headrace error REGISTRY_UNREACHABLE
     """,
     "nothing has started; the password is read anew at each start",
 )

@@ -59,7 +59,7 @@ def signs(place: Place) -> dict[str, str]:
     """
     DATABASE_REFUSED: <url> refuses: password authentication failed for user "app"
       hint: user= and password=hr.secret("DB_PASSWORD") say who connects
-      page: docs/errors/DATABASE_REFUSED.md
+      more: headrace error DATABASE_REFUSED
     """,
     NOTHING,
 )
@@ -78,7 +78,7 @@ def test_a_wrong_password(pg: Served, says: str, monkeypatch: pytest.MonkeyPatch
     """
     DATABASE_REFUSED: <url> refuses: (conn=N) Access denied for user 'app'@'127.0.0.1' (using password: YES)
       hint: user= and password=hr.secret("DB_PASSWORD") say who connects
-      page: docs/errors/DATABASE_REFUSED.md
+      more: headrace error DATABASE_REFUSED
     """,
     NOTHING,
 )
@@ -98,7 +98,7 @@ def test_a_wrong_password_for_mariadb(maria: Served, says: str, monkeypatch: pyt
     """
     DATABASE_REFUSED: <url> refuses: password authentication failed for user "app"
       hint: user= and password=hr.secret("DB_PASSWORD") say who connects
-      page: docs/errors/DATABASE_REFUSED.md
+      more: headrace error DATABASE_REFUSED
     """,
     NOTHING,
 )
@@ -120,7 +120,7 @@ def test_a_wrong_password_for_reading(pg: Served, says: str, monkeypatch: pytest
     """
     LOOKUP_FAILED: told.lookup_t: the table does not answer: FATAL: password authentication failed for user "app"
       hint: no row of the epoch is lost: the next start looks its rows up again.
-      page: docs/errors/LOOKUP_FAILED.md
+      more: headrace error LOOKUP_FAILED
     """,
     "the job stops before the epoch is written; the next start looks its rows up",
 )
@@ -150,7 +150,7 @@ def test_a_wrong_password_for_looking_up(pg: Served, says: str, monkeypatch: pyt
     """
     DATABASE_UNREACHABLE: <url> cannot be reached: SSL error: PKIX path validation failed: Path does not chain with any of the trust anchors
       hint: options={"sslmode": "verify-full", "sslrootcert": "root.crt"} say what certificate is right
-      page: docs/errors/DATABASE_UNREACHABLE.md
+      more: headrace error DATABASE_UNREACHABLE
     """,
     NOTHING,
 )
@@ -171,7 +171,7 @@ def test_a_certificate_of_another_authority(pg: Served, says: str, tmp_path: Pat
     """
     DATABASE_UNREACHABLE: postgresql://localhost:PORT/DB cannot be reached: The hostname localhost could not be verified by hostnameverifier PgjdbcHostnameVerifier.
       hint: options={"sslmode": "verify-full", "sslrootcert": "root.crt"} say what certificate is right
-      page: docs/errors/DATABASE_UNREACHABLE.md
+      more: headrace error DATABASE_UNREACHABLE
     """,
     NOTHING,
 )
@@ -191,7 +191,7 @@ def test_a_certificate_of_another_host(pg: Served, says: str) -> None:
     """
     DATABASE_UNREACHABLE: <url> cannot be reached: <what its driver says>
       hint: options={"sslMode": "verify-full", "serverSslCert": "root.crt"} say what certificate is right; "disable" asks for none
-      page: docs/errors/DATABASE_UNREACHABLE.md
+      more: headrace error DATABASE_UNREACHABLE
     """,
     NOTHING,
 )
@@ -227,7 +227,7 @@ def guest(pg: Served, monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[str, Any
     """
     DATABASE_REFUSED: <url> refuses: permission denied for table t
       hint: the user needs the rights to read and write the table, and to create tables beside it
-      page: docs/errors/DATABASE_REFUSED.md
+      more: headrace error DATABASE_REFUSED
     """,
     NOTHING,
 )
@@ -245,7 +245,7 @@ def test_no_right_to_write(pg: Served, guest: dict[str, Any], says: str) -> None
     """
     DATABASE_REFUSED: <url> refuses: permission denied for table t
       hint: the user needs the rights to read and write the table, and to create tables beside it
-      page: docs/errors/DATABASE_REFUSED.md
+      more: headrace error DATABASE_REFUSED
     """,
     NOTHING,
 )
@@ -267,7 +267,7 @@ def test_no_right_to_read(pg: Served, guest: dict[str, Any], says: str) -> None:
     """
     TABLE_MISSING: out: <url> says: relation "t" does not exist; Position: 13
       hint: restore it as it was; or start over with fresh=True, which writes all of it again
-      page: docs/errors/TABLE_MISSING.md
+      more: headrace error TABLE_MISSING
     """,
     "nothing of the epoch was written; the next start does not make the table anew, as earlier rows would be missing",
 )
@@ -288,7 +288,7 @@ def test_a_table_that_is_dropped(pg: Served, says: str, monkeypatch: pytest.Monk
         """
         TABLE_MISSING: out: <url>, table t is gone, and the job has written epoch 0 there
           hint: nothing was changed. Put it back as it was, name another place to go on with what comes, or start over with fresh=True.
-          page: docs/errors/TABLE_MISSING.md
+          more: headrace error TABLE_MISSING
         """,
         lambda: write(pg, 2),
         hide={pg.url: "<url>"},
@@ -307,7 +307,7 @@ def test_a_table_that_is_dropped(pg: Served, says: str, monkeypatch: pytest.Monk
     """
     TABLE_MISSING: <url>: relation "t" does not exist; Position: 21
       hint: create it again; the next start goes on from the last epoch.
-      page: docs/errors/TABLE_MISSING.md
+      more: headrace error TABLE_MISSING
     """,
     "what was read counts",
 )
@@ -343,7 +343,7 @@ def following(pg: Served, spoil: Any, says: str) -> None:
     """
     DATABASE_UNREACHABLE: <url> cannot be reached: <what its driver says>
       hint: the next start goes on from the last epoch.
-      page: docs/errors/DATABASE_UNREACHABLE.md
+      more: headrace error DATABASE_UNREACHABLE
     """,
     "what was read counts; the next start goes on behind it",
 )

@@ -67,7 +67,7 @@ def written(broker: Broker, topic: str) -> list[int]:
     """
     TOPIC_GONE: told: the topic bad-deleted is gone and cannot be read on
       hint: start over with fresh=True when there is one again; on_gap="skip" goes on without it.
-      page: docs/errors/TOPIC_GONE.md
+      more: headrace error TOPIC_GONE
     """,
     "what was read counts; a topic made anew is another one",
 )
@@ -102,7 +102,7 @@ def test_a_topic_that_is_deleted(broker: Broker, tmp_path: Path, says: str) -> N
     TOPIC_MISSING: there is no topic bad-missing at <server>
       at test_bad_servers_kafka.py:*: read = hr.read.kafka(topic, servers=servers, value="text", end=end, name="told", **options)
       hint: make it first, or look for its name: `kafka-topics.sh --list` names all that this user may see
-      page: docs/errors/TOPIC_MISSING.md
+      more: headrace error TOPIC_MISSING
     """,
     "what was read counts; a topic made anew is another one, read from its beginning with `fresh=True`",
 )
@@ -121,7 +121,7 @@ def test_a_topic_that_was_deleted(broker: Broker, tmp_path: Path, says: str) -> 
     """
     OFFSETS_GONE: told: the topic bad-anew was deleted and made anew since it was read
       hint: start over with fresh=True, which reads the new one from its beginning.
-      page: docs/errors/OFFSETS_GONE.md
+      more: headrace error OFFSETS_GONE
     """,
     'what was read counts; with `on_gap="skip"` the job goes on with a shorter one, and a dead letter tells of it',
 )
@@ -154,7 +154,7 @@ def test_a_topic_that_is_made_anew(broker: Broker, tmp_path: Path, says: str) ->
     """
     TOPIC_MISSING: out: bad-sink-deleted: the topic was deleted
       hint: the rows written before are gone with it: fresh=True writes all of them again. The page says how to go on without them.
-      page: docs/errors/TOPIC_MISSING.md
+      more: headrace error TOPIC_MISSING
     """,
     "the epoch is not written; a topic of the same name is another one, and the next start says so",
 )
@@ -191,7 +191,7 @@ def test_a_topic_that_is_deleted_while_it_is_written(broker: Broker, tmp_path: P
     """
     TOPIC_MISSING: out: there is no topic bad-sink-missing at <server> any more
       hint: the rows written before are gone with it. fresh=True writes all of them again; to go on without them, create the topic and remove <note>
-      page: docs/errors/TOPIC_MISSING.md
+      more: headrace error TOPIC_MISSING
     """,
     "nothing was written; with `create=` the sink makes a topic for its first start only",
 )
@@ -224,7 +224,7 @@ def opened(user: str = USER) -> dict[str, Any]:
     KAFKA_DENIED: Kafka at <server> does not let the user reader in: Authentication failed: Invalid username or password
       at test_bad_servers_kafka.py:*: read = hr.read.kafka(topic, servers=servers, value="text", end=end, name="told", **options)
       hint: look at the user, the password and its rights; a password is read anew at each start
-      page: docs/errors/KAFKA_DENIED.md
+      more: headrace error KAFKA_DENIED
     """,
     NOTHING,
 )
@@ -250,7 +250,7 @@ def test_a_wrong_password(broker: Broker, tmp_path: Path, says: str, monkeypatch
     KAFKA_DENIED: Kafka at <server> does not let the user reader in: Authentication failed: Invalid username or password
       at test_bad_servers_kafka.py:*: writing(servers, topic, place, **options).run(checkpoint=place / "ck", progress=False, flush=False, fresh=fresh)
       hint: look at the user, the password and its rights; a password is read anew at each start
-      page: docs/errors/KAFKA_DENIED.md
+      more: headrace error KAFKA_DENIED
     """,
     NOTHING,
 )
@@ -276,7 +276,7 @@ def test_a_wrong_password_for_writing(broker: Broker, tmp_path: Path, says: str,
     KAFKA_DENIED: Kafka at <server> does not let the user guest in: Topic authorization failed
       at test_bad_servers_kafka.py:*: read = hr.read.kafka(topic, servers=servers, value="text", end=end, name="told", **options)
       hint: look at the user, the password and its rights; a password is read anew at each start
-      page: docs/errors/KAFKA_DENIED.md
+      more: headrace error KAFKA_DENIED
     """,
     NOTHING,
 )
@@ -294,7 +294,7 @@ def test_no_right_to_see(broker: Broker, tmp_path: Path, says: str, monkeypatch:
     """
     KAFKA_DENIED: told: Not authorized to access topics: [bad-unread]
       hint: the next start goes on from the last epoch: no row is lost or doubled.
-      page: docs/errors/KAFKA_DENIED.md
+      more: headrace error KAFKA_DENIED
     """,
     "nothing of the epoch was written; the next start reads it, when the user has the right to",
 )
@@ -317,7 +317,7 @@ def test_no_right_to_read(broker: Broker, tmp_path: Path, says: str, monkeypatch
     """
     KAFKA_DENIED: out: bad-unwritten: Not authorized to access topics: [bad-unwritten]
       hint: the user needs the rights to write the topic, its transactional ids and groups (prefix=); the next start writes the epoch again, and no row is lost or doubled.
-      page: docs/errors/KAFKA_DENIED.md
+      more: headrace error KAFKA_DENIED
     """,
     "nothing of the epoch was written; the next start writes it, when the user has the right to",
 )
@@ -344,7 +344,7 @@ def test_no_right_to_write(broker: Broker, tmp_path: Path, says: str, monkeypatc
     KAFKA_TLS: no connection by TLS to <server>: Path does not chain with any of the trust anchors
       at test_bad_servers_kafka.py:*: read = hr.read.kafka(topic, servers=servers, value="text", end=end, name="told", **options)
       hint: security={"ca": "ca.pem"} names the authority that signed its certificate; the server has to speak TLS on this port
-      page: docs/errors/KAFKA_TLS.md
+      more: headrace error KAFKA_TLS
     """,
     NOTHING,
 )
@@ -365,7 +365,7 @@ def test_a_certificate_of_another_authority(broker: Broker, tmp_path: Path, says
     KAFKA_TLS: no connection by TLS to localhost:PORT: No name matching localhost found
       at test_bad_servers_kafka.py:*: read = hr.read.kafka(topic, servers=servers, value="text", end=end, name="told", **options)
       hint: security={"ca": "ca.pem"} names the authority that signed its certificate; the server has to speak TLS on this port
-      page: docs/errors/KAFKA_TLS.md
+      more: headrace error KAFKA_TLS
     """,
     NOTHING,
 )
@@ -387,7 +387,7 @@ def test_a_certificate_of_another_host(broker: Broker, tmp_path: Path, says: str
     KAFKA_TLS: no connection by TLS to <server>: Path does not chain with any of the trust anchors
       at test_bad_servers_kafka.py:*: writing(servers, topic, place, **options).run(checkpoint=place / "ck", progress=False, flush=False, fresh=fresh)
       hint: security={"ca": "ca.pem"} names the authority that signed its certificate; the server has to speak TLS on this port
-      page: docs/errors/KAFKA_TLS.md
+      more: headrace error KAFKA_TLS
     """,
     NOTHING,
 )

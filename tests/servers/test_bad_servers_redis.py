@@ -53,7 +53,7 @@ def keys(redis: Redis) -> list[str]:
     """
     DATABASE_REFUSED: <url> refuses: invalid username-password pair or user is disabled.
       hint: user= and password=hr.secret("REDIS_PASSWORD") say who connects
-      page: docs/errors/DATABASE_REFUSED.md
+      more: headrace error DATABASE_REFUSED
     """,
     NOTHING,
 )
@@ -74,7 +74,7 @@ def test_a_wrong_password(redis: Redis, says: str, monkeypatch: pytest.MonkeyPat
     """
     DATABASE_UNREACHABLE: <url> cannot be reached: Error 1 connecting to 127.0.0.1:PORT. [SSL: CERTIFICATE_VERIFY_FAILED] certificate verify failed: self-signed certificate.
       hint: ca="ca.pem" names the authority that signed its certificate, which has to be of the host in the address
-      page: docs/errors/DATABASE_UNREACHABLE.md
+      more: headrace error DATABASE_UNREACHABLE
     """,
     NOTHING,
 )
@@ -95,7 +95,7 @@ def test_a_certificate_of_another_authority(redis: Redis, says: str, tmp_path: P
     """
     DATABASE_UNREACHABLE: <url> cannot be reached: Error 1 connecting to localhost:PORT. [SSL: CERTIFICATE_VERIFY_FAILED] certificate verify failed: Hostname mismatch, certificate is not valid for 'localhost'.
       hint: ca="ca.pem" names the authority that signed its certificate, which has to be of the host in the address
-      page: docs/errors/DATABASE_UNREACHABLE.md
+      more: headrace error DATABASE_UNREACHABLE
     """,
     NOTHING,
 )
@@ -112,7 +112,7 @@ def test_a_certificate_of_another_host(redis: Redis, says: str) -> None:
     """
     DATABASE_UNREACHABLE: <url> cannot be reached: <what its client says>
       hint: see that the server runs and that its port can be reached from here
-      page: docs/errors/DATABASE_UNREACHABLE.md
+      more: headrace error DATABASE_UNREACHABLE
     """,
     "the server is waited for as long as `retry` says; the next start writes the epoch, each key once",
 )
@@ -163,7 +163,7 @@ def not_told(redis: Redis, url: str, **options: Any) -> str:
     """
     LOOKUP_FAILED: told.lookup_c: the table does not answer: WRONGPASS invalid username-password pair or user is disabled
       hint: no row of the epoch is lost: the next start looks its rows up again.
-      page: docs/errors/LOOKUP_FAILED.md
+      more: headrace error LOOKUP_FAILED
     """,
     AGAIN,
 )
@@ -184,7 +184,7 @@ def test_a_wrong_password_for_looking_up(redis: Redis, says: str, monkeypatch: p
     """
     LOOKUP_FAILED: told.lookup_c: the table does not answer: the certificate of 127.0.0.1:PORT does not do: unable to find valid certification path to requested target; ca= names the authority that signed it
       hint: no row of the epoch is lost: the next start looks its rows up again.
-      page: docs/errors/LOOKUP_FAILED.md
+      more: headrace error LOOKUP_FAILED
     """,
     AGAIN,
 )
@@ -209,7 +209,7 @@ def test_a_certificate_of_another_authority_for_looking_up(redis: Redis, says: s
     """
     LOOKUP_FAILED: told.lookup_c: the table does not answer: the certificate of localhost:PORT does not do: No name matching localhost found
       hint: no row of the epoch is lost: the next start looks its rows up again.
-      page: docs/errors/LOOKUP_FAILED.md
+      more: headrace error LOOKUP_FAILED
     """,
     AGAIN,
 )

@@ -62,7 +62,7 @@ def test_server_restarted_before_the_commit(other_postgres: Any, monkeypatch: py
     """
     DATABASE_UNREACHABLE: postgresql://127.0.0.1:PORT/db1 cannot be reached: Connection to 127.0.0.1:PORT refused. Check that the hostname and port are correct and that the postmaster is accepting TCP/IP connections. (Connection refused)
       hint: see that the server runs and that its port can be reached from here
-      page: docs/errors/DATABASE_UNREACHABLE.md
+      more: headrace error DATABASE_UNREACHABLE
     """,
     "after as long as `retry` says the job stops; the next start writes the epoch, each row once",
 )
@@ -95,7 +95,7 @@ def test_server_that_does_not_come_back(other_postgres: Any, says: str) -> None:
     """
     SINK_FAILED: out: postgresql://127.0.0.1:PORT/db1 has 0 of the 1 rows that tasks have staged there, as after a crash
       hint: the next start writes the epoch again.
-      page: docs/errors/SINK_FAILED.md
+      more: headrace error SINK_FAILED
     """,
     "the next start writes the epoch, each row once",
 )
@@ -240,7 +240,7 @@ def shut(url: str, says: str, hide: dict[str, str], **options: Any) -> None:
     """
     DATABASE_UNREACHABLE: postgresql://127.0.0.1:PORT/db cannot be reached: Connection to 127.0.0.1:PORT refused. Check that the hostname and port are correct and that the postmaster is accepting TCP/IP connections. (Connection refused)
       hint: see that the server runs and that its port can be reached from here
-      page: docs/errors/DATABASE_UNREACHABLE.md
+      more: headrace error DATABASE_UNREACHABLE
     """,
     "nothing was read or written",
 )
@@ -255,7 +255,7 @@ def test_nobody_listens(pg: Served, says: str) -> None:
     """
     DATABASE_UNREACHABLE: sqlite:<folder>/nowhere/out.db cannot be reached: [SQLITE_CANTOPEN] Unable to open the database file (unable to open database file)
       hint: name a file in a folder that this user may write
-      page: docs/errors/DATABASE_UNREACHABLE.md
+      more: headrace error DATABASE_UNREACHABLE
     """,
     "nothing was read or written",
 )

@@ -43,7 +43,7 @@ def run(sink: Any, checkpoint: str | Path = "ck") -> None:
     """
     DISK_FULL: out: sink out cannot write <file>: No space left on device
       hint: make room (the checkpoint, the output and Spark's temporary folder need it) and start again: no row is lost or doubled.
-      page: docs/errors/DISK_FULL.md
+      more: headrace error DISK_FULL
     """,
     THEN,
 )
@@ -67,7 +67,7 @@ def test_files(disk: Disk, says: str) -> None:
     """
     DISK_FULL: No space left on device
       hint: make room (the checkpoint, the output and Spark's temporary folder need it) and start again: no row is lost or doubled.
-      page: docs/errors/DISK_FULL.md
+      more: headrace error DISK_FULL
     """,
     THEN,
 )
@@ -90,7 +90,7 @@ def test_a_checkpoint(disk: Disk, says: str) -> None:
     """
     DISK_FULL: out: No space left on device
       hint: make room (the checkpoint, the output and Spark's temporary folder need it) and start again: no row is lost or doubled.
-      page: docs/errors/DISK_FULL.md
+      more: headrace error DISK_FULL
     """,
     THEN,
 )
@@ -117,7 +117,7 @@ def test_delta(disk: Disk, says: str) -> None:
     """
     DISK_FULL: out: rows could not be staged: ERROR: could not extend file "<file>": No space left on device; Hint: Check free disk space.; Where: COPY <stage>, line N
       hint: make room (the checkpoint, the output and Spark's temporary folder need it) and start again: no row is lost or doubled.
-      page: docs/errors/DISK_FULL.md
+      more: headrace error DISK_FULL
     """,
     THEN,
 )
@@ -164,7 +164,7 @@ def test_postgresql(postgres: Any, disk: Disk, says: str) -> None:
     """
     DISK_FULL: out: rows could not be staged: [SQLITE_FULL] Insertion failed because database is full (database or disk is full)
       hint: make room (the checkpoint, the output and Spark's temporary folder need it) and start again: no row is lost or doubled.
-      page: docs/errors/DISK_FULL.md
+      more: headrace error DISK_FULL
     """,
     THEN,
 )
@@ -181,7 +181,7 @@ def test_sqlite(tmp_path: Path, says: str) -> None:
     """
     DISK_FULL: out: <url> says: command not allowed when used memory > 'maxmemory'.
       hint: give the server more memory (maxmemory) and start again: no row is lost or doubled.
-      page: docs/errors/DISK_FULL.md
+      more: headrace error DISK_FULL
     """,
     "the next start writes the epoch, each key once",
 )

@@ -94,7 +94,7 @@ def test_an_epoch_of_another_history(place: Place) -> None:
             f"""
             CHECKPOINT_BEHIND: sink holds epoch 1 of another history, and this job was about to write its own epoch {epoch}
               hint: nothing was written: two copies of one checkpoint have fed this sink. Stop the other job, or give this one another sink.
-              page: docs/errors/CHECKPOINT_BEHIND.md
+              more: headrace error CHECKPOINT_BEHIND
             """,
             lambda epoch=epoch, identity=identity: started.commit(epoch, identity, 9),  # type: ignore[misc]  # of a loop
         )
@@ -111,7 +111,7 @@ def test_a_database_that_is_put_back_while_a_job_runs(place: Place) -> None:
         """
         TABLE_REPLACED: sink: the table t ends with epoch 0, and the job has written epoch 1 there
           hint: nothing was changed. Put it back as it was, name another place to go on with what comes, or start over with fresh=True.
-          page: docs/errors/TABLE_REPLACED.md
+          more: headrace error TABLE_REPLACED
         """,
         lambda: started.commit(2, "c", 3),
     )
@@ -189,7 +189,7 @@ def test_a_file_that_was_put_back_or_removed(sqlite: File, tmp_path: Path) -> No
             """
             TABLE_REPLACED: out: sqlite:<folder>/out.db, table t ends with epoch 0, and the job has written epoch 1 there
               hint: nothing was changed. Put it back as it was, name another place to go on with what comes, or start over with fresh=True.
-              page: docs/errors/TABLE_REPLACED.md
+              more: headrace error TABLE_REPLACED
             """,
             drilled_.run,
             hide={str(tmp_path): "<folder>"},
@@ -200,7 +200,7 @@ def test_a_file_that_was_put_back_or_removed(sqlite: File, tmp_path: Path) -> No
         """
         TABLE_MISSING: out: sqlite:<folder>/out.db, table t is gone, and the job has written epoch 1 there
           hint: nothing was changed. Put it back as it was, name another place to go on with what comes, or start over with fresh=True.
-          page: docs/errors/TABLE_MISSING.md
+          more: headrace error TABLE_MISSING
         """,
         drilled_.run,
         hide={str(tmp_path): "<folder>"},
@@ -225,7 +225,7 @@ def test_a_file_that_is_removed_while_a_job_runs(sqlite: File) -> None:
         gone = """
             TABLE_MISSING: out: the file <file> is gone
               hint: restore it as it was; or start over with fresh=True, which writes all of it again
-              page: docs/errors/TABLE_MISSING.md
+              more: headrace error TABLE_MISSING
             """
         check_error(gone, lambda: h.commit({"s": [("+", (2,))]}), hide={str(sqlite.path): "<file>"})
         with pytest.raises(hr.HeadraceError, match=r"TABLE_MISSING: out: .* is gone, and the job has written epoch 0 there"):
@@ -260,7 +260,7 @@ def test_reading_makes_no_file(sqlite: File) -> None:
         TABLE_MISSING: there is no file <file>
           at test_jdbc_history.py:*: lambda: hr.read.jdbc(sqlite.url, "t"),
           hint: create it, or mend its name
-          page: docs/errors/TABLE_MISSING.md
+          more: headrace error TABLE_MISSING
         """,
         lambda: hr.read.jdbc(sqlite.url, "t"),
         hide={str(sqlite.path): "<file>"},

@@ -100,7 +100,7 @@ def test_a_column_that_is_not_there(pg: Served) -> None:
         LOOKUP_FAILED: told.lookup_t: the table does not answer: ERROR: column "v" does not exist; Position: 13
           at test_jdbc_lookup.py:*: lambda: hr.collect(told.lookup(hr.lookup.jdbc(pg.url, "t", "k string, v int", **pg.options), on="k")),
           hint: no row of the epoch is lost: the next start looks its rows up again.
-          page: docs/errors/LOOKUP_FAILED.md
+          more: headrace error LOOKUP_FAILED
         """,
         lambda: hr.collect(told.lookup(hr.lookup.jdbc(pg.url, "t", "k string, v int", **pg.options), on="k")),
     )

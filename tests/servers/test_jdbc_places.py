@@ -30,7 +30,7 @@ def test_two_sinks_of_one_table(pg: Served) -> None:
         """
         FOLDER_OWNED: the sinks one and other both write to the table public.t
           hint: give each sink a table of its own; streams of the same columns go into one by union.
-          page: docs/errors/FOLDER_OWNED.md
+          more: headrace error FOLDER_OWNED
         """,
         lambda: job(pg, ("one", "t", rows_of_it), ("other", "public.t", rows_of_it)).run(checkpoint="ck", progress=False),
     )

@@ -210,7 +210,7 @@ def test_a_process_that_was_replaced_writes_nothing(place: Place) -> None:
             """
             SINK_FENCED: out: start 7 of this job has taken over result, and this is start 1
               hint: nothing of this epoch was written; the process that took over goes on with it.
-              page: docs/errors/SINK_FENCED.md
+              more: headrace error SINK_FENCED
             """,
             lambda: h.commit({"s": [("+", ("b", 2))]}),
         )
@@ -229,7 +229,7 @@ def test_its_tasks_cannot_stage_any_more(place: Place) -> None:
             """
             SINK_FENCED: out: its staging table is gone: another process has taken the job over, or the database was put back
               hint: nothing of this epoch was written; a start of the job looks what the database holds.
-              page: docs/errors/SINK_FENCED.md
+              more: headrace error SINK_FENCED
             """,
             caught.value,
         )
@@ -246,7 +246,7 @@ def test_another_checkpoint_of_the_job(place: Place, tmp_path: Path) -> None:
         """
         TABLE_OWNED: the table result holds what sink out of job same wrote from another checkpoint
           hint: write to another table, go on from the checkpoint that wrote it, or start with fresh=True, which empties it.
-          page: docs/errors/TABLE_OWNED.md
+          more: headrace error TABLE_OWNED
         """,
         lambda: job(3).run(checkpoint=tmp_path / "two", progress=False),
     )
@@ -267,7 +267,7 @@ def test_a_table_that_others_write_too(place: Place, tmp_path: Path) -> None:
         """
         TABLE_OWNED: the table result holds what sink out of job one wrote from another checkpoint
           hint: write to another table, go on from the checkpoint that wrote it, or empty it by hand, and take the job's row out of _headrace_epochs.
-          page: docs/errors/TABLE_OWNED.md
+          more: headrace error TABLE_OWNED
         """,
         lambda: job("one", 3).run(checkpoint=tmp_path / "three", fresh=True, progress=False),
     )
@@ -301,7 +301,7 @@ def test_no_table(place: Place) -> None:
         """
         TABLE_MISSING: there is no table t
           hint: create it, mend its name, or let the sink create it: create=True
-          page: docs/errors/TABLE_MISSING.md
+          more: headrace error TABLE_MISSING
         """,
         None,
         "a int",
@@ -315,7 +315,7 @@ def test_no_column(place: Place) -> None:
         """
         TABLE_SCHEMA: the table t has no column b
           hint: it has: a, c. Add the column, or leave it out of the stream: .drop("b")
-          page: docs/errors/TABLE_SCHEMA.md
+          more: headrace error TABLE_SCHEMA
         """,
         "CREATE TABLE t (a INTEGER, c INTEGER)",
         "a int, b int",
@@ -328,7 +328,7 @@ def test_a_column_too_many(place: Place) -> None:
         """
         TABLE_SCHEMA: the table t needs a value for c, and the stream has no such column
           hint: give the column a default, let it be null, or add it to the stream
-          page: docs/errors/TABLE_SCHEMA.md
+          more: headrace error TABLE_SCHEMA
         """,
         "CREATE TABLE t (a INTEGER, c INTEGER NOT NULL)",
         "a int",
@@ -342,7 +342,7 @@ def test_a_column_of_another_type(place: Place) -> None:
         f"""
         TABLE_SCHEMA: the column a of the table t is {kind}, which does not hold every string
           hint: {wanted} does; or cast the stream's column to a type that fits
-          page: docs/errors/TABLE_SCHEMA.md
+          more: headrace error TABLE_SCHEMA
         """,
         "CREATE TABLE t (a INTEGER)",
         "a string",
@@ -356,7 +356,7 @@ def test_no_unique_index(place: Place) -> None:
         f"""
         TABLE_SCHEMA: the table t has no unique index over a, so rows cannot be replaced by it
           hint: add one: ALTER TABLE {tick}t{tick} ADD PRIMARY KEY ({tick}a{tick})
-          page: docs/errors/TABLE_SCHEMA.md
+          more: headrace error TABLE_SCHEMA
         """,
         "CREATE TABLE t (a INTEGER, b INTEGER)",
         "a int, b int",
@@ -370,7 +370,7 @@ def test_a_narrow_decimal(pg: Served) -> None:
         """
         TABLE_SCHEMA: the column a of the table t is numeric(10,2), which does not hold every decimal(12,2)
           hint: numeric(12,2) does; or cast the stream's column to a type that fits
-          page: docs/errors/TABLE_SCHEMA.md
+          more: headrace error TABLE_SCHEMA
         """,
         "CREATE TABLE t (a NUMERIC(10, 2))",
         "a decimal(12,2)",
@@ -438,7 +438,7 @@ def test_no_database(place: Place) -> None:
         f"""
         DATABASE_REFUSED: {url.replace(port, "PORT")} refuses: {said}
           hint: create it, or mend the address
-          page: docs/errors/DATABASE_REFUSED.md
+          more: headrace error DATABASE_REFUSED
         """,
         re.sub(r"conn=\d+", "conn=N", str(caught.value)).replace(port, "PORT"),
     )

@@ -75,7 +75,7 @@ def test_a_type_that_no_cast_makes(pg: Served) -> None:
         TABLE_SCHEMA: the table orders has lines as string, and no cast makes array<int> of it
           at test_jdbc_source.py:*: lambda: hr.collect(read),
           hint: ask for it as string, and convert it behind the source, by from_json(lines, 'array<int>')
-          page: docs/errors/TABLE_SCHEMA.md
+          more: headrace error TABLE_SCHEMA
         """,
         lambda: hr.collect(read),
     )
@@ -202,7 +202,7 @@ def test_a_column_that_cannot_be_looked_at(pg: Served) -> None:
         """
         DATABASE_REFUSED: postgresql://127.0.0.1:PORT/DB refuses: ERROR: division by zero
           hint: the statement is headrace's own, about the table or query that was named
-          page: docs/errors/DATABASE_REFUSED.md
+          more: headrace error DATABASE_REFUSED
         """,
         lambda: hr.collect(read),
         hide={port: "PORT", pg.url.rpartition("/")[2]: "DB"},
@@ -256,7 +256,7 @@ def test_what_is_not_there(pg: Served) -> None:
         TABLE_MISSING: there is no table t
           at test_jdbc_source.py:*: lambda: hr.read.jdbc(pg.url, "t", **pg.options),
           hint: create it, or mend its name
-          page: docs/errors/TABLE_MISSING.md
+          more: headrace error TABLE_MISSING
         """,
         lambda: hr.read.jdbc(pg.url, "t", **pg.options),
     )
@@ -272,7 +272,7 @@ def test_what_is_not_there(pg: Served) -> None:
         TABLE_SCHEMA: the table t has no column b
           at test_jdbc_source.py:*: hr.job("gone", read.write.memory()).run(progress=False)
           hint: it has: a, at
-          page: docs/errors/TABLE_SCHEMA.md
+          more: headrace error TABLE_SCHEMA
         """,
         lambda: run(schema="b int"),
     )
@@ -281,7 +281,7 @@ def test_what_is_not_there(pg: Served) -> None:
         TABLE_SCHEMA: at is null in some rows, which would never be read
           at test_jdbc_source.py:*: hr.job("gone", read.write.memory()).run(progress=False)
           hint: take a column that every row has, or a query: "SELECT *, coalesce(...) AS at FROM ..."
-          page: docs/errors/TABLE_SCHEMA.md
+          more: headrace error TABLE_SCHEMA
         """,
         lambda: run(schema="a int", by="at"),
     )

@@ -164,7 +164,7 @@ def test_what_the_registry_does_not_let_through(broker: Broker, registry: Regist
         REGISTRY_INCOMPATIBLE: the columns do not fit what is registered as {topic}-value: {reason}
           at test_kafka_formats.py:*: hr.job("formats", stream.write.kafka(topic, name="out", **options)).run(checkpoint=folder / "state", progress=False)
           hint: let new columns be nullable and the others keep their types; or name another subject, registry={{"url": ..., "subject": ...}}; or change in the registry what this one allows
-          page: docs/errors/REGISTRY_INCOMPATIBLE.md
+          more: headrace error REGISTRY_INCOMPATIBLE
         """,
         lambda: written([(2, 5)], "id bigint, name int", topic, tmp_path / "2", **at),
     )
@@ -247,7 +247,7 @@ def test_a_registry_that_does_not_take_a_schema(registry: Registry, monkeypatch:
         REGISTRY_SCHEMA: the registry does not take the schema of orders-value: Invalid schema: it has no fields
           at test_kafka_formats.py:*: lambda: client.register("orders-value", "avro", '{"fields": []}'),
           hint: look at the names and types of the columns
-          page: docs/errors/REGISTRY_SCHEMA.md
+          more: headrace error REGISTRY_SCHEMA
         """,
         lambda: client.register("orders-value", "avro", '{"fields": []}'),
     )
@@ -284,7 +284,7 @@ def test_a_schema_that_is_there(broker: Broker, registry: Registry, tmp_path: Pa
         REGISTRY_SUBJECT: the registry <registry> has no subject {topic}-value
           at test_kafka_formats.py:*: hr.job("formats", stream.write.kafka(topic, name="out", **options)).run(checkpoint=folder / "state", progress=False)
           hint: register the schema first, or name its subject: registry={{"url": ..., "subject": "{{topic}}-value"}}
-          page: docs/errors/REGISTRY_SUBJECT.md
+          more: headrace error REGISTRY_SUBJECT
         """,
         lambda: written([(1, "S")], "id bigint not null, size string", topic, tmp_path / "1", **at),
         hide={registry.url: "<registry>"},
@@ -306,7 +306,7 @@ def test_a_schema_that_is_there(broker: Broker, registry: Registry, tmp_path: Pa
         REGISTRY_SCHEMA: the columns cannot be written by the schema 1 of {topic}-value: {why}
           at test_kafka_formats.py:*: hr.job("formats", stream.write.kafka(topic, name="out", **options)).run(checkpoint=folder / "state", progress=False)
           hint: give the columns its names and types in front of the sink, or let the sink register their own schema: register=True
-          page: docs/errors/REGISTRY_SCHEMA.md
+          more: headrace error REGISTRY_SCHEMA
         """,
         lambda: written([("2026-01-01", "S")], "id date, size string", topic, tmp_path / "3", **at),
     )
@@ -348,7 +348,7 @@ def test_nulls_that_protobuf_has_no_place_for(broker: Broker, registry: Registry
         """
         KAFKA_RECORD: out: tags is null, and a field of Protobuf cannot tell that from an empty array
           hint: change it in front of the sink: coalesce(tags, array()).
-          page: docs/errors/KAFKA_RECORD.md
+          more: headrace error KAFKA_RECORD
         """,
         lambda: written([(1, None, {})], schema, topic, tmp_path / "upsert", key="id", mode="upsert", **at),
     )
@@ -452,7 +452,7 @@ def test_a_message_of_a_file(broker: Broker, tmp_path: Path) -> None:
         DESCRIPTOR_UNREADABLE: the file of descriptors does not do: it has no message Odrer, but shop.v1.Note, shop.v1.Order, shop.v1.Order.Cash, shop.v1.Order.Cash.Deep, shop.v1.Order.Cash.Deep.Deeper
           at test_kafka_formats.py:*: lambda: hr.read.kafka(topic, message="Odrer", **told),
           hint: protoc --include_imports --descriptor_set_out=orders.desc orders.proto makes such a file; message= names one of its messages
-          page: docs/errors/DESCRIPTOR_UNREADABLE.md
+          more: headrace error DESCRIPTOR_UNREADABLE
         """,
         lambda: hr.read.kafka(topic, message="Odrer", **told),
     )

@@ -89,7 +89,7 @@ def test_a_checkpoint_that_was_put_back_in_mid_epoch(broker: Broker, tmp_path: P
     """
     TABLE_REPLACED: out: the topic history-replaced at <server> was deleted and created again since this job opened it
       hint: the rows written before are gone with it. fresh=True writes all of them again; to go on without them, remove <note>
-      page: docs/errors/TABLE_REPLACED.md
+      more: headrace error TABLE_REPLACED
     """,
     "nothing was written; without the file that the hint names the job goes on with new rows",
 )
@@ -231,7 +231,7 @@ def test_a_task_that_finds_another_history(broker: Broker, spark: SparkSession) 
             f"""
             CHECKPOINT_BEHIND: history-tasks holds epoch 4 of another history, and this job was about to write its own epoch {epoch}
               hint: two copies of one checkpoint have written this topic. Stop the other job, or give this one another topic.
-              page: docs/errors/CHECKPOINT_BEHIND.md
+              more: headrace error CHECKPOINT_BEHIND
             """,
             str(told),
         )

@@ -72,7 +72,7 @@ def test_markers_that_are_gone(broker: Broker, spark: SparkSession, tmp_path: Pa
             """
             KAFKA_MARKERS_GONE: sink-expired: epoch 0 was cut off, and Kafka has forgotten which of its tasks had written
               hint: look into the topic which of its rows are there (header headrace.epoch = 0); to write the epoch again as a whole, remove <note>
-              page: docs/errors/KAFKA_MARKERS_GONE.md
+              more: headrace error KAFKA_MARKERS_GONE
             """,
             lambda: run(job, tmp_path),
             hide={str(note): "<note>"},
@@ -161,7 +161,7 @@ def test_a_task_that_wakes_up_late_cannot_write(broker: Broker, spark: SparkSess
         """
         KAFKA_FENCED: out: sink-fenced: <what Kafka says>
           hint: another process has the job, or the epoch took longer than transaction_timeout; the next start writes the epoch again, and no row is lost or doubled.
-          page: docs/errors/KAFKA_FENCED.md
+          more: headrace error KAFKA_FENCED
         """,
         re.sub(r"(sink-fenced: ).*", r"\1<what Kafka says>", str(told)),
     )

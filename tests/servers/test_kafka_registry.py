@@ -125,7 +125,7 @@ def test_avro_with_columns_of_ones_own(broker: Broker, registry: Registry) -> No
         REGISTRY_SCHEMA: the schema 1 of registry-own cannot be read as the columns that were given: Cannot convert Avro field 'id' to SQL field 'id' because schema is incompatible (avroType = "long", sqlType = BOOLEAN)
           at test_kafka_registry.py:*: misfit = hr.read.kafka(topic, schema="id boolean", **told)
           hint: leave `schema` out to take the registry's, or give columns that it has
-          page: docs/errors/REGISTRY_SCHEMA.md
+          more: headrace error REGISTRY_SCHEMA
         """,
         lambda: hr.collect(misfit),
     )
@@ -289,7 +289,7 @@ def test_avro_that_holds_itself(broker: Broker, registry: Registry) -> None:
         REGISTRY_SCHEMA: the schema 1 in the registry cannot be read: a record holds itself, and columns end: name those that are wanted with `schema`
           at test_kafka_registry.py:*: lambda: hr.read.kafka(topic, **told),
           hint: look at it there; values can also be read as bytes: value="raw"
-          page: docs/errors/REGISTRY_SCHEMA.md
+          more: headrace error REGISTRY_SCHEMA
         """,
         lambda: hr.read.kafka(topic, **told),
     )
@@ -304,7 +304,7 @@ def test_avro_that_is_none(registry: Registry) -> None:
         REGISTRY_SCHEMA: the schema 1 in the registry cannot be read: Undefined schema: Missing
           at test_kafka_registry.py:*: lambda: hr.read.kafka("orders", servers="localhost:9092", value="avro", registry=registry.url),
           hint: look at it there; values can also be read as bytes: value="raw"
-          page: docs/errors/REGISTRY_SCHEMA.md
+          more: headrace error REGISTRY_SCHEMA
         """,
         lambda: hr.read.kafka("orders", servers="localhost:9092", value="avro", registry=registry.url),
     )
@@ -345,7 +345,7 @@ def test_a_registry_with_a_password(broker: Broker, registry: Registry, monkeypa
         REGISTRY_UNREACHABLE: the registry <registry> does not answer: it answers 401 Unauthorized
           at test_kafka_registry.py:*: lambda: hr.read.kafka(topic, servers=broker.servers, value="avro", registry=opened),
           hint: look whether it runs, whether its address is right, and whether it wants a user and a password
-          page: docs/errors/REGISTRY_UNREACHABLE.md
+          more: headrace error REGISTRY_UNREACHABLE
         """,
         lambda: hr.read.kafka(topic, servers=broker.servers, value="avro", registry=opened),
         hide={registry.url: "<registry>"},
@@ -358,7 +358,7 @@ def test_a_subject_that_is_not_there(registry: Registry) -> None:
         REGISTRY_SUBJECT: the registry <registry> has no subject orders-value
           at test_kafka_registry.py:*: lambda: hr.read.kafka("orders", servers="localhost:9092", value="avro", registry=registry.url),
           hint: register the schema first, or name its subject: registry={"url": ..., "subject": "{topic}-value"}
-          page: docs/errors/REGISTRY_SUBJECT.md
+          more: headrace error REGISTRY_SUBJECT
         """,
         lambda: hr.read.kafka("orders", servers="localhost:9092", value="avro", registry=registry.url),
         hide={registry.url: "<registry>"},
@@ -377,7 +377,7 @@ def test_a_registry_that_keeps_its_schemas_to_itself(broker: Broker, registry: R
         REGISTRY_UNREACHABLE: the registry <registry> does not answer: it answers <closed>
           at test_kafka_registry.py:*: lambda: hr.read.kafka(topic, **told),
           hint: look whether it runs, whether its address is right, and whether it wants a user and a password
-          page: docs/errors/REGISTRY_UNREACHABLE.md
+          more: headrace error REGISTRY_UNREACHABLE
         """,
         lambda: hr.read.kafka(topic, **told),
         hide={registry.url: "<registry>", f"answers {closed}": "answers <closed>"},
@@ -388,7 +388,7 @@ def test_a_registry_that_keeps_its_schemas_to_itself(broker: Broker, registry: R
         REGISTRY_UNREACHABLE: the registry <registry> does not answer: it answers <closed>
           at test_kafka_registry.py:*: read = hr.read.kafka(topic, schema="id int", **told)
           hint: look whether it runs, whether its address is right, and whether it wants a user and a password
-          page: docs/errors/REGISTRY_UNREACHABLE.md
+          more: headrace error REGISTRY_UNREACHABLE
         """,
         lambda: hr.collect(read),
         hide={registry.url: "<registry>", f"answers {closed}": "answers <closed>"},
@@ -427,7 +427,7 @@ def test_somebody_in_between_answers_the_kernel(
         f"""
         REGISTRY_UNREACHABLE: the registry <registry> does not answer: {why}
           hint: the next start goes on from the last epoch, when the registry answers again.
-          page: docs/errors/REGISTRY_UNREACHABLE.md
+          more: headrace error REGISTRY_UNREACHABLE
         """,
         lambda: hr.job("between", out).run(checkpoint=tmp_path / "state", progress=False),
         hide={registry.url: "<registry>"},
@@ -461,7 +461,7 @@ def test_somebody_in_between_answers(registry: Registry, answer: bytes, status: 
         REGISTRY_UNREACHABLE: the registry <registry> does not answer: {why}
           at test_kafka_registry.py:*: lambda: hr.read.kafka("orders", servers="localhost:9092", value="avro", registry=registry.url),
           hint: look whether it runs, whether its address is right, and whether it wants a user and a password
-          page: docs/errors/REGISTRY_UNREACHABLE.md
+          more: headrace error REGISTRY_UNREACHABLE
         """,
         lambda: hr.read.kafka("orders", servers="localhost:9092", value="avro", registry=registry.url),
         hide={registry.url: "<registry>"},
@@ -504,7 +504,7 @@ def test_what_is_no_registry_at_all() -> None:
             REGISTRY_UNREACHABLE: the registry <registry> does not answer: what it answers is no HTTP
               at test_kafka_registry.py:*: lambda: hr.read.kafka("orders", servers="localhost:9092", value="avro", registry=url),
               hint: look whether it runs, whether its address is right, and whether it wants a user and a password
-              page: docs/errors/REGISTRY_UNREACHABLE.md
+              more: headrace error REGISTRY_UNREACHABLE
             """,
             lambda: hr.read.kafka("orders", servers="localhost:9092", value="avro", registry=url),
             hide={url: "<registry>"},
@@ -550,7 +550,7 @@ def test_a_registry_with_tls(broker: Broker, secured: Registry, tmp_path: Path) 
             REGISTRY_UNREACHABLE: the registry <registry> does not answer: its certificate is not trusted: self-signed certificate
               at test_kafka_registry.py:*: lambda registry=registry: hr.read.kafka(topic, registry=registry, **at),
               hint: registry={"url": ..., "ca": "root.crt"} names a file with the certificates to trust, in PEM format
-              page: docs/errors/REGISTRY_UNREACHABLE.md
+              more: headrace error REGISTRY_UNREACHABLE
             """,
             lambda registry=registry: hr.read.kafka(topic, registry=registry, **at),
             hide={secured.url: "<registry>", "self signed": "self-signed"},
@@ -561,7 +561,7 @@ def test_a_registry_with_tls(broker: Broker, secured: Registry, tmp_path: Path) 
         """
         REGISTRY_UNREACHABLE: the registry <registry> does not answer: its certificate is not trusted: PKIX path building failed: sun.security.provider.certpath.SunCertPathBuilderException: unable to find valid certification path to requested target
           hint: the next start goes on from the last epoch, when the registry answers again.
-          page: docs/errors/REGISTRY_UNREACHABLE.md
+          more: headrace error REGISTRY_UNREACHABLE
         """,
         lambda: hr.collect(found),
         hide={secured.url: "<registry>"},
@@ -580,7 +580,7 @@ def test_a_registry_with_the_certificate_of_another(broker: Broker, secured: Reg
         REGISTRY_UNREACHABLE: the registry <registry> does not answer: its certificate is not trusted: IP address mismatch, certificate is not valid for '127.0.0.1'
           at test_kafka_registry.py:*: lambda: hr.read.kafka(topic, **at),
           hint: registry={"url": ..., "ca": "root.crt"} names a file with the certificates to trust, in PEM format
-          page: docs/errors/REGISTRY_UNREACHABLE.md
+          more: headrace error REGISTRY_UNREACHABLE
         """,
         lambda: hr.read.kafka(topic, **at),
         hide={secured.url: "<registry>"},
@@ -590,7 +590,7 @@ def test_a_registry_with_the_certificate_of_another(broker: Broker, secured: Reg
         """
         REGISTRY_UNREACHABLE: the registry <registry> does not answer: its certificate is not trusted: No subject alternative names matching IP address 127.0.0.1 found
           hint: the next start goes on from the last epoch, when the registry answers again.
-          page: docs/errors/REGISTRY_UNREACHABLE.md
+          more: headrace error REGISTRY_UNREACHABLE
         """,
         lambda: hr.collect(found),
         hide={secured.url: "<registry>"},

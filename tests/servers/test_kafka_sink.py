@@ -140,7 +140,7 @@ def test_a_key_that_is_null_replaces_nothing(broker: Broker, spark: SparkSession
         """
         KAFKA_RECORD: out: v is null, and a record without a key takes the place of none
           hint: write the key as JSON, which has nulls, key_format="json", or leave such rows out: .filter("v IS NOT NULL").
-          page: docs/errors/KAFKA_RECORD.md
+          more: headrace error KAFKA_RECORD
         """,
         str(caught.value),
     )
@@ -291,7 +291,7 @@ def test_what_is_found_before_a_run_starts(broker: Broker, spark: SparkSession, 
         """
         TOPIC_MISSING: there is no topic sink-nowhere at <servers>
           hint: make it first, or let headrace make it: create={"partitions": 4}
-          page: docs/errors/TOPIC_MISSING.md
+          more: headrace error TOPIC_MISSING
         """,
         lambda: run(missing, tmp_path),
         hide={broker.servers: "<servers>"},
@@ -301,7 +301,7 @@ def test_what_is_found_before_a_run_starts(broker: Broker, spark: SparkSession, 
         """
         KAFKA_TRANSACTION_TIMEOUT: sink-errors at <servers>: The transaction timeout is larger than the maximum value allowed by the broker
           hint: the brokers allow less (transaction.max.timeout.ms): transaction_timeout="5 minutes"
-          page: docs/errors/KAFKA_TRANSACTION_TIMEOUT.md
+          more: headrace error KAFKA_TRANSACTION_TIMEOUT
         """,
         lambda: run(long, tmp_path),
         hide={broker.servers: "<servers>"},

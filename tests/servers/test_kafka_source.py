@@ -79,7 +79,7 @@ def test_each_start_reads_what_is_there_then(broker: Broker, tmp_path: Path) -> 
         """
         CHECKPOINT_SEALED: source-restart (1 new) has new input, and the job has read its bounded input to the end and fired all its timers
           hint: start over with fresh=True; flush=False keeps a job open for input that comes later.
-          page: docs/errors/CHECKPOINT_SEALED.md
+          more: headrace error CHECKPOINT_SEALED
         """,
         lambda: hr.job("restarted", total).run(checkpoint=tmp_path / "state", progress=False),
     )
@@ -184,7 +184,7 @@ def test_what_cannot_be_read_is_a_dead_letter(broker: Broker, tmp_path: Path) ->
         """
         MALFORMED_ROW: strict: field id: cannot read 'x' as INT at source-dead-3, position 1: {"id": "x"}
           hint: mend the input, or let such rows go to the dead letters: malformed="dead_letter".
-          page: docs/errors/MALFORMED_ROW.md
+          more: headrace error MALFORMED_ROW
         """,
         lambda: hr.collect(strict),
     )
@@ -218,7 +218,7 @@ def test_where_a_job_begins(broker: Broker) -> None:
         BAD_OPTION: read.kafka: start has an offset of partition 7 of source-start, which there is not
           at test_kafka_source.py:*: read = hr.read.kafka(topic, servers=broker.servers, value="text", end="latest", start=start, name="begun")
           hint: source-start has 2 of them
-          page: docs/errors/BAD_OPTION.md
+          more: headrace error BAD_OPTION
         """,
         lambda: begun({7: 1}),
     )
@@ -227,7 +227,7 @@ def test_where_a_job_begins(broker: Broker) -> None:
         OFFSETS_GONE: read.kafka: start is offset 99 of partition 0 of source-start, which has 0 to 5
           at test_kafka_source.py:*: read = hr.read.kafka(topic, servers=broker.servers, value="text", end="latest", start=start, name="begun")
           hint: begin with an offset that there is, or with "earliest"
-          page: docs/errors/OFFSETS_GONE.md
+          more: headrace error OFFSETS_GONE
         """,
         lambda: begun({0: 99}),
     )
@@ -323,7 +323,7 @@ def test_gaps_stop_a_job_or_are_told(broker: Broker, tmp_path: Path) -> None:
         """
         OFFSETS_GONE: gap: 2 records of source-gap-1 from offset 5 on are gone: the topic keeps them no longer
           hint: keep records for longer than a job may stand; on_gap="skip" goes on, with a dead letter for each gap.
-          page: docs/errors/OFFSETS_GONE.md
+          more: headrace error OFFSETS_GONE
         """,
         lambda: run("fail"),
     )
@@ -363,7 +363,7 @@ def test_where_a_partition_that_comes_begins_is_kept(broker: Broker, tmp_path: P
         """
         OFFSETS_GONE: begins: 4 records of source-begins-1 from offset 0 on are gone: the topic keeps them no longer
           hint: keep records for longer than a job may stand; on_gap="skip" goes on, with a dead letter for each gap.
-          page: docs/errors/OFFSETS_GONE.md
+          more: headrace error OFFSETS_GONE
         """,
         lambda: run("fail"),
     )
@@ -421,7 +421,7 @@ def test_a_password(broker: Broker, monkeypatch: pytest.MonkeyPatch, tmp_path: P
         KAFKA_DENIED: Kafka at <server> does not let the user reader in: Authentication failed: Invalid username or password
           at test_kafka_source.py:*: read = hr.read.kafka(topic, servers=broker.secured, value="text", end="latest", security=security, name="secured")
           hint: look at the user, the password and its rights; a password is read anew at each start
-          page: docs/errors/KAFKA_DENIED.md
+          more: headrace error KAFKA_DENIED
         """,
         lambda: hr.collect(read),
         hide={broker.secured: "<server>"},
@@ -436,7 +436,7 @@ def test_nobody_answers() -> None:
         KAFKA_UNREACHABLE: Kafka at 127.0.0.1:1 does not answer: Timed out waiting for a node assignment
           at test_kafka_source.py:*: read = hr.read.kafka("x", servers="127.0.0.1:1", value="text", end="latest", name="nobody")
           hint: look whether it runs, whether its address is right, and whether it wants a user or TLS on this port
-          page: docs/errors/KAFKA_UNREACHABLE.md
+          more: headrace error KAFKA_UNREACHABLE
         """,
         lambda: hr.collect(read),
     )
@@ -449,7 +449,7 @@ def test_a_topic_that_does_not_exist(broker: Broker) -> None:
         TOPIC_MISSING: there is no topic nothing-here at <server>
           at test_kafka_source.py:*: read = hr.read.kafka(["nothing-here"], servers=broker.servers, value="text", end="latest")
           hint: make it first, or look for its name: `kafka-topics.sh --list` names all that this user may see
-          page: docs/errors/TOPIC_MISSING.md
+          more: headrace error TOPIC_MISSING
         """,
         lambda: hr.collect(read),
         hide={broker.servers: "<server>"},

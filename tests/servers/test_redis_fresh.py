@@ -54,7 +54,7 @@ def test_a_fresh_start_leaves_the_keys_of_another_job(redis: Redis) -> None:
             """
             TABLE_OWNED: the keys t:* hold what sink sink of job job wrote from another checkpoint
               hint: write to keys of another prefix, or remove these and the key _headrace:t: by hand: fresh=True does not, as another job wrote them.
-              page: docs/errors/TABLE_OWNED.md
+              more: headrace error TABLE_OWNED
             """,
             lambda fresh=fresh: sink(redis, job="other", checkpoint_id="c2", fresh=fresh),  # type: ignore[misc]  # of a loop
         )
@@ -72,7 +72,7 @@ def test_two_sinks_of_one_start_at_the_same_keys(redis: Redis, query: str, fresh
         """
         FOLDER_OWNED: the sinks sink and twin both write to redis://127.0.0.1:PORT/0, keys t:*
           hint: give each sink a prefix of its own; streams of the same columns go into one by union.
-          page: docs/errors/FOLDER_OWNED.md
+          more: headrace error FOLDER_OWNED
         """,
         lambda: sink(redis, name="twin", query=query, fresh=fresh),
         hide={str(redis.port): "PORT"},

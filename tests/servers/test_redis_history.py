@@ -96,7 +96,7 @@ def test_a_server_that_is_put_back_while_a_job_runs(redis: Redis) -> None:
         """
         TABLE_REPLACED: sink: redis://127.0.0.1:PORT/0, keys t:* ends with epoch 0, and the job has written epoch 1 there
           hint: nothing was changed. Put it back as it was, name another place to go on with what comes, or start over with fresh=True.
-          page: docs/errors/TABLE_REPLACED.md
+          more: headrace error TABLE_REPLACED
         """,
         lambda: commit(sink, 2, "c", "z"),
         hide={str(redis.port): "PORT"},
@@ -168,7 +168,7 @@ def test_a_server_that_was_put_back_or_flushed(redis: Redis, tmp_path: Path) -> 
             """
             TABLE_REPLACED: out: redis://127.0.0.1:PORT/0, keys t:* holds no epoch of this job, and the job has written epoch 1 there
               hint: nothing was changed. Put it back as it was, name another place to go on with what comes, or start over with fresh=True.
-              page: docs/errors/TABLE_REPLACED.md
+              more: headrace error TABLE_REPLACED
             """,
             drill.run,
             hide={str(redis.port): "PORT"},

@@ -157,7 +157,7 @@ def test_a_process_that_was_replaced_writes_nothing(redis: Redis) -> None:
             """
             SINK_FENCED: out: start 7 of this job has taken over t:*, and this is start 1
               hint: nothing more of this epoch was written; the process that took over goes on with it.
-              page: docs/errors/SINK_FENCED.md
+              more: headrace error SINK_FENCED
             """,
             lambda: h.commit({"s": [("+", ("b", 2))]}),
         )
@@ -174,7 +174,7 @@ def test_the_note_is_gone(redis: Redis) -> None:
             """
             SINK_FAILED: out: the key _headrace:t: is gone or another's, which says what epochs are there
               hint: start over with fresh=True; if the server evicts keys, give it more room or another policy.
-              page: docs/errors/SINK_FAILED.md
+              more: headrace error SINK_FAILED
             """,
             lambda: h.commit({"s": [("+", ("b", 2))]}),
         )
@@ -190,7 +190,7 @@ def test_another_checkpoint_of_the_job(redis: Redis, tmp_path: Path) -> None:
         """
         TABLE_OWNED: the keys t:* hold what sink out of job same wrote from another checkpoint
           hint: write to keys of another prefix, go on from the checkpoint that wrote them, or start with fresh=True: they go.
-          page: docs/errors/TABLE_OWNED.md
+          more: headrace error TABLE_OWNED
         """,
         lambda: job("b").run(checkpoint=tmp_path / "two", progress=False),
     )
@@ -239,7 +239,7 @@ def test_nobody_listens(redis: Redis) -> None:
         """
         DATABASE_UNREACHABLE: redis://127.0.0.1:PORT/0 cannot be reached: Error 111 connecting to 127.0.0.1:PORT. Connection refused.
           hint: see that the server runs and that its port can be reached from here
-          page: docs/errors/DATABASE_UNREACHABLE.md
+          more: headrace error DATABASE_UNREACHABLE
         """,
         lambda: job.run(progress=False),
         hide={str(redis.port): "PORT"},

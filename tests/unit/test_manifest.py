@@ -93,7 +93,7 @@ def test_another_checkpoint_is_refused(tmp_path: Path) -> None:
         """
         FOLDER_OWNED: <folder> holds the output of sink alerts of job job, written from another checkpoint
           hint: write to another folder, go on from the checkpoint that wrote it, or start with fresh=True, which removes the files it wrote.
-          page: docs/errors/FOLDER_OWNED.md
+          more: headrace error FOLDER_OWNED
         """,
         lambda: Manifest(tmp_path).claim(Owner("job", "alerts", "c2")),
         hide={str(tmp_path): "<folder>"},
@@ -106,7 +106,7 @@ def test_another_query_is_refused_as_its_epochs_have_the_same_numbers(tmp_path: 
         """
         FOLDER_OWNED: <folder> holds the output of sink alerts of job job, written from another query of this job
           hint: write to another folder, go on from the checkpoint that wrote it, or start with fresh=True, which removes the files it wrote.
-          page: docs/errors/FOLDER_OWNED.md
+          more: headrace error FOLDER_OWNED
         """,
         lambda: Manifest(tmp_path).claim(Owner("job", "alerts", "c1", "other")),
         hide={str(tmp_path): "<folder>"},
@@ -125,7 +125,7 @@ def test_a_file_that_somebody_removed_is_noticed(tmp_path: Path) -> None:
         """
         OUTPUT_MISSING: <file> belongs to epoch 0 and is gone
           hint: restore the file, or start with fresh=True to write the output anew.
-          page: docs/errors/OUTPUT_MISSING.md
+          more: headrace error OUTPUT_MISSING
         """,
         lambda: later.commit(1, []),
         hide={str(final): "<file>"},
@@ -147,7 +147,7 @@ def test_a_process_that_was_replaced_does_not_take_an_epoch_back(tmp_path: Path)
         """
         LEASE_LOST: another process has written epoch 0 of <folder>: this one gave no sign for too long
           hint: nothing is lost or doubled, and the other goes on.
-          page: docs/errors/LEASE_LOST.md
+          more: headrace error LEASE_LOST
         """,
         lambda: slow.commit(0, early),
         hide={str(tmp_path): "<folder>"},
@@ -187,7 +187,7 @@ def test_a_manifest_of_a_later_version_is_refused(tmp_path: Path) -> None:
         """
         MANIFEST_FORMAT: <manifest> has format 3; this version of headrace reads formats 1 and 2
           hint: use the version of headrace that wrote it.
-          page: docs/errors/MANIFEST_FORMAT.md
+          more: headrace error MANIFEST_FORMAT
         """,
         lambda: committed_files(tmp_path),
         hide={str(manifest.path(0)): "<manifest>"},
@@ -211,7 +211,7 @@ def test_an_epoch_of_another_history_is_refused(tmp_path: Path) -> None:
         """
         CHECKPOINT_BEHIND: <folder> holds epoch 4 of another history, and this job was about to write its own epoch 4
           hint: nothing was written: two copies of one checkpoint have fed this sink. Stop the other job, or give this one another sink.
-          page: docs/errors/CHECKPOINT_BEHIND.md
+          more: headrace error CHECKPOINT_BEHIND
         """,
         lambda: manifest.commit(4, stage(tmp_path, 4, "b.json", attempt="0-2"), "two"),
         hide={str(tmp_path): "<folder>"},

@@ -7,10 +7,11 @@ import sys
 from collections.abc import Sequence
 from importlib import metadata
 
-from headrace.cli import certify, completion, demo, doctor, explain, letters, packages, plan, prepare, run, schema, sql, state
+from headrace.cli import certify, completion, demo, doctor, error, explain, letters, packages, plan, prepare, run, schema, sql, state
+from headrace.cli.parser import Parser
 from headrace.errors import EXIT_CODES, HeadraceError
 
-COMMANDS = (run, sql, explain, plan, schema, state, letters, certify, demo, doctor, packages, prepare, completion)
+COMMANDS = (run, sql, explain, plan, schema, state, letters, certify, demo, doctor, error, packages, prepare, completion)
 
 _EXITS = """\
 exit code: 0 all went well, 1 something in the job is to be changed, 2 the command was not understood, 3 the input does not fit,
@@ -20,7 +21,7 @@ exit code: 0 all went well, 1 something in the job is to be changed, 2 the comma
 
 def parser() -> argparse.ArgumentParser:
     """The parser of the whole command line; completion scripts are made from it."""
-    top = argparse.ArgumentParser(prog="headrace", description="Keep results up to date on Apache Spark.", epilog=_EXITS)
+    top = Parser(prog="headrace", description="Keep results up to date on Apache Spark.", epilog=_EXITS)
     top.add_argument("--version", action="version", version=f"headrace {version()}")
     commands = top.add_subparsers(title="commands", metavar="COMMAND", required=True)
     for command in COMMANDS:

@@ -200,7 +200,7 @@ def test_columns_that_come_later(tmp_path: Path) -> None:
     ):
         with pytest.raises(HeadraceError) as raised:
             run(ddl, row, 3)
-        text = f"TABLE_SCHEMA: the table {tmp_path}/t does not fit: {message}\n  hint: {hint}\n  page: docs/errors/TABLE_SCHEMA.md"
+        text = f"TABLE_SCHEMA: the table {tmp_path}/t does not fit: {message}\n  hint: {hint}\n  more: headrace error TABLE_SCHEMA"
         check_error(text, raised.value)
 
 

@@ -84,7 +84,7 @@ def test_columns_that_come_later(tmp_path: Path) -> None:
     check_error(
         "TABLE_SCHEMA: the table db.t does not fit: its column a is int, not bigint\n"
         '  hint: with_columns(a="cast(a as int)")\n'
-        "  page: docs/errors/TABLE_SCHEMA.md",
+        "  more: headrace error TABLE_SCHEMA",
         raised.value,
     )
 

@@ -189,7 +189,7 @@ def test_tables_that_are_gone(drill: Drill) -> None:
                 f"{text}, and the job has written epoch 3 there\n"
                 "  hint: nothing was changed. Put it back as it was, name another place to go on with what comes, "
                 "or start over with fresh=True.\n"
-                f"  page: docs/errors/{error.code}.md",
+                f"  more: headrace error {error.code}",
                 error,
                 hide={catalog: "<catalog>"},
             )

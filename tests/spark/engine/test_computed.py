@@ -166,7 +166,7 @@ def test_an_expression_that_does_not_fit_touches_nothing(tmp_path: Path) -> None
         BAD_WAS: sums.total: the version before had no cell `smal`, in `smal + large`
           at test_computed.py:*: total = hr.Value("bigint", was=hr.col("smal") + hr.col("large"))
           hint: did you mean `small`? It had: small, large, text, wake
-          page: docs/errors/BAD_WAS.md
+          more: headrace error BAD_WAS
         """,
         lambda: job(tmp_path, Unknown).run(checkpoint=tmp_path / "state"),
     )
@@ -175,7 +175,7 @@ def test_an_expression_that_does_not_fit_touches_nothing(tmp_path: Path) -> None
         BAD_WAS: sums.total: the cell xs is a list of int, which an expression cannot read, in `size(xs)`
           at test_computed.py:*: total = hr.Value("bigint", was=hr.f.size("xs"))
           hint: it reads values and timers without keys; in a handler all cells can be read
-          page: docs/errors/BAD_WAS.md
+          more: headrace error BAD_WAS
         """,
         lambda: job(tmp_path, OfList).run(checkpoint=tmp_path / "state"),
     )
@@ -184,7 +184,7 @@ def test_an_expression_that_does_not_fit_touches_nothing(tmp_path: Path) -> None
         BAD_WAS: sums.total: the version before had no cell `other.field`, in `other.field`
           at test_computed.py:*: total = hr.Value("bigint", was=hr.expr("other.field"))
           hint: it had: small, large, text, wake
-          page: docs/errors/BAD_WAS.md
+          more: headrace error BAD_WAS
         """,
         lambda: job(tmp_path, OfNothing).run(checkpoint=tmp_path / "state"),
     )
@@ -193,7 +193,7 @@ def test_an_expression_that_does_not_fit_touches_nothing(tmp_path: Path) -> None
         BAD_WAS: sums.total: total holds BIGINT, this is STRING, in `text`
           at test_computed.py:*: total = hr.Value("bigint", was=hr.col("text"))
           hint: cast it, or give the cell this type
-          page: docs/errors/BAD_WAS.md
+          more: headrace error BAD_WAS
         """,
         lambda: job(tmp_path, Wrong).run(checkpoint=tmp_path / "state"),
     )
@@ -202,7 +202,7 @@ def test_an_expression_that_does_not_fit_touches_nothing(tmp_path: Path) -> None
         BAD_WAS: sums.total: total holds TIMESTAMP, this is INT, in `small`
           at test_computed.py:*: total = hr.Timer(was=hr.col("small"))
           hint: cast it, or give the cell this type
-          page: docs/errors/BAD_WAS.md
+          more: headrace error BAD_WAS
         """,
         lambda: job(tmp_path, WrongKind).run(checkpoint=tmp_path / "state"),
     )
@@ -211,7 +211,7 @@ def test_an_expression_that_does_not_fit_touches_nothing(tmp_path: Path) -> None
         BAD_WAS: sums.total: the text gives another result when it is evaluated again, in `rand()`
           at test_computed.py:*: total = hr.Value("double", was=hr.f.rand())
           hint: the clock and random numbers are for handlers: a first value is the same whenever its key is next worked on
-          page: docs/errors/BAD_WAS.md
+          more: headrace error BAD_WAS
         """,
         lambda: job(tmp_path, Random).run(checkpoint=tmp_path / "state"),
     )
@@ -220,7 +220,7 @@ def test_an_expression_that_does_not_fit_touches_nothing(tmp_path: Path) -> None
         BAD_WAS: sums.total: an aggregate function in a row expression, in `sum(small)`
           at test_computed.py:*: total = hr.Value("bigint", was=hr.f.sum("small"))
           hint: an expression gives one value for each row; explode makes rows of an array, a program adds up over rows
-          page: docs/errors/BAD_WAS.md
+          more: headrace error BAD_WAS
         """,
         lambda: job(tmp_path, Summed).run(checkpoint=tmp_path / "state"),
     )
@@ -229,7 +229,7 @@ def test_an_expression_that_does_not_fit_touches_nothing(tmp_path: Path) -> None
         BAD_WAS: sums.total: Spark has no function `missing_function`, in `small + missing_function(large)`
           at test_computed.py:*: total = hr.Value("bigint", was=hr.expr("small + missing_function(large)"))
           hint: see the list of built-in functions of Spark SQL; one of your own is registered on the session before the job is built: spark.udf.registerJavaUDAF(name, class)
-          page: docs/errors/BAD_WAS.md
+          more: headrace error BAD_WAS
         """,
         lambda: job(tmp_path, Queried).run(checkpoint=tmp_path / "state"),
     )
@@ -248,7 +248,7 @@ def test_a_text_that_is_none_is_refused_without_a_checkpoint(tmp_path: Path) -> 
         BAD_SYNTAX: sums: Spark cannot read `small +` at end of input
           at test_computed.py:*: total = hr.Value("bigint", was=hr.expr("small +"))
           hint: a text is one Spark SQL expression
-          page: docs/errors/BAD_SYNTAX.md
+          more: headrace error BAD_SYNTAX
         """,
         lambda: job(tmp_path, NoText),
     )
@@ -277,7 +277,7 @@ def test_an_expression_that_fails_for_a_card_loses_nothing(tmp_path: Path) -> No
             WAS_FAILED: sums: the first value of the cell ratio, `large / coalesce(small, 0)`, fails for the key {"card":"c"}: [DIVIDE_BY_ZERO] Division by zero. Use `try_divide` to tolerate divisor being 0 and return NULL instead. If necessary set "spark.sql.ansi.enabled" to "false" to bypass this error
               at test_computed.py:*: ratio = hr.Value("double", was=hr.col("large") / hr.f.coalesce("small", 0))
               hint: mend the expression, with try_add or coalesce for one, and start again: no state is lost, and keys worked on before keep theirs.
-              page: docs/errors/WAS_FAILED.md
+              more: headrace error WAS_FAILED
             """,
             lambda: step(tmp_path, Ratio, ("a", "1.00"), ("c", "1.00")),
         )

@@ -45,7 +45,7 @@ def test_an_epoch_that_failed_in_its_middle_is_finished_by_the_next_start(tmp_pa
             """
             HTTP_FAILED: <url> did not take batch 2 of epoch 1 of sent, which was sent 2 times: HTTP 503
               hint: retries= and backoff= say how long to go on. The next start sends it again, under the same key.
-              page: docs/errors/HTTP_FAILED.md
+              more: headrace error HTTP_FAILED
             """,
             lambda: job(tmp_path, server.url, retries=1).run(checkpoint=tmp_path / "checkpoint", progress=False),
             hide={server.url: "<url>"},

@@ -65,7 +65,7 @@ def test_keys_that_meet(tmp_path: Path) -> None:
         """
         KEYS_MEET: days: two keys of seen are one as TIMESTAMP
           hint: keep the type that tells them apart; what stands under the two cannot be put together.
-          page: docs/errors/KEYS_MEET.md
+          more: headrace error KEYS_MEET
         """,
         lambda: job(tmp_path, day="timestamp").migrate(tmp_path / "new", checkpoint=old),
     )
@@ -73,7 +73,7 @@ def test_keys_that_meet(tmp_path: Path) -> None:
         """
         KEYS_MEET: days: the keys {"k":"2011-12-30"} and {"k":"2011-12-31"} are one as k TIMESTAMP
           hint: keep the type that tells them apart; what stands under the two cannot be put together.
-          page: docs/errors/KEYS_MEET.md
+          more: headrace error KEYS_MEET
         """,
         lambda: job(tmp_path, key="timestamp").migrate(tmp_path / "new", checkpoint=old),
     )

@@ -97,7 +97,7 @@ def test_a_folder_of_a_sink_cannot_be_followed(spark: SparkSession, place: str, 
         BAD_OPTION: read.files: <place> is written by a files sink, and in a store its files are there before they count
           at test_remote.py:*: lambda: hr.job("follow", source.write.memory()).start(checkpoint=tmp_path / "c", progress=False),
           hint: read it without follow=True: then its manifests say which files count
-          page: docs/errors/BAD_OPTION.md
+          more: headrace error BAD_OPTION
         """,
         lambda: hr.job("follow", source.write.memory()).start(checkpoint=tmp_path / "c", progress=False),
         hide={place: "<place>"},
@@ -158,7 +158,7 @@ def test_a_folder_of_another(spark: SparkSession, place: str) -> None:
         """
         FOLDER_OWNED: <place> holds the output of sink out of job job, written from another checkpoint
           hint: write to another folder, go on from the checkpoint that wrote it, or start with fresh=True, which removes the files it wrote.
-          page: docs/errors/FOLDER_OWNED.md
+          more: headrace error FOLDER_OWNED
         """,
         lambda: RemoteManifest(spark, place).claim(Owner("job", "out", "c2")),
         hide={place: "<place>"},
@@ -181,7 +181,7 @@ def test_a_file_system_that_the_session_has_not(spark: SparkSession) -> None:
         UNKNOWN_FILE_SYSTEM: the session has no file system for gs://, where gs://bucket/out is
           at test_remote.py:*: lambda: Store(spark, "gs://bucket/out"),
           hint: give the session its jar, of the Hadoop that Spark has: hr.session(conf={"spark.jars.packages": "org.apache.hadoop:hadoop-gcp:<version>"})
-          page: docs/errors/UNKNOWN_FILE_SYSTEM.md
+          more: headrace error UNKNOWN_FILE_SYSTEM
         """,
         lambda: Store(spark, "gs://bucket/out"),
         hide={hadoop_version(): "<version>"},
@@ -196,7 +196,7 @@ def test_a_store_that_does_not_do(spark: SparkSession, place: str) -> None:
         STORE_FAILED: <place> cannot be used: the connection broke
           at test_remote.py:*: lambda: store.create("x", "text"),
           hint: the settings of a file system are given to the session as spark.hadoop.*: its address and who may use it
-          page: docs/errors/STORE_FAILED.md
+          more: headrace error STORE_FAILED
         """,
         lambda: store.create("x", "text"),
         hide={place: "<place>"},

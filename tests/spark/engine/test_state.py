@@ -259,7 +259,7 @@ def test_what_is_wrong_with_a_question(counts: Path) -> None:
         """
         UNKNOWN_TABLE: the state has no table count
           hint: it has: charges_Count, charges_Count_n
-          page: docs/errors/UNKNOWN_TABLE.md
+          more: headrace error UNKNOWN_TABLE
         """,
         lambda: found.query("SELECT * FROM count"),
     )
@@ -267,7 +267,7 @@ def test_what_is_wrong_with_a_question(counts: Path) -> None:
         """
         UNKNOWN_TABLE: the state has no table count
           hint: it has: charges_Count, charges_Count_n
-          page: docs/errors/UNKNOWN_TABLE.md
+          more: headrace error UNKNOWN_TABLE
         """,
         lambda: found.table("count"),
     )
@@ -275,7 +275,7 @@ def test_what_is_wrong_with_a_question(counts: Path) -> None:
         """
         UNKNOWN_COLUMN: query: no column `m`, in `SELECT m FROM charges_Count`
           hint: there are: key, n
-          page: docs/errors/UNKNOWN_COLUMN.md
+          more: headrace error UNKNOWN_COLUMN
         """,
         lambda: found.query("SELECT m FROM charges_Count"),
     )
@@ -283,7 +283,7 @@ def test_what_is_wrong_with_a_question(counts: Path) -> None:
         """
         DUPLICATE_COLUMN: query: two columns are called n, in `SELECT n, n + 1 AS N FROM charges_Count`
           hint: give one of them another name
-          page: docs/errors/DUPLICATE_COLUMN.md
+          more: headrace error DUPLICATE_COLUMN
         """,
         lambda: found.query("SELECT n, n + 1 AS N FROM charges_Count"),
     )
@@ -292,7 +292,7 @@ def test_what_is_wrong_with_a_question(counts: Path) -> None:
             f"""
         BAD_SYNTAX: query: Spark cannot read `{text}` at '{near}'
           hint: a query is one SELECT of Spark SQL over the tables of the state.
-          page: docs/errors/BAD_SYNTAX.md
+          more: headrace error BAD_SYNTAX
         """,
             lambda text=text: found.query(text),
         )
@@ -300,7 +300,7 @@ def test_what_is_wrong_with_a_question(counts: Path) -> None:
         """
         BAD_EXPRESSION: query: [DIVIDE_BY_ZERO] Division by zero. Use `try_divide` to tolerate divisor being 0 and return NULL instead. If necessary set "spark.sql.ansi.enabled" to "false" to bypass this error
           hint: a value of the state does not do: try_divide, try_cast and the like give null instead.
-          page: docs/errors/BAD_EXPRESSION.md
+          more: headrace error BAD_EXPRESSION
         """,
         lambda: found.query("SELECT 1 / (n - 1) FROM charges_Count"),
     )

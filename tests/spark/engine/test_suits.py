@@ -74,7 +74,7 @@ def test_a_package_that_may_not_be_fetched(tmp_path: Path, monkeypatch: pytest.M
         PACKAGE_MISSING: jdbc needs org.xerial:sqlite-jdbc:3.54.1.0, and this session may not fetch packages
           at test_suits.py:*: lambda: hr.job("suits", hr.read.memory([], "id int", name="rows").write.jdbc(f"sqlite:{tmp_path}/t.db", "t")),
           hint: `headrace packages add jdbc` fetches them once; hr.session(packages="auto") lets jobs do it.
-          page: docs/errors/PACKAGE_MISSING.md
+          more: headrace error PACKAGE_MISSING
         """,
         lambda: hr.job("suits", hr.read.memory([], "id int", name="rows").write.jdbc(f"sqlite:{tmp_path}/t.db", "t")),
     )
@@ -87,7 +87,7 @@ def test_a_python_package_that_is_not_installed(tmp_path: Path, monkeypatch: pyt
         PACKAGE_MISSING: delta needs the Python package deltalake, which is not installed
           at test_suits.py:*: lambda: hr.job("suits", hr.read.memory([], "id int", name="rows").write.delta(tmp_path / "t")),
           hint: pip install "headrace[delta]"
-          page: docs/errors/PACKAGE_MISSING.md
+          more: headrace error PACKAGE_MISSING
         """,
         lambda: hr.job("suits", hr.read.memory([], "id int", name="rows").write.delta(tmp_path / "t")),
     )

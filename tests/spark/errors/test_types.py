@@ -60,7 +60,7 @@ def test_text_with_a_word_too_many() -> None:
         BAD_SYNTAX: charges.filter: Spark cannot read `amount > 500 and` at 'and'
           at test_types.py:*: cut = charges.filter("amount > 500 and")
           hint: a text is one Spark SQL expression
-          page: docs/errors/BAD_SYNTAX.md
+          more: headrace error BAD_SYNTAX
         """,
         word_too_many,
     )
@@ -77,7 +77,7 @@ def test_text_that_cannot_be_read() -> None:
         BAD_SYNTAX: charges.filter: Spark cannot read `amount > > 500` at '>'
           at test_types.py:*: lambda: job(charges.filter("amount > > 500")),
           hint: a text is one Spark SQL expression
-          page: docs/errors/BAD_SYNTAX.md
+          more: headrace error BAD_SYNTAX
         """,
         lambda: job(charges.filter("amount > > 500")),
     )
@@ -89,7 +89,7 @@ def test_unknown_function() -> None:
         UNKNOWN_FUNCTION: charges.select: Spark has no function `uper`, in `uper(card)`
           at test_types.py:*: lambda: job(charges.select("uper(card) AS name")),
           hint: see the list of built-in functions of Spark SQL; one of your own is registered on the session before the job is built: spark.udf.registerJavaUDAF(name, class)
-          page: docs/errors/UNKNOWN_FUNCTION.md
+          more: headrace error UNKNOWN_FUNCTION
         """,
         lambda: job(charges.select("uper(card) AS name")),
     )
@@ -100,7 +100,7 @@ def test_what_has_no_code_of_its_own() -> None:
         """
         BAD_EXPRESSION: charges.select: Unsupported data type "NUMBER", in `CAST(amount AS number)`
           at test_types.py:*: lambda: job(charges.select("CAST(amount AS number) AS amount")),
-          page: docs/errors/BAD_EXPRESSION.md
+          more: headrace error BAD_EXPRESSION
         """,
         lambda: job(charges.select("CAST(amount AS number) AS amount")),
     )
@@ -112,7 +112,7 @@ def test_unknown_field() -> None:
         UNKNOWN_COLUMN: charges.select: no field `town`, in `place.town`
           at test_types.py:*: lambda: job(charges.select("place.town AS town")),
           hint: there are: city
-          page: docs/errors/UNKNOWN_COLUMN.md
+          more: headrace error UNKNOWN_COLUMN
         """,
         lambda: job(charges.select("place.town AS town")),
     )
@@ -131,7 +131,7 @@ def test_more_than_one_row(text: str, kind: str) -> None:
         NOT_PER_ROW: charges.select: <kind> in a row expression, in `<text>`
           at test_types.py:*: lambda: job(charges.select(total=text)),
           hint: an expression gives one value for each row; explode makes rows of an array, a program adds up over rows
-          page: docs/errors/NOT_PER_ROW.md
+          more: headrace error NOT_PER_ROW
         """,
         lambda: job(charges.select(total=text)),
         hide={text: "<text>", kind: "<kind>"},
@@ -144,7 +144,7 @@ def test_window_function_in_a_condition() -> None:
         NOT_PER_ROW: charges.filter: a window function in a row expression, in `rank() OVER (ORDER BY amount) = 1`
           at test_types.py:*: lambda: job(charges.filter("rank() OVER (ORDER BY amount) = 1")),
           hint: window functions stand in select and with_columns, in front of it: .with_columns(place=hr.f.rank().over(by=...))
-          page: docs/errors/NOT_PER_ROW.md
+          more: headrace error NOT_PER_ROW
         """,
         lambda: job(charges.filter("rank() OVER (ORDER BY amount) = 1")),
     )
@@ -156,7 +156,7 @@ def test_aggregate_in_a_handler() -> None:
         NOT_PER_ROW: charges.Adding: an aggregate function in a row expression, in `sum(e.amount)`
           at test_types.py:*: hr.emit(v=hr.f.sum(e.amount))
           hint: an expression gives one value for each row; explode makes rows of an array, a program adds up over rows
-          page: docs/errors/NOT_PER_ROW.md
+          more: headrace error NOT_PER_ROW
         """,
         lambda: job(charges.key_by("card").process(Adding)),
     )
@@ -168,7 +168,7 @@ def test_condition_that_is_none() -> None:
         WRONG_TYPE: charges.filter: a condition is true or false, this is INT, in `amount + 1`
           at test_types.py:*: lambda: job(charges.filter("amount + 1")),
           hint: compare it with something, as in `amount > 0`
-          page: docs/errors/WRONG_TYPE.md
+          more: headrace error WRONG_TYPE
         """,
         lambda: job(charges.filter("amount + 1")),
     )
@@ -179,7 +179,7 @@ def test_operands_that_do_not_fit() -> None:
         """
         WRONG_TYPE: charges.select: Cannot resolve "(amount + tags)" due to data type mismatch: the left and right operands of the binary operator have incompatible types ("INT" and "ARRAY<STRING>"), in `amount + tags`
           at test_types.py:*: lambda: job(charges.select("amount + tags AS total")),
-          page: docs/errors/WRONG_TYPE.md
+          more: headrace error WRONG_TYPE
         """,
         lambda: job(charges.select("amount + tags AS total")),
     )
@@ -191,7 +191,7 @@ def test_value_that_a_cell_does_not_hold() -> None:
         WRONG_TYPE: charges.Typed: n holds INT, this is TIMESTAMP, in `e.ts`
           at test_types.py:*: self.n.set(e.ts)
           hint: cast it, or give the cell this type
-          page: docs/errors/WRONG_TYPE.md
+          more: headrace error WRONG_TYPE
         """,
         lambda: job(charges.key_by("card").process(Typed)),
     )
@@ -203,7 +203,7 @@ def test_rows_of_different_types() -> None:
         WRONG_TYPE: charges.Differing: v is TIMESTAMP here and INT in an earlier emit, in `e.ts`
           at test_types.py:*: hr.emit(v=e.ts)
           hint: cast one of them, so that the column has one type
-          page: docs/errors/WRONG_TYPE.md
+          more: headrace error WRONG_TYPE
         """,
         lambda: job(charges.key_by("card").process(Differing)),
     )
@@ -215,7 +215,7 @@ def test_key_without_an_order() -> None:
         WRONG_TYPE: charges.Pair: a key cannot be of type MAP<STRING, INT>, in `tags`
           at test_types.py:*: lambda: job(charges.key_by("card").process(Pair, refund=refunds.key_by("tags"))),
           hint: key by a part of it that can be put in order
-          page: docs/errors/WRONG_TYPE.md
+          more: headrace error WRONG_TYPE
         """,
         lambda: job(charges.key_by("card").process(Pair, refund=refunds.key_by("tags"))),
     )
@@ -227,7 +227,7 @@ def test_keys_of_different_types() -> None:
         KEYS_DIFFER: charges.Pair: key column amount is INT and TIMESTAMP
           at test_types.py:*: lambda: job(charges.key_by("amount").process(Pair, refund=refunds.key_by("refunded_at"))),
           hint: cast one of them in key_by, so that all inputs are keyed by one type
-          page: docs/errors/KEYS_DIFFER.md
+          more: headrace error KEYS_DIFFER
         """,
         lambda: job(charges.key_by("amount").process(Pair, refund=refunds.key_by("refunded_at"))),
     )
@@ -239,12 +239,12 @@ def test_all_errors_of_a_job_at_once() -> None:
         UNKNOWN_FUNCTION: charges.filter: Spark has no function `uper`, in `uper(card) = 'A'`
           at test_types.py:*: first = charges.filter("uper(card) = 'A'")
           hint: see the list of built-in functions of Spark SQL; one of your own is registered on the session before the job is built: spark.udf.registerJavaUDAF(name, class)
-          page: docs/errors/UNKNOWN_FUNCTION.md
+          more: headrace error UNKNOWN_FUNCTION
 
         WRONG_TYPE: refunds.filter: a condition is true or false, this is STRING, in `card`
           at test_types.py:*: second = refunds.filter("card")
           hint: compare it with something, as in `amount > 0`
-          page: docs/errors/WRONG_TYPE.md
+          more: headrace error WRONG_TYPE
         """,
         _two_errors,
     )

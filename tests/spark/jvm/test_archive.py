@@ -54,7 +54,7 @@ def test_a_java_that_makes_none(tmp_path: Path) -> None:
         """
         ARCHIVE_FAILED: <java> (Java 99) makes no archive of classes: Error: -Xshare:dump is not supported
           hint: everything works without it, but each start of Spark takes longer; `headrace doctor` checks disk and memory.
-          page: docs/errors/ARCHIVE_FAILED.md
+          more: headrace error ARCHIVE_FAILED
         """,
         lambda: archive.writing(Java(script, "99", "PATH", None), tmp_path / "made"),
         hide={str(script): "<java>"},
@@ -71,7 +71,7 @@ def test_an_archive_that_java_does_not_take_back(tmp_path: Path) -> None:
         """
         ARCHIVE_FAILED: <java> (Java 99) makes no archive of classes: [error][cds] shared class paths mismatch
           hint: everything works without it, but each start of Spark takes longer; `headrace doctor` checks disk and memory.
-          page: docs/errors/ARCHIVE_FAILED.md
+          more: headrace error ARCHIVE_FAILED
         """,
         lambda: archive.keep(Java(script, "99", "PATH", None), made, "/conf:/jars/a.jar"),
         hide={str(script): "<java>"},
@@ -85,7 +85,7 @@ def test_a_folder_that_java_leaves_out(tmp_path: Path, monkeypatch: pytest.Monke
         """
         ARCHIVE_FAILED: /opt/java (Java 99) makes no archive of classes: it leaves out what lies in a folder whose name is not plain ASCII, as <jars> is
           hint: everything works without it, but each start of Spark takes longer; `headrace doctor` checks disk and memory.
-          page: docs/errors/ARCHIVE_FAILED.md
+          more: headrace error ARCHIVE_FAILED
         """,
         lambda: archive.writing(Java(Path("/opt/java"), "99", "PATH", None), tmp_path / "made"),
         hide={str(jars): "<jars>"},

@@ -67,7 +67,7 @@ def test_a_source_that_does_not_compile(sources: Path, tmp_path: Path) -> None:
         KERNEL_BUILD: the kernel for Spark <version> could not be compiled: one/One.scala:2: error: not found: value nonsense
           hint: the compiler's whole output is in <cache>/kernel/headrace-kernel-<key>.log.
                 memory, disk and versions are checked by `headrace doctor`.
-          page: docs/errors/KERNEL_BUILD.md
+          more: headrace error KERNEL_BUILD
         """,
         module.kernel_jar,
         hide={str(tmp_path / "a cäche"): "<cache>", module.kernel().key: "<key>", module.spark_version(): "<version>"},

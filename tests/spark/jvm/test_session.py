@@ -44,7 +44,7 @@ def test_other_settings_than_the_running_session_has(spark: SparkSession) -> Non
         """
         SESSION_RUNNING: spark.master = local[7] was asked for, and the running session has local[2]
           hint: stop the running session first, or ask for no settings.
-          page: docs/errors/SESSION_RUNNING.md
+          more: headrace error SESSION_RUNNING
         """,
         lambda: session(master="local[7]"),
     )
@@ -52,7 +52,7 @@ def test_other_settings_than_the_running_session_has(spark: SparkSession) -> Non
         """
         SESSION_RUNNING: spark.x = 1 was asked for, and the running session has none
           hint: set it where that session is made.
-          page: docs/errors/SESSION_RUNNING.md
+          more: headrace error SESSION_RUNNING
         """,
         lambda: session(spark, conf={"spark.x": 1}),
     )
@@ -65,7 +65,7 @@ def test_a_kernel_of_another_headrace(spark: SparkSession, monkeypatch: pytest.M
         """
         KERNEL_OTHER: the session carries the kernel <old>, and this headrace needs 137af0ec1d9eb0b6
           hint: start a new session (and take an old headrace jar out of spark.jars).
-          page: docs/errors/KERNEL_OTHER.md
+          more: headrace error KERNEL_OTHER
         """,
         session,
         hide={kernel.kernel().key: "<old>", kernel.Unit("4.3.0", (("a.scala", b""),)).key: "137af0ec1d9eb0b6"},
@@ -80,7 +80,7 @@ def test_a_connect_session() -> None:
         """
         CONNECT_SESSION: a session of pyspark.sql.connect has no JVM in reach, and headrace needs a classic session
           hint: give it one made with SparkSession.builder.config("spark.api.mode", "classic"), or none: headrace then makes one.
-          page: docs/errors/CONNECT_SESSION.md
+          more: headrace error CONNECT_SESSION
         """,
         lambda: session(Remote()),  # type: ignore[arg-type]
     )
@@ -92,7 +92,7 @@ def test_a_process_set_up_for_connect(monkeypatch: pytest.MonkeyPatch) -> None:
         """
         CONNECT_SESSION: this process is set up for Spark Connect, and headrace needs a classic session
           hint: start Python without SPARK_REMOTE and without a Connect session; a cluster is reached by hr.session(master=...) or by a session given to it.
-          page: docs/errors/CONNECT_SESSION.md
+          more: headrace error CONNECT_SESSION
         """,
         session,
     )
@@ -104,7 +104,7 @@ def test_a_spark_home_without_spark(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         """
         SPARK_VERSION: there is no Spark with Scala 2.13 in <folder>
           hint: unset SPARK_HOME to use the Spark of the package pyspark, which headrace needs anyway.
-          page: docs/errors/SPARK_VERSION.md
+          more: headrace error SPARK_VERSION
         """,
         kernel.spark_version,
         hide={str(tmp_path): "<folder>"},
@@ -116,7 +116,7 @@ def test_a_session_of_another_version() -> None:
         """
         SPARK_VERSION: the session has Spark 4.0.1, and the package pyspark is 4.3.0
           hint: use the same version on both sides; headrace supports Spark 4.3.
-          page: docs/errors/SPARK_VERSION.md
+          more: headrace error SPARK_VERSION
         """,
         lambda: module._same_version("4.0.1", "the session"),
     )
@@ -181,7 +181,7 @@ def test_spark_does_not_start() -> None:
         """
         SESSION_START: Spark did not start on local[1]: Too small maximum heap
           hint: the log is in <log>; `headrace doctor` checks Java, memory, disk and the rest.
-          page: docs/errors/SESSION_START.md
+          more: headrace error SESSION_START
         """,
         done.stdout,
         hide={log: "<log>"},

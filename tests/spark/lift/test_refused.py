@@ -80,7 +80,7 @@ def test_the_error_as_it_is_printed(tables: dict[str, Stream | Table]) -> None:
         BAD_QUERY: rand(), which gives another value each time, cannot be kept up to date at line 2, column 10: `rand() AS chance`
           at test_refused.py:*: lambda: hr.sql("SELECT i,\\n         rand() AS chance\\nFROM t", **tables),
           hint: take the value from a column of the rows: it must be the same when a row is taken away again
-          page: docs/errors/BAD_QUERY.md
+          more: headrace error BAD_QUERY
         """,
         lambda: hr.sql("SELECT i,\n         rand() AS chance\nFROM t", **tables),
     )
@@ -92,7 +92,7 @@ def test_a_function_that_spark_does_not_have(tables: dict[str, Stream | Table]) 
         UNKNOWN_FUNCTION: Spark has no function `nosuch` at line 1, column 11: `nosuch(i) FROM t`
           at test_refused.py:*: lambda: hr.sql("SELECT i, nosuch(i) FROM t", **tables),
           hint: see the list of built-in functions of Spark SQL; one of your own is registered on the session before the job is built: spark.udf.registerJavaUDAF(name, class)
-          page: docs/errors/UNKNOWN_FUNCTION.md
+          more: headrace error UNKNOWN_FUNCTION
         """,
         lambda: hr.sql("SELECT i, nosuch(i) FROM t", **tables),
     )

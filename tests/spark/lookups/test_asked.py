@@ -160,7 +160,7 @@ def test_a_table_that_does_not_answer_stops_the_job_and_nothing_is_lost(shelf: S
             LOOKUP_FAILED: told.lookup_shelf: the table does not answer: IOException: connection reset
               at test_asked.py:*: out = h.collect(told.lookup(shelf.table(), on="k", retry="0 seconds"))
               hint: no row of the epoch is lost: the next start looks its rows up again.
-              page: docs/errors/LOOKUP_FAILED.md
+              more: headrace error LOOKUP_FAILED
             """,
             lambda: h.commit({"told": [("+", ("a",))]}),
         )

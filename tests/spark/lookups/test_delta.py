@@ -118,7 +118,7 @@ def test_columns_that_the_table_has_not(spark: SparkSession, tmp_path: Path) -> 
         TABLE_SCHEMA: the table <folder>/t does not fit: it has no column w
           at test_delta.py:*: return lambda: hr.collect(told.lookup(hr.lookup.delta(tmp_path / "t", schema=schema), on="k"))
           hint: it has: k, v
-          page: docs/errors/TABLE_SCHEMA.md
+          more: headrace error TABLE_SCHEMA
         """,
         asked("k string, w string"),
         hide={str(tmp_path): "<folder>"},
@@ -133,7 +133,7 @@ def test_there_is_no_table(tmp_path: Path) -> None:
         TABLE_MISSING: there is no Delta table at <folder>/t
           at test_delta.py:*: lambda: hr.lookup.delta(tmp_path / "t"),
           hint: a sink makes the table when its job starts; a source needs one that is there
-          page: docs/errors/TABLE_MISSING.md
+          more: headrace error TABLE_MISSING
         """,
         lambda: hr.lookup.delta(tmp_path / "t"),
         hide={str(tmp_path): "<folder>"},

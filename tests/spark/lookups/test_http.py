@@ -182,7 +182,7 @@ def test_the_whole_message(service: Service) -> None:
         LOOKUP_FAILED: told.lookup_customers: the table does not answer: GET <root>/customers/{id}: HTTP 403: no
           at test_http.py:*: found = names(*keys).lookup(table, on={"k": "id"}, **options).select("k", "name")
           hint: no row of the epoch is lost: the next start looks its rows up again.
-          page: docs/errors/LOOKUP_FAILED.md
+          more: headrace error LOOKUP_FAILED
         """,
         lambda: looked_up(one_by_one(service), "a"),
         hide={service.root: "<root>"},

@@ -101,7 +101,7 @@ def test_a_script_that_takes_a_table_for_a_stream(spark: SparkSession, tmp_path:
         BAD_QUERY: the table t, which lies outside and is known as it is now alone, without FOR SYSTEM_TIME AS OF, cannot be kept up to date
           at <folder>/job.sql:3:31: INSERT INTO out SELECT * FROM t;
           hint: orders o LEFT JOIN customers FOR SYSTEM_TIME AS OF current_timestamp() AS c ON o.customer = c.id
-          page: docs/errors/BAD_QUERY.md
+          more: headrace error BAD_QUERY
         """,
         lambda: hr.load(script),
         hide={str(tmp_path): "<folder>"},

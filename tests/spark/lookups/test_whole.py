@@ -112,7 +112,7 @@ def test_there_is_no_file(spark: SparkSession, tmp_path: Path) -> None:
         PATH_MISSING: there is no file <folder>/t.json
           at test_whole.py:*: lambda: hr.collect(told.lookup(table, on="id")),
           hint: it was looked for at <folder>/t.json
-          page: docs/errors/PATH_MISSING.md
+          more: headrace error PATH_MISSING
         """,
         lambda: hr.collect(told.lookup(table, on="id")),
         hide={str(tmp_path): "<folder>"},

@@ -143,7 +143,7 @@ def test_a_column_outside_of_a_function(spark: SparkSession) -> None:
         BAD_AGGREGATE: rows.P: The query does not include a GROUP BY clause. Add GROUP BY or turn it into the window functions using OVER clauses, in `x + 1`
           at test_aggregates.py:*: cell = hr.Aggregate(sql, "x int")
           hint: an hr.Aggregate is an expression of aggregate functions over the columns it declares: sum(x), max_by(name, x), sum(x) / count(*)
-          page: docs/errors/BAD_AGGREGATE.md
+          more: headrace error BAD_AGGREGATE
         """,
         lambda: built("x + 1"),
     )
@@ -155,7 +155,7 @@ def test_no_function_at_all(spark: SparkSession) -> None:
         BAD_AGGREGATE: rows.P: there is no aggregate function in 1 + 1, in `1 + 1`
           at test_aggregates.py:*: cell = hr.Aggregate(sql, "x int")
           hint: an hr.Aggregate is an expression of aggregate functions over the columns it declares: sum(x), max_by(name, x), sum(x) / count(*)
-          page: docs/errors/BAD_AGGREGATE.md
+          more: headrace error BAD_AGGREGATE
         """,
         lambda: built("1 + 1"),
     )
@@ -167,7 +167,7 @@ def test_distinct(spark: SparkSession) -> None:
         BAD_AGGREGATE: rows.P: DISTINCT in sum(DISTINCT x), in `sum(DISTINCT x)`
           at test_aggregates.py:*: cell = hr.Aggregate(sql, "x int")
           hint: keep what was seen in a map: seen = hr.Map(type, 'boolean'), and ask seen.has(...)
-          page: docs/errors/BAD_AGGREGATE.md
+          more: headrace error BAD_AGGREGATE
         """,
         lambda: built("sum(DISTINCT x)"),
     )
@@ -179,7 +179,7 @@ def test_other_values_each_time(spark: SparkSession) -> None:
         BAD_AGGREGATE: rows.P: Non-deterministic expression "sum((x * rand()))" should not appear in the arguments of an aggregate function, in `sum(x * rand())`
           at test_aggregates.py:*: cell = hr.Aggregate(sql, "x int")
           hint: an hr.Aggregate is an expression of aggregate functions over the columns it declares: sum(x), max_by(name, x), sum(x) / count(*)
-          page: docs/errors/BAD_AGGREGATE.md
+          more: headrace error BAD_AGGREGATE
         """,
         lambda: built("sum(x * rand())"),
     )

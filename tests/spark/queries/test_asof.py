@@ -234,7 +234,7 @@ def test_a_time_is_a_timestamp(spark: SparkSession) -> None:
         WRONG_TYPE: priced: the time of the left side is DATE, not a timestamp, in `day`
           at test_asof.py:*: priced = orders.join_asof(rates, on="pair", time=("day", "at")).named("priced")
           hint: cast it: CAST(... AS timestamp)
-          page: docs/errors/WRONG_TYPE.md
+          more: headrace error WRONG_TYPE
         """,
         priced.explain,
     )

@@ -187,7 +187,7 @@ def test_a_verb_with_one_that_gives_another_value_each_time(users: SparkSession)
         """
         BAD_EXPRESSION: chances: chance in chance(n): a row that is taken away must be found again, in `chance(n)`
           at test_outside.py:*: lambda: hr.job("chances", charges().group_by("card").agg(c="chance(n)").named("chances").write.memory()),
-          page: docs/errors/BAD_EXPRESSION.md
+          more: headrace error BAD_EXPRESSION
         """,
         lambda: hr.job("chances", charges().group_by("card").agg(c="chance(n)").named("chances").write.memory()),
     )
@@ -220,7 +220,7 @@ def test_a_session_without_the_function(users: SparkSession, tmp_path: Path) -> 
             UNKNOWN_FUNCTION: Spark has no function `geometric_mean` at line 2, column 3: `geometric_mean(n) AS g FROM charges GROUP BY card`
               at test_outside.py:*: return hr.sql("SELECT card,\\n  geometric_mean(n) AS g FROM charges GROUP BY card", charges=charges())
               hint: see the list of built-in functions of Spark SQL; one of your own is registered on the session before the job is built: spark.udf.registerJavaUDAF(name, class)
-              page: docs/errors/UNKNOWN_FUNCTION.md
+              more: headrace error UNKNOWN_FUNCTION
             """,
             by_sql,
         )
@@ -233,5 +233,5 @@ MISSING = """
     UNKNOWN_FUNCTION: means: Spark has no function `geometric_mean`, in `geometric_mean(n)`
       at test_outside.py:*: return charges().group_by("card").agg(g="geometric_mean(n)").named("means")
       hint: see the list of built-in functions of Spark SQL; one of your own is registered on the session before the job is built: spark.udf.registerJavaUDAF(name, class)
-      page: docs/errors/UNKNOWN_FUNCTION.md
+      more: headrace error UNKNOWN_FUNCTION
 """

@@ -210,7 +210,7 @@ def test_where_there_is_no_one_time(spark: SparkSession) -> None:
         NOT_REPEATABLE: spent.with_columns: `current_timestamp()` gives another value each time, and rows are also taken away here
           at test_processing_time.py:*: lambda: hr.job("job", spent.with_columns(at="current_timestamp()").write.memory()),
           hint: make it a column where rows are only added: .with_columns(at="current_timestamp()") in front of what takes them away or keeps them
-          page: docs/errors/NOT_REPEATABLE.md
+          more: headrace error NOT_REPEATABLE
         """,
         lambda: hr.job("job", spent.with_columns(at="current_timestamp()").write.memory()),
     )
@@ -219,7 +219,7 @@ def test_where_there_is_no_one_time(spark: SparkSession) -> None:
         NOT_REPEATABLE: spent.select: `current_timestamp()` gives another value each time, and rows are also taken away here
           at test_processing_time.py:*: lambda: hr.job("job", hr.sql("SELECT card, now() AS at FROM spent", spent=spent).write.memory()),
           hint: make it a column where rows are only added: .with_columns(at="current_timestamp()") in front of what takes them away or keeps them
-          page: docs/errors/NOT_REPEATABLE.md
+          more: headrace error NOT_REPEATABLE
         """,
         lambda: hr.job("job", hr.sql("SELECT card, now() AS at FROM spent", spent=spent).write.memory()),
     )
@@ -230,7 +230,7 @@ def test_where_there_is_no_one_time(spark: SparkSession) -> None:
         CLOCKS_MIXED: the groups of mixed have columns that close by event time and by processing time
           at test_processing_time.py:*: mixed = both.group_by("ts", "window_end").agg(n="count(*)").named("mixed")
           hint: group by the columns of one of them; one Spark query has one clock.
-          page: docs/errors/CLOCKS_MIXED.md
+          more: headrace error CLOCKS_MIXED
         """,
         lambda: hr.job("job", mixed.write.memory()),
     )

@@ -300,7 +300,7 @@ def test_a_time_is_a_timestamp(spark: SparkSession) -> None:
         WRONG_TYPE: visits: the time of sessions is DATE, not a timestamp, in `day`
           at test_sessions.py:*: visits = days.window(hr.sessions("day", "1 hour", per="card")).named("visits")
           hint: cast it: CAST(... AS timestamp)
-          page: docs/errors/WRONG_TYPE.md
+          more: headrace error WRONG_TYPE
         """,
         visits.explain,
     )

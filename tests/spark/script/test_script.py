@@ -177,7 +177,7 @@ def test_errors_inside_a_query() -> None:
         """
         BAD_QUERY: Spark refuses the query: A column, variable, or function parameter with name `c`.`amout` cannot be resolved. Did you mean one of the following? [`c`.`amount`, `c`.`ts`, `c`.`card`, `d`.`card`, `d`.`country`]
           at job.sql:12:18: SELECT c.card, c.amout, d.country FROM charges c JOIN cards d ON c.card = d.card;
-          page: docs/errors/BAD_QUERY.md
+          more: headrace error BAD_QUERY
         """,
         lambda: loaded(SCRIPT.replace("c.amount, d.c", "c.amout, d.c")),
     )
@@ -186,7 +186,7 @@ def test_errors_inside_a_query() -> None:
         BAD_QUERY: the table crads, which is not one of the given streams, cannot be kept up to date
           at job.sql:12:58: SELECT c.card, c.amount, d.country FROM charges c JOIN crads d ON c.card = d.card;
           hint: name a source or view of the script: there are charges, cards
-          page: docs/errors/BAD_QUERY.md
+          more: headrace error BAD_QUERY
         """,
         lambda: loaded(SCRIPT.replace("JOIN cards", "JOIN crads")),
     )
@@ -194,7 +194,7 @@ def test_errors_inside_a_query() -> None:
         """
         BAD_QUERY: Spark refuses the query: Syntax error at or near ','
           at job.sql:16:18: SELECT country,, sum(amount) AS spent FROM known GROUP BY country;
-          page: docs/errors/BAD_QUERY.md
+          more: headrace error BAD_QUERY
         """,
         lambda: loaded(SCRIPT.replace("country, sum", "country,, sum")),
     )
@@ -203,7 +203,7 @@ def test_errors_inside_a_query() -> None:
         BAD_QUERY: rand(), which gives another value each time, cannot be kept up to date
           at job.sql:12:39: SELECT c.card, c.amount, d.country, rand() r FROM charges c JOIN cards d ON c.card = d.card;
           hint: take the value from a column of the rows: it must be the same when a row is taken away again
-          page: docs/errors/BAD_QUERY.md
+          more: headrace error BAD_QUERY
         """,
         lambda: loaded(SCRIPT.replace("d.country FROM", "d.country, rand() r FROM")),
     )
@@ -214,7 +214,7 @@ def test_errors_of_functions() -> None:
         """
         BAD_QUERY: Spark refuses the query: A column, variable, or function parameter with name `y` cannot be resolved. Did you mean one of the following? [`x`]
           at job.sql:2:3: y * 2;
-          page: docs/errors/BAD_QUERY.md
+          more: headrace error BAD_QUERY
         """,
         lambda: loaded("CREATE FUNCTION twice(x INT) RETURNS INT RETURN\n  y * 2;"),
     )
@@ -222,7 +222,7 @@ def test_errors_of_functions() -> None:
         """
         BAD_QUERY: Spark refuses the query: Syntax error at or near end of input
           at job.sql:1:52: CREATE FUNCTION twice(x INT) RETURNS INT RETURN x * ;
-          page: docs/errors/BAD_QUERY.md
+          more: headrace error BAD_QUERY
         """,
         lambda: loaded("CREATE FUNCTION twice(x INT) RETURNS INT RETURN x * ;"),
     )
@@ -231,7 +231,7 @@ def test_errors_of_functions() -> None:
         BAD_QUERY: rand(), which gives another value each time, cannot be kept up to date
           at job.sql:1:57: CREATE FUNCTION chance(x INT) RETURNS DOUBLE RETURN x * rand();
           hint: take the value from a column of the rows: it must be the same when a row is taken away again
-          page: docs/errors/BAD_QUERY.md
+          more: headrace error BAD_QUERY
         """,
         lambda: loaded("CREATE FUNCTION chance(x INT) RETURNS DOUBLE RETURN x * rand();"),
     )
@@ -243,7 +243,7 @@ def test_errors_of_connectors_and_types_name_the_statement() -> None:
         BAD_OPTION: read.files has no option `formt`
           at job.sql:4:1: CREATE SOURCE charges (
           hint: did you mean `format`? read.files takes: path, format, schema, follow, by, files_per_epoch, malformed, options, name
-          page: docs/errors/BAD_OPTION.md
+          more: headrace error BAD_OPTION
         """,
         lambda: loaded(SCRIPT.replace("format = 'json', idle", "formt = 'json', idle")),
     )
@@ -252,7 +252,7 @@ def test_errors_of_connectors_and_types_name_the_statement() -> None:
         SINK_KIND: rows are also taken away from aggregate, and to files rows can only be added
           at job.sql:15:1: INSERT INTO spent
           hint: write its changes, each with the word insert or delete in the column _change: mode="changes"
-          page: docs/errors/SINK_KIND.md
+          more: headrace error SINK_KIND
         """,
         lambda: loaded(SCRIPT.replace(", mode = 'changes'", "")),
     )

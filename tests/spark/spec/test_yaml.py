@@ -137,7 +137,7 @@ def test_an_error_in_a_query_is_at_its_place_in_the_file() -> None:
         """
         BAD_QUERY: Spark refuses the query at line 2, column 12: `amout) AS spent`: A column, variable, or function parameter with name `amout` cannot be resolved. Did you mean one of the following? [`amount`, `card`]
           at job.yaml:7:16: sum(amout) AS spent
-          page: docs/errors/BAD_QUERY.md
+          more: headrace error BAD_QUERY
         """,
         lambda: load(JOB),
     )
@@ -150,7 +150,7 @@ def test_an_error_in_a_type_is_at_its_step() -> None:
         """
         WRONG_TYPE: few: Cannot resolve "(spent + array(1))" due to data type mismatch: the left and right operands of the binary operator have incompatible types ("BIGINT" and "ARRAY<INT>"), in `spent + array(1)`
           at job.yaml:9:60: few: {from: spend, steps: [{filter: spent > 3}, {select: [{n: spent + array(1)}]}]}
-          page: docs/errors/WRONG_TYPE.md
+          more: headrace error WRONG_TYPE
         """,
         lambda: load(text),
     )
@@ -162,7 +162,7 @@ def test_a_setting_that_cannot_be() -> None:
         UNKNOWN_TIME_ZONE: there is no time zone `Mars/Olympus`
           at job.yaml:2:12: settings: {spark.sql.session.timeZone: Mars/Olympus}
           hint: use a name like Europe/Stockholm or UTC; on a machine without time zones `pip install tzdata` brings them
-          page: docs/errors/UNKNOWN_TIME_ZONE.md
+          more: headrace error UNKNOWN_TIME_ZONE
         """,
         lambda: load(JOB.replace("sources:", "settings: {spark.sql.session.timeZone: Mars/Olympus}\nsources:")),
     )
@@ -171,7 +171,7 @@ def test_a_setting_that_cannot_be() -> None:
         BAD_SETTING: spark.sql.ansi.enabled cannot be 'perhaps'
           at job.yaml:2:12: settings: {spark.sql.ansi.enabled: perhaps}
           hint: it is true or false
-          page: docs/errors/BAD_SETTING.md
+          more: headrace error BAD_SETTING
         """,
         lambda: load(JOB.replace("sources:", "settings: {spark.sql.ansi.enabled: perhaps}\nsources:")),
     )
@@ -183,7 +183,7 @@ def test_a_guarantee_that_is_not_there() -> None:
         GUARANTEE: out is not written exactly once, but at least once: an epoch that is run again is printed again
           at job.yaml:12:5: - {view: spend, require: exactly once}
           hint: explain gives the reasons for each sink; files sinks are exactly once.
-          page: docs/errors/GUARANTEE.md
+          more: headrace error GUARANTEE
         """,
         lambda: load(GOOD + "checks:\n  - {view: spend, require: exactly once}\n"),
     )
@@ -195,7 +195,7 @@ def test_state_that_grows() -> None:
         CHECK_FAILED: the state of spend is not bounded: it grows with the number of groups: a row of numbers for a group of card
           at job.yaml:13:5: - {view: spend, require: bounded state}
           hint: explain says what each operator keeps
-          page: docs/errors/CHECK_FAILED.md
+          more: headrace error CHECK_FAILED
         """,
         lambda: load(GOOD + "checks:\n  - {view: charges, require: bounded state}\n  - {view: spend, require: bounded state}\n"),
     )
@@ -207,7 +207,7 @@ def test_other_columns_than_the_check_says() -> None:
         CHECK_FAILED: the view spend has other columns than the check says
           at job.yaml:12:5: - view: spend
           hint: it has: card string, spent bigint
-          page: docs/errors/CHECK_FAILED.md
+          more: headrace error CHECK_FAILED
         """,
         lambda: load(GOOD + "checks:\n  - view: spend\n    schema: card string, spent int\n"),
     )
@@ -220,7 +220,7 @@ def test_a_guarantee_of_a_view_that_is_not_written() -> None:
         CHECK_FAILED: no sink writes what the view few gives
           at job.yaml:12:17: checks: [{view: few, require: exactly once}]
           hint: a guarantee is one of writing: check a view that is written, or require something else of it
-          page: docs/errors/CHECK_FAILED.md
+          more: headrace error CHECK_FAILED
         """,
         lambda: load(text + "checks: [{view: few, require: exactly once}]\n"),
     )
@@ -232,7 +232,7 @@ def test_a_check_of_a_sink() -> None:
         YAML_NAME: there is no sink `outt`
           at job.yaml:11:17: checks: [{sink: outt, require: bounded state}]
           hint: did you mean `out`? There are: out
-          page: docs/errors/YAML_NAME.md
+          more: headrace error YAML_NAME
         """,
         lambda: load(GOOD + "checks: [{sink: outt, require: bounded state}]\n"),
     )

@@ -29,7 +29,7 @@ def test_groups_without_a_column_of_the_window() -> None:
         NEVER_CLOSES: charges.window sends what is computed of a window when it closes, and the groups of spent have no column of it
           at test_closing.py:*: return closed.group_by("card").agg(spent="sum(amount)").named("spent")
           hint: group, join or rank by `window_end`, or send each change: emit="changes"
-          page: docs/errors/NEVER_CLOSES.md
+          more: headrace error NEVER_CLOSES
         """,
         lambda: checked(groups_of_cards()),
     )
@@ -45,7 +45,7 @@ def test_windows_of_which_nothing_is_computed() -> None:
         NEVER_CLOSES: charges.window sends what is computed of a window when it closes, and it is written as it is
           at test_closing.py:*: closed = charges.window(hr.tumble("ts", "1 hour"), emit="close")
           hint: group, join or rank by `window_end`, or send each change: emit="changes"
-          page: docs/errors/NEVER_CLOSES.md
+          more: headrace error NEVER_CLOSES
         """,
         lambda: checked(closed.filter("amount > 1")),
     )
@@ -57,7 +57,7 @@ def test_windows_without_a_watermark() -> None:
         NO_WATERMARK: charges.window sends what is computed of a window when it closes, and `ts` is not event time there, so none ever does
           at test_closing.py:*: windowed = plain.window(hr.tumble("ts", "1 hour"), emit="close")
           hint: give the source a watermark, .watermark("ts", "5 minutes"), or send each change: emit="changes"
-          page: docs/errors/NO_WATERMARK.md
+          more: headrace error NO_WATERMARK
         """,
         lambda: checked(without_watermark()),
     )
@@ -100,7 +100,7 @@ def test_rows_without_partners_of_which_it_is_never_told() -> None:
         NEVER_CLOSES: near says that a left row meets none when none can come any more, and its condition does not say until when one can
           at test_closing.py:*: return charges.join(timed, on=on, how=how, emit="close").named("near")
           hint: bound the times of both sides, `ts BETWEEN opened AND opened + INTERVAL 1 HOUR`, or send each change: emit="changes"
-          page: docs/errors/NEVER_CLOSES.md
+          more: headrace error NEVER_CLOSES
         """,
         lambda: checked(together("card = number AND ts <= at", "left")),
     )
@@ -109,7 +109,7 @@ def test_rows_without_partners_of_which_it_is_never_told() -> None:
         NEVER_CLOSES: near says that a right row meets none when none can come any more, and its condition does not say until when one can
           at test_closing.py:*: return charges.join(timed, on=on, how=how, emit="close").named("near")
           hint: bound the times of both sides, `ts BETWEEN opened AND opened + INTERVAL 1 HOUR`, or send each change: emit="changes"
-          page: docs/errors/NEVER_CLOSES.md
+          more: headrace error NEVER_CLOSES
         """,
         lambda: checked(together("card = number AND ts >= at", "full")),
     )
@@ -125,7 +125,7 @@ def test_rows_without_partners_where_time_is_missing() -> None:
         NO_WATERMARK: near says that a left row meets none when none can come any more, and `at` of refunds is not event time, so one always can
           at test_closing.py:*: return charges.join(refunds, on="card = number AND ts BETWEEN at AND at + INTERVAL 1 HOUR", how="anti", emit="close").named("near")
           hint: give the source a watermark, .watermark("at", "5 minutes"), or send each change: emit="changes"
-          page: docs/errors/NO_WATERMARK.md
+          more: headrace error NO_WATERMARK
         """,
         lambda: checked(apart()),
     )

@@ -31,7 +31,7 @@ def test_no_watermark() -> None:
         NO_WATERMARK: spent expires by event time, and no source of it has any
           at test_expiry.py:*: return plain.group_by("card", expires="7 days").agg(spent="sum(amount)").named("spent")
           hint: give one of them a watermark, .watermark("ts", "5 minutes"), or leave expires out
-          page: docs/errors/NO_WATERMARK.md
+          more: headrace error NO_WATERMARK
         """,
         lambda: checked(timeless()),
     )
@@ -61,7 +61,7 @@ def test_one_group_whole() -> None:
         BAD_EXPIRY: best has no keys, so all of its rows are one group, which is never left alone
           at test_expiry.py:*: return charges.top(3, by="amount", expires="1 day").named("best")
           hint: give it keys: group_by("card"), per="card", on="card"; or leave expires out
-          page: docs/errors/BAD_EXPIRY.md
+          more: headrace error BAD_EXPIRY
         """,
         lambda: checked(best()),
     )
@@ -77,7 +77,7 @@ def test_groups_that_close() -> None:
         BAD_EXPIRY: the groups of spent close by themselves, and their state is given back then
           at test_expiry.py:*: return windowed.group_by("window_end", "card", expires="1 day").agg(s="sum(amount)").named("spent")
           hint: leave expires out; what comes after a group has closed is said by .window(..., lateness="1 hour")
-          page: docs/errors/BAD_EXPIRY.md
+          more: headrace error BAD_EXPIRY
         """,
         lambda: checked(windows()),
     )
@@ -94,7 +94,7 @@ def test_durations() -> None:
         BAD_EXPIRY: expires of group_by is no time at all, so everything would be forgotten at once
           at test_expiry.py:*: lambda: charges.group_by("card", expires="0 days"),
           hint: say after how long: expires="7 days"; without it, state is kept
-          page: docs/errors/BAD_EXPIRY.md
+          more: headrace error BAD_EXPIRY
         """,
         lambda: charges.group_by("card", expires="0 days"),
     )
@@ -103,7 +103,7 @@ def test_durations() -> None:
         BAD_EXPIRY: dedupe was given both within and expires
           at test_expiry.py:*: lambda: charges.dedupe(on="card", within="1 hour", expires="1 hour"),
           hint: leave one of them out: within is from the first row on, expires from the last
-          page: docs/errors/BAD_EXPIRY.md
+          more: headrace error BAD_EXPIRY
         """,
         lambda: charges.dedupe(on="card", within="1 hour", expires="1 hour"),
     )
@@ -164,7 +164,7 @@ def test_late_rows_are_those_that_take_away_what_is_forgotten() -> None:
         UNKNOWN_OUTPUT: join has no output `late`
           at test_expiry.py:*: lambda: joined.output("late"),
           hint: it has: dead_letter, late_right
-          page: docs/errors/UNKNOWN_OUTPUT.md
+          more: headrace error UNKNOWN_OUTPUT
         """,
         lambda: joined.output("late"),
     )

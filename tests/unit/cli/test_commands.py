@@ -11,6 +11,7 @@ import pytest
 
 from headrace import cli
 from headrace.cli import completion
+from headrace.errors import CODES
 
 
 def test_version(capsys: pytest.CaptureFixture[str]) -> None:
@@ -31,7 +32,39 @@ def test_a_wrong_command_is_not_understood(capsys: pytest.CaptureFixture[str]) -
     with pytest.raises(SystemExit) as ended:
         cli.main(["runn"])
     assert ended.value.code == 2
-    assert "invalid choice: 'runn'" in capsys.readouterr().err
+    assert "there is no command runn: did you mean run? There are: run, sql," in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["state", "shw", "folder"], "argument COMMAND: there is no command shw: did you mean show? There are: show, query, migrate"),
+        (["explain", "job.py", "--jsn"], "there is no option --jsn: did you mean --json? It takes: -h, --help, --job, --path, --json"),
+        (["explain", "job.py", "--qq=7"], "there is no option --qq: it takes: -h, --help, --job, --path, --json"),
+        (["completion", "fisch"], "argument shell: there is no choice fisch: did you mean fish? There are: bash, zsh, fish"),
+        (["error", "UNKOWN_COLUM"], "no error has the code UNKOWN_COLUM: did you mean `UNKNOWN_COLUMN`? `headrace error` lists all codes"),
+        (["error", "Q"], "no error has the code Q: `headrace error` lists all codes"),
+    ],
+)
+def test_what_was_meant(arguments: list[str], said: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        cli.main(arguments)
+    assert (ended.value.code, capsys.readouterr().err.splitlines()[-1].partition(": error: ")[2]) == (2, said)
+
+
+def test_the_page_of_an_error(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["error", "no_watermark"]) == 0
+    text = capsys.readouterr().out
+    assert text.startswith("# NO_WATERMARK\n") and "## Cure" in text
+    assert cli.main(["error", "STATE_CHANGED"]) == 0
+    assert "wider types, key columns by other names (checkpoints)." in " ".join(capsys.readouterr().out.split())
+
+
+def test_all_codes_a_line_each(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["error"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split()[0] for line in lines] == sorted(CODES)
+    assert [line for line in lines if line.startswith("PATH_MISSING ")] == [f"{'PATH_MISSING':25}  a path that does not exist"]
 
 
 def test_an_error_ends_with_the_code_of_its_fault(capsys: pytest.CaptureFixture[str]) -> None:

@@ -111,7 +111,7 @@ def test_a_server_that_stays_away(tmp_path: Path) -> None:
             """
             HTTP_FAILED: <url> did not take batch 0 of epoch 7 of out, which was sent 3 times: HTTP 503: come back later
               hint: retries= and backoff= say how long to go on. The next start sends it again, under the same key.
-              page: docs/errors/HTTP_FAILED.md
+              more: headrace error HTTP_FAILED
             """,
             lambda: sink.commit(7, staged(("a", "1"))),
             hide={server.url: "<url>"},
@@ -140,7 +140,7 @@ def test_rows_that_are_refused_end_the_run(tmp_path: Path, monkeypatch: pytest.M
             """
             HTTP_REFUSED: <url> refuses batch 0 of epoch 1 of out: HTTP 422: amount is no number; you are ***
               hint: the next start sends it again, under the same key; on_refused="dead_letter" puts what is refused for its rows aside
-              page: docs/errors/HTTP_REFUSED.md
+              more: headrace error HTTP_REFUSED
             """,
             lambda: sink.commit(1, staged(("a", "1"))),
             hide={server.url: "<url>"},
@@ -258,7 +258,7 @@ def test_a_server_that_does_not_show_what_it_has(tmp_path: Path) -> None:
             """
             HTTP_FAILED: <url>/t1 does not show what was posted to it: HTTP 405
               hint: --server http=URL names a server that answers GET with the rows that were posted to the same address, as lines of JSON
-              page: docs/errors/HTTP_FAILED.md
+              more: headrace error HTTP_FAILED
             """,
             lambda: Sink(f"{server.root}/t1").contents(session, SCHEMA),
             hide={server.root: "<url>"},

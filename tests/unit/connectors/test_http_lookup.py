@@ -89,7 +89,7 @@ def test_many_keys_of_a_service_that_is_asked_for_one() -> None:
         BAD_LOOKUP: x is asked for one key in a request, not for 10
           at test_http_lookup.py:*: lambda: hr.lookup.http("https://h/x/{id}", "id bigint, name string", batch=10),
           hint: leave out batch=; in_flight= says how many requests are under way at once
-          page: docs/errors/BAD_LOOKUP.md
+          more: headrace error BAD_LOOKUP
         """,
         lambda: hr.lookup.http("https://h/x/{id}", "id bigint, name string", batch=10),
     )

@@ -60,7 +60,7 @@ def test_passwords_in_addresses(url: str) -> None:
         BAD_OPTION: write.jdbc: the address holds a password
           at test_jdbc.py:*: lambda: Sink(url, "t"),
           hint: give it by its name: password=hr.secret("DB_PASSWORD")
-          page: docs/errors/BAD_OPTION.md
+          more: headrace error BAD_OPTION
         """,
         lambda: Sink(url, "t"),
     )
@@ -73,7 +73,7 @@ def test_passwords_among_the_options() -> None:
         BAD_OPTION: write.jdbc: `password` cannot be among the options
           at test_jdbc.py:*: lambda: Sink(URL, "t", options={"password": "***"}),
           hint: user= and password=hr.secret("DB_PASSWORD") say who connects
-          page: docs/errors/BAD_OPTION.md
+          more: headrace error BAD_OPTION
         """,
         lambda: Sink(URL, "t", options={"password": "geheim"}),
     )
@@ -104,7 +104,7 @@ def test_nothing_says_what_is_new() -> None:
         BAD_OPTION: read.jdbc: nothing says which rows are new
           at test_jdbc.py:*: lambda: hr.read.jdbc(URL, "t", follow=True, schema="a int"),
           hint: name a column that grows with each row: by="id"
-          page: docs/errors/BAD_OPTION.md
+          more: headrace error BAD_OPTION
         """,
         lambda: hr.read.jdbc(URL, "t", follow=True, schema="a int"),
     )
@@ -141,7 +141,7 @@ def test_two_sinks_of_the_same_keys() -> None:
         FOLDER_OWNED: the sinks a and b both write to redis://cache:6379/0, keys t:*
           at test_jdbc.py:*: rows.write.redis(url, prefix="t:", key="k", name=name)._use()
           hint: give each sink a folder of its own; streams of the same columns go into one by union.
-          page: docs/errors/FOLDER_OWNED.md
+          more: headrace error FOLDER_OWNED
         """,
         lambda: compile(Plan.of("twice", sinks)),
     )

@@ -145,7 +145,7 @@ def test_secrets_among_the_options_are_refused(name: str) -> None:
         BAD_OPTION: read.kafka: `<name>` cannot be among the options
           at test_kafka.py:*: lambda: Cluster.of("read.kafka", "a:1", None, {name: "geheim"}),
           hint: it is a secret: security={"password": hr.secret("NAME")}
-          page: docs/errors/BAD_OPTION.md
+          more: headrace error BAD_OPTION
         """,
         lambda: Cluster.of("read.kafka", "a:1", None, {name: "geheim"}),
         hide={name: "<name>"},
@@ -187,7 +187,7 @@ def test_what_the_clients_are_told(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         """
         KAFKA_TLS: the file no.pem of `ca` cannot be read: No such file or directory
           hint: it is a text in PEM format
-          page: docs/errors/KAFKA_TLS.md
+          more: headrace error KAFKA_TLS
         """,
         lambda: Cluster.of("read.kafka", "a:1", {"ca": "no.pem"}, None).properties(),
     )
@@ -237,7 +237,7 @@ def test_a_schema_of_avro_that_is_not_there() -> None:
         DESCRIPTOR_UNREADABLE: the file order.avsc cannot be read: No such file or directory
           at test_kafka.py:*: lambda: schema_in("order.avsc"),
           hint: it is the schema of the values, as JSON: value="avro", descriptor="order.avsc"
-          page: docs/errors/DESCRIPTOR_UNREADABLE.md
+          more: headrace error DESCRIPTOR_UNREADABLE
         """,
         lambda: schema_in("order.avsc"),
     )
@@ -249,7 +249,7 @@ def test_a_file_of_descriptors_that_is_not_there() -> None:
         DESCRIPTOR_UNREADABLE: the file orders.desc cannot be read: No such file or directory
           at test_kafka.py:*: lambda: of_file("orders.desc"),
           hint: protoc --include_imports --descriptor_set_out=orders.desc orders.proto makes such a file; message= names one of its messages
-          page: docs/errors/DESCRIPTOR_UNREADABLE.md
+          more: headrace error DESCRIPTOR_UNREADABLE
         """,
         lambda: of_file("orders.desc"),
     )
@@ -281,7 +281,7 @@ def test_a_json_schema_without_columns() -> None:
         SCHEMA_NEEDED: the columns cannot be told from the JSON Schema: it describes no object with properties
           at test_kafka.py:*: lambda: columns_of('{"type": "string"}'),
           hint: give them: schema="id bigint, amount double"
-          page: docs/errors/SCHEMA_NEEDED.md
+          more: headrace error SCHEMA_NEEDED
         """,
         lambda: columns_of('{"type": "string"}'),
     )

@@ -153,7 +153,7 @@ def test_a_subject_of_a_record_that_a_reader_does_not_know() -> None:
         BAD_OPTION: the subject {record} of the registry cannot be told: what is read has no `record`
           at test_kafka_formats.py:*: lambda: Registry(REGISTRY, subject="{record}").named("value", "t"),
           hint: write the record's name there
-          page: docs/errors/BAD_OPTION.md
+          more: headrace error BAD_OPTION
         """,
         lambda: Registry(REGISTRY, subject="{record}").named("value", "t"),
     )

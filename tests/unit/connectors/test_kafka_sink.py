@@ -223,7 +223,7 @@ def test_what_brokers_say() -> None:
         """
         KAFKA_FAILED: t at broker:9092: the moon is in the wrong place
           hint: look into the log of the broker; the next start writes the epoch again, and no row is lost or doubled
-          page: docs/errors/KAFKA_FAILED.md
+          more: headrace error KAFKA_FAILED
         """,
         now,
     )

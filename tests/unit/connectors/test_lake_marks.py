@@ -110,7 +110,7 @@ def test_an_epoch_of_another_history_is_not_taken_for_one_that_comes_again(tmp_p
     refused = """
         CHECKPOINT_BEHIND: sink holds epoch {} of another history, and this job was about to write its own epoch {}
           hint: nothing was written: two copies of one checkpoint have fed this sink. Stop the other job, or give this one another sink.
-          page: docs/errors/CHECKPOINT_BEHIND.md
+          more: headrace error CHECKPOINT_BEHIND
     """
     check_error(refused.format(2, 2), lambda: lake.write(again, 2, identity=OTHER))
     check_error(refused.format(2, 1), lambda: lake.write(again, 1))
@@ -176,7 +176,7 @@ def test_a_table_that_goes_while_it_is_written(tmp_path: Path, kind: str, key: s
         check_error(
             f"TABLE_MISSING: sink: {name} is gone, and the rows of earlier epochs with it\n"
             f"  hint: {hint}\n"
-            "  page: docs/errors/TABLE_MISSING.md",
+            "  more: headrace error TABLE_MISSING",
             lambda: sink.commit(2, staged),
         )
     assert lake.mark() == Mark(exists=False)
@@ -184,7 +184,7 @@ def test_a_table_that_goes_while_it_is_written(tmp_path: Path, kind: str, key: s
     check_error(
         f"TABLE_REPLACED: sink: {name} is not as this job left it: it was replaced, put back, or written by a copy of the job\n"
         f"  hint: {hint}\n"
-        "  page: docs/errors/TABLE_REPLACED.md",
+        "  more: headrace error TABLE_REPLACED",
         lambda: sink.commit(2, staged),
     )
     assert lake.mark() == Mark() and lake.rows() == []
@@ -220,7 +220,7 @@ def test_a_table_whose_files_are_gone_and_that_its_catalog_names(tmp_path: Path)
         TABLE_MISSING: the catalog has the Iceberg table db.t, and its files are gone
           at test_lake_marks.py:*: lambda: of_iceberg.sink(tmp_path).open(context(tmp_path, checkpoint_id="c2", fresh=True)),
           hint: put them back, or drop the table from the catalog
-          page: docs/errors/TABLE_MISSING.md
+          more: headrace error TABLE_MISSING
         """,
         lambda: of_iceberg.sink(tmp_path).open(context(tmp_path, checkpoint_id="c2", fresh=True)),
     )

@@ -24,5 +24,5 @@ def test_each_error_has_a_cure_and_its_page() -> None:
         if len(lines) > 1:
             code = lines[0].partition(":")[0]
             assert code in CODES, case
-            assert lines[-1].strip() == f"page: docs/errors/{code}.md", case
+            assert lines[-1].strip() == f"more: headrace error {code}", case
             assert any(line.startswith("  hint: ") for line in lines), case

@@ -18,7 +18,7 @@ OWNER = Owner("job", "out", "c1")
 FENCED = """
     LEASE_LOST: another process writes <folder> now: this one gave no sign for too long
       hint: nothing is lost or doubled, and the other goes on.
-      page: docs/errors/LEASE_LOST.md
+      more: headrace error LEASE_LOST
 """
 
 
@@ -123,7 +123,7 @@ def test_files_that_are_gone_are_in_no_manifest(tmp_path: Path) -> None:
         """
         OUTPUT_MISSING: <folder>/part-0-0-1-run-00000-000.json, which a task wrote for epoch 0, was gone before the epoch was committed
           hint: nothing of the epoch was committed, and the next start writes it again.
-          page: docs/errors/OUTPUT_MISSING.md
+          more: headrace error OUTPUT_MISSING
         """,
         lambda: manifest.commit(0, given),
         hide={str(tmp_path): "<folder>"},

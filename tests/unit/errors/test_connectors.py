@@ -33,7 +33,7 @@ def test_unknown_connector() -> None:
         UNKNOWN_CONNECTOR: there is no connector `file`
           at test_connectors.py:*: lambda: hr.read.file("charges/"),
           hint: did you mean `files`? Installed are: {ALL}
-          page: docs/errors/UNKNOWN_CONNECTOR.md
+          more: headrace error UNKNOWN_CONNECTOR
         """,
         lambda: hr.read.file("charges/"),
     )
@@ -45,7 +45,7 @@ def test_connector_that_only_writes() -> None:
         UNKNOWN_CONNECTOR: console can only be written
           at test_connectors.py:*: lambda: hr.read.console(),
           hint: hr.read has: {READABLE}
-          page: docs/errors/UNKNOWN_CONNECTOR.md
+          more: headrace error UNKNOWN_CONNECTOR
         """,
         lambda: hr.read.console(),
     )
@@ -57,7 +57,7 @@ def test_connector_that_only_reads() -> None:
         UNKNOWN_CONNECTOR: rate can only be read
           at test_connectors.py:*: lambda: charges.write.rate(),
           hint: .write has: {WRITABLE}
-          page: docs/errors/UNKNOWN_CONNECTOR.md
+          more: headrace error UNKNOWN_CONNECTOR
         """,
         lambda: charges.write.rate(),
     )
@@ -78,7 +78,7 @@ def test_broken_connector(monkeypatch: pytest.MonkeyPatch) -> None:
         CONNECTOR_BROKEN: the connector `lake` cannot be loaded from no_such_package_of_lakes: No module named 'no_such_package_of_lakes'
           at test_connectors.py:*: lambda: hr.read.lake("charges/"),
           hint: install what it needs; its package's documentation says what
-          page: docs/errors/CONNECTOR_BROKEN.md
+          more: headrace error CONNECTOR_BROKEN
         """,
         lambda: hr.read.lake("charges/"),
     )
@@ -94,7 +94,7 @@ def test_a_connector_for_a_newer_headrace(monkeypatch: pytest.MonkeyPatch) -> No
         CONNECTOR_BROKEN: the connector `tarn` of newer_lakes was made for version 2 of headrace.ports, and here is version 1
           at test_connectors.py:*: lambda: hr.read.tarn("charges/"),
           hint: install a newer headrace, or an older package of the connector
-          page: docs/errors/CONNECTOR_BROKEN.md
+          more: headrace error CONNECTOR_BROKEN
         """,
         lambda: hr.read.tarn("charges/"),
     )
@@ -106,7 +106,7 @@ def test_unknown_option() -> None:
         BAD_OPTION: read.files has no option `fmt`
           at test_connectors.py:*: lambda: hr.read.files("charges/", fmt="json"),  # type: ignore[call-arg]
           hint: did you mean `format`? read.files takes: path, format, schema, follow, by, files_per_epoch, malformed, options, name
-          page: docs/errors/BAD_OPTION.md
+          more: headrace error BAD_OPTION
         """,
         lambda: hr.read.files("charges/", fmt="json"),  # type: ignore[call-arg]
     )
@@ -118,7 +118,7 @@ def test_missing_option() -> None:
         BAD_OPTION: read.files: missing a required argument: 'format'
           at test_connectors.py:*: lambda: hr.read.files("charges/"),  # type: ignore[call-arg]
           hint: it needs: path, format
-          page: docs/errors/BAD_OPTION.md
+          more: headrace error BAD_OPTION
         """,
         lambda: hr.read.files("charges/"),  # type: ignore[call-arg]
     )
@@ -130,7 +130,7 @@ def test_option_of_another_value() -> None:
         BAD_OPTION: read.files: format cannot be 'jsonl'
           at test_connectors.py:*: lambda: hr.read.files("charges/", format="jsonl", schema=SCHEMA),
           hint: did you mean 'json'? It is one of: json, csv, parquet, orc, avro
-          page: docs/errors/BAD_OPTION.md
+          more: headrace error BAD_OPTION
         """,
         lambda: hr.read.files("charges/", format="jsonl", schema=SCHEMA),
     )
@@ -142,7 +142,7 @@ def test_option_that_is_ours() -> None:
         BAD_OPTION: read.files: `mode` cannot be among the options
           at test_connectors.py:*: lambda: hr.read.files("charges/", format="json", schema=SCHEMA, options={"mode": "PERMISSIVE"}),
           hint: rows are one a line; malformed="dead_letter", "fail" or "skip" says what becomes of bad ones
-          page: docs/errors/BAD_OPTION.md
+          more: headrace error BAD_OPTION
         """,
         lambda: hr.read.files("charges/", format="json", schema=SCHEMA, options={"mode": "PERMISSIVE"}),
     )
@@ -154,7 +154,7 @@ def test_number() -> None:
         BAD_OPTION: read.rate: rows_per_second cannot be 0
           at test_connectors.py:*: lambda: hr.read.rate(0),
           hint: it is a whole number from 1 on
-          page: docs/errors/BAD_OPTION.md
+          more: headrace error BAD_OPTION
         """,
         lambda: hr.read.rate(0),
     )
@@ -166,7 +166,7 @@ def test_partition_by() -> None:
         BAD_OPTION: write.files: partition_by names `day`, which is no column
           at test_connectors.py:*: lambda: charges.write.files("out", format="json", partition_by="day"),
           hint: the stream has: card, amount
-          page: docs/errors/BAD_OPTION.md
+          more: headrace error BAD_OPTION
         """,
         lambda: charges.write.files("out", format="json", partition_by="day"),
     )
@@ -178,7 +178,7 @@ def test_sink_in_a_store_with_a_pattern() -> None:
         BAD_OPTION: write.files: the path s3a://bucket/*/out is a pattern
           at test_connectors.py:*: lambda: charges.write.files("s3a://bucket/*/out", format="json"),
           hint: name one folder
-          page: docs/errors/BAD_OPTION.md
+          more: headrace error BAD_OPTION
         """,
         lambda: charges.write.files("s3a://bucket/*/out", format="json"),
     )
@@ -190,7 +190,7 @@ def test_mode() -> None:
         BAD_OPTION: write.memory: mode cannot be 'overwrite'
           at test_connectors.py:*: lambda: charges.write.memory(mode="overwrite"),
           hint: it is one of: append, upsert, changes
-          page: docs/errors/BAD_OPTION.md
+          more: headrace error BAD_OPTION
         """,
         lambda: charges.write.memory(mode="overwrite"),
     )
@@ -202,7 +202,7 @@ def test_sink_to_a_pattern(tmp_path: Path) -> None:
         BAD_OPTION: write.files: the path <folder>/out/* is a pattern
           at test_connectors.py:*: lambda: charges.write.files(tmp_path / "out" / "*", format="json"),
           hint: name one folder
-          page: docs/errors/BAD_OPTION.md
+          more: headrace error BAD_OPTION
         """,
         lambda: charges.write.files(tmp_path / "out" / "*", format="json"),
         hide={str(tmp_path): "<folder>"},
@@ -217,7 +217,7 @@ def test_path_missing(tmp_path: Path) -> None:
         PATH_MISSING: there is no file or folder <folder>/chrages
           at test_connectors.py:*: lambda: source.check(),
           hint: it was looked for at <folder>/chrages; beside it are: charges
-          page: docs/errors/PATH_MISSING.md
+          more: headrace error PATH_MISSING
         """,
         lambda: source.check(),
         hide={str(tmp_path): "<folder>"},
@@ -232,7 +232,7 @@ def test_path_empty(tmp_path: Path) -> None:
         PATH_EMPTY: there is nothing to read in <folder>: the folder has no files
           at test_connectors.py:*: lambda: source.check(),
           hint: put files there first, or wait for them with follow=True
-          page: docs/errors/PATH_EMPTY.md
+          more: headrace error PATH_EMPTY
         """,
         lambda: source.check(),
         hide={str(tmp_path): "<folder>"},
@@ -246,7 +246,7 @@ def test_pattern_without_files(tmp_path: Path) -> None:
         PATH_EMPTY: there is nothing to read in <folder>/*.json: no file fits the pattern
           at test_connectors.py:*: lambda: source.check(),
           hint: put files there first, or wait for them with follow=True
-          page: docs/errors/PATH_EMPTY.md
+          more: headrace error PATH_EMPTY
         """,
         lambda: source.check(),
         hide={str(tmp_path): "<folder>"},
@@ -262,7 +262,7 @@ def test_partition_folders(tmp_path: Path) -> None:
         PARTITION_FOLDERS: <folder> has folders card=..., and JSON and CSV files are read without the columns in their folders' names
           at test_connectors.py:*: lambda: source.check(),
           hint: read Parquet, or leave the column out of the schema
-          page: docs/errors/PARTITION_FOLDERS.md
+          more: headrace error PARTITION_FOLDERS
         """,
         lambda: source.check(),
         hide={str(tmp_path): "<folder>"},
@@ -276,7 +276,7 @@ def test_not_a_folder(tmp_path: Path) -> None:
         NOT_A_FOLDER: <folder>/out.json is a file, and a files sink writes into a folder
           at test_connectors.py:*: lambda: charges.write.files(tmp_path / "out.json", format="json"),
           hint: name a folder
-          page: docs/errors/NOT_A_FOLDER.md
+          more: headrace error NOT_A_FOLDER
         """,
         lambda: charges.write.files(tmp_path / "out.json", format="json"),
         hide={str(tmp_path): "<folder>"},
@@ -296,7 +296,7 @@ def test_folder_not_writable(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
         """
         FOLDER_NOT_WRITABLE: <folder>/out cannot be written: Permission denied
           hint: choose a folder that this user may write, or make room on its disk
-          page: docs/errors/FOLDER_NOT_WRITABLE.md
+          more: headrace error FOLDER_NOT_WRITABLE
         """,
         lambda: sink.open(context(tmp_path)),
         hide={str(tmp_path): "<folder>"},
@@ -309,7 +309,7 @@ def test_rows_gone() -> None:
         """
         ROWS_GONE: the rows of a memory source are in the process that made the job, and a stored plan has only their number
           hint: run the Python file that makes them, or put the rows into files
-          page: docs/errors/ROWS_GONE.md
+          more: headrace error ROWS_GONE
         """,
         lambda: source.check(),
     )
@@ -327,7 +327,7 @@ def test_schema_needed() -> None:
         SCHEMA_NEEDED: wire needs a schema
           at test_connectors.py:*: return ports.Source.infer(self, session)
           hint: schema="card string, amount double"
-          page: docs/errors/SCHEMA_NEEDED.md
+          more: headrace error SCHEMA_NEEDED
         """,
         lambda: Wire([], SCHEMA).infer(None),
     )
@@ -339,7 +339,7 @@ def test_function_gone(tmp_path: Path) -> None:
         """
         FUNCTION_GONE: the function send_all of foreach_batch is not found in tests.unit.errors
           hint: run the Python file that has it, or put the function into a module that can be imported
-          page: docs/errors/FUNCTION_GONE.md
+          more: headrace error FUNCTION_GONE
         """,
         lambda: sink.open(context(tmp_path)),
     )
@@ -366,7 +366,7 @@ def test_function_failed(tmp_path: Path) -> None:
         """
         FUNCTION_FAILED: test_function_failed.<locals>.send failed in epoch 3 of sink: ValueError: no route to host
           hint: the epoch is not committed: the next start calls the function with it again
-          page: docs/errors/FUNCTION_FAILED.md
+          more: headrace error FUNCTION_FAILED
         """,
         lambda: sink.commit(3, staged),
     )

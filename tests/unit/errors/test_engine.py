@@ -30,7 +30,7 @@ def test_job_without_sinks() -> None:
         NO_SINKS: the job fraud has no sinks
           at test_engine.py:*: lambda: hr.job("fraud"),
           hint: give it some: hr.job("name", stream.write.files(...))
-          page: docs/errors/NO_SINKS.md
+          more: headrace error NO_SINKS
         """,
         lambda: hr.job("fraud"),
     )
@@ -42,7 +42,7 @@ def test_job_of_a_stream() -> None:
         NO_SINKS: the job fraud was given <Stream charges: card, amount>, which is no sink
           at test_engine.py:*: lambda: hr.job("fraud", charges),  # type: ignore[arg-type]
           hint: a stream becomes a sink by its write: stream.write.files(...)
-          page: docs/errors/NO_SINKS.md
+          more: headrace error NO_SINKS
         """,
         lambda: hr.job("fraud", charges),  # type: ignore[arg-type]
     )
@@ -55,7 +55,7 @@ def test_sink_with_a_weaker_guarantee() -> None:
         GUARANTEE: screen is not written exactly once, but at least once: an epoch that is run again is printed again
           at test_engine.py:*: job = made(charges.write.console(name="screen"))
           hint: explain() gives the reasons for each sink; files sinks are exactly once.
-          page: docs/errors/GUARANTEE.md
+          more: headrace error GUARANTEE
         """,
         lambda: job.require("exactly once"),
     )
@@ -68,7 +68,7 @@ def test_guarantee_that_does_not_exist() -> None:
         GUARANTEE: a guarantee cannot be 'at most twice'
           at test_engine.py:*: lambda: job.require("at most twice"),
           hint: "exactly once" can be required
-          page: docs/errors/GUARANTEE.md
+          more: headrace error GUARANTEE
         """,
         lambda: job.require("at most twice"),
     )
@@ -80,7 +80,7 @@ def test_path_for_a_source_without_one() -> None:
         """
         UNKNOWN_PATH: fraud has no source or sink charges with a path
           hint: with a path it has: copy
-          page: docs/errors/UNKNOWN_PATH.md
+          more: headrace error UNKNOWN_PATH
         """,
         lambda: job.with_paths({"charges": "elsewhere"}),
     )
@@ -92,7 +92,7 @@ def test_collecting_rows_without_end() -> None:
         UNBOUNDED: rate has no end, so its rows cannot be collected
           at test_engine.py:*: lambda: hr.collect(hr.read.rate(5).filter("value > 3")),
           hint: run a job with a sink instead: hr.job("name", stream.write.files(...)).run()
-          page: docs/errors/UNBOUNDED.md
+          more: headrace error UNBOUNDED
         """,
         lambda: hr.collect(hr.read.rate(5).filter("value > 3")),
     )
@@ -104,7 +104,7 @@ def test_table_without_pyarrow(monkeypatch: pytest.MonkeyPatch) -> None:
         """
         PACKAGE_MISSING: this needs the package pyarrow, which is not installed
           hint: pip install 'headrace[arrow]' brings pyarrow and pandas; .rows() needs neither.
-          page: docs/errors/PACKAGE_MISSING.md
+          more: headrace error PACKAGE_MISSING
         """,
         lambda: Table([("a", 1)], parse_schema("card string, amount int")).to_arrow(),
     )
@@ -115,7 +115,7 @@ def test_argument_that_does_not_fit() -> None:
         """
         BAD_SETTING: the setting partitions in an argument: 0 does not fit: it is a number from 1 on
           hint: the settings are explained in docs/settings.md.
-          page: docs/errors/BAD_SETTING.md
+          more: headrace error BAD_SETTING
         """,
         lambda: settings("fraud", partitions=0),
     )
@@ -127,7 +127,7 @@ def test_variable_that_does_not_fit(monkeypatch: pytest.MonkeyPatch) -> None:
         """
         BAD_SETTING: the setting progress in the environment: 'maybe' does not fit: it is true or false
           hint: the settings are explained in docs/settings.md.
-          page: docs/errors/BAD_SETTING.md
+          more: headrace error BAD_SETTING
         """,
         lambda: settings("fraud"),
     )
@@ -138,7 +138,7 @@ def test_duration_that_cannot_be_read() -> None:
         """
         BAD_SETTING: the setting every in an argument: it cannot be 'soon': it is not numbers with units
           hint: the settings are explained in docs/settings.md.
-          page: docs/errors/BAD_SETTING.md
+          more: headrace error BAD_SETTING
         """,
         lambda: settings("fraud", every="soon"),
     )
@@ -151,7 +151,7 @@ def test_unknown_setting_of_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         """
         BAD_SETTING: the setting checkpont in [job.fraud] of headrace.toml: there is no such setting; there are: checkpoint, every, lease, partitions, progress
           hint: the settings are explained in docs/settings.md.
-          page: docs/errors/BAD_SETTING.md
+          more: headrace error BAD_SETTING
         """,
         lambda: settings("fraud"),
     )
@@ -162,7 +162,7 @@ def test_checkpoint_on_another_file_system() -> None:
         """
         BAD_SETTING: the setting checkpoint in an argument: 's3://bucket/fraud' does not fit: a checkpoint lies on a file system of this machine for now, so it is a path and no URI
           hint: the settings are explained in docs/settings.md.
-          page: docs/errors/BAD_SETTING.md
+          more: headrace error BAD_SETTING
         """,
         lambda: settings("fraud", checkpoint="s3://bucket/fraud"),
     )
@@ -176,7 +176,7 @@ def test_harness_with_an_unknown_source() -> None:
             HARNESS_USE: the harness has no source `charge`
               at test_engine.py:*: lambda: h.commit({"charge": [("+", ("a", 1))]}),
               hint: it has: charges
-              page: docs/errors/HARNESS_USE.md
+              more: headrace error HARNESS_USE
             """,
             lambda: h.commit({"charge": [("+", ("a", 1))]}),
         )
@@ -190,7 +190,7 @@ def test_harness_that_collects_nothing() -> None:
             HARNESS_USE: the harness collects no stream
               at test_engine.py:*: lambda: h.commit({"charges": [("+", ("a", 1))]}),
               hint: out = h.collect(stream) before the first commit
-              page: docs/errors/HARNESS_USE.md
+              more: headrace error HARNESS_USE
             """,
             lambda: h.commit({"charges": [("+", ("a", 1))]}),
         )
@@ -204,7 +204,7 @@ def test_harness_with_a_row_that_is_no_change() -> None:
             HARNESS_USE: ('a', 1) is no change
               at test_engine.py:*: lambda: h.commit({"charges": [("a", 1)]}),
               hint: write ("+", row) for each row
-              page: docs/errors/HARNESS_USE.md
+              more: headrace error HARNESS_USE
             """,
             lambda: h.commit({"charges": [("a", 1)]}),
         )
@@ -218,7 +218,7 @@ def test_harness_that_is_closed() -> None:
         HARNESS_USE: the harness is closed
           at test_engine.py:*: lambda: h.finish(),
           hint: use it inside its `with` block
-          page: docs/errors/HARNESS_USE.md
+          more: headrace error HARNESS_USE
         """,
         lambda: h.finish(),
     )
@@ -232,7 +232,7 @@ def test_a_row_is_taken_away_from_a_source_of_rows_that_are_added() -> None:
             HARNESS_USE: to the source `charges` rows can only be added
               at test_engine.py:*: lambda: h.commit({"charges": [("-", ("a", 1))]}),
               hint: make it a source of changes: h.source("charges", ..., changes=True)
-              page: docs/errors/HARNESS_USE.md
+              more: headrace error HARNESS_USE
             """,
             lambda: h.commit({"charges": [("-", ("a", 1))]}),
         )

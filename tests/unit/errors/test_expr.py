@@ -15,7 +15,7 @@ def test_literal() -> None:
         BAD_LITERAL: a Python object has no literal in SQL
           at test_expr.py:*: lambda: x == object(),
           hint: int, float, Decimal, str, bool, bytes, date, datetime, timedelta, list, dict and None have literals
-          page: docs/errors/BAD_LITERAL.md
+          more: headrace error BAD_LITERAL
         """,
         lambda: x == object(),
     )
@@ -27,7 +27,7 @@ def test_literal_tuple() -> None:
         BAD_LITERAL: a Python tuple has no literal in SQL
           at test_expr.py:*: lambda: literal((1, 2)),
           hint: a list is an array; for a struct use hr.struct(name=value, ...)
-          page: docs/errors/BAD_LITERAL.md
+          more: headrace error BAD_LITERAL
         """,
         lambda: literal((1, 2)),
     )
@@ -39,7 +39,7 @@ def test_not_an_aggregate() -> None:
         NOT_AN_AGGREGATE: .over() follows a function, and this is `x`
           at test_expr.py:*: lambda: x.over(per="card"),
           hint: write it at the function: hr.f.sum("amount").over(...)
-          page: docs/errors/NOT_AN_AGGREGATE.md
+          more: headrace error NOT_AN_AGGREGATE
         """,
         lambda: x.over(per="card"),
     )
@@ -51,7 +51,7 @@ def test_null_comparison() -> None:
         NULL_COMPARISON: `x = NULL` is never true in SQL
           at test_expr.py:*: lambda: x == None,  # noqa: E711
           hint: use .is_null()
-          page: docs/errors/NULL_COMPARISON.md
+          more: headrace error NULL_COMPARISON
         """,
         lambda: x == None,  # noqa: E711
     )
@@ -63,7 +63,7 @@ def test_if() -> None:
         TRACED_BOOL: `x > 500` is not known yet: it has a value only when rows flow, so Python cannot decide on it
           at test_expr.py:*: lambda: 1 if x > 500 else 2,
           hint: in a program use `with hr.when(...)` instead of `if` and `while`; for a value use hr.case((condition, value), otherwise=value)
-          page: docs/errors/TRACED_BOOL.md
+          more: headrace error TRACED_BOOL
         """,
         lambda: 1 if x > 500 else 2,
     )
@@ -75,7 +75,7 @@ def test_and() -> None:
         TRACED_BOOL: `x > 1` is not known yet: it has a value only when rows flow, so Python cannot decide on it
           at test_expr.py:*: lambda: x > 1 and x < 5,
           hint: instead of `and`, `or`, `not` use &, |, ~ with parentheses around comparisons: (x > 1) & (x < 5)
-          page: docs/errors/TRACED_BOOL.md
+          more: headrace error TRACED_BOOL
         """,
         lambda: x > 1 and x < 5,
     )
@@ -87,7 +87,7 @@ def test_in() -> None:
         TRACED_BOOL: `x = 1` is not known yet: it has a value only when rows flow, so Python cannot decide on it
           at test_expr.py:*: lambda: x in [1, 2],
           hint: instead of `in` use x.is_in(1, 2)
-          page: docs/errors/TRACED_BOOL.md
+          more: headrace error TRACED_BOOL
         """,
         lambda: x in [1, 2],
     )
@@ -99,7 +99,7 @@ def test_chain() -> None:
         TRACED_BOOL: `x > 1` is not known yet: it has a value only when rows flow, so Python cannot decide on it
           at test_expr.py:*: lambda: 1 < x < 5,
           hint: a chain of comparisons asks for a truth value: use (1 < x) & (x < 5)
-          page: docs/errors/TRACED_BOOL.md
+          more: headrace error TRACED_BOOL
         """,
         lambda: 1 < x < 5,
     )
@@ -111,7 +111,7 @@ def test_loop() -> None:
         TRACED_VALUE: `x` has a value only when rows flow, so Python cannot loop over it
           at test_expr.py:*: lambda: list(x),
           hint: take items by col("xs")[0], or make rows of an array with .explode("xs")
-          page: docs/errors/TRACED_VALUE.md
+          more: headrace error TRACED_VALUE
         """,
         lambda: list(x),
     )
@@ -123,7 +123,7 @@ def test_length() -> None:
         TRACED_VALUE: `x` has a value only when rows flow, so Python cannot take its length
           at test_expr.py:*: lambda: len(x),
           hint: use hr.f.size(...) for arrays and maps, hr.f.length(...) for text
-          page: docs/errors/TRACED_VALUE.md
+          more: headrace error TRACED_VALUE
         """,
         lambda: len(x),
     )
@@ -135,7 +135,7 @@ def test_number() -> None:
         TRACED_VALUE: `x` has a value only when rows flow, so Python cannot make an int of it
           at test_expr.py:*: lambda: int(x),
           hint: use .cast("int")
-          page: docs/errors/TRACED_VALUE.md
+          more: headrace error TRACED_VALUE
         """,
         lambda: int(x),
     )
@@ -147,7 +147,7 @@ def test_unknown_method() -> None:
         UNKNOWN_METHOD: columns have no method `isin`
           at test_expr.py:*: lambda: x.isin(1, 2),
           hint: did you mean `.is_in()`? A function of Spark is called as hr.f.isin(...)
-          page: docs/errors/UNKNOWN_METHOD.md
+          more: headrace error UNKNOWN_METHOD
         """,
         lambda: x.isin(1, 2),
     )
@@ -159,7 +159,7 @@ def test_function_as_method() -> None:
         UNKNOWN_METHOD: columns have no method `upper`
           at test_expr.py:*: lambda: x.upper(),
           hint: a function of Spark is called as hr.f.upper(...)
-          page: docs/errors/UNKNOWN_METHOD.md
+          more: headrace error UNKNOWN_METHOD
         """,
         lambda: x.upper(),
     )

@@ -17,7 +17,7 @@ def test_how() -> None:
         BAD_LOOKUP: how of lookup cannot be 'right'
           at test_lookup.py:*: lambda: orders.lookup(customers, on="customer", how="right"),
           hint: it is one of: left, inner
-          page: docs/errors/BAD_LOOKUP.md
+          more: headrace error BAD_LOOKUP
         """,
         lambda: orders.lookup(customers, on="customer", how="right"),
     )
@@ -30,7 +30,7 @@ def test_on() -> None:
         BAD_LOOKUP: on of lookup cannot be []
           at test_lookup.py:*: lambda: orders.lookup(customers, on=nothing),
           hint: on="customer" where both have it, on={"customer": "id"} where the table calls it id
-          page: docs/errors/BAD_LOOKUP.md
+          more: headrace error BAD_LOOKUP
         """,
         lambda: orders.lookup(customers, on=nothing),
     )
@@ -42,7 +42,7 @@ def test_a_column_that_the_table_has_not() -> None:
         UNKNOWN_COLUMN: no column `costumer` in customers
           at test_lookup.py:*: lambda: orders.lookup(customers, on={"customer": "costumer"}),
           hint: did you mean `customer`? It has: customer, country.
-          page: docs/errors/UNKNOWN_COLUMN.md
+          more: headrace error UNKNOWN_COLUMN
         """,
         lambda: orders.lookup(customers, on={"customer": "costumer"}),
     )
@@ -54,7 +54,7 @@ def test_a_column_of_both() -> None:
         DUPLICATE_COLUMN: lookup would give two columns `customer`
           at test_lookup.py:*: lambda: orders.lookup(customers, on={"customer": "customer"}),
           hint: rename that of the stream: orders.rename({"customer": "..."}), or leave it out of the schema of customers
-          page: docs/errors/DUPLICATE_COLUMN.md
+          more: headrace error DUPLICATE_COLUMN
         """,
         lambda: orders.lookup(customers, on={"customer": "customer"}),
     )
@@ -66,7 +66,7 @@ def test_numbers() -> None:
         BAD_LOOKUP: batch of lookup cannot be 0
           at test_lookup.py:*: lambda: orders.lookup(customers, on="customer", batch=0),
           hint: it is a whole number from 1 on
-          page: docs/errors/BAD_LOOKUP.md
+          more: headrace error BAD_LOOKUP
         """,
         lambda: orders.lookup(customers, on="customer", batch=0),
     )
@@ -78,7 +78,7 @@ def test_a_cache_of_a_table_that_is_in_memory() -> None:
         BAD_LOOKUP: customers is loaded as a whole, so there are no answers to be kept
           at test_lookup.py:*: lambda: orders.lookup(customers, on="customer", cache="1 minute"),
           hint: say how old it may get where it is made: hr.lookup.files(..., refresh="5 minutes")
-          page: docs/errors/BAD_LOOKUP.md
+          more: headrace error BAD_LOOKUP
         """,
         lambda: orders.lookup(customers, on="customer", cache="1 minute"),
     )
@@ -91,7 +91,7 @@ def test_something_that_is_no_table() -> None:
         BAD_INPUT: lookup was given <Stream orders: customer, amount>, which is no table outside
           at test_lookup.py:*: lambda: orders.lookup(stream, on="customer"),
           hint: orders.lookup(hr.lookup.redis("redis://localhost", ...), on="customer"); of a stream use join or join_asof
-          page: docs/errors/BAD_INPUT.md
+          more: headrace error BAD_INPUT
         """,
         lambda: orders.lookup(stream, on="customer"),
     )
@@ -105,7 +105,7 @@ def test_rows_that_are_taken_away() -> None:
         LOOKUP_CHANGES: from spent rows are also taken away, and customers may by then answer otherwise than when they were added
           at test_lookup.py:*: lambda: spent.lookup(table, on="customer"),
           hint: look up in front of what takes rows away, where they are only added; or join a stream of the table's changes; if the table never changes, say so: hr.lookup.files(..., constant=True)
-          page: docs/errors/LOOKUP_CHANGES.md
+          more: headrace error LOOKUP_CHANGES
         """,
         lambda: spent.lookup(table, on="customer"),
     )
@@ -118,7 +118,7 @@ def test_a_connector_without_a_lookup() -> None:
         UNKNOWN_CONNECTOR: rows cannot be looked up in console
           at test_lookup.py:*: lambda: hr.lookup.console(),
           hint: hr.lookup has: <names>
-          page: docs/errors/UNKNOWN_CONNECTOR.md
+          more: headrace error UNKNOWN_CONNECTOR
         """,
         lambda: hr.lookup.console(),
         hide={", ".join(dir(hr.lookup)): "<names>"},

@@ -33,7 +33,7 @@ def test_place_that_is_taken(tmp_path: Path, old: Path) -> None:
         """
         CHECKPOINT_EXISTS: <folder>/new exists already
           hint: name a folder that does not: --to another/place.
-          page: docs/errors/CHECKPOINT_EXISTS.md
+          more: headrace error CHECKPOINT_EXISTS
         """,
         lambda: migrate(job("sums"), old, tmp_path / "new"),
         hide={str(tmp_path): "<folder>"},
@@ -42,7 +42,7 @@ def test_place_that_is_taken(tmp_path: Path, old: Path) -> None:
         """
         CHECKPOINT_EXISTS: <folder>/old/new lies in the old checkpoint <folder>/old
           hint: name a folder beside it.
-          page: docs/errors/CHECKPOINT_EXISTS.md
+          more: headrace error CHECKPOINT_EXISTS
         """,
         lambda: migrate(job("sums"), old, old / "new"),
         hide={str(tmp_path): "<folder>"},
@@ -54,7 +54,7 @@ def test_nothing_to_migrate(tmp_path: Path, old: Path) -> None:
         """
         NOTHING_TO_MIGRATE: this version of the job can go on in <folder>/old as it is, so no other checkpoint has to be made of it
           hint: run it there.
-          page: docs/errors/NOTHING_TO_MIGRATE.md
+          more: headrace error NOTHING_TO_MIGRATE
         """,
         lambda: migrate(job("sums"), old, tmp_path / "new"),
         hide={str(tmp_path): "<folder>"},
@@ -63,7 +63,7 @@ def test_nothing_to_migrate(tmp_path: Path, old: Path) -> None:
         """
         NOTHING_TO_MIGRATE: <folder>/away is no folder, so no other checkpoint has to be made of it
           hint: --checkpoint names the folder of an earlier version of the job.
-          page: docs/errors/NOTHING_TO_MIGRATE.md
+          more: headrace error NOTHING_TO_MIGRATE
         """,
         lambda: migrate(job("sums"), tmp_path / "away", tmp_path / "new"),
         hide={str(tmp_path): "<folder>"},
@@ -73,7 +73,7 @@ def test_nothing_to_migrate(tmp_path: Path, old: Path) -> None:
         """
         NOTHING_TO_MIGRATE: no run has been started in <folder>/old, so no other checkpoint has to be made of it
           hint: run the job there.
-          page: docs/errors/NOTHING_TO_MIGRATE.md
+          more: headrace error NOTHING_TO_MIGRATE
         """,
         lambda: migrate(job("sums"), old, tmp_path / "new"),
         hide={str(tmp_path): "<folder>"},
@@ -87,14 +87,14 @@ def test_checkpoint_that_was_migrated(tmp_path: Path, old: Path) -> None:
         CHECKPOINT_MIGRATED: the job of <folder>/old goes on in <folder>/new, which was made of it
           hint: start it with checkpoint=<folder>/new
                 to go back to what was before that, remove <folder>/new and the file <folder>/old/migrated
-          page: docs/errors/CHECKPOINT_MIGRATED.md
+          more: headrace error CHECKPOINT_MIGRATED
         """
     check_error(
         """
         CHECKPOINT_MIGRATED: the job of <folder>/old goes on in <folder>/new, which was made of it
           hint: start it with checkpoint=<folder>/new
                 to go back to what was before that, remove <folder>/new and the file <folder>/old/migrated
-          page: docs/errors/CHECKPOINT_MIGRATED.md
+          more: headrace error CHECKPOINT_MIGRATED
         """,
         lambda: begin(job("sums"), old),
         hide={str(tmp_path): "<folder>"},
@@ -124,7 +124,7 @@ def test_keys_that_meet(tmp_path: Path) -> None:
         """
         KEYS_MEET: sums: two keys of by_day are one as TIMESTAMP
           hint: keep the type that tells them apart; what stands under the two cannot be put together.
-          page: docs/errors/KEYS_MEET.md
+          more: headrace error KEYS_MEET
         """,
         failure(
             json.dumps(

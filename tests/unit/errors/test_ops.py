@@ -51,7 +51,7 @@ def test_unknown_column() -> None:
         UNKNOWN_COLUMN: no column `amout` in charges
           at test_ops.py:*: lambda: charges.filter("amout > 3"),
           hint: did you mean `amount`? It has: card, amount, place, ts.
-          page: docs/errors/UNKNOWN_COLUMN.md
+          more: headrace error UNKNOWN_COLUMN
         """,
         lambda: charges.filter("amout > 3"),
     )
@@ -63,7 +63,7 @@ def test_unknown_column_far_from_all() -> None:
         UNKNOWN_COLUMN: no column `zzz` in charges
           at test_ops.py:*: lambda: charges.select("card", twice=hr.col("zzz") * 2),
           hint: it has: card, amount, place, ts.
-          page: docs/errors/UNKNOWN_COLUMN.md
+          more: headrace error UNKNOWN_COLUMN
         """,
         lambda: charges.select("card", twice=hr.col("zzz") * 2),
     )
@@ -75,7 +75,7 @@ def test_field_as_a_column_name() -> None:
         UNKNOWN_COLUMN: no column `place.city` in charges
           at test_ops.py:*: lambda: charges.select(hr.col("place.city")),
           hint: a field is written hr.col("place").city. It has: card, amount, place, ts.
-          page: docs/errors/UNKNOWN_COLUMN.md
+          more: headrace error UNKNOWN_COLUMN
         """,
         lambda: charges.select(hr.col("place.city")),
     )
@@ -87,7 +87,7 @@ def test_unknown_column_of_drop() -> None:
         UNKNOWN_COLUMN: no column `Amounts` in charges
           at test_ops.py:*: lambda: charges.drop("Amounts"),
           hint: did you mean `amount`? It has: card, amount, place, ts.
-          page: docs/errors/UNKNOWN_COLUMN.md
+          more: headrace error UNKNOWN_COLUMN
         """,
         lambda: charges.drop("Amounts"),
     )
@@ -99,7 +99,7 @@ def test_unknown_time() -> None:
         UNKNOWN_COLUMN: time='ts' is no column that Count emits
           at test_ops.py:*: lambda: charges.key_by("card").process(Count, time="ts"),
           hint: it emits: card, n
-          page: docs/errors/UNKNOWN_COLUMN.md
+          more: headrace error UNKNOWN_COLUMN
         """,
         lambda: charges.key_by("card").process(Count, time="ts"),
     )
@@ -111,7 +111,7 @@ def test_bad_column() -> None:
         BAD_COLUMN: `rate` is given as 3, which is neither a column nor SQL text
           at test_ops.py:*: lambda: charges.with_columns(rate=3),  # type: ignore[arg-type]
           hint: a constant is written hr.lit(3)
-          page: docs/errors/BAD_COLUMN.md
+          more: headrace error BAD_COLUMN
         """,
         lambda: charges.with_columns(rate=3),  # type: ignore[arg-type]
     )
@@ -123,7 +123,7 @@ def test_bad_rename() -> None:
         BAD_COLUMN: rename was given {'card': 3}
           at test_ops.py:*: lambda: charges.rename({"card": 3}),  # type: ignore[dict-item]
           hint: it takes old and new names: .rename({"old": "new"})
-          page: docs/errors/BAD_COLUMN.md
+          more: headrace error BAD_COLUMN
         """,
         lambda: charges.rename({"card": 3}),  # type: ignore[dict-item]
     )
@@ -135,7 +135,7 @@ def test_unnamed_column() -> None:
         UNNAMED_COLUMN: `amount * 100` has no name
           at test_ops.py:*: lambda: charges.select("amount * 100"),
           hint: name it: name="amount * 100" as a keyword, or hr.expr(...).alias("name")
-          page: docs/errors/UNNAMED_COLUMN.md
+          more: headrace error UNNAMED_COLUMN
         """,
         lambda: charges.select("amount * 100"),
     )
@@ -144,7 +144,7 @@ def test_unnamed_column() -> None:
         UNNAMED_COLUMN: `upper(card, 1) AS d` is not understood as an expression and its name
           at test_ops.py:*: lambda: charges.select("upper(card, 1) AS d"),
           hint: name it: d="upper(card, 1)" as a keyword, or hr.expr(...).alias("d")
-          page: docs/errors/UNNAMED_COLUMN.md
+          more: headrace error UNNAMED_COLUMN
         """,
         lambda: charges.select("upper(card, 1) AS d"),
     )
@@ -156,7 +156,7 @@ def test_duplicate_column() -> None:
         DUPLICATE_COLUMN: rename would give two columns `amount` (the other is spelled `Amount`; Spark compares names without case)
           at test_ops.py:*: lambda: charges.rename({"card": "Amount"}),
           hint: give one of them another name
-          page: docs/errors/DUPLICATE_COLUMN.md
+          more: headrace error DUPLICATE_COLUMN
         """,
         lambda: charges.rename({"card": "Amount"}),
     )
@@ -168,7 +168,7 @@ def test_no_columns() -> None:
         NO_COLUMNS: drop leaves no columns
           at test_ops.py:*: lambda: charges.drop("card", "amount", "place", "ts"),
           hint: keep one column at least
-          page: docs/errors/NO_COLUMNS.md
+          more: headrace error NO_COLUMNS
         """,
         lambda: charges.drop("card", "amount", "place", "ts"),
     )
@@ -180,7 +180,7 @@ def test_union_columns() -> None:
         UNION_COLUMNS: the streams of a union have the same columns: charges.select lacks `place`; charges.select has `city`, which charges has not
           at test_ops.py:*: lambda: charges.union(charges.select("card", "amount", "ts", city="place.city")),
           hint: bring them to the same names with .select(...), .rename({...}), .drop(...) or .with_columns(missing=hr.lit(None))
-          page: docs/errors/UNION_COLUMNS.md
+          more: headrace error UNION_COLUMNS
         """,
         lambda: charges.union(charges.select("card", "amount", "ts", city="place.city")),
     )
@@ -192,7 +192,7 @@ def test_union_of_something_else() -> None:
         BAD_INPUT: union was given 'sales', which is no stream
           at test_ops.py:*: lambda: charges.union("sales"),  # type: ignore[arg-type]
           hint: first.union(second, third)
-          page: docs/errors/BAD_INPUT.md
+          more: headrace error BAD_INPUT
         """,
         lambda: charges.union("sales"),  # type: ignore[arg-type]
     )
@@ -204,7 +204,7 @@ def test_bad_name() -> None:
         BAD_NAME: '#1' cannot be a name
           at test_ops.py:*: lambda: charges.named("#1"),
           hint: names begin with a letter or digit and have letters, digits, blanks, `_`, `-` and `.`
-          page: docs/errors/BAD_NAME.md
+          more: headrace error BAD_NAME
         """,
         lambda: charges.named("#1"),
     )
@@ -216,7 +216,7 @@ def test_watermark_place() -> None:
         WATERMARK_PLACE: a watermark stands at a source, and charges.filter is no source
           at test_ops.py:*: lambda: charges.filter("amount > 3").watermark("ts", "5 minutes"),
           hint: write it first: hr.read.<connector>(...).watermark("ts", "5 minutes"), then filter, select and so on
-          page: docs/errors/WATERMARK_PLACE.md
+          more: headrace error WATERMARK_PLACE
         """,
         lambda: charges.filter("amount > 3").watermark("ts", "5 minutes"),
     )
@@ -228,7 +228,7 @@ def test_watermark_twice() -> None:
         WATERMARK_PLACE: charges has a watermark already
           at test_ops.py:*: lambda: timed.watermark("ts", "1 minute"),
           hint: give it one watermark
-          page: docs/errors/WATERMARK_PLACE.md
+          more: headrace error WATERMARK_PLACE
         """,
         lambda: timed.watermark("ts", "1 minute"),
     )
@@ -240,7 +240,7 @@ def test_watermark_type() -> None:
         WATERMARK_TYPE: the column of a watermark is a timestamp, and `card` of charges is string
           at test_ops.py:*: lambda: charges.watermark("card", "5 minutes"),
           hint: give it the type timestamp in the schema: card timestamp
-          page: docs/errors/WATERMARK_TYPE.md
+          more: headrace error WATERMARK_TYPE
         """,
         lambda: charges.watermark("card", "5 minutes"),
     )
@@ -252,7 +252,7 @@ def test_no_key() -> None:
         BAD_KEY: key_by was given no column
           at test_ops.py:*: lambda: charges.key_by(),
           hint: without keys write .process(...) at once: one state for all rows
-          page: docs/errors/BAD_KEY.md
+          more: headrace error BAD_KEY
         """,
         lambda: charges.key_by(),
     )
@@ -264,7 +264,7 @@ def test_other_key() -> None:
         BAD_KEY: the input `other` is keyed by card, amount, the main one by card
           at test_ops.py:*: lambda: charges.key_by("card").process(Pair, other=charges.key_by("card", "amount")),
           hint: all inputs of a program are keyed by as many columns, which are matched by their place
-          page: docs/errors/BAD_KEY.md
+          more: headrace error BAD_KEY
         """,
         lambda: charges.key_by("card").process(Pair, other=charges.key_by("card", "amount")),
     )
@@ -276,7 +276,7 @@ def test_input_without_keys() -> None:
         BAD_INPUT: the input `other` is a stream without keys
           at test_ops.py:*: lambda: charges.key_by("card").process(Pair, other=charges),
           hint: key it as the main input is: other=stream.key_by('card'); or let its rows go to all keys: other=hr.broadcast(stream)
-          page: docs/errors/BAD_INPUT.md
+          more: headrace error BAD_INPUT
         """,
         lambda: charges.key_by("card").process(Pair, other=charges),
     )
@@ -288,7 +288,7 @@ def test_order() -> None:
         BAD_ORDER: order cannot be 'ts'
           at test_ops.py:*: lambda: timed.key_by("card").process(Count, order="ts"),
           hint: it is "time" or "arrival"
-          page: docs/errors/BAD_ORDER.md
+          more: headrace error BAD_ORDER
         """,
         lambda: timed.key_by("card").process(Count, order="ts"),
     )
@@ -300,7 +300,7 @@ def test_order_without_time() -> None:
         NO_WATERMARK: order="time" needs event time on every input, and charges has none
           at test_ops.py:*: lambda: charges.key_by("card").process(Count, order="time"),
           hint: give it a watermark where it is read: charges.watermark("ts", "5 minutes"); or take rows as they come: order="arrival"
-          page: docs/errors/NO_WATERMARK.md
+          more: headrace error NO_WATERMARK
         """,
         lambda: charges.key_by("card").process(Count, order="time"),
     )
@@ -312,7 +312,7 @@ def test_order_where_time_was_dropped() -> None:
         NO_WATERMARK: order="time" needs event time on every input, and charges.drop has none
           at test_ops.py:*: lambda: timed.drop("ts").key_by("card").process(Count, order="time"),
           hint: keep `ts`, the column of its watermark, through all verbs; or take rows as they come: order="arrival"
-          page: docs/errors/NO_WATERMARK.md
+          more: headrace error NO_WATERMARK
         """,
         lambda: timed.drop("ts").key_by("card").process(Count, order="time"),
     )
@@ -324,7 +324,7 @@ def test_order_behind_a_program() -> None:
         NO_WATERMARK: order="time" needs event time on every input, and charges.Count has none
           at test_ops.py:*: lambda: timed.key_by("card").process(Count).key_by("card").process(Count, order="time"),
           hint: name the emitted column that is time: .process(Count, time="..."); or take rows as they come: order="arrival"
-          page: docs/errors/NO_WATERMARK.md
+          more: headrace error NO_WATERMARK
         """,
         lambda: timed.key_by("card").process(Count).key_by("card").process(Count, order="time"),
     )
@@ -336,7 +336,7 @@ def test_timers_without_time() -> None:
         NO_WATERMARK: Silent has timers of event time, and no input of it has event time
           at test_ops.py:*: lambda: charges.key_by("card").process(Silent),
           hint: give it a watermark where it is read: charges.watermark("ts", "5 minutes"); or let it go by the wall clock: clock="processing"
-          page: docs/errors/NO_WATERMARK.md
+          more: headrace error NO_WATERMARK
         """,
         lambda: charges.key_by("card").process(Silent),
     )
@@ -348,7 +348,7 @@ def test_order_and_clock() -> None:
         ORDER_CLOCK: Clocked has timers of processing time, and order="time" handles rows in event time
           at test_ops.py:*: lambda: timed.key_by("card").process(Clocked, order="time"),
           hint: use order="arrival", or clock="event"
-          page: docs/errors/ORDER_CLOCK.md
+          more: headrace error ORDER_CLOCK
         """,
         lambda: timed.key_by("card").process(Clocked, order="time"),
     )
@@ -360,7 +360,7 @@ def test_unknown_output() -> None:
         UNKNOWN_OUTPUT: charges.Count has no output `lat`
           at test_ops.py:*: lambda: timed.key_by("card").process(Count).output("lat"),
           hint: it has: main, late, dead_letter
-          page: docs/errors/UNKNOWN_OUTPUT.md
+          more: headrace error UNKNOWN_OUTPUT
         """,
         lambda: timed.key_by("card").process(Count).output("lat"),
     )
@@ -372,7 +372,7 @@ def test_output_of_a_filter() -> None:
         UNKNOWN_OUTPUT: charges.filter has no outputs
           at test_ops.py:*: lambda: charges.filter("amount > 3").output("dead_letter"),
           hint: ask charges: what charges.filter cannot compute goes to the dead letters there
-          page: docs/errors/UNKNOWN_OUTPUT.md
+          more: headrace error UNKNOWN_OUTPUT
         """,
         lambda: charges.filter("amount > 3").output("dead_letter"),
     )
@@ -384,7 +384,7 @@ def test_sink_kind() -> None:
         SINK_KIND: console cannot be written with mode='upsert'
           at test_ops.py:*: lambda: charges.write.console(mode="upsert"),
           hint: it takes: append
-          page: docs/errors/SINK_KIND.md
+          more: headrace error SINK_KIND
         """,
         lambda: charges.write.console(mode="upsert"),
     )
@@ -394,7 +394,7 @@ def test_sink_kind() -> None:
         SINK_KIND: rows are also taken away from spent, and to files rows can only be added
           at test_ops.py:*: lambda: spent.write.files("out", format="json"),
           hint: write its changes, each with the word insert or delete in the column _change: mode="changes"
-          page: docs/errors/SINK_KIND.md
+          more: headrace error SINK_KIND
         """,
         lambda: spent.write.files("out", format="json"),
     )
@@ -403,7 +403,7 @@ def test_sink_kind() -> None:
         SINK_KIND: rows are also taken away from spent, and with mode='append' they are only added
           at test_ops.py:*: lambda: spent.write.memory(mode="append"),
           hint: leave mode out, or write its changes with mode="changes"
-          page: docs/errors/SINK_KIND.md
+          more: headrace error SINK_KIND
         """,
         lambda: spent.write.memory(mode="append"),
     )
@@ -417,7 +417,7 @@ def test_join() -> None:
         BAD_JOIN: how cannot be 'outer'
           at test_ops.py:*: lambda: charges.join(cards, on="card", how="outer"),
           hint: it is one of: inner, left, right, full, semi, anti
-          page: docs/errors/BAD_JOIN.md
+          more: headrace error BAD_JOIN
         """,
         lambda: charges.join(cards, on="card", how="outer"),
     )
@@ -426,7 +426,7 @@ def test_join() -> None:
         BAD_JOIN: emit cannot be 'once'
           at test_ops.py:*: lambda: charges.join(cards, on="card", emit="once"),
           hint: it is one of: changes, close
-          page: docs/errors/BAD_JOIN.md
+          more: headrace error BAD_JOIN
         """,
         lambda: charges.join(cards, on="card", emit="once"),
     )
@@ -435,7 +435,7 @@ def test_join() -> None:
         BAD_JOIN: join was given no columns
           at test_ops.py:*: lambda: charges.join(cards, on=[]),
           hint: on="card", or a condition: on="a.card = b.number"
-          page: docs/errors/BAD_JOIN.md
+          more: headrace error BAD_JOIN
         """,
         lambda: charges.join(cards, on=[]),
     )
@@ -444,7 +444,7 @@ def test_join() -> None:
         DUPLICATE_COLUMN: join would give two columns `amount`
           at test_ops.py:*: lambda: charges.join(cards, on="card"),
           hint: rename it on one side: cards.rename({"amount": "..."})
-          page: docs/errors/DUPLICATE_COLUMN.md
+          more: headrace error DUPLICATE_COLUMN
         """,
         lambda: charges.join(cards, on="card"),
     )
@@ -453,7 +453,7 @@ def test_join() -> None:
         UNKNOWN_COLUMN: no column `colour` in charges or cards.rename
           at test_ops.py:*: lambda: charges.join(numbers, on="card = number AND colour = 1"),
           hint: there are: card, amount, place, ts, number, country, limit
-          page: docs/errors/UNKNOWN_COLUMN.md
+          more: headrace error UNKNOWN_COLUMN
         """,
         lambda: charges.join(numbers, on="card = number AND colour = 1"),
     )
@@ -462,7 +462,7 @@ def test_join() -> None:
         BAD_INPUT: join was given 'cards', which is no stream
           at test_ops.py:*: lambda: charges.join("cards", on="card"),
           hint: charges.join(cards, on="card")
-          page: docs/errors/BAD_INPUT.md
+          more: headrace error BAD_INPUT
         """,
         lambda: charges.join("cards", on="card"),
     )
@@ -475,7 +475,7 @@ def test_a_program_takes_rows_that_are_added() -> None:
         CHANGES_NOT_YET: Count takes rows that are added, and from spent rows are also taken away
           at test_ops.py:*: lambda: spent.key_by("card").process(Count, order="arrival"),
           hint: let it handle each change: .changes() gives them as rows, with the word insert or delete in the column _change
-          page: docs/errors/CHANGES_NOT_YET.md
+          more: headrace error CHANGES_NOT_YET
         """,
         lambda: spent.key_by("card").process(Count, order="arrival"),
     )
@@ -487,7 +487,7 @@ def test_top() -> None:
         BAD_ORDER: top cannot keep 0 rows
           at test_ops.py:*: lambda: charges.top(0, by="amount"),
           hint: a whole number from 1 on: .top(3, by="amount desc")
-          page: docs/errors/BAD_ORDER.md
+          more: headrace error BAD_ORDER
         """,
         lambda: charges.top(0, by="amount"),
     )
@@ -496,7 +496,7 @@ def test_top() -> None:
         BAD_ORDER: top does not know the ties 'all'
           at test_ops.py:*: lambda: charges.top(1, by="amount", ties="all"),
           hint: row_number, rank or dense_rank: .top(3, by="amount desc", ties="rank")
-          page: docs/errors/BAD_ORDER.md
+          more: headrace error BAD_ORDER
         """,
         lambda: charges.top(1, by="amount", ties="all"),
     )
@@ -508,7 +508,7 @@ def test_sql() -> None:
         BAD_QUERY: hr.sql was given '', which is no query
           at test_ops.py:*: lambda: hr.sql(""),
           hint: hr.sql("SELECT ... FROM t", t=stream)
-          page: docs/errors/BAD_QUERY.md
+          more: headrace error BAD_QUERY
         """,
         lambda: hr.sql(""),
     )
@@ -517,7 +517,7 @@ def test_sql() -> None:
         BAD_INPUT: the table `t` of hr.sql is 1, which is no stream
           at test_ops.py:*: lambda: hr.sql("SELECT * FROM t", t=1),
           hint: keywords of hr.sql are tables: hr.sql(..., t=stream)
-          page: docs/errors/BAD_INPUT.md
+          more: headrace error BAD_INPUT
         """,
         lambda: hr.sql("SELECT * FROM t", t=1),
     )
@@ -532,7 +532,7 @@ def test_join_asof() -> None:
         BAD_JOIN: how of join_asof cannot be 'full'
           at test_ops.py:*: lambda: charges.join_asof(rates, on="card", time=("ts", "at"), how="full"),
           hint: it is one of: left, inner
-          page: docs/errors/BAD_JOIN.md
+          more: headrace error BAD_JOIN
         """,
         lambda: charges.join_asof(rates, on="card", time=("ts", "at"), how="full"),
     )
@@ -541,7 +541,7 @@ def test_join_asof() -> None:
         BAD_JOIN: direction of join_asof cannot be 'back'
           at test_ops.py:*: lambda: charges.join_asof(rates, on="card", time=("ts", "at"), direction="back"),
           hint: it is one of: backward, forward, nearest
-          page: docs/errors/BAD_JOIN.md
+          more: headrace error BAD_JOIN
         """,
         lambda: charges.join_asof(rates, on="card", time=("ts", "at"), direction="back"),
     )
@@ -550,7 +550,7 @@ def test_join_asof() -> None:
         BAD_JOIN: time of join_asof cannot be 'ts'
           at test_ops.py:*: lambda: charges.join_asof(rates, on="card", time="ts"),  # type: ignore[arg-type]
           hint: one for each side: time=("ts", "valid_from")
-          page: docs/errors/BAD_JOIN.md
+          more: headrace error BAD_JOIN
         """,
         lambda: charges.join_asof(rates, on="card", time="ts"),  # type: ignore[arg-type]
     )
@@ -559,7 +559,7 @@ def test_join_asof() -> None:
         BAD_JOIN: join_asof finds versions by equal keys, and `rate > 1` is no equality of both sides
           at test_ops.py:*: lambda: charges.join_asof(rates.rename({"card": "number"}), on="card = number AND rate > 1", time=("ts", "at")),
           hint: on="pair", or equalities: on="o.pair = r.code"; filter the versions in front of it, or what it gives behind it
-          page: docs/errors/BAD_JOIN.md
+          more: headrace error BAD_JOIN
         """,
         lambda: charges.join_asof(rates.rename({"card": "number"}), on="card = number AND rate > 1", time=("ts", "at")),
     )
@@ -568,7 +568,7 @@ def test_join_asof() -> None:
         DUPLICATE_COLUMN: join_asof would give two columns `ts`
           at test_ops.py:*: lambda: charges.join_asof(same, on="card", time=("ts", "ts")),
           hint: rename it on one side: rates.rename({"ts": "..."})
-          page: docs/errors/DUPLICATE_COLUMN.md
+          more: headrace error DUPLICATE_COLUMN
         """,
         lambda: charges.join_asof(same, on="card", time=("ts", "ts")),
     )
@@ -577,7 +577,7 @@ def test_join_asof() -> None:
         UNKNOWN_COLUMN: no column `since` in rates
           at test_ops.py:*: lambda: charges.join_asof(rates, on="card", time=("ts", "since")),
           hint: it has: card, at, rate.
-          page: docs/errors/UNKNOWN_COLUMN.md
+          more: headrace error UNKNOWN_COLUMN
         """,
         lambda: charges.join_asof(rates, on="card", time=("ts", "since")),
     )
@@ -586,7 +586,7 @@ def test_join_asof() -> None:
         NO_WATERMARK: emit="close" waits until the watermark has passed a row, and `ts` is not the event time of charges: it has none
           at test_ops.py:*: lambda: charges.join_asof(timed, on="card", time=("ts", "at"), emit="close"),
           hint: give both sides a watermark where they are read: .watermark("ts", "5 minutes"), and join by that column; what an operator of a query gives has no event time; or send the answer at once: emit="changes"
-          page: docs/errors/NO_WATERMARK.md
+          more: headrace error NO_WATERMARK
         """,
         lambda: charges.join_asof(timed, on="card", time=("ts", "at"), emit="close"),
     )
@@ -595,7 +595,7 @@ def test_join_asof() -> None:
         BAD_DURATION: how far away a version may be cannot be 'soon': it is not numbers with units
           at test_ops.py:*: lambda: charges.join_asof(rates, on="card", time=("ts", "at"), within="soon"),
           hint: write "5 minutes", "1 hour 30 minutes" or datetime.timedelta(minutes=5); units are milliseconds, seconds, minutes, hours, days and weeks
-          page: docs/errors/BAD_DURATION.md
+          more: headrace error BAD_DURATION
         """,
         lambda: charges.join_asof(rates, on="card", time=("ts", "at"), within="soon"),
     )

@@ -30,7 +30,7 @@ def test_name_clash() -> None:
         NAME_CLASH: two nodes of the job would be called `charges`, the first at <first>
           at <first>: return hr.read.memory([("a", 1)], "card string, amount int", name=name)
           hint: give one of them another name: hr.read.<connector>(..., name="...")
-          page: docs/errors/NAME_CLASH.md
+          more: headrace error NAME_CLASH
         """,
         lambda: hr.Plan.of("two", [first.union(stream()).write.memory()._use()]),
         hide={str(first._node.site): "<first>"},
@@ -42,7 +42,7 @@ def test_broken() -> None:
         """
         PLAN_BROKEN: this is no plan of headrace: it has no format, nodes and sinks
           hint: plans are written by `headrace plan FILE` and Job.plan.to_json()
-          page: docs/errors/PLAN_BROKEN.md
+          more: headrace error PLAN_BROKEN
         """,
         lambda: hr.Plan.from_json({"jobs": []}),
     )
@@ -53,7 +53,7 @@ def test_field_of_another_type() -> None:
         """
         PLAN_BROKEN: this is no plan of headrace: `where` of node `charges.filter` is 'amount > 0', not a tuple[str, ...]
           hint: plans are written by `headrace plan FILE` and Job.plan.to_json()
-          page: docs/errors/PLAN_BROKEN.md
+          more: headrace error PLAN_BROKEN
         """,
         lambda: hr.Plan.from_json(changed(where="amount > 0")),
     )
@@ -64,7 +64,7 @@ def test_missing_input() -> None:
         """
         PLAN_BROKEN: this is no plan of headrace: `input` of node `charges.filter` is 'sales', not a Node
           hint: plans are written by `headrace plan FILE` and Job.plan.to_json()
-          page: docs/errors/PLAN_BROKEN.md
+          more: headrace error PLAN_BROKEN
         """,
         lambda: hr.Plan.from_json(changed(input="sales")),
     )
@@ -75,7 +75,7 @@ def test_unknown_field() -> None:
         """
         PLAN_UNKNOWN_FIELD: this version of headrace knows no field `limit` of `filter` (node `charges.filter`)
           hint: the plan was written by a newer headrace: install that one
-          page: docs/errors/PLAN_UNKNOWN_FIELD.md
+          more: headrace error PLAN_UNKNOWN_FIELD
         """,
         lambda: hr.Plan.from_json(changed(limit=3)),
     )
@@ -86,7 +86,7 @@ def test_unknown_field_of_the_plan() -> None:
         """
         PLAN_UNKNOWN_FIELD: this version of headrace knows no field `owner` of a plan
           hint: the plan was written by a newer headrace: install that one
-          page: docs/errors/PLAN_UNKNOWN_FIELD.md
+          more: headrace error PLAN_UNKNOWN_FIELD
         """,
         lambda: hr.Plan.from_json({**plan(), "owner": "me"}),
     )
@@ -97,7 +97,7 @@ def test_unknown_operator() -> None:
         """
         PLAN_UNKNOWN_OPERATOR: this version of headrace knows no operator `sift` (node `charges.filter`)
           hint: the plan was written by a newer headrace: install that one
-          page: docs/errors/PLAN_UNKNOWN_OPERATOR.md
+          more: headrace error PLAN_UNKNOWN_OPERATOR
         """,
         lambda: hr.Plan.from_json(changed(op="sift")),
     )
@@ -108,7 +108,7 @@ def test_version() -> None:
         """
         PLAN_VERSION: the plan has format 2, and this headrace reads format 1
           hint: install the headrace that wrote it, or write the plan again: headrace plan FILE
-          page: docs/errors/PLAN_VERSION.md
+          more: headrace error PLAN_VERSION
         """,
         lambda: hr.Plan.from_json({**plan(), "format": 2}),
     )

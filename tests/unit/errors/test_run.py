@@ -74,7 +74,7 @@ def test_checkpoint_of_another_job(folder: Path) -> None:
         """
         CHECKPOINT_OTHER_JOB: <folder> is the checkpoint of job fraud, and this is job sums
           hint: give each job a folder of its own; a renamed job keeps its old name in hr.job(...) or starts over with fresh=True.
-          page: docs/errors/CHECKPOINT_OTHER_JOB.md
+          more: headrace error CHECKPOINT_OTHER_JOB
         """,
         lambda: begin(job("sums"), folder),
         hide={str(folder): "<folder>"},
@@ -86,7 +86,7 @@ def test_checkpoint_under_other_settings(folder: Path) -> None:
         """
         SETTINGS_CHANGED: settings that change what the job means are not those of the checkpoint: spark.sql.session.timeZone was UTC and is Europe/Berlin
           hint: set them as they were, or start over with fresh=True.
-          page: docs/errors/SETTINGS_CHANGED.md
+          more: headrace error SETTINGS_CHANGED
         """,
         lambda: begin(job("fraud", **{"spark.sql.session.timeZone": "Europe/Berlin"}), folder),
     )
@@ -97,7 +97,7 @@ def test_checkpoint_with_other_partitions(folder: Path) -> None:
         """
         PARTITIONS_CHANGED: 8 partitions were asked for, and the checkpoint has 4
           hint: ask for 4 or none, or start over with fresh=True.
-          page: docs/errors/PARTITIONS_CHANGED.md
+          more: headrace error PARTITIONS_CHANGED
         """,
         lambda: begin(job("fraud"), folder, partitions=8),
     )
@@ -111,7 +111,7 @@ def test_one_query_with_two_clocks() -> None:
         CLOCKS_MIXED: charges.Sums.Remind goes by processing time and stands behind charges.Sums, which works in event time; one Spark query has one clock
           at test_run.py:*: plan = plan_of(charges.key_by("card").process(Sums, time="ts").key_by("card").process(Remind, order="arrival"))
           hint: use one clock, or write the first result to files and read them in a second job; clock="event" is the default.
-          page: docs/errors/CLOCKS_MIXED.md
+          more: headrace error CLOCKS_MIXED
         """,
         lambda: cut(plan, clocks),
     )
@@ -125,7 +125,7 @@ def test_source_and_derived_rows_in_one_input() -> None:
         SOURCE_WITH_DERIVED: the input `event` of charges.Sums mixes rows straight from a source with rows that an operator made
           at test_run.py:*: plan = plan_of(charges.key_by("card").process(Sums, time="ts"))
           hint: give the operator's rows an input of their own: .process(P, derived=stream.key_by(...)); only a source's rows can be late, and within one input the two cannot be told apart.
-          page: docs/errors/SOURCE_WITH_DERIVED.md
+          more: headrace error SOURCE_WITH_DERIVED
         """,
         lambda: judged(plan, node, "event", [Feed("charges", "main"), Feed(str(node.name), "main")]),
     )
@@ -136,7 +136,7 @@ def test_rows_that_are_missing() -> None:
         """
         ROWS_UNACCOUNTED: input event of charges.Sums got 10 rows: 8 handled, 0 late, 1 dead, 0 held; 1 are missing
           hint: this is a fault of headrace; please report it with the checkpoint's job.json and record folder.
-          page: docs/errors/ROWS_UNACCOUNTED.md
+          more: headrace error ROWS_UNACCOUNTED
         """,
         lambda: prove((InputCounts("charges.Sums", "event", 10, 8, 0, 1, 0),)),
     )
@@ -156,7 +156,7 @@ def test_a_file_system_that_the_session_has_not(said: str) -> None:
         """
         UNKNOWN_FILE_SYSTEM: out: the session has no file system for abfss://
           hint: give the session its jar, of the Hadoop that Spark has: hr.session(conf={"spark.jars.packages": "org.apache.hadoop:hadoop-azure:<version>"})
-          page: docs/errors/UNKNOWN_FILE_SYSTEM.md
+          more: headrace error UNKNOWN_FILE_SYSTEM
         """,
         failure(ended("SINK_WRITE", "a task failed", node="out", trace=f"a task failed\nCaused by: org.apache.{said}"), None),
         hide={hadoop_version(): "<version>"},
@@ -168,7 +168,7 @@ def test_malformed_row() -> None:
         """
         MALFORMED_ROW: charges: column amount is no int at charges/a.json, position 17: {"amount": "x"}
           hint: mend the input, or let such rows go to the dead letters: malformed="dead_letter".
-          page: docs/errors/MALFORMED_ROW.md
+          more: headrace error MALFORMED_ROW
         """,
         failure(
             ended(
@@ -187,7 +187,7 @@ def test_step_behind_dead_letters() -> None:
         DEAD_LETTER_FAILED: charges.dead_letter.select: a step behind dead letters fails: CAST_INVALID_INPUT
           at job.py:*
           hint: steps behind a dead_letter output must not fail: use try_cast and the like there.
-          page: docs/errors/DEAD_LETTER_FAILED.md
+          more: headrace error DEAD_LETTER_FAILED
         """,
         failure(
             ended(
@@ -207,7 +207,7 @@ def test_timers_without_end() -> None:
         """
         TIMER_LOOP: timers of charges.Ring have set each other 1000000 times without time going on
           hint: a timer that sets a timer sets it later than its own time: self.again.set(at + hr.seconds(1)).
-          page: docs/errors/TIMER_LOOP.md
+          more: headrace error TIMER_LOOP
         """,
         failure(ended("TIMER_LOOP", "timers of charges.Ring have set each other 1000000 times without time going on"), None),
     )
@@ -218,7 +218,7 @@ def test_state_of_another_level() -> None:
         """
         STATE_MISMATCH: level 1 has an alarm for operator 3, which is not one of its own: the checkpoint was written by another chain of levels
           hint: restore the checkpoint from a copy, or start over with fresh=True.
-          page: docs/errors/STATE_MISMATCH.md
+          more: headrace error STATE_MISMATCH
         """,
         failure(
             ended(
@@ -235,7 +235,7 @@ def test_file_that_is_gone() -> None:
         """
         INPUT_GONE: [FAILED_READ_FILE.FILE_NOT_EXIST] Encountered error while reading file charges/a.parquet. File does not exist
           hint: files that were listed must stay until they are read.
-          page: docs/errors/INPUT_GONE.md
+          more: headrace error INPUT_GONE
         """,
         failure(
             ended(
@@ -253,7 +253,7 @@ def test_full_disk_below_spark() -> None:
         """
         DISK_FULL: alerts: sink alerts cannot write out/part-0.json: No space left on device
           hint: make room (the checkpoint, the output and Spark's temporary folder need it) and start again: no row is lost or doubled.
-          page: docs/errors/DISK_FULL.md
+          more: headrace error DISK_FULL
         """,
         failure(ended("SINK_WRITE", "sink alerts cannot write out/part-0.json: No space left on device", node="alerts"), None),
     )
@@ -264,7 +264,7 @@ def test_full_disk_in_a_sink() -> None:
         """
         DISK_FULL: alerts: No space left on device: out/_headrace/0.json
           hint: make room (the checkpoint, the output and Spark's temporary folder need it) and start again: no row is lost or doubled.
-          page: docs/errors/DISK_FULL.md
+          more: headrace error DISK_FULL
         """,
         failure(ended("SINK_COMMIT", "-"), None, OSError(errno.ENOSPC, "No space left on device", "out/_headrace/0.json"), "alerts"),
     )
@@ -278,7 +278,7 @@ def test_sink_that_raised(tmp_path: Path) -> None:
         """
         SINK_FAILED: alerts could not be written: PermissionError: [Errno 13] Permission denied: 'out/0.json'
           hint: the next start writes the epoch again. The Java trace is in <folder>/errors.log
-          page: docs/errors/SINK_FAILED.md
+          more: headrace error SINK_FAILED
         """,
         error,
         hide={str(tmp_path): "<folder>"},
@@ -297,7 +297,7 @@ def test_anything_else_that_spark_says(tmp_path: Path) -> None:
         """
         RUN_FAILED: Java heap space
           hint: the next start goes on from the last epoch. The Java trace is in <folder>/errors.log
-          page: docs/errors/RUN_FAILED.md
+          more: headrace error RUN_FAILED
         """,
         failure(
             ended(None, "Java heap space\n\tat java.base/java.util.Arrays.copyOf(Arrays.java:1)", kind="java.lang.OutOfMemoryError"),
@@ -312,7 +312,7 @@ def test_fault_of_headrace(tmp_path: Path) -> None:
         """
         INTERNAL: charges.select: steps give 3 columns and their consumer takes 2
           hint: this is a fault of headrace; please report it. The Java trace is in <folder>/errors.log
-          page: docs/errors/INTERNAL.md
+          more: headrace error INTERNAL
         """,
         failure(
             ended("INTERNAL", "steps give 3 columns and their consumer takes 2", node="charges.select"),

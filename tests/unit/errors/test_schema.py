@@ -16,7 +16,7 @@ def test_duration() -> None:
         BAD_DURATION: the delay of a watermark cannot be '5 minits': `minits` is no unit
           at test_schema.py:*: lambda: milliseconds("5 minits", "the delay of a watermark"),
           hint: write "5 minutes", "1 hour 30 minutes" or datetime.timedelta(minutes=5); units are milliseconds, seconds, minutes, hours, days and weeks
-          page: docs/errors/BAD_DURATION.md
+          more: headrace error BAD_DURATION
         """,
         lambda: milliseconds("5 minits", "the delay of a watermark"),
     )
@@ -45,7 +45,7 @@ def test_schema() -> None:
         BAD_TYPE: the schema `card strin, amount int` cannot be read: there is no type `strin`, did you mean `string`?
           at test_schema.py:*: lambda: parse_schema("card strin, amount int"),
           hint: a schema looks like "card string, amount decimal(10,2), ts timestamp"
-          page: docs/errors/BAD_TYPE.md
+          more: headrace error BAD_TYPE
         """,
         lambda: parse_schema("card strin, amount int"),
     )
@@ -78,7 +78,7 @@ def test_type() -> None:
         BAD_TYPE: the type `decimal(10,2` cannot be read: decimal takes numbers in parentheses
           at test_schema.py:*: lambda: parse_type("decimal(10,2"),
           hint: a type looks like "decimal(10,2)" or "array<string>"
-          page: docs/errors/BAD_TYPE.md
+          more: headrace error BAD_TYPE
         """,
         lambda: parse_type("decimal(10,2"),
     )
@@ -90,7 +90,7 @@ def test_schema_of_another_kind() -> None:
         BAD_TYPE: a schema cannot be a list
           at test_schema.py:*: lambda: schema_of(["card", "amount"]),
           hint: give it as text, "card string, amount decimal(10,2)", or as a pyspark StructType
-          page: docs/errors/BAD_TYPE.md
+          more: headrace error BAD_TYPE
         """,
         lambda: schema_of(["card", "amount"]),
     )
@@ -102,7 +102,7 @@ def test_value() -> None:
         BAD_VALUE: row 1 of the rows, `amount`: 'many' is of type str, and the column is int
           at test_schema.py:*: lambda: hr.read.memory([("a", 1), ("b", "many")], "card string, amount int", name="charges"),
           hint: the schema is card string, amount int
-          page: docs/errors/BAD_VALUE.md
+          more: headrace error BAD_VALUE
         """,
         lambda: hr.read.memory([("a", 1), ("b", "many")], "card string, amount int", name="charges"),
     )
@@ -114,7 +114,7 @@ def test_time_zone() -> None:
         UNKNOWN_TIME_ZONE: there is no time zone `Europe/Stockhom`
           at test_schema.py:*: lambda: zone("Europe/Stockhom"),
           hint: use a name like Europe/Stockholm or UTC; on a machine without time zones `pip install tzdata` brings them
-          page: docs/errors/UNKNOWN_TIME_ZONE.md
+          more: headrace error UNKNOWN_TIME_ZONE
         """,
         lambda: zone("Europe/Stockhom"),
     )

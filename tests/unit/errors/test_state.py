@@ -40,7 +40,7 @@ def test_no_folder(tmp_path: Path) -> None:
         """
         NOT_A_CHECKPOINT: <folder>/none is no checkpoint: there is no such folder
           hint: a job keeps its checkpoint in .headrace/NAME, or where checkpoint= said.
-          page: docs/errors/NOT_A_CHECKPOINT.md
+          more: headrace error NOT_A_CHECKPOINT
         """,
         lambda: hr.state(tmp_path / "none"),
         hide={str(tmp_path): "<folder>"},
@@ -49,7 +49,7 @@ def test_no_folder(tmp_path: Path) -> None:
         """
         NOT_A_CHECKPOINT: <folder> is no checkpoint: it has no job.json
           hint: a job keeps its checkpoint in .headrace/NAME, or where checkpoint= said.
-          page: docs/errors/NOT_A_CHECKPOINT.md
+          more: headrace error NOT_A_CHECKPOINT
         """,
         lambda: hr.state(tmp_path),
         hide={str(tmp_path): "<folder>"},
@@ -63,7 +63,7 @@ def test_folder_that_is_being_emptied(tmp_path: Path) -> None:
         """
         NOT_A_CHECKPOINT: <folder>/c is no checkpoint: it is being emptied
           hint: a job keeps its checkpoint in .headrace/NAME, or where checkpoint= said.
-          page: docs/errors/NOT_A_CHECKPOINT.md
+          more: headrace error NOT_A_CHECKPOINT
         """,
         lambda: hr.state(folder),
         hide={str(tmp_path): "<folder>"},
@@ -75,7 +75,7 @@ def test_job_without_state(tmp_path: Path) -> None:
         """
         NO_STATE: the job count has no operator that keeps anything
           hint: job.explain() says what each operator of a job keeps.
-          page: docs/errors/NO_STATE.md
+          more: headrace error NO_STATE
         """,
         lambda: hr.state(checkpoint(tmp_path / "c", programs=False)),
     )
@@ -86,7 +86,7 @@ def test_job_before_its_first_epoch(tmp_path: Path) -> None:
         """
         NO_STATE: the checkpoint <folder>/c has no state yet: no epoch is committed
           hint: run the job first, or wait a moment.
-          page: docs/errors/NO_STATE.md
+          more: headrace error NO_STATE
         """,
         lambda: hr.state(checkpoint(tmp_path / "c")),
         hide={str(tmp_path): "<folder>"},
@@ -104,7 +104,7 @@ def test_epoch_that_is_gone(tmp_path: Path) -> None:
         """
         UNKNOWN_EPOCH: the checkpoint <folder>/c has no state of epoch 2
           hint: it has those of 3 to 5, 7
-          page: docs/errors/UNKNOWN_EPOCH.md
+          more: headrace error UNKNOWN_EPOCH
         """,
         lambda: hr.state(folder, epoch=2),
         hide={str(tmp_path): "<folder>"},
@@ -121,7 +121,7 @@ def test_table_that_is_not_there() -> None:
         """
         UNKNOWN_TABLE: the state has no table alert
           hint: it has: alerts, alerts_xs
-          page: docs/errors/UNKNOWN_TABLE.md
+          more: headrace error UNKNOWN_TABLE
         """,
         unknown_table("alert", tables),
     )
@@ -132,7 +132,7 @@ def test_state_that_cannot_be_read() -> None:
         """
         STATE_UNREADABLE: the state in state/fraud cannot be read: [STDS_FAILED_TO_READ_STATE_SCHEMA] Failed to read the state schema
           hint: a job that runs takes its oldest epochs away: look again. A checkpoint that was moved is read once its job has started in its new place.
-          page: docs/errors/STATE_UNREADABLE.md
+          more: headrace error STATE_UNREADABLE
         """,
         unreadable(Path("state/fraud"), HeadraceError("RUN_FAILED", "[STDS_FAILED_TO_READ_STATE_SCHEMA] Failed to read the state schema")),
     )

@@ -91,7 +91,7 @@ def test_no_java(bare: Path) -> None:
         """
         JAVA_MISSING: Spark needs a Java runtime, and there is none on this machine
           hint: install a Java (`pip install "headrace[java]"`, or your system's openjdk-17-jre-headless).
-          page: docs/errors/JAVA_MISSING.md
+          more: headrace error JAVA_MISSING
         """,
         java.find,
     )
@@ -103,7 +103,7 @@ def test_wrong_java_home(bare: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         """
         JAVA_MISSING: JAVA_HOME is /nowhere, and there is no bin/java in it
           hint: unset JAVA_HOME, or install a Java (`pip install "headrace[java]"`, or your system's openjdk-17-jre-headless).
-          page: docs/errors/JAVA_MISSING.md
+          more: headrace error JAVA_MISSING
         """,
         java.find,
     )
@@ -116,7 +116,7 @@ def test_a_java_that_does_not_run(bare: Path) -> None:
         """
         JAVA_MISSING: <bin>/java (found by PATH) does not run
           hint: install a Java (`pip install "headrace[java]"`, or your system's openjdk-17-jre-headless).
-          page: docs/errors/JAVA_MISSING.md
+          more: headrace error JAVA_MISSING
         """,
         java.find,
         hide={str(bare / "bin"): "<bin>"},
@@ -129,7 +129,7 @@ def test_an_old_java(bare: Path) -> None:
         """
         JAVA_VERSION: Spark needs Java 17 or newer, and <bin>/java (found by PATH) is Java 1.8.0_402
           hint: install a Java (`pip install "headrace[java]"`, or your system's openjdk-17-jre-headless).
-          page: docs/errors/JAVA_VERSION.md
+          more: headrace error JAVA_VERSION
         """,
         java.find,
         hide={str(bare / "bin"): "<bin>"},

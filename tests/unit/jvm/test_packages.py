@@ -55,7 +55,7 @@ def test_another_jar_of_that_name(repository: Path) -> None:
         f"""
         PACKAGE_DIFFERS: <repository>/org/example/one/1.0/one-1.0.jar is not the jar that is asked for: its SHA-256 is cc6dc9af5b78dca34c8c2b1e2b0d6bafe1d3a63b5ed62edc2f4bfc21bd5bda4f, and that of org.example:one:1.0 is {JAR.sha256}
           hint: the repository, or a proxy before it, serves something else; HEADRACE_MAVEN names another repository.
-          page: docs/errors/PACKAGE_DIFFERS.md
+          more: headrace error PACKAGE_DIFFERS
         """,
         lambda: provide(NEEDED),
         hide={
@@ -73,7 +73,7 @@ def test_a_jar_that_the_repository_does_not_have(repository: Path, tmp_path: Pat
         PACKAGE_MISSING: org.example:one:1.0 could not be fetched from file://<folder>/repository/org/example/one/1.0/one-1.0.jar: [Errno 2] No such file or directory: '<folder>/repository/org/example/one/1.0/one-1.0.jar'
           hint: HEADRACE_MAVEN names another repository, or a folder laid out like one; a machine without network can be given
                 the cache of another one: <folder>/cache/jars
-          page: docs/errors/PACKAGE_MISSING.md
+          more: headrace error PACKAGE_MISSING
         """,
         lambda: provide(NEEDED),
         hide={str(tmp_path): "<folder>"},
@@ -88,7 +88,7 @@ def test_a_repository_out_of_reach_whose_password_is_not_told(repository: Path, 
         PACKAGE_MISSING: org.example:one:1.0 could not be fetched from http://127.0.0.1:1/maven2/org/example/one/1.0/one-1.0.jar: [Errno 111] Connection refused
           hint: HEADRACE_MAVEN names another repository, or a folder laid out like one; a machine without network can be given
                 the cache of another one: <folder>/cache/jars
-          page: docs/errors/PACKAGE_MISSING.md
+          more: headrace error PACKAGE_MISSING
         """,
         lambda: provide(NEEDED),
         hide={str(tmp_path): "<folder>"},
@@ -101,7 +101,7 @@ def test_a_session_that_may_not_fetch(repository: Path) -> None:
         """
         PACKAGE_MISSING: example needs org.example:one:1.0, and this session may not fetch packages
           hint: `headrace packages add example` fetches them once; hr.session(packages="auto") lets jobs do it.
-          page: docs/errors/PACKAGE_MISSING.md
+          more: headrace error PACKAGE_MISSING
         """,
         lambda: provide(NEEDED, fetching=False),
     )
@@ -113,7 +113,7 @@ def test_many_jars_that_a_session_may_not_fetch(repository: Path) -> None:
         """
         PACKAGE_MISSING: many needs org.example:a:1, org.example:b:1, org.example:c:1, org.example:d:1 and 2 more, and this session may not fetch packages
           hint: `headrace packages add many` fetches them once; hr.session(packages="auto") lets jobs do it.
-          page: docs/errors/PACKAGE_MISSING.md
+          more: headrace error PACKAGE_MISSING
         """,
         lambda: provide(Packages(jars, name="many"), fetching=False),
     )
@@ -124,7 +124,7 @@ def test_a_python_package_that_is_missing(repository: Path) -> None:
         """
         PACKAGE_MISSING: example needs the Python package no_such_package, which is not installed
           hint: pip install "headrace[example]"
-          page: docs/errors/PACKAGE_MISSING.md
+          more: headrace error PACKAGE_MISSING
         """,
         lambda: provide(Packages(modules=("no_such_package.inner",), extra="example", name="example")),
     )
@@ -140,7 +140,7 @@ def test_who_says_whether_jobs_fetch(repository: Path, monkeypatch: pytest.Monke
         """
         BAD_SETTING: hr.session(packages=...) cannot be 'always'
           hint: it is one of: auto, never.
-          page: docs/errors/BAD_SETTING.md
+          more: headrace error BAD_SETTING
         """,
         lambda: hr.session(packages="always"),
     )
@@ -175,7 +175,7 @@ def test_the_command(repository: Path, monkeypatch: pytest.MonkeyPatch, capsys: 
         """
         UNKNOWN_CONNECTOR: no connector needs packages named `exampel`
           hint: did you mean `example`? There are: example
-          page: docs/errors/UNKNOWN_CONNECTOR.md
+          more: headrace error UNKNOWN_CONNECTOR
         """,
         capsys.readouterr().err.rstrip("\n"),
     )

@@ -118,7 +118,7 @@ def test_no_condition() -> None:
         BAD_EXPECTATION: expect was given no condition
           at test_expect.py:*: lambda: charges.expect(),
           hint: stream.expect("amount >= 0"), or with a name: stream.expect(positive="amount >= 0")
-          page: docs/errors/BAD_EXPECTATION.md
+          more: headrace error BAD_EXPECTATION
         """,
         lambda: charges.expect(),
     )
@@ -130,7 +130,7 @@ def test_one_name_for_two() -> None:
         BAD_EXPECTATION: expect was given one name for several conditions
           at test_expect.py:*: lambda: charges.expect("amount > 0", "card <> ''", name="sound"),
           hint: name each: stream.expect(positive="amount >= 0", ...)
-          page: docs/errors/BAD_EXPECTATION.md
+          more: headrace error BAD_EXPECTATION
         """,
         lambda: charges.expect("amount > 0", "card <> ''", name="sound"),
     )
@@ -142,7 +142,7 @@ def test_one_name_twice() -> None:
         BAD_EXPECTATION: expect was given two conditions called `amount > 0`
           at test_expect.py:*: lambda: charges.expect("amount > 0", "amount > 0"),
           hint: give each a name of its own
-          page: docs/errors/BAD_EXPECTATION.md
+          more: headrace error BAD_EXPECTATION
         """,
         lambda: charges.expect("amount > 0", "amount > 0"),
     )
@@ -154,7 +154,7 @@ def test_dead_letters_of_dead_letters() -> None:
         BAD_EXPECTATION: what charges.dead_letter.filter reads are dead letters, and one that is not as expected cannot become one
           at test_expect.py:*: lambda: charges.output("dead_letter").filter("file <> ''").expect("raw <> ''"),
           hint: let it be dropped, kept or end the run: on_violation="drop"
-          page: docs/errors/BAD_EXPECTATION.md
+          more: headrace error BAD_EXPECTATION
         """,
         lambda: charges.output("dead_letter").filter("file <> ''").expect("raw <> ''"),
     )
@@ -166,7 +166,7 @@ def test_a_policy_that_does_not_exist() -> None:
         BAD_OPTION: expect: on_violation cannot be 'quarantine'
           at test_expect.py:*: lambda: charges.expect("amount > 0", on_violation="quarantine"),
           hint: It is one of: dead_letter, drop, fail, keep
-          page: docs/errors/BAD_OPTION.md
+          more: headrace error BAD_OPTION
         """,
         lambda: charges.expect("amount > 0", on_violation="quarantine"),
     )
@@ -178,7 +178,7 @@ def test_a_column_that_does_not_exist() -> None:
         UNKNOWN_COLUMN: no column `amout` in charges
           at test_expect.py:*: lambda: charges.expect(positive="amout > 0"),
           hint: did you mean `amount`? It has: card, amount, ts.
-          page: docs/errors/UNKNOWN_COLUMN.md
+          more: headrace error UNKNOWN_COLUMN
         """,
         lambda: charges.expect(positive="amout > 0"),
     )

@@ -106,7 +106,7 @@ def test_an_output_for_late_rows_is_there_where_rows_are_judged() -> None:
         UNKNOWN_OUTPUT: sessions has no output `late`
           at test_sessions.py:*: lambda: again.output("late"),
           hint: it has: dead_letter
-          page: docs/errors/UNKNOWN_OUTPUT.md
+          more: headrace error UNKNOWN_OUTPUT
         """,
         lambda: again.output("late"),
     )
@@ -118,7 +118,7 @@ def test_whose_sessions_has_to_be_said() -> None:
         BAD_KEY: sessions of what is not said: which columns have sessions of their own
           at test_sessions.py:*: lambda: hr.sessions("ts", "10 minutes"),
           hint: name them, hr.sessions('ts', '10 minutes', per="card"), or give the whole stream one session at a time: per=()
-          page: docs/errors/BAD_KEY.md
+          more: headrace error BAD_KEY
         """,
         lambda: hr.sessions("ts", "10 minutes"),
     )
@@ -127,7 +127,7 @@ def test_whose_sessions_has_to_be_said() -> None:
         BAD_DURATION: the gap cannot be '0 seconds'
           at test_sessions.py:*: lambda: hr.sessions("ts", "0 seconds", per="card"),
           hint: a window lasts a millisecond at least
-          page: docs/errors/BAD_DURATION.md
+          more: headrace error BAD_DURATION
         """,
         lambda: hr.sessions("ts", "0 seconds", per="card"),
     )
@@ -136,7 +136,7 @@ def test_whose_sessions_has_to_be_said() -> None:
         UNKNOWN_COLUMN: no column `crd` in charges
           at test_sessions.py:*: lambda: charges.window(hr.sessions("ts", "1 hour", per="crd")),
           hint: did you mean `card`? It has: card, ts, amount.
-          page: docs/errors/UNKNOWN_COLUMN.md
+          more: headrace error UNKNOWN_COLUMN
         """,
         lambda: charges.window(hr.sessions("ts", "1 hour", per="crd")),
     )
@@ -148,7 +148,7 @@ def test_rows_of_sessions_are_not_sent_early() -> None:
         BAD_INPUT: rows of sessions are not sent early
           at test_sessions.py:*: lambda: charges.window(BY_CARD, emit="close", early="1 minute"),
           hint: send each change, emit="changes", or once, emit="close"
-          page: docs/errors/BAD_INPUT.md
+          more: headrace error BAD_INPUT
         """,
         lambda: charges.window(BY_CARD, emit="close", early="1 minute"),
     )
@@ -161,7 +161,7 @@ def test_what_is_sent_once_needs_a_watermark() -> None:
         NO_WATERMARK: once sends the rows of a session when it closes, and `ts` is not event time there, so none ever does
           at test_sessions.py:*: once = plain.window(BY_CARD, emit="close").named("once")
           hint: give the source a watermark, .watermark("ts", "5 minutes"), or send each change: emit="changes"
-          page: docs/errors/NO_WATERMARK.md
+          more: headrace error NO_WATERMARK
         """,
         lambda: require_closing(Plan.of("job", [once.write.memory(name="out")._use()])),
     )

@@ -166,7 +166,7 @@ def test_an_output_for_late_rows_is_there_where_rows_are_judged() -> None:
         UNKNOWN_OUTPUT: top has no output `late`
           at test_windows.py:*: lambda: once.top(1, by="spent", per="window_end").output("late"),
           hint: it has: dead_letter
-          page: docs/errors/UNKNOWN_OUTPUT.md
+          more: headrace error UNKNOWN_OUTPUT
         """,
         lambda: once.top(1, by="spent", per="window_end").output("late"),
     )
@@ -178,7 +178,7 @@ def test_windows_that_are_none() -> None:
         BAD_INPUT: window was given '1 hour', which is no window
           at test_windows.py:*: lambda: charges.window("1 hour"),  # type: ignore[arg-type]
           hint: .window(hr.tumble("ts", "10 seconds")), or hr.hop, hr.cumulate or hr.sessions
-          page: docs/errors/BAD_INPUT.md
+          more: headrace error BAD_INPUT
         """,
         lambda: charges.window("1 hour"),  # type: ignore[arg-type]
     )
@@ -187,7 +187,7 @@ def test_windows_that_are_none() -> None:
         BAD_DURATION: the size cannot be '0 seconds'
           at test_windows.py:*: lambda: hr.tumble("ts", "0 seconds"),
           hint: a window lasts a millisecond at least
-          page: docs/errors/BAD_DURATION.md
+          more: headrace error BAD_DURATION
         """,
         lambda: hr.tumble("ts", "0 seconds"),
     )
@@ -196,7 +196,7 @@ def test_windows_that_are_none() -> None:
         BAD_DURATION: the step cannot be '2 hours': between windows of 1 hour rows would be in none
           at test_windows.py:*: lambda: hr.hop("ts", "1 hour", "2 hours"),
           hint: a step of the size or less
-          page: docs/errors/BAD_DURATION.md
+          more: headrace error BAD_DURATION
         """,
         lambda: hr.hop("ts", "1 hour", "2 hours"),
     )
@@ -205,7 +205,7 @@ def test_windows_that_are_none() -> None:
         BAD_DURATION: the size cannot be '1 hour': it is no multiple of the step, 25 minutes
           at test_windows.py:*: lambda: hr.cumulate("ts", "1 hour", "25 minutes"),
           hint: a size of whole steps
-          page: docs/errors/BAD_DURATION.md
+          more: headrace error BAD_DURATION
         """,
         lambda: hr.cumulate("ts", "1 hour", "25 minutes"),
     )
@@ -214,7 +214,7 @@ def test_windows_that_are_none() -> None:
         BAD_INPUT: window: emit cannot be 'never'
           at test_windows.py:*: lambda: charges.window(hr.tumble("ts", "1 hour"), emit="never"),
           hint: it is "changes" or "close"
-          page: docs/errors/BAD_INPUT.md
+          more: headrace error BAD_INPUT
         """,
         lambda: charges.window(hr.tumble("ts", "1 hour"), emit="never"),
     )
@@ -223,7 +223,7 @@ def test_windows_that_are_none() -> None:
         BAD_INPUT: window: early='1 minute' has no meaning with emit='changes', which sends each change at once
           at test_windows.py:*: lambda: charges.window(hr.tumble("ts", "1 hour"), early="1 minute"),
           hint: leave early out, or hold what changes between: emit="close", early="1 minute"
-          page: docs/errors/BAD_INPUT.md
+          more: headrace error BAD_INPUT
         """,
         lambda: charges.window(hr.tumble("ts", "1 hour"), early="1 minute"),
     )
@@ -232,7 +232,7 @@ def test_windows_that_are_none() -> None:
         BAD_DURATION: early cannot be '0 seconds'
           at test_windows.py:*: lambda: charges.window(hr.tumble("ts", "1 hour"), emit="close", early="0 seconds"),
           hint: a millisecond at least; each change at once is emit="changes"
-          page: docs/errors/BAD_DURATION.md
+          more: headrace error BAD_DURATION
         """,
         lambda: charges.window(hr.tumble("ts", "1 hour"), emit="close", early="0 seconds"),
     )
@@ -241,7 +241,7 @@ def test_windows_that_are_none() -> None:
         DUPLICATE_COLUMN: window would give two columns `window_start`
           at test_windows.py:*: lambda: hours.window(hr.tumble("ts", "1 hour")),
           hint: give one of them another name
-          page: docs/errors/DUPLICATE_COLUMN.md
+          more: headrace error DUPLICATE_COLUMN
         """,
         lambda: hours.window(hr.tumble("ts", "1 hour")),
     )
@@ -253,7 +253,7 @@ def test_one_row_for_each_key_of_what() -> None:
         BAD_ORDER: plain has no event time, so none of its rows is the last
           at test_windows.py:*: lambda: plain.dedupe(on="card", keep="last"),
           hint: say in which order: .dedupe(on="card", keep="last", by="version")
-          page: docs/errors/BAD_ORDER.md
+          more: headrace error BAD_ORDER
         """,
         lambda: plain.dedupe(on="card", keep="last"),
     )
@@ -262,7 +262,7 @@ def test_one_row_for_each_key_of_what() -> None:
         NO_WATERMARK: dedupe: within is event time, and plain has none
           at test_windows.py:*: lambda: plain.dedupe(on="card", within="1 hour"),
           hint: give the source a watermark: .watermark("ts", "5 minutes")
-          page: docs/errors/NO_WATERMARK.md
+          more: headrace error NO_WATERMARK
         """,
         lambda: plain.dedupe(on="card", within="1 hour"),
     )
@@ -271,7 +271,7 @@ def test_one_row_for_each_key_of_what() -> None:
         BAD_INPUT: dedupe: within goes with keep='first' and without by
           at test_windows.py:*: lambda: charges.dedupe(on="card", keep="last", within="1 hour"),
           hint: leave within out, or take the first row by event time
-          page: docs/errors/BAD_INPUT.md
+          more: headrace error BAD_INPUT
         """,
         lambda: charges.dedupe(on="card", keep="last", within="1 hour"),
     )

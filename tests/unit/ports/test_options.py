@@ -47,7 +47,7 @@ def test_a_key_of_redis_without_columns() -> None:
         BAD_OPTION: write.redis: key cannot be []
           at test_options.py:*: lambda: rows.write.redis("redis://cache", prefix="t:", key=nothing),
           hint: name columns: key="id", or key=["shop", "day"]
-          page: docs/errors/BAD_OPTION.md
+          more: headrace error BAD_OPTION
         """,
         lambda: rows.write.redis("redis://cache", prefix="t:", key=nothing),
     )
@@ -92,7 +92,7 @@ def test_a_file_of_certificates_that_is_not_there() -> None:
         BAD_OPTION: write.http: the file no.pem of `ca` cannot be read: No such file or directory
           at test_options.py:*: lambda: rows.write.http("https://h", ca="no.pem"),
           hint: it is a file of certificates in PEM format: ca="ca.pem"
-          page: docs/errors/BAD_OPTION.md
+          more: headrace error BAD_OPTION
         """,
         lambda: rows.write.http("https://h", ca="no.pem"),
     )

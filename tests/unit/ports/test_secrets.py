@@ -41,7 +41,7 @@ def test_missing_variable(monkeypatch: pytest.MonkeyPatch) -> None:
         SECRET_MISSING: the variable DB_PASSWORD is not set
           at test_secrets.py:*: lambda: hr.secret("DB_PASSWORD").read(),
           hint: set it where the job is started: DB_PASSWORD=... headrace run job.py
-          page: docs/errors/SECRET_MISSING.md
+          more: headrace error SECRET_MISSING
         """,
         lambda: hr.secret("DB_PASSWORD").read(),
     )
@@ -53,7 +53,7 @@ def test_missing_file(tmp_path: Path) -> None:
         SECRET_MISSING: the file <folder>/db cannot be read: No such file or directory
           at test_secrets.py:*: lambda: hr.secret(file=tmp_path / "db").read(),
           hint: it holds the secret alone, on one line
-          page: docs/errors/SECRET_MISSING.md
+          more: headrace error SECRET_MISSING
         """,
         lambda: hr.secret(file=tmp_path / "db").read(),
         hide={str(tmp_path): "<folder>"},
@@ -72,7 +72,7 @@ def test_a_password_in_clear_is_refused_and_not_shown() -> None:
         BAD_OPTION: write.jdbc: password is not given by its name
           at test_secrets.py:*: lambda: secret_of("write.jdbc", "password", GIVEN),
           hint: a plan is stored and shown, and a secret stays where it is: password=hr.secret("DB_PASSWORD"), in YAML password: {env: DB_PASSWORD}
-          page: docs/errors/BAD_OPTION.md
+          more: headrace error BAD_OPTION
         """,
         lambda: secret_of("write.jdbc", "password", GIVEN),
     )
@@ -98,7 +98,7 @@ def test_unfit(monkeypatch: pytest.MonkeyPatch) -> None:
         SECRET_UNFIT: the variable API_KEY holds a line break or a character beyond ASCII, which cannot be sent
           at test_secrets.py:*: lambda: hr.lookup.http("https://example.org/{id}", "id int, name string", headers=headers),
           hint: a line break at the end often comes with `echo`; `printf '%s'` writes none
-          page: docs/errors/SECRET_UNFIT.md
+          more: headrace error SECRET_UNFIT
         """,
         lambda: hr.lookup.http("https://example.org/{id}", "id int, name string", headers=headers),
     )

@@ -45,7 +45,7 @@ def test_a_key_changes_what_all_read() -> None:
         BROADCAST_USE: `limits` is the same for all keys, and on_event is called for one of them
           at test_broadcast.py:*: self.limits.remove(e.country)
           hint: it is written in the handler of an input that goes to all keys: .process(P, rules=hr.broadcast(stream)), on_rules
-          page: docs/errors/BROADCAST_USE.md
+          more: headrace error BROADCAST_USE
         """,
         lambda: traced(on_event=on_event),
     )
@@ -62,7 +62,7 @@ def test_a_key_changes_what_all_read_in_a_loop() -> None:
         BROADCAST_USE: `limits` is the same for all keys, and on_event is called for one of them
           at test_broadcast.py:*: it.set(0)
           hint: it is written in the handler of an input that goes to all keys: .process(P, rules=hr.broadcast(stream)), on_rules
-          page: docs/errors/BROADCAST_USE.md
+          more: headrace error BROADCAST_USE
         """,
         lambda: traced(on_event=on_event),
     )
@@ -77,7 +77,7 @@ def test_a_cell_of_a_key_where_there_is_none() -> None:
         BROADCAST_USE: `n` is kept for each key, and on_rules is called for no key
           at test_broadcast.py:*: self.limits.set(r.country, self.n.get())
           hint: keep what all keys see in a map for all: n = hr.Broadcast(key, value)
-          page: docs/errors/BROADCAST_USE.md
+          more: headrace error BROADCAST_USE
         """,
         lambda: traced(on_rules=on_rules),
     )
@@ -92,7 +92,7 @@ def test_the_key_where_there_is_none() -> None:
         BROADCAST_USE: on_rules is called once for all keys, so there is no self.key
           at test_broadcast.py:*: self.limits.set(self.key.card, r.limit)
           hint: keep what all keys see in a hr.Broadcast; the handlers of other inputs read it for their key
-          page: docs/errors/BROADCAST_USE.md
+          more: headrace error BROADCAST_USE
         """,
         lambda: traced(on_rules=on_rules),
     )
@@ -107,7 +107,7 @@ def test_emitting_for_all_keys() -> None:
         BROADCAST_USE: on_rules is called in every partition for rows that go to all keys, so what it emits would come as often
           at test_broadcast.py:*: hr.emit(limit=r.limit)
           hint: emit where a key's rows are handled; the stream that is broadcast can have a sink of its own
-          page: docs/errors/BROADCAST_USE.md
+          more: headrace error BROADCAST_USE
         """,
         lambda: traced(on_rules=on_rules),
     )
@@ -119,7 +119,7 @@ def test_nothing_writes_it() -> None:
         BROADCAST_USE: P: nothing writes the Broadcast `limits`, no input goes to all keys
           at test_broadcast.py:*: limits = hr.Broadcast("string", "int")
           hint: give one: .process(P, rules=hr.broadcast(stream)), and write it in on_rules
-          page: docs/errors/BROADCAST_USE.md
+          more: headrace error BROADCAST_USE
         """,
         lambda: traced(()),
     )
@@ -138,7 +138,7 @@ def test_nothing_keeps_it() -> None:
         BROADCAST_USE: P: the rows of `rules` go to all keys, and there is no Broadcast that keeps anything of them
           at test_broadcast.py:*: lambda: trace(P, name="p", key=("card",), inputs=INPUTS, broadcast=("rules",)),
           hint: declare one in the program, limits = hr.Broadcast(key, value); or key the stream as the others are
-          page: docs/errors/BROADCAST_USE.md
+          more: headrace error BROADCAST_USE
         """,
         lambda: trace(P, name="p", key=("card",), inputs=INPUTS, broadcast=("rules",)),
     )
@@ -150,7 +150,7 @@ def test_no_stream() -> None:
         BAD_INPUT: hr.broadcast was given 'rules', which is no stream
           at test_broadcast.py:*: lambda: hr.broadcast("rules"),
           hint: .process(P, rules=hr.broadcast(rules)); it has no keys, so key_by is not needed
-          page: docs/errors/BAD_INPUT.md
+          more: headrace error BAD_INPUT
         """,
         lambda: hr.broadcast("rules"),
     )

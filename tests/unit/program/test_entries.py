@@ -99,7 +99,7 @@ def test_a_null_key() -> None:
         NULL_KEY: None is given as the key of a map, which has no value under null
           at test_entries.py:*: self.spent.set(None, e.amount)
           hint: give a value or a column
-          page: docs/errors/NULL_KEY.md
+          more: headrace error NULL_KEY
         """,
         lambda: traced(on_event),
     )
@@ -115,7 +115,7 @@ def test_a_loop_over_a_column() -> None:
         EACH_OVER: hr.each goes over the entries of a hr.List or a hr.Map, not over a column
           at test_entries.py:*: with hr.each(e.shop) as it:
           hint: with hr.each(self.orders) as it: ...; an array column: stream.explode(...) before the program, or hr.f.transform
-          page: docs/errors/EACH_OVER.md
+          more: headrace error EACH_OVER
         """,
         lambda: traced(on_event),
     )
@@ -131,7 +131,7 @@ def test_a_loop_over_a_value() -> None:
         EACH_OVER: hr.each goes over the entries of a hr.List or a hr.Map, not over the Value <Value n>
           at test_entries.py:*: with hr.each(self.n):
           hint: with hr.each(self.orders) as it: ...; an array column: stream.explode(...) before the program, or hr.f.transform
-          page: docs/errors/EACH_OVER.md
+          more: headrace error EACH_OVER
         """,
         lambda: traced(on_event),
     )
@@ -147,7 +147,7 @@ def test_the_key_of_a_list() -> None:
         EACH_OVER: `last` is a list, whose entries have no key
           at test_entries.py:*: hr.emit(v=it.key)
           hint: it.index, it.value
-          page: docs/errors/EACH_OVER.md
+          more: headrace error EACH_OVER
         """,
         lambda: traced(on_event),
     )
@@ -163,7 +163,7 @@ def test_a_change_behind_a_loop() -> None:
         LOOP_CHANGES: `last` is changed while a `with hr.each(...)` goes over its entries
           at test_entries.py:*: self.last.append(it.value)
           hint: change the entry the loop stands at, it.set(...) or it.remove(), in one loop over this cell; or change the cell after it
-          page: docs/errors/LOOP_CHANGES.md
+          more: headrace error LOOP_CHANGES
         """,
         lambda: traced(on_event),
     )
@@ -181,7 +181,7 @@ def test_a_change_in_two_loops_over_one_cell() -> None:
         LOOP_CHANGES: `spent` is changed while a `with hr.each(...)` goes over its entries
           at test_entries.py:*: two.remove()
           hint: change the entry the loop stands at, it.set(...) or it.remove(), in one loop over this cell; or change the cell after it
-          page: docs/errors/LOOP_CHANGES.md
+          more: headrace error LOOP_CHANGES
         """,
         lambda: traced(on_event),
     )
@@ -198,7 +198,7 @@ def test_an_entry_behind_its_loop() -> None:
         OUT_OF_SCOPE: `it` stands for the entries of a `with hr.each(...)`, and is used outside of it
           at test_entries.py:*: hr.emit(v=it.value)
           hint: keep what is needed later in a local: found = hr.let(None, type) before the loop, found.set(it.value) inside
-          page: docs/errors/OUT_OF_SCOPE.md
+          more: headrace error OUT_OF_SCOPE
         """,
         lambda: traced(on_event),
     )
@@ -215,7 +215,7 @@ def test_a_change_of_an_entry_behind_its_loop() -> None:
         OUT_OF_SCOPE: `it` stands for the entries of a `with hr.each(...)`, and is used outside of it
           at test_entries.py:*: it.remove()
           hint: keep what is needed later in a local: found = hr.let(None, type) before the loop, found.set(it.value) inside
-          page: docs/errors/OUT_OF_SCOPE.md
+          more: headrace error OUT_OF_SCOPE
         """,
         lambda: traced(on_event),
     )
@@ -232,7 +232,7 @@ def test_a_local_outside_of_its_branch() -> None:
         OUT_OF_SCOPE: a local was made with hr.let inside a `with hr.when(...)` or `with hr.each(...)`, and is used outside of it
           at test_entries.py:*: fee.set(2)
           hint: make it before the `with`, and give it its value inside: total.set(...)
-          page: docs/errors/OUT_OF_SCOPE.md
+          more: headrace error OUT_OF_SCOPE
         """,
         lambda: traced(on_event),
     )
@@ -250,7 +250,7 @@ def test_a_read_of_a_local_outside_of_its_branch() -> None:
         OUT_OF_SCOPE: the value of a local was read inside a `with hr.when(...)` or `with hr.each(...)`, and is used outside of it
           at test_entries.py:*: hr.emit(v=now)
           hint: read it where it is used
-          page: docs/errors/OUT_OF_SCOPE.md
+          more: headrace error OUT_OF_SCOPE
         """,
         lambda: traced(on_event),
     )
@@ -265,7 +265,7 @@ def test_a_local_without_a_type() -> None:
         LET_TYPE: hr.let(None) makes a local without a type
           at test_entries.py:*: hr.let(None)
           hint: give it one: hr.let(None, "timestamp")
-          page: docs/errors/LET_TYPE.md
+          more: headrace error LET_TYPE
         """,
         lambda: traced(on_event),
     )
@@ -287,7 +287,7 @@ def test_operators_on_a_local_an_entry_and_a_range() -> None:
         CELL_OPERATOR: what hr.let made is a local, not its value, so Python cannot compute with it
           at test_entries.py:*: hr.emit(v=hr.let(1) + 1)
           hint: read it: total.get(); write it: total.set(...)
-          page: docs/errors/CELL_OPERATOR.md
+          more: headrace error CELL_OPERATOR
         """,
         lambda: traced(on_local),
     )
@@ -296,7 +296,7 @@ def test_operators_on_a_local_an_entry_and_a_range() -> None:
         CELL_OPERATOR: `it` is an entry of `last`, not a value, so Python cannot compute with it
           at test_entries.py:*: hr.emit(v=it * 2)
           hint: read it: it.value, it.index; change it: it.set(...), it.remove()
-          page: docs/errors/CELL_OPERATOR.md
+          more: headrace error CELL_OPERATOR
         """,
         lambda: traced(on_entry),
     )
@@ -305,7 +305,7 @@ def test_operators_on_a_local_an_entry_and_a_range() -> None:
         CELL_OPERATOR: a range of a map is not its entries, so Python cannot take its length
           at test_entries.py:*: hr.emit(v=len(self.spent.range("a", "b")))
           hint: loop over it: with hr.each(self.spent.range(low, high)) as it: ...
-          page: docs/errors/CELL_OPERATOR.md
+          more: headrace error CELL_OPERATOR
         """,
         lambda: traced(on_range),
     )
@@ -321,7 +321,7 @@ def test_each_without_with() -> None:
         WHEN_WITHOUT_WITH: hr.each is written without `with`, or used twice, so it would do nothing
           at test_entries.py:*: hr.each(self.last)
           hint: with hr.each(...) as it: and what it does indented below
-          page: docs/errors/WHEN_WITHOUT_WITH.md
+          more: headrace error WHEN_WITHOUT_WITH
         """,
         lambda: traced(on_event),
     )
@@ -337,7 +337,7 @@ def test_for_over_a_loop() -> None:
         WHEN_WITHOUT_WITH: hr.each is written without `with`, or used twice, so it would do nothing
           at test_entries.py:*: for it in hr.each(self.last):
           hint: with hr.each(...) as it: and what it does indented below
-          page: docs/errors/WHEN_WITHOUT_WITH.md
+          more: headrace error WHEN_WITHOUT_WITH
         """,
         lambda: traced(on_event),
     )
@@ -389,7 +389,7 @@ def test_wrong_columns_for_an_aggregate() -> None:
         AGGREGATE_COLUMNS: `best` takes the columns shop, amount, and `amount` is missing
           at test_entries.py:*: self.best.add(shop=e.shop)
           hint: self.best.add(shop=..., amount=...)
-          page: docs/errors/AGGREGATE_COLUMNS.md
+          more: headrace error AGGREGATE_COLUMNS
         """,
         lambda: trace(P, name="p", key=("card",), inputs=INPUTS),
     )
@@ -398,7 +398,7 @@ def test_wrong_columns_for_an_aggregate() -> None:
         AGGREGATE_COLUMNS: `best` takes the columns shop, amount, and `tip` is none of them
           at test_entries.py:*: self.best.add(shop=e.shop, amount=1, tip=2)
           hint: self.best.add(shop=..., amount=...)
-          page: docs/errors/AGGREGATE_COLUMNS.md
+          more: headrace error AGGREGATE_COLUMNS
         """,
         lambda: trace(Q, name="p", key=("card",), inputs=INPUTS),
     )
@@ -446,7 +446,7 @@ def test_a_timer_with_keys_used_without_one() -> None:
         TIMER_KEY: `due` has a key of type bigint and is given none
           at test_entries.py:*: self.due.set(e.ts)
           hint: self.due.set(at, key)
-          page: docs/errors/TIMER_KEY.md
+          more: headrace error TIMER_KEY
         """,
         lambda: trace(P, name="p", key=("card",), inputs=INPUTS),
     )
@@ -467,7 +467,7 @@ def test_a_timer_without_keys_given_one() -> None:
         TIMER_KEY: `due` has no keys and is given one
           at test_entries.py:*: hr.emit(at=self.due.at(e.amount))
           hint: self.due.at()
-          page: docs/errors/TIMER_KEY.md
+          more: headrace error TIMER_KEY
         """,
         lambda: trace(P, name="p", key=("card",), inputs=INPUTS),
     )
@@ -483,7 +483,7 @@ def test_the_handler_of_a_timer_with_keys() -> None:
         HANDLER_PARAMETERS: P: on_due is called with self and the time it fires at and its key, and does not take that
           at test_entries.py:*: def on_due(self, at):
           hint: def on_due(self, at, key): the key is self.key, parameters of the program belong to __init__
-          page: docs/errors/HANDLER_PARAMETERS.md
+          more: headrace error HANDLER_PARAMETERS
         """,
         lambda: trace(P, name="p", key=("card",), inputs=INPUTS),
     )

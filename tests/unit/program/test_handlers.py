@@ -47,7 +47,7 @@ def test_no_handler_for_the_main_input() -> None:
         HANDLER_MISSING: P has no handler for the main input
           at test_handlers.py:*: class P(hr.Program):
           hint: `on_events` is there: did you mean `on_event`?
-          page: docs/errors/HANDLER_MISSING.md
+          more: headrace error HANDLER_MISSING
         """,
         tracing(P),
     )
@@ -65,7 +65,7 @@ def test_no_handler_for_a_timer() -> None:
         HANDLER_MISSING: P has no handler for the timer `forget`
           at test_handlers.py:*: forget = hr.Timer()
           hint: write it: def on_forget(self, at): ...
-          page: docs/errors/HANDLER_MISSING.md
+          more: headrace error HANDLER_MISSING
         """,
         tracing(P),
     )
@@ -77,7 +77,7 @@ def test_no_handler_for_an_input() -> None:
         HANDLER_MISSING: Plain has no handler for the input `weather`
           at test_handlers.py:*: class Plain(hr.Program):
           hint: write it: def on_weather(self, r): ...
-          page: docs/errors/HANDLER_MISSING.md
+          more: headrace error HANDLER_MISSING
         """,
         tracing(Plain, {**CHARGES, "weather": ("card",)}),
     )
@@ -93,7 +93,7 @@ def test_a_handler_without_an_input() -> None:
         HANDLER_UNKNOWN: P has a handler on_wether, but no timer and no input `wether`
           at test_handlers.py:*: def on_wether(self, row):
           hint: an input is given by its name: .process(P, wether=stream.key_by(...)); now there can be on_event, on_wake
-          page: docs/errors/HANDLER_UNKNOWN.md
+          more: headrace error HANDLER_UNKNOWN
         """,
         tracing(P),
     )
@@ -109,7 +109,7 @@ def test_a_handler_nearly_named_as_a_timer() -> None:
         HANDLER_UNKNOWN: P has a handler on_wakes, but no timer and no input `wakes`
           at test_handlers.py:*: def on_wakes(self, at):
           hint: did you mean `on_wake`?
-          page: docs/errors/HANDLER_UNKNOWN.md
+          more: headrace error HANDLER_UNKNOWN
         """,
         tracing(P),
     )
@@ -125,7 +125,7 @@ def test_a_handler_of_a_value() -> None:
         HANDLER_UNKNOWN: P has a handler on_n, but no timer and no input `n`
           at test_handlers.py:*: def on_n(self, at):
           hint: `n` is a Value, and only timers fire
-          page: docs/errors/HANDLER_UNKNOWN.md
+          more: headrace error HANDLER_UNKNOWN
         """,
         tracing(P),
     )
@@ -141,7 +141,7 @@ def test_a_handler_with_too_few_parameters() -> None:
         HANDLER_PARAMETERS: P: on_wake is called with self and the time it fires at, and does not take that
           at test_handlers.py:*: def on_wake(self):
           hint: def on_wake(self, at): the key is self.key, parameters of the program belong to __init__
-          page: docs/errors/HANDLER_PARAMETERS.md
+          more: headrace error HANDLER_PARAMETERS
         """,
         tracing(P),
     )
@@ -157,7 +157,7 @@ def test_a_handler_with_too_many_parameters() -> None:
         HANDLER_PARAMETERS: P: on_event is called with self and the row, and does not take that
           at test_handlers.py:*: def on_event(self, key, e):
           hint: def on_event(self, e): the key is self.key, parameters of the program belong to __init__
-          page: docs/errors/HANDLER_PARAMETERS.md
+          more: headrace error HANDLER_PARAMETERS
         """,
         tracing(P),
     )
@@ -173,7 +173,7 @@ def test_an_async_handler() -> None:
         HANDLER_KIND: P: on_event is async, and a handler is a plain method that runs once
           at test_handlers.py:*: async def on_event(self, e):
           hint: write def instead of async def
-          page: docs/errors/HANDLER_KIND.md
+          more: headrace error HANDLER_KIND
         """,
         tracing(P),
     )
@@ -189,7 +189,7 @@ def test_a_generator_as_handler() -> None:
         HANDLER_KIND: P: on_event is a generator, and a handler is a plain method that runs once
           at test_handlers.py:*: def on_event(self, e):
           hint: send rows with hr.emit(...) instead of yield
-          page: docs/errors/HANDLER_KIND.md
+          more: headrace error HANDLER_KIND
         """,
         tracing(P),
     )
@@ -204,7 +204,7 @@ def test_a_handler_that_is_no_method() -> None:
         HANDLER_KIND: P: on_event is a str, not a method
           at test_handlers.py:*: class P(Plain):
           hint: def on_event(self, e): ...
-          page: docs/errors/HANDLER_KIND.md
+          more: headrace error HANDLER_KIND
         """,
         tracing(P),
     )
@@ -220,7 +220,7 @@ def test_a_handler_that_returns_a_value() -> None:
         HANDLER_RETURNS: on_event of P returns a value, which nothing receives
           at test_handlers.py:*: def on_event(self, e):
           hint: send rows with hr.emit(...), keep values with cell.set(...)
-          page: docs/errors/HANDLER_RETURNS.md
+          more: headrace error HANDLER_RETURNS
         """,
         tracing(P),
     )
@@ -239,7 +239,7 @@ def test_a_handler_that_raises() -> None:
         HANDLER_FAILED: on_event of P raised ZeroDivisionError: division by zero
           at test_handlers.py:*: return 1 / 0
           hint: a handler runs once, when the program is built, and not for each row: what depends on a row is written with hr.when and columns
-          page: docs/errors/HANDLER_FAILED.md
+          more: headrace error HANDLER_FAILED
         """,
         tracing(P),
     )
@@ -256,7 +256,7 @@ def test_a_handler_that_misspells() -> None:
         HANDLER_FAILED: on_event of P raised AttributeError: 'Value' object has no attribute 'gets'
           at test_handlers.py:*: self.n.gets()
           hint: did you mean `get`?
-          page: docs/errors/HANDLER_FAILED.md
+          more: headrace error HANDLER_FAILED
         """,
         tracing(P),
     )
@@ -274,7 +274,7 @@ def test_a_timer_of_an_inputs_name() -> None:
         NAME_TWICE: P: `weather` is a timer and an input, so on_weather would be the handler of both
           at test_handlers.py:*: weather = hr.Timer()
           hint: give the timer or the input another name
-          page: docs/errors/NAME_TWICE.md
+          more: headrace error NAME_TWICE
         """,
         tracing(P, {**CHARGES, "weather": ("card",)}),
     )
@@ -289,7 +289,7 @@ def test_one_cell_of_two_names() -> None:
         NAME_TWICE: P: `a` and `b` are the same Value
           at test_handlers.py:*: a = b = hr.Value("int")
           hint: make one for each name
-          page: docs/errors/NAME_TWICE.md
+          more: headrace error NAME_TWICE
         """,
         tracing(P),
     )
@@ -304,7 +304,7 @@ def test_names_that_differ_in_case() -> None:
         NAME_TWICE: P: `n` and `N` differ only in capital letters, which Spark takes for one name
           at test_handlers.py:*: N = hr.Value("int")
           hint: give one of them another name
-          page: docs/errors/NAME_TWICE.md
+          more: headrace error NAME_TWICE
         """,
         tracing(P),
     )
@@ -319,7 +319,7 @@ def test_was_a_cell_that_is_still_there() -> None:
         NAME_TWICE: P: `m` takes over the state of `n`, but `n` is still a cell
           at test_handlers.py:*: m = hr.Value("int", was="n")
           hint: `was` is the name of one cell that an older version had and this one no longer has
-          page: docs/errors/NAME_TWICE.md
+          more: headrace error NAME_TWICE
         """,
         tracing(P),
     )
@@ -335,7 +335,7 @@ def test_two_cells_that_were_one() -> None:
         NAME_TWICE: P: `b` takes over the state of `x`, but `a` was `x`, too
           at test_handlers.py:*: b = hr.Value("int", was="x")
           hint: `was` is the name of one cell that an older version had and this one no longer has
-          page: docs/errors/NAME_TWICE.md
+          more: headrace error NAME_TWICE
         """,
         tracing(P),
     )
@@ -350,7 +350,7 @@ def test_a_cell_called_key() -> None:
         NAME_RESERVED: P: the Value `key` cannot have this name, self.key is the key of the row
           at test_handlers.py:*: key = hr.Value("int")
           hint: give the Value another name
-          page: docs/errors/NAME_RESERVED.md
+          more: headrace error NAME_RESERVED
         """,
         tracing(P),
     )
@@ -365,7 +365,7 @@ def test_a_timer_called_event() -> None:
         NAME_RESERVED: P: the Timer `event` cannot have this name, on_event is called for rows
           at test_handlers.py:*: event = hr.Timer()
           hint: give the Timer another name
-          page: docs/errors/NAME_RESERVED.md
+          more: headrace error NAME_RESERVED
         """,
         tracing(P),
     )
@@ -380,7 +380,7 @@ def test_an_output_called_late() -> None:
         NAME_RESERVED: P: the Output `late` cannot have this name, every program has an output of that name
           at test_handlers.py:*: late = hr.Output()
           hint: give the Output another name
-          page: docs/errors/NAME_RESERVED.md
+          more: headrace error NAME_RESERVED
         """,
         tracing(P),
     )
@@ -392,7 +392,7 @@ def test_an_input_called_late() -> None:
         NAME_RESERVED: Plain: an input cannot be called `late`, on_late is called for late rows
           at test_handlers.py:*: return lambda: trace(program, name="p", key=("card",), inputs=inputs)
           hint: give the input another name
-          page: docs/errors/NAME_RESERVED.md
+          more: headrace error NAME_RESERVED
         """,
         tracing(Plain, {**CHARGES, "late": ("card",)}),
     )
@@ -410,7 +410,7 @@ def test_both_clocks() -> None:
         MIXED_CLOCKS: P has both clocks: `wake` goes by event time, `poll` by processing time
           at test_handlers.py:*: poll = hr.Timer(clock="processing")
           hint: split it into two programs, one for each clock, the second fed by the first
-          page: docs/errors/MIXED_CLOCKS.md
+          more: headrace error MIXED_CLOCKS
         """,
         tracing(P),
     )
@@ -426,7 +426,7 @@ def test_a_program_without_its_arguments() -> None:
         NOT_A_PROGRAM: Limited is given without its arguments (missing a required argument: 'limit')
           at test_handlers.py:*: return lambda: trace(program, name="p", key=("card",), inputs=inputs)
           hint: .process(Limited(...)) with the arguments of its __init__
-          page: docs/errors/NOT_A_PROGRAM.md
+          more: headrace error NOT_A_PROGRAM
         """,
         tracing(Limited),
     )
@@ -438,7 +438,7 @@ def test_something_else_than_a_program() -> None:
         NOT_A_PROGRAM: a function is not a state program
           at test_handlers.py:*: return lambda: trace(program, name="p", key=("card",), inputs=inputs)
           hint: derive it from hr.Program and give the class, or an instance where it has arguments
-          page: docs/errors/NOT_A_PROGRAM.md
+          more: headrace error NOT_A_PROGRAM
         """,
         tracing(lambda row: row),
     )

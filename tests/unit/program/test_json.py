@@ -35,7 +35,7 @@ def test_an_unknown_field() -> None:
         """
         PLAN_UNKNOWN_FIELD: this version of headrace knows no field `expires` of a cell of a state program
           hint: the plan was written by a newer headrace: install that one
-          page: docs/errors/PLAN_UNKNOWN_FIELD.md
+          more: headrace error PLAN_UNKNOWN_FIELD
         """,
         lambda: Traced.from_json({**STORED, "cells": [{**STORED["cells"][0], "expires": "1 day"}]}),
     )
@@ -61,7 +61,7 @@ def test_an_unknown_statement() -> None:
         """
         PLAN_BROKEN: a statement of a state program cannot be read: unknown statement 'loop'
           hint: plans are written by `headrace plan FILE` and Job.plan.to_json()
-          page: docs/errors/PLAN_BROKEN.md
+          more: headrace error PLAN_BROKEN
         """,
         lambda: Traced.from_json({**STORED, "handlers": [{"on": "event", "kind": "input", "body": [{"do": "loop"}]}]}),
     )

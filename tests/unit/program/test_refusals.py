@@ -54,7 +54,7 @@ def test_if_on_a_value() -> None:
         TRACED_BOOL: `n__1 > 3` is not known yet: it has a value only when rows flow, so Python cannot decide on it
           at test_refusals.py:*: if self.n.get() > 3:
           hint: in a program use `with hr.when(...)` instead of `if` and `while`; for a value use hr.case((condition, value), otherwise=value)
-          page: docs/errors/TRACED_BOOL.md
+          more: headrace error TRACED_BOOL
         """,
         tracing(on_event),
     )
@@ -70,7 +70,7 @@ def test_and_on_values() -> None:
         TRACED_BOOL: `e.amount > 1` is not known yet: it has a value only when rows flow, so Python cannot decide on it
           at test_refusals.py:*: with hr.when(e.amount > 1 and e.amount < 5):
           hint: instead of `and`, `or`, `not` use &, |, ~ with parentheses around comparisons: (e.amount > 1) & (e.amount < 5)
-          page: docs/errors/TRACED_BOOL.md
+          more: headrace error TRACED_BOOL
         """,
         tracing(on_event),
     )
@@ -86,7 +86,7 @@ def test_in_on_values() -> None:
         TRACED_BOOL: `e.card = 'a'` is not known yet: it has a value only when rows flow, so Python cannot decide on it
           at test_refusals.py:*: with hr.when(e.card in ("a", "b")):
           hint: instead of `in` use e.card.is_in("a", "b")
-          page: docs/errors/TRACED_BOOL.md
+          more: headrace error TRACED_BOOL
         """,
         tracing(on_event),
     )
@@ -102,7 +102,7 @@ def test_a_loop_over_a_value() -> None:
         TRACED_VALUE: `e.card` has a value only when rows flow, so Python cannot loop over it
           at test_refusals.py:*: for _ in e.card:
           hint: take items by col("xs")[0], or make rows of an array with .explode("xs")
-          page: docs/errors/TRACED_VALUE.md
+          more: headrace error TRACED_VALUE
         """,
         tracing(on_event),
     )
@@ -120,7 +120,7 @@ def test_an_operator_on_a_cell() -> None:
         CELL_OPERATOR: `n` is a cell, not its value, so Python cannot compute with it
           at test_refusals.py:*: hr.emit(n=self.n + 1)
           hint: read it: self.n.get(); write it: self.n.set(...)
-          page: docs/errors/CELL_OPERATOR.md
+          more: headrace error CELL_OPERATOR
         """,
         tracing(on_event),
     )
@@ -135,7 +135,7 @@ def test_a_cell_as_a_value() -> None:
         CELL_OPERATOR: `wake` is a cell, not its value, so Python cannot use it as a value
           at test_refusals.py:*: hr.emit(late=e.ts > self.wake)
           hint: read it: self.wake.at(); write it: self.wake.set(...)
-          page: docs/errors/CELL_OPERATOR.md
+          more: headrace error CELL_OPERATOR
         """,
         tracing(on_event),
     )
@@ -168,7 +168,7 @@ def test_a_row_as_a_value() -> None:
         ROW_OPERATOR: `e` is a row, so Python cannot use it as a value
           at test_refusals.py:*: self.n.set(e)
           hint: use its columns: e.card; all of them: hr.emit(e, ...)
-          page: docs/errors/ROW_OPERATOR.md
+          more: headrace error ROW_OPERATOR
         """,
         tracing(on_event),
     )
@@ -184,7 +184,7 @@ def test_the_key_as_a_value() -> None:
         ROW_OPERATOR: `key` is a row, so Python cannot compare it
           at test_refusals.py:*: with hr.when(self.key == "a"):
           hint: use its columns: self.key.card
-          page: docs/errors/ROW_OPERATOR.md
+          more: headrace error ROW_OPERATOR
         """,
         tracing(on_event),
     )
@@ -199,7 +199,7 @@ def test_an_unknown_column() -> None:
         UNKNOWN_COLUMN: no column `amout` in input `event` of P
           at test_refusals.py:*: hr.emit(n=e.amout)
           hint: did you mean `amount`? It has: card, amount, ts
-          page: docs/errors/UNKNOWN_COLUMN.md
+          more: headrace error UNKNOWN_COLUMN
         """,
         tracing(on_event),
     )
@@ -214,7 +214,7 @@ def test_an_unknown_column_of_the_key() -> None:
         UNKNOWN_COLUMN: no column `amount` in the key of P
           at test_refusals.py:*: hr.emit(n=self.key.amount)
           hint: it has: card
-          page: docs/errors/UNKNOWN_COLUMN.md
+          more: headrace error UNKNOWN_COLUMN
         """,
         tracing(on_event),
     )
@@ -229,7 +229,7 @@ def test_an_unknown_column_in_sql_text() -> None:
         UNKNOWN_COLUMN: no column `amount` in on_event of P
           at test_refusals.py:*: hr.emit(n=hr.expr("amount * 2"))
           hint: did you mean `e.amount`? SQL text in this handler knows e.card, e.amount, e.ts, key.card
-          page: docs/errors/UNKNOWN_COLUMN.md
+          more: headrace error UNKNOWN_COLUMN
         """,
         tracing(on_event),
     )
@@ -245,7 +245,7 @@ def test_an_unknown_field_in_sql_text() -> None:
         UNKNOWN_COLUMN: no column `amout` in input `event` of P
           at test_refusals.py:*: with hr.when("e.amout > 2"):
           hint: did you mean `amount`? It has: card, amount, ts
-          page: docs/errors/UNKNOWN_COLUMN.md
+          more: headrace error UNKNOWN_COLUMN
         """,
         tracing(on_event),
     )
@@ -261,7 +261,7 @@ def test_a_row_in_a_timer() -> None:
         UNKNOWN_COLUMN: no column `e` in on_wake of P
           at test_refusals.py:*: hr.emit(n=hr.expr("e.amount"))
           hint: SQL text in this handler knows at, key.card
-          page: docs/errors/UNKNOWN_COLUMN.md
+          more: headrace error UNKNOWN_COLUMN
         """,
         lambda: trace(P, name="p", key=("card",), inputs=CHARGES),
     )
@@ -276,7 +276,7 @@ def test_assigning_to_a_cell() -> None:
         HANDLER_ASSIGNS: `self.n = ...` would replace the Value `n`, not what it holds
           at test_refusals.py:*: self.n = e.amount
           hint: self.n.set(...)
-          page: docs/errors/HANDLER_ASSIGNS.md
+          more: headrace error HANDLER_ASSIGNS
         """,
         tracing(on_event),
     )
@@ -291,7 +291,7 @@ def test_assigning_to_an_attribute() -> None:
         HANDLER_ASSIGNS: `self.seen = ...` in a handler would be done once, when the program is traced, and not for each row
           at test_refusals.py:*: self.seen = True
           hint: declare a cell, seen = hr.Value(...), and set it with self.seen.set(...); for this call only use a local variable
-          page: docs/errors/HANDLER_ASSIGNS.md
+          more: headrace error HANDLER_ASSIGNS
         """,
         tracing(on_event),
     )
@@ -312,7 +312,7 @@ def test_a_cell_of_another_program() -> None:
         FOREIGN_CELL: the Value `count` is used in P, which does not have it as an attribute
           at test_refusals.py:*: Other.count.set(1)
           hint: a cell is an attribute of its own program: seen = hr.Value(...) in the class, or set in __init__
-          page: docs/errors/FOREIGN_CELL.md
+          more: headrace error FOREIGN_CELL
         """,
         tracing(on_event),
     )
@@ -329,7 +329,7 @@ def test_an_output_of_another_program() -> None:
         FOREIGN_CELL: an Output is used in P, which does not have it as an attribute
           at test_refusals.py:*: stray.emit(n=1)
           hint: an output is an attribute of its own program: large = hr.Output() in the class, or set in __init__
-          page: docs/errors/FOREIGN_CELL.md
+          more: headrace error FOREIGN_CELL
         """,
         tracing(on_event),
     )
@@ -344,7 +344,7 @@ def test_a_timer_set_to_a_duration() -> None:
         TIMER_TIME: `wake` is set to datetime.timedelta(seconds=300), which is not a time
           at test_refusals.py:*: self.wake.set(hr.minutes(5))
           hint: count from a time: self.wake.set(e.ts + hr.minutes(5))
-          page: docs/errors/TIMER_TIME.md
+          more: headrace error TIMER_TIME
         """,
         tracing(on_event),
     )
@@ -356,7 +356,7 @@ def test_an_unknown_clock() -> None:
         BAD_CLOCK: there is no clock 'wall'
           at test_refusals.py:*: lambda: hr.Timer(clock="wall"),
           hint: clock="event" follows the time in the rows, clock="processing" the wall clock
-          page: docs/errors/BAD_CLOCK.md
+          more: headrace error BAD_CLOCK
         """,
         lambda: hr.Timer(clock="wall"),
     )
@@ -382,7 +382,7 @@ def test_a_value_of_another_handler() -> None:
         STALE_VALUE: `e.amount + 1` was made in on_event, which has ended, and is used in on_wake
           at test_refusals.py:*: hr.emit(n=kept[0] + 1)
           hint: each handler sees its own row and key only; keep what must last in a cell: seen = hr.Value(...)
-          page: docs/errors/STALE_VALUE.md
+          more: headrace error STALE_VALUE
         """,
         lambda: trace(P, name="p", key=("card",), inputs=CHARGES),
     )
@@ -399,7 +399,7 @@ def test_a_read_inside_a_when_used_outside() -> None:
         OUT_OF_SCOPE: `n` was read inside a `with hr.when(...)`, and its value is used outside of it
           at test_refusals.py:*: hr.emit(n=n)
           hint: read it where it is always done, before the `with`: value = self.n.get()
-          page: docs/errors/OUT_OF_SCOPE.md
+          more: headrace error OUT_OF_SCOPE
         """,
         tracing(on_event),
     )
@@ -417,7 +417,7 @@ def test_a_read_in_one_branch_used_in_the_next() -> None:
         OUT_OF_SCOPE: `n` was read inside a `with hr.when(...)`, and its value is used outside of it
           at test_refusals.py:*: with hr.elsewhen(n > 1):
           hint: read it where it is always done, before the `with`: value = self.n.get()
-          page: docs/errors/OUT_OF_SCOPE.md
+          more: headrace error OUT_OF_SCOPE
         """,
         tracing(on_event),
     )
@@ -429,7 +429,7 @@ def test_emit_outside_a_handler() -> None:
         OUTSIDE_HANDLER: hr.emit has a meaning only while a handler of its program runs
           at test_refusals.py:*: lambda: hr.emit(n=1),
           hint: use it in on_event, on_<input>, on_<timer> or on_late, or in a method that these call
-          page: docs/errors/OUTSIDE_HANDLER.md
+          more: headrace error OUTSIDE_HANDLER
         """,
         lambda: hr.emit(n=1),
     )
@@ -461,7 +461,7 @@ def test_otherwise_without_a_when() -> None:
 and here nothing stands before it
           at test_refusals.py:*: with hr.otherwise():
           hint: begin with `with hr.when(...)`
-          page: docs/errors/WHEN_EXPECTED.md
+          more: headrace error WHEN_EXPECTED
         """,
         tracing(on_event),
     )
@@ -481,7 +481,7 @@ def test_elsewhen_after_something_else() -> None:
 and here `clear` stands before it
           at test_refusals.py:*: with hr.elsewhen(e.amount > 0):
           hint: move what stands between before the `when`
-          page: docs/errors/WHEN_EXPECTED.md
+          more: headrace error WHEN_EXPECTED
         """,
         tracing(on_event),
     )
@@ -502,7 +502,7 @@ def test_otherwise_twice() -> None:
 and here an `otherwise` stands before it
           at test_refusals.py:*: with hr.otherwise():
           hint: begin with `with hr.when(...)`
-          page: docs/errors/WHEN_EXPECTED.md
+          more: headrace error WHEN_EXPECTED
         """,
         tracing(on_event),
     )
@@ -519,7 +519,7 @@ def test_when_without_with() -> None:
         WHEN_WITHOUT_WITH: hr.when is written without `with`, or used twice, so it would do nothing
           at test_refusals.py:*: hr.when(e.amount > 1)
           hint: with hr.when(...): and what it governs indented below
-          page: docs/errors/WHEN_WITHOUT_WITH.md
+          more: headrace error WHEN_WITHOUT_WITH
         """,
         tracing(on_event),
     )
@@ -558,7 +558,7 @@ def test_return_inside_a_when() -> None:
         LEAVES_WHEN: `return` inside a `with hr.when(...)` would end the handler for every row, not only where the condition is met
           at test_refusals.py:*: return
           hint: put what follows into `with hr.otherwise():`
-          page: docs/errors/LEAVES_WHEN.md
+          more: headrace error LEAVES_WHEN
         """,
         tracing(on_event),
     )
@@ -603,7 +603,7 @@ def test_emit_without_columns() -> None:
         EMIT_COLUMNS: a row without columns is emitted
           at test_refusals.py:*: hr.emit()
           hint: hr.emit(card=self.key.card)
-          page: docs/errors/EMIT_COLUMNS.md
+          more: headrace error EMIT_COLUMNS
         """,
         tracing(on_event),
     )
@@ -618,7 +618,7 @@ def test_emit_a_column_twice() -> None:
         EMIT_COLUMNS: the column `Amount` is emitted twice, also as `amount`
           at test_refusals.py:*: hr.emit(e, Amount=1)
           hint: give one of the two another name, or name the columns one by one instead of the whole row
-          page: docs/errors/EMIT_COLUMNS.md
+          more: headrace error EMIT_COLUMNS
         """,
         tracing(on_event),
     )
@@ -633,7 +633,7 @@ def test_emit_what_is_no_row() -> None:
         EMIT_COLUMNS: a row to emit cannot be a Column
           at test_refusals.py:*: hr.emit(e.amount)
           hint: name its columns: hr.emit(card=self.key.card, amount=e.amount); all columns of a row: hr.emit(e)
-          page: docs/errors/EMIT_COLUMNS.md
+          more: headrace error EMIT_COLUMNS
         """,
         tracing(on_event),
     )
@@ -648,7 +648,7 @@ def test_emit_a_name_that_is_no_text() -> None:
         EMIT_COLUMNS: a column's name must be text, not 1
           at test_refusals.py:*: hr.emit({1: e.amount})
           hint: {"card": ...}
-          page: docs/errors/EMIT_COLUMNS.md
+          more: headrace error EMIT_COLUMNS
         """,
         tracing(on_event),
     )
@@ -664,7 +664,7 @@ def test_emit_different_columns() -> None:
         EMIT_DIFFERS: all rows of the main output have the same columns, and here `amount` is missing, `total` is new
           at test_refusals.py:*: hr.emit(card=self.key.card, total=e.amount)
           hint: the first emit, at <first>, has: card, amount; emit None where there is no value, or use a second hr.Output()
-          page: docs/errors/EMIT_DIFFERS.md
+          more: headrace error EMIT_DIFFERS
         """,
         tracing(on_event),
         hide={str(Site(__file__, on_event.__code__.co_firstlineno + 1)): "<first>"},
@@ -681,7 +681,7 @@ def test_an_output_that_nothing_goes_to() -> None:
         NEVER_EMITTED: no handler of P emits to the output `large`
           at test_refusals.py:*: large = hr.Output()
           hint: send a row with self.large.emit(...) in a handler
-          page: docs/errors/NEVER_EMITTED.md
+          more: headrace error NEVER_EMITTED
         """,
         tracing(on_event),
     )
@@ -697,7 +697,7 @@ def test_nothing_emitted_at_all() -> None:
         NEVER_EMITTED: no handler of Silent emits anything
           at test_refusals.py:*: class Silent(hr.Program):
           hint: send a row with hr.emit(...) in a handler
-          page: docs/errors/NEVER_EMITTED.md
+          more: headrace error NEVER_EMITTED
         """,
         lambda: trace(Silent, name="p", key=("card",), inputs=CHARGES),
     )
@@ -712,7 +712,7 @@ def test_an_expression_for_a_list() -> None:
         BAD_WAS: the `was` of a List is a name, and `n + 1` is an expression
           at test_refusals.py:*: lambda: hr.List("int", was=hr.col("n") + 1),
           hint: values and timers without keys can be computed from other cells; another cell keeps its state by was="old_name"
-          page: docs/errors/BAD_WAS.md
+          more: headrace error BAD_WAS
         """,
         lambda: hr.List("int", was=hr.col("n") + 1),
     )
@@ -724,7 +724,7 @@ def test_an_expression_for_a_timer_with_keys() -> None:
         BAD_WAS: the `was` of a Timer with keys is a name, and `t` is an expression
           at test_refusals.py:*: lambda: hr.Timer(key="int", was=hr.col("t")),
           hint: values and timers without keys can be computed from other cells; another cell keeps its state by was="old_name"
-          page: docs/errors/BAD_WAS.md
+          more: headrace error BAD_WAS
         """,
         lambda: hr.Timer(key="int", was=hr.col("t")),
     )
@@ -736,7 +736,7 @@ def test_a_cell_for_its_name() -> None:
         BAD_WAS: the `was` of a Value cannot be <Value n>
           at test_refusals.py:*: lambda: hr.Value("int", was=Plain.n),
           hint: it is the name the cell had, was="n", or an expression over the cells of the version before, was=hr.col("n") * 2
-          page: docs/errors/BAD_WAS.md
+          more: headrace error BAD_WAS
         """,
         lambda: hr.Value("int", was=Plain.n),
     )

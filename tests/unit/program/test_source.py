@@ -100,7 +100,7 @@ def test_return_break_continue_in_a_when(word: str) -> None:
         LEAVES_WHEN: `{word}` inside a `with hr.when(...)` would end the handler for every row, not only where the condition is met
           at test_source.py:*: {word}
           hint: put what follows into `with hr.otherwise():`
-          page: docs/errors/LEAVES_WHEN.md
+          more: headrace error LEAVES_WHEN
         """,
         tracing({"return": on_event, "break": breaks, "continue": continues}[word]),
     )
@@ -117,7 +117,7 @@ def test_raise_in_a_when() -> None:
         LEAVES_WHEN: `raise` inside a `with hr.when(...)` would be done when the program is traced, for no row in particular, whether the condition is met or not
           at test_source.py:*: raise ValueError("a negative amount")
           hint: send wrong rows to an output of their own: wrong = hr.Output() and self.wrong.emit(e); check parameters in __init__
-          page: docs/errors/LEAVES_WHEN.md
+          more: headrace error LEAVES_WHEN
         """,
         tracing(on_event),
     )
@@ -137,7 +137,7 @@ def test_yield_in_a_when() -> None:
         LEAVES_WHEN: `yield` inside a `with hr.when(...)` would put what its caller does next under the condition, unseen
           at test_source.py:*: yield e
           hint: return the condition, and let the caller open the branch: `with hr.when(self.is_large(e)):`
-          page: docs/errors/LEAVES_WHEN.md
+          more: headrace error LEAVES_WHEN
         """,
         tracing(on_event),
     )
@@ -183,7 +183,7 @@ def test_try_in_a_when() -> None:
         TRY_IN_HANDLER: `try` with a `with hr.when(...)` would catch what fails while the program is traced, never what fails for a row
           at test_source.py:*: try:
           hint: where an expression may fail for a row use a function that gives null: hr.f.try_divide(a, b), hr.f.try_to_number(text, format); rows that fail go to the dead letters
-          page: docs/errors/TRY_IN_HANDLER.md
+          more: headrace error TRY_IN_HANDLER
         """,
         tracing(on_event),
     )
@@ -216,7 +216,7 @@ def test_a_name_bound_in_a_when_and_used_after_it() -> None:
           at test_source.py:*: hr.emit(n=e.amount * rate)
           hint: a local has a value for each row: `rate = hr.let(None, "<type>")` before the `with`, `rate.set(2)` in it, `rate.get()` here
                 or without a branch: rate = hr.case((e.amount > 500, 2), otherwise=None)
-          page: docs/errors/NAME_FROM_WHEN.md
+          more: headrace error NAME_FROM_WHEN
         """,
         tracing(on_event),
     )
@@ -235,7 +235,7 @@ def test_a_name_bound_before_a_when_and_again_in_it() -> None:
           at test_source.py:*: hr.emit(n=e.amount * rate)
           hint: a local has a value for each row: `rate = hr.let(1)` before the `with`, `rate.set(2)` in it, `rate.get()` here
                 or without a branch: rate = hr.case((e.amount > 500, 2), otherwise=1)
-          page: docs/errors/NAME_FROM_WHEN.md
+          more: headrace error NAME_FROM_WHEN
         """,
         tracing(on_event),
     )
@@ -254,7 +254,7 @@ def test_a_name_changed_in_a_when() -> None:
           at test_source.py:*: hr.emit(n=fee)
           hint: a local has a value for each row: `fee = hr.let(e.amount / 100)` before the `with`, `fee.set(fee.get() + 5)` in it, `fee.get()` here
                 or without a branch: fee = hr.case((e.amount > 500, fee + 5), otherwise=fee)
-          page: docs/errors/NAME_FROM_WHEN.md
+          more: headrace error NAME_FROM_WHEN
         """,
         tracing(on_event),
     )
@@ -274,7 +274,7 @@ def test_a_name_of_one_branch_used_in_the_next() -> None:
           at test_source.py:*: hr.emit(n=size)
           hint: a local has a value for each row: `size = hr.let(None, "<type>")` before the `with`, `size.set("large")` in it, `size.get()` here
                 or without a branch: size = hr.case((e.amount > 500, "large"), otherwise=None)
-          page: docs/errors/NAME_FROM_WHEN.md
+          more: headrace error NAME_FROM_WHEN
         """,
         tracing(on_event),
     )
@@ -292,7 +292,7 @@ def test_a_name_that_is_no_assignment() -> None:
         NAME_FROM_WHEN: `size` is used outside of the `with hr.when(...)` where `for size in ("large", "huge")` binds it: Python does that once, for every row, whether the condition is met or not
           at test_source.py:*: hr.emit(n=size)
           hint: bind `size` before the `with`, or use it inside only
-          page: docs/errors/NAME_FROM_WHEN.md
+          more: headrace error NAME_FROM_WHEN
         """,
         tracing(on_event),
     )
@@ -304,7 +304,7 @@ def test_a_global_name_bound_in_a_when() -> None:
         NAME_FROM_WHEN: `seen` is global and bound inside a `with hr.when(...)`: Python binds it once, for every row, whether the condition is met or not
           at <made>:4: seen = 1
           hint: what must last is kept in a cell: seen = hr.Value(...) in the class, self.seen.set(...); for one call: seen = hr.let(...)
-          page: docs/errors/NAME_FROM_WHEN.md
+          more: headrace error NAME_FROM_WHEN
         """.replace("<made>:4", "<made>:*"),
         tracing(written("global seen\nwith hr.when(e.amount > 5):\n    seen = 1\nhr.emit(n=1)")),
     )
@@ -403,7 +403,7 @@ def test_a_value_of_a_cell_is_left_to_tracing() -> None:
         OUT_OF_SCOPE: `n` was read inside a `with hr.when(...)`, and its value is used outside of it
           at test_source.py:*: hr.emit(n=n)
           hint: read it where it is always done, before the `with`: value = self.n.get()
-          page: docs/errors/OUT_OF_SCOPE.md
+          more: headrace error OUT_OF_SCOPE
         """,
         tracing(on_event),
     )
@@ -421,7 +421,7 @@ def test_is_none_on_a_column() -> None:
         NULL_COMPARISON: `e.amount is None` is decided once, when the program is traced: it is false for every row
           at test_source.py:*: hr.emit(n=0 if e.amount is None else e.amount)
           hint: use e.amount.is_null()
-          page: docs/errors/NULL_COMPARISON.md
+          more: headrace error NULL_COMPARISON
         """,
         tracing(on_event),
     )
@@ -438,7 +438,7 @@ def test_is_not_none_on_what_was_computed() -> None:
         NULL_COMPARISON: `total + e.amount is not None` is decided once, when the program is traced: it is true for every row
           at test_source.py:*: if total + e.amount is not None:
           hint: use (total + e.amount).is_not_null()
-          page: docs/errors/NULL_COMPARISON.md
+          more: headrace error NULL_COMPARISON
         """,
         tracing(on_event),
     )
@@ -454,7 +454,7 @@ def test_is_none_on_a_cell() -> None:
         NULL_COMPARISON: `self.wake is not None` is decided once, when the program is traced: it is true for every row
           at test_source.py:*: if self.wake is not None:
           hint: use self.wake.at().is_not_null()
-          page: docs/errors/NULL_COMPARISON.md
+          more: headrace error NULL_COMPARISON
         """,
         tracing(on_event),
     )
@@ -470,7 +470,7 @@ def test_is_none_on_a_row() -> None:
         NULL_COMPARISON: `e is not None` is decided once, when the program is traced: it is true for every row
           at test_source.py:*: if e is not None:
           hint: a row is always there; ask one of its columns: e.<column>.is_not_null()
-          page: docs/errors/NULL_COMPARISON.md
+          more: headrace error NULL_COMPARISON
         """,
         tracing(on_event),
     )
@@ -486,7 +486,7 @@ def test_is_true_on_a_column() -> None:
         TRACED_BOOL: `(e.amount > 5) is True` is decided once, when the program is traced: it is false for every row
           at test_source.py:*: with hr.when((e.amount > 5) is True):
           hint: a condition is used as it is: (e.amount > 5)
-          page: docs/errors/TRACED_BOOL.md
+          more: headrace error TRACED_BOOL
         """,
         tracing(on_event),
     )
@@ -566,7 +566,7 @@ def test_match_on_a_column() -> None:
         TRACED_BOOL: `match e.card` is decided once, when the program is traced, and `e.card` has a value only when rows flow
           at test_source.py:*: match e.card:
           hint: write the cases as branches: `with hr.when(e.card == 1):`, `with hr.elsewhen(...):`, `with hr.otherwise():`; for a value use hr.case
-          page: docs/errors/TRACED_BOOL.md
+          more: headrace error TRACED_BOOL
         """,
         tracing(on_event),
     )
@@ -672,7 +672,7 @@ def test_a_text_made_of_a_column() -> None:
         TRACED_VALUE: `e.card` has a value only when rows flow, so Python cannot make a text of it
           at test_source.py:*: hr.emit(n=f"{e.card} was charged")
           hint: use hr.f.concat(...) or hr.f.format_string(...), for one value .cast("string"); repr(...) shows the expression
-          page: docs/errors/TRACED_VALUE.md
+          more: headrace error TRACED_VALUE
         """,
         tracing(on_event),
     )
@@ -700,7 +700,7 @@ def test_an_exception_that_holds_a_column_is_shown() -> None:
         HANDLER_FAILED: on_event of P raised ValueError: <Column e.card>
           at test_source.py:*: raise ValueError(e.card)
           hint: a handler runs once, when the program is built, and not for each row: what depends on a row is written with hr.when and columns
-          page: docs/errors/HANDLER_FAILED.md
+          more: headrace error HANDLER_FAILED
         """,
         tracing(on_event),
     )
@@ -848,7 +848,7 @@ def test_a_branch_by_another_name() -> None:
         LEAVES_WHEN: `return` inside a `with hr.when(...)` would end the handler for every row, not only where the condition is met
           at test_source.py:*: return
           hint: put what follows into `with hr.otherwise():`
-          page: docs/errors/LEAVES_WHEN.md
+          more: headrace error LEAVES_WHEN
         """,
         tracing(on_event),
     )
@@ -883,7 +883,7 @@ def test_no_source() -> None:
         NO_SOURCE: the source of on_event of P cannot be read, so it cannot be checked
           at <string>:1
           hint: a program is written in a file or a notebook, and loaded again when the file changes; as JSON (`headrace plan FILE`) a plan is loaded without any source
-          page: docs/errors/NO_SOURCE.md
+          more: headrace error NO_SOURCE
         """,
         tracing(names["on_event"]),
     )
@@ -1063,7 +1063,7 @@ def test_an_entry_is_traced() -> None:
         NULL_COMPARISON: `it.value is None` is decided once, when the program is traced: it is false for every row
           at test_source.py:*: if it.value is None:
           hint: use it.value.is_null()
-          page: docs/errors/NULL_COMPARISON.md
+          more: headrace error NULL_COMPARISON
         """,
         lambda: trace(P, name="p", key=("card",), inputs={"event": ("card",)}),
     )

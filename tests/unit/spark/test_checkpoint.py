@@ -51,7 +51,7 @@ def test_a_second_opening_is_refused(tmp_path: Path) -> None:
         """
         CHECKPOINT_IN_USE: the checkpoint <tmp>/c is in use by process <pid> on <host>
           hint: stop that run first, give this one another checkpoint, or let it wait for its turn: standby=True.
-          page: docs/errors/CHECKPOINT_IN_USE.md
+          more: headrace error CHECKPOINT_IN_USE
         """,
         lambda: Checkpoint(tmp_path / "c"),
         hide={str(tmp_path): "<tmp>", f"process {os.getpid()} ": "process <pid> ", os.uname().nodename: "<host>"},
@@ -68,7 +68,7 @@ def test_the_lock_of_another_machine_is_believed(tmp_path: Path, lock: str) -> N
         CHECKPOINT_IN_USE: the checkpoint <tmp> is in use by process 7 on elsewhere
           hint: stop that run first, give this one another checkpoint, or let it wait for its turn: standby=True.
                 if that process is gone, standby=True takes over after 20 s without a sign of it.
-          page: docs/errors/CHECKPOINT_IN_USE.md
+          more: headrace error CHECKPOINT_IN_USE
         """,
         lambda: Checkpoint(tmp_path),
         hide={str(tmp_path): "<tmp>"},
@@ -81,7 +81,7 @@ def test_a_folder_with_other_things_is_no_checkpoint(tmp_path: Path) -> None:
         """
         NOT_A_CHECKPOINT: <tmp> is not empty and no checkpoint: it has no job.json
           hint: give an empty or a new folder as checkpoint=.
-          page: docs/errors/NOT_A_CHECKPOINT.md
+          more: headrace error NOT_A_CHECKPOINT
         """,
         lambda: Checkpoint(tmp_path),
         hide={str(tmp_path): "<tmp>"},
@@ -95,7 +95,7 @@ def test_a_folder_that_cannot_be_made(tmp_path: Path) -> None:
         """
         CHECKPOINT_UNUSABLE: the checkpoint folder <tmp>/file/c cannot be used: Not a directory
           hint: checkpoint= names a folder on a disk of this machine that this user may write to.
-          page: docs/errors/CHECKPOINT_UNUSABLE.md
+          more: headrace error CHECKPOINT_UNUSABLE
         """,
         lambda: Checkpoint(tmp_path / "file" / "c"),
         hide={str(tmp_path): "<tmp>"},
@@ -112,7 +112,7 @@ def test_a_folder_that_cannot_be_written(tmp_path: Path, monkeypatch: pytest.Mon
         """
         CHECKPOINT_UNUSABLE: the checkpoint folder <tmp> cannot be used: Permission denied
           hint: checkpoint= names a folder on a disk of this machine that this user may write to.
-          page: docs/errors/CHECKPOINT_UNUSABLE.md
+          more: headrace error CHECKPOINT_UNUSABLE
         """,
         lambda: Checkpoint(tmp_path),
         hide={str(tmp_path): "<tmp>"},
@@ -132,7 +132,7 @@ def test_another_format_is_refused(tmp_path: Path) -> None:
         """
         CHECKPOINT_FORMAT: <tmp>/job.json has format 99; this version of headrace reads formats 1 and 2
           hint: use the version of headrace that wrote it, or start over with fresh=True.
-          page: docs/errors/CHECKPOINT_FORMAT.md
+          more: headrace error CHECKPOINT_FORMAT
         """,
         lambda: Checkpoint(tmp_path),
         hide={str(tmp_path): "<tmp>"},
@@ -142,7 +142,7 @@ def test_another_format_is_refused(tmp_path: Path) -> None:
         """
         CHECKPOINT_UNREADABLE: <tmp>/job.json cannot be read: Expecting property name enclosed in double quotes: line 1 column 2 (char 1)
           hint: put back the whole checkpoint from a copy made while no job worked on it, or start over with fresh=True.
-          page: docs/errors/CHECKPOINT_UNREADABLE.md
+          more: headrace error CHECKPOINT_UNREADABLE
         """,
         lambda: Checkpoint(tmp_path),
         hide={str(tmp_path): "<tmp>"},

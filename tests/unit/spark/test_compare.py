@@ -73,7 +73,7 @@ def test_the_message() -> None:
         EPOCH_UNFINISHED: sink: epoch 3 was cut off, and large is not what it was since
           at test_compare.py:*: large = rows.filter(f"n > {least}").named("large")
           hint: let the version that began the epoch end it, then start this one; or start over with fresh=True.
-          page: docs/errors/EPOCH_UNFINISHED.md
+          more: headrace error EPOCH_UNFINISHED
         """,
         lambda: refuse_in_mid_epoch(plan(**{**BEFORE, "least": 2}), STORED, {"sink": 3}),
     )

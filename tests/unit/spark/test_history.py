@@ -96,7 +96,7 @@ def test_offsets_that_were_changed(tmp_path: Path) -> None:
         CHECKPOINT_INCOMPLETE: <tmp>/queries/main/offsets/0 is not the log that this epoch began with
           hint: parts of the checkpoint are missing, or were copied at different moments.
                 put back the whole checkpoint from a copy made while no job worked on it, or start over with fresh=True.
-          page: docs/errors/CHECKPOINT_INCOMPLETE.md
+          more: headrace error CHECKPOINT_INCOMPLETE
         """,
         lambda: logs.history.begin(0),
         hide={str(tmp_path): "<tmp>"},
@@ -239,7 +239,7 @@ def test_what_is_said_of_a_checkpoint_that_was_put_back(tmp_path: Path) -> None:
         CHECKPOINT_BEHIND: best holds epoch 7; all holds epoch 2 of another history, and the checkpoint <tmp>, which ends with epoch 2, begun 1970-01-01 00:00:02 UTC, has not written that
           hint: nothing was changed. The checkpoint was put back from an earlier copy, or a copy of it has run elsewhere: go on from the newest one.
                 to go on from this one, put back what the sinks held at the same moment; fresh=True starts over.
-          page: docs/errors/CHECKPOINT_BEHIND.md
+          more: headrace error CHECKPOINT_BEHIND
         """,
         lambda: agree(tmp_path, logs.query, logs.history, totals, marks),
         hide={str(tmp_path): "<tmp>"},
@@ -257,7 +257,7 @@ def test_what_is_said_of_a_sink_that_was_emptied_or_removed(tmp_path: Path) -> N
         f"""
         TABLE_MISSING: best: out is gone, and the job has written epoch 2 there
           {hint}
-          page: docs/errors/TABLE_MISSING.md
+          more: headrace error TABLE_MISSING
         """,
         lambda: agree(tmp_path, logs.query, logs.history, totals, {"best": ("out", Mark(exists=False))}),
     )
@@ -265,7 +265,7 @@ def test_what_is_said_of_a_sink_that_was_emptied_or_removed(tmp_path: Path) -> N
         f"""
         TABLE_REPLACED: best: out holds no epoch of this job, and the job has written epoch 2 there
           {hint}
-          page: docs/errors/TABLE_REPLACED.md
+          more: headrace error TABLE_REPLACED
         """,
         lambda: agree(tmp_path, logs.query, logs.history, totals, {"best": ("out", Mark())}),
     )
@@ -273,7 +273,7 @@ def test_what_is_said_of_a_sink_that_was_emptied_or_removed(tmp_path: Path) -> N
         f"""
         TABLE_REPLACED: best: out ends with epoch 1, and the job has written epoch 2 there
           {hint}
-          page: docs/errors/TABLE_REPLACED.md
+          more: headrace error TABLE_REPLACED
         """,
         lambda: agree(tmp_path, logs.query, logs.history, totals, {"best": ("out", Mark(1, ids[1]))}),
     )

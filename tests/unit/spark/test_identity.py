@@ -237,7 +237,7 @@ def test_a_stateless_query_whose_source_was_renamed_is_refused() -> None:
         """
         STATE_CHANGED: the source charges is gone and the source payments is new in query main, and the checkpoint holds state of the earlier version
           hint: fresh=True starts over with an empty checkpoint; to keep what was computed, keep the earlier version of this part.
-          page: docs/errors/STATE_CHANGED.md
+          more: headrace error STATE_CHANGED
         """,
         lambda: again(stored, query(OUT, DEAD, sources=("payments",))),
     )
@@ -251,7 +251,7 @@ def test_a_sink_that_another_query_wrote_is_refused() -> None:
         """
         STATE_CHANGED: the sink out was written by query main and would now be written by query p, and the checkpoint holds state of the earlier version
           hint: fresh=True starts over with an empty checkpoint; to keep what was computed, keep the earlier version of this part.
-          page: docs/errors/STATE_CHANGED.md
+          more: headrace error STATE_CHANGED
         """,
         lambda: again(stored, query(KEPT, DEAD), moved),
     )
@@ -276,11 +276,11 @@ def test_all_reasons_are_given_at_once() -> None:
         """
         STATE_CHANGED: alerts is now keyed by shop string instead of card string, and the checkpoint holds state of the earlier version
           hint: fresh=True starts over with an empty checkpoint; to keep what was computed, keep the earlier version of this part.
-          page: docs/errors/STATE_CHANGED.md
+          more: headrace error STATE_CHANGED
 
         STATE_CHANGED: counts has order="time" instead of "arrival", and the checkpoint holds state of the earlier version
           hint: fresh=True starts over with an empty checkpoint; to keep what was computed, keep the earlier version of this part.
-          page: docs/errors/STATE_CHANGED.md
+          more: headrace error STATE_CHANGED
         """,
         lambda: again(stored, query(replace(ALERTS, key="shop string"), replace(COUNTS, order="time"), OUT)),
     )
@@ -306,7 +306,7 @@ def test_another_content_under_the_same_name_is_refused() -> None:
         """
         STATE_CHANGED: spent computes something else than before, and the checkpoint holds state of the earlier version
           hint: fresh=True starts over with an empty checkpoint; to keep what was computed, keep the earlier version of this part.
-          page: docs/errors/STATE_CHANGED.md
+          more: headrace error STATE_CHANGED
         """,
         lambda: again(stored, query(replace(spent, content="max"), OUT, clock="none")),
     )

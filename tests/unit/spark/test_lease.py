@@ -146,7 +146,7 @@ def test_the_one_that_was_replaced_says_by_whom(tmp_path: Path) -> None:
         """
         LEASE_LOST: process 7 on elsewhere works on the checkpoint <tmp> now: this one gave no sign for too long
           hint: nothing is lost or doubled, and the other goes on; start this one again as a standby if it should take over in turn.
-          page: docs/errors/LEASE_LOST.md
+          more: headrace error LEASE_LOST
         """,
         held.check,
         hide={str(tmp_path): "<tmp>"},

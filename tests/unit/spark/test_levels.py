@@ -123,7 +123,7 @@ def test_clocks_behind_each_other_are_refused() -> None:
         CLOCKS_MIXED: wait goes by processing time and stands behind a, which works in event time; one Spark query has one clock
           at test_levels.py:*: wait = count(t, "a").key_by("k").process(Wait, order="arrival").named("wait")
           hint: use one clock, or write the first result to files and read them in a second job; clock="event" is the default.
-          page: docs/errors/CLOCKS_MIXED.md
+          more: headrace error CLOCKS_MIXED
         """,
         lambda: queries(wait),
     )

@@ -182,7 +182,7 @@ def test_the_jvms_end_is_told_by_the_run_alone(start: Start, problem: Exception,
         """
         RUN_FAILED: Spark's JVM has ended
           hint: the next start goes on from the last epoch. The JVM's log is in spark.log
-          page: docs/errors/RUN_FAILED.md
+          more: headrace error RUN_FAILED
         """,
         lambda: run.watch(lambda: looked.append(run.progress), Signals()),
     )

@@ -47,7 +47,7 @@ def test_no_yaml(job: Made) -> None:
         YAML_SYNTAX: this cannot be read: mapping values are not allowed here
           at job.yaml:1:7: job: a: b
           hint: a text with `: `, ` #` or, inside {...}, `${` in it needs quotes, or `|` and lines of its own
-          page: docs/errors/YAML_SYNTAX.md
+          more: headrace error YAML_SYNTAX
         """,
         job("job: a: b\n"),
     )
@@ -60,7 +60,7 @@ def test_a_file_that_is_empty(write: Write) -> None:
         YAML_SYNTAX: job.yaml is empty
           at job.yaml:1
           hint: a job begins with its name: `job: fraud`
-          page: docs/errors/YAML_SYNTAX.md
+          more: headrace error YAML_SYNTAX
         """,
         lambda: document(path),
     )
@@ -72,7 +72,7 @@ def test_a_key_that_is_there_twice(job: Made) -> None:
         YAML_SYNTAX: this cannot be read: `job` is there twice, first in line 1
           at job.yaml:2:1: job: b
           hint: docs/yaml.md says how a job is written
-          page: docs/errors/YAML_SYNTAX.md
+          more: headrace error YAML_SYNTAX
         """,
         job("job: a\njob: b\n"),
     )
@@ -84,7 +84,7 @@ def test_a_tag(job: Made) -> None:
         YAML_SYNTAX: this cannot be read: the tag tag:yaml.org,2002:python/name:os.system says nothing here
           at job.yaml:1:6: job: !!python/name:os.system x
           hint: docs/yaml.md says how a job is written
-          page: docs/errors/YAML_SYNTAX.md
+          more: headrace error YAML_SYNTAX
         """,
         job("job: !!python/name:os.system x\n"),
     )
@@ -96,7 +96,7 @@ def test_a_value_that_has_itself_in_it(job: Made) -> None:
         YAML_SYNTAX: this cannot be read: a value that has itself in it
           at job.yaml:1:6: job: &a [*a]
           hint: docs/yaml.md says how a job is written
-          page: docs/errors/YAML_SYNTAX.md
+          more: headrace error YAML_SYNTAX
         """,
         job("job: &a [*a]\n"),
     )
@@ -108,7 +108,7 @@ def test_two_documents(job: Made) -> None:
         YAML_SYNTAX: this cannot be read: expected a single document in the stream, but found another document
           at job.yaml:2:1: ---
           hint: a text with `: `, ` #` or, inside {...}, `${` in it needs quotes, or `|` and lines of its own
-          page: docs/errors/YAML_SYNTAX.md
+          more: headrace error YAML_SYNTAX
         """,
         job("job: a\n---\njob: b\n"),
     )
@@ -120,7 +120,7 @@ def test_a_key_that_is_no_text(job: Made) -> None:
         YAML_SYNTAX: this cannot be read: a key is a text
           at job.yaml:2:3: ? [x]
           hint: docs/yaml.md says how a job is written
-          page: docs/errors/YAML_SYNTAX.md
+          more: headrace error YAML_SYNTAX
         """,
         job("job: a\n? [x]\n: b\n"),
     )
@@ -131,7 +131,7 @@ def test_a_job_that_is_a_list(job: Made) -> None:
         """
         YAML_TYPE: a job in job.yaml is a mapping, and here it is a list
           at job.yaml:1:1: - sinks: x
-          page: docs/errors/YAML_TYPE.md
+          more: headrace error YAML_TYPE
         """,
         job("- sinks: x\n"),
     )
@@ -143,7 +143,7 @@ def test_an_unknown_section(job: Made) -> None:
         YAML_KEY: a job has no `sorces`
           at job.yaml:2:1: sorces:
           hint: did you mean `sources`? It takes: job, settings, include, sources, lookups, views, sinks, checks
-          page: docs/errors/YAML_KEY.md
+          more: headrace error YAML_KEY
         """,
         job(CHARGES.replace("sources", "sorces")),
     )
@@ -155,7 +155,7 @@ def test_a_job_without_a_name(job: Made) -> None:
         YAML_KEY: a job needs `job`
           at job.yaml:1:1: sinks: {}
           hint: it takes: job, settings, include, sources, lookups, views, sinks, checks
-          page: docs/errors/YAML_KEY.md
+          more: headrace error YAML_KEY
         """,
         job("sinks: {}\n"),
     )
@@ -167,7 +167,7 @@ def test_a_job_without_sinks(job: Made) -> None:
         YAML_KEY: the job has no sinks
           at job.yaml:4:1: sinks:
           hint: sinks: {out: {from: view, connector: console}}
-          page: docs/errors/YAML_KEY.md
+          more: headrace error YAML_KEY
         """,
         job(CHARGES + "sinks:\n"),
     )
@@ -179,7 +179,7 @@ def test_a_source_without_a_connector(job: Made) -> None:
         YAML_KEY: the source charges needs `connector`
           at job.yaml:3:3: charges: {path: in}
           hint: it says which one: `connector: files`
-          page: docs/errors/YAML_KEY.md
+          more: headrace error YAML_KEY
         """,
         job(source("{path: in}")),
     )
@@ -191,7 +191,7 @@ def test_a_connector_that_does_not_exist(job: Made) -> None:
         UNKNOWN_CONNECTOR: there is no connector `fils`
           at job.yaml:3:24: charges: {{connector: fils, path: in}}
           hint: did you mean `files`? Installed are: {ALL}
-          page: docs/errors/UNKNOWN_CONNECTOR.md
+          more: headrace error UNKNOWN_CONNECTOR
         """,
         job(source("{connector: fils, path: in}")),
     )
@@ -203,7 +203,7 @@ def test_an_option_that_does_not_exist(job: Made) -> None:
         YAML_KEY: the source charges has no `rows_per_secnd`
           at job.yaml:3:30: charges: {connector: rate, rows_per_secnd: 3}
           hint: did you mean `rows_per_second`? It takes: connector, rows_per_second, watermark
-          page: docs/errors/YAML_KEY.md
+          more: headrace error YAML_KEY
         """,
         job(source("{connector: rate, rows_per_secnd: 3}")),
     )
@@ -215,7 +215,7 @@ def test_an_option_that_lacks(job: Made) -> None:
         YAML_KEY: the source charges needs `rows_per_second`
           at job.yaml:3:3: charges: {connector: rate}
           hint: it takes: connector, rows_per_second, watermark
-          page: docs/errors/YAML_KEY.md
+          more: headrace error YAML_KEY
         """,
         job(source("{connector: rate}")),
     )
@@ -227,7 +227,7 @@ def test_a_value_that_the_connector_refuses(job: Made) -> None:
         BAD_OPTION: read.files: format cannot be 'jsn'
           at job.yaml:3:3: charges: {connector: files, path: in, format: jsn}
           hint: did you mean 'json'? It is one of: json, csv, parquet, orc, avro
-          page: docs/errors/BAD_OPTION.md
+          more: headrace error BAD_OPTION
         """,
         job(source("{connector: files, path: in, format: jsn}")),
     )
@@ -238,7 +238,7 @@ def test_a_flag_of_yaml_1_1(job: Made) -> None:
         """
         YAML_TYPE: `follow` of the source charges is true or false, and here it is `yes`
           at job.yaml:3:63: charges: {connector: files, path: in, format: json, follow: yes}
-          page: docs/errors/YAML_TYPE.md
+          more: headrace error YAML_TYPE
         """,
         job(source("{connector: files, path: in, format: json, follow: yes}")),
     )
@@ -249,7 +249,7 @@ def test_a_number_that_is_none(job: Made) -> None:
         """
         YAML_TYPE: `rows_per_second` of the source charges is a whole number, and here it is `010`
           at job.yaml:3:47: charges: {connector: rate, rows_per_second: 010}
-          page: docs/errors/YAML_TYPE.md
+          more: headrace error YAML_TYPE
         """,
         job(source("{connector: rate, rows_per_second: 010}")),
     )
@@ -260,7 +260,7 @@ def test_a_path_that_is_left_empty(job: Made) -> None:
         """
         YAML_TYPE: `path` of the source charges is a text, and here it is nothing
           at job.yaml:3:36: charges: {connector: files, path: , format: json}
-          page: docs/errors/YAML_TYPE.md
+          more: headrace error YAML_TYPE
         """,
         job(source("{connector: files, path: , format: json}")),
     )
@@ -272,7 +272,7 @@ def test_a_schema_that_cannot_be_read(job: Made) -> None:
         BAD_TYPE: the schema `card strng` cannot be read: there is no type `strng`, did you mean `string`?
           at job.yaml:3:3: charges: {connector: memory, rows: [], schema: card strng}
           hint: a schema looks like "card string, amount decimal(10,2), ts timestamp"
-          page: docs/errors/BAD_TYPE.md
+          more: headrace error BAD_TYPE
         """,
         job(source("{connector: memory, rows: [], schema: card strng}")),
     )
@@ -284,7 +284,7 @@ def test_a_function_of_python(job: Made) -> None:
         YAML_TYPE: `function` of the sink out is a function of Python, and here it is `send`
           at job.yaml:5:60: out: {from: charges, connector: foreach_batch, function: send}
           hint: write the job in Python
-          page: docs/errors/YAML_TYPE.md
+          more: headrace error YAML_TYPE
         """,
         job(CHARGES + "sinks:\n  out: {from: charges, connector: foreach_batch, function: send}\n"),
     )
@@ -296,7 +296,7 @@ def test_a_mode_that_does_not_exist(job: Made) -> None:
         BAD_OPTION: write.console: mode cannot be 'chnges'
           at job.yaml:5:3: out: {from: charges, connector: console, mode: chnges}
           hint: it is one of: append, upsert, changes
-          page: docs/errors/BAD_OPTION.md
+          more: headrace error BAD_OPTION
         """,
         job(CHARGES + "sinks:\n  out: {from: charges, connector: console, mode: chnges}\n"),
     )
@@ -308,7 +308,7 @@ def test_a_sink_of_nothing(job: Made) -> None:
         YAML_NAME: there is no source or view `spend`
           at job.yaml:5:15: out: {from: spend, connector: console}
           hint: there are: charges
-          page: docs/errors/YAML_NAME.md
+          more: headrace error YAML_NAME
         """,
         job(CHARGES + "sinks:\n  out: {from: spend, connector: console}\n"),
     )
@@ -320,7 +320,7 @@ def test_a_verb_that_does_not_exist(job: Made) -> None:
         YAML_KEY: there is no verb `fliter`
           at job.yaml:8:9: - fliter: amount > 3
           hint: did you mean `filter`? There are: alias, changes, dedupe, distinct, drop, expect, explode, filter, group_by, intersect, join, join_asof, lookup, named, output, rename, select, subtract, top, union, upserts, watermark, window, with_columns
-          page: docs/errors/YAML_KEY.md
+          more: headrace error YAML_KEY
         """,
         job(step("fliter: amount > 3")),
     )
@@ -332,7 +332,7 @@ def test_windows_that_do_not_exist(job: Made) -> None:
         YAML_TYPE: there are no windows of the kind `tumbling`
           at job.yaml:8:17: - window: {kind: tumbling, time: ts, size: 1 hour}
           hint: the kinds are tumble, hop, cumulate and sessions: `window: {kind: tumble, time: ts, size: 10 seconds}`
-          page: docs/errors/YAML_TYPE.md
+          more: headrace error YAML_TYPE
         """,
         job(step("window: {kind: tumbling, time: ts, size: 1 hour}")),
     )
@@ -341,7 +341,7 @@ def test_windows_that_do_not_exist(job: Made) -> None:
         YAML_KEY: `window` of the kind hop needs `step`
           at job.yaml:8:17: - window: {kind: hop, time: ts, size: 1 hour}
           hint: beside kind and time it has: size, step, offset, emit, lateness
-          page: docs/errors/YAML_KEY.md
+          more: headrace error YAML_KEY
         """,
         job(step("window: {kind: hop, time: ts, size: 1 hour}")),
     )
@@ -350,7 +350,7 @@ def test_windows_that_do_not_exist(job: Made) -> None:
         YAML_KEY: `window` of the kind sessions has no `size`
           at job.yaml:8:17: - window: {kind: sessions, time: ts, gap: 1 hour, per: card, size: 1 hour}
           hint: beside kind and time it has: gap, per, emit, lateness
-          page: docs/errors/YAML_KEY.md
+          more: headrace error YAML_KEY
         """,
         job(step("window: {kind: sessions, time: ts, gap: 1 hour, per: card, size: 1 hour}")),
     )
@@ -362,7 +362,7 @@ def test_a_column_that_does_not_exist(job: Made) -> None:
         UNKNOWN_COLUMN: no column `amout` in charges.select
           at job.yaml:9:17: - filter: amout > 3
           hint: did you mean `amount`? It has: card, amount.
-          page: docs/errors/UNKNOWN_COLUMN.md
+          more: headrace error UNKNOWN_COLUMN
         """,
         job(step("select: [card, amount]", "filter: amout > 3")),
     )
@@ -374,7 +374,7 @@ def test_two_verbs_in_a_step(job: Made) -> None:
         YAML_TYPE: a step is one verb with its arguments, and here it is a mapping
           at job.yaml:8:9: - {filter: a, select: b}
           hint: each step is an item of the list: `- filter: amount > 500`
-          page: docs/errors/YAML_TYPE.md
+          more: headrace error YAML_TYPE
         """,
         job(step("{filter: a, select: b}")),
     )
@@ -386,7 +386,7 @@ def test_an_argument_that_does_not_exist(job: Made) -> None:
         YAML_KEY: `join` has no `one`
           at job.yaml:8:31: - join: {with: charges, one: card}
           hint: did you mean `on`? It takes: with, on, how, expires, emit
-          page: docs/errors/YAML_KEY.md
+          more: headrace error YAML_KEY
         """,
         job(step("join: {with: charges, one: card}")),
     )
@@ -398,7 +398,7 @@ def test_an_argument_that_lacks(job: Made) -> None:
         YAML_KEY: `join` needs `on`
           at job.yaml:8:9: - join: {with: charges}
           hint: it takes: with, on, how, expires, emit
-          page: docs/errors/YAML_KEY.md
+          more: headrace error YAML_KEY
         """,
         job(step("join: {with: charges}")),
     )
@@ -410,7 +410,7 @@ def test_arguments_that_are_no_mapping(job: Made) -> None:
         YAML_TYPE: `join` is followed by a mapping of its arguments, and here it is `charges`
           at job.yaml:8:15: - join: charges
           hint: it takes: with, on, how, expires, emit
-          page: docs/errors/YAML_TYPE.md
+          more: headrace error YAML_TYPE
         """,
         job(step("join: charges")),
     )
@@ -422,7 +422,7 @@ def test_arguments_of_a_verb_without(job: Made) -> None:
         YAML_TYPE: `changes` takes nothing
           at job.yaml:8:18: - changes: true
           hint: write it alone: `- changes`
-          page: docs/errors/YAML_TYPE.md
+          more: headrace error YAML_TYPE
         """,
         job(step("changes: true")),
     )
@@ -434,7 +434,7 @@ def test_no_arguments(job: Made) -> None:
         YAML_TYPE: `select` was given nothing
           at job.yaml:8:9: - select
           hint: each step is an item of the list: `- filter: amount > 500`
-          page: docs/errors/YAML_TYPE.md
+          more: headrace error YAML_TYPE
         """,
         job(step("select")),
     )
@@ -445,7 +445,7 @@ def test_an_argument_of_another_type(job: Made) -> None:
         """
         YAML_TYPE: `n` of `top` is a whole number, and here it is `three`
           at job.yaml:8:18: - top: {n: three, by: amount}
-          page: docs/errors/YAML_TYPE.md
+          more: headrace error YAML_TYPE
         """,
         job(step("top: {n: three, by: amount}")),
     )
@@ -457,7 +457,7 @@ def test_a_stream_that_does_not_exist(job: Made) -> None:
         YAML_NAME: there is no source or view `charge`
           at job.yaml:8:22: - join: {with: charge, on: card}
           hint: did you mean `charges`? There are: charges, v
-          page: docs/errors/YAML_NAME.md
+          more: headrace error YAML_NAME
         """,
         job(step("join: {with: charge, on: card}")),
     )
@@ -469,7 +469,7 @@ def test_a_watermark_behind_a_filter(job: Made) -> None:
         WATERMARK_PLACE: a watermark stands at a source, and charges.filter is no source
           at job.yaml:9:20: - watermark: {column: ts, delay: 5 minutes}
           hint: write it first: hr.read.<connector>(...).watermark("ts", "5 minutes"), then filter, select and so on
-          page: docs/errors/WATERMARK_PLACE.md
+          more: headrace error WATERMARK_PLACE
         """,
         job(step("filter: amount > 3", "watermark: {column: ts, delay: 5 minutes}")),
     )
@@ -481,7 +481,7 @@ def test_a_table_that_does_not_exist(job: Made) -> None:
         YAML_NAME: there is no source or view `chargs`
           at job.yaml:5:20: v: SELECT * FROM chargs
           hint: did you mean `charges`? There are: charges, v
-          page: docs/errors/YAML_NAME.md
+          more: headrace error YAML_NAME
         """,
         job(view("SELECT * FROM chargs")),
     )
@@ -493,7 +493,7 @@ def test_a_table_that_does_not_exist_in_a_block(job: Made) -> None:
         YAML_NAME: there is no source or view `Card`
           at job.yaml:7:23: FROM charges JOIN Card USING (card)
           hint: there are: charges, v
-          page: docs/errors/YAML_NAME.md
+          more: headrace error YAML_NAME
         """,
         job(view("|\n    SELECT *\n    FROM charges JOIN Card USING (card)")),
     )
@@ -505,7 +505,7 @@ def test_views_in_a_circle(job: Made) -> None:
         YAML_CYCLE: the views read each other in a circle: a -> b -> c -> a
           at job.yaml:5:3: a: SELECT * FROM b
           hint: what a view reads is made before it: take one of them out of the circle
-          page: docs/errors/YAML_CYCLE.md
+          more: headrace error YAML_CYCLE
         """,
         job(CHARGES + "views:\n  a: SELECT * FROM b\n  b: {from: c, steps: [distinct]}\n  c: SELECT * FROM a\n"),
     )
@@ -517,7 +517,7 @@ def test_a_view_of_itself(job: Made) -> None:
         YAML_CYCLE: the views read each other in a circle: v -> v
           at job.yaml:5:3: v: SELECT * FROM v
           hint: what a view reads is made before it: take one of them out of the circle
-          page: docs/errors/YAML_CYCLE.md
+          more: headrace error YAML_CYCLE
         """,
         job(view("SELECT * FROM v")),
     )
@@ -529,7 +529,7 @@ def test_a_name_for_two_things(job: Made) -> None:
         YAML_NAME: `Charges` is there twice, first at job.yaml:3:3
           at job.yaml:5:3: Charges: SELECT 1
           hint: sources, lookups, views and sinks have names of their own, compared without case
-          page: docs/errors/YAML_NAME.md
+          more: headrace error YAML_NAME
         """,
         job(CHARGES + "views:\n  Charges: SELECT 1\n"),
     )
@@ -541,7 +541,7 @@ def test_a_sink_with_the_name_of_a_source(job: Made) -> None:
         YAML_NAME: `charges` is there twice, first at job.yaml:3:3
           at job.yaml:5:3: charges: {from: charges, connector: console}
           hint: sources, lookups, views and sinks have names of their own, compared without case
-          page: docs/errors/YAML_NAME.md
+          more: headrace error YAML_NAME
         """,
         job(CHARGES + "sinks:\n  charges: {from: charges, connector: console}\n"),
     )
@@ -553,7 +553,7 @@ def test_a_name_that_cannot_be_one(job: Made) -> None:
         BAD_NAME: '_c' cannot be a name
           at job.yaml:3:3: _c: {connector: memory, rows: [], schema: "card string, amount int, ts timestamp"}
           hint: names begin with a letter or digit and have letters, digits, blanks, `_`, `-` and `.`
-          page: docs/errors/BAD_NAME.md
+          more: headrace error BAD_NAME
         """,
         job(CHARGES.replace("charges", "_c") + "sinks: {out: {from: _c, connector: console}}\n"),
     )
@@ -564,7 +564,7 @@ def test_a_view_that_is_a_list(job: Made) -> None:
         """
         YAML_TYPE: the view v is a query in SQL, or a mapping of `from` and `steps`, and here it is a list
           at job.yaml:5:6: v: [a]
-          page: docs/errors/YAML_TYPE.md
+          more: headrace error YAML_TYPE
         """,
         job(view("[a]")),
     )
@@ -576,7 +576,7 @@ def test_a_view_with_an_unknown_key(job: Made) -> None:
         YAML_KEY: the view v has no `stops`
           at job.yaml:5:22: v: {from: charges, stops: []}
           hint: did you mean `steps`? It takes: from, steps
-          page: docs/errors/YAML_KEY.md
+          more: headrace error YAML_KEY
         """,
         job(view("{from: charges, stops: []}")),
     )
@@ -588,7 +588,7 @@ def test_an_unknown_setting(job: Made) -> None:
         YAML_KEY: `spark.sql.session.timezone` is no setting of a job
           at job.yaml:1:12: settings: {spark.sql.session.timezone: UTC}
           hint: did you mean `spark.sql.session.timeZone`? Those that change what a job means are: spark.sql.ansi.enabled, spark.sql.session.timeZone, spark.sql.timestampType, spark.sql.caseSensitive
-          page: docs/errors/YAML_KEY.md
+          more: headrace error YAML_KEY
         """,
         job("settings: {spark.sql.session.timezone: UTC}\n" + CHARGES),
     )
@@ -600,7 +600,7 @@ def test_a_variable_that_is_not_set(job: Made) -> None:
         YAML_VARIABLE: the environment has no variable NONE
           at job.yaml:8:34: - filter: card = '$${NONE} ${NONE}'
           hint: set it, or give a default: ${NONE:-...}
-          page: docs/errors/YAML_VARIABLE.md
+          more: headrace error YAML_VARIABLE
         """,
         job(step("filter: card = '$${NONE} ${NONE}'")),
     )
@@ -612,7 +612,7 @@ def test_a_variable_that_is_none(job: Made) -> None:
         YAML_VARIABLE: `${secret:X}` is no variable of the environment
           at job.yaml:1:6: job: ${secret:X}
           hint: it is ${NAME} or ${NAME:-default}; the letters themselves are written $${
-          page: docs/errors/YAML_VARIABLE.md
+          more: headrace error YAML_VARIABLE
         """,
         job("job: ${secret:X}\n"),
     )
@@ -624,7 +624,7 @@ def test_a_variable_without_an_end(job: Made) -> None:
         YAML_VARIABLE: `${JOB` has no end
           at job.yaml:3:3: ${JOB
           hint: a variable is written ${NAME}; the letters themselves are written $${
-          page: docs/errors/YAML_VARIABLE.md
+          more: headrace error YAML_VARIABLE
         """,
         job("job: |\n  a\n  ${JOB\n"),
     )
@@ -636,7 +636,7 @@ def test_a_variable_that_is_empty(job: Made) -> None:
         BAD_OPTION: read.files: format cannot be ''
           at job.yaml:3:3: charges: {connector: files, path: in, format: "${EMPTY}"}
           hint: It is one of: json, csv, parquet, orc, avro
-          page: docs/errors/BAD_OPTION.md
+          more: headrace error BAD_OPTION
         """,
         job(source('{connector: files, path: in, format: "${EMPTY}"}')),
     )
@@ -648,7 +648,7 @@ def test_a_check_of_nothing(job: Made) -> None:
         YAML_KEY: a check has one of `require` and `schema`
           at job.yaml:4:10: checks: [{view: charges}]
           hint: - {view: spend, require: exactly once}
-          page: docs/errors/YAML_KEY.md
+          more: headrace error YAML_KEY
         """,
         job(CHARGES + "checks: [{view: charges}]\n"),
     )
@@ -660,7 +660,7 @@ def test_a_check_that_does_not_exist(job: Made) -> None:
         YAML_TYPE: `exactly twice` cannot be required
           at job.yaml:4:20: checks: [{require: exactly twice}]
           hint: did you mean `exactly once`? It is one of: exactly once, bounded state
-          page: docs/errors/YAML_TYPE.md
+          more: headrace error YAML_TYPE
         """,
         job(CHARGES + "checks: [{require: exactly twice}]\n"),
     )
@@ -672,7 +672,7 @@ def test_a_check_of_two_things(job: Made) -> None:
         YAML_KEY: a check has a view or a sink, and not both
           at job.yaml:4:10: checks: [{require: exactly once, sink: out, view: charges}]
           hint: make two checks of it
-          page: docs/errors/YAML_KEY.md
+          more: headrace error YAML_KEY
         """,
         job(CHARGES + "checks: [{require: exactly once, sink: out, view: charges}]\n"),
     )
@@ -684,7 +684,7 @@ def test_a_schema_of_no_view(job: Made) -> None:
         YAML_KEY: a schema is checked of a view
           at job.yaml:4:10: checks: [{sink: out, schema: a int}]
           hint: - {view: spend, schema: "card string"}
-          page: docs/errors/YAML_KEY.md
+          more: headrace error YAML_KEY
         """,
         job(CHARGES + "checks: [{sink: out, schema: a int}]\n"),
     )
@@ -698,7 +698,7 @@ def test_a_file_that_is_no_text(write: Write) -> None:
         YAML_SYNTAX: job.yaml cannot be read: invalid start byte
           at job.yaml:1
           hint: it is a text in UTF-8
-          page: docs/errors/YAML_SYNTAX.md
+          more: headrace error YAML_SYNTAX
         """,
         lambda: document(path),
     )
@@ -716,7 +716,7 @@ def test_a_file_that_is_not_there(write: Write, tmp_path: Path) -> None:
         YAML_INCLUDE: there is no file parts/none.yaml
           at job.yaml:3:5: - parts/none.yaml
           hint: paths are relative to the file that includes: it was looked for at <folder>/parts/none.yaml
-          page: docs/errors/YAML_INCLUDE.md
+          more: headrace error YAML_INCLUDE
         """,
         include(write, "parts/none.yaml"),
         hide={str(tmp_path): "<folder>"},
@@ -729,7 +729,7 @@ def test_files_that_include_each_other(write: Write) -> None:
         YAML_INCLUDE: ../job.yaml includes itself
           at parts/other.yaml:1:11: include: [../job.yaml]
           hint: what both files need goes into a third one
-          page: docs/errors/YAML_INCLUDE.md
+          more: headrace error YAML_INCLUDE
         """,
         include(write, "parts/other.yaml", "include: [../job.yaml]\n"),
     )
@@ -741,7 +741,7 @@ def test_an_included_file_with_sinks(write: Write) -> None:
         YAML_INCLUDE: other.yaml is included and has `sinks`
           at parts/other.yaml:1:1: sinks: {}
           hint: an included file has: include, sources, lookups, views; `sinks` goes into the file of the job
-          page: docs/errors/YAML_INCLUDE.md
+          more: headrace error YAML_INCLUDE
         """,
         include(write, "parts/other.yaml", "sinks: {}\n"),
     )
@@ -753,7 +753,7 @@ def test_an_included_file_with_an_unknown_key(write: Write) -> None:
         YAML_KEY: other.yaml has no `source`
           at parts/other.yaml:1:1: source: {}
           hint: did you mean `sources`? It takes: include, sources, lookups, views
-          page: docs/errors/YAML_KEY.md
+          more: headrace error YAML_KEY
         """,
         include(write, "parts/other.yaml", "source: {}\n"),
     )
@@ -765,7 +765,7 @@ def test_a_name_in_two_files(write: Write) -> None:
         YAML_NAME: `charges` is there twice, first at parts/other.yaml:2:3
           at job.yaml:5:3: charges: {connector: memory, rows: [], schema: "card string, amount int, ts timestamp"}
           hint: sources, lookups, views and sinks have names of their own, compared without case
-          page: docs/errors/YAML_NAME.md
+          more: headrace error YAML_NAME
         """,
         include(write, "parts/other.yaml", "views:\n  CHARGES: SELECT 1\n"),
     )

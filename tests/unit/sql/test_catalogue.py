@@ -74,7 +74,7 @@ def test_what_a_script_says_of_runs_gives_way(monkeypatch: pytest.MonkeyPatch, t
         """
         BAD_SETTING: the setting partitions in the script: '0' does not fit: it is a number from 1 on
           hint: the settings are explained in docs/settings.md.
-          page: docs/errors/BAD_SETTING.md
+          more: headrace error BAD_SETTING
         """,
         lambda: settings("x", {"partitions": "0"}),
     )
@@ -86,7 +86,7 @@ def test_a_name_that_is_not_there() -> None:
         UNKNOWN_NAME: the script has nothing called chrges
           at job.sql:2:1: DROP SOURCE chrges
           hint: did you mean charges? It has: charges
-          page: docs/errors/UNKNOWN_NAME.md
+          more: headrace error UNKNOWN_NAME
         """,
         lambda: said(CHARGES + "\nDROP SOURCE chrges"),
     )
@@ -95,7 +95,7 @@ def test_a_name_that_is_not_there() -> None:
         UNKNOWN_NAME: the script has nothing called out
           at job.sql:1:1: INSERT INTO out SELECT 1
           hint: CREATE it first
-          page: docs/errors/UNKNOWN_NAME.md
+          more: headrace error UNKNOWN_NAME
         """,
         lambda: said("INSERT INTO out SELECT 1"),
     )
@@ -113,7 +113,7 @@ def test_a_name_that_is_not_there() -> None:
     ],
 )  # fmt: skip
 def test_what_does_not_fit(text: str, message: str, hint: str) -> None:
-    expected = [f"BAD_STATEMENT: {message}", f"  at job.sql:2:1: {text}", f"  hint: {hint}", "  page: docs/errors/BAD_STATEMENT.md"]
+    expected = [f"BAD_STATEMENT: {message}", f"  at job.sql:2:1: {text}", f"  hint: {hint}", "  more: headrace error BAD_STATEMENT"]
     check_error("\n".join(expected), lambda: said(f"{CHARGES}\n{text}"))
 
 
@@ -123,7 +123,7 @@ def test_a_sink_that_nothing_is_written_to() -> None:
         BAD_STATEMENT: nothing is written to the sink out
           at job.sql:1:1: CREATE SINK out WITH (connector = 'memory')
           hint: INSERT INTO out SELECT ..., or drop it
-          page: docs/errors/BAD_STATEMENT.md
+          more: headrace error BAD_STATEMENT
         """,
         lambda: said("CREATE SINK out WITH (connector = 'memory')").sinks(),
     )
@@ -144,7 +144,7 @@ def test_a_sink_that_nothing_is_written_to() -> None:
     ],
 )  # fmt: skip
 def test_errors_of_others_name_the_statement(text: str, code: str, message: str, hint: str) -> None:
-    expected = [f"{code}: {message}", f"  at job.sql:1:1: {text}", f"  hint: {hint}", f"  page: docs/errors/{code}.md"]
+    expected = [f"{code}: {message}", f"  at job.sql:1:1: {text}", f"  hint: {hint}", f"  more: headrace error {code}"]
     check_error("\n".join(expected), lambda: said(text))
 
 
@@ -154,7 +154,7 @@ def test_what_texts_mean_is_said_before_them() -> None:
         BAD_SETTING: spark.sql.ansi.enabled is set too late
           at job.sql:2:1: SET spark.sql.ansi.enabled = false
           hint: put it in front of the first view, function and sink: it says what their texts mean
-          page: docs/errors/BAD_SETTING.md
+          more: headrace error BAD_SETTING
         """,
         lambda: said("CREATE SINK out WITH (connector = 'memory');\nSET spark.sql.ansi.enabled = false"),
     )

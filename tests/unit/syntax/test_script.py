@@ -174,7 +174,7 @@ FUNCTION = "CREATE FUNCTION name(x INT, y INT) RETURNS INT RETURN x + y"
 def test_what_cannot_be_read(text: str, message: str, place: str, hint: str) -> None:
     line = text.split("\n")[int(place[0]) - 1].strip()
     expected = [f"BAD_STATEMENT: {message}", f"  at job.sql:{place}: {line}", f"  hint: {hint.replace(' ' * 16, ' ' * 8)}"]
-    check_error("\n".join([*expected, "  page: docs/errors/BAD_STATEMENT.md"]), lambda: statements(text, "job.sql"))
+    check_error("\n".join([*expected, "  more: headrace error BAD_STATEMENT"]), lambda: statements(text, "job.sql"))
 
 
 def test_the_error_of_a_statement_is_whole() -> None:
@@ -183,7 +183,7 @@ def test_the_error_of_a_statement_is_whole() -> None:
         BAD_STATEMENT: `SELECT` stands where `AS` is expected
           at job.sql:2:15: CREATE VIEW v SELECT 1;
           hint: CREATE VIEW name AS SELECT ...
-          page: docs/errors/BAD_STATEMENT.md
+          more: headrace error BAD_STATEMENT
         """,
         lambda: statements("SET job = 'x';\nCREATE VIEW v SELECT 1;", "job.sql"),
     )

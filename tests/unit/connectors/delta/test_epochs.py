@@ -140,7 +140,7 @@ def test_a_process_that_is_replaced_between_its_look_and_its_commit_is_refused(
     check_error(
         f"SINK_FENCED: sink: another process has taken over the job job and writes {tmp_path}/t now\n"
         "  hint: this process was held up for so long that it was replaced; nothing of it was written since\n"
-        "  page: docs/errors/SINK_FENCED.md",
+        "  more: headrace error SINK_FENCED",
         lambda: old.commit(0, late),
     )
     assert commits == [False], "Delta itself refused the commit"
@@ -188,7 +188,7 @@ def test_a_table_that_another_checkpoint_wrote_is_not_written(tmp_path: Path) ->
     check_error(
         f"TABLE_OWNED: {tmp_path}/t holds what sink sink of job job wrote from another checkpoint or query\n"
         "  hint: write to another table, go on from the checkpoint that wrote it, or start with fresh=True, which empties the table\n"
-        "  page: docs/errors/TABLE_OWNED.md",
+        "  more: headrace error TABLE_OWNED",
         lambda: opened(Sink(tmp_path / "t"), context(tmp_path, checkpoint_id="c2")),
     )
     fresh = opened(Sink(tmp_path / "t"), context(tmp_path, "k string", checkpoint_id="c2", fresh=True))
@@ -200,7 +200,7 @@ def test_a_table_that_another_checkpoint_wrote_is_not_written(tmp_path: Path) ->
     check_error(
         f"TABLE_OWNED: with fresh=True what job guest wrote to {tmp_path}/t would have to go, and it holds rows of others too\n"
         "  hint: delete those rows from the table, and write to another one until then\n"
-        "  page: docs/errors/TABLE_OWNED.md",
+        "  more: headrace error TABLE_OWNED",
         lambda: opened(Sink(tmp_path / "t"), context(tmp_path, "k string", job="guest", checkpoint_id="c4", fresh=True)),
     )
 
@@ -215,7 +215,7 @@ def test_two_sinks_of_one_start_at_one_table(tmp_path: Path, query: str, fresh: 
     check_error(
         f"FOLDER_OWNED: the sinks sink and twin both write to {tmp_path}/link\n"
         "  hint: give each sink a table of its own; streams of the same columns go into one by union.\n"
-        "  page: docs/errors/FOLDER_OWNED.md",
+        "  more: headrace error FOLDER_OWNED",
         lambda: opened(Sink(tmp_path / "link"), context(tmp_path, name="twin", query=query, fresh=fresh)),
     )
     sink.commit(0, stage(sink, 0, rows(("a", 1))))
@@ -253,7 +253,7 @@ def test_a_table_that_others_always_change_first(tmp_path: Path, monkeypatch: py
     check_error(
         f"TABLE_BUSY: sink: 20 commits to {tmp_path}/t were each overtaken by one of another writer\n"
         "  hint: the next start writes the epoch again; fewer writers, or longer epochs (every=), get in each other's way less\n"
-        "  page: docs/errors/TABLE_BUSY.md",
+        "  more: headrace error TABLE_BUSY",
         lambda: sink.commit(0, stage(sink, 0, rows(("a", 1)))),
     )
 
@@ -263,7 +263,7 @@ def test_a_table_that_cannot_be_read(tmp_path: Path) -> None:
         f"TABLE_MISSING: there is no Delta table at {tmp_path}/none\n"
         '  at test_epochs.py:*: lambda: Place(str(tmp_path / "none"), {}).table(),\n'
         "  hint: a sink makes the table when its job starts; a source needs one that is there\n"
-        "  page: docs/errors/TABLE_MISSING.md",
+        "  more: headrace error TABLE_MISSING",
         lambda: Place(str(tmp_path / "none"), {}).table(),
     )
     opened(Sink(tmp_path / "t"), context(tmp_path))
@@ -272,7 +272,7 @@ def test_a_table_that_cannot_be_read(tmp_path: Path) -> None:
         f"TABLE_UNREADABLE: the table {tmp_path}/t cannot be opened: Kernel error: Json error: Truncated record whilst reading object\n"
         '  at test_epochs.py:*: lambda: Place(str(tmp_path / "t"), {}).table(),\n'
         "  hint: look at the path, and for a store that is reached by a network at its address and storage_options\n"
-        "  page: docs/errors/TABLE_UNREADABLE.md",
+        "  more: headrace error TABLE_UNREADABLE",
         lambda: Place(str(tmp_path / "t"), {}).table(),
     )
 
@@ -283,6 +283,6 @@ def test_a_table_that_asks_for_more_than_is_done_here(tmp_path: Path) -> None:
     check_error(
         f"TABLE_FEATURE: the table {tmp_path}/t asks writers for what this sink does not do: the constraint positive\n"
         "  hint: write to a table without that\n"
-        "  page: docs/errors/TABLE_FEATURE.md",
+        "  more: headrace error TABLE_FEATURE",
         lambda: opened(Sink(tmp_path / "t"), context(tmp_path, term=2)),
     )

@@ -110,7 +110,7 @@ def test_rows_that_go_are_an_error_where_rows_only_come(tmp_path: Path) -> None:
     check_error(
         f"TABLE_CHANGED: version 1 of {tmp_path} takes rows away, and they are only added here\n"
         "  hint: read what changes: hr.read.delta(..., changes=True)\n"
-        "  page: docs/errors/TABLE_CHANGED.md",
+        "  more: headrace error TABLE_CHANGED",
         lambda: read(source, at),
     )
 
@@ -160,14 +160,14 @@ def test_a_version_that_was_cleaned_up(tmp_path: Path) -> None:
     check_error(
         f"VERSION_GONE: version 1 of {tmp_path} names files that are gone: {name} and others\n"
         "  hint: it was cleaned up before it was read: start over with fresh=True, and keep old versions for longer\n"
-        "  page: docs/errors/VERSION_GONE.md",
+        "  more: headrace error VERSION_GONE",
         lambda: read(log(tmp_path, changes=True), at),
     )
     (tmp_path / "_delta_log" / f"{1:020}.json").unlink()
     check_error(
         f"VERSION_GONE: version 1 of {tmp_path} is no longer in the table's log\n"
         "  hint: it was cleaned up before it was read: start over with fresh=True, and keep old versions for longer\n"
-        "  page: docs/errors/VERSION_GONE.md",
+        "  more: headrace error VERSION_GONE",
         lambda: source.files(at, {**at, "version": 3}),
     )
 
@@ -179,7 +179,7 @@ def test_another_table_in_its_place(tmp_path: Path) -> None:
     check_error(
         f"TABLE_REPLACED: {tmp_path}/b is another table than the one that the checkpoint has read\n"
         "  hint: start over with fresh=True, or give the job the table that it read\n"
-        "  page: docs/errors/TABLE_REPLACED.md",
+        "  more: headrace error TABLE_REPLACED",
         lambda: log(tmp_path / "b").latest(at),
     )
 

@@ -99,7 +99,7 @@ def test_a_process_that_is_replaced_between_its_look_and_its_commit_is_refused(t
     check_error(
         "SINK_FENCED: sink: another process has taken over the job job and writes db.t now\n"
         "  hint: this process was held up for so long that it was replaced; nothing of it was written since\n"
-        "  page: docs/errors/SINK_FENCED.md",
+        "  more: headrace error SINK_FENCED",
         lambda: old.commit(0, late),
     )
     assert commits == [False], "the catalog itself refused the commit"
@@ -144,7 +144,7 @@ def test_a_table_that_another_checkpoint_wrote(tmp_path: Path) -> None:
     check_error(
         "TABLE_OWNED: db.t holds what sink sink of job job wrote from another checkpoint or query\n"
         "  hint: write to another table, go on from the checkpoint that wrote it, or start with fresh=True, which empties the table\n"
-        "  page: docs/errors/TABLE_OWNED.md",
+        "  more: headrace error TABLE_OWNED",
         lambda: opened(sink(tmp_path), context(tmp_path, checkpoint_id="c2")),
     )
     fresh = opened(sink(tmp_path), context(tmp_path, "k string", checkpoint_id="c2", fresh=True))
@@ -242,7 +242,7 @@ def test_rows_that_go_are_an_error_where_rows_only_come(tmp_path: Path) -> None:
     check_error(
         "TABLE_CHANGED: version 3 of db.t takes rows away, and they are only added here\n"
         "  hint: read what changes: hr.read.iceberg(..., changes=True)\n"
-        "  page: docs/errors/TABLE_CHANGED.md",
+        "  more: headrace error TABLE_CHANGED",
         lambda: source.files(at, end),
     )
 
@@ -280,7 +280,7 @@ def test_a_table_that_was_renamed_in_parts_is_refused(tmp_path: Path) -> None:
     check_error(
         "TABLE_FEATURE: the table db.t had column m under another name, or another column under that name\n"
         "  hint: read a copy of the table\n"
-        "  page: docs/errors/TABLE_FEATURE.md",
+        "  more: headrace error TABLE_FEATURE",
         lambda: log(tmp_path),
     )
 
@@ -289,6 +289,6 @@ def test_what_an_upsert_would_not_keep(tmp_path: Path) -> None:
     check_error(
         "WRONG_TYPE: sink: column s has structs in an array or map, which an upsert of Iceberg cannot keep\n"
         '  hint: make a text of it: with_columns(s="to_json(s)"), or write its changes: mode="changes"\n'
-        "  page: docs/errors/WRONG_TYPE.md",
+        "  more: headrace error WRONG_TYPE",
         lambda: sink(tmp_path, key="k").suits("sink", parse_schema("k string, s array<struct<a: int>>")),
     )

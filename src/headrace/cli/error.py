@@ -1,0 +1,57 @@
+"""`headrace error [CODE]`: the page of an error, in the terminal."""
+
+from __future__ import annotations
+
+import argparse
+import re
+import sys
+from pathlib import Path
+from typing import Any
+
+from headrace.errors import CODES
+from headrace.spelling import suggestion
+
+_PACKAGE = Path(__file__).resolve().parents[1]
+# hatch_build.py puts the pages into the wheel; a clone has them in its documentation.
+_FOLDERS = (_PACKAGE / "error_pages", _PACKAGE.parents[1] / "docs" / "errors")
+
+
+def add(commands: Any) -> None:
+    parser: argparse.ArgumentParser = commands.add_parser(
+        "error",
+        help="explain an error: why it comes, and the cure",
+        description="Print the page of an error code, or list all codes.",
+    )
+    parser.add_argument("code", metavar="CODE", nargs="?", help="what the text of the error begins with (default: list all codes)")
+    parser.set_defaults(run=run, complain=parser.error)
+
+
+def run(asked: argparse.Namespace) -> int:
+    if asked.code is None:
+        width = max(map(len, CODES))
+        for name, row in sorted(CODES.items()):
+            print(f"{name:{width}}  {row.title}")
+        return 0
+    code = asked.code.strip("`:").upper()
+    if code not in CODES:
+        asked.complain(f"no error has the code {asked.code}: {suggestion(code, CODES, '`headrace error` lists all codes')}")
+    _show(page(code))
+    return 0
+
+
+def page(code: str) -> str:
+    """The page of a code as Markdown."""
+    file = next(place for folder in _FOLDERS if (place := folder / f"{code}.md").is_file())
+    return file.read_text(encoding="utf-8")
+
+
+def _show(text: str) -> None:
+    # other pages are not in the package, so a link is its text alone
+    text = re.sub(r"\[([^\]]+)\]\([^)\s]+\)", r"\1", text)
+    if not sys.stdout.isatty():
+        print(text, end="")
+        return
+    from rich.console import Console
+    from rich.markdown import Markdown
+
+    Console().print(Markdown(text))

@@ -1,0 +1,33 @@
+"""Names that are nearly right: what stands behind every "did you mean"."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+
+
+def nearest(name: str, known: Iterable[str], least: float = 0.6) -> str | None:
+    """The known name that is most like `name`, whatever its case.
+
+    >>> nearest("Amout", ["card", "amount"])
+    'amount'
+    >>> nearest("x", ["card", "amount"])
+    """
+    spelled = {one.lower(): one for one in known}
+    near = get_close_matches(name.lower(), spelled, 1, least)
+    return spelled[near[0]] if near else None
+
+
+def suggestion(name: str, known: Iterable[str], rest: str = "", *, shown: str = "`{}`", least: float = 0.6) -> str:
+    """A hint that begins with the name that was meant, if one is near, and goes on with `rest`.
+
+    >>> suggestion("amout", ["card", "amount"], "it has: card, amount")
+    'did you mean `amount`? It has: card, amount'
+    >>> suggestion("x", ["card", "amount"], "it has: card, amount")
+    'it has: card, amount'
+    """
+    near = nearest(name, known, least)
+    if near is None:
+        return rest
+    guess = f"did you mean {shown.format(near)}?"
+    return f"{guess} {rest[0].upper()}{rest[1:]}" if rest else guess
