@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import headrace.ports as ports
 from headrace.connectors import beginnings
 from headrace.connectors.filetable import Lookup
-from headrace.connectors.folders import for_spark, no_partition_folders, nothing_there, path_of, read_before, reader_options, whole_times
+from headrace.connectors.folders import for_spark, no_partition_folders, nothing_there, read_before, reader_options, whole_times
 from headrace.connectors.reach import S3, opened
 from headrace.connectors.remote import PREFIX, RemoteManifest
 from headrace.errors import ConnectorError, here
 from headrace.manifest import CONTROL, Manifest, Owner, StagedFile, committed_files
 from headrace.masking import masked_problem
 from headrace.ports import paths
-from headrace.ports.options import choice, columns_named, flag, number, texts, wrong
+from headrace.ports.options import choice, columns_named, flag, number, path_of, texts, wrong
 from headrace.schema import Struct, schema_of
 
 if TYPE_CHECKING:

@@ -9,13 +9,12 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import headrace.ports as ports
-from headrace.connectors.folders import path_of
 from headrace.connectors.reach import opened
 from headrace.connectors.remote import RemoteManifest
 from headrace.errors import ConnectorError, here
 from headrace.manifest import CONTROL, committed_files
 from headrace.ports import paths
-from headrace.ports.options import choice, texts
+from headrace.ports.options import choice, path_of, texts
 from headrace.schema import Struct, milliseconds, schema_of, shown
 
 if TYPE_CHECKING:

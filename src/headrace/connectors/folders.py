@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import glob
-import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 from headrace.errors import ConnectorError, here
 from headrace.filelog import paths_read
@@ -18,12 +16,6 @@ from headrace.schema import Struct
 def for_spark(format: str) -> str:
     """Spark has the classes of Avro, and does not know them by that name."""
     return "org.apache.spark.sql.avro.AvroFileFormat" if format == "avro" else format
-
-
-def path_of(verb: str, path: Any, example: str = "charges/") -> str:
-    if not isinstance(path, str | os.PathLike) or not str(path) or "\0" in str(path):
-        raise wrong(f"{verb}: the path cannot be {path!r}", f'it is a text or a pathlib.Path: "{example}"')
-    return os.fsdecode(path)
 
 
 def read_before(query: Path) -> set[Path | None]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import os
 import re
 from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
@@ -15,6 +16,9 @@ from headrace.masking import holds_password
 from headrace.schema import Struct
 
 T = TypeVar("T")
+
+LONGEST_NAME, LONGEST_PATH = 255, 4095
+"""Bytes, on the file systems of Linux and macOS."""
 
 _WRITTEN = "plans are written by `headrace plan FILE` and Job.plan.to_json()"
 
@@ -158,6 +162,19 @@ def key_of(verb: str, key: str | Sequence[str], schema: Struct) -> tuple[str, ..
             raise wrong(f"{verb}: the key {name!r} is no column of the schema", f"it has: {', '.join(schema.names)}")
         found.append(column)
     return tuple(found)
+
+
+def path_of(verb: str, path: Any, example: str = "charges/") -> str:
+    """The path that a user gave; whether something is there is asked later."""
+    hint = f'it is a text or a pathlib.Path: "{example}"'
+    if not isinstance(path, str | os.PathLike) or not str(path) or "\0" in str(path):
+        raise wrong(f"{verb}: the path cannot be {path!r}", hint)
+    text = os.fsdecode(path)
+    longest = max(len(os.fsencode(part)) for part in text.split("/"))
+    if longest > LONGEST_NAME or len(os.fsencode(text)) > LONGEST_PATH:
+        limits = f"file systems allow {LONGEST_NAME} bytes in a name and {LONGEST_PATH} in a path"
+        raise wrong(f"{verb}: the path is too long, it begins with {text[:60]}", limits)
+    return text
 
 
 def wrong(message: str, hint: str) -> ConnectorError:

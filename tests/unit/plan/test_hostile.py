@@ -95,6 +95,8 @@ def test_settings_are_those_that_change_meaning(tmp_path: Path, settings: Any, m
         ("nodes.0.options.path", "in\0side", "BAD_OPTION", "the path cannot be"),
         ("nodes.0.options.path", "s3a://key:s3cret@bucket/in", "BAD_OPTION", "`path` has a password in it"),
         ("nodes.2.options.path", 7, "BAD_OPTION", "the path cannot be 7"),
+        ("nodes.2.options.path", "ü" * 128, "BAD_OPTION", "the path is too long, it begins with üüü"),
+        ("nodes.0.options.path", "in/" * 1400, "BAD_OPTION", "the path is too long, it begins with in/"),
         ("nodes.0.connector", "evil", "UNKNOWN_CONNECTOR", "there is no connector `evil`"),
         ("nodes.0.watermark.delay_ms", -1, "PLAN_BROKEN", "`watermark` of node `charges`"),
         ("nodes.0.watermark.column", "none", "PLAN_BROKEN", "node `charges` does not fit its inputs"),

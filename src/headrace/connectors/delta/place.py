@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -14,7 +13,7 @@ from headrace.connectors.lake.stores import Options, hadoop, options_of, reveale
 from headrace.errors import ConnectorError
 from headrace.masking import masked_problem
 from headrace.ports import Packages, paths
-from headrace.ports.options import wrong
+from headrace.ports.options import path_of
 
 if TYPE_CHECKING:
     from deltalake import DeltaTable
@@ -103,6 +102,4 @@ class Place:
 
 def place(verb: str, path: Any, storage: Mapping[str, Any] | None) -> Place:
     """The place that a user named."""
-    if not isinstance(path, str | os.PathLike) or not str(path) or "\0" in str(path):
-        raise wrong(f"{verb}: the path cannot be {path!r}", 'it is a text or a pathlib.Path: "out/charges"')
-    return Place(os.fsdecode(path), options_of(verb, "storage_options", storage, '{"AWS_REGION": "eu-north-1"}'))
+    return Place(path_of(verb, path, "out/charges"), options_of(verb, "storage_options", storage, '{"AWS_REGION": "eu-north-1"}'))

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
 
-from headrace.ports.options import wrong
+from headrace.ports.options import path_of, wrong
 
 KINDS = {"postgresql": "postgresql", "postgres": "postgresql", "mariadb": "mariadb", "mysql": "mariadb", "sqlite": "sqlite"}
 SPELLED = '"postgresql://host/database", "mariadb://host/database" or "sqlite:file.db"'
@@ -85,7 +85,7 @@ def _file(verb: str, rest: str) -> str:
     path = rest.removeprefix("//") if rest.startswith("///") else rest
     if path.startswith(":memory:") or not path.split("?")[0]:
         raise wrong(f"{verb}: a database in memory is gone with each connection", "name a file: sqlite:out.db")
-    return path
+    return path_of(verb, path, "out.db")
 
 
 def is_secret(option: str) -> bool:
