@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections import Counter
 from collections.abc import Iterator
 from typing import Any
@@ -10,6 +11,7 @@ from typing import Any
 import pytest
 
 from headrace import masking
+from headrace.jvm.launch import machine_memory
 from tests import installed  # noqa: F401  # connectors of this tree are found, whatever was installed before they were made
 from tests.servers import SIGN
 
@@ -28,6 +30,41 @@ def _no_secrets_of_other_tests() -> Iterator[None]:
     yield
     masking._secrets.clear()
     masking._any = None
+
+
+WORKERS = 2
+"""How many processes run tests, at most. Each has a Spark of its own, which keeps about 1.3 cores busy."""
+_MEMORY = 5 << 30
+"""What one of them may need: Spark's driver, a process that a test starts, the servers."""
+_SHARED = {"kafka": "brokers?|kafka|registry", "databases": "databases|jdbc", "redis": "redis", "s3": "s3"}
+"""Files of tests/servers that share servers, by words of their names."""
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers() -> int:
+    """How many processes `-n auto` means; 0 is this one alone."""
+    workers = min(len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1, machine_memory() // _MEMORY, WORKERS)
+    return workers if workers > 1 else 0
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """With several processes: a file of tests stays in one of them, and so do all files that share a server.
+
+    They are handed out in this order, so what takes long comes first, and the many short files of unit tests fill what is left.
+    """
+    if hasattr(config, "workerinput"):
+        for item in items:
+            item.add_marker(pytest.mark.xdist_group(_group(item.nodeid.partition("::")[0])))
+
+
+def _group(file: str) -> str:
+    folder, _, name = file.rpartition("/")
+    if folder.endswith("tests/servers"):
+        words = "|".join(name.removesuffix(".py").split("_"))
+        for group, shared in _SHARED.items():
+            if re.search(rf"(^|\|)({shared})(\||$)", words):
+                return group
+    return file
 
 
 def pytest_terminal_summary(terminalreporter: Any) -> None:
