@@ -18,9 +18,14 @@ from tests.servers import SIGN
 
 @pytest.fixture(scope="session", autouse=True)
 def _no_settings_of_the_user() -> Iterator[None]:
-    """Tests see the defaults, whatever HEADRACE_* the shell has; the cache stays, or each run would build the kernel again."""
+    """Tests see the defaults, whatever HEADRACE_* the shell has; the cache stays, or each run would build the kernel again.
+
+    No job of a test prepares later starts beside it.
+    """
     taken = {name: os.environ.pop(name) for name in list(os.environ) if name.startswith("HEADRACE_") and name != "HEADRACE_CACHE"}
+    os.environ["HEADRACE_PREPARE"] = "never"
     yield
+    del os.environ["HEADRACE_PREPARE"]
     os.environ.update(taken)
 
 
@@ -43,7 +48,9 @@ _SHARED = {"kafka": "brokers?|kafka|registry", "databases": "databases|jdbc", "r
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers() -> int:
     """How many processes `-n auto` means; 0 is this one alone."""
-    workers = min(len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1, machine_memory() // _MEMORY, WORKERS)
+    workers = min(
+        len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1, machine_memory() // _MEMORY, WORKERS
+    )
     return workers if workers > 1 else 0
 
 
