@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from collections import Counter
 from collections.abc import Iterator
 from typing import Any
@@ -41,8 +40,14 @@ WORKERS = 2
 """How many processes run tests, at most. Each has a Spark of its own, which keeps about 1.3 cores busy."""
 _MEMORY = 5 << 30
 """What one of them may need: Spark's driver, a process that a test starts, the servers."""
-_SHARED = {"kafka": "brokers?|kafka|registry", "databases": "databases|jdbc", "redis": "redis", "s3": "s3"}
-"""Files of tests/servers that share servers, by words of their names."""
+_SHARED = {
+    "kafka": {"broker"},
+    "databases": {"postgres", "mariadb", "pg", "maria", "place"},
+    "redis": {"_redis"},
+    "s3": {"s3"},
+    "trials": {"trials"},
+}
+"""What several files share that takes seconds to start or to compile: a group of files, and the fixtures by which they are known."""
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -60,18 +65,21 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     They are handed out in this order, so what takes long comes first, and the many short files of unit tests fill what is left.
     """
     if hasattr(config, "workerinput"):
+        fixtures: dict[str, set[str]] = {}
         for item in items:
-            item.add_marker(pytest.mark.xdist_group(_group(item.nodeid.partition("::")[0])))
+            fixtures.setdefault(_file(item), set()).update(getattr(item, "fixturenames", ()))
+        for item in items:
+            item.add_marker(pytest.mark.xdist_group(_group(_file(item), fixtures[_file(item)])))
 
 
-def _group(file: str) -> str:
-    folder, _, name = file.rpartition("/")
-    if folder.endswith("tests/servers"):
-        words = "|".join(name.removesuffix(".py").split("_"))
-        for group, shared in _SHARED.items():
-            if re.search(rf"(^|\|)({shared})(\||$)", words):
-                return group
-    return file
+def _file(item: pytest.Item) -> str:
+    return item.nodeid.partition("::")[0]
+
+
+def _group(file: str, fixtures: set[str]) -> str:
+    if file.startswith("tests/faults/"):  # their servers live for one file
+        return file
+    return next((group for group, shared in _SHARED.items() if shared & fixtures), file)
 
 
 def pytest_terminal_summary(terminalreporter: Any) -> None:
