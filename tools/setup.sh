@@ -1,6 +1,6 @@
 #!/bin/sh
-# Sets up .venv in the root of the repository: checks the machine first, then installs what requirements.lock names.
-# Done already: says nothing and takes no time. Downloads only through pip, with its settings.
+# Sets up .venv in the root of the repository: checks the machine first, then installs what requirements.lock names, or with the
+# argument `demo` the part of it that the demo needs. Done already: says nothing and takes no time. Downloads only through pip, with its settings.
 set -eu
 cd "$(dirname "$0")/.."
 
@@ -23,11 +23,15 @@ done
 # --- is it done already?
 no_java=0
 if [ -z "${JAVA_HOME:-}" ] && ! command -v java >/dev/null 2>&1; then no_java=1; fi
-wanted=$(cat requirements.lock requirements-java.lock pyproject.toml tools/setup.sh | cksum)
-stamp=.venv/.headrace-setup
-if [ -f "$stamp" ] && [ "$(cat "$stamp")" = "$wanted $PWD" ] && .venv/bin/python -c '' 2>/dev/null; then
-  if [ "$no_java" = 0 ] || [ -f .venv/.headrace-java ]; then exit 0; fi
-fi
+wanted="$(cat requirements.lock requirements-demo.lock requirements-java.lock pyproject.toml tools/setup.sh | cksum) $PWD"
+whole=.venv/.headrace-setup
+stamp=$whole lock=requirements.lock
+if [ "${1:-}" = demo ]; then stamp=.venv/.headrace-demo lock=requirements-demo.lock; fi
+for done in "$stamp" "$whole"; do
+  if [ -f "$done" ] && [ "$(cat "$done")" = "$wanted" ] && .venv/bin/python -c '' 2>/dev/null; then
+    if [ "$no_java" = 0 ] || [ -f .venv/.headrace-java ]; then exit 0; fi
+  fi
+done
 
 # --- everything is checked before anything is downloaded
 install="apt-get install -y git make python3-venv"
@@ -64,12 +68,14 @@ if [ ! -x .venv/bin/python ] || ! .venv/bin/python -c 'import pip, sys; sys.exit
   rm -rf .venv
   "$python" -m venv .venv
 fi
-rm -f "$stamp"
+rm -f "$stamp" "$whole"
 
 # --- one small package first: whether a registry answers shows before the large downloads
 probe=$(mktemp -d)
-trap 'rm -rf "$probe"' EXIT
-small=$(sed -n 's/^\(iniconfig==[^ ]*\).*/\1/p' requirements.lock)
+others=
+trap 'if [ -n "$others" ]; then kill "$others" 2>/dev/null || true; fi; rm -rf "$probe"' EXIT
+trap 'exit 130' INT TERM
+small=$(sed -n 's/^\(mdurl==[^ ]*\).*/\1/p' "$lock")
 if ! .venv/bin/python -m pip download --quiet --disable-pip-version-check --no-deps --no-cache-dir --timeout 20 --retries 1 --dest "$probe" "$small" 2>"$probe/err"; then
   tail -n 3 "$probe/err" >&2
   problem "no package registry answers" "check the network; behind a mirror or proxy set PIP_INDEX_URL or HTTPS_PROXY, or pip's configuration file"
@@ -77,12 +83,9 @@ if ! .venv/bin/python -m pip download --quiet --disable-pip-version-check --no-d
 fi
 
 # Twice quiet: of warnings about how a package is made there is nothing that a user could do; errors are still said.
-pip() { .venv/bin/python -m pip "$@" --quiet --quiet --disable-pip-version-check --no-input; }
-echo "setup: installing what requirements.lock names (Spark is about 450 MB; minutes the first time)"
-pip install --require-hashes -r requirements.lock
-pip install --no-deps --no-build-isolation --editable .
-# Python reads .pth files in the encoding of the locale: under LC_ALL=C an absolute path with an umlaut would stop every start.
-for pth in .venv/lib/python*/site-packages/*headrace*.pth; do echo "../../../../src" >"$pth"; done
+# Without dependencies: the lock file names all of them.
+pip() { .venv/bin/python -m pip "$@" --no-deps --quiet --quiet --disable-pip-version-check --no-input; }
+echo "setup: installing what $lock names (Spark is about 450 MB; minutes the first time)"
 if [ "$no_java" = 1 ]; then
   echo "setup: no Java on this machine: installing a runtime into .venv (about 35 MB)"
   if ! pip install --require-hashes -r requirements-java.lock; then
@@ -91,7 +94,27 @@ if [ "$no_java" = 1 ]; then
   fi
   touch .venv/.headrace-java
 fi
-# Not needed, so a failure is only told.
-.venv/bin/python -m headrace prepare || echo "setup: going on without; starts of Spark will take longer" >&2
-echo "$wanted $PWD" >"$stamp"
+# Spark takes a core for as long as everything else: it is installed, and the kernel compiled with it, beside the other packages.
+spark='/^\(pyspark\|py4j\)==/,/[^\\]$/'
+sed -n "${spark}p" "$lock" >"$probe/spark.txt"
+sed "${spark}d" "$lock" >"$probe/others.txt"
+(exec .venv/bin/python -m pip install --no-deps --quiet --quiet --disable-pip-version-check --no-input --require-hashes -r "$probe/others.txt") &
+others=$!
+# PySpark comes as source, of which pip makes a wheel. Its jars are packed already; packing them again would take half of the time.
+pip install --config-settings=--build-option=--compression=stored --require-hashes -r "$probe/spark.txt"
+# What fails here fails again where the kernel is needed, with its cure.
+PYTHONPATH=src .venv/bin/python -c 'from headrace.jvm.compile import kernel_jar; kernel_jar()' || true
+if ! wait "$others"; then
+  others=
+  exit 1
+fi
+others=
+pip install --no-build-isolation --editable .
+# Python reads .pth files in the encoding of the locale: under LC_ALL=C an absolute path with an umlaut would stop every start.
+for pth in .venv/lib/python*/site-packages/*headrace*.pth; do echo "../../../../src" >"$pth"; done
+if [ "$lock" = requirements.lock ]; then
+  # Not needed, so a failure is only told.
+  .venv/bin/python -m headrace prepare || echo "setup: going on without; starts of Spark will take longer" >&2
+fi
+echo "$wanted" >"$stamp"
 echo "setup: done"

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import argparse
+import os
 import tempfile
 import time
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import headrace as hr
 from headrace import samples
+from headrace.masking import masked
+
+if TYPE_CHECKING:
+    from headrace.jvm.java import Java
 
 
 def add(commands: Any) -> None:
@@ -19,27 +24,55 @@ def add(commands: Any) -> None:
         description="Build what is built once: the kernel, and an archive of the classes that Java loads at every start (about 200 MB).",
     )
     parser.add_argument("--again", action="store_true", help="also if that was done before")
+    parser.add_argument("--in-background", action="store_true", help=argparse.SUPPRESS)
     parser.set_defaults(run=run)
 
 
 def run(asked: argparse.Namespace) -> int:
-    from headrace.jvm import archive, cache, compile, java, launch, session
+    from headrace.jvm import java, preparing
+
+    os.environ[preparing.SWITCH] = "never"
+    if asked.in_background:
+        return _in_background(java.find())
+    with preparing.alone(wait=True):
+        return _prepare(again=asked.again)
+
+
+def _in_background(found: Java) -> int:
+    """For nobody to watch: what goes wrong is kept for `headrace doctor`, and is not tried again."""
+    from headrace.jvm import preparing
+
+    preparing.step_back()
+    with preparing.alone(wait=False) as mine:
+        if not mine:
+            return 0
+        try:
+            return _prepare(again=False)
+        except Exception as problem:
+            preparing.failure(found).write_text(f"{masked(str(problem))}\n", encoding="utf-8")
+            raise
+
+
+def _prepare(*, again: bool) -> int:
+    from headrace.jvm import archive, cache, compile, java, launch, preparing, session
 
     compile.kernel_jar()
     found = java.find()
-    if archive.place(found).is_file() and not asked.again:
+    if archive.place(found).is_file() and not again:
         print("headrace: prepared already")
         return 0
     print("headrace: starting Spark once to see which classes it needs (about a minute)", flush=True)
     began = time.monotonic()
     with tempfile.TemporaryDirectory(dir=cache.folder("classes"), prefix="making-") as folder:
         made = Path(folder) / "classes.jsa"
-        options = " ".join(map(launch.quoted, archive.writing(found, made)))
-        spark = session.session(master="local[2]", conf={"spark.driver.extraJavaOptions": options})
+        # The second compiler has not earned what it costs before this is over.
+        options = " ".join(map(launch.quoted, ("-XX:TieredStopAtLevel=1", *archive.writing(found, made))))
+        spark = session.session(master="local[2]", conf={"spark.driver.extraJavaOptions": options, "spark.driver.memory": "1g"})
         class_path = session.jvm(spark).java.lang.System.getProperty("java.class.path")
         rehearse(Path(folder))
         session.end()
         print(f"headrace: made {archive.keep(found, made, class_path)} in {time.monotonic() - began:.0f} s")
+    preparing.failure(found).unlink(missing_ok=True)
     return 0
 
 

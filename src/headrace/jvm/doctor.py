@@ -7,13 +7,14 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from importlib import metadata
 from importlib.util import find_spec
 from pathlib import Path
 
 from headrace.errors import HeadraceError
-from headrace.jvm import archive, cache, compile, java, launch
+from headrace.jvm import archive, cache, compile, java, launch, preparing
 from headrace.jvm.locale import utf8_environment
 
 _MEGABYTE = 1 << 20
@@ -89,10 +90,14 @@ def _kernel() -> Check:
 
 def _archive() -> Check:
     try:
-        place = archive.place(java.find())
+        found_java = java.find()
+        place = archive.place(found_java)
     except (HeadraceError, ImportError):
         return Check("starts", False, "not known", "cure Java and pyspark first.", required=False)
     found = f"from the archive {place}" if place.is_file() else "not prepared: each takes about twice as long"
+    with suppress(OSError):
+        reason = preparing.failure(found_java).read_text(encoding="utf-8").splitlines()
+        found += f" (tried beside a job: {reason[0]})" if reason and not place.is_file() else ""
     return Check("starts", place.is_file(), found, "headrace prepare", required=False)
 
 

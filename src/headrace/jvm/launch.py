@@ -165,6 +165,19 @@ def machine_memory() -> int:
     return found
 
 
+def free_memory() -> int:
+    """Bytes that are free for another process, of the machine or of the container; 0 where that is not known."""
+    found = 0
+    with contextlib.suppress(OSError):
+        told = re.search(r"^MemAvailable:\s+(\d+)", Path("/proc/meminfo").read_text(encoding="ascii"), re.M)
+        found = int(told[1]) << 10 if told else 0
+    for limit, used in (("memory.max", "memory.current"), ("memory/memory.limit_in_bytes", "memory/memory.usage_in_bytes")):
+        with contextlib.suppress(OSError, ValueError):
+            group = Path("/sys/fs/cgroup")
+            found = min(found, int((group / limit).read_text(encoding="ascii")) - int((group / used).read_text(encoding="ascii")))
+    return found
+
+
 def driver_megabytes(memory: int) -> int:
     """A heap that leaves room for RocksDB, Python and the rest of a small machine.
 

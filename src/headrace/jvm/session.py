@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from headrace.errors import HeadraceError
-from headrace.jvm import archive, fetch, launch
+from headrace.jvm import archive, fetch, launch, preparing
 from headrace.jvm.cache import has_user_name
 from headrace.jvm.compile import KEY_ENTRY, kernel, kernel_jar, spark_version
 from headrace.jvm.java import find
@@ -149,7 +149,8 @@ def _start(wanted: Mapping[str, str]) -> SparkSession:
     kernel_jar()  # built, if need be, before the JVM takes its share of the machine
     log = launch.log_file()
     defaults = _submitted() if "PYSPARK_GATEWAY_PORT" in os.environ else launch.defaults()
-    settings = launch.configuration(wanted, log, defaults, archive.reading(java))
+    prepared = archive.reading(java)
+    settings = launch.configuration(wanted, log, defaults, prepared)
 
     from pyspark import SparkConf, SparkContext, java_gateway
     from pyspark.sql import SparkSession
@@ -166,6 +167,8 @@ def _start(wanted: Mapping[str, str]) -> SparkSession:
                 with log.open("ab") as noise:
                     gateway = start_gateway(line, {"stdout": noise, "stderr": noise})
                 _log = log
+                if not prepared:
+                    preparing.started_without(java)
                 if not has_user_name():
                     _log_in(gateway.jvm)
             context = SparkContext(conf=conf, gateway=gateway)

@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from headrace.jvm import preparing
 from headrace.masking import masked
 from headrace.points import calls, point
 from headrace.ports import Sink, Staged
@@ -112,6 +113,7 @@ class Committer:
         point("before the record", self.record.query)
         self.record.add(epoch, found["counts"], rows, written)
         point("after the record", self.record.query)
+        preparing.later()
 
     def _identity_of(self, epoch: int) -> str:
         begun, identity = self._begun
