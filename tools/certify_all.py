@@ -1,5 +1,6 @@
 """The fault matrix: every job of tests/faults/jobs, killed at every point, made to fail there, and killed at random, whole or one executor
-only; and servers that are restarted or hang in the middle of an epoch. What sinks hold is read by others: tests/faults/readers.py.
+only; servers that are restarted or hang in the middle of an epoch; checkpoints that are put back from backups. What sinks hold is read by
+others: tests/faults/readers.py.
 
 What came of it is kept in docs/results/faults.json, cell by cell with date and commit, and shown in docs/faults.md. Stopped, the next call
 goes on with the rounds that are left; `--again` begins anew. What was lost or doubled is told by each call until then. `--page` only writes
@@ -13,6 +14,7 @@ import importlib
 import json
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Mapping
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
@@ -35,6 +37,8 @@ DRIVER, EXECUTOR = 20, 4
 """Kills at random of each job: of the whole process, and of one executor."""
 ON_EXECUTORS = ("in a task", "before state commit", "after state commit", "after staging")
 RESTARTED, HUNG = "server restarted", "server hung"
+AHEAD = (1, 4, 50)
+"""Epochs that sinks are ahead of a checkpoint that is put back: a round each."""
 OUT_AT = ("in a task", "before sink commit", "in sink commit")
 """Points at which something befalls the servers."""
 
@@ -67,6 +71,7 @@ def run(name: str, cells: Cells, only: str = "") -> bool:
     from tests.faults.readers import READERS
 
     from headrace.certify import certify
+    from headrace.certify.certificate import RESTORED
     from headrace.certify.kills import FAILED
     from headrace.certify.process import CLUSTER
     from headrace.points import POINTS
@@ -79,6 +84,7 @@ def run(name: str, cells: Cells, only: str = "") -> bool:
         ("at random", {"points": [], "random": DRIVER}),
         ("executors", {"points": [], "executors": EXECUTOR, "epochs": 4}),
         ("tasks of executors", {"points": ON_EXECUTORS, "master": CLUSTER, "epochs": 4}),
+        *((f"{RESTORED} {epochs}", {"points": [], "restored": (epochs,)}) for epochs in AHEAD),
     ]
     module = importlib.import_module(f"tests.faults.jobs.{name}")
     fine = True
@@ -123,26 +129,65 @@ def with_table(page: str, cells: Mapping[str, Mapping[str, Mapping[str, Any]]]) 
 
 def table(cells: Mapping[str, Mapping[str, Mapping[str, Any]]]) -> str:
     """A line for each point, a column for each job: kills, and rows lost and doubled where there are some."""
+    from headrace.certify.certificate import RESTORED
     from headrace.certify.kills import FAILED
     from headrace.points import POINTS
 
     names = sorted(cells)
     if not names:
         return "Nothing was measured yet."
+    restored = {name: [cell for cell in cells[name].values() if cell["point"].startswith(RESTORED)] for name in names}
+    killed = {name: [cell for cell in cells[name].values() if not cell["point"].startswith(RESTORED)] for name in names}
     lines = [("killed", *names), ("---", *["---"] * len(names))]
     for kind in (*POINTS, *map(_on_executor, ON_EXECUTORS), "at random", _on_executor("at random"), FAILED, RESTARTED, HUNG):
-        row = [_cell([cell for cell in cells[name].values() if _kind(cell) == kind]) for name in names]
+        row = [_cell([cell for cell in killed[name] if _kind(cell) == kind]) for name in names]
         if any(row):
             lines.append((kind, *row))
-    all_of_them = [cell for name in names for cell in cells[name].values()]
+    all_of_them = [cell for name in names for cell in killed[name]]
     out = sum(cell["kills"] for cell in all_of_them if _kind(cell) in (RESTARTED, HUNG))
-    kills, lost, doubled = (sum(_count(cell[what]) for cell in all_of_them) for what in ("kills", "lost", "doubled"))
-    dates = sorted({cell["date"] for cell in all_of_them})
-    when = dates[0] if dates[0] == dates[-1] else f"{dates[0]} to {dates[-1]}"
     servers = f", in {out:,} of them a server" if out else ""
-    said = f"{kills:,} faults{servers}, {when}: {lost:,} rows lost, {doubled:,} rows doubled."
     where = "By `make certify`; each cell with its commit is in `docs/results/faults.json`."
-    return "\n".join([f"{said} {where}", "", *(f"| {' | '.join(line)} |" for line in lines)])
+    text = f"{_summed(all_of_them, f'faults{servers}')} {where}\n\n{_lines(lines)}"
+    return text + (f"\n\n{_restored(restored)}" if any(restored.values()) else "")
+
+
+def _restored(cells: Mapping[str, list[Mapping[str, Any]]]) -> str:
+    """A line for each distance between checkpoint and sinks, a column for each job: starts, and what became of them."""
+    names = [name for name, mine in cells.items() if mine]
+    points = sorted({cell["point"] for name in names for cell in cells[name]}, key=lambda point: [len(point), point])
+    lines = [("", *names), ("---", *["---"] * len(names))]
+    for point in points:
+        lines.append((point, *(_outcomes([cell for cell in cells[name] if cell["point"] == point]) for name in names)))
+    all_of_them = [cell for name in names for cell in cells[name]]
+    codes: Counter[str] = Counter()
+    for cell in all_of_them:
+        codes.update(cell["outcomes"])
+    said = ", ".join(f"{what} {count:,}" for what, count in codes.most_common())
+    return f"{_summed(all_of_them, 'starts on checkpoints that were put back')} {said}.\n\n{_lines(lines)}"
+
+
+def _outcomes(cells: list[Mapping[str, Any]]) -> str:
+    from headrace.certify.restored import EXACT, UNNOTICED
+
+    if not cells:
+        return ""
+    starts: Counter[str] = Counter()
+    for cell in cells:
+        for what, count in cell["outcomes"].items():
+            starts[what if what in (EXACT, UNNOTICED) else "refused"] += count
+    failed = " **failed**" if any(map(_broken, cells)) else ""
+    return ", ".join(f"{starts[what]} {what}" for what in ("refused", EXACT, UNNOTICED) if starts[what]) + failed
+
+
+def _summed(cells: list[Mapping[str, Any]], what: str) -> str:
+    kills, lost, doubled = (sum(_count(cell[kind]) for cell in cells) for kind in ("kills", "lost", "doubled"))
+    dates = sorted({cell["date"] for cell in cells}) or [""]
+    when = dates[0] if dates[0] == dates[-1] else f"{dates[0]} to {dates[-1]}"
+    return f"{kills:,} {what}, {when}: {lost:,} rows lost, {doubled:,} rows doubled."
+
+
+def _lines(lines: list[tuple[str, ...]]) -> str:
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
 def _kind(cell: Mapping[str, Any]) -> str:
@@ -183,7 +228,7 @@ def main() -> int:
         "--only",
         default="",
         metavar="ROUND",
-        help="only rounds whose names begin so: points, made to fail, at random, executors, tasks of executors, server",
+        help="only rounds whose names begin so: points, made to fail, at random, executors, tasks of executors, put back, server",
     )
     parser.add_argument("--page", action="store_true", help="only write the table")
     asked = parser.parse_args()

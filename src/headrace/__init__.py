@@ -66,6 +66,7 @@ if TYPE_CHECKING:
     from headrace.program.row import Row
     from headrace.schema import days, hours, minutes, seconds
     from headrace.spark.migration import Migration
+    from headrace.spark.rewind import Rewinding
     from headrace.spark.run import Run
     from headrace.spark.summary import Summary
     from headrace.sql.query import from_dataframe, sql
@@ -99,6 +100,7 @@ _PUBLIC = {
         " each elsewhen emit let now otherwise reject watermark when",
         "headrace.program.row": "Row",
         "headrace.schema": "days hours minutes seconds",
+        "headrace.spark.rewind": "Rewinding",
         "headrace.spark.run": "Run",
         "headrace.spark.migration": "Migration",
         "headrace.spark.summary": "Summary",
@@ -128,6 +130,7 @@ __all__ = [
     "PlanError",
     "Program",
     "ProgramError",
+    "Rewinding",
     "Row",
     "Run",
     "RunError",

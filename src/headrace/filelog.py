@@ -8,6 +8,38 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
+_FILE = re.compile(r"(\d+)(?:\.compact|-(\d+)\.gz)?")
+_READ = re.compile(r'([^:{]+):\{"logOffset":(\d+)\}')
+
+
+def logs_read(offsets: Path) -> dict[str, int]:
+    """How far an epoch reads the logs of files, by source, as Spark's log of its offsets says.
+
+    >>> import tempfile
+    >>> offsets = Path(tempfile.mkdtemp()) / "7"
+    >>> _ = offsets.write_text('v2\\n{}\\nrates:{"logOffset":3}\\nclock:{"rates":0}\\n')
+    >>> logs_read(offsets), logs_read(offsets.with_name("8"))
+    ({'rates': 3}, {})
+    """
+    try:
+        lines = offsets.read_text(encoding="utf-8").splitlines()
+    except FileNotFoundError:
+        return {}
+    found = (_READ.fullmatch(line) for line in lines)
+    return {match[1]: int(match[2]) for match in found if match}
+
+
+def last_of(log: Path) -> int:
+    """The last epoch in a log, -1 for none.
+
+    >>> import tempfile
+    >>> log = Path(tempfile.mkdtemp())
+    >>> (log / "0-99.gz").touch(), (log / "100").touch(), last_of(log), last_of(log / "none")
+    (None, None, 100, -1)
+    """
+    found = (_FILE.fullmatch(file.name) for file in log.glob("*"))
+    return max((int(match[2] or match[1]) for match in found if match), default=-1)
+
 
 def paths_read(log: Path) -> Iterator[str]:
     """The paths of all files in a log, as the kernel spells them.
@@ -20,7 +52,7 @@ def paths_read(log: Path) -> Iterator[str]:
     ['file:///in/a.json', 'file:///in/b.json']
     """
     for file in log.glob("*"):
-        if re.fullmatch(r"\d+(\.compact|-\d+\.gz)?", file.name):
+        if _FILE.fullmatch(file.name):
             content = file.read_bytes()
             text = gzip.decompress(content) if file.suffix == ".gz" else content
             for line in text.decode().split("\n")[1:]:

@@ -6,6 +6,7 @@
       _headrace/00000000000000000003.json         the manifest of epoch 3
       _headrace/…-….1.jsonl                       manifests put together (`segments`)
       _headrace/staging/3-0-17/...                files of an epoch that is not committed yet
+      _headrace/withdrawn/…24-5f1c77ab/...        epochs from 24 on that were put aside with their manifests
 
 A commit writes the manifest atomically, then moves the epoch's files from the staging folder to their visible names. The move can be done
 again as often as need be, so a crash between the two is mended by `Manifest.recover`. Readers skip names that begin with `_`, so nobody
@@ -29,7 +30,7 @@ from headrace.atomic import create, replace
 from headrace.errors import CheckpointError, ConnectorError
 from headrace.marks import Mark
 from headrace.points import point
-from headrace.segments import FORMAT, Segments, Span, moment, of_this_format
+from headrace.segments import FORMAT, End, Segments, Span, moment, of_this_format
 from headrace.sums import text_of
 
 CONTROL = "_headrace"
@@ -144,6 +145,7 @@ class Manifest:
         """
         left = list(self.staging.iterdir()) if self.staging.is_dir() else []
         held()
+        self.put_aside()
         newest = self._segments.last()
         if newest is not None:
             lost = self._lost(newest)
@@ -155,10 +157,43 @@ class Manifest:
 
     def clear(self) -> None:
         """Removes the files that the manifests name, and the manifests; nothing else in the folder."""
+        self.put_aside()
         for file in self.files():
             file.unlink(missing_ok=True)
             remove_empty(file.parent, self.folder)
         shutil.rmtree(self.control, ignore_errors=True)
+
+    def later(self, epoch: int) -> list[dict[str, Any]]:
+        """The manifests of the epochs after one."""
+        return list(self._segments.entries(epoch))
+
+    def withdraw(self, epoch: int, tag: str) -> None:
+        """Takes the epochs after one out of the result, in one step, and puts their files and manifests aside, under a name with this tag.
+        Where it is cut off, `recover` finishes it.
+        """
+        create(self.control / End(epoch + 1, tag).name, "")
+        self.put_aside()
+
+    def put_aside(self) -> None:
+        """Finishes what `withdraw` began."""
+        while (end := self._segments.end()) is not None:
+            aside = self.aside(end.first - 1, end.tag)
+            aside.mkdir(parents=True, exist_ok=True)
+            for entry in self._segments.entries(end.first - 1, withdrawn=True):
+                replace(aside / Span(entry["epoch"], entry["epoch"], 0).name, text_of(entry, indent=1))
+                for file in entry["files"]:
+                    for place in (self.folder / file["staged"], self.folder / file["path"]):
+                        if place.exists():
+                            (aside / file["path"]).parent.mkdir(parents=True, exist_ok=True)
+                            os.replace(place, aside / file["path"])
+                            if not place.is_relative_to(self.control):
+                                remove_empty(place.parent, self.folder)
+            self._segments.cut(end)
+            (self.control / end.name).unlink(missing_ok=True)
+
+    def aside(self, epoch: int, tag: str) -> Path:
+        """Where the epochs after one are put."""
+        return self.control / "withdrawn" / f"{epoch + 1:020}-{tag}"
 
     def files(self) -> list[Path]:
         """The files of all committed epochs, in order of epoch."""

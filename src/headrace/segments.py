@@ -3,6 +3,7 @@
     00000000000000000207.json                                the manifest of epoch 207
     00000000000000000000-00000000000000000099.1.jsonl        a hundred manifests, a line each
     00000000000000000000-00000000000000009999.2.jsonl        a hundred of those
+    withdrawing-00000000000000000024-5f1c77ab                the epochs from 24 on do not count and are being put aside
 
 The newest hundred manifests at least stay by themselves. A segment is there before its parts go, and a part that lies within a segment does
 not count, so a crash between the two changes nothing for a reader.
@@ -27,6 +28,7 @@ FORMAT = 2
 
 FAN = 100
 _NAME = re.compile(r"(\d{20})(?:\.json|-(\d{20})\.(\d+)\.jsonl)")
+_END = re.compile(r"withdrawing-(\d{20})-(\w+)")
 
 
 @dataclass(frozen=True, order=True)
@@ -68,6 +70,18 @@ def due(there: Sequence[Span]) -> Sequence[Span]:
     return ()
 
 
+@dataclass(frozen=True)
+class End:
+    """Where the manifests that count end: the epoch `first` and all later ones are being put aside. `tag` tells it from other such ends."""
+
+    first: int
+    tag: str
+
+    @property
+    def name(self) -> str:
+        return f"withdrawing-{self.first:020}-{self.tag}"
+
+
 class Segments:
     """The manifests in a folder, however they are put together."""
 
@@ -78,26 +92,49 @@ class Segments:
 
     def last(self) -> dict[str, Any] | None:
         """The manifest of the last epoch that has one."""
-        there = spans(self._names())
-        return next(self.entries(there[-1].last - 1), None) if there else None
+        there, end = self._there()
+        if not there:
+            return None
+        newest = there[-1]
+        return [*self.entries(newest.last - 1 if end is None or newest.last < end.first else newest.first - 1)][-1]
 
-    def entries(self, after: int = -1) -> Iterator[dict[str, Any]]:
-        """The manifests of the epochs after one, in order; a writer may put them together meanwhile."""
-        there = spans(self._names())
+    def entries(self, after: int = -1, *, withdrawn: bool = False) -> Iterator[dict[str, Any]]:
+        """The manifests of the epochs after one, in order, `withdrawn` or not; a writer may put them together meanwhile."""
+        there, end = self._there(withdrawn)
         while there:
             span = there.pop(0)
             if span.last <= after:
                 continue
             try:
-                text = text_in(self._folder / span.name)
+                read = self.read(span)
             except FileNotFoundError:
-                there = spans(self._names())
+                there, end = self._there(withdrawn)
                 continue
-            read = [self._entry(span, line) for line in (text.splitlines() if span.level else [text])]
-            if not read or (read[0]["epoch"], read[-1]["epoch"]) != (span.first, span.last):
-                raise unreadable(self._folder / span.name, "it does not hold the manifests of the epochs in its name")
-            yield from (entry for entry in read if entry["epoch"] > after)
+            yield from (entry for entry in read if entry["epoch"] > after and (end is None or entry["epoch"] < end.first))
             after = span.last
+
+    def read(self, span: Span) -> list[dict[str, Any]]:
+        """The manifests in a file."""
+        text = text_in(self._folder / span.name)
+        read = [self._entry(span, line) for line in (text.splitlines() if span.level else [text])]
+        if not read or (read[0]["epoch"], read[-1]["epoch"]) != (span.first, span.last):
+            raise unreadable(self._folder / span.name, "it does not hold the manifests of the epochs in its name")
+        return read
+
+    def end(self) -> End | None:
+        """Where the manifests that count end, while later ones are being put aside."""
+        return _end(self._names())
+
+    def cut(self, end: End) -> None:
+        """Remove the manifests from an end on."""
+        for span in sorted(_all(self._names()), reverse=True):
+            if span.last < end.first:
+                continue
+            kept = [entry for entry in self.read(span) if entry["epoch"] < end.first]
+            if kept:
+                short = Span(span.first, kept[-1]["epoch"], span.level)
+                replace(self._folder / short.name, "".join(text_of(entry) + "\n" for entry in kept))
+            (self._folder / span.name).unlink()
 
     def compact(self) -> None:
         """Put manifests together where there are many; called once for each that is added."""
@@ -121,6 +158,11 @@ class Segments:
                 (self._folder / part.name).unlink(missing_ok=True)
             there = sorted([whole, *(span for span in there if span not in parts)])
         self._alone = sum(1 for span in there if span.level == 0)
+
+    def _there(self, withdrawn: bool = False) -> tuple[list[Span], End | None]:
+        names = self._names()
+        end = None if withdrawn else _end(names)
+        return [span for span in spans(names) if end is None or span.first < end.first], end
 
     def _names(self) -> list[str]:
         return os.listdir(self._folder) if self._folder.is_dir() else []
@@ -165,3 +207,8 @@ def moment(seconds: float) -> str:
 def _all(names: Iterable[str]) -> list[Span]:
     matches = (_NAME.fullmatch(name) for name in names)
     return [Span(int(match[1]), int(match[2] or match[1]), int(match[3] or 0)) for match in matches if match]
+
+
+def _end(names: Iterable[str]) -> End | None:
+    ends = [End(int(match[1]), match[2]) for match in map(_END.fullmatch, names) if match]
+    return min(ends, key=lambda end: end.first, default=None)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -11,6 +10,7 @@ from typing import Any
 import pytest
 
 import headrace as hr
+from headrace.certify.backups import put_back
 
 Row = tuple[str, int]
 
@@ -37,11 +37,10 @@ class Drill:
 
     def keep(self, name: str) -> None:
         """Copy the checkpoint."""
-        shutil.copytree(self.checkpoint, self.folder / name)
+        put_back(self.checkpoint, self.folder / name)
 
     def put_back(self, name: str) -> None:
-        shutil.rmtree(self.checkpoint)
-        shutil.copytree(self.folder / name, self.checkpoint)
+        put_back(self.folder / name, self.checkpoint)
 
     @property
     def term(self) -> str:

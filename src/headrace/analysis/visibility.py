@@ -21,10 +21,17 @@ def visible(plan: Plan) -> Mapping[str, Fact]:
 
 
 @fact("restored checkpoint")
-def unmarked(plan: Plan) -> Mapping[str, Fact]:
-    """For each sink that does not hold the identities of its epochs, what that means for a checkpoint that is put back."""
-    text = "not noticed here, as the sink holds no mark of its epochs: rows that were written since the copy are written again"
-    return {name: Fact(False, text) for name, node in plan.nodes.items() if isinstance(node, Sink) and not node.connect().traits.marks}
+def restored(plan: Plan) -> Mapping[str, Fact]:
+    """What it means that a checkpoint is put back from a backup: for each sink that holds no identities of its epochs, and for all sinks
+    where each of them can be brought back to it.
+    """
+    found = {name: node.connect().traits for name, node in plan.nodes.items() if isinstance(node, Sink)}
+    unmarked = "not noticed here, as the sink holds no mark of its epochs: rows that were written since the copy are written again"
+    told = {name: Fact(False, unmarked) for name, traits in found.items() if not traits.marks}
+    if all(traits.rewinds or not (traits.marks or traits.repeatable) for traits in found.values()):
+        back = "refused, as the sink holds later epochs; `headrace rewind` brings it back"
+        told.update((name, Fact(True, back)) for name, traits in found.items() if traits.rewinds)
+    return told
 
 
 @fact("leaves")

@@ -13,6 +13,9 @@ from headrace.ports import connectors
 
 FORMAT = 1
 
+RESTORED = "put back after"
+"""What it is called where a checkpoint is put back, so many epochs after it was copied."""
+
 
 @dataclass(frozen=True)
 class Written:
@@ -37,7 +40,10 @@ class Written:
 
 @dataclass(frozen=True)
 class Tried:
-    """Kills of one kind: how many, and the rows that were lost or doubled by them, by sink. `failed` says why a restart did not do it."""
+    """Kills of one kind: how many, and the rows that were lost or doubled by them, by sink. `failed` says why a restart did not do it.
+
+    Of checkpoints that were put back these are starts, and `outcomes` says how many were refused, by the code, and how many exact.
+    """
 
     point: str
     of: str
@@ -46,8 +52,10 @@ class Tried:
     lost: Mapping[str, int] = field(default_factory=dict)
     doubled: Mapping[str, int] = field(default_factory=dict)
     failed: str = ""
+    outcomes: Mapping[str, int] = field(default_factory=dict)
 
     def to_json(self) -> dict[str, Any]:
+        told = {"outcomes": dict(self.outcomes)} if self.outcomes else {}
         return {
             "point": self.point,
             "of": self.of,
@@ -56,6 +64,7 @@ class Tried:
             "lost": dict(self.lost),
             "doubled": dict(self.doubled),
             "failed": self.failed,
+            **told,
         }
 
     @classmethod
@@ -143,9 +152,10 @@ class Certificate:
         return "\n".join([*lines, "", self._verdict(), ""])
 
     def _title(self) -> str:
-        failures = sum(one.kills for one in self.tried if one.point.startswith(FAILED))
+        failures, restored = (sum(one.kills for one in self.tried if one.point.startswith(what)) for what in (FAILED, RESTORED))
         failed = f", {FAILED} {_times(failures)}" if failures else ""
-        return f"{self.job}: killed {_times(self.kills - failures)}{failed}"
+        started = f", started {_times(restored)} on checkpoints that were put back" if restored else ""
+        return f"{self.job}: killed {_times(self.kills - failures - restored)}{failed}{started}"
 
     def _sinks(self) -> list[str]:
         return [*map(str, self.sinks), *(f"{name}: left out, {why}" for name, why in self.left_out.items())]

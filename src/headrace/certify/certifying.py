@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import tempfile
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import replace
@@ -15,14 +15,15 @@ from pathlib import Path
 
 from headrace.analysis.guarantee import EXACTLY
 from headrace.certify import kills
-from headrace.certify.certificate import Certificate, Written
+from headrace.certify.certificate import Certificate, Tried, Written
 from headrace.certify.contents import DEAD, Contents
 from headrace.certify.copy import Copy, Reader, copy
 from headrace.certify.kills import Trace, known
 from headrace.certify.process import CLUSTER, LOCAL, end_all
 from headrace.certify.refused import refused
+from headrace.certify.restored import epochs_needed, put_back_after
 from headrace.certify.rounds import at_outages, at_points, at_random, summed
-from headrace.certify.work import Run, Work
+from headrace.certify.work import Work
 from headrace.engine import Job
 from headrace.masking import leaving
 from headrace.plan import facts
@@ -46,6 +47,8 @@ def certify(
     servers: Mapping[str, str] | None = None,
     outages: Mapping[str, Callable[[], object]] | None = None,
     readers: Mapping[str, Reader] | None = None,
+    restored: Sequence[int] = (),
+    backups: Iterable[str] | None = None,
     parallel: int = 2,
     partitions: int = 2,
     master: str | None = None,
@@ -58,8 +61,9 @@ def certify(
     the `servers` that are given by the names of connectors. `executors` is how often one executor is killed at random: copies run on two of
     this machine for that, unless a `master` is given, on which all run. `outages` are functions that do something to the servers, by what
     that is called ("server restarted"): then no process is killed at the points; it sleeps there until the function has returned, and goes
-    on. `readers`, by the names of connectors, are asked what sinks hold, in place of the sinks themselves. `told` is called with a line of
-    progress now and then.
+    on. `readers`, by the names of connectors, are asked what sinks hold, in place of the sinks themselves. `restored`: after so many more
+    epochs an early copy of the checkpoint is put back in each of the ways of `headrace.certify.backups`, or in those of `backups`: each
+    start has to be refused by its code, or exact. `told` is called with a line of progress now and then.
     """
     began = time.monotonic()
     wanted = list(POINTS) if points is None else [known(point) for point in points]
@@ -68,7 +72,8 @@ def certify(
         raise refused(f"on {master} there are no executors that could be killed", "leave `master` out")
     with tempfile.TemporaryDirectory(prefix="headrace-certify-", ignore_cleanup_errors=True) as name:
         folder = Path(name)
-        made = copy(job.plan, folder, rows=rows, epochs=epochs, servers=servers or {}, readers=readers or {})
+        enough = max(epochs, epochs_needed(restored)) if restored else epochs
+        made = copy(job.plan, folder, rows=rows, epochs=enough, servers=servers or {}, readers=readers or {})
         work = Work(made, folder, partitions, master or LOCAL, told, outages)
         remote = Work(made, _below(folder, "executors"), partitions, master or CLUSTER, told)
         with closing(work), closing(remote), ThreadPoolExecutor(parallel) as pool:
@@ -92,7 +97,8 @@ def certify(
                 pool.shutdown(wait=False, cancel_futures=True)
                 end_all()
                 raise
-        return _certificate(job, made, first.found, first.trace, runs, time.monotonic() - began, seed)
+            tried = [*summed(runs, first.found), *put_back_after(made, _below(folder, "restored"), partitions, restored, told, backups)]
+        return _certificate(job, made, first.found, first.trace, tried, time.monotonic() - began, seed)
 
 
 def _below(folder: Path, name: str) -> Path:
@@ -101,7 +107,7 @@ def _below(folder: Path, name: str) -> Path:
     return made
 
 
-def _certificate(job: Job, made: Copy, expected: Contents, trace: Trace, runs: Iterable[Run], seconds: float, seed: int) -> Certificate:
+def _certificate(job: Job, made: Copy, expected: Contents, trace: Trace, tried: Iterable[Tried], seconds: float, seed: int) -> Certificate:
     promised = facts(made.plan, "guarantee")
     written = [
         Written(name, made.plan.nodes[name].verb, str(promised[name].value), expected[name].total(), made.instead.get(name, ""))
@@ -114,7 +120,7 @@ def _certificate(job: Job, made: Copy, expected: Contents, trace: Trace, runs: I
         date=f"{datetime.now(UTC):%Y-%m-%d}",
         version=metadata.version("headrace"),
         sinks=tuple(written),
-        tried=summed(runs, expected),
+        tried=tuple(tried),
         left_out=made.left_out,
         rows=sum(one.rows for one in written),
         epochs=len(trace.epochs),

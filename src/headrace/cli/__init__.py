@@ -7,11 +7,27 @@ import sys
 from collections.abc import Sequence
 from importlib import metadata
 
-from headrace.cli import certify, completion, demo, doctor, error, explain, letters, packages, plan, prepare, run, schema, sql, state
+from headrace.cli import (
+    certify,
+    completion,
+    demo,
+    doctor,
+    error,
+    explain,
+    letters,
+    packages,
+    plan,
+    prepare,
+    rewind,
+    run,
+    schema,
+    sql,
+    state,
+)
 from headrace.cli.parser import Parser
 from headrace.errors import EXIT_CODES, HeadraceError
 
-COMMANDS = (run, sql, explain, plan, schema, state, letters, certify, demo, doctor, error, packages, prepare, completion)
+COMMANDS = (run, sql, explain, plan, schema, state, letters, rewind, certify, demo, doctor, error, packages, prepare, completion)
 
 _EXITS = """\
 exit code: 0 all went well, 1 something in the job is to be changed, 2 the command was not understood, 3 the input does not fit,

@@ -30,6 +30,14 @@ def add(commands: Any) -> None:
     parser.add_argument(
         "--executors", metavar="N", type=int, default=0, help="also kill an executor this many times; copies run on two of this machine"
     )
+    parser.add_argument(
+        "--restore",
+        metavar="N",
+        type=int,
+        action="append",
+        default=[],
+        help="also put back earlier copies of the checkpoint, when the sinks are N epochs ahead of it; may be repeated",
+    )
     parser.add_argument("--seed", metavar="N", type=int, default=0, help="decides on the random moments (default: 0)")
     parser.add_argument("--rows", metavar="N", type=int, default=2000, help="rows to read of each source, about (default: 2000)")
     parser.add_argument("--epochs", metavar="N", type=int, default=7, help="epochs to read them in, about (default: 7)")
@@ -61,6 +69,7 @@ def run(asked: argparse.Namespace) -> int:
         rows=asked.rows,
         epochs=asked.epochs,
         servers=_servers(asked.server),
+        restored=asked.restore,
         parallel=asked.parallel,
         told=lambda text: print(f"headrace: {text}", file=sys.stderr, flush=True),
     )

@@ -15,6 +15,7 @@ from headrace.connectors.filetable import Lookup
 from headrace.connectors.folders import for_spark, no_partition_folders, nothing_there, read_before, reader_options, whole_times
 from headrace.connectors.reach import S3, opened
 from headrace.connectors.remote import PREFIX, RemoteManifest
+from headrace.connectors.withdrawing import rewound
 from headrace.errors import ConnectorError, here
 from headrace.manifest import CONTROL, Manifest, Owner, StagedFile, committed_files
 from headrace.masking import masked_problem
@@ -32,6 +33,7 @@ PACKAGES = (S3,)
 
 FORMATS = ("json", "csv", "parquet", "orc", "avro")
 TEXTS = ("json", "csv")
+_CLEANS = "staged files of an epoch that was not committed, until the next start"
 
 
 class Source(ports.Source):
@@ -287,9 +289,7 @@ class Sink(ports.Sink):
     @property
     def traits(self) -> ports.SinkTraits:
         why = "a manifest per epoch decides which files belong to the result"
-        return ports.SinkTraits(
-            "transactional", why, cleans="staged files of an epoch that was not committed, until the next start", marks=True
-        )
+        return ports.SinkTraits("transactional", why, cleans=_CLEANS, marks=True, rewinds=not self._remote)
 
     @property
     def folder(self) -> Path:
@@ -335,6 +335,9 @@ class Sink(ports.Sink):
         if owner is not None and (owner.checkpoint, owner.query) != (context.checkpoint_id, context.query):
             return ports.Mark()
         return manifest.mark()
+
+    def rewind(self, context: ports.SinkContext, mark: ports.Mark) -> ports.Rewind:
+        return rewound(self._manifest_of(context), context.name, mark)
 
     def open(self, context: ports.SinkContext) -> None:
         manifest = self._manifest = self._manifest_of(context)

@@ -6,7 +6,8 @@ from headrace.engine.letters import Letters, letters
 from headrace.engine.state import State, state
 from headrace.engine.table import Table
 from headrace.spark.migration import Migration
+from headrace.spark.rewind import Rewinding
 from headrace.spark.run import Run
 from headrace.spark.summary import Summary
 
-__all__ = ["Job", "Letters", "Migration", "Run", "State", "Summary", "Table", "collect", "job", "letters", "show", "state"]
+__all__ = ["Job", "Letters", "Migration", "Rewinding", "Run", "State", "Summary", "Table", "collect", "job", "letters", "show", "state"]

@@ -21,6 +21,7 @@ from headrace.spark.job import compile
 from headrace.spark.migrate import migrate
 from headrace.spark.migration import Migration
 from headrace.spark.progress import Display, Progress
+from headrace.spark.rewind import Rewinding, rewind
 from headrace.spark.run import Run
 from headrace.spark.signals import Signals
 from headrace.spark.start import start, suit
@@ -171,6 +172,18 @@ class Job:
         refuse_while_loading(f"the job {self.name}")
         old, new = (settings(self.name, self._said, checkpoint=folder).checkpoint for folder in (checkpoint, to))
         return migrate(compile(self.plan), old, new, dry_run=dry_run)
+
+    def rewind(self, *, checkpoint: str | os.PathLike[str] | None = None, dry_run: bool = True) -> Rewinding:
+        """Bring the sinks back to the epoch with which the `checkpoint` (default `.headrace/NAME`) ends, as `headrace rewind` does.
+
+        It is for a checkpoint that was put back from a backup, while no job works there. With `dry_run`, the default, nothing is changed.
+        Raises CANNOT_REWIND where a sink cannot take back what came later.
+
+            print(job.rewind())
+            job.rewind(dry_run=False)
+        """
+        refuse_while_loading(f"the job {self.name}")
+        return rewind(compile(self.plan), settings(self.name, self._said, checkpoint=checkpoint).checkpoint, dry_run=dry_run)
 
     def with_paths(self, paths: Mapping[str, str]) -> Job:
         """The same job with other paths for some sources and sinks, by their names."""

@@ -6,7 +6,7 @@ from headrace.ports.elsewhere import Elsewhere
 from headrace.ports.lookup import Lookup, LookupContext, LookupTraits
 from headrace.ports.registry import VERSION, connectors, lookup_class, packages, sink_class, source_class
 from headrace.ports.secrets import Secret
-from headrace.ports.sink import Sink, SinkContext, SinkTraits, Staged
+from headrace.ports.sink import Rewind, Sink, SinkContext, SinkTraits, Staged, cannot_rewind
 from headrace.ports.source import MALFORMED, Lines, Source, SourceContext, SourceTraits
 
 __all__ = [
@@ -20,6 +20,7 @@ __all__ = [
     "LookupTraits",
     "Mark",
     "Packages",
+    "Rewind",
     "Secret",
     "Sink",
     "SinkContext",
@@ -28,6 +29,7 @@ __all__ = [
     "SourceContext",
     "SourceTraits",
     "Staged",
+    "cannot_rewind",
     "connectors",
     "lookup_class",
     "packages",

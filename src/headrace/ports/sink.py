@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
+from headrace.errors import HeadraceError
 from headrace.marks import Mark
 from headrace.packages import Packages
 from headrace.ports.elsewhere import Elsewhere
@@ -27,6 +28,7 @@ class SinkTraits:
     its own. `replaces`: with mode "upsert" it puts a row in the place of what is there under its key, and need not be told that this goes.
     `visible`: what a reader sees at once, an "epoch", what one "task" wrote, or a "row". `cleans`: in words, what it leaves behind and when
     that goes away. `marks`: it holds the identity of its last epoch (`Sink.mark`), so a checkpoint that was put back is noticed.
+    `rewinds`: it can be brought back to an earlier epoch (`Sink.rewind`).
     """
 
     commit: str
@@ -39,6 +41,7 @@ class SinkTraits:
     visible: str = "epoch"
     cleans: str = ""
     marks: bool = False
+    rewinds: bool = False
 
     @property
     def repeatable(self) -> bool:
@@ -86,6 +89,17 @@ class Staged:
     rows: Callable[[], list[tuple[Any, ...]]] = list
     parts: tuple[Mapping[str, Any], ...] = ()
     identity: str = ""
+
+
+@dataclass(frozen=True)
+class Rewind:
+    """What brings a sink back to an earlier epoch: `how`, in words; `first`, the earliest epoch whose rows go; and the `work`. Readers see
+    it done or not done, and it can be cut off anywhere and done again.
+    """
+
+    how: str
+    first: int
+    work: Callable[[], None]
 
 
 class Sink(ABC):
@@ -159,6 +173,12 @@ class Sink(ABC):
         """
         return None
 
+    def rewind(self, context: SinkContext, mark: Mark) -> Rewind:
+        """How the sink comes back to an epoch that it held, -1 for none, found without changing anything and before it opens. After the
+        work `Sink.mark` gives that epoch. Raises CANNOT_REWIND where later rows cannot be taken back exactly, or are not of this job alone.
+        """
+        raise cannot_rewind(context.name, f"a {self.connector} sink cannot take back what was written")
+
     @abstractmethod
     def open(self, context: SinkContext) -> None:
         """Take what is needed and refuse what cannot work, before the query starts."""
@@ -193,3 +213,8 @@ class Sink(ABC):
     def describe(self) -> str:
         """A few words for explain."""
         return self.connector
+
+
+def cannot_rewind(sink: str, why: str) -> HeadraceError:
+    """The error of a sink that does not come back to an earlier epoch."""
+    return HeadraceError("CANNOT_REWIND", f"{sink}: {why}")

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -13,16 +14,42 @@ from headrace.spark.history import History
 from headrace.spark.record import Totals, Written
 
 
-def agree(checkpoint: Path, query: Path, history: History, totals: Totals, marks: Mapping[str, tuple[str, Mark | None]]) -> None:
+@dataclass(frozen=True)
+class Strange:
+    """A sink that holds something else than its checkpoint has written: where, what, and what was written there last."""
+
+    sink: str
+    place: str
+    held: Mark
+    last: Mark | None
+    problem: str
+
+
+def agree(
+    checkpoint: Path,
+    query: Path,
+    history: History,
+    totals: Totals,
+    marks: Mapping[str, tuple[str, Mark | None]],
+    rewinds: Callable[[], bool] = lambda: False,
+) -> None:
     """Complain where the parts of a query's checkpoint, or its sinks, are not of one history. `marks`: of each sink its place, and what it
-    holds; None where it cannot tell.
+    holds; None where it cannot tell. `rewinds`: whether all sinks of the job can be brought back to the checkpoint.
 
     A checkpoint that an earlier copy has replaced is behind its sinks: CHECKPOINT_BEHIND. A sink that was emptied, removed or put back is
     behind its checkpoint: TABLE_REPLACED, TABLE_MISSING.
     """
     history.check(totals.epoch)
+    found = strange(history, totals, marks)
+    if found:
+        last_logged = history.logged("offsets")
+        raise _behind(checkpoint, (one.problem for one in found), last_logged, _begun_at(query, last_logged), rewinds())
+
+
+def strange(history: History, totals: Totals, marks: Mapping[str, tuple[str, Mark | None]]) -> list[Strange]:
+    """The sinks that hold epochs which the checkpoint has not written. Raises for those that lack what it has written."""
     pending = history.pending()
-    strange = []
+    found = []
     for sink, (place, mark) in marks.items():
         if mark is None:
             continue
@@ -37,10 +64,8 @@ def agree(checkpoint: Path, query: Path, history: History, totals: Totals, marks
             expected += _of_this_number(mark.epoch, history)
         problem = judge(sink, mark, expected, history.adopted)
         if problem is not None:
-            strange.append(problem)
-    if strange:
-        last_logged = history.logged("offsets")
-        raise _behind(checkpoint, strange, last_logged, _begun_at(query, last_logged))
+            found.append(Strange(sink, place, mark, last, problem))
+    return found
 
 
 def judge(sink: str, mark: Mark, known: Iterable[Mark], adopted: int = -1) -> str | None:
@@ -71,13 +96,14 @@ def _of_this_number(epoch: int, history: History) -> list[Mark]:
     return [Mark(epoch, identity)] if identity or history.adopted < epoch <= history.logged("commits") else []
 
 
-def _behind(checkpoint: Path, strange: Iterable[str], last: int, since: datetime | None) -> HeadraceError:
+def _behind(checkpoint: Path, problems: Iterable[str], last: int, since: datetime | None, rewinds: bool) -> HeadraceError:
     when = "" if since is None else f", begun {since:%Y-%m-%d %H:%M:%S} UTC"
+    back = "bring the sinks back to it: headrace rewind FILE" if rewinds else "put back what the sinks held at the same moment"
     return HeadraceError(
         "CHECKPOINT_BEHIND",
-        f"{'; '.join(strange)}, and the checkpoint {checkpoint}, which ends with {named(last)}{when}, has not written that",
+        f"{'; '.join(problems)}, and the checkpoint {checkpoint}, which ends with {named(last)}{when}, has not written that",
         hint="nothing was changed. The checkpoint was put back from an earlier copy, or a copy of it has run elsewhere: go on from the "
-        "newest one.\nto go on from this one, put back what the sinks held at the same moment; fresh=True starts over.",
+        f"newest one.\nto go on from this one, {back}; fresh=True starts over.",
     )
 
 

@@ -9,6 +9,7 @@ repaired/SOURCE     dead letters that were repaired, read as rows of their sourc
 refused/NAME        rows that the other side of a sink did not take
 foreach_batch/NAME  rows of an epoch on their way to a function
 errors.log     the Java traces of failures
+rewound.jsonl  which sinks were brought back to this checkpoint
 clearing       the folder is being emptied, and the outputs with it, to start over
 sealing        the flush at the end of bounded input has begun, so the watermark may stand at the end of time
 sealed         that flush is done

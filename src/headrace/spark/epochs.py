@@ -64,13 +64,10 @@ class Committer:
         """The call from the JVM before an epoch is logged: None while this process may go on."""
         return self._told(self.held)
 
-    def begin(self, epoch: int) -> str | None:
-        """The call from the JVM before the tasks of an epoch begin: None while this process may go on."""
-        return self._told(lambda: self._begin(int(epoch)))
-
-    def identity(self) -> str:
-        """The call from the JVM for the identity of the epoch that has begun."""
-        return self._begun[1]
+    def begin(self, epoch: int) -> str:
+        """The call from the JVM before the tasks of an epoch begin: "=" and its identity while this process may go on."""
+        problem = self._told(lambda: self._begin(int(epoch)))
+        return f"={self._begun[1]}" if problem is None else problem
 
     def _begin(self, epoch: int) -> None:
         self.held()

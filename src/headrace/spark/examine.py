@@ -23,6 +23,7 @@ from headrace.sums import unreadable
 
 _HEADER = b"crc\0"
 _SMALL = 16 << 20
+_STATE = "the state of the last epoch"
 
 
 @dataclass(frozen=True)
@@ -38,7 +39,9 @@ class Damage:
 
 
 def needed(query: Path) -> Iterator[Damage]:
-    """Damage to the small files that a start reads first. The kernel checks the logs of sources, and the state, as it reads them."""
+    """Damage to the small files that a start reads first, and state that is gone. The kernel checks what is in the logs of sources, and in
+    the state, as it reads them.
+    """
     history = History(query, query, "")
     if history.logged("offsets") < 0:
         return
@@ -47,6 +50,7 @@ def needed(query: Path) -> Iterator[Damage]:
         yield from _each((query / log / str(last - back) for back in epochs if last >= back), _LOGS[log])
     yield from _each([query / "metadata"], _METADATA)
     yield from _operators(query)
+    yield from (Damage(place, _STATE, "it is gone") for place, files in _stored(query, history.logged("commits")) if not files)
 
 
 def whole(query: Path) -> Iterator[Damage]:
@@ -67,6 +71,18 @@ def _operators(query: Path) -> Iterator[Damage]:
 
 def _state(query: Path, epoch: int) -> Iterator[Damage]:
     """Damage to the state that the last committed epoch left, as far as sizes and archives tell."""
+    for place, files in _stored(query, epoch):
+        if not files:
+            yield Damage(place, _STATE, "it is gone")
+        for file in files:
+            kind = "a snapshot of state" if file.suffix == ".zip" else "what the last epoch changed in the state"
+            yield from _each([file], (kind, _sized))
+            if file.suffix == ".zip":
+                yield from _each([file], (kind, _archive))
+
+
+def _stored(query: Path, epoch: int) -> Iterator[tuple[Path, list[Path]]]:
+    """The files in which a committed epoch left the state of each partition, and by what name they are looked for."""
     if epoch < 0:
         return
     try:
@@ -76,18 +92,8 @@ def _state(query: Path, epoch: int) -> Iterator[Damage]:
     for operator, partitions in ids.items():
         for partition, stores in enumerate(partitions):
             for store in stores:
-                yield from _version(query / "state" / operator / str(partition), f"{epoch + 1}_{store}")
-
-
-def _version(folder: Path, name: str) -> Iterator[Damage]:
-    files = [file for suffix in ("changelog", "zip") if (file := folder / f"{name}.{suffix}").exists()]
-    if not files:
-        yield Damage(folder / f"{name}.changelog", "the state of the last epoch", "it is gone")
-    for file in files:
-        kind = "a snapshot of state" if file.suffix == ".zip" else "what the last epoch changed in the state"
-        yield from _each([file], (kind, _sized))
-        if file.suffix == ".zip":
-            yield from _each([file], (kind, _archive))
+                place = query / "state" / operator / str(partition) / f"{epoch + 1}_{store}.changelog"
+                yield place, [file for file in (place, place.with_suffix(".zip")) if file.exists()]
 
 
 def _each(files: Iterable[Path], how: tuple[str, Callable[[Path], object]]) -> Iterator[Damage]:

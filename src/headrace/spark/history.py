@@ -15,6 +15,7 @@ from pathlib import Path
 
 from headrace.atomic import create
 from headrace.errors import HeadraceError
+from headrace.filelog import last_of, logs_read
 from headrace.marks import Mark, named
 from headrace.sums import CURE, read, text_of, unreadable
 
@@ -77,6 +78,10 @@ class History:
         if drawn == logged > self.adopted:
             # what the query goes on from
             self.begin(drawn)
+        for source, needed in logs_read(offsets / str(logged)).items():
+            log = self._query / "sources" / source
+            if needed > (newest := last_of(log)):
+                raise _incomplete(log, f"names the files of epochs up to {newest}, and the query has read up to {needed}")
 
     def tidy(self) -> None:
         """Remove identities that are no longer kept and that an earlier run has not come to remove."""

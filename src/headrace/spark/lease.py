@@ -74,6 +74,7 @@ class Lease:
         self.folder = folder
         self._silence = silence
         self.term = self._take(waits, after)
+        self._before = self.term - 1
         self._path = _file(folder, self.term)
         self._released = threading.Event()
         self._beating = threading.Thread(target=self._beat, args=(silence / 8,), name="headrace lease", daemon=True)
@@ -85,11 +86,16 @@ class Lease:
         if newest > self.term and file is not None:
             raise self._lost(Holder.of(file))
 
+    def skip(self, terms: int) -> None:
+        """Go on with a later term. A checkpoint that was put back counts its terms again, and sinks know those of the copy that went on."""
+        self.term += terms
+        self._path = self._path.rename(_file(self.folder, self.term))
+
     def decline(self) -> None:
         """Give the term back, where a start was refused before it wrote anything: the next one takes the same."""
         if not self._released.is_set() and self._path.exists():
             # still this process's until `release`: whoever looks finds a holder that lives
-            self._path = self._path.rename(_file(self.folder, self.term - 1))
+            self._path = self._path.rename(_file(self.folder, self._before))
 
     def release(self) -> None:
         """Give the checkpoint back; the file stays, empty, so that terms rise."""

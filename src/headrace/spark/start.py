@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager, suppress
+from collections.abc import Callable, Mapping
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,28 +13,26 @@ from typing import Any
 from headrace import ports
 from headrace.errors import HeadraceError
 from headrace.jvm import fetch
-from headrace.jvm.packages import attach, require
+from headrace.jvm.packages import require
 from headrace.jvm.session import session
 from headrace.masking import leaving
 from headrace.ops import Lookup, Sink, Source
-from headrace.plan import Node
-from headrace.schema import Struct, parse_schema
 from headrace.spark import cut_off, repaired
-from headrace.spark.agreement import agree
 from headrace.spark.checkpoint import Checkpoint, Stored, migrated
 from headrace.spark.compare import identified, refuse_in_mid_epoch, with_frozen_schemas
 from headrace.spark.computed import check_computed
-from headrace.spark.document import build, dead_letters
-from headrace.spark.epochs import Committer, OpenSink, place_of
-from headrace.spark.examine import needed
-from headrace.spark.identity import DEAD_LETTERS, QueryIdentity
+from headrace.spark.document import build
+from headrace.spark.epochs import Committer, OpenSink
+from headrace.spark.identity import QueryIdentity
 from headrace.spark.job import SparkJob
 from headrace.spark.kernel import start_query
 from headrace.spark.lease import SILENCE
 from headrace.spark.levels import Query
 from headrace.spark.loader import Loader
 from headrace.spark.moved import mend
+from headrace.spark.outlets import Outlet, at, each, outlets_of, provide
 from headrace.spark.placing import in_parts
+from headrace.spark.rewind import refuse_other_history
 from headrace.spark.run import Run, RunningQuery
 
 
@@ -85,10 +83,7 @@ def begin(
     What its plan, its sources and the checkpoint refuse is refused before anything is touched. Sinks and the kernel are asked last: with
     `fresh` the checkpoint is empty by then, and a clearing that they cut off is finished by the next start.
     """
-    for query in job.queries:
-        for node in (*query.sources, *query.looked_up, *query.sinks):
-            if isinstance(node, Source | Lookup | Sink):
-                _provide(node)
+    provide(job)
     for source in job.sources:
         _check(source)
     for lookup in job.lookups:
@@ -107,10 +102,10 @@ def begin(
         job = with_frozen_schemas(job, stored)
         identity, names = identified(job, stored, checkpoint.folder)
         suit(job, starting=True)
-        outlets = {name: _outlets(job, query, checkpoint.dead_letters(name)) for query, name in _with(job, names)}
+        outlets = {name: outlets_of(job, query, checkpoint.dead_letters(name)) for query, name in each(job, names)}
         if stored is not None and not fresh:
             for name in outlets:
-                _agree(job, checkpoint, name, outlets[name])
+                refuse_other_history(job, checkpoint, name, outlets)
         check_computed(job, [identity.query(name) for name in names.values()])
         if stored is not None and not fresh:
             refuse_in_mid_epoch(job.plan, stored.plan, _unfinished(job, checkpoint, names))
@@ -126,9 +121,9 @@ def begin(
         # Before sinks make anything here: a folder with something in it is a checkpoint by its job.json, and sinks know it by its id.
         checkpoint.store(job.plan.job, job.plan.to_json(), job.settings, number, identity)
         opening = True
-        sinks = {name: _open(job, identity.query(name), checkpoint, outlets[name], opened) for _, name in _with(job, names)}
+        sinks = {name: _open(job, identity.query(name), checkpoint, outlets[name], opened) for _, name in each(job, names)}
         checkpoint.end_clearing()
-        for query, name in _with(job, names):
+        for query, name in each(job, names):
             running.append(_started(job, query, identity.query(name), checkpoint, sinks[name], number, every, clock))
         return Started(checkpoint, running, opened.close)
     except BaseException:
@@ -141,25 +136,9 @@ def begin(
         raise
 
 
-def _provide(node: Source | Lookup | Sink) -> None:
-    """Put what a connector needs into the session."""
-    with _at(node):
-        attach(session(), [node.connect().needs])
-
-
 def _check(node: Source | Lookup) -> None:
-    with _at(node):
+    with at(node):
         node.connect().check()
-
-
-@contextmanager
-def _at(node: Node) -> Iterator[None]:
-    """What a connector refuses is refused at the line that wrote it."""
-    try:
-        yield
-    except HeadraceError as error:
-        error.site = node.site or error.site
-        raise
 
 
 @leaving()
@@ -167,7 +146,7 @@ def suit(job: SparkJob, *, starting: bool = False) -> None:
     """Ask for each connector whether what it needs is there or may be fetched, and each sink whether it takes what comes to it."""
     for node in job.plan.nodes.values():
         if isinstance(node, Source | Lookup | Sink):
-            with _at(node):
+            with at(node):
                 connector = node.connect()
                 require(connector.needs, fetching=fetch.allowed())
                 if isinstance(connector, ports.Sink):
@@ -179,14 +158,9 @@ def suit(job: SparkJob, *, starting: bool = False) -> None:
                             raise
 
 
-def _with(job: SparkJob, names: Mapping[str, str]) -> list[tuple[Query, str]]:
-    """Each query with the name that the checkpoint knows it by."""
-    return [(query, names[query.name]) for query in job.queries]
-
-
 def _unfinished(job: SparkJob, checkpoint: Checkpoint, names: Mapping[str, str]) -> dict[str, int]:
     """The epochs that come again, of sinks that may have them in part."""
-    found = [(sink, checkpoint.unfinished(name)) for query, name in _with(job, names) for sink in query.sinks if in_parts(sink)]
+    found = [(sink, checkpoint.unfinished(name)) for query, name in each(job, names) for sink in query.sinks if in_parts(sink)]
     return {str(sink.name): epoch for sink, epoch in found if epoch is not None}
 
 
@@ -215,7 +189,7 @@ def _refuse_new_input(job: SparkJob, checkpoint: Checkpoint, stored: Stored, nam
     """A sealed checkpoint stands at the end of time: whatever came now would be late."""
     before = {node["name"]: node for node in stored.plan["nodes"]}
     found: list[str] = []
-    for query, name in _with(job, names):
+    for query, name in each(job, names):
         for source in query.sources:
             if isinstance(source, Source):
                 context = ports.SourceContext(str(source.name), checkpoint.query(name), job.time_zone)
@@ -237,56 +211,7 @@ def _sealed(what: str) -> HeadraceError:
     )
 
 
-@dataclass(frozen=True)
-class _Outlet:
-    """A sink of a query with what comes to it."""
-
-    name: str
-    sink: ports.Sink
-    schema: Struct
-    mode: str = "append"
-
-    def context(self, job: SparkJob, checkpoint: Checkpoint, query: str) -> ports.SinkContext:
-        return ports.SinkContext(
-            job=job.plan.job,
-            name=self.name,
-            schema=self.schema,
-            session=session(),
-            checkpoint=checkpoint.folder,
-            checkpoint_id=checkpoint.id,
-            time_zone=job.time_zone,
-            fresh=checkpoint.clearing,
-            query=query,
-            mode=self.mode,
-            unfinished=checkpoint.unfinished(query),
-            term=checkpoint.lease.term,
-            held=checkpoint.lease.check,
-            partitions=1 if checkpoint.stored is None else checkpoint.stored.partitions,
-        )
-
-    def opened(self, op: int) -> OpenSink:
-        return OpenSink(op, self.name, self.sink, self.schema.ddl, quiet=self.name == DEAD_LETTERS)
-
-
-def _outlets(job: SparkJob, query: Query, letters: Path) -> list[_Outlet]:
-    """The sinks of a query, the one for dead letters last."""
-    nodes = [node for node in query.sinks if isinstance(node, Sink)]
-    outlets = [_Outlet(str(node.name), node.connect(), job.schemas.of[str(node.name)], node.mode) for node in nodes]
-    folder = ports.sink_class("files").from_options({"path": str(letters), "format": "json"})
-    return [*outlets, _Outlet(DEAD_LETTERS, folder, parse_schema(dead_letters(query)))]
-
-
-def _agree(job: SparkJob, checkpoint: Checkpoint, query: str, outlets: list[_Outlet]) -> None:
-    """Refuse a checkpoint that was put back, is not whole, or whose sinks are not as the job left them."""
-    for damage in needed(checkpoint.query(query)):
-        raise damage.error()
-    # dead letters are a part of the checkpoint itself
-    sinks = [one for one in outlets if one.name != DEAD_LETTERS]
-    marks = {one.name: (place_of(one.sink), one.sink.mark(one.context(job, checkpoint, query))) for one in sinks}
-    agree(checkpoint.folder, checkpoint.query(query), checkpoint.history(query), checkpoint.record(query).totals, marks)
-
-
-def _open(job: SparkJob, identity: QueryIdentity, checkpoint: Checkpoint, outlets: list[_Outlet], opened: ExitStack) -> dict[int, OpenSink]:
+def _open(job: SparkJob, identity: QueryIdentity, checkpoint: Checkpoint, outlets: list[Outlet], opened: ExitStack) -> dict[int, OpenSink]:
     """Open the sinks of a query, and let each mend what a killed run left."""
     found: dict[int, OpenSink] = {}
     live = identity.live()

@@ -15,6 +15,7 @@ from deltalake import DeltaTable
 from pyiceberg.catalog import load_catalog
 
 import headrace as hr
+from headrace.certify import backups
 from headrace.connectors.delta import Sink as Delta
 from headrace.connectors.iceberg import Sink as Iceberg
 from headrace.errors import HeadraceError
@@ -81,11 +82,10 @@ class Drill:
         return [path.name for path in self.checkpoint.glob("lock*")]
 
     def keep(self, name: str) -> None:
-        shutil.copytree(self.checkpoint, self.folder / name)
+        backups.put_back(self.checkpoint, self.folder / name)
 
     def put_back(self, name: str) -> None:
-        shutil.rmtree(self.checkpoint)
-        shutil.copytree(self.folder / name, self.checkpoint)
+        backups.put_back(self.folder / name, self.checkpoint)
 
     @contextmanager
     def kept(self) -> Iterator[None]:

@@ -42,11 +42,8 @@ class Committer:
     def still(self) -> str | None:
         return None
 
-    def begin(self, epoch: int) -> str | None:
-        return None
-
-    def identity(self) -> str:
-        return ""
+    def begin(self, epoch: int) -> str:
+        return "="
 
     class Java:
         implements = ["headrace.sink.Committer"]  # noqa: RUF012 (py4j reads this attribute)

@@ -25,3 +25,18 @@ def test_of_sinks_that_do_not_show_epochs_as_a_whole_the_steps_are_told() -> Non
     assert "restored checkpoint: not noticed here, as the sink holds no mark of its epochs: rows" in said
     assert "readers see: what a task wrote at once: an epoch comes in as many steps as it has tasks" in said
     assert "leaves: a transactional id and a consumer group for each task" in said
+
+
+def test_sinks_that_can_all_be_brought_back_are_told_so() -> None:
+    files = rows.write.files("out", format="json", name="files")._use()
+    delta = rows.write.delta("table", name="delta")._use()
+    screen = rows.write.console(name="screen")._use()
+    table = rows.write.jdbc("sqlite:t.db", "t", name="table")._use()
+    assert {name: fact.value for name, fact in facts(Plan.of("job", [files, delta, screen]), "restored checkpoint").items()} == {
+        "files": True,
+        "delta": True,
+        "screen": False,
+    }
+    said = str(explain(Plan.of("job", [files]), only=("restored checkpoint",)))
+    assert "restored checkpoint: refused, as the sink holds later epochs; `headrace rewind` brings it back" in said
+    assert facts(Plan.of("job", [files, table]), "restored checkpoint") == {}

@@ -54,6 +54,9 @@ def asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any
         named += [f"made to fail, {point}" for point in more.get("fails", ())]
         tried = [Tried(point, "out", 1, 1.0) for point in named if point != "in sink commit"]
         tried += [Tried("at random", "", more.get("random", 0), 9.0, {"out": 2})] if more.get("random") else []
+        for epochs in more.get("restored", ()):
+            outcomes = {"CHECKPOINT_BEHIND": 2, "exact": epochs % 3, "not noticed": epochs % 2}
+            tried += [Tried(f"put back after {epochs} epochs", way, 5, 1.0, outcomes=outcomes) for way in ("whole", "in part")]
         tried += [Tried("at random", "an executor", more["executors"], 9.0)] if more.get("executors") else []
         return Certificate("job", "2026-01-02", "0.1.0", (Written("out", "files", "exactly once", 9),), tuple(tried), {}, 9, 3, 1.0, 0)
 
@@ -73,17 +76,26 @@ def test_stopped_it_goes_on_with_what_is_left(asked: list[dict[str, Any]]) -> No
         ([], None, certify_all.DRIVER, None),
         ([], None, None, certify_all.EXECUTOR),
         (certify_all.ON_EXECUTORS, None, None, None),
+        *[([], None, None, None)] * len(certify_all.AHEAD),
     ]
+    assert [one["restored"] for one in asked[-len(certify_all.AHEAD) :]] == [(epochs,) for epochs in certify_all.AHEAD]
     page = certify_all.PAGE.read_text()
     assert page.startswith("before\n") and page.endswith("\nbehind\n") and "old" not in page
     assert f"| made to fail | {len(POINTS)} |" in page
     assert "| at random | 20 **lost 2** |" in page
     assert "| at random, an executor | 4 |" in page
     assert "| in a task, an executor | 1 |" in page
+    assert (
+        "30 starts on checkpoints that were put back, 2026-01-02: 0 rows lost, 0 rows doubled. CHECKPOINT_BEHIND 12, exact 8, not noticed 2.\n"
+        in page
+    )
+    assert "| put back after 1 epochs | 4 refused, 2 exact, 2 not noticed |" in page
+    assert "| put back after 4 epochs | 4 refused, 2 exact |" in page
+    assert "| put back after 50 epochs | 4 refused, 4 exact |" in page
     kept = certify_all.kept()
     assert {cell["commit"] for cell in kept["files"].values()} == {"1f3a"}
     assert not certify_all.run("files", kept)  # they still are
-    assert len(asked) == 6  # nothing is left
+    assert len(asked) == 6 + len(certify_all.AHEAD)  # nothing is left
 
 
 def test_what_was_lost_is_told_until_it_is_tried_again(asked: list[dict[str, Any]], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -93,10 +105,10 @@ def test_what_was_lost_is_told_until_it_is_tried_again(asked: list[dict[str, Any
 
     asked.extend([{}] * 2)  # nobody stops it
     assert [exit_code(), exit_code()] == [1, 1]
-    assert len(asked) == 7
+    assert len(asked) == 7 + len(certify_all.AHEAD)
     # two rows are lost at random only
     assert [exit_code("--again", "--only", "points"), exit_code("--only", "points")] == [0, 0]
-    assert len(asked) == 8
+    assert len(asked) == 8 + len(certify_all.AHEAD)
     assert exit_code() == 1
 
 

@@ -24,8 +24,9 @@ class Logs:
         self.history = History(folder / "epochs" / "main", self.query, "plan", adopted)
 
     def log(self, epoch: int) -> None:
-        for name in ("offsets", "commits"):
+        for name in ("offsets", "commits", "sources/files"):
             (self.query / name).mkdir(parents=True, exist_ok=True)
+        (self.query / "sources" / "files" / str(epoch)).write_text("v2")
         (self.query / "offsets" / str(epoch)).write_text(f'v2\n{{"batchTimestampMs":{1000 * epoch}}}\nfiles:{{"logOffset":{epoch}}}')
 
     def begin(self, epoch: int) -> str:
@@ -140,6 +141,16 @@ def test_parts_of_different_moments(tmp_path: Path) -> None:
     shutil.rmtree(tmp_path / "epochs")
     assert incomplete(logs, 3) == "epochs/main ends with no epoch, and the job has counted epoch 3"
     Logs(tmp_path, adopted=3).history.check(3)
+
+
+def test_a_log_of_files_of_another_moment(tmp_path: Path) -> None:
+    logs = Logs(tmp_path)
+    logs.run(range(2))
+    (logs.query / "sources" / "files" / "1").unlink()
+    ends = "queries/main/sources/files names the files of epochs up to {}, and the query has read up to 1"
+    assert incomplete(logs, 1) == ends.format(0)
+    shutil.rmtree(logs.query / "sources")
+    assert incomplete(logs, 1) == ends.format(-1)
 
 
 def test_an_identity_that_cannot_be_read(tmp_path: Path) -> None:

@@ -82,6 +82,7 @@ class Sink(TableSink):
             replaces=True,
             cleans="files of tasks that were killed go at the next start; old versions by vacuum=",
             marks=True,
+            rewinds=True,
         )
 
     @property

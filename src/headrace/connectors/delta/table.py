@@ -53,6 +53,8 @@ _FEATURES = {
 class Epochs(epochs.Epochs[Write]):
     """The epochs of one sink in the log of its table."""
 
+    versions = "version"
+
     def __init__(self, place: Place, context: ports.SinkContext) -> None:
         super().__init__(place, context)
         self.place = place
@@ -85,7 +87,7 @@ class Epochs(epochs.Epochs[Write]):
 
     def named(self, epochs: set[int]) -> set[str]:
         found = set[str]()
-        for commit in self._commits():
+        for _, commit in self._commits():
             epoch = _carried(commit).get(self._application)
             if epoch is not None and epoch < min(epochs):
                 break
@@ -135,18 +137,38 @@ class Epochs(epochs.Epochs[Write]):
     def _carried_state(self) -> State:
         """The state that the commits carry from which the table's rows come."""
         carried: dict[str, int] = {}
-        for commit in self._commits():
+        for _, commit in self._commits():
             # before there were identities, the commit of a start carried the term alone
             carried = {**_carried(commit), **carried}
             if self._application in carried:
                 break
+        return self._state(carried)
+
+    def _state(self, carried: dict[str, int]) -> State:
         epoch, identity, term = (carried.get(name) for name in self._applications)
         mark = ports.Mark() if epoch is None else ports.Mark(epoch, f"{identity:0{_DIGITS}x}" if identity else "")
         return State(mark, term or 0)
 
-    def _commits(self) -> Iterator[Commit]:
-        """The commits from which the table's rows come, the newest first. The last one stands for those whose entries in the log are gone:
-        it carries what the table remembers of them.
+    def _history(self) -> Iterator[tuple[int, State | None, bool]]:
+        for version, commit in self._commits():
+            if version >= 0:
+                carried = _carried(commit)
+                yield version, self._state(carried) if self._application in carried else None, any(map(_changes, commit))
+
+    def _lacking(self, version: int) -> str | None:
+        import pyarrow as pa
+        from pyarrow.fs import FileType
+
+        then, now = (set(pa.table(table.get_add_actions())["path"].to_pylist()) for table in (self.place.table(version), self.table))
+        infos = self._files.get_file_info(sorted(path for path in then - now if "://" not in path))
+        return next((info.path for info in infos if info.type == FileType.NotFound), None)
+
+    def _restore(self, version: int, mark: ports.Mark) -> bool:
+        return self._attempt(lambda table, said: table.restore(version, commit_properties=said), mark)
+
+    def _commits(self) -> Iterator[tuple[int, Commit]]:
+        """The commits from which the table's rows come, the newest first, with their versions. The last one, -1, stands for those whose
+        entries in the log are gone: it carries what the table remembers of them.
         """
         version = self.table.version()
         for _ in range(LOOKS):
@@ -154,12 +176,12 @@ class Epochs(epochs.Epochs[Write]):
                 commit = actions(self._files, version)
             except FileNotFoundError:
                 break
-            yield commit
+            yield version, commit
             version = self._before(version, commit)
             if version < 0:
                 return
         remembered = ((name, self.table.transaction_version(name)) for name in self._applications)
-        yield [{"txn": {"appId": name, "version": version}} for name, version in remembered if version is not None]
+        yield -1, [{"txn": {"appId": name, "version": version}} for name, version in remembered if version is not None]
 
     @staticmethod
     def _before(version: int, commit: Commit) -> int:
@@ -168,7 +190,8 @@ class Epochs(epochs.Epochs[Write]):
         operation, parameters = info.get("operation", ""), info.get("operationParameters") or {}
         if operation == "RESTORE":
             # by a time it may have been any
-            return int(parameters.get("version") or -1)
+            restored = parameters.get("version")
+            return -1 if restored is None else int(restored)
         return -1 if "REPLACE TABLE" in operation else version - 1
 
     def _logged(self) -> bool:
@@ -243,6 +266,11 @@ def _carried(commit: Commit) -> dict[str, int]:
     """The applications of a commit, and their versions."""
     carried = (action["txn"] for action in commit if "txn" in action)
     return {one["appId"]: int(one["version"]) for one in carried}
+
+
+def _changes(action: dict[str, Any]) -> bool:
+    """Whether an action of a commit changes rows, or what the table is."""
+    return any(action.get(what, {}).get("dataChange") for what in ("add", "remove")) or "metaData" in action or "protocol" in action
 
 
 def check(path: str, table: DeltaTable, schema: Struct, partition_by: list[str], add: bool) -> None:

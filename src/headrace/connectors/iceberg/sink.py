@@ -69,6 +69,7 @@ class Sink(TableSink):
             replaces=True,
             cleans="files of tasks that were killed go at the next start",
             marks=True,
+            rewinds=True,
         )
 
     @property

@@ -36,6 +36,8 @@ Write = Callable[["Transaction", dict[str, str]], None]
 class Epochs(epochs.Epochs[Write]):
     """The epochs of one sink in the properties and snapshots of its table."""
 
+    versions = "snapshot"
+
     def __init__(self, place: Place, context: ports.SinkContext) -> None:
         super().__init__(place, context)
         self.place = place
@@ -127,6 +129,28 @@ class Epochs(epochs.Epochs[Write]):
         summaries = (snapshot.summary.additional_properties for snapshot in snapshots if snapshot.summary is not None)
         newest = next((summary for summary in summaries if self._property in summary), self.table.properties)
         return _state(newest.get(self._property, "-1/0"))
+
+    def _history(self) -> Iterator[tuple[int, State | None, bool]]:
+        from pyiceberg.table.snapshots import Operation, ancestors_of
+
+        for snapshot in ancestors_of(self.table.current_snapshot(), self.table.metadata):
+            summary = snapshot.summary
+            told = {} if summary is None else summary.additional_properties
+            state = _state(told[self._property]) if self._property in told else None
+            # what puts files together changes no rows
+            yield snapshot.snapshot_id, state, summary is None or summary.operation != Operation.REPLACE
+
+    def _lacking(self, version: int) -> str | None:
+        # the files of a snapshot go when it expires, and then it is no longer found
+        return None
+
+    def _restore(self, version: int, mark: ports.Mark) -> bool:
+        def back(transaction: Transaction, said: dict[str, str]) -> None:
+            from pyiceberg.table.update.snapshot import ManageSnapshots
+
+            ManageSnapshots(transaction).set_current_snapshot(snapshot_id=version)
+
+        return self._attempt(back, mark)
 
     def _make(self, schema: Struct, partition_by: list[str], properties: dict[str, str]) -> None:
         from pyiceberg.exceptions import TableAlreadyExistsError

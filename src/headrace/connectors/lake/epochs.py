@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Generic, TypeVar
+from typing import ClassVar, Generic, TypeVar
 
 from headrace import ports
 from headrace.connectors.lake.place import Place
 from headrace.errors import CheckpointError, ConnectorError, HeadraceError
+from headrace.marks import named
 from headrace.schema import Struct
 
 W = TypeVar("W")
@@ -36,6 +37,9 @@ class Epochs(ABC, Generic[W]):
     Each start claims the table before all else, so that a process which was replaced is refused, by whoever keeps the log or by what it
     reads there. Each commit carries the state that it leaves, so that a table which no longer has that is known to have lost rows.
     """
+
+    versions: ClassVar[str]
+    """What the versions of a table are called."""
 
     def __init__(self, place: Place, context: ports.SinkContext) -> None:
         self._at = place.name
@@ -70,6 +74,57 @@ class Epochs(ABC, Generic[W]):
     @abstractmethod
     def named(self, epochs: set[int]) -> set[str]:
         """The names of the files that these epochs added, as far as the log still tells; others may be among them."""
+
+    @abstractmethod
+    def _history(self) -> Iterable[tuple[int, State | None, bool]]:
+        """The commits from which the table's rows come, the newest first: the version, the state that it says it leaves, None where it is
+        of others, and whether it changed rows or columns.
+        """
+
+    @abstractmethod
+    def _lacking(self, version: int) -> str | None:
+        """A file of an earlier version that is gone."""
+
+    @abstractmethod
+    def _restore(self, version: int, mark: ports.Mark) -> bool:
+        """Whether a commit went through by which the table is again what it was in a version."""
+
+    def rewind(self, mark: ports.Mark) -> ports.Rewind:
+        """What brings the table back to an epoch, in one commit."""
+        self.refresh()
+        version, first, undone = self._undone(mark)
+        gone = self._lacking(version)
+        if gone is not None:
+            raise self._cannot(f"{gone}, a file of {named(mark.epoch)}, was removed from the table")
+
+        def work() -> None:
+            self.refresh()
+            if self._undone(mark) != (version, first, undone) or not self._restore(version, mark):
+                raise self._busy()
+
+        commits = "1 later commit" if undone == 1 else f"{undone} later commits"
+        return ports.Rewind(f"{self._at} is restored to {self.versions} {version}, without {commits}", first, work)
+
+    def _undone(self, mark: ports.Mark) -> tuple[int, int, int]:
+        """The newest version in which an epoch was the last one, the earliest epoch after it, and how many commits came since."""
+        first, count = -1, 0
+        others: list[tuple[int, bool]] = []
+        for version, state, changed in self._history():
+            if state is None:
+                others.append((version, changed))
+                continue
+            if state.mark.epoch == mark.epoch and (mark.epoch < 0 or state.mark.agrees(mark.identity)):
+                return (others[0][0] if others else version), first, count
+            if any(changed for _, changed in others):
+                raise self._cannot("another writer has changed the table since")
+            count += len(others) + 1
+            others.clear()
+            if state.mark.epoch >= 0:
+                first = state.mark.epoch
+        raise self._cannot(f"its log no longer tells in which {self.versions} {named(mark.epoch)} of this checkpoint was the last one")
+
+    def _cannot(self, why: str) -> HeadraceError:
+        return ports.cannot_rewind(self._context.name, f"{self._at} cannot come back: {why}")
 
     def check_term(self) -> None:
         """See what others have committed, and refuse if one of them has taken over or the table is gone."""

@@ -98,6 +98,9 @@ class TableSink(ports.Sink):
     def mark(self, context: ports.SinkContext) -> ports.Mark:
         return self._made_epochs(context).mark()
 
+    def rewind(self, context: ports.SinkContext, mark: ports.Mark) -> ports.Rewind:
+        return self._made_epochs(context).rewind(mark)
+
     def open(self, context: ports.SinkContext) -> None:
         self._context = context
         spelled = {name.lower(): name for name in context.schema.names}

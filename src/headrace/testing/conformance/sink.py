@@ -126,11 +126,29 @@ class _Checks:
     def _epochs(self, mode: str) -> None:
         bench, sink = self._bench(mode)
         model = _Model()
+        left: list[tuple[ports.Mark, list[Row]]] = []
         for rows, gone in _changes(mode):
             model.take(bench, rows, gone)
             bench.run()
             self._holds(sink, bench.schema, model.rows)
             _marked(bench, sink.traits.marks)
+            left.append((bench.written(), [*model.rows]))
+        self._rewound(bench, sink, *left[1])
+
+    def _rewound(self, bench: Workbench, sink: ports.Sink, mark: ports.Mark, rows: Sequence[Row]) -> None:
+        """The sink comes back to an earlier epoch, if its traits say so, and else says that it cannot."""
+        try:
+            found = bench.rewind(mark)
+        except HeadraceError as error:
+            if sink.traits.rewinds or error.code != "CANNOT_REWIND":
+                raise
+            return
+        assert sink.traits.rewinds, "it can be brought back, and the traits say that it cannot"
+        assert found.first > mark.epoch, f"epochs from {found.first} on go, and {mark.epoch} is to stay"
+        found.work()
+        self._holds(sink, bench.schema, rows)
+        there = bench.mark()
+        assert there is not None and there.epoch == mark.epoch and there.agrees(mark.identity), f"{there} is the mark behind {mark}"
 
     def _again(self, mode: str, *, anew: bool) -> None:
         bench, sink = self._bench(mode)

@@ -47,6 +47,9 @@ class StandIn(ports.Sink):
     def mark(self, context: ports.SinkContext) -> ports.Mark | None:
         return self.sink.mark(context)
 
+    def rewind(self, context: ports.SinkContext, mark: ports.Mark) -> ports.Rewind:
+        return self.sink.rewind(context, mark)
+
     def open(self, context: ports.SinkContext) -> None:
         self.sink.open(context)
 

@@ -79,9 +79,16 @@ class Workbench:
 
     def mark(self) -> ports.Mark | None:
         """What the sink shows the next start."""
+        return self.make().mark(self._next(term=1))
+
+    def rewind(self, mark: ports.Mark) -> ports.Rewind:
+        """How the sink comes back to an earlier epoch."""
+        return self.make().rewind(self._next(term=1000), mark)
+
+    def _next(self, term: int) -> ports.SinkContext:
         stored = stored_in(self.checkpoint)
         assert stored is not None, "it has not run yet"
-        context = ports.SinkContext(
+        return ports.SinkContext(
             job=stored.job,
             name=SINK,
             schema=self.schema,
@@ -91,8 +98,8 @@ class Workbench:
             query=QUERY,
             mode=self.mode or "append",
             partitions=stored.partitions,
+            term=term,
         )
-        return self.make().mark(context)
 
     def written(self) -> ports.Mark:
         """The last epoch that the checkpoint has written to the sink."""

@@ -16,11 +16,14 @@ trait Committer {
     */
   def still(): String
 
-  /** Asked when an epoch is logged and before its tasks begin: null if they may, else the text of the error that ends the query. */
+  /** Asked when an epoch is logged and before its tasks begin: `Committer.Begins` and the identity of the epoch if they may, else the text
+    * of the error that ends the query. An identity is the same when the epoch comes again, and of no other epoch, whatever its number.
+    */
   def begin(epoch: Long): String
+}
 
-  /** The identity of the epoch that has begun: the same when it comes again, and of no other epoch, whatever its number. */
-  def identity(): String
+object Committer {
+  val Begins = "="
 }
 
 /** What all committed tasks of an epoch staged. */

@@ -1,0 +1,226 @@
+"""Checkpoints that are put back while a copy's sinks have gone on: each start is refused by its code and changes nothing, or is exact."""
+
+from __future__ import annotations
+
+import shutil
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+
+from headrace import ports
+from headrace.certify.backups import BACKUPS, put_back
+from headrace.certify.certificate import RESTORED, Tried
+from headrace.certify.contents import DEAD, Contents, dead_letters, missing
+from headrace.certify.copy import Copy
+from headrace.certify.refused import refused
+from headrace.engine import Job
+from headrace.errors import HeadraceError
+from headrace.manifest import CONTROL
+from headrace.ops import Source
+from headrace.plan import Node, Plan
+
+BEGUN = 4
+"""Epochs before the early copy is made."""
+
+MANIFEST = "the newest checkpoint, an output without its newest manifest"
+"""What befalls an output of files in place of the checkpoint."""
+
+REFUSALS = (
+    "CHECKPOINT_BEHIND",
+    "CHECKPOINT_INCOMPLETE",
+    "CHECKPOINT_UNREADABLE",
+    "NOT_A_CHECKPOINT",
+    "OUTPUT_MISSING",
+    "TABLE_MISSING",
+    "TABLE_REPLACED",
+)
+"""The codes by which a start may refuse what was put back."""
+
+EXACT, UNNOTICED = "exact", "not noticed"
+"""What a start may be instead: one that goes on exactly, or not, where a sink holds no mark by which it could tell."""
+
+STARTS = (1, 2, 1, 3, 1, 10)
+"""How often a supervisor starts the job, from one backup to the next."""
+
+
+def epochs_needed(after: Sequence[int]) -> int:
+    """So many files of input are read at the most, when each backup that goes on reads one more."""
+    return BEGUN + max(after, default=0) + len(BACKUPS)
+
+
+def put_back_after(
+    made: Copy, folder: Path, partitions: int, after: Sequence[int], told: Callable[[str], object], backups: Iterable[str] | None = None
+) -> Iterator[Tried]:
+    """Put back each of the `backups` (default: all) once the sinks are so many epochs `after` the early copy."""
+    names = [MANIFEST, *BACKUPS] if backups is None else list(backups)
+    for epochs in after:
+        drill = Drill(made, folder / f"after-{epochs}", partitions, epochs)
+        try:
+            for number, name in enumerate(names):
+                if name == MANIFEST and drill.manifest is None:
+                    continue
+                found = drill.tried(name, STARTS[number % len(STARTS)], (1, epochs + 1, 2)[number % 3])
+                tried = replace(found, point=f"{RESTORED} {epochs} epoch{'' if epochs == 1 else 's'}", of=name)
+                outcomes = ", ".join(f"{what} {count}" for what, count in tried.outcomes.items())
+                told(f"{tried.point}, {tried.of}: {outcomes}{' NOT AS PROMISED' if tried.failed or tried.lost or tried.doubled else ''}")
+                yield tried
+        finally:
+            drill.close()
+
+
+class Lane:
+    """One history of a copy: a checkpoint, sinks of its own, and input that comes file by file."""
+
+    def __init__(self, made: Copy, folder: Path, partitions: int) -> None:
+        folder.mkdir(parents=True)
+        self.folder = folder
+        self.checkpoint = folder / "checkpoint"
+        self.given = 0
+        self._made = made
+        self._partitions = partitions
+        self._plan, self.sinks = made.at(folder / "sinks")
+        self._inputs: dict[str, list[Path]] = {}
+        for name, node in self._plan.nodes.items():
+            if isinstance(node, Source):
+                laid = Path(str(node.options.get("path", "")))
+                if node.connector != "files" or node.options.get("files_per_epoch") != 1:
+                    raise refused(f"the input of {name} cannot be given bit by bit", "leave out what puts checkpoints back")
+                self._inputs[name] = sorted(file for file in laid.iterdir() if file.is_file())
+                self._input(name).mkdir(parents=True)
+
+    def give(self, files: int = 1) -> None:
+        """So many more files of each source."""
+        for name, laid in self._inputs.items():
+            for file in laid[self.given : self.given + files]:
+                shutil.copy(file, self._input(name))
+        self.given += files
+
+    def run(self, cut: int = 1) -> None:
+        """Read what has come, so many files an epoch."""
+
+        def cut_so(node: Node) -> Node:
+            if not isinstance(node, Source):
+                return node
+            return replace(node, options={**node.options, "path": str(self._input(str(node.name))), "files_per_epoch": cut}, live=None)
+
+        # as another process would make it
+        plan = Plan.from_json(self._plan.changed(cut_so).to_json())
+        Job(plan).run(checkpoint=self.checkpoint, partitions=self._partitions, flush=False, progress=False)
+
+    def read(self) -> Contents:
+        """What the sinks hold, and the dead letters of the checkpoint."""
+        found = dict(self._made.read(self.sinks))
+        if letters := dead_letters(self.checkpoint):
+            found[DEAD] = letters
+        return found
+
+    def close(self) -> None:
+        for sink in self.sinks.values():
+            # a server that is gone, for one, which somebody else has told of
+            with suppress(Exception):
+                sink.discard()
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def _input(self, name: str) -> Path:
+        return self.folder / "in" / name
+
+
+class Drill:
+    """A lane whose checkpoint is put back again and again, beside one with the same input that nobody disturbs."""
+
+    def __init__(self, made: Copy, folder: Path, partitions: int, epochs: int) -> None:
+        self._made, self._folder, self._partitions = made, folder, partitions
+        self._lanes = self._read = 0
+        self._unmarked = {name for name in made.plan.sinks if not _sink(made.plan, name).traits.marks}
+        self._alone = self._lane()
+        self._alone.give(BEGUN + epochs)
+        self._alone.run()
+        self._before = self._after = self._alone.read()
+        self._begin()
+
+    @property
+    def manifest(self) -> Path | None:
+        """The newest manifest of an output of files."""
+        places = (Path(path) for sink in self._lane_now.sinks.values() if (path := getattr(sink, "path", None)) is not None)
+        found = sorted(file for place in places for file in (place / CONTROL).glob("*.json") if file.stem.isdigit())
+        return found[-1] if found else None
+
+    def tried(self, name: str, starts: int, cut: int) -> Tried:
+        """Put back one backup, start the job so often, with what came since cut into epochs of so many files, and look at the sinks."""
+        began, lane = time.monotonic(), self._lane_now
+        if lane.given == self._read:
+            self._next()
+        aside = lane.folder / "aside"
+        manifest = self.manifest if name == MANIFEST else None
+        if manifest is not None:
+            manifest.rename(aside)
+        else:
+            BACKUPS[name](self._old, self._new, lane.checkpoint)
+        outcomes: Counter[str] = Counter()
+        failed = ""
+        for _ in range(starts):
+            try:
+                lane.run(cut)
+                outcomes[EXACT] += 1
+            except HeadraceError as error:
+                outcomes[error.code] += 1
+                failed = failed or ("" if error.code in REFUSALS else str(error))
+        went = outcomes[EXACT] > 0
+        if not went:
+            if manifest is not None:
+                aside.rename(manifest)
+            put_back(self._new, lane.checkpoint)
+        expected, found = self._after if went else self._before, lane.read()
+        differing = {sink for sink in {*expected, *found} if expected.get(sink) != found.get(sink)}
+        if differing and differing <= self._unmarked:
+            outcomes[UNNOTICED] = outcomes.pop(EXACT, 0)
+            found = expected
+        lost, doubled = missing(expected, found), missing(found, expected)
+        if differing or failed:
+            # what comes next begins with a history that is right
+            lane.close()
+            self._begin()
+        elif went:
+            self._read = lane.given
+            put_back(lane.checkpoint, self._new)
+        return Tried("", "", starts, time.monotonic() - began, lost, doubled, failed, dict(+outcomes))
+
+    def close(self) -> None:
+        self._alone.close()
+        self._lane_now.close()
+        shutil.rmtree(self._folder, ignore_errors=True)
+
+    def _begin(self) -> None:
+        """A lane that has read all but the last file that was given to the other one, and its two copies."""
+        lane = self._lane_now = self._lane()
+        self._old, self._new = lane.folder / "old", lane.folder / "new"
+        lane.give(BEGUN)
+        lane.run()
+        put_back(lane.checkpoint, self._old)
+        lane.give(self._alone.given - BEGUN)
+        lane.run()
+        put_back(lane.checkpoint, self._new)
+        self._read = lane.given
+        self._before = self._after
+
+    def _next(self) -> None:
+        """One more file for both."""
+        self._lane_now.give()
+        self._alone.give()
+        self._alone.run()
+        self._before, self._after = self._after, self._alone.read()
+
+    def _lane(self) -> Lane:
+        self._lanes += 1
+        return Lane(self._made, self._folder / f"lane-{self._lanes}", self._partitions)
+
+
+def _sink(plan: Plan, name: str) -> ports.Sink:
+    from headrace.ops import Sink
+
+    node = plan.nodes[name]
+    assert isinstance(node, Sink)
+    return node.connect()

@@ -1,0 +1,25 @@
+"""How a folder of files comes back to an earlier epoch: later ones are put aside."""
+
+from __future__ import annotations
+
+from headrace import ports
+from headrace.connectors.remote import RemoteManifest
+from headrace.manifest import Manifest
+from headrace.marks import named
+
+
+def rewound(manifest: Manifest | RemoteManifest, sink: str, mark: ports.Mark) -> ports.Rewind:
+    """What brings the folder back to an epoch. Raises CANNOT_REWIND."""
+    if isinstance(manifest, RemoteManifest):
+        raise ports.cannot_rewind(sink, "its folder lies in a store, where files cannot be put aside in one step")
+    entries = manifest.later(mark.epoch - 1)
+    if mark.epoch >= 0 and not any(one["epoch"] == mark.epoch and mark.agrees(one.get("identity", "")) for one in entries):
+        raise ports.cannot_rewind(sink, f"{manifest.folder} does not hold {named(mark.epoch)} of this checkpoint")
+    later = [one for one in entries if one["epoch"] > mark.epoch]
+    tag = later[-1].get("identity", "")[:8] or "before"
+    files = sum(len(one["files"]) for one in later)
+    return ports.Rewind(
+        f"{files} file{'' if files == 1 else 's'} and their manifests go to {manifest.aside(mark.epoch, tag)}",
+        later[0]["epoch"],
+        lambda: manifest.withdraw(mark.epoch, tag),
+    )
