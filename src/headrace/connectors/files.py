@@ -41,8 +41,9 @@ class Source(ports.Source):
     `follow=True` also takes files that come later, else what is there at the start is all. `by` is the order in which files are taken,
     their names or the times they were written; it matters where `files_per_epoch` limits how many are taken at once. Without `schema` it is
     found by reading a part of the files, once. Lines that cannot be read go to the stream's "dead_letter" output, stop the job with
-    `malformed="fail"`, or are only counted with `malformed="skip"`. `options` are those of Spark's reader for the format. CSV columns are
-    matched by name where there is a header.
+    `malformed="fail"`, or are only counted with `malformed="skip"`. A file that is cut off or damaged stops the job, or with
+    `broken_files="skip"` is one dead letter, and none of its rows are read. `options` are those of Spark's reader for the format. CSV
+    columns are matched by name where there is a header.
 
     Rows can say what they change: `change_column` names a column with `insert` or `delete` (or i, d, +, -, ...), and with
     `change_format="debezium"` each line is an envelope with `before`, `after` and `op`, of which `schema` is that of the rows. What is
@@ -66,6 +67,7 @@ class Source(ports.Source):
         by: str = "name",
         files_per_epoch: int | None = None,
         malformed: str = "dead_letter",
+        broken_files: str = "fail",
         options: Mapping[str, Any] | None = None,
     ) -> None:
         verb = "read.files"
@@ -75,6 +77,7 @@ class Source(ports.Source):
         self.by = choice(verb, "by", by, ("name", "time"))
         self.files_per_epoch = None if files_per_epoch is None else number(verb, "files_per_epoch", files_per_epoch)
         self._malformed = choice(verb, "malformed", malformed, ports.MALFORMED)
+        self.broken_files = choice(verb, "broken_files", broken_files, ("fail", "skip"))
         self.reader_options = reader_options(self.format, texts(verb, "options", options or {}))
         self.schema = None if schema is None else schema_of(schema)
 
@@ -107,6 +110,7 @@ class Source(ports.Source):
             "by": self.by,
             "files_per_epoch": self.files_per_epoch,
             "malformed": self._malformed,
+            **({} if self.broken_files == "fail" else {"broken_files": self.broken_files}),
             "options": dict(sorted(self.reader_options.items())),
         }
 
@@ -172,6 +176,8 @@ class Source(ports.Source):
         }
         if self.files_per_epoch is not None:
             options["limit"] = str(self.files_per_epoch)
+        if self.broken_files == "skip":
+            options["broken"] = "skip"
         committed = self._listed(session)
         if committed is not None and not self.follow:
             options["files"] = json.dumps(committed)

@@ -32,6 +32,7 @@ class Read:
         by: str = "name",
         files_per_epoch: int | None = None,
         malformed: str = "dead_letter",
+        broken_files: str = "fail",
         options: Mapping[str, Any] | None = None,
         change_column: str | None = None,
         change_format: str | None = None,

@@ -140,7 +140,7 @@ class Source(ports.Source):
             self._no_nulls(session, options["by"])
         frame = session.readStream.format("headrace.jdbc.RangeTable").options(**options).load()
         as_asked = [self._cast(session, one, field) for one, field in zip(read.fields, wanted.fields, strict=True)]
-        return frame.selectExpr(*as_asked), {"kind": "columns"}
+        return frame.selectExpr(*as_asked, "_problem"), {"kind": "columns"}
 
     def beginning(self, session: SparkSession, place: ports.Elsewhere, rows: int, epochs: int) -> ports.Source | None:
         dialect = dialect_of(self.address)
