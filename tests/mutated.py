@@ -153,7 +153,7 @@ def written(folder: Path) -> pa.Table:
     assert files, f"nothing in {folder}"
     table = pa.concat_tables([pq.read_table(file) for file in files])
     table.validate(full=True)
-    names = [f"sum(length({name}))" for name in table.column_names if table.schema.field(name).type == pa.string()]
+    names = [f'sum(length("{name}"))' for name in table.column_names if table.schema.field(name).type == pa.string()]
     counted = duckdb.connect().execute(f"SELECT count(*), {', '.join(names) or '0'} FROM read_parquet(?)", [files]).fetchone()
     assert counted is not None and counted[0] == table.num_rows
     return table

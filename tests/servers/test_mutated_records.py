@@ -143,3 +143,23 @@ def test_each_row_of_a_database_has_one_outcome(tmp_path: Path, count: int, seed
     (source,) = summary.sources
     assert (source.read, source.malformed, source.rows) == (count, len(bad), len(good))
     print(f"sqlite: {count} rows of a table: {len(good)} rows, {len(bad)} dead letters")
+
+
+def test_a_value_of_another_type_than_was_asked_for(tmp_path: Path) -> None:
+    """A cast that fails is the row's fault, and ends no job."""
+    with closing(sqlite3.connect(tmp_path / "shop.db")) as database, database:
+        database.execute('CREATE TABLE names (id INTEGER PRIMARY KEY, n TEXT, "it\'s" TEXT)')
+        database.executemany(
+            "INSERT INTO names VALUES (?, ?, ?)", [(1, "7", "8"), (2, "seven", "8"), (3, None, None), (4, "7", "99999999999")]
+        )
+    read = hr.read.jdbc(f"sqlite:{tmp_path / 'shop.db'}", "names", by="id", schema="id int, n int, `it's` int", name="names")
+    summary = hr.job("cast", read.write.files(tmp_path / "out", format="parquet", name="out")).run(
+        checkpoint=tmp_path / "ck", progress=False
+    )
+    assert sorted(mutated.plain(mutated.written(tmp_path / "out"), ("id", "n", "it's"))) == [(1, 7, 8), (3, None, None)]
+    (letters,) = mutated.letters(tmp_path / "ck").values()
+    assert sorted(letter["reason"] for letter in letters) == [
+        "field it's: cannot read '99999999999' as int",
+        "field n: cannot read 'seven' as int",
+    ]
+    assert (summary.sources[0].read, summary.sources[0].malformed) == (4, 2)

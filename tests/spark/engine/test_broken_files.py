@@ -41,7 +41,7 @@ def parquet(first: int) -> bytes:
 
 def orced(first: int) -> bytes:
     out = pa.BufferOutputStream()
-    orc.write_table(pa.Table.from_pylist(table(first)), out)
+    orc.write_table(pa.Table.from_pylist(table(first)), out, compression="zlib")
     return bytes(out.getvalue())
 
 
