@@ -35,8 +35,7 @@ TEXTS = ("json", "csv")
 
 
 class Source(ports.Source):
-    """Rows of files: one JSON object or CSV record a line, Parquet, ORC or Avro. A path is a file, a folder (with
-    those in it) or a pattern.
+    """Rows of files: one JSON object or CSV record a line, Parquet, ORC or Avro. A path is a file, a folder or a pattern.
 
     `follow=True` also takes files that come later, else what is there at the start is all. `by` is the order in which files are taken,
     their names or the times they were written; it matters where `files_per_epoch` limits how many are taken at once. Without `schema` it is
@@ -119,7 +118,8 @@ class Source(ports.Source):
         return cls(**options, schema=schema)
 
     def describe(self) -> str:
-        return f"files {self.path} ({self.format}{', follow' if self.follow else ''})"
+        skips = ", broken files skipped" if self.broken_files == "skip" else ""
+        return f"files {self.path} ({self.format}{', follow' if self.follow else ''}{skips})"
 
     def check(self) -> None:
         local = paths.local(self.path)

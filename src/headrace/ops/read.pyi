@@ -40,8 +40,7 @@ class Read:
         trusted: bool | None = None,
         name: str | None = None,
     ) -> Stream:
-        """Rows of files: one JSON object or CSV record a line, Parquet, ORC or Avro. A path is a file, a folder (with
-        those in it) or a pattern."""
+        """Rows of files: one JSON object or CSV record a line, Parquet, ORC or Avro. A path is a file, a folder or a pattern."""
 
     def iceberg(
         self,
