@@ -49,6 +49,22 @@ BAD = [
         marks=problem(READ, 'a value that is not UTF-8, with `value="text"`', "no text: the value is not UTF-8", DEAD),
     ),
     pytest.param(
+        "json", b"", "", id="json-empty",
+        marks=[FULL, problem(READ, "an empty record of JSON or CSV", "no row: the value is empty", DEAD)],
+    ),
+    pytest.param(
+        "csv", b" \t", " \t", id="csv-blank",
+        marks=[FULL, problem(READ, "a blank record of JSON or CSV", "no row: the value is blank", DEAD)],
+    ),
+    pytest.param(
+        "csv", b"7,a\n8,b", "7,a\n8,b", id="csv-two",
+        marks=[FULL, problem(READ, "a second CSV record in the value", "not CSV: text behind the record", DEAD)],
+    ),
+    pytest.param(
+        "json", b'{"id": 7, "name": "\\ud83d"}', '{"id": 7, "name": "\\ud83d"}', id="json-half",
+        marks=[FULL, problem(READ, "JSON with half of a character", "not JSON: \\ud83d is half of a character", DEAD)],
+    ),
+    pytest.param(
         "json", None, "", id="null",
         marks=[FULL, problem(READ, 'a record without a value, unless `tombstones="skip"`', "no text: the value is null", DEAD)],
     ),

@@ -37,14 +37,14 @@ _CLEANS = "staged files of an epoch that was not committed, until the next start
 
 
 class Source(ports.Source):
-    """Rows of files: one JSON object or CSV record a line, Parquet, ORC or Avro. A path is a file, a folder (with
-    those in it) or a pattern.
+    """Rows of files: one JSON object or CSV record a line, Parquet, ORC or Avro. A path is a file, a folder or a pattern.
 
     `follow=True` also takes files that come later, else what is there at the start is all. `by` is the order in which files are taken,
     their names or the times they were written; it matters where `files_per_epoch` limits how many are taken at once. Without `schema` it is
     found by reading a part of the files, once. Lines that cannot be read go to the stream's "dead_letter" output, stop the job with
-    `malformed="fail"`, or are only counted with `malformed="skip"`. `options` are those of Spark's reader for the format. CSV columns are
-    matched by name where there is a header.
+    `malformed="fail"`, or are only counted with `malformed="skip"`. A file that is cut off or damaged stops the job, or with
+    `broken_files="skip"` is one dead letter, and none of its rows are read. `options` are those of Spark's reader for the format. CSV
+    columns are matched by name where there is a header.
 
     Rows can say what they change: `change_column` names a column with `insert` or `delete` (or i, d, +, -, ...), and with
     `change_format="debezium"` each line is an envelope with `before`, `after` and `op`, of which `schema` is that of the rows. What is
@@ -68,6 +68,7 @@ class Source(ports.Source):
         by: str = "name",
         files_per_epoch: int | None = None,
         malformed: str = "dead_letter",
+        broken_files: str = "fail",
         options: Mapping[str, Any] | None = None,
     ) -> None:
         verb = "read.files"
@@ -77,6 +78,7 @@ class Source(ports.Source):
         self.by = choice(verb, "by", by, ("name", "time"))
         self.files_per_epoch = None if files_per_epoch is None else number(verb, "files_per_epoch", files_per_epoch)
         self._malformed = choice(verb, "malformed", malformed, ports.MALFORMED)
+        self.broken_files = choice(verb, "broken_files", broken_files, ("fail", "skip"))
         self.reader_options = reader_options(self.format, texts(verb, "options", options or {}))
         self.schema = None if schema is None else schema_of(schema)
 
@@ -109,6 +111,7 @@ class Source(ports.Source):
             "by": self.by,
             "files_per_epoch": self.files_per_epoch,
             "malformed": self._malformed,
+            **({} if self.broken_files == "fail" else {"broken_files": self.broken_files}),
             "options": dict(sorted(self.reader_options.items())),
         }
 
@@ -117,7 +120,8 @@ class Source(ports.Source):
         return cls(**options, schema=schema)
 
     def describe(self) -> str:
-        return f"files {self.path} ({self.format}{', follow' if self.follow else ''})"
+        skips = ", broken files skipped" if self.broken_files == "skip" else ""
+        return f"files {self.path} ({self.format}{', follow' if self.follow else ''}{skips})"
 
     def check(self) -> None:
         local = paths.local(self.path)
@@ -174,6 +178,8 @@ class Source(ports.Source):
         }
         if self.files_per_epoch is not None:
             options["limit"] = str(self.files_per_epoch)
+        if self.broken_files == "skip":
+            options["broken"] = "skip"
         committed = self._listed(session)
         if committed is not None and not self.follow:
             options["files"] = json.dumps(committed)

@@ -122,14 +122,18 @@ def _weighed_by(source: Source, column: str) -> Node:
 
 def _debezium(source: Source) -> Node:
     """Each envelope as what it takes away and what it adds. An update without `before` does not say what it replaces."""
-    op, before, after = (f"coalesce(payload.{name}, {name})" for name in ("op", "before", "after"))
+    op, before, after = (f"if(payload IS NULL, {name}, payload.{name})" for name in ("op", "before", "after"))
     states = f"array(named_struct('w', -1L, 'row', {before}), named_struct('w', 1L, 'row', {after}))"
     missing = f"concat('NO_CHANGE: the operation is ', coalesce({op}, 'missing'))"
-    both = (
-        f"CASE WHEN {op} IS NULL OR {op} NOT IN ('c', 'r', 'u', 'd') THEN raise_error({missing})"
-        f" WHEN {op} IN ('u', 'd') AND {before} IS NULL THEN raise_error('NO_BEFORE: it is not said which row is replaced or deleted')"
-        f" ELSE filter({states}, s -> s.row IS NOT NULL) END"
-    )
+    refused = {
+        f"{op} IS NULL OR {op} NOT IN ('c', 'r', 'u', 'd')": missing,
+        f"{op} IN ('u', 'd') AND {before} IS NULL": "'NO_BEFORE: it is not said which row is replaced or deleted'",
+        f"{op} IN ('c', 'r', 'u') AND {after} IS NULL": "'NO_AFTER: it is not said which row is added'",
+        f"{op} IN ('c', 'r') AND {before} IS NOT NULL": "'ODD_BEFORE: a row that is added has none before it'",
+        f"{op} = 'd' AND {after} IS NOT NULL": "'ODD_AFTER: a row that is deleted has none after it'",
+    }
+    cases = " ".join(f"WHEN {condition} THEN raise_error({reason})" for condition, reason in refused.items())
+    both = f"CASE {cases} ELSE filter({states}, s -> s.row IS NOT NULL) END"
     made = Generated(source, f"explode({both})", ("change",), False, site=here())
     return Project(weigh(made, "change.w"), _VERBS[1], _items(parse_schema(source.schema)), site=here())
 

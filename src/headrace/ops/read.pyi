@@ -32,6 +32,7 @@ class Read:
         by: str = "name",
         files_per_epoch: int | None = None,
         malformed: str = "dead_letter",
+        broken_files: str = "fail",
         options: Mapping[str, Any] | None = None,
         change_column: str | None = None,
         change_format: str | None = None,
@@ -39,8 +40,7 @@ class Read:
         trusted: bool | None = None,
         name: str | None = None,
     ) -> Stream:
-        """Rows of files: one JSON object or CSV record a line, Parquet, ORC or Avro. A path is a file, a folder (with
-        those in it) or a pattern."""
+        """Rows of files: one JSON object or CSV record a line, Parquet, ORC or Avro. A path is a file, a folder or a pattern."""
 
     def iceberg(
         self,

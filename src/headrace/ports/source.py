@@ -94,7 +94,9 @@ class Source(ABC):
         `{"kind": "json" | "csv", "options": {...}}`: the frame is `value binary, _file string, _position bigint`, a line each. Of the
         schema's columns those that no line has are last; `{"beside": [...]}` names them, and the frame has them. Instead of a format the
         kind may be the name of a Scala class that derives from `headrace.source.LineParser`.
-        In any frame a text in the column `_problem string` says of a row why it is none, and makes a dead letter of it.
+        `{"records": True}`: each value is a record of its own, and a blank one is malformed; a blank line of a file is skipped.
+        In any frame a text in the column `_problem string` says of a row why it is none, and makes a dead letter of it; one in
+        `_broken string` says why a whole file cannot be read. `_tombstone boolean` marks records that are only counted, as tombstones.
         """
 
     def feed(self, format: str | None, key: tuple[str, ...]) -> None:  # noqa: B027  # most sources have nothing but rows

@@ -8,7 +8,16 @@ from typing import TYPE_CHECKING, Any
 from headrace.ports import aside
 from headrace.spark.checkpoint import Checkpoint
 from headrace.spark.identity import DEAD_LETTERS
-from headrace.spark.summary import ExpectationCounts, InputCounts, LookupCounts, SourceCounts, counts_of, expectations_of, lookups_of
+from headrace.spark.summary import (
+    ExpectationCounts,
+    InputCounts,
+    LookupCounts,
+    SourceCounts,
+    counts_of,
+    expectations_of,
+    lookups_of,
+    source_counts,
+)
 
 if TYPE_CHECKING:
     from headrace.spark.run import RunningQuery
@@ -29,7 +38,7 @@ def counted(queries: Iterable[RunningQuery], checkpoint: Checkpoint) -> dict[str
         totals = query.totals
         for source in query.query.sources:
             name = str(source.name)
-            sources.setdefault(name, SourceCounts(name, totals.of_source(name, "read"), totals.of_source(name, "malformed")))
+            sources.setdefault(name, source_counts(totals, name))
         for one in expectations_of(totals, query.query.sinks):
             expected.setdefault((one.stream, one.name), one)
         for sink in query.query.sinks:

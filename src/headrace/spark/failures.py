@@ -28,6 +28,10 @@ _KNOWN: Mapping[str, tuple[str, str | None]] = {
         "EXPECTATION_FAILED",
         'nothing of its epoch is written. Mend the input, or let such rows go to the dead letters: on_violation="dead_letter".',
     ),
+    "FILE_BROKEN": (
+        "FILE_BROKEN",
+        'put a whole copy of it in its place; with broken_files="skip" read.files goes on without such files, a dead letter for each.',
+    ),
     "MALFORMED_ROW": ("MALFORMED_ROW", 'mend the input, or let such rows go to the dead letters: malformed="dead_letter".'),
     "DEAD_LETTER_FAILED": ("DEAD_LETTER_FAILED", "steps behind a dead_letter output must not fail: use try_cast and the like there."),
     "MEMORY_SOURCE_LOST": ("ROWS_GONE", "rows in memory end with their process: start over with fresh=True, or put them into files."),

@@ -45,9 +45,25 @@ class InputCounts:
 
 @dataclass(frozen=True)
 class SourceCounts:
+    """What became of all that a source has read, over the life of the checkpoint.
+
+    `rows` went on; `malformed` could not be read; `skipped` are blank lines and comments; `tombstones` are records without a value that
+    were passed over. `broken` counts whole files that could not be read, with `broken_files="skip"`; none of their rows are among `read`.
+    """
+
     name: str
     read: int
     malformed: int
+    skipped: int = 0
+    tombstones: int = 0
+    broken: int = 0
+
+    @property
+    def rows(self) -> int:
+        return self.read - self.malformed - self.skipped - self.tombstones
+
+    def to_json(self) -> dict[str, Any]:
+        return asdict(self)
 
 
 @dataclass(frozen=True)
@@ -118,7 +134,7 @@ class Summary:
             "rows": self.rows,
             "epochs": self.epochs,
             "seconds": round(self.seconds, 3),
-            "sources": [{"name": one.name, "read": one.read, "malformed": one.malformed} for one in self.sources],
+            "sources": [one.to_json() for one in self.sources],
             "inputs": [{"program": one.program, "input": one.input, **one.to_json()} for one in self.inputs],
             "lookups": [one.to_json() for one in self.lookups],
             "expectations": [one.to_json() for one in self.expectations],
@@ -141,6 +157,11 @@ def counts_of(totals: Totals, programs: Mapping[int, tuple[str, Mapping[int, str
         for op, (name, sides) in sorted(programs.items(), key=lambda item: item[1][0])
         for side, side_name in sorted(sides.items())
     )
+
+
+def source_counts(totals: Totals, name: str) -> SourceCounts:
+    """The counts of a source."""
+    return SourceCounts(name, *(totals.of_source(name, metric) for metric in ("read", "malformed", "skipped", "tombstones", "broken")))
 
 
 def expectations_of(totals: Totals, sinks: Iterable[Node]) -> tuple[ExpectationCounts, ...]:
@@ -190,7 +211,12 @@ def _text(summary: Summary) -> list[str]:
             f"{summary.job}: {summary.rows:,} rows in {summary.epochs:,} epoch{'' if summary.epochs == 1 else 's'}, "
             f"{summary.seconds:.1f} s ({summary.rows_per_second:,.0f} rows/s){end}"
         ]
-    lines += _table(("source", "read", "malformed"), [(one.name, f"{one.read:,}", f"{one.malformed:,}") for one in summary.sources])
+    of_sources = [
+        "read",
+        "malformed",
+        *(name for name in ("skipped", "tombstones", "broken") if any(getattr(one, name) for one in summary.sources)),
+    ]
+    lines += _table(("source", *of_sources), [(one.name, *(f"{getattr(one, name):,}" for name in of_sources)) for one in summary.sources])
     shown = ["in", "handled", "late", "dead", "held"]
     if any(one.filtered for one in summary.inputs):
         shown.insert(0, "filtered")

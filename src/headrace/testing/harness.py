@@ -27,7 +27,7 @@ from headrace.spark.failures import failure
 from headrace.spark.job import SparkJob, compile
 from headrace.spark.run import RunningQuery
 from headrace.spark.start import Started, begin
-from headrace.spark.summary import counts_of, expectations_of, lookups_of, prove
+from headrace.spark.summary import counts_of, expectations_of, lookups_of, prove, source_counts
 from headrace.testing.board import BoardSource
 from headrace.testing.collected import Collected, CollectingSink
 
@@ -162,8 +162,9 @@ class Harness:
         self._settle()
 
     def metrics(self) -> dict[str, Any]:
-        """Counts so far: `sources` (read, malformed), `inputs` (filtered, in, handled, late, dead, held), `expectations` (passed,
-        violated, by stream and name), `lookups` (hits, asked, requests, missed, seconds), `dead_letters`, `epochs`."""
+        """Counts so far: `sources` (read, malformed, skipped, tombstones, broken), `inputs` (filtered, in, handled, late, dead, held),
+        `expectations` (passed, violated, by stream and name), `lookups` (hits, asked, requests, missed, seconds), `dead_letters`,
+        `epochs`."""
         self._must_be_open()
         sources: dict[str, dict[str, int]] = {}
         inputs: dict[str, dict[str, dict[str, int]]] = {}
@@ -176,7 +177,7 @@ class Harness:
             dead += totals.rows.get("#dead_letters", 0)
             for source in query.query.sources:
                 name = str(source.name)
-                sources[name] = {metric: totals.of_source(name, metric) for metric in ("read", "malformed")}
+                sources[name] = {metric: n for metric, n in source_counts(totals, name).to_json().items() if metric != "name"}
             for kept in expectations_of(totals, query.query.sinks):
                 expectations.setdefault(kept.stream, {})[kept.name] = {"passed": kept.passed, "violated": kept.violated}
             lookups |= {one.name: one.to_json() for one in lookups_of(totals, query.lookups())}

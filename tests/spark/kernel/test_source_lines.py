@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import bz2
 import gzip
+import random
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -122,17 +123,18 @@ class Parser:
         zone: str = "UTC",
         case_sensitive: bool = False,
         options: dict[str, str] | None = None,
+        records: bool = False,
     ) -> None:
         jvm: Any = spark._jvm
         scala = jvm.org.apache.spark.api.python.PythonUtils.toScalaMap(options or {})
         self.schema = jvm.org.apache.spark.sql.types.StructType.fromDDL(schema)
-        self.parser = jvm.headrace.source.LineSpec(kind, self.schema, scala, zone, case_sensitive).parser()
+        self.parser = jvm.headrace.source.LineSpec(kind, self.schema, scala, zone, case_sensitive, records).parser()
         self.text = jvm.org.apache.spark.unsafe.types.UTF8String
 
     def read(self, line: str | bytes, position: int = 100, file: str = "f") -> Any:
         outcome = self.parser.read(bytearray(line.encode() if isinstance(line, str) else line), self.text.fromString(file), position)
-        if outcome == 1:
-            return None
+        if outcome in (1, 3):
+            return None if outcome == 1 else "header"
         if outcome == 2:
             return self.parser.reason()
         row = self.parser.row()
@@ -177,6 +179,14 @@ CHARGE = "card string, amount decimal(10,2), ts timestamp, n int"
         ('"text"', "not JSON: an object was expected, not a text"),
         ("null", "not JSON: an object was expected, not null"),
         (b'{"card": "\xff\xfe"}', "not JSON: Invalid UTF-8 start byte 0xff"),
+        (b'{"card": "\xed\xa0\x80"}', "not JSON: the text is not UTF-8"),
+        (b'{"card": "\xc0\x80"}', "not JSON: the text is not UTF-8"),
+        (b'{"other": "\xed\xa0\x80"}', "not JSON: the text is not UTF-8"),
+        ('{"card": "a\\ud83d"}', "not JSON: \\ud83d is half of a character"),
+        ('{"card": "\\uDE00\\uD83D"}', "not JSON: \\uDE00 is half of a character"),
+        ('{"card": "\\ud83d\\u0041"}', "not JSON: \\ud83d is half of a character"),
+        ('{"card": "\\ud83d\\ude00 \\\\ud83d \\ud7ff\\ue000"}', ["\U0001f600 \\ud83d \ud7ff\ue000", None, None, None]),
+        ('{"n": 1, "n": 2}', [None, None, None, 2]),
         ("[" * 2000, "an array where an object was expected"),
         ('{"card": ' + "[" * 2000, "not JSON: Document nesting depth (1001) exceeds the maximum allowed (1000)"),
     ],
@@ -226,6 +236,9 @@ def test_columns_that_must_have_a_value(spark: SparkSession) -> None:
         ("c,1.5,yesterday,1", "field ts: cannot read 'yesterday' as TIMESTAMP"),
         ("c,1.5,,99999999999", "field n: cannot read '99999999999' as INT"),
         ("c,123456789012.5,,1", "field amount: cannot read '123456789012.5' as DECIMAL(10,2)"),
+        ("c,1.5,,1\nd,1.5,,2", "not CSV: text behind the record"),
+        ("c,1.5,,1\n\n", ["c", "1.50", None, 1]),
+        ('"c\nd",1.5,,1', ["c\nd", "1.50", None, 1]),
         ("c,1.5", "2 columns instead of 4"),
         ("c,1.5,,1,more", "5 columns instead of 4"),
         (b"c\xff,1.5,,1", "not CSV: the line is not UTF-8"),
@@ -240,23 +253,23 @@ def test_csv(spark: SparkSession, line: str | bytes, found: Any) -> None:
 
 def test_csv_header_by_name_and_by_file(spark: SparkSession) -> None:
     parser = Parser(spark, "csv", "a int, b string", options={"header": "true", "comment": "#"})
-    assert parser.read("B,unknown, a ", 0, "one") is None
+    assert parser.read("B,unknown, a ", 0, "one") == "header"
     assert parser.read("x,?,1", 20, "one") == [1, "x"]
     assert parser.read("# nothing", 30, "one") is None
     assert parser.read("x,1", 40, "one") == "2 columns instead of 3"
     assert parser.read("x,?,y", 50, "one") == "field a: cannot read 'y' as INT"
-    assert parser.read("a,b", 0, "two") is None
+    assert parser.read("a,b", 0, "two") == "header"
     assert parser.read("2,y", 4, "two") == [2, "y"]
-    assert parser.read("a,c", 0, "three") is None
+    assert parser.read("a,c", 0, "three") == "header"
     assert parser.read("2,y", 4, "three") == "the file's header has no column b; it has: a, c"
-    assert parser.read("a,b,A", 0, "four") is None
+    assert parser.read("a,b,A", 0, "four") == "header"
     assert parser.read("2,y,3", 6, "four") == "the file's header names column a twice"
     assert parser.read("2,y,3", 6, "five") == "the file's header was not read"
 
 
 def test_csv_header_where_case_matters(spark: SparkSession) -> None:
     parser = Parser(spark, "csv", "a int, A int", case_sensitive=True, options={"header": "true"})
-    assert parser.read("A,a", 0) is None
+    assert parser.read("A,a", 0) == "header"
     assert parser.read("1,2", 4) == [2, 1]
 
 
@@ -265,4 +278,33 @@ def test_csv_of_a_file_cut_into_splits(spark: SparkSession, tmp_path: Path) -> N
     (tmp_path / "a.csv").write_text(content)
     parser = Parser(spark, "csv", "a int, b string", options={"header": "true"})
     rows = [parser.read(line, at) for line, at in lines(spark, tmp_path, 300, header="true")]
-    assert [row for row in rows if row is not None] == [[n, f"text {n}"] for n in range(200)]
+    assert [row for row in rows if row != "header"] == [[n, f"text {n}"] for n in range(200)]
+
+
+@pytest.mark.parametrize("kind", ["json", "csv"])
+@pytest.mark.parametrize(("value", "reason"), [("", "no row: the value is empty"), (" \t", "no row: the value is blank")])
+def test_a_record_of_its_own_cannot_be_blank(spark: SparkSession, kind: str, value: str, reason: str) -> None:
+    assert Parser(spark, kind, "a int", records=True).read(value) == reason
+    assert Parser(spark, kind, "a int").read(value) is None
+
+
+def test_text_in_another_encoding_that_is_none(spark: SparkSession) -> None:
+    parser = Parser(spark, "json", "a string", options={"encoding": "UTF-16LE"})
+    assert parser.read('{"a": "\U0001f600"}'.encode("utf-16-le")) == ["\U0001f600"]
+    assert parser.read('{"a": "\ud83d"}'.encode("utf-16-le", "surrogatepass")) == "no text: it is not UTF-16LE"
+
+
+def test_every_reason_says_something(spark: SparkSession) -> None:
+    """Bytes of good lines are changed at random: a row, nothing, or a reason in words."""
+    rng = random.Random(7)
+    for kind, good in (
+        ("json", b'{"card": "caf\xc3\xa9", "amount": 1.5, "n": 7}'),
+        ("csv", b'"caf\xc3\xa9 ""x""",1.5,2026-01-01 00:00:00,7'),
+    ):
+        parser = Parser(spark, kind, CHARGE)
+        for _ in range(1500):
+            line = bytearray(good)
+            for _ in range(rng.choice([1, 1, 2, 8])):
+                line[rng.randrange(len(line))] = rng.choice([0, 9, 10, 13, 34, 44, 92, rng.randrange(256)])
+            found = parser.read(bytes(line))
+            assert not isinstance(found, str) or ("null" not in found and "Exception" not in found and found), (line, found)

@@ -56,7 +56,15 @@ def test_rows_of_memory_take_the_place_of_those_with_their_key(tmp_path: Path) -
     "source",
     [
         files.Source(
-            "charges/*.csv", format="csv", schema=SCHEMA, follow=True, by="time", files_per_epoch=3, malformed="fail", options={"sep": ";"}
+            "charges/*.csv",
+            format="csv",
+            schema=SCHEMA,
+            follow=True,
+            by="time",
+            files_per_epoch=3,
+            malformed="fail",
+            broken_files="skip",
+            options={"sep": ";"},
         ),
         rate.Source(5),
         memory.Source([("a", "2026-01-01 00:00:00")], SCHEMA),

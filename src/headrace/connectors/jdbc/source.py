@@ -14,6 +14,7 @@ from headrace.connectors.jdbc.connect import driver_options, told
 from headrace.connectors.jdbc.database import Database, Problem
 from headrace.connectors.jdbc.kinds import NEEDS, dialect_of
 from headrace.errors import ConnectorError, here
+from headrace.expr.literal import text_literal
 from headrace.jvm.session import jvm
 from headrace.ports.options import flag, wrong
 from headrace.ports.secrets import Secret, secret_of
@@ -139,8 +140,10 @@ class Source(ports.Source):
             options["by"] = dialect.quote(self._column(there, self.by).name)
             self._no_nulls(session, options["by"])
         frame = session.readStream.format("headrace.jdbc.RangeTable").options(**options).load()
-        as_asked = [self._cast(session, one, field) for one, field in zip(read.fields, wanted.fields, strict=True)]
-        return frame.selectExpr(*as_asked), {"kind": "columns"}
+        pairs = list(zip(read.fields, wanted.fields, strict=True))
+        as_asked = [self._cast(session, one, field) for one, field in pairs]
+        problems = ["_problem", *(_unfit(one, field) for one, field in pairs if one.type != field.type)]
+        return frame.selectExpr(*as_asked, f"coalesce({', '.join(problems)}) AS _problem"), {"kind": "columns"}
 
     def beginning(self, session: SparkSession, place: ports.Elsewhere, rows: int, epochs: int) -> ports.Source | None:
         dialect = dialect_of(self.address)
@@ -213,7 +216,7 @@ class Source(ports.Source):
                 hint=f"ask for it as {there.type}, and convert it behind the source{by}",
                 site=here(),
             )
-        return f"CAST({quote(there.name)} AS {asked.type}) AS {quote(asked.name)}"
+        return f"{_converted(there, asked)} AS {quote(asked.name)}"
 
     def _no_nulls(self, session: SparkSession, by: str) -> None:
         if self._asked(session, lambda database: database.query(f"SELECT 1 FROM {self._from} WHERE {by} IS NULL LIMIT 1")):
@@ -223,3 +226,16 @@ class Source(ports.Source):
                 hint='take a column that every row has, or a query: "SELECT *, coalesce(...) AS at FROM ..."',
                 site=here(),
             )
+
+
+def _converted(there: Field, asked: Field) -> str:
+    return quote(there.name) if there.type == asked.type else f"try_cast({quote(there.name)} AS {asked.type})"
+
+
+def _unfit(there: Field, asked: Field) -> str:
+    """What is said of a row with a value that no cast makes what was asked for; null if there is none."""
+    column = quote(there.name)
+    kind = f"' as {asked.type}"
+    said = text_literal(f"field {asked.name}: cannot read '")
+    reason = f"concat({said}, left(CAST({column} AS string), 80), {text_literal(kind)})"
+    return f"CASE WHEN {column} IS NOT NULL AND {_converted(there, asked)} IS NULL THEN {reason} END"

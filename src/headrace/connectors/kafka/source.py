@@ -299,14 +299,18 @@ class Source(ports.Source):
             row = registered_tombstone if self.value in TYPES else tombstone
             found[0] = f"coalesce(value, {row(self.schema, self.deletes)}) AS value"
             found.append("CASE WHEN value IS NULL THEN -1L ELSE 1L END AS _weight")
+        if self.tombstones == "skip":
+            found.append("value IS NULL AS _tombstone")
         texts = [one for one, is_text in (("value", self.value == "text"), ("key", "key" in self.metadata.values())) if is_text]
         problems = [f"WHEN NOT is_valid_utf8(CAST({one} AS string)) THEN 'no text: the {one} is not UTF-8'" for one in texts]
+        if self.value in ("text", "raw") and self.tombstones != "skip":
+            problems.append("WHEN value IS NULL THEN 'no text: the value is null'")
         if self.on_gap == "skip":
             # A row of this type of timestamp tells of a gap.
             problems.insert(0, "WHEN timestampType = -2 THEN CAST(value AS string)")
         if problems:
             found.append(f"CASE {' '.join(problems)} END AS _problem")
-        return (read.where("value IS NOT NULL") if self.tombstones == "skip" else read).selectExpr(*found)
+        return read.selectExpr(*found)
 
     def _lines(self) -> dict[str, Any]:
         told = {"header": "false"} if self.value == "csv" else {} if self.registry is None else self.registry.kernel()
@@ -316,4 +320,4 @@ class Source(ports.Source):
         if self.descriptor is not None:
             kind = _ALONE[self.value]
             told = {"schema": schema_in(self.descriptor)} if self.value == "avro" else self._messages()
-        return {"kind": kind, "options": told, "beside": list(self.metadata)}
+        return {"kind": kind, "options": told, "beside": list(self.metadata), "records": True}

@@ -2,11 +2,15 @@ package headrace.jdbc
 
 import scala.util.Using
 
+import headrace.source.Texts
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.expressions.{GenericInternalRow, JoinedRow}
 import org.apache.spark.sql.connector.read.{InputPartition, PartitionReader, PartitionReaderFactory}
 import org.apache.spark.sql.connector.read.streaming.{MicroBatchStream, Offset, ReadLimit, SupportsAdmissionControl}
 import org.apache.spark.sql.headrace.jdbc.ResultRows
+import org.apache.spark.sql.types.StringType
+import org.apache.spark.unsafe.types.UTF8String
 
 /** Reads ranges of the column that grows. Each epoch's range is logged before it is read, so a replay asks for the same one. */
 private[jdbc] final class RangeStream(read: Range) extends MicroBatchStream with SupportsAdmissionControl {
@@ -92,31 +96,45 @@ private final class RangeReaders(read: Range) extends PartitionReaderFactory {
 
 private final class RangeReader(read: Range, range: RangePartition) extends PartitionReader[InternalRow] {
   private val connection = Failure.asking(read.server)(read.server.connect())
-  private val rows =
+  private val found =
     try Failure.asking(read.server) {
       RangeTable.flowing(connection)
       val statement = connection.prepareStatement(read.sql(range.start, range.end))
       statement.setFetchSize(RangeReader.Fetched)
       read.bind(statement, range.start, range.end)
-      ResultRows(statement.executeQuery(), read.dialect, read.schema)
+      statement.executeQuery()
     } catch {
       case e: Throwable =>
         connection.close()
         throw e
     }
-  private var row: InternalRow = _
+  private val rows = ResultRows(found, read.dialect, read.schema)
+  private val texts = read.schema.fields.zipWithIndex.collect { case (field, i) if field.dataType.isInstanceOf[StringType] => field.name -> i }
+  private val problem = new GenericInternalRow(1)
+  private val row = new JoinedRow
 
   override def next(): Boolean =
     try
       rows.hasNext && {
-        row = rows.next()
+        val next = rows.next()
+        problem.update(0, flaw(next))
+        row(next, problem)
         true
       }
     catch { case e: Exception => Failure.asking(read.server)(throw e) }
   override def get(): InternalRow = row
+
+  /** SQLite keeps any bytes as text, and a driver makes U+FFFD of those that are not UTF-8. The result still stands at the row. */
+  private def flaw(next: InternalRow): UTF8String =
+    texts.collectFirst { case (name, i) if !next.isNullAt(i) && replaced(next.getUTF8String(i), i) => UTF8String.fromString(Texts.reason(name)) }.orNull
+
+  private def replaced(text: UTF8String, i: Int): Boolean =
+    text.contains(RangeReader.Replacement) && Option(found.getBytes(i + 1)).exists(!UTF8String.fromBytes(_).isValid)
+
   override def close(): Unit = Using.resource(connection)(_ => ())
 }
 
 private object RangeReader {
   val Fetched = 10000
+  val Replacement: UTF8String = UTF8String.fromString("\ufffd")
 }

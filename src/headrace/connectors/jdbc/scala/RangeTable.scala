@@ -11,27 +11,29 @@ import org.apache.spark.sql.connector.read.{Scan, ScanBuilder}
 import org.apache.spark.sql.connector.read.streaming.MicroBatchStream
 import org.apache.spark.sql.headrace.jdbc.LookupRows
 import org.apache.spark.sql.jdbc.{JdbcDialect, JdbcDialects}
-import org.apache.spark.sql.types.StructType
+import org.apache.spark.sql.types.{StringType, StructField, StructType}
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
 /** A table or query of a database as a stream: what it has, or in the order of a column that grows what comes.
   *
   * Options: `server` (as it is registered in the driver), `from` (what stands behind FROM), `columns` (what stands behind SELECT), `ddl`, `by`
   * (the column, quoted; none: all rows are read once), `follow`, `settle` (milliseconds for which a newest value is looked at before it is
-  * believed to be the newest).
+  * believed to be the newest). A last column, `_problem`, says of some rows why they are none.
   */
 class RangeTable extends TableProvider {
-  override def inferSchema(options: CaseInsensitiveStringMap): StructType = StructType.fromDDL(options.get("ddl"))
+  override def inferSchema(options: CaseInsensitiveStringMap): StructType =
+    StructType.fromDDL(options.get("ddl")).add(RangeTable.problem)
 
   override def getTable(schema: StructType, partitioning: Array[Transform], properties: util.Map[String, String]): Table = {
-    val read = Range(new CaseInsensitiveStringMap(properties), schema)
+    val options = new CaseInsensitiveStringMap(properties)
+    val read = Range(options, StructType.fromDDL(options.get("ddl")))
     new Table with SupportsRead {
       override def name(): String = s"table of ${read.server.url}"
-      override def schema(): StructType = read.schema
+      override def schema(): StructType = inferSchema(options)
       override def capabilities(): util.Set[TableCapability] = util.EnumSet.of(TableCapability.MICRO_BATCH_READ)
       override def newScanBuilder(options: CaseInsensitiveStringMap): ScanBuilder = () =>
         new Scan {
-          override def readSchema(): StructType = read.schema
+          override def readSchema(): StructType = schema()
           override def description(): String = name()
           override def toMicroBatchStream(checkpoint: String): MicroBatchStream = new RangeStream(read)
         }
@@ -76,6 +78,9 @@ private[jdbc] object Range {
 }
 
 object RangeTable {
+
+  /** Why a row of the database is none. */
+  private[jdbc] val problem = StructField("_problem", StringType)
 
   /** The columns of a query as Spark reads them, as DDL. */
   def schema(server: String, query: String): String = {

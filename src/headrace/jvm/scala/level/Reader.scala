@@ -2,12 +2,12 @@ package headrace.level
 
 import java.nio.charset.StandardCharsets.UTF_8
 
-import headrace.route.Origin
-import headrace.source.{LineParser, LineSpec}
+import headrace.route.{Origin, RowJson}
+import headrace.source.{LineParser, LineSpec, Texts}
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.JoinedRow
 import org.apache.spark.sql.headrace.Inside
-import org.apache.spark.sql.types.{BinaryType, StringType, StructType}
+import org.apache.spark.sql.types.{StringType, StructType}
 import org.apache.spark.unsafe.types.UTF8String
 
 /** Makes rows of a source's schema from rows of its scan. */
@@ -17,6 +17,9 @@ trait Reader {
   def read(scan: InternalRow, origin: Origin): InternalRow
   def reason: String
   def raw: UTF8String
+
+  /** Whether there is no row, and nothing wrong, and it counts: a blank line. */
+  def skipped: Boolean = false
 }
 
 /** A scan that has the source's columns. Its row is passed on as it is where the columns come first and in order; others are put
@@ -25,14 +28,34 @@ trait Reader {
 final class ColumnReader(schema: StructType, scan: StructType) extends Reader {
   import org.apache.spark.sql.catalyst.expressions.{BoundReference, UnsafeProjection}
 
+  private val texts = new Texts(schema)
+  private lazy val json = new RowJson(schema)
+  private var why: String = _
+  private var shown: UTF8String = _
   private val places = schema.fieldNames.map(scan.fieldIndex)
   private val reorder: UnsafeProjection =
     if (places.toSeq == places.indices) null
     else UnsafeProjection.create(schema.fields.zip(places).map { case (f, i) => BoundReference(i, f.dataType, nullable = true) }.toSeq)
 
-  override def read(row: InternalRow, origin: Origin): InternalRow = if (reorder == null) row else reorder(row)
-  override def reason: String = null
-  override def raw: UTF8String = null
+  override def read(scanned: InternalRow, origin: Origin): InternalRow = {
+    val row = if (reorder == null) scanned else reorder(scanned)
+    val flaw = texts.flaw(row)
+    why = if (flaw == null) null else Texts.reason(flaw)
+    if (flaw == null) row
+    else {
+      shown = show(scanned)
+      null
+    }
+  }
+  override def reason: String = why
+  override def raw: UTF8String = shown
+
+  /** A row as it can be shown. */
+  def show(scanned: InternalRow): UTF8String = json(ordered(scanned))
+
+  // What is shown goes by the width of the row, and that of a scan may be wider.
+  private lazy val ordered =
+    UnsafeProjection.create(schema.fields.zip(places).map { case (f, i) => BoundReference(i, f.dataType, nullable = true) }.toSeq)
 }
 
 /** A scan of lines: `value` is parsed. Columns of the source that no line has stand last in its schema, and come from the scan. */
@@ -51,12 +74,16 @@ final class LineReader(spec: LineSpec, schema: StructType, scan: StructType) ext
   }
   override def reason: String = if (outcome == LineParser.Malformed) parser.reason else null
   override def raw: UTF8String = parser.raw
+  override def skipped: Boolean = outcome == LineParser.Nothing
+
+  /** A line as it can be shown. */
+  def show(row: InternalRow): UTF8String =
+    if (row.isNullAt(value)) null else if (isText) row.getUTF8String(value).copy() else UTF8String.fromString(new String(row.getBinary(value), UTF_8))
 }
 
-/** A scan whose column `_problem` says of some rows why they are none; their `value`, if there is one, is the text to show. */
-final class ProblemReader(reader: Reader, scan: StructType) extends Reader {
+/** A scan whose column `_problem` says of some rows why they are none. `show` makes the text that dead letters have of them. */
+final class ProblemReader(reader: Reader, scan: StructType, show: InternalRow => UTF8String) extends Reader {
   private val problem = scan.fieldIndex("_problem")
-  private val value = scan.fieldNames.indexOf("value")
   private var why: String = _
   private var shown: UTF8String = _
 
@@ -66,17 +93,15 @@ final class ProblemReader(reader: Reader, scan: StructType) extends Reader {
       reader.read(row, origin)
     } else {
       why = row.getUTF8String(problem).toString
-      shown =
-        if (value < 0 || row.isNullAt(value)) null
-        else if (scan(value).dataType == BinaryType) UTF8String.fromString(new String(row.getBinary(value), UTF_8))
-        else row.getUTF8String(value).copy()
+      shown = show(row)
       null
     }
   override def reason: String = if (why == null) reader.reason else why
   override def raw: UTF8String = if (why == null) reader.raw else shown
+  override def skipped: Boolean = why == null && reader.skipped
 }
 
-/** Where a scan's row came from, if the scan says the position, in the column `_position`: the file is that of the column `_file`, else the one that the task reads. */
+/** Where a scan's row came from, if the scan says the position, in the column `_position`: the file is that of the column `_file`, or the one that the task reads. */
 final class OriginReader(scan: StructType) {
   private val file = scan.fieldNames.indexOf("_file")
   private val position = scan.fieldNames.indexOf("_position")
@@ -86,7 +111,7 @@ final class OriginReader(scan: StructType) {
     if (position < 0) null
     else {
       // Rows are taken one by one, so the file that the task reads is this row's.
-      origin.file = if (file < 0) Inside.fileBeingRead else row.getUTF8String(file)
+      origin.file = if (file < 0 || row.isNullAt(file)) Inside.fileBeingRead else row.getUTF8String(file)
       origin.position = if (row.isNullAt(position)) -1L else row.getLong(position)
       origin
     }

@@ -16,11 +16,11 @@ import org.apache.spark.sql.types._
 final class Binding(session: SparkSession, partitions: Int) {
 
   def source(text: SourceText, scan: StructType): SourceSpec =
-    source(text, text.name, text.reader, text.options, text.beside, scan)
+    source(text, text.name, text.reader, text.options, text.beside, text.records, scan)
 
   /** What was repaired of the source's rows: lines, on the same ways. A line has all columns. */
   def repaired(text: SourceText, repaired: RepairedText, scan: StructType): SourceSpec =
-    source(text, repaired.scan, repaired.reader, repaired.options, Set.empty, scan)
+    source(text, repaired.scan, repaired.reader, repaired.options, Set.empty, records = false, scan)
 
   private def source(
       text: SourceText,
@@ -28,11 +28,12 @@ final class Binding(session: SparkSession, partitions: Int) {
       reader: String,
       options: Map[String, String],
       beside: Set[String],
+      records: Boolean,
       scan: StructType): SourceSpec = {
     val (scanned, parsed) = text.schema.fields.partition(f => reader == "columns" || beside(f.name))
     val lines = reader match {
       case "columns" => None
-      case kind => Some(LineSpec(kind, StructType(parsed), options, SQLConf.get.sessionLocalTimeZone, SQLConf.get.caseSensitiveAnalysis))
+      case kind => Some(LineSpec(kind, StructType(parsed), options, SQLConf.get.sessionLocalTimeZone, SQLConf.get.caseSensitiveAnalysis, records))
     }
     scanned.foreach { f =>
       val found = scan.fields.find(_.name == f.name)

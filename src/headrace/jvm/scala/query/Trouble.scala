@@ -4,6 +4,7 @@ import java.io.{PrintWriter, StringWriter}
 
 import com.fasterxml.jackson.databind.ObjectMapper
 import headrace.HeadraceKernelException
+import headrace.source.Broken
 import org.apache.spark.SparkThrowable
 
 /** Makes of an exception what Python needs to speak about it. */
@@ -17,7 +18,8 @@ object Trouble {
     val chain = Iterator.iterate(e)(_.getCause).takeWhile(_ != null).take(50).toSeq
     val ours = chain.collectFirst { case h: HeadraceKernelException => h }
     val sparks = chain.collect { case s: SparkThrowable if s.getCondition != null && !wrapper(s.getCondition) => s.asInstanceOf[Throwable] }
-    val root = ours.orElse(sparks.lastOption).getOrElse(chain.last)
+    val broken = if (ours.isEmpty) Broken.failure(chain) else None
+    val root = ours.orElse(broken).orElse(sparks.lastOption).getOrElse(chain.last)
     val out = mapper.createObjectNode()
     out.put("class", root.getClass.getName)
     out.put(

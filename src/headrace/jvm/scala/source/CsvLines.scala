@@ -1,5 +1,6 @@
 package headrace.source
 
+import java.io.StringReader
 import java.util.Locale
 
 import scala.util.control.NonFatal
@@ -44,6 +45,8 @@ private final class CsvLines(spec: LineSpec) extends LineParser(spec) {
       } catch { case NonFatal(_) => true }
   }
 
+  override protected def checksTexts: Boolean = false
+
   override protected def parse(line: Array[Byte], file: UTF8String, position: Long): Int = {
     val record = text
     // What cannot be read becomes this character, which may also have been there.
@@ -51,7 +54,7 @@ private final class CsvLines(spec: LineSpec) extends LineParser(spec) {
     else if (header && position == 0) {
       current = if (file == null) null else file.clone()
       columns = named(record)
-      LineParser.Nothing
+      LineParser.Header
     } else if (record.isBlank || (comment != null && record.startsWith(comment))) LineParser.Nothing
     else {
       if (header && (current == null || current != file)) {
@@ -68,6 +71,7 @@ private final class CsvLines(spec: LineSpec) extends LineParser(spec) {
   private def read(record: String, known: Columns): Int =
     try
       known.parser.parse(record) match {
+        case _ if goesOn(record, known) => malformed("not CSV: text behind the record")
         case Some(row) =>
           parsed = row
           LineParser.Row
@@ -75,7 +79,16 @@ private final class CsvLines(spec: LineSpec) extends LineParser(spec) {
       }
     catch {
       case bad: BadRecordException => explain(record, known, bad.cause)
-      case NonFatal(e) => malformed(s"not CSV: ${LineParser.short(String.valueOf(e.getMessage))}")
+      case NonFatal(e) => malformed(s"not CSV: ${LineParser.said(e)}")
+    }
+
+  /** A line that is cut by an end of its own, or a record of several lines, may hold a second one, which would be left out. */
+  private def goesOn(record: String, known: Columns): Boolean =
+    record.indexOf('\n') >= 0 && {
+      val tokenizer = known.parser.tokenizer
+      tokenizer.beginParsing(new StringReader(record))
+      try tokenizer.parseNext() != null && tokenizer.parseNext() != null
+      finally tokenizer.stopParsing()
     }
 
   private def explain(record: String, known: Columns, cause: Throwable): Int = {
@@ -86,7 +99,7 @@ private final class CsvLines(spec: LineSpec) extends LineParser(spec) {
       known.fault(tokens) match {
         case Some((field, shown)) if shown == null || shown == options.nullValue => missing(field)
         case Some((field, shown)) => unreadable(field.name, shown, field.dataType.sql)
-        case None => malformed(LineParser.short(String.valueOf(cause.getMessage)))
+        case None => malformed(s"not CSV: ${LineParser.said(cause)}")
       }
   }
 

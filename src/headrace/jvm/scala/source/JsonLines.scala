@@ -1,5 +1,7 @@
 package headrace.source
 
+import java.nio.charset.StandardCharsets
+
 import scala.util.control.NonFatal
 
 import com.fasterxml.jackson.core.{JsonFactory, JsonParser, JsonProcessingException, JsonToken}
@@ -11,7 +13,8 @@ import org.apache.spark.sql.types.{StringType, StructField, StructType}
 import org.apache.spark.unsafe.types.UTF8String
 
 /** One JSON object a line, read by Spark's own parser. Stricter than `spark.read.json` in two points where that drops data without a word:
-  * text behind the object makes the line malformed, and so does an array of objects, which would be many rows at one position.
+  * text behind the object makes the line malformed, and so does an array of objects, which would be many rows at one position. In a third where it
+  * makes other text of it: bytes that are not UTF-8, and halves of characters.
   */
 private final class JsonLines(spec: LineSpec) extends LineParser(spec) {
   private val options = new JSONOptions(spec.options - "encoding" - "charset", spec.timeZone)
@@ -33,12 +36,16 @@ private final class JsonLines(spec: LineSpec) extends LineParser(spec) {
   private def rows(parser: JacksonParser, line: Array[Byte]): Iterator[InternalRow] =
     parser.parse[Array[Byte]](line, open, literal).iterator
 
+  override protected def checksTexts: Boolean = false
+
   override protected def parse(line: Array[Byte], file: UTF8String, position: Long): Int =
     if (JsonLines.blank(line)) LineParser.Nothing
     else
       try {
         val found = rows(parser, line)
+        lazy val flaw = JsonLines.flaw(line)
         if (tokens.more) malformed("not JSON: text behind the object")
+        else if (flaw != null) malformed(s"not JSON: $flaw")
         else if (found.hasNext) {
           parsed = found.next()
           LineParser.Row
@@ -52,7 +59,8 @@ private final class JsonLines(spec: LineSpec) extends LineParser(spec) {
     case _ =>
       syntax(line) match {
         case Some(error) => malformed(s"not JSON: $error")
-        case None => fault(line).getOrElse(malformed(LineParser.short(Option(cause.getMessage).getOrElse(cause.getClass.getSimpleName))))
+        case None if JsonLines.flaw(line) != null => malformed(s"not JSON: ${JsonLines.flaw(line)}")
+        case None => fault(line).getOrElse(malformed(LineParser.said(cause)))
       }
   }
 
@@ -65,7 +73,7 @@ private final class JsonLines(spec: LineSpec) extends LineParser(spec) {
       if (first == JsonToken.START_OBJECT) None else Some(s"an object was expected, not ${JsonLines.named(first)}")
     } catch {
       case e: JsonProcessingException => Some(LineParser.short(JsonLines.plain(e.getOriginalMessage)))
-      case NonFatal(e) => Some(LineParser.short(e.getMessage))
+      case NonFatal(e) => Some(LineParser.said(e))
     } finally tokens.close()
   }
 
@@ -93,6 +101,35 @@ private object JsonLines {
     }
     true
   }
+
+  /** What of a text Jackson reads as another one: bytes that are not UTF-8, and escapes of half a character; null
+    * without such.
+    */
+  def flaw(line: Array[Byte]): String = {
+    var ascii = true
+    var i = 0
+    while (i < line.length) {
+      val byte = line(i)
+      if (byte < 0) ascii = false
+      else if (byte == '\\') {
+        if (isEscape(line, i)) {
+          if (high(line, i) && isEscape(line, i + 6) && low(line, i + 6)) i += 6
+          else if (high(line, i) || low(line, i)) return s"${new String(line, i, 6, StandardCharsets.US_ASCII)} is half of a character"
+        }
+        i += 1
+      }
+      i += 1
+    }
+    if (ascii || UTF8String.fromBytes(line).isValid) null else "the text is not UTF-8"
+  }
+
+  private def isEscape(line: Array[Byte], at: Int) = at + 6 <= line.length && line(at) == '\\' && line(at + 1) == 'u'
+
+  /** Whether an escape is of the first half of a pair, D800 to DBFF. */
+  private def high(line: Array[Byte], at: Int) = half(line, at, "89abAB")
+  private def low(line: Array[Byte], at: Int) = half(line, at, "cdefCDEF")
+  private def half(line: Array[Byte], at: Int, third: String) =
+    (line(at + 2) == 'd' || line(at + 2) == 'D') && third.indexOf(line(at + 3).toInt) >= 0
 
   /** Jackson's message without its hints at Jackson's own settings. */
   def plain(message: String): String = {

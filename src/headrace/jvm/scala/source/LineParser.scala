@@ -1,15 +1,28 @@
 package headrace.source
 
-import java.nio.charset.{Charset, StandardCharsets}
+import java.io.EOFException
+import java.nio.ByteBuffer
+import java.nio.charset.{CharacterCodingException, Charset, CodingErrorAction, StandardCharsets}
 
+import scala.util.control.NonFatal
+
+import headrace.HeadraceKernelException
+import org.apache.spark.TaskKilledException
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.types.{StructField, StructType}
 import org.apache.spark.unsafe.types.UTF8String
 
 /** How the lines of a source become rows: data only, as it travels to the tasks. `kind` is `json` or `csv`, the options are Spark's for
-  * it; or `kind` is the name of a connector's own class that derives from `LineParser`, made of the spec.
+  * it; or `kind` is the name of a connector's own class that derives from `LineParser`, made of the spec. `records`: each value is a record of
+  * its own, which cannot be blank as a line of a file can.
   */
-final case class LineSpec(kind: String, schema: StructType, options: Map[String, String], timeZone: String, caseSensitive: Boolean) {
+final case class LineSpec(
+    kind: String,
+    schema: StructType,
+    options: Map[String, String],
+    timeZone: String,
+    caseSensitive: Boolean,
+    records: Boolean = false) {
 
   /** A parser for one task. */
   def parser(): LineParser = kind match {
@@ -28,6 +41,8 @@ abstract class LineParser(spec: LineSpec) {
       .collectFirst { case (k, v) if k.equalsIgnoreCase("encoding") || k.equalsIgnoreCase("charset") => Charset.forName(v) }
       .getOrElse(StandardCharsets.UTF_8)
   private val utf8 = charset == StandardCharsets.UTF_8
+  private val decoder = charset.newDecoder.onMalformedInput(CodingErrorAction.REPORT).onUnmappableCharacter(CodingErrorAction.REPORT)
+  private lazy val texts = new Texts(spec.schema)
   private val required = spec.schema.fields.indices.filter(!spec.schema(_).nullable).toArray
   private var line: Array[Byte] = Array.emptyByteArray
   protected var parsed: InternalRow = _
@@ -37,15 +52,37 @@ abstract class LineParser(spec: LineSpec) {
   final def read(value: Array[Byte], file: UTF8String, position: Long): Int = {
     parsed = null
     why = null
-    line = if (value == null || utf8) value else new String(value, charset).getBytes(StandardCharsets.UTF_8)
-    if (line == null) {
-      line = Array.emptyByteArray
-      malformed("no text: the value is null")
-    } else {
-      val outcome = parse(line, file, position)
-      if (outcome == LineParser.Row) checkNulls() else outcome
-    }
+    line = if (value == null) Array.emptyByteArray else value
+    if (value == null) malformed("no text: the value is null")
+    else if (!utf8 && !decoded()) malformed(s"no text: it is not $charset")
+    else
+      tried(file, position) match {
+        case LineParser.Row if checksTexts => check(texts.flaw(parsed))
+        case LineParser.Row => checkNulls()
+        case LineParser.Nothing if spec.records => malformed(s"no row: the value is ${if (line.isEmpty) "empty" else "blank"}")
+        case other => other
+      }
   }
+
+  /** A line that its format's reader fails on is one that cannot be read, whatever the reader throws. */
+  private def tried(file: UTF8String, position: Long): Int =
+    try parse(line, file, position)
+    catch {
+      case e @ (_: HeadraceKernelException | _: TaskKilledException) => throw e
+      case _: StackOverflowError => malformed("it is nested too deep")
+      case NonFatal(e) => malformed(LineParser.said(e))
+    }
+
+  private def decoded(): Boolean =
+    try {
+      line = decoder.decode(ByteBuffer.wrap(line)).toString.getBytes(StandardCharsets.UTF_8)
+      true
+    } catch { case _: CharacterCodingException => false }
+
+  private def check(flaw: String): Int = if (flaw == null) checkNulls() else malformed(Texts.reason(flaw))
+
+  /** Whether texts of the rows are looked at; not where the line as a whole was found to be UTF-8. */
+  protected def checksTexts: Boolean = true
 
   /** The row of the last line, until the next one is read. */
   final def row: InternalRow = parsed
@@ -85,9 +122,21 @@ abstract class LineParser(spec: LineSpec) {
 object LineParser {
   val Row = 0
 
-  /** A blank line, a comment or a header: no row, and nothing wrong. */
+  /** A blank line or a comment: no row, and nothing wrong. */
   val Nothing = 1
   val Malformed = 2
+
+  /** The names of a file's columns, which are no record and count as none. */
+  val Header = 3
+
+  /** What an exception says, by the first of its causes that says anything. */
+  def said(e: Throwable): String = {
+    val chain = Iterator.iterate(e)(_.getCause).takeWhile(_ != null).take(20).toSeq
+    chain.map(one => short(String.valueOf(one.getMessage))).zip(chain).collectFirst {
+      case (_, _: EOFException) => "it ends too early"
+      case (text, _) if text.nonEmpty && text != "null" => text
+    }.getOrElse(s"the reader failed with ${chain.last.getClass.getSimpleName}")
+  }
 
   /** Text that fits into a reason: one line, not long. */
   def short(text: String): String = {

@@ -74,8 +74,13 @@ private[kafka] object ProtoFiles {
     if (message.getOptions.getMapEntry) Nil else message +: message.getNestedTypes.asScala.toSeq.flatMap(withInner)
 
   private def link(file: FileDescriptorProto, imported: String => FileDescriptor): FileDescriptor =
-    try FileDescriptor.buildFrom(file, file.getDependencyList.asScala.map(imported).toArray)
+    try FileDescriptor.buildFrom(strict(file), file.getDependencyList.asScala.map(imported).toArray)
     catch { case e: DescriptorValidationException => throw new IllegalArgumentException(e.getMessage, e) }
+
+  /** Readers of proto2 make U+FFFD of bytes that are not UTF-8, unless a file says otherwise; those of proto3 refuse them. */
+  private def strict(file: FileDescriptorProto): FileDescriptorProto =
+    if (file.getSyntax == "proto3") file
+    else file.toBuilder.setOptions(file.getOptions.toBuilder.setJavaStringCheckUtf8(true)).build()
 
   /** Google's own, which come with every runtime. */
   private lazy val known: Map[String, FileDescriptor] = Seq(

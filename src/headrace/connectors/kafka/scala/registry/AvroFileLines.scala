@@ -1,7 +1,5 @@
 package headrace.kafka
 
-import scala.util.control.NonFatal
-
 import headrace.source.{LineParser, LineSpec}
 import org.apache.avro.Schema
 import org.apache.avro.generic.GenericDatumReader
@@ -16,17 +14,11 @@ final class AvroFileLines(spec: LineSpec) extends LineParser(spec) {
   private val reader = new AvroReader(new Schema.Parser().parse(spec.options("schema")), None, spec.schema)
 
   override protected def parse(record: Array[Byte], file: UTF8String, position: Long): Int =
-    try
-      reader.read(record, 0) match {
-        case Right(row) =>
-          parsed = row
-          LineParser.Row
-        case Left(why) => malformed(why)
-      }
-    catch {
-      // Without a head to tell a foreign record by, its bytes may say a length that no memory holds.
-      case _: OutOfMemoryError => malformed("it has a length that is too large")
-      case NonFatal(e) => malformed(LineParser.short(Option(e.getMessage).getOrElse(e.getClass.getSimpleName)))
+    reader.read(record, 0) match {
+      case Right(row) =>
+        parsed = row
+        LineParser.Row
+      case Left(why) => malformed(why)
     }
 
   override def raw: UTF8String = RegisteredLines.shown(bytes)
@@ -42,9 +34,14 @@ private[kafka] final class AvroReader(written: Schema, ours: Option[Schema], col
   /** The row of a record that begins at `start`, or why there is none. */
   def read(record: Array[Byte], start: Int): Either[String, InternalRow] = {
     decoder = DecoderFactory.get.binaryDecoder(record, start, record.length - start, decoder)
-    rows(records.read(null, decoder)) match {
-      case Some(row: InternalRow) => if (decoder.isEnd) Right(row) else Left("bytes behind the record")
-      case _ => Left("no record")
+    try
+      rows(records.read(null, decoder)) match {
+        case Some(row: InternalRow) => if (decoder.isEnd) Right(row) else Left("bytes behind the record")
+        case _ => Left("no record")
+      }
+    catch {
+      // Bytes that are no record may say a length that no memory holds.
+      case _: OutOfMemoryError => Left("it has a length that is too large")
     }
   }
 }

@@ -1,7 +1,6 @@
 package headrace.kafka
 
 import scala.collection.mutable
-import scala.util.control.NonFatal
 
 import headrace.source.{LineParser, LineSpec}
 import org.apache.spark.unsafe.types.UTF8String
@@ -28,13 +27,10 @@ final class ProtobufLines(spec: LineSpec) extends RegisteredLines(spec, "PROTOBU
 final class MessageLines(spec: LineSpec) extends LineParser(spec) {
   private val reader = new ProtoReader(Messages.find(spec.options), spec.schema)
 
-  override protected def parse(record: Array[Byte], file: UTF8String, position: Long): Int =
-    try {
-      parsed = reader.read(record, 0)
-      LineParser.Row
-    } catch {
-      case NonFatal(e) => malformed(LineParser.short(Option(e.getMessage).getOrElse(e.getClass.getSimpleName)))
-    }
+  override protected def parse(record: Array[Byte], file: UTF8String, position: Long): Int = {
+    parsed = reader.read(record, 0)
+    LineParser.Row
+  }
 
   override def raw: UTF8String = RegisteredLines.shown(bytes)
 }

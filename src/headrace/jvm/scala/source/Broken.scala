@@ -1,0 +1,124 @@
+package headrace.source
+
+import java.io.{EOFException, FileNotFoundException}
+import java.net.URI
+
+import scala.util.Using
+import scala.util.control.NonFatal
+
+import headrace.HeadraceKernelException
+import org.apache.hadoop.conf.Configuration
+import org.apache.hadoop.fs.{ChecksumException, Path}
+import org.apache.hadoop.io.compress.CompressionCodecFactory
+import org.apache.spark.{SparkThrowable, TaskKilledException}
+import org.apache.spark.paths.SparkPath
+import org.apache.spark.sql.{classic, SparkSession}
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.execution.datasources.{FileFormat, HadoopFsRelation, PartitionedFile}
+import org.apache.spark.sql.types.StructType
+import org.apache.spark.util.SerializableConfiguration
+
+/** Files whose bytes can be read, and not as what they should be: cut off, or damaged. One that cannot be opened is not broken: the file system
+  * may give it later.
+  */
+object Broken {
+  val Code = "FILE_BROKEN"
+  private val Empty = "it has no bytes"
+
+  /** A failure to read a file, as that of the file if it is broken. */
+  def failure(chain: Seq[Throwable]): Option[HeadraceKernelException] =
+    for {
+      failed <- chain.collectFirst { case e: SparkThrowable if e.getCondition != null && e.getCondition.startsWith("FAILED_READ_FILE") => e }
+      text <- Option(failed.getMessageParameters.get("path"))
+      session <- SparkSession.getActiveSession.orElse(SparkSession.getDefaultSession)
+      conf = session.asInstanceOf[classic.SparkSession].sessionState.newHadoopConf()
+      path <- located(text, conf)
+      if ofContent(failed.asInstanceOf[Throwable]) && readable(path, conf)
+    } yield error(shown(path), said(failed.asInstanceOf[Throwable]))
+
+  def error(file: String, why: String): HeadraceKernelException = new HeadraceKernelException(Code, s"the file $file is broken: $why")
+
+  /** Whether a file of no bytes is one cut off: all but plain text have some in any case. */
+  def whereEmpty(path: Path, isText: Boolean, conf: Configuration): Boolean = !isText || new CompressionCodecFactory(conf).getCodec(path) != null
+
+  /** Those of some files that cannot be read from beginning to end, with the reason. Text that is not compressed is not looked at. */
+  private[source] def among(session: classic.SparkSession, relation: HadoopFsRelation, files: Seq[Path]): Seq[(Path, String)] = {
+    val conf = session.sessionState.newHadoopConfWithOptions(relation.options)
+    val isText = relation.fileFormat.isInstanceOf[LineFormat]
+    val asked = files.filter(whereEmpty(_, isText, conf)).map(_.toUri.toString)
+    if (asked.isEmpty) Nil
+    else {
+      val options = relation.options + (FileFormat.OPTION_RETURNING_BATCH -> "false")
+      val read = relation.fileFormat
+        .buildReaderWithPartitionValues(session, relation.dataSchema, new StructType, relation.dataSchema, Nil, options, conf)
+      val carried = session.sparkContext.broadcast(new SerializableConfiguration(conf))
+      val tasks = math.min(asked.size, 4 * session.sparkContext.defaultParallelism)
+      session.sparkContext
+        .parallelize(asked, tasks)
+        .flatMap(uri => why(new Path(new URI(uri)), read, carried.value.value).map(uri -> _))
+        .collect()
+        .toSeq
+        .map { case (uri, why) => new Path(new URI(uri)) -> s"$Code: $why" }
+    }
+  }
+
+  /** Why a file cannot be read. It is tried twice, as a file system may have been away for a moment. */
+  private def why(path: Path, read: PartitionedFile => Iterator[InternalRow], conf: Configuration): Option[String] = {
+    def tried(): Option[Throwable] =
+      try {
+        val length = path.getFileSystem(conf).getFileStatus(path).getLen
+        if (length == 0) Some(new IllegalArgumentException(Empty))
+        else {
+          val rows = read(PartitionedFile(InternalRow.empty, SparkPath.fromPath(path), 0L, length, fileSize = length))
+          while (rows.hasNext) rows.next()
+          None
+        }
+      } catch {
+        case e: TaskKilledException => throw e
+        case NonFatal(e) => Some(e)
+      }
+    for (first <- tried() if ofContent(first) && readable(path, conf); again <- tried()) yield said(again)
+  }
+
+  /** Not the absence of the file, and not columns that it has in other types than was said. */
+  private def ofContent(e: Throwable): Boolean = !causes(e).exists { cause =>
+    cause.isInstanceOf[FileNotFoundException] || OfSchema.exists(cause.getClass.getName.contains)
+  }
+
+  private val OfSchema = Seq("SchemaColumnConvertNotSupported", "IncompatibleSchema", "IllegalEvolution")
+
+  /** Whether the file system gives all bytes of a file; wrong bytes, by its own sums, are the file's fault. */
+  private def readable(path: Path, conf: Configuration): Boolean =
+    try {
+      Using.resource(path.getFileSystem(conf).open(path)) { in =>
+        val bytes = new Array[Byte](1 << 16)
+        while (in.read(bytes) >= 0) ()
+      }
+      true
+    } catch {
+      case _: ChecksumException => true
+      case NonFatal(_) => false
+    }
+
+  /** The file of an error's path, which may be written as a URI is. */
+  private def located(text: String, conf: Configuration): Option[Path] =
+    Seq(() => new Path(new URI(text)), () => new Path(text)).iterator
+      .flatMap { make =>
+        try Some(make()).filter(path => path.getFileSystem(conf).exists(path))
+        catch { case NonFatal(_) => None }
+      }
+      .nextOption()
+
+  private def shown(path: Path): String = if (path.toUri.getScheme == "file") path.toUri.getPath else path.toString
+
+  private def said(e: Throwable): String = {
+    val chain = causes(e)
+    if (chain.last.isInstanceOf[EOFException]) "it ends too early"
+    else {
+      val text = chain.reverseIterator.flatMap(cause => Option(cause.getMessage)).map(_.replaceAll("\\s+", " ").trim).find(_.nonEmpty)
+      text.fold(chain.last.getClass.getSimpleName)(text => if (text.length <= 300) text else text.take(297) + "...")
+    }
+  }
+
+  private def causes(e: Throwable): Seq[Throwable] = Iterator.iterate(e)(_.getCause).takeWhile(_ != null).take(20).toSeq
+}

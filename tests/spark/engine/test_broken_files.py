@@ -1,0 +1,187 @@
+"""Files that are cut off or damaged: the run ends and says which, or each is one dead letter and the others go on."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import json
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+
+import fastavro
+import pyarrow as pa
+import pyarrow.orc as orc
+import pyarrow.parquet as pq
+import pytest
+
+import headrace as hr
+from tests.spark.engine.jobs import lines
+from tests.unit.errors import check_error
+
+pytestmark = pytest.mark.usefixtures("spark")
+
+ROWS = 2000
+SCHEMA = "n bigint, text string"
+
+
+def table(first: int) -> list[dict[str, object]]:
+    return [{"n": n, "text": f"text {n * 7919 % 10007}"} for n in range(first, first + ROWS)]
+
+
+def zipped(first: int) -> bytes:
+    return gzip.compress("".join(json.dumps(row) + "\n" for row in table(first)).encode())
+
+
+def parquet(first: int) -> bytes:
+    out = io.BytesIO()
+    pq.write_table(pa.Table.from_pylist(table(first)), out, row_group_size=500, write_page_checksum=True)
+    return out.getvalue()
+
+
+def orced(first: int) -> bytes:
+    out = pa.BufferOutputStream()
+    orc.write_table(pa.Table.from_pylist(table(first)), out, compression="zlib")
+    return bytes(out.getvalue())
+
+
+def avro(first: int) -> bytes:
+    fields = [{"name": "n", "type": "long"}, {"name": "text", "type": "string"}]
+    out = io.BytesIO()
+    fastavro.writer(out, {"type": "record", "name": "row", "fields": fields}, table(first), codec="deflate", sync_interval=4000)
+    return out.getvalue()
+
+
+def cut(content: bytes) -> bytes:
+    return content[: len(content) // 2]
+
+
+def changed(content: bytes) -> bytes:
+    """A byte in the middle is another one."""
+    at = len(content) // 2
+    return content[:at] + bytes([content[at] ^ 0xFF]) + content[at + 1 :]
+
+
+MADE = {"json": (".json.gz", zipped), "parquet": (".parquet", parquet), "orc": (".orc", orced), "avro": (".avro", avro)}
+DAMAGE: dict[str, Callable[[bytes], bytes]] = {"cut": cut, "changed": changed, "empty": lambda _: b""}
+
+
+def job(folder: Path, formats: list[str], broken_files: str) -> hr.Job:
+    """A source of each format, read as one goes on with files that come."""
+    sinks = []
+    for format in formats:
+        options = {} if broken_files == "fail" else {"broken_files": broken_files}
+        read = hr.read.files(folder / format, format=format, schema=SCHEMA, name=f"of_{format}", **options)
+        sinks.append(read.write.files(folder / f"out_{format}", format="json", name=f"out_{format}"))
+    return hr.job("broken", *sinks)
+
+
+def test_with_skip_each_is_one_dead_letter_and_gives_no_row(tmp_path: Path) -> None:
+    """Files of all formats, in three ways damaged, between whole ones; then whole copies of them, of which every row comes once."""
+    for format, (ending, make) in MADE.items():
+        (tmp_path / format).mkdir()
+        for place, damage in enumerate([None, *DAMAGE.values(), None]):
+            content = make(place * ROWS)
+            (tmp_path / format / f"{place}{ending}").write_bytes(content if damage is None else damage(content))
+
+    def run() -> hr.Summary:
+        return job(tmp_path, list(MADE), "skip").run(checkpoint=tmp_path / "ck", progress=False, flush=False)
+
+    summary = run()
+    damaged = {1, 2, 3}
+    for source in summary.sources:
+        assert (source.read, source.malformed, source.skipped, source.broken) == (2 * ROWS, 0, 0, 3), source
+    letters = [letter for folder in summary.dead_letters for letter in lines(Path(folder))]
+    named = Counter((letter["node"], Path(letter["file"]).name.partition(".")[0]) for letter in letters)
+    assert named == Counter((f"of_{format}", str(place)) for format in MADE for place in damaged)
+    assert all(letter["reason"].startswith("FILE_BROKEN: ") and "position" not in letter for letter in letters)
+    assert {letter["reason"] for letter in letters if Path(letter["file"]).name == "3.orc"} == {"FILE_BROKEN: it has no bytes"}
+    for format in MADE:
+        assert sorted(row["n"] for row in lines(tmp_path / f"out_{format}")) == [*range(ROWS), *range(4 * ROWS, 5 * ROWS)]
+    assert "  source      read  malformed  broken" in str(summary)
+
+    for format, (ending, make) in MADE.items():
+        for place in damaged:
+            (tmp_path / format / f"again-{place}{ending}").write_bytes(make(place * ROWS))
+    again = run()
+    assert [source.broken for source in again.sources] == [3] * len(MADE)
+    for format in MADE:
+        assert sorted(row["n"] for row in lines(tmp_path / f"out_{format}")) == list(range(5 * ROWS))
+
+
+def test_it_fails_and_says_which(tmp_path: Path) -> None:
+    """The message, and that nothing of the epoch counts; a whole copy in its place, or another policy, lets the job go on."""
+    (tmp_path / "json").mkdir()
+    (tmp_path / "json" / "1.json.gz").write_bytes(zipped(0))
+    (tmp_path / "json" / "2.json.gz").write_bytes(cut(zipped(ROWS)))
+
+    def run(broken_files: str = "fail") -> hr.Summary:
+        return job(tmp_path, ["json"], broken_files).run(checkpoint=tmp_path / "ck", progress=False, flush=False)
+
+    for _ in range(2):
+        check_error(
+            """
+            FILE_BROKEN: the file <folder>/json/2.json.gz is broken: it ends too early
+              hint: put a whole copy of it in its place; with broken_files="skip" read.files goes on without such files, a dead letter for each.
+              page: docs/errors/FILE_BROKEN.md
+            """,
+            run,
+            hide={str(tmp_path): "<folder>"},
+        )
+    assert lines(tmp_path / "out_json") == []
+    assert run("skip").sources[0].broken == 1
+    assert sorted(row["n"] for row in lines(tmp_path / "out_json")) == list(range(ROWS))
+    (tmp_path / "json" / "3.json.gz").write_bytes(cut(zipped(ROWS)))
+    with pytest.raises(hr.HeadraceError, match="FILE_BROKEN"):
+        run()
+    (tmp_path / "json" / "3.json.gz").write_bytes(zipped(ROWS))
+    run()
+    assert sorted(row["n"] for row in lines(tmp_path / "out_json")) == list(range(2 * ROWS))
+
+
+@pytest.mark.parametrize(
+    ("format", "damage"),
+    [
+        pytest.param("parquet", "cut"),
+        pytest.param("parquet", "changed", marks=pytest.mark.full),
+        pytest.param("parquet", "empty", marks=pytest.mark.full),
+        pytest.param("orc", "cut", marks=pytest.mark.full),
+        pytest.param("avro", "cut", marks=pytest.mark.full),
+        pytest.param("json", "empty", marks=pytest.mark.full),
+    ],
+)
+def test_every_format_fails_with_the_files_name(tmp_path: Path, format: str, damage: str) -> None:
+    ending, make = MADE[format]
+    (tmp_path / format).mkdir()
+    (tmp_path / format / f"a b{ending}").write_bytes(DAMAGE[damage](make(0)))
+    with pytest.raises(hr.HeadraceError) as found:
+        job(tmp_path, [format], "fail").run(checkpoint=tmp_path / "ck", progress=False)
+    assert found.value.code == "FILE_BROKEN"
+    assert found.value.message.startswith(f"the file {tmp_path}/{format}/a b{ending} is broken: ")
+
+
+def test_a_folder_that_is_followed_goes_on(tmp_path: Path) -> None:
+    folder = tmp_path / "in"
+    folder.mkdir()
+    read = hr.read.files(folder, format="parquet", schema=SCHEMA, follow=True, broken_files="skip", name="rows")
+    run = hr.job("follows", read.write.files(tmp_path / "out", format="json", name="out")).start(checkpoint=tmp_path / "ck", progress=False)
+    try:
+        for place, damage in enumerate([cut, None]):
+            content = parquet(place * ROWS)
+            (tmp_path / "made").write_bytes(damage(content) if damage else content)
+            (tmp_path / "made").rename(folder / f"{place}.parquet")
+        while len(lines(tmp_path / "out")) < ROWS and run.error is None:
+            run.wait(0.2)
+    finally:
+        run.stop()
+    summary = run.wait()
+    assert summary is not None
+    assert [(one.read, one.broken) for one in summary.sources] == [(ROWS, 1)]
+
+
+def test_columns_of_other_types_are_no_damage(tmp_path: Path) -> None:
+    (tmp_path / "a.parquet").write_bytes(parquet(0))
+    read = hr.read.files(tmp_path / "a.parquet", format="parquet", schema="n timestamp", broken_files="skip", name="rows")
+    with pytest.raises(hr.HeadraceError) as found:
+        hr.job("types", read.write.files(tmp_path / "out", format="json", name="out")).run(checkpoint=tmp_path / "ck", progress=False)
+    assert found.value.code != "FILE_BROKEN"
