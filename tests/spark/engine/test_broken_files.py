@@ -123,7 +123,7 @@ def test_it_fails_and_says_which(tmp_path: Path) -> None:
             """
             FILE_BROKEN: the file <folder>/json/2.json.gz is broken: it ends too early
               hint: put a whole copy of it in its place; with broken_files="skip" read.files goes on without such files, a dead letter for each.
-              page: docs/errors/FILE_BROKEN.md
+              more: headrace error FILE_BROKEN
             """,
             run,
             hide={str(tmp_path): "<folder>"},
