@@ -44,7 +44,8 @@ def methods(kind: str, returns: str, more: tuple[str, ...]) -> str:
         parameters = list(inspect.signature(cls.__init__).parameters.values())[1:]
         shown = ["self", *(spelled(parameter) for parameter in parameters if parameter.kind is not parameter.KEYWORD_ONLY), "*"]
         shown += [spelled(parameter) for parameter in parameters if parameter.kind is parameter.KEYWORD_ONLY]
-        shown += [*(FEEDING if getattr(cls, "feeds", False) else ()), *more]
+        refuses = ('on_refused: str = "dead_letter"',) if getattr(cls, "on_refused", None) else ()
+        shown += [*(FEEDING if getattr(cls, "feeds", False) else ()), *more, *refuses]
         first = inspect.cleandoc(cls.__doc__ or name).split("\n\n")[0]
         text = f"def {name}(\n" + "".join(f"    {part},\n" for part in shown) + f") -> {returns}:\n"
         parts.append(text + textwrap.indent(f'"""{first}"""\n', "    "))
@@ -105,7 +106,7 @@ class Sink:
     def __getattr__(self, name: str) -> Any: ...
 
 class Write:
-    """The sinks that a stream can be written to: `stream.write.<connector>(..., name=None, mode=None)`."""
+    """The sinks that a stream can be written to: `stream.write.<connector>(..., name=None, mode=None, on_refused="dead_letter")`."""
 
     def __init__(self, node: Node) -> None: ...
 {methods("Sink", "Sink", ("name: str | None = None", "mode: str | None = None"))}

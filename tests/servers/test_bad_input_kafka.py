@@ -212,17 +212,33 @@ def test_a_record_that_the_topic_does_not_take(broker: Broker, tmp_path: Path, s
 @problem(
     WRITE,
     "a record that is too large, where rows replace each other",
-    """
-    KAFKA_TOO_LARGE: out: bad-upsert: a record of 2000153 bytes is larger than the 1048576 that the producer sends (max.request.size)
-      hint: raise what the topic takes (max.message.bytes) and what the producer sends (options={"max.request.size": "5242880"}), or leave such rows out: .filter("length(body) < 1000000").
-      more: headrace error KAFKA_TOO_LARGE
-    """,
-    "the job stops, as the older row of the key would stay; the next start writes the epoch, each row once",
+    "a record of 2000153 bytes is larger than the 1048576 that the producer sends (max.request.size)",
+    "the row is a dead letter, and the older one of its key gets a tombstone",
 )
-@FULL
 def test_a_record_that_is_too_large_to_replace_another(broker: Broker, tmp_path: Path, says: str) -> None:
     topic = broker.create_topic("bad-upsert", 1, max_message_bytes=5_000_000)
     upsert = {"key": "id", "mode": "upsert"}
+    write(broker, topic, tmp_path, [(0, "a"), (1, "b"), (3, "a")], **upsert)
+    write(broker, topic, tmp_path, [(2, "c"), (3, "x" * 2_000_000)], **upsert)
+    again(broker, topic, tmp_path, **upsert)
+    assert [row and row["id"] for row in values(broker, topic)] == [0, 1, 3, 2, None]
+    assert [(letter[1], json.loads(letter[4])["id"]) for letter in letters(tmp_path / "ck")] == [(says, 3)]
+
+
+@problem(
+    WRITE,
+    'the same with `on_refused="fail"`',
+    """
+    KAFKA_TOO_LARGE: out: bad-upsert-fail: a record of 2000153 bytes is larger than the 1048576 that the producer sends (max.request.size)
+      hint: raise what the topic takes (max.message.bytes) and what the producer sends (options={"max.request.size": "5242880"}), or leave such rows out: .filter("length(body) < 1000000").
+      more: headrace error KAFKA_TOO_LARGE
+    """,
+    "the job stops; the next start writes the epoch, each row once",
+)
+@FULL
+def test_a_record_that_is_too_large_and_ends_the_job(broker: Broker, tmp_path: Path, says: str) -> None:
+    topic = broker.create_topic("bad-upsert-fail", 1, max_message_bytes=5_000_000)
+    upsert = {"key": "id", "mode": "upsert", "on_refused": "fail"}
     write(broker, topic, tmp_path, [(0, "a"), (1, "b")], **upsert)
     check_error(says, lambda: write(broker, topic, tmp_path, [(2, "c"), (3, "x" * 2_000_000)], **upsert))
     assert [row["id"] for row in values(broker, topic)] == [0, 1]
@@ -248,18 +264,20 @@ def test_a_time_before_1970(broker: Broker, tmp_path: Path, says: str) -> None:
 
 @problem(
     WRITE,
-    "a timestamp before 1970, where rows replace each other",
+    'a timestamp before 1970, with `on_refused="fail"`',
     """
     KAFKA_RECORD: out: at is before 1970, and a record of Kafka has no such timestamp
       hint: change it in front of the sink: greatest(at, timestamp'1970-01-01').
       more: headrace error KAFKA_RECORD
     """,
-    "the job stops, as the older row of the key would stay; the next start writes the epoch, each row once",
+    "the job stops; the next start writes the epoch, each row once",
 )
 @FULL
 def test_a_time_before_1970_that_would_replace_another(broker: Broker, tmp_path: Path, says: str) -> None:
     topic = broker.create_topic("bad-upsert-time")
     rows = hr.read.memory([(0, "1960-01-01 00:00:00"), (1, "2026-01-01 00:00:00")], "id int, at timestamp", name="rows")
-    sink = rows.write.kafka(topic, servers=broker.servers, key="id", mode="upsert", columns="id", timestamp="at", name="out")
+    sink = rows.write.kafka(
+        topic, servers=broker.servers, key="id", mode="upsert", columns="id", timestamp="at", name="out", on_refused="fail"
+    )
     check_error(says, lambda: hr.job("bad", sink).run(checkpoint=tmp_path / "ck", progress=False))
     assert values(broker, topic) == []

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -31,11 +32,11 @@ def many(monkeypatch: pytest.MonkeyPatch) -> None:
 class Written:
     """A sink that was started, and what it is told to run; rows come to its staging table as if from tasks: weight, then values."""
 
-    def __init__(self, pg: Served, schema: str, key: str | list[str] = "k") -> None:
+    def __init__(self, pg: Served, schema: str, key: str | list[str] = "k", on_refused: str = "dead_letter") -> None:
         attach(hr.session(), [NEEDS])
         self._pg = pg
         self.sink = Sink(pg.url, "t", key=key, **pg.options)
-        self.sink.open(context(Path(), schema, session=hr.session(), mode="upsert"))
+        self.sink.open(replace(context(Path(), schema, session=hr.session(), mode="upsert"), on_refused=on_refused))
         self.sink.recover()
         self.ran: list[str] = []
         update = self.sink._database.update
@@ -99,7 +100,7 @@ def test_keys_that_are_one_for_the_table(pg: Served) -> None:
 
 def test_what_is_wrong_with_a_row_is_said_as_before(pg: Served) -> None:
     pg.run("CREATE TABLE t (k int PRIMARY KEY, n int UNIQUE)")
-    written = Written(pg, "k int, n int")
+    written = Written(pg, "k int, n int", on_refused="fail")
     with pytest.raises(hr.HeadraceError, match=r"ROW_REFUSED: .* duplicate key value violates unique constraint"):
         written.commit((1, 1, 7), (1, 2, 7))
     assert rows(pg, "t") == []

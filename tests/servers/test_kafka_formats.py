@@ -350,7 +350,7 @@ def test_nulls_that_protobuf_has_no_place_for(broker: Broker, registry: Registry
           hint: change it in front of the sink: coalesce(tags, array()).
           more: headrace error KAFKA_RECORD
         """,
-        lambda: written([(1, None, {})], schema, topic, tmp_path / "upsert", key="id", mode="upsert", **at),
+        lambda: written([(1, None, {})], schema, topic, tmp_path / "upsert", key="id", mode="upsert", on_refused="fail", **at),
     )
 
 

@@ -132,7 +132,7 @@ def test_rows_that_replace_each_other(broker: Broker, spark: SparkSession) -> No
 def test_a_key_that_is_null_replaces_nothing(broker: Broker, spark: SparkSession) -> None:
     topic = broker.create_topic("sink-null-key")
     with Harness(partitions=1) as h:
-        rows = Changing(h, lambda s: s.write.kafka(topic, servers=broker.servers, key="v", name="out"))
+        rows = Changing(h, lambda s: s.write.kafka(topic, servers=broker.servers, key="v", name="out", on_refused="fail"))
         rows.commit(("+", (1, "a")))
         with pytest.raises(HeadraceError) as caught:
             rows.commit(("+", (2, None)))

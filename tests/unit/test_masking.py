@@ -331,7 +331,7 @@ def of_the_repository() -> object:
 
 PLACES: dict[str, Callable[[Path], object]] = {
     "an answer that quotes a header": lambda folder: posted(None),
-    "an answer that is cut in the middle of a secret": lambda folder: posted(Answer(400, "x" * 190 + TOKEN)),
+    "an answer that is cut in the middle of a secret": lambda folder: posted(Answer(403, "x" * 190 + TOKEN)),
     "a server that is busy": lambda folder: posted(Answer(503, f"later, {TOKEN}")),
     "a server that nobody reaches": lambda folder: posted(None, "http://127.0.0.1:9/in"),
     "a registry that quotes": lambda folder: asked(500, lambda word: f"no {word}"),

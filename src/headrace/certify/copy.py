@@ -14,6 +14,7 @@ from headrace.certify.contents import Contents, counted
 from headrace.certify.refused import refused
 from headrace.jvm.session import session
 from headrace.ops import Sink, Source
+from headrace.ops.sink import options_of
 from headrace.plan import Node, Plan
 from headrace.schema import Struct
 from headrace.spark.job import compile
@@ -46,8 +47,9 @@ class Copy:
             made = node.connect().elsewhere(_place(node, folder, id, self.servers))
             if made is None:
                 raise TypeError(f"{node.connector} can be written elsewhere once, and not again")
+            made.on_refused = node.connect().on_refused
             moved[str(node.name)] = made
-            return replace(node, connector=made.connector, options=made.options(), live=made)
+            return replace(node, connector=made.connector, options=options_of(made), live=made)
 
         return self.plan.changed(move), moved
 

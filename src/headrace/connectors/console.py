@@ -22,6 +22,7 @@ class Sink(ports.Sink):
     """
 
     connector: ClassVar[str] = "console"
+    on_refused: str | None = None
 
     def __init__(self, rows: int = 20) -> None:
         self.rows = number("write.console", "rows", rows)

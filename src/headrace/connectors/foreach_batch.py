@@ -36,6 +36,7 @@ class Sink(ports.Sink):
     """
 
     connector: ClassVar[str] = "foreach_batch"
+    on_refused: str | None = None
 
     def __init__(self, function: Function) -> None:
         if not callable(function):

@@ -114,6 +114,7 @@ class Sink(ports.Sink):
     """
 
     connector: ClassVar[str] = "memory"
+    on_refused: str | None = None
     shows: ClassVar[tuple[str, ...]] = ("rows", "epochs", "changes")
 
     def __init__(self, *, key: str | Sequence[str] | None = None) -> None:

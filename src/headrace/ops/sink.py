@@ -13,9 +13,10 @@ from headrace.ops.columns import label
 from headrace.ops.kind import kind_of
 from headrace.ops.upserts import shown, upserts
 from headrace.plan import Node, Role, node
-from headrace.ports.options import restored, wrong
+from headrace.ports.options import choice, restored, wrong
 
 MODES = ("append", "upsert", "changes")
+_REFUSED = "on_refused"
 
 
 @node("sink", Role.SINK)
@@ -48,10 +49,33 @@ class Sink(Node):
 
     def connect(self) -> ports.Sink:
         """The connector's own object: the one the user made, or one made of what the plan stored."""
-        return self.live or restored(ports.sink_class(self.connector), f"write.{self.connector}", self.options)
+        return self.live or restored_sink(self.connector, self.options)
 
     def describe(self) -> str:
         return self.connect().describe()
+
+
+def restored_sink(connector: str, options: Mapping[str, Any]) -> ports.Sink:
+    """The connector's object for the options that a plan stored."""
+    verb = f"write.{connector}"
+    made = restored(ports.sink_class(connector), verb, {name: value for name, value in options.items() if name != _REFUSED})
+    if _REFUSED in options:
+        refuse(made, options[_REFUSED])
+    return made
+
+
+def refuse(connected: ports.Sink, what: str) -> None:
+    """Say what becomes of rows that a sink cannot write."""
+    verb = f"write.{connected.connector}"
+    if connected.on_refused is None:
+        raise wrong(f"{verb} has no option `{_REFUSED}`", "it takes all rows as they are")
+    connected.on_refused = choice(verb, _REFUSED, what, ports.REFUSED)
+
+
+def options_of(connected: ports.Sink) -> dict[str, Any]:
+    """What a plan stores of a connector's object."""
+    said = {_REFUSED: connected.on_refused} if connected.on_refused == "fail" else {}
+    return {**connected.options(), **said}
 
 
 def sink(input: Node, connected: ports.Sink, mode: str | None, name: str | None) -> Sink:
@@ -87,7 +111,7 @@ def sink(input: Node, connected: ports.Sink, mode: str | None, name: str | None)
             "NO_COLUMNS", f"{label(input)} has no columns to write", hint="write one of its other outputs: .output(...)", site=here()
         )
     connected.check(input.columns)
-    return Sink(input, connected.connector, connected.options(), mode or kind, connected, name=name, site=here())
+    return Sink(input, connected.connector, options_of(connected), mode or kind, connected, name=name, site=here())
 
 
 def _not_taken(input: Node, connected: ports.Sink, mode: str | None, kind: str) -> PlanError:

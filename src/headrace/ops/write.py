@@ -8,7 +8,7 @@ from typing import Any
 
 from headrace.errors import Site
 from headrace.ops.columns import label
-from headrace.ops.sink import sink
+from headrace.ops.sink import refuse, sink
 from headrace.plan import Node
 from headrace.plan.naming import valid_name
 from headrace.ports import sink_class
@@ -49,7 +49,7 @@ class Sink:
 
 
 class Write:
-    """The sinks that a stream can be written to: `stream.write.<connector>(..., name=None, mode=None)`."""
+    """The sinks that a stream can be written to: `stream.write.<connector>(..., name=None, mode=None, on_refused="dead_letter")`."""
 
     __slots__ = ("_node",)
 
@@ -65,8 +65,10 @@ class Write:
         cls = sink_class(connector)
         node = self._node
 
-        def write(*arguments: Any, name: str | None = None, mode: str | None = None, **options: Any) -> Sink:
+        def write(*arguments: Any, name: str | None = None, mode: str | None = None, on_refused: str | None = None, **options: Any) -> Sink:
             connected = build(cls, f"write.{connector}", arguments, options)
+            if on_refused is not None:
+                refuse(connected, on_refused)
             return Sink(sink(node, connected, mode, None if name is None else valid_name(name)), connected)
 
         write.__name__ = connector

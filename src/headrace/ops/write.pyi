@@ -20,7 +20,7 @@ class Sink:
     def __getattr__(self, name: str) -> Any: ...
 
 class Write:
-    """The sinks that a stream can be written to: `stream.write.<connector>(..., name=None, mode=None)`."""
+    """The sinks that a stream can be written to: `stream.write.<connector>(..., name=None, mode=None, on_refused="dead_letter")`."""
 
     def __init__(self, node: Node) -> None: ...
     def console(
@@ -45,6 +45,7 @@ class Write:
         storage_options: Mapping[str, Any] | None = None,
         name: str | None = None,
         mode: str | None = None,
+        on_refused: str = "dead_letter",
     ) -> Sink:
         """A Delta table that holds each row once, also after crashes: an epoch is one transaction of the table."""
 
@@ -57,6 +58,7 @@ class Write:
         options: Mapping[str, Any] | None = None,
         name: str | None = None,
         mode: str | None = None,
+        on_refused: str = "dead_letter",
     ) -> Sink:
         """A folder of JSON, CSV, Parquet, ORC or Avro files that holds each row once, also after crashes."""
 
@@ -80,11 +82,11 @@ class Write:
         timeout: str | timedelta = "30 seconds",
         retries: int = 5,
         backoff: str | timedelta = "200 milliseconds",
-        on_refused: str = "fail",
         idempotent: bool = False,
         ca: str | None = None,
         name: str | None = None,
         mode: str | None = None,
+        on_refused: str = "dead_letter",
     ) -> Sink:
         """Posts the rows of each epoch to a server, `batch` of them at a time, as lines of JSON or as one array (`format="json"`)."""
 
@@ -99,6 +101,7 @@ class Write:
         properties: Mapping[str, str] | None = None,
         name: str | None = None,
         mode: str | None = None,
+        on_refused: str = "dead_letter",
     ) -> Sink:
         """An Iceberg table that holds each row once, also after crashes: an epoch is one commit to the table."""
 
@@ -115,6 +118,7 @@ class Write:
         options: Mapping[str, Any] | None = None,
         name: str | None = None,
         mode: str | None = None,
+        on_refused: str = "dead_letter",
     ) -> Sink:
         """A table of PostgreSQL, MariaDB or SQLite, which has each epoch whole and once."""
 
@@ -142,6 +146,7 @@ class Write:
         options: Mapping[str, Any] | None = None,
         name: str | None = None,
         mode: str | None = None,
+        on_refused: str = "dead_letter",
     ) -> Sink:
         """Records of a topic, each row once for readers with `isolation.level=read_committed`, also after crashes."""
 
@@ -167,6 +172,7 @@ class Write:
         retry: str = "30 seconds",
         name: str | None = None,
         mode: str | None = None,
+        on_refused: str = "dead_letter",
     ) -> Sink:
         """Keys of Redis, one per row: a row takes the place of the last one with its key, and goes when it is taken away."""
 

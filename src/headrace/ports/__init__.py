@@ -6,11 +6,12 @@ from headrace.ports.elsewhere import Elsewhere
 from headrace.ports.lookup import Lookup, LookupContext, LookupTraits
 from headrace.ports.registry import VERSION, connectors, lookup_class, packages, sink_class, source_class
 from headrace.ports.secrets import Secret
-from headrace.ports.sink import Rewind, Sink, SinkContext, SinkTraits, Staged, cannot_rewind
+from headrace.ports.sink import REFUSED, Rewind, Sink, SinkContext, SinkTraits, Staged, cannot_rewind
 from headrace.ports.source import MALFORMED, Lines, Source, SourceContext, SourceTraits
 
 __all__ = [
     "MALFORMED",
+    "REFUSED",
     "VERSION",
     "Elsewhere",
     "Jar",

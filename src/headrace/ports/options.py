@@ -50,7 +50,7 @@ def restored(cls: type[T], verb: str, options: Mapping[str, Any], *more: Any) ->
         made: Any = cls.from_options(options, *more)  # type: ignore[attr-defined]  # every connector's class has it
         known = {*inspect.signature(cls).parameters, *made.options()}
         made.describe()
-    except (AttributeError, IndexError, KeyError, TypeError, ValueError, OverflowError) as cause:
+    except (AttributeError, IndexError, KeyError, TypeError, ValueError, OverflowError, OSError) as cause:
         raise wrong(f"{verb}: its options in the plan cannot be read: {type(cause).__name__}: {cause}", _WRITTEN) from None
     unknown = next((name for name in options if name not in known), None)
     if unknown is not None:

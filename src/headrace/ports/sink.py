@@ -18,6 +18,10 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 
+REFUSED = ("dead_letter", "fail")
+"""What may become of a row that a sink cannot write: a dead letter of the sink, or the end of the job."""
+
+
 @dataclass(frozen=True)
 class SinkTraits:
     """What the analyses have to know of a sink.
@@ -59,6 +63,7 @@ class SinkContext:
     takes at the most one away, which comes first; a sink that `replaces` is told of a row that goes only where none takes its place.
     `held` raises LEASE_LOST where another process has taken over. A sink that removes what is left lists it first, then calls this: what
     was listed is of no successor then, however late it is removed. `partitions`: how many tasks write an epoch of a sink that is `placed`.
+    `on_refused`: what becomes of rows that the sink cannot write.
     """
 
     job: str
@@ -75,6 +80,7 @@ class SinkContext:
     unfinished: int | None = None
     held: Callable[[], None] = lambda: None
     partitions: int = 1
+    on_refused: str | None = "dead_letter"
 
 
 @dataclass(frozen=True)
@@ -103,13 +109,16 @@ class Rewind:
 
 
 class Sink(ABC):
-    """A sink with its options. The constructor takes what `.write.<connector>(...)` takes (`name=` and `mode=` are not its business).
+    """A sink with its options. The constructor takes what `.write.<connector>(...)` takes (`name=`, `mode=` and `on_refused=` are not its
+    business).
 
     Methods without a body here may be left out. The engine calls `suits`, `mark`, `open`, `recover`, `stage`, then `commit` once per epoch
     in order (again for an epoch whose end was not seen), `close`.
     """
 
     connector: ClassVar[str]
+    on_refused: str | None = "dead_letter"
+    """What becomes of a row that cannot be written, one of `REFUSED`; None: there is no such row, and no such option."""
 
     @property
     @abstractmethod
@@ -189,7 +198,8 @@ class Sink(ABC):
     @abstractmethod
     def stage(self) -> dict[str, Any]:
         """What tasks do with the rows: `{"kind": "rows"}`, `{"kind": "files", "format": ..., "folder": ...}`, `{"kind": "none"}`, or
-        `{"kind": "writer", "class": ..., "options": {...}}` with a Scala class that derives from `headrace.sink.WriterStage`.
+        `{"kind": "writer", "class": ..., "options": {...}}` with a Scala class that derives from `headrace.sink.WriterStage`. With
+        `"years": True` rows with days or moments out of the years 1 to 9999 are put aside.
         """
 
     @abstractmethod

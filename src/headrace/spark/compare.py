@@ -11,9 +11,9 @@ from typing import Any
 from headrace.errors import HeadraceError
 from headrace.ops import Source
 from headrace.ops.feeding import over
+from headrace.ops.sink import restored_sink
 from headrace.plan import Node, Plan, order
 from headrace.plan.codec import without_sites
-from headrace.ports import sink_class
 from headrace.spark.checkpoint import Stored
 from headrace.spark.identity import Identity, identify
 from headrace.spark.job import SparkJob, compile
@@ -84,4 +84,4 @@ def _lays_out(node: Mapping[str, Any]) -> Mapping[str, Any]:
     """What of a node decides in which task rows lie; of a sink not each option does."""
     if node["op"] != "sink":
         return node
-    return {**node, "options": sink_class(node["connector"]).from_options(node["options"]).lays_out()}
+    return {**node, "options": restored_sink(node["connector"], node["options"]).lays_out()}

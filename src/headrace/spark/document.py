@@ -108,7 +108,11 @@ def _lookup(node: Lookup, identity: QueryIdentity, at: Lowering, ask: Mapping[st
 
 def _sink(sink: Node, identity: QueryIdentity, at: Lowering, stages: Mapping[str, Mapping[str, Any]]) -> Json:
     name = str(sink.name)
-    return {"op": identity.live()[name].op, "name": name, "schema": _sink_schema(sink, at), "stage": dict(stages[name])}
+    made: Json = {"op": identity.live()[name].op, "name": name, "schema": _sink_schema(sink, at), "stage": dict(stages[name])}
+    connected = sink.connect() if isinstance(sink, Sink) else None
+    if connected is not None and connected.on_refused is not None:
+        made |= {"refused": connected.on_refused, "key": list(connected.key)}
+    return {**made, "weighted": True} if _weighed(sink) else made
 
 
 def _sink_schema(sink: Node, at: Lowering) -> str:

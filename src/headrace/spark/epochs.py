@@ -13,19 +13,23 @@ from typing import Any
 from headrace.jvm import preparing
 from headrace.masking import masked
 from headrace.points import calls, point
-from headrace.ports import Sink, Staged
+from headrace.ports import Sink, SinkContext, Staged
+from headrace.ports.aside import put_aside_by_tasks
 from headrace.spark.history import History
 from headrace.spark.record import Record, Written
 
 
 @dataclass(frozen=True)
 class OpenSink:
-    """A sink that is open for a run; `op` is its number in the query. A quiet one is not told of epochs without rows for it."""
+    """A sink that is open for a run, and what it was opened with; `op` is its number in the query. A quiet one is not told of epochs
+    without rows for it.
+    """
 
     op: int
     name: str
     sink: Sink
     schema: str
+    context: SinkContext
     quiet: bool = False
 
 
@@ -96,8 +100,11 @@ class Committer:
             self.held()
             self.failed_sink = one.name
             point("before sink commit", one.name)
+            given = Staged(part["rows"], tuple(part["files"]), _rows(staged, one.op), tuple(part["parts"]), identity)
+            # Before the rows beside them: once those are there, the epoch may be taken for done.
+            put_aside_by_tasks(one.context, epoch, given)
             with calls(one.name):
-                one.sink.commit(epoch, Staged(part["rows"], tuple(part["files"]), _rows(staged, one.op), tuple(part["parts"]), identity))
+                one.sink.commit(epoch, given)
             point("after sink commit", one.name)
             if part["rows"]:
                 written[one.name] = Written(epoch, identity, place_of(one.sink))

@@ -47,10 +47,11 @@ class Outlet:
             term=checkpoint.lease.term,
             held=checkpoint.lease.check,
             partitions=1 if checkpoint.stored is None else checkpoint.stored.partitions,
+            on_refused=self.sink.on_refused,
         )
 
-    def opened(self, op: int) -> OpenSink:
-        return OpenSink(op, self.name, self.sink, self.schema.ddl, quiet=self.name == DEAD_LETTERS)
+    def opened(self, op: int, context: ports.SinkContext) -> OpenSink:
+        return OpenSink(op, self.name, self.sink, self.schema.ddl, context, quiet=self.name == DEAD_LETTERS)
 
 
 def outlets_of(job: SparkJob, query: Query, letters: Path) -> list[Outlet]:

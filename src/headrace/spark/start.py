@@ -216,10 +216,11 @@ def _open(job: SparkJob, identity: QueryIdentity, checkpoint: Checkpoint, outlet
     found: dict[int, OpenSink] = {}
     live = identity.live()
     for one in outlets:
-        one.sink.open(one.context(job, checkpoint, identity.name))
+        context = one.context(job, checkpoint, identity.name)
+        one.sink.open(context)
         opened.callback(one.sink.close)
         one.sink.recover()
-        found[live[one.name].op] = one.opened(live[one.name].op)
+        found[live[one.name].op] = one.opened(live[one.name].op, context)
     return found
 
 

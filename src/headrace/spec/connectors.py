@@ -9,12 +9,15 @@ from typing import Any
 from headrace.ops.asking import asking
 from headrace.ops.feeding import OPTIONS as FEEDING
 from headrace.ops.sink import MODES
-from headrace.ports import lookup_class, sink_class, source_class
+from headrace.ports import REFUSED, lookup_class, sink_class, source_class
 from headrace.ports.registry import names_with
 from headrace.spec import kinds
 from headrace.spec.kinds import Json, Kind, Parameter, parameters
 
 _FEEDING: Mapping[str, Kind] = {name: kinds.FLAG if name == "trusted" else kinds.TEXTS if name == "key" else kinds.TEXT for name in FEEDING}
+
+_WORDS: Mapping[str, tuple[str, ...]] = {"mode": MODES, "on_refused": REFUSED}
+"""What every sink may be told, and the words for it."""
 
 
 @cache
@@ -28,7 +31,9 @@ def source(connector: str) -> Mapping[str, Parameter]:
 @cache
 def sink(connector: str) -> Mapping[str, Parameter]:
     """The options of a sink."""
-    return parameters(sink_class(connector)) | {"mode": Parameter("mode", "mode", kinds.TEXT, needed=False)}
+    cls = sink_class(connector)
+    more = ("mode",) if cls.on_refused is None else tuple(_WORDS)
+    return parameters(cls) | {name: Parameter(name, name, kinds.TEXT, needed=False) for name in more}
 
 
 @cache
@@ -47,7 +52,7 @@ def schemas(kind: str, known: Mapping[str, Json], only: str = "") -> Json:
         if not cls.__module__.startswith(only) or any(one.kind is None and one.needed for one in takes.values()):
             continue
         options = {
-            one.name: {**one.kind.schema, "enum": list(MODES)} if one.name == "mode" else one.kind.schema
+            one.name: {**one.kind.schema, "enum": list(_WORDS[one.name])} if one.name in _WORDS else one.kind.schema
             for one in takes.values()
             if one.kind
         }

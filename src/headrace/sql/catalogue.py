@@ -10,7 +10,7 @@ from headrace.errors import HeadraceError, PlanError, standing
 from headrace.ops.expires import expiry
 from headrace.ops.feeding import OPTIONS as FEEDING
 from headrace.ops.read import read
-from headrace.ops.sink import MODES
+from headrace.ops.sink import MODES, refuse
 from headrace.ops.stream import Stream
 from headrace.ops.tables import Table, lookup
 from headrace.ops.write import Sink
@@ -163,8 +163,10 @@ class Catalogue:
     def _sink(self, statement: CreateSink) -> None:
         connector, options = _connector(statement, "Sink")
         # Made once for nothing, so that its options are judged where they stand.
-        mode = options.pop("mode", None)
-        build(sink_class(connector), f"write.{connector}", (), options)
+        mode, refused = options.pop("mode", None), options.pop("on_refused", None)
+        made = build(sink_class(connector), f"write.{connector}", (), options)
+        if refused is not None:
+            refuse(made, refused)
         if mode is not None:
             choice(f"write.{connector}", "mode", mode, MODES)
         fed = None if statement.query is None else self._fed(statement, statement.query)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import socket
 import subprocess
 import sys
@@ -106,3 +107,44 @@ def test_a_standalone_cluster(tmp_path: Path) -> None:
     with standalone(tmp_path) as master:
         assert start_and_go_on(master, tmp_path) == "read 3 by 1 executors, which hold 0"
     assert alerts(tmp_path) == [("a", "00:00:30"), ("b", "00:20:10")]
+
+
+EXECUTORS = """
+import os, sys
+from pathlib import Path
+import headrace as hr
+
+spark = hr.session(master="local-cluster[1,2,700]", conf={"spark.executor.memory": "700m", "spark.driver.memory": "1g"})
+print(spark.sparkContext.applicationId)
+hr.secret("TOKEN").read()
+folder = Path(sys.argv[1])
+rows = hr.read.files(folder / "in", format="json", schema="id int", malformed="fail", name="rows")
+try:
+    hr.job("secret", rows.write.files(folder / "out", format="json", name="out")).run(checkpoint=folder / "ck", progress=False)
+except hr.HeadraceError as error:
+    print(error.code)
+spark.stop()
+"""
+
+
+def test_executors_show_no_secret(tmp_path: Path) -> None:
+    """What an executor says of a task that fails is in a log of its own."""
+    import pyspark
+
+    token = "tok/Sesame+4711&x"
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "a.json").write_text(f'{{"id": "{token}"}}\n', encoding="utf-8")
+    environment = {**os.environ, "TOKEN": token}
+    command = [sys.executable, "-c", EXECUTORS, str(tmp_path)]
+    done = subprocess.run(command, cwd=Path(__file__).parents[3], env=environment, capture_output=True, text=True, timeout=600, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    application, code = done.stdout.split()
+    assert code == "MALFORMED_ROW"
+    work = Path(os.environ.get("SPARK_HOME") or Path(pyspark.__file__).parent) / "work" / application
+    try:
+        said = b"".join(file.read_bytes() for file in work.glob("*/std*"))
+    finally:
+        shutil.rmtree(work, ignore_errors=True)
+    assert b"MALFORMED_ROW" in said or b"HeadraceKernelException" in said
+    assert b"***" in said and token.encode() not in said
+    assert token not in done.stdout + done.stderr

@@ -8,7 +8,8 @@ from types import SimpleNamespace
 from typing import Any
 
 from headrace.ports import Staged
-from headrace.ports.aside import FOLDER, counted, put_aside_by_tasks
+from headrace.ports.aside import FOLDER, counted, put_aside, put_aside_by_tasks
+from tests.unit.errors import check_error
 
 
 def part(*letters: tuple[str, str]) -> dict[str, str]:
@@ -17,7 +18,7 @@ def part(*letters: tuple[str, str]) -> dict[str, str]:
 
 
 def test_an_epoch_that_is_done_again_puts_the_same_rows_aside(tmp_path: Path) -> None:
-    context: Any = SimpleNamespace(checkpoint=tmp_path, name="out")
+    context: Any = SimpleNamespace(checkpoint=tmp_path, name="out", on_refused="dead_letter")
     assert counted(tmp_path) == {}
     for parts in ((part(("too large", "b")), part(), part(("too large", "a"))), (part(("too large", "a"), ("too large", "b")),)):
         put_aside_by_tasks(context, 3, Staged(5, parts=parts))
@@ -28,3 +29,25 @@ def test_an_epoch_that_is_done_again_puts_the_same_rows_aside(tmp_path: Path) ->
             {"node": "out", "reason": "too large", "file": None, "position": None, "raw": raw} for raw in "ab"
         ]
         assert counted(tmp_path) == {str(tmp_path / FOLDER / "out"): 2}
+
+
+def test_what_is_no_longer_refused_is_no_letter(tmp_path: Path) -> None:
+    context: Any = SimpleNamespace(checkpoint=tmp_path, name="out", on_refused="dead_letter")
+    put_aside(context, 3, [("too large", "a")], 1)
+    put_aside(context, 3, [("too large", "b")])
+    put_aside(context, 3, [], 1)
+    assert [file.name for file in (tmp_path / FOLDER / "out").iterdir()] == ["00000000000000000003-00000.json"]
+
+
+def test_a_job_that_is_to_fail_puts_nothing_aside(tmp_path: Path) -> None:
+    context: Any = SimpleNamespace(checkpoint=tmp_path, name="out", on_refused="fail")
+    put_aside(context, 3, [])
+    check_error(
+        """
+        ROW_REFUSED: out: too large
+          hint: nothing of the epoch was written. Mend such rows in front of the sink, or let them go to the dead letters: on_refused="dead_letter".
+          more: headrace error ROW_REFUSED
+        """,
+        lambda: put_aside(context, 3, [("too large", "a")]),
+    )
+    assert not (tmp_path / FOLDER).exists()

@@ -112,7 +112,7 @@ class Sink(TableSink):
         self._clean()
 
     def stage(self) -> dict[str, Any]:
-        stage = {"kind": "files", "format": "parquet", "options": {"timeZone": "UTC"}, "folder": self.place.hadoop}
+        stage = {"kind": "files", "format": "parquet", "options": {"timeZone": "UTC"}, "years": True, "folder": self.place.hadoop}
         if self._key:
             return {**stage, "partition_by": []}
         return {**stage, "partition_by": list(self.partition_by), "prefix": self._prefix}

@@ -33,8 +33,8 @@ class Sink(ports.Sink):
     A batch that was not answered, or with 408, 425, 429 or 5xx, is sent again up to `retries` times, first after `backoff`, each time after
     twice as long, or when `Retry-After` says. It always carries the same `Idempotency-Key`, also when its epoch is done again after a
     crash: a server that keeps these keys takes each batch once, and `idempotent=True` says that this one does. A batch that is refused
-    for what is in it (400, 409, 413, 422) stops the job, or goes to the dead letters with `on_refused="dead_letter"`. `headers` may be
-    secrets, and `token` is one that is sent as `Authorization: Bearer`.
+    for what is in it (400, 409, 413, 422) is sent by halves, and the rows that are refused alone go to the dead letters, or stop the job
+    with `on_refused="fail"`. `headers` may be secrets, and `token` is one that is sent as `Authorization: Bearer`.
 
     >>> import headrace as hr
     >>> charges = hr.read.memory([("a", 1)], "card string, amount int", name="charges")
@@ -55,7 +55,6 @@ class Sink(ports.Sink):
         timeout: str | timedelta = "30 seconds",
         retries: int = 5,
         backoff: str | timedelta = "200 milliseconds",
-        on_refused: str = "fail",
         idempotent: bool = False,
         ca: str | None = None,
     ) -> None:
@@ -66,7 +65,6 @@ class Sink(ports.Sink):
         self.timeout_ms = milliseconds(timeout, f"{VERB}: timeout")
         self.retries = number(VERB, "retries", retries, 0)
         self.backoff_ms = milliseconds(backoff, f"{VERB}: backoff")
-        self.on_refused = choice(VERB, "on_refused", on_refused, ("fail", "dead_letter"))
         self.idempotent = flag(VERB, "idempotent", idempotent)
         self.ca: str | None = ca
         if ca is not None:
@@ -95,7 +93,6 @@ class Sink(ports.Sink):
             "timeout": f"{self.timeout_ms} ms",
             "retries": self.retries,
             "backoff": f"{self.backoff_ms} ms",
-            "on_refused": self.on_refused,
             "idempotent": self.idempotent,
             "ca": self.ca,
         }
@@ -130,14 +127,28 @@ class Sink(ports.Sink):
             rows = texts[at : at + self.batch]
             if place:
                 point("in sink commit", context.name)
-            body = "[" + ",".join(rows) + "]" if self.format == "json" else "\n".join(rows) + "\n"
             key = f"{context.checkpoint_id}-{context.name}-{epoch}-{place}" + (f"-{staged.identity}" if staged.identity else "")
-            try:
-                poster.post(body.encode(), key, f"batch {place} of epoch {epoch} of {context.name}")
-            except Refused as refusal:
-                if self.on_refused == "fail" or not refusal.of_rows:
-                    raise self._failed(refusal) from None
-                put_aside(context, epoch, ((refusal.reason, row) for row in rows), place)
+            refused = self._refused(poster, rows, key, f"batch {place} of epoch {epoch} of {context.name}")
+            put_aside(context, epoch, refused, place + 1)
+
+    def _refused(self, poster: Poster, rows: Sequence[str], key: str, what: str) -> list[tuple[str, str]]:
+        """Post rows, by halves where they are refused, each under a key of its own that says which half it is; the rows that are refused
+        alone, and why.
+        """
+        body = "[" + ",".join(rows) + "]" if self.format == "json" else "\n".join(rows) + "\n"
+        try:
+            poster.post(body.encode(), key, what)
+        except Refused as refusal:
+            if self.on_refused == "fail" or not refusal.of_rows:
+                raise self._failed(refusal) from None
+            half = len(rows) // 2
+            if not half:
+                return [(refusal.reason, rows[0])]
+            return [
+                *self._refused(poster, rows[:half], f"{key}-0", what),
+                *self._refused(poster, rows[half:], f"{key}-1", what),
+            ]
+        return []
 
     def close(self) -> None:
         if self._poster is not None:
@@ -186,7 +197,9 @@ class Sink(ports.Sink):
         return sorted(texts, key=lambda text: (not text.endswith('"_change":"delete"}'), text))
 
     def _failed(self, refusal: Refused) -> RunError:
-        hint = 'the next start sends it again, under the same key; on_refused="dead_letter" puts what is refused for its rows aside'
+        hint = "the next start sends it again, under the same key"
+        if self.on_refused == "fail" and refusal.of_rows:
+            hint += '; on_refused="dead_letter" puts the rows that are refused aside'
         return RunError("HTTP_REFUSED", str(refusal), hint=hint)
 
     def _opened(self) -> tuple[ports.SinkContext, Poster]:

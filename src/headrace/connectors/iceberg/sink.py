@@ -12,7 +12,7 @@ from headrace.connectors.iceberg.place import NEEDS, Place, files, folder, place
 from headrace.connectors.iceberg.table import Epochs, Write
 from headrace.connectors.lake.sink import TableSink
 from headrace.connectors.lake.stores import hadoop, stored
-from headrace.errors import ConnectorError, HeadraceError
+from headrace.errors import HeadraceError
 from headrace.ports.paths import escaped
 from headrace.schema import Array, Map, Struct, Type
 
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 _VERB = "write.iceberg"
-_LONGEST = 2000
 
 
 class Sink(TableSink):
@@ -86,15 +85,11 @@ class Sink(TableSink):
 
     def stage(self) -> dict[str, Any]:
         root = folder(self._epochs.table)
-        stage = {"kind": "files", "format": "parquet", "options": {"timeZone": "UTC"}}
+        stage = {"kind": "files", "format": "parquet", "options": {"timeZone": "UTC"}, "years": True}
         if self._key:
             return {**stage, "folder": root, "partition_by": []}
         by = list(self.partition_by)
         return {**stage, "folder": f"{root}/{self.folder}", "partition_by": by, "prefix": self._prefix, "keeps_partitions": True}
-
-    def commit(self, epoch: int, staged: ports.Staged) -> None:
-        self._refuse_long(staged)
-        super().commit(epoch, staged)
 
     def elsewhere(self, place: ports.Elsewhere) -> Sink:
         catalog = {"type": "sql", "uri": f"sqlite:///{place.folder}.db", "warehouse": str(place.folder)}
@@ -140,17 +135,6 @@ class Sink(TableSink):
                     f"{name}: column {field.name} has structs in an array or map, which an upsert of Iceberg cannot keep",
                     hint=f'make a text of it: with_columns({field.name}="to_json({field.name})"), or write its changes: mode="changes"',
                 )
-
-    def _refuse_long(self, staged: ports.Staged) -> None:
-        """A footer has no bounds of texts that are longer than this, and from them pyiceberg takes the values of a partition."""
-        for file in staged.files:
-            for name, text in zip(self.partition_by, file["partition"], strict=bool(self.partition_by)):
-                if text is not None and len(text.encode()) > _LONGEST:
-                    raise ConnectorError(
-                        "TABLE_SCHEMA",
-                        f"{self._context.name}: a value of {name}, by which the table is partitioned, has more than {_LONGEST} bytes",
-                        hint="partition by something shorter; the rows are read again at the next start",
-                    )
 
 
 def _structs_inside(kind: Type, repeated: bool) -> bool:

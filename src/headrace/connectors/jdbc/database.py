@@ -15,14 +15,17 @@ T = TypeVar("T")
 
 
 class Problem(Exception):
-    """What a database refused. `state` is the SQLSTATE, "" where the driver has none; `transient`: another try may do."""
+    """What a database refused. `state` is the SQLSTATE, "" where the driver has none; `transient`: another try may do;
+    `of_row`: a row was refused for what is in it.
+    """
 
-    def __init__(self, state: str, vendor: int, message: str, transient: bool) -> None:
+    def __init__(self, state: str, vendor: int, message: str, transient: bool, of_row: bool = False) -> None:
         super().__init__(message)
         self.state = state
         self.vendor = vendor
         self.message = message
         self.transient = transient
+        self.of_row = of_row
 
 
 class Database:
@@ -74,6 +77,7 @@ class Database:
         except Problem as problem:
             if not problem.transient:
                 self.update("ROLLBACK TO SAVEPOINT part")
+                self.update("RELEASE SAVEPOINT part")
             raise
         self.update("RELEASE SAVEPOINT part")
 
@@ -109,5 +113,5 @@ def _told(answer: Any) -> dict[str, Any]:
     said: dict[str, Any] = json.loads(str(answer))
     if "error" in said:
         error = said["error"]
-        raise Problem(error["state"] or "", error["vendor"], error["message"], error["transient"])
+        raise Problem(error["state"] or "", error["vendor"], error["message"], error["transient"], error["of_row"])
     return said

@@ -75,6 +75,13 @@ class Dialect(ABC):
     `upsert` and by DELETE, however many they are.
     """
 
+    row_id: ClassVar[str]
+    """The column that tells the rows of a staging table apart."""
+    row_ids: ClassVar[str] = "{}"
+    """How one of its values is written."""
+    checks: ClassVar[tuple[str, ...]] = ()
+    """What makes the database look at once at constraints that it would look at when the transaction ends."""
+
     @abstractmethod
     def properties(self, user: str | None, password: str | None, wait: float) -> dict[str, str]:
         """What the driver is told when it connects."""
@@ -131,9 +138,15 @@ class Dialect(ABC):
     def why(self, problem: Problem, address: Address) -> HeadraceError | None:
         """What a refusal means, where it is one that can be told apart."""
 
-    def of_row(self, problem: Problem) -> bool:
-        """Whether a table refused a row for what is in it."""
-        return problem.state[:2] in ("22", "23") or "SQLITE_CONSTRAINT" in problem.message
+    def text(self, value: str, kind: str) -> str:
+        """The expression that makes a text of a value, of the stream's type `kind`."""
+        return f"hex({value})" if kind == "binary" else f"CAST({value} AS {self.plain})"
+
+    plain: ClassVar[str] = "text"
+
+    def most(self, database: Database) -> int | None:
+        """How many bytes a row may have that is sent, where there is a limit."""
+        return None
 
     def missing(self, problem: Problem) -> bool:
         """Whether a table is not there."""

@@ -62,6 +62,8 @@ class MariaDb(Dialect):
     )
     finite: ClassVar[str] = "all"
     moment: ClassVar[str] = "datetime(6)"
+    row_id: ClassVar[str] = "_headrace_row"
+    plain: ClassVar[str] = "char"
     ticks: ClassVar[str] = "`"
     unless_there: ClassVar[str] = " ON DUPLICATE KEY UPDATE id = id"
     begin: ClassVar[tuple[str, ...]] = (f"SET idle_transaction_timeout = {IDLE}",)
@@ -176,6 +178,14 @@ class MariaDb(Dialect):
             f"INSERT INTO {self.quote(*target.place)} ({self.names(target.columns)}) SELECT {self.values(target)} FROM {stage} "
             f"WHERE {WEIGHT} > 0 AND {TASK} IN ({tasks}) ORDER BY {self.names(target.key)} ON DUPLICATE KEY UPDATE {updated}"
         )
+
+    def create_stage(self, stage: str, columns: Sequence[tuple[str, str]]) -> str:
+        number = f"{self.row_id} bigint NOT NULL AUTO_INCREMENT INVISIBLE PRIMARY KEY"
+        return super().create_stage(stage, columns).replace(f"{stage} (", f"{stage} ({number}, ", 1)
+
+    def most(self, database: Database) -> int | None:
+        # Beside the row there are the names of its statement and the lengths of its values. A server cuts off who sends more.
+        return int(database.query("SELECT @@max_allowed_packet")[0][0]) - 4096
 
     def drop(self, database: Database, table: str) -> None:
         database.update(f"SET STATEMENT lock_wait_timeout = 2 FOR DROP TABLE IF EXISTS {table}")

@@ -58,6 +58,9 @@ class PostgreSql(Dialect):
     how: ClassVar[str] = "copy"
     moment: ClassVar[str] = "timestamptz"
     zoned: ClassVar[bool] = True
+    row_id: ClassVar[str] = "ctid"
+    row_ids: ClassVar[str] = "'{}'::tid"
+    checks: ClassVar[tuple[str, ...]] = ("SET CONSTRAINTS ALL IMMEDIATE",)
     many: ClassVar[int] = 20_000
     begin: ClassVar[tuple[str, ...]] = (f"SET LOCAL idle_in_transaction_session_timeout = '{IDLE}s'",)
 
@@ -110,6 +113,9 @@ class PostgreSql(Dialect):
         schema = "?" if len(place) > 1 else "current_schema()"
         sql = f"SELECT tablename FROM pg_tables WHERE schemaname = {schema} AND starts_with(tablename, ?)"
         return [str(row[0]) for row in database.query(sql, *place[:-1], prefix)]
+
+    def text(self, value: str, kind: str) -> str:
+        return f"encode({value}, 'hex')" if kind == "binary" else super().text(value, kind)
 
     def create_stage(self, stage: str, columns: Sequence[tuple[str, str]]) -> str:
         return super().create_stage(stage, columns).replace("CREATE TABLE", "CREATE UNLOGGED TABLE", 1)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -14,18 +14,22 @@ from headrace.connectors.jdbc.database import Database, Problem
 from headrace.connectors.jdbc.dialect import TASK, WEIGHT, Dialect, Target
 from headrace.connectors.jdbc.kinds import NEEDS, dialect_of
 from headrace.connectors.jdbc.ledger import STAGE, Ledger, Writer, forget, orphans
+from headrace.connectors.jdbc.refused import Refused
 from headrace.connectors.jdbc.tables import GONE, make, target, typed
 from headrace.errors import HeadraceError
 from headrace.jvm.packages import attach
 from headrace.jvm.session import session
 from headrace.points import point
-from headrace.ports.aside import put_aside_by_tasks
+from headrace.ports.aside import CURE, put_aside
 from headrace.ports.options import columns_named, flag, wrong
 from headrace.ports.secrets import Secret, secret_of
 from headrace.schema import Struct, milliseconds
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+_OF_TABLE = 1
+"""The part of an epoch that the dead letters of the table's own refusals are."""
 
 
 class Sink(ports.Sink):
@@ -203,6 +207,7 @@ class Sink(ports.Sink):
             "into": dialect.take(self._stage, self._lead + len(names)),
             "count": f"SELECT count(*) FROM {self._stage} WHERE {TASK} = ?",
             "finite": dialect.finite,
+            "most": str(dialect.most(self._database) or ""),
             "begin": "\n".join(dialect.begin),
             "keys": ",".join(str(names.index(name.lower())) for name in self._key),
             "retry": str(int(self.patience * 1000)),
@@ -210,7 +215,6 @@ class Sink(ports.Sink):
         return {"kind": "writer", "class": "headrace.jdbc.TableStage", "options": options}
 
     def commit(self, epoch: int, staged: ports.Staged) -> None:
-        put_aside_by_tasks(self._context, epoch, staged)
         if not staged.count:
             return
         tasks = ", ".join(str(int(part["task"])) for part in staged.parts if "task" in part)
@@ -219,9 +223,12 @@ class Sink(ports.Sink):
             # A file that was removed or replaced would go on taking rows of a connection that it was opened by.
             self._database.leave()
         try:
-            self._database.steadily(
-                lambda: self._ledger.commit(epoch, staged.identity, lambda: self._write(tasks, staged.count, gone=gone)), self.patience
-            )
+            try:
+                self._steadily(epoch, staged.identity, lambda: self._write(epoch, tasks, staged.count, gone=gone))
+            except Problem as problem:
+                if not problem.of_row or self._context.on_refused == "fail":
+                    raise
+                self._steadily(epoch, staged.identity, lambda: self._write_most(epoch, tasks, staged.count))
         except Problem as problem:
             if self.address.removed:
                 raise HeadraceError("TABLE_MISSING", f"{self._context.name}: the file {self.address.file} is gone", hint=GONE) from None
@@ -230,6 +237,9 @@ class Sink(ports.Sink):
             # What stays there does not count; the next epoch's end clears it too.
             with suppress(Problem):
                 self.dialect.clear(self._database, self._stage)
+
+    def _steadily(self, epoch: int, identity: str, write: Callable[[], None]) -> None:
+        self._database.steadily(lambda: self._ledger.commit(epoch, identity, write), self.patience)
 
     def close(self) -> None:
         # else the next start removes it
@@ -267,14 +277,10 @@ class Sink(ports.Sink):
     def _lead(self) -> int:
         return 2 if self._key else 1
 
-    def _write(self, tasks: str, count: int, *, gone: bool) -> None:
-        there = self._database.query(f"SELECT count(*) FROM {self._stage} WHERE {TASK} IN ({tasks})")[0][0]
-        if there != count:
-            raise HeadraceError(
-                "SINK_FAILED",
-                f"{self._context.name}: {self.address} has {there} of the {count} rows that tasks have staged there, as after a crash",
-                hint="the next start writes the epoch again.",
-            )
+    def _write(self, epoch: int, tasks: str, count: int, *, gone: bool) -> None:
+        self._check(tasks, count)
+        # What an earlier try of the epoch has put aside is written now.
+        put_aside(self._context, epoch, [], _OF_TABLE)
         *first, last = self._statements(tasks, gone=gone)
         for statement in first:
             self._database.update(statement)
@@ -286,6 +292,27 @@ class Sink(ports.Sink):
                 f"{self._context.name}: {self.address} has more rows than the {count} that tasks have staged there",
                 hint="the next start writes the epoch again.",
             )
+        self._end(count)
+
+    def _write_most(self, epoch: int, tasks: str, count: int) -> None:
+        """Write the rows that the table takes, and put the others aside."""
+        self._check(tasks, count)
+        refused = Refused(self._database, self.dialect, self._target, self._context.schema, self._stage, tasks)
+        put_aside(self._context, epoch, refused.write(), _OF_TABLE)
+        self._end(count)
+
+    def _check(self, tasks: str, count: int) -> None:
+        there = self._database.query(f"SELECT count(*) FROM {self._stage} WHERE {TASK} IN ({tasks})")[0][0]
+        if there != count:
+            raise HeadraceError(
+                "SINK_FAILED",
+                f"{self._context.name}: {self.address} has {there} of the {count} rows that tasks have staged there, as after a crash",
+                hint="the next start writes the epoch again.",
+            )
+
+    def _end(self, count: int) -> None:
+        for check in self.dialect.checks:
+            self._database.update(check)
         if not self._many(count):
             self._database.update(f"DELETE FROM {self._stage}")
         point("in sink commit", self._context.name)
@@ -325,9 +352,8 @@ class Sink(ports.Sink):
     def _told(self, problem: Problem) -> HeadraceError:
         """What a database refused, for a user."""
         name, said = self._context.name, problem.message.removeprefix("ERROR: ")
-        if self.dialect.of_row(problem):
-            hint = "nothing of the epoch was written. Give the column a type that holds it, or mend such rows in front of the sink."
-            return HeadraceError("ROW_REFUSED", f"{name}: {self.address} refuses a row: {said}", hint=hint)
+        if problem.of_row:
+            return HeadraceError("ROW_REFUSED", f"{name}: {self.address} refuses a row: {said}", hint=CURE)
         if self.dialect.missing(problem) and STAGE not in said:
             return HeadraceError("TABLE_MISSING", f"{name}: {self.address} says: {said}", hint=GONE)
         return self.dialect.why(problem, self.address) or HeadraceError(

@@ -26,6 +26,7 @@ class Sqlite(Dialect):
     jar: ClassVar[Jar] = Jar("org.xerial:sqlite-jdbc:3.54.1.0", "f8dce420a6016278497f4f0560f65602b9db858de141b541cf91a4644ebe4639")
     moment: ClassVar[str] = "text"
     wide: ClassVar[bool] = True
+    row_id: ClassVar[str] = "rowid"
     # The whole file is locked, from the beginning of a transaction on.
     locking: ClassVar[str] = ""
 

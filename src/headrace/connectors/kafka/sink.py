@@ -24,7 +24,6 @@ from headrace.connectors.kafka.registry import Registry, registered
 from headrace.errors import ConnectorError
 from headrace.jvm.packages import attach
 from headrace.jvm.session import jvm, session
-from headrace.ports.aside import put_aside_by_tasks
 from headrace.ports.options import flag, number, text, texts, wrong
 from headrace.schema import Struct, milliseconds
 
@@ -232,8 +231,7 @@ class Sink(ports.Sink):
         return {"kind": "writer", "class": "headrace.kafka.KafkaStage", "options": options}
 
     def commit(self, epoch: int, staged: ports.Staged) -> None:
-        # The rows are in the topic: their tasks have committed them. What can be no record is not.
-        put_aside_by_tasks(self._context, epoch, staged)
+        # The rows are in the topic: their tasks have committed them.
         if staged.count:
             self._same(self._context, self._told(self._target.topicId()).get("topic_id"))
         if self.end_markers:

@@ -32,6 +32,10 @@ VERB = "write.redis"
 
 _BATCH = 2000
 """Rows that the server takes in one go: other clients wait no longer than for these."""
+_CHARACTERS = 16_000_000
+"""And so many characters, unless a single row has more: what a server takes in one command has an end too."""
+_LONGEST = 512 << 20
+"""The longest text that a server takes, unless it says otherwise."""
 
 
 class Sink(ports.Sink):
@@ -157,8 +161,18 @@ class Sink(ports.Sink):
         try:
             if self._note.claim():
                 self._clear()
+            self._longest = self._limit()
         except redis.RedisError as problem:
             raise self._told(problem) from None
+
+    def _limit(self) -> int:
+        """How long a text the server takes. Not every user may ask."""
+        import redis
+
+        try:
+            return int(self._server.config_get("proto-max-bulk-len").get("proto-max-bulk-len", _LONGEST))
+        except redis.ResponseError:
+            return _LONGEST
 
     def stage(self) -> dict[str, Any]:
         return {"kind": "rows"}
@@ -170,12 +184,20 @@ class Sink(ports.Sink):
             return
         rows = staged.rows()
         keyed = [row for row in rows if all(row[place] is not None for place in self._places)]
-        letters = sorted((NULL_KEY, self._json(row)) for row in rows if row[-1] > 0 and any(row[place] is None for place in self._places))
-        if letters:
-            put_aside(self._context, epoch, letters)
+        letters = [(NULL_KEY, self._json(row)) for row in rows if row[-1] > 0 and any(row[place] is None for place in self._places)]
         gone, come = self._changes(keyed)
+        written: dict[str, list[Any]] = {}
+        for key, row in come.items():
+            words = self._value(key, row)
+            if large := self._too_large(words):
+                letters.append((large, self._json(row)))
+                # The older row of the key is no longer right.
+                gone.append(key)
+            else:
+                written[key] = words
+        put_aside(self._context, epoch, sorted(letters), 1)
         try:
-            self._steadily(lambda: self._send(epoch, staged.identity, gone, come))
+            self._steadily(lambda: self._send(epoch, staged.identity, gone, written))
         except redis.RedisError as problem:
             raise self._told(problem) from None
 
@@ -251,10 +273,18 @@ class Sink(ports.Sink):
         texts = (str(self._texts[place](row[place])) for place in self._places)
         return self.prefix + ":".join(text.replace("%", "%25").replace(":", "%3A") for text in texts)
 
-    def _send(self, epoch: int, identity: str, gone: list[str], come: Mapping[str, tuple[Any, ...]]) -> None:
+    def _send(self, epoch: int, identity: str, gone: list[str], come: Mapping[str, list[Any]]) -> None:
         # an epoch of which nothing is left to write leaves its number too
-        parts = list(_parts(gone, list(come))) or [([], [])]
-        self._note.write(epoch, identity, parts, lambda key: self._value(key, come[key]))
+        parts = list(_parts(gone, come)) or [([], [])]
+        self._note.write(epoch, identity, parts, come.__getitem__)
+
+    def _too_large(self, words: list[Any]) -> str:
+        """Why the server cannot take a row that is sent as these words; empty if it can."""
+        for word in words:
+            # A character has four bytes at most.
+            if isinstance(word, str) and len(word) * 4 > self._longest and (size := len(word.encode())) > self._longest:
+                return f"a text of {size} bytes is larger than the {self._longest} that the server takes (proto-max-bulk-len)"
+        return ""
 
     def _columns(self, row: tuple[Any, ...]) -> dict[str, Any]:
         columns = zip(self._context.schema.names, self._texts, row, strict=False)
@@ -292,9 +322,18 @@ def _field(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
-def _parts(gone: list[str], come: list[str]) -> Iterator[Part]:
+def _parts(gone: list[str], come: Mapping[str, list[Any]]) -> Iterator[Part]:
     """What the server takes in one go: keys that go, and keys that come."""
     for at in range(0, len(gone), _BATCH):
         yield gone[at : at + _BATCH], []
-    for at in range(0, len(come), _BATCH):
-        yield [], come[at : at + _BATCH]
+    part: list[str] = []
+    size = 0
+    for key, words in come.items():
+        more = sum(len(word) for word in words if isinstance(word, str))
+        if part and (len(part) == _BATCH or size + more > _CHARACTERS):
+            yield [], part
+            part, size = [], 0
+        part.append(key)
+        size += more
+    if part:
+        yield [], part

@@ -12,11 +12,16 @@ import org.apache.logging.log4j.core.impl.Log4jLogEvent
 import org.apache.logging.log4j.message.SimpleMessage
 import org.apache.spark.SparkContext
 
-/** The log of a JVM that headrace started, without secrets. In a session of the user's own the log is the user's, and stays as it is. */
+/** The log of a JVM that headrace started, and of the executors of such a session, without secrets. In a session of the user's own the log is
+  * the user's, and stays as it is.
+  */
 private[headrace] object MaskedLog {
 
+  /** Whether the log of this process is headrace's; executors are told. */
+  @volatile var own: Boolean = System.getProperty("headrace.log") != null
+
   /** Puts a mask in front of each appender that has none. */
-  def install(): Unit = if (System.getProperty("headrace.log") != null)
+  def install(): Unit = if (own)
     LogManager.getContext(classOf[SparkContext].getClassLoader, false) match {
       case context: LoggerContext =>
         val config = context.getConfiguration

@@ -18,3 +18,15 @@ object Masking {
 
   def masked(text: String): String = secrets.fold(text)(_.matcher(text).replaceAll("***"))
 }
+
+/** The secrets that are known when a task's closure is made: they go with it, so that the executor masks its log before the task begins. */
+final class Secrets extends Serializable {
+  private val pattern = Masking.pattern
+  private val own = MaskedLog.own
+
+  private def readResolve(): AnyRef = {
+    if (own) MaskedLog.own = true
+    Masking.hide(pattern)
+    this
+  }
+}

@@ -16,6 +16,7 @@ class StandIn(ports.Sink):
         self.sink = sink
         # A job with it is no other than one with the sink itself.
         vars(self)["connector"] = sink.connector
+        self.on_refused = sink.on_refused
         self._meddle = meddle
 
     @property

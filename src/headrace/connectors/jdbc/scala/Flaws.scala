@@ -4,10 +4,11 @@ import org.apache.spark.sql.catalyst.expressions.UnsafeRow
 import org.apache.spark.sql.types._
 import org.apache.spark.unsafe.Platform
 
-/** Values that a database cannot hold, whatever the column: of PostgreSQL texts with the character 0, or that are not UTF-8; of the others
-  * numbers that are not finite. `finite`: "all" of these are missing, or NaN alone ("infinite" ones are there).
+/** Values that a database cannot hold, whatever the column: of PostgreSQL texts with the character 0, and dates and times out of its
+  * range, which it would take for infinite ones; of the others numbers that are not finite. `finite`: "all" of these are missing, or NaN
+  * alone ("infinite" ones are there).
   */
-private[jdbc] final class Flaws(stage: TableStage, finite: String) {
+private[jdbc] final class Flaws(stage: TableStage, finite: String, most: Long) {
   import Flaws._
 
   private type Look = (UnsafeRow, Int) => String
@@ -16,6 +17,8 @@ private[jdbc] final class Flaws(stage: TableStage, finite: String) {
 
   private def look(i: Int): Option[Look] = stage.flat.types(i) match {
     case _: StringType if stage.copies => Some(if (stage.flat.isJson(i)) json else text)
+    case DateType if stage.copies => Some((row, i) => within(row.getInt(i).toLong, Days, "date"))
+    case TimestampType | TimestampNTZType if stage.copies => Some((row, i) => within(row.getLong(i), Micros, "time"))
     case FloatType if !stage.copies => Some((row, i) => number(row.getFloat(i).toDouble))
     case DoubleType if !stage.copies => Some((row, i) => number(row.getDouble(i)))
     case _ => None
@@ -25,6 +28,8 @@ private[jdbc] final class Flaws(stage: TableStage, finite: String) {
   def of(row: UnsafeRow, whole: Boolean): String = {
     var found: String = null
     var at = 0
+    if (whole && row.getSizeInBytes > most)
+      found = s"the row has ${row.getSizeInBytes} bytes, and the server takes $most in one packet (max_allowed_packet)"
     while (found == null && at < looks.length) {
       val (i, look) = looks(at)
       if (!row.isNullAt(i) && (whole || stage.isKey(i))) {
@@ -36,22 +41,22 @@ private[jdbc] final class Flaws(stage: TableStage, finite: String) {
     found
   }
 
+  private def within(value: Long, range: (Long, Long), what: String): String =
+    if (value < range._1) s"a $what before 4713 BC" else if (value > range._2) s"a $what after the last one" else null
+
   private def number(value: Double): String =
     if (value.isNaN || (finite == "all" && value.isInfinite)) s"the value $value" else null
 
   private def text: Look = (row, i) => {
     val place = row.getLong(i)
     val (from, size) = (row.getBaseOffset + (place >>> 32), place.toInt)
-    var ascii = true
     var zero = false
     var at = 0
-    while (at < size) {
-      val byte = Platform.getByte(row.getBaseObject, from + at)
-      if (byte == 0) zero = true
-      else if (byte < 0) ascii = false
+    while (at < size && !zero) {
+      zero = Platform.getByte(row.getBaseObject, from + at) == 0
       at += 1
     }
-    if (zero) Zero else if (!ascii && !row.getUTF8String(i).isValid) "a text that is not UTF-8" else null
+    if (zero) Zero else null
   }
 
   /** In JSON the character stands as its number, behind a backslash that is none itself. */
@@ -75,5 +80,9 @@ private[jdbc] final class Flaws(stage: TableStage, finite: String) {
 
 private object Flaws {
   val Zero = "a text with the character 0"
+
+  /** The first and the last day of PostgreSQL, and moment, as Spark counts them. */
+  val Days: (Long, Long) = (-2440588L, 2145042905L)
+  val Micros: (Long, Long) = (-210866803200000000L, Long.MaxValue)
   val Escaped: Array[Byte] = "u0000".getBytes("US-ASCII")
 }

@@ -87,8 +87,8 @@ final class Link(server: String) {
     catch {
       case e: SQLException =>
         val error = said.putObject("error").put("state", e.getSQLState).put("vendor", e.getErrorCode)
-        error.put("message", Failure.text(e)).put("transient", Server.transient(e))
-      case NonFatal(e) => said.putObject("error").put("state", "").put("vendor", 0).put("message", Failure.text(e)).put("transient", false)
+        error.put("message", Failure.text(e)).put("transient", Server.transient(e)).put("of_row", Server.ofRow(e))
+      case NonFatal(e) => said.putObject("error").put("state", "").put("vendor", 0).put("message", Failure.text(e)).put("transient", false).put("of_row", false)
     }
     json.writeValueAsString(said)
   }

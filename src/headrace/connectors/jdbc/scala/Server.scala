@@ -54,6 +54,14 @@ object Server {
     busy || Passing(state) || Seq("08", "40", "57P").exists(state.startsWith)
   }
 
+  /** Whether the database refuses a row for what is in it: a value that its column does not hold, a constraint, what a trigger says. */
+  def ofRow(problem: SQLException): Boolean =
+    if (sqlite(problem)) OfRow(problem.getErrorCode & 0xff)
+    else {
+      val state = Option(problem.getSQLState).getOrElse("")
+      Set("54000", "P0001", "44000", "45000")(state) || Seq("22", "23").exists(state.startsWith) || Odd(problem.getErrorCode)
+    }
+
   /** Whether a table is not there. */
   def missing(problem: SQLException): Boolean =
     Set("42P01", "42S02").contains(problem.getSQLState) || (sqlite(problem) && problem.getMessage.contains("no such table"))
@@ -67,6 +75,12 @@ object Server {
 
   /** MariaDB has waited too long for a lock. */
   private val Waited = 1205
+
+  /** What MariaDB says of a row under states that say less: it has no default, is too large for a page of the table, or for a packet. */
+  private val Odd = Set(1364, 1118, 1153, 1301, 1366)
+
+  /** SQLITE_TOOBIG, SQLITE_CONSTRAINT and SQLITE_MISMATCH. */
+  private val OfRow = Set(18, 19, 20)
 
   /** SQLITE_BUSY and SQLITE_LOCKED. */
   private val Busy = Set(5, 6)

@@ -2,17 +2,18 @@ package headrace.jdbc
 
 import java.sql.{Connection, SQLException}
 
+import scala.collection.mutable
 import scala.util.control.NonFatal
 
 import headrace.HeadraceKernelException
-import headrace.sink.{Aside, StagedPart, Stager, TaskPlace, WriterStage}
+import headrace.sink.{StagedPart, Stager, TaskPlace, WriterStage}
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow
 import org.apache.spark.sql.types.StructType
 
 /** The tasks put their rows into a staging table: the number of the try first, so that those of tries which Spark did not take do not count.
   *
   * Options: `server` (as it is registered in the driver), `how` (`copy` or `batch`), `into` (the statement that takes the rows), `count` (one
-  * that counts the rows of a try), `begin` (statements, by lines, that a transaction begins with), `finite`, `keys`
+  * that counts the rows of a try), `begin` (statements, by lines, that a transaction begins with), `finite`, `most` (bytes of a row), `keys`
   * (places of the key's columns, by commas; none: rows are only added and carry no weight), `retry` (milliseconds for which a lost server is
   * waited for).
   */
@@ -37,13 +38,12 @@ final class TableStage(name: String, given: StructType, timeZone: String, option
   private[jdbc] val isKey: Array[Boolean] = schema.indices.map(keys.contains).toArray
   private[jdbc] def column(i: Int): String = schema(i).name
 
-  override def open(task: TaskPlace): Stager = new TableStager(this, task.attempt)
+  override def open(task: TaskPlace): Stager = new TableStager(this, task)
 
   private[jdbc] def chunk(task: Long): Chunk =
     if (copies) new CopyChunk(this, options("into"), task) else new BatchChunk(this, options("into"), task)
 
-  private[jdbc] def flaws: Flaws = new Flaws(this, options("finite"))
-  private[jdbc] def aside: Aside = new Aside(name, schema)
+  private[jdbc] def flaws: Flaws = new Flaws(this, options("finite"), options("most").toLongOption.getOrElse(Long.MaxValue))
 
   private[jdbc] def refuse(why: String, cause: Throwable = null): Nothing =
     throw new HeadraceKernelException("SINK_WRITE", s"$name: $why", name, cause = cause)
@@ -65,41 +65,74 @@ final class TableStage(name: String, given: StructType, timeZone: String, option
       hint = "restore it as it was; or start over with fresh=True, which writes all of it again")
 }
 
-/** Sends the rows of one try chunk by chunk. A chunk whose answer is lost is sent again, unless the table has it. */
-private[jdbc] final class TableStager(stage: TableStage, task: Long) extends Stager {
+/** Sends the rows of one try chunk by chunk. A chunk whose answer is lost is sent again, unless the table has it; one that the server refuses is
+  * sent by halves, until it is known which rows cannot be held.
+  */
+private[jdbc] final class TableStager(stage: TableStage, place: TaskPlace) extends Stager {
+  import TableStager._
+
+  private val task = place.attempt
+  private val aside = place.aside
   private val flat = stage.flat.projection()
   private val flaws = stage.flaws
-  private val aside = stage.aside
   private lazy val chunk = stage.chunk(task)
+  private val kept = mutable.ArrayBuffer.empty[Kept]
   private var connection: Connection = _
   private var sent = 0L
-  private var rows = 0L
   private var gone = false
 
   override def write(row: UnsafeRow): Unit = {
     val weight = if (stage.weighted) row.getLong(stage.width) else 1L
     val ready = flat(row)
     if (stage.weighted && unkeyed(ready)) {
-      if (weight > 0) aside.put(row, TableStager.NullKey)
+      if (weight > 0) aside.put(row, NullKey)
     } else keep(row, ready, weight)
   }
 
   private def keep(row: UnsafeRow, ready: UnsafeRow, weight: Long): Unit = {
     val flaw = flaws.of(ready, whole = weight > 0)
-    if (flaw == null) add(ready, weight)
+    if (flaw == null) add(row, ready, weight)
     else if (weight > 0) {
       aside.put(row, flaw)
       // The row whose place it would have taken is no longer right.
-      if (stage.weighted && flaws.of(ready, whole = false) == null) add(ready, -1L)
+      if (stage.weighted && flaws.of(ready, whole = false) == null) add(row, ready, -1L)
     }
     // One that is taken away was put aside when it came.
   }
 
-  private def add(ready: UnsafeRow, weight: Long): Unit = {
+  private def add(row: UnsafeRow, ready: UnsafeRow, weight: Long): Unit = {
+    kept += Kept(row.copy(), weight)
+    load(ready, weight)
+    if (chunk.full) flush()
+  }
+
+  private def load(ready: UnsafeRow, weight: Long): Unit = {
     gone ||= weight < 0
     chunk.add(ready, weight, weight > 0)
-    rows += 1
-    if (chunk.full) send()
+  }
+
+  private def flush(): Unit = {
+    val rows = kept.toIndexedSeq
+    kept.clear()
+    send(rows)
+  }
+
+  /** Sends the rows of the chunk, which are these. */
+  private def send(rows: IndexedSeq[Kept]): Unit = deliver().foreach { problem =>
+    chunk.clear()
+    if (rows.size > 1) {
+      val (first, second) = rows.splitAt(rows.size / 2)
+      again(first)
+      again(second)
+    } else if (rows.head.weight > 0) {
+      aside.put(rows.head.row, Failure.text(problem).replaceFirst("^(ERROR: |\\(conn=\\d+\\) )", ""))
+      if (stage.weighted) again(IndexedSeq(rows.head.copy(weight = -1L)))
+    }
+  }
+
+  private def again(rows: IndexedSeq[Kept]): Unit = {
+    rows.foreach(one => load(flat(one.row), one.weight))
+    send(rows)
   }
 
   /** The key of a table cannot be null, and a group of a result may be of nulls. */
@@ -110,19 +143,21 @@ private[jdbc] final class TableStager(stage: TableStage, task: Long) extends Sta
   }
 
   override def finish(): StagedPart = {
-    if (rows > sent) send()
+    if (kept.nonEmpty) flush()
     close()
-    val told = (if (rows == 0) Nil else Seq("task" -> task.toString)) ++ (if (gone) Seq("gone" -> "true") else Nil)
-    StagedPart(rows, note = aside.note ++ told)
+    val told = (if (sent == 0) Nil else Seq("task" -> task.toString)) ++ (if (gone) Seq("gone" -> "true") else Nil)
+    StagedPart(sent, note = told.toMap)
   }
 
   override def abort(): Unit = close()
 
-  private def send(): Unit = {
+  /** Sends the chunk; why the server refuses a row of it, if it does. */
+  private def deliver(): Option[SQLException] = {
     var until = 0L
     var wait = 50L
     var again = false
-    while (chunk.rows > 0)
+    var refusal: Option[SQLException] = None
+    while (chunk.rows > 0 && refusal.isEmpty)
       try {
         if (connection == null) connection = stage.server.connect()
         if (!again || !arrived()) chunk.send(connection)
@@ -132,13 +167,17 @@ private[jdbc] final class TableStager(stage: TableStage, task: Long) extends Sta
         case NonFatal(e) =>
           close()
           val reason = Failure.sql(e)
+          refusal = reason.filter(Server.ofRow)
           val now = System.nanoTime / 1000000
           if (until == 0) until = now + stage.retry
-          if (!reason.exists(Server.transient) || now >= until) failed(reason.getOrElse(e))
-          again = true
-          Thread.sleep(math.min(wait, math.max(1, until - now)))
-          wait = math.min(wait * 2, 1000)
+          if (refusal.isEmpty) {
+            if (!reason.exists(Server.transient) || now >= until) failed(reason.getOrElse(e))
+            again = true
+            Thread.sleep(math.min(wait, math.max(1, until - now)))
+            wait = math.min(wait * 2, 1000)
+          }
       }
+    refusal
   }
 
   /** Whether the table has the chunk whose answer was lost. */
@@ -174,5 +213,9 @@ private[jdbc] final class TableStager(stage: TableStage, task: Long) extends Sta
 }
 
 private object TableStager {
+
+  /** A row as it came, and the weight that it is sent with. */
+  final case class Kept(row: UnsafeRow, weight: Long)
+
   val NullKey = "NULL_KEY: a key column is null"
 }

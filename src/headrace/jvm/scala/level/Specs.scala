@@ -2,6 +2,7 @@ package headrace.level
 
 import java.io.{ByteArrayInputStream, ByteArrayOutputStream, ObjectInputStream, ObjectOutputStream, ObjectStreamClass}
 
+import headrace.Secrets
 import headrace.lookup.LookupSpec
 import headrace.route.{HostedSpec, SourceSpec}
 import org.apache.spark.broadcast.Broadcast
@@ -54,4 +55,6 @@ object Specs {
 }
 
 /** What a task's closure holds: which query, and where its specs are. */
-final case class Carried(query: String, specs: Broadcast[Specs]) extends Serializable
+final case class Carried(query: String, specs: Broadcast[Specs]) extends Serializable {
+  val secrets = new Secrets
+}

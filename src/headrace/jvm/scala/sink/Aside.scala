@@ -7,12 +7,13 @@ import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.UnsafeProjection
 import org.apache.spark.sql.types.StructType
 
-/** Rows that the other side of a sink cannot hold, put aside by one task. They travel in the note of its part, and the sink's commit keeps
-  * them as dead letters. As they pass through the driver there is an end to how much of them there may be.
+/** Rows that a sink cannot write, put aside by one task: dead letters of the sink. They travel in the note of the task's part, and the driver
+  * keeps them before the sink commits. As they pass through the driver their size is limited.
   *
-  * Whether a row is put aside must depend on the row alone: an epoch that is done again puts the same ones aside.
+  * Whether a row is put aside must depend on the row alone: a replay of the epoch puts the same rows aside. With `fails` the first row
+  * ends the job. `schema` may end with the weight, which is no column of the row.
   */
-final class Aside(sink: String, schema: StructType) {
+final class Aside(sink: String, schema: StructType, val fails: Boolean) {
   import Aside._
 
   private lazy val json = new RowJson(schema)
@@ -22,6 +23,7 @@ final class Aside(sink: String, schema: StructType) {
   private var size = 0L
 
   def put(row: InternalRow, reason: String): Unit = {
+    if (fails) throw new HeadraceKernelException("ROW_REFUSED", s"$sink: $reason", sink, hint = Cure)
     val raw = json(columns(row)).toString
     size += raw.length
     if (size > Most)
@@ -36,10 +38,11 @@ final class Aside(sink: String, schema: StructType) {
   def rows: Long = letters.size
 
   /** For the note of the task's part. */
-  def note: Map[String, String] = if (letters.isEmpty) Map.empty else Map("aside" -> letters.toString)
+  private[sink] def note: Map[String, String] = if (letters.isEmpty) Map.empty else Map("aside" -> letters.toString)
 }
 
 private object Aside {
   val Most: Long = 64L << 20
+  val Cure = "nothing of the epoch was written. Mend such rows in front of the sink, or let them go to the dead letters: on_refused=\"dead_letter\"."
   val mapper = new ObjectMapper
 }

@@ -1,6 +1,7 @@
 package headrace.sink
 
 import java.nio.channels.ClosedByInterruptException
+import java.nio.charset.StandardCharsets.UTF_8
 import java.util.{LinkedHashMap => Opened}
 
 import scala.collection.mutable
@@ -61,6 +62,20 @@ private[sink] final class FileStage(
   def foldersOf(texts: Seq[String]): String =
     partitionBy.zip(texts).map { case (name, text) => ExternalCatalogUtils.getPartitionPathString(name, text) + "/" }.mkString
 
+  /** Why no folder can be named after the values of a partition; null if one can. `rest` is what follows in a file's path. */
+  def unfit(texts: Seq[String], rest: String): String = {
+    val names = partitionBy.zip(texts).map { case (name, text) => name -> ExternalCatalogUtils.getPartitionPathString(name, text) }
+    val (most, longest) = FileStage.limits(root)
+    val size = s"$root/${names.map(_._2).mkString("/")}/$rest".getBytes(UTF_8).length
+    names
+      .collectFirst {
+        case (name, folder) if folder.indexOf(0) >= 0 => s"$name has a text with the character 0, which no folder's name can have"
+        case (name, folder) if folder.getBytes(UTF_8).length > most =>
+          s"$name makes a folder's name of ${folder.getBytes(UTF_8).length} bytes, and one has $most at most"
+      }
+      .getOrElse(if (size > longest) s"the columns of partition_by make a path of $size bytes, and one has $longest at most" else null)
+  }
+
   /** Where a task's files lie, below the sink's folder, and how their names begin. */
   def placeOf(task: String): (String, String) = stage.prefix match {
     case Some(prefix) => ("", s"$prefix-$task")
@@ -71,7 +86,7 @@ private[sink] final class FileStage(
   private def staging: Path = new Path(root, "_headrace/staging")
 
   override def open(task: TaskPlace): Stager =
-    new FileStager(this, s"${task.epoch}-${task.partition}-${task.attempt}-${task.run}", task.partition)
+    new FileStager(this, s"${task.epoch}-${task.partition}-${task.attempt}-${task.run}", task.partition, task.aside)
 
   /** Removes files that lie where they were to stay. */
   def discard(files: Seq[StagedFile]): Unit = if (stage.prefix.nonEmpty) {
@@ -96,6 +111,14 @@ private[sink] final class FileStage(
 }
 
 private[sink] object FileStage {
+
+  /** How many bytes a folder's name, and a whole path, may have: of file systems of machines and HDFS, or of the key of an object in a store. */
+  private def limits(root: Path): (Int, Int) = root.toUri.getScheme match {
+    case null | "file" => (255, 4095)
+    case "hdfs" | "viewfs" | "webhdfs" => (255, 8000)
+    case _ => (1024, 1024)
+  }
+
   private def dataFields(schema: StructType, stage: Stage.Files): Seq[Int] =
     schema.indices.filter(i => stage.keepsPartitions || !stage.partitionBy.contains(schema(i).name))
 
@@ -132,9 +155,9 @@ private[sink] object FileStage {
 /** Writes one task's rows of a files sink, one open file per partition value: below `<folder>/_headrace/staging/`, or where they are to stay.
   *
   * At most `MostOpen` files are open at a time, as each holds its buffers: the one not written to for longest is closed, and a partition
-  * value that comes back gets another file.
+  * value that comes back gets another file. Rows whose partition value no folder can be named after are put aside.
   */
-private[sink] final class FileStager(stage: FileStage, task: String, partition: Int) extends Stager {
+private[sink] final class FileStager(stage: FileStage, task: String, partition: Int, aside: Aside) extends Stager {
   import FileStager._
 
   private final class OpenFile(val relative: String, val path: Path, val values: Seq[String], val writer: OutputWriter) { var rows = 0L }
@@ -151,10 +174,12 @@ private[sink] final class FileStager(stage: FileStage, task: String, partition: 
   private var last: OpenFile = _
 
   override def write(row: UnsafeRow): Unit = {
-    val file = if (stage.partitioned) partitionFile(partitionOf(row)) else onlyFile()
-    guarded(file.path)(file.writer.write(if (stage.partitioned) dataOf(row) else row))
-    file.rows += 1
-    rows += 1
+    val file = if (stage.partitioned) partitionFile(row) else onlyFile()
+    if (file != null) {
+      guarded(file.path)(file.writer.write(if (stage.partitioned) dataOf(row) else row))
+      file.rows += 1
+      rows += 1
+    }
   }
 
   private def onlyFile(): OpenFile = {
@@ -165,20 +190,30 @@ private[sink] final class FileStager(stage: FileStage, task: String, partition: 
     last
   }
 
-  private def partitionFile(value: UnsafeRow): OpenFile = {
+  /** null if there can be none for the row. */
+  private def partitionFile(row: UnsafeRow): OpenFile = {
+    val value = partitionOf(row)
     val known = open.get(value)
     if (known != null) known
     else {
-      if (open.size >= MostOpen) {
-        val eldest = open.entrySet.iterator
-        val file = eldest.next().getValue
-        eldest.remove()
-        close(file)
-      }
-      val file = create(textsOf(value))
-      open.put(value.copy(), file)
-      file
+      val texts = textsOf(value)
+      // Behind the folders come the file's name, its numbers and the ending of its format.
+      val why = stage.unfit(texts, s"$folder$name-00000-000.snappy.parquet")
+      if (why != null) aside.put(row, why)
+      if (why != null) null else created(value, texts)
     }
+  }
+
+  private def created(value: UnsafeRow, texts: Seq[String]): OpenFile = {
+    if (open.size >= MostOpen) {
+      val eldest = open.entrySet.iterator
+      val file = eldest.next().getValue
+      eldest.remove()
+      close(file)
+    }
+    val file = create(texts)
+    open.put(value.copy(), file)
+    file
   }
 
   private def create(values: Seq[String]): OpenFile = {

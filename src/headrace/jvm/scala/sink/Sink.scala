@@ -7,7 +7,7 @@ import java.util.UUID
 import scala.collection.mutable
 import scala.util.control.NonFatal
 
-import headrace.HeadraceKernelException
+import headrace.{HeadraceKernelException, Secrets}
 import headrace.bind.Clock
 import headrace.checkpoint.Held
 import headrace.point.Point
@@ -132,10 +132,16 @@ private[sink] final class SinkTable(sinks: Seq[SinkSpec], stages: Map[Int, Write
 
 private final class TaskWriters(sinks: Seq[SinkSpec], stages: Broadcast[Map[Int, WriterStage]], run: String, identity: String)
     extends StreamingDataWriterFactory {
+  private val secrets = new Secrets
+
   override def createWriter(partition: Int, task: Long, epoch: Long): DataWriter[InternalRow] = {
-    val place = TaskPlace(epoch, partition, task, run, identity)
     val opened = mutable.LinkedHashMap.empty[Int, Stager]
-    try sinks.foreach(sink => opened(sink.op) = passing(sink.name, stages.value(sink.op).open(place)))
+    def open(sink: SinkSpec): Stager = {
+      val aside = sink.aside
+      val stager = stages.value(sink.op).open(TaskPlace(epoch, partition, task, run, identity, aside))
+      passing(sink.name, new NotingStager(if (sink.refused.isEmpty) stager else new Sieve(stager, sink, aside), aside))
+    }
+    try sinks.foreach(sink => opened(sink.op) = open(sink))
     catch {
       case e: Throwable =>
         opened.values.foreach(_.abort())

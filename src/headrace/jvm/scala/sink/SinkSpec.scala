@@ -4,8 +4,23 @@ import org.apache.spark.sql.types.StructType
 import org.json4s.{JArray, JBool, JInt, JObject, JString, JValue}
 import org.json4s.jackson.JsonMethods
 
-/** One sink of a query: the consumer number of its rows, their schema, and what becomes of them in the tasks. */
-final case class SinkSpec(op: Int, name: String, schema: StructType, stage: Stage)
+/** One sink of a query: the consumer number of its rows, their schema, and what becomes of them in the tasks. `refused` is what becomes of rows
+  * that it cannot write, "dead_letter" or "fail"; none: it takes all rows as they are. `weighted`: the last field is the weight; then rows
+  * replace each other by `key`, if there is one. `years`: it holds the years 1 to 9999 only.
+  */
+final case class SinkSpec(
+    op: Int,
+    name: String,
+    schema: StructType,
+    stage: Stage,
+    refused: Option[String],
+    key: Seq[String],
+    weighted: Boolean,
+    years: Boolean) {
+
+  /** Where one task puts rows aside. */
+  def aside: Aside = new Aside(name, if (weighted) StructType(schema.dropRight(1)) else schema, refused.contains("fail"))
+}
 
 /** What a task does with the rows of a sink until the epoch is committed. */
 sealed trait Stage
@@ -64,7 +79,11 @@ object SinkSpec {
             stage \ "keeps_partitions" == JBool(true))
         case "writer" => Stage.Writer(text(stage \ "class"), options(stage \ "options"))
         case other => throw new IllegalArgumentException(s"unknown stage $other")
-      })
+      },
+      (sink \ "refused").toOption.map(text),
+      texts(sink \ "key"),
+      sink \ "weighted" == JBool(true),
+      stage \ "years" == JBool(true))
   }
 
   private def text(value: JValue): String = value match {

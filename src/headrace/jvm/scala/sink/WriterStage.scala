@@ -24,9 +24,10 @@ abstract class WriterStage extends Serializable {
 }
 
 /** Whose rows a stager takes: the epoch, the task's partition, the try of the task (a number never given twice in a session), the start of
-  * the query, and the identity of the epoch, which a replay carries too and no other epoch of this number does.
+  * the query, and the identity of the epoch, which a replay carries too and no other epoch of this number does. `aside` takes the rows that
+  * cannot be written.
   */
-final case class TaskPlace(epoch: Long, partition: Int, attempt: Long, run: String, identity: String)
+final case class TaskPlace(epoch: Long, partition: Int, attempt: Long, run: String, identity: String, aside: Aside)
 
 private[sink] object WriterStage {
   def apply(session: SparkSession, sink: SinkSpec, timeZone: String): WriterStage = sink.stage match {

@@ -24,8 +24,5 @@ final class KafkaStage(val name: String, val schema: StructType, val timeZone: S
   private[kafka] val layout: Layout = Layout.read(options("layout"), schema)
   private[kafka] val sizes: Sizes = Sizes(client, options.get("most"))
 
-  /** Whether a row that can be no record is put aside. Where rows take each other's place, one that is left out would let an old one stand. */
-  private[kafka] val leavesOut: Boolean = layout.weight < 0 && layout.change < 0
-
   override def open(task: TaskPlace): Stager = new KafkaStager(this, task)
 }

@@ -1,7 +1,7 @@
 package headrace.kafka
 
 import headrace.HeadraceKernelException
-import headrace.sink.{Aside, StagedPart, Stager, TaskPlace}
+import headrace.sink.{StagedPart, Stager, TaskPlace}
 import org.apache.kafka.clients.producer.{Callback, KafkaProducer, ProducerRecord, RecordMetadata}
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow
 
@@ -13,7 +13,6 @@ import org.apache.spark.sql.catalyst.expressions.UnsafeRow
 private[kafka] final class KafkaStager(stage: KafkaStage, task: TaskPlace) extends Stager {
   private val id = s"${stage.id}-${task.partition}"
   private val records = Records(stage, task.epoch, send)
-  private val aside = if (stage.leavesOut) new Aside(stage.name, stage.schema) else null
   private var sizes = stage.sizes
   private var owned: Owned = _
   private var producer: KafkaProducer[Array[Byte], Array[Byte]] = _
@@ -25,10 +24,21 @@ private[kafka] final class KafkaStager(stage: KafkaStage, task: TaskPlace) exten
 
   override def write(row: UnsafeRow): Unit = {
     if (owned == null) guarded(begin())
-    rows += 1
-    if (begun || aside != null)
-      try guarded(records.write(row))
-      catch { case e: HeadraceKernelException if aside != null && KafkaStager.ofRow(e) => aside.put(row, KafkaStager.reason(e, stage)) }
+    try {
+      guarded(records.write(row))
+      rows += 1
+    } catch {
+      case e: HeadraceKernelException if KafkaStager.ofRow(e) =>
+        if (task.aside.fails) throw e
+        refused(row, KafkaStager.reason(e, stage))
+    }
+  }
+
+  /** Of a row that is taken away nothing is written either: it was put aside when it came. */
+  private def refused(row: UnsafeRow, reason: String): Unit = if (records.comes(row)) {
+    task.aside.put(row, reason)
+    try guarded(records.instead(row))
+    catch { case e: HeadraceKernelException if KafkaStager.ofRow(e) => () }
   }
 
   private def begin(): Unit = {
@@ -78,7 +88,7 @@ private[kafka] final class KafkaStager(stage: KafkaStage, task: TaskPlace) exten
       Producers.giveBack(owned, task.epoch)
       owned = null
     }
-    if (aside == null) StagedPart(rows) else StagedPart(rows - aside.rows, note = aside.note)
+    StagedPart(rows)
   }
 
   override def abort(): Unit = if (owned != null) {

@@ -30,6 +30,12 @@ private[kafka] abstract class Records(stage: KafkaStage, epoch: Long, send: Prod
 
   def write(row: UnsafeRow): Unit
 
+  /** Whether a row is added, and not taken away. */
+  def comes(row: UnsafeRow): Boolean = true
+
+  /** Written in the place of a row that cannot be: what takes the older row of its key away, where it would have replaced that. */
+  def instead(row: UnsafeRow): Unit = ()
+
   /** The task is done: what was held back is sent. */
   def finish(): Unit = ()
 
@@ -132,6 +138,13 @@ private final class Replaced(stage: KafkaStage, epoch: Long, send: ProducerRecor
 
   override def finish(): Unit = if (held) bury()
 
+  override def comes(row: UnsafeRow): Boolean = row.getLong(layout.weight) > 0
+
+  override def instead(row: UnsafeRow): Unit = {
+    val of = key(row)
+    if (of != null) put(partition(row), null, of, null, headers(row))
+  }
+
   private def bury(): Unit = {
     held = false
     put(gonePartition, null, gone, null, goneHeaders)
@@ -153,16 +166,22 @@ private final class Envelopes(stage: KafkaStage, epoch: Long, send: ProducerReco
 
   override def write(row: UnsafeRow): Unit = {
     val value = valueOf(row)
-    (if (layout.change < 0) "insert" else row.getUTF8String(layout.change).toString) match {
+    change(row) match {
       case "insert" => put(row, key(row), envelope(null, value, 'c'))
       case "delete" => put(row, key(row), envelope(value, null, 'd'))
       case "update_before" => before = value
       case "update_after" =>
         put(row, key(row), envelope(before, value, 'u'))
-        before = null
       case other => throw new HeadraceKernelException("INTERNAL", s"${stage.name}: a change cannot be $other", stage.name)
     }
   }
+
+  private def change(row: UnsafeRow): String = if (layout.change < 0) "insert" else row.getUTF8String(layout.change).toString
+
+  override def comes(row: UnsafeRow): Boolean = change(row) == "insert" || change(row) == "update_after"
+
+  override def instead(row: UnsafeRow): Unit =
+    if (change(row) == "update_after") put(partition(row), null, key(row), envelope(before, null, 'd'), headers(row))
 
   private def envelope(before: Array[Byte], after: Array[Byte], op: Char): Array[Byte] = {
     def or(value: Array[Byte]) = if (value == null) Envelopes.Null else value

@@ -1,0 +1,55 @@
+package headrace.sink
+
+import org.apache.spark.sql.catalyst.expressions.{GenericInternalRow, Literal, UnsafeProjection, UnsafeRow}
+
+/** Keeps rows with values that a sink cannot hold from it. Where rows replace each other, the older row of the key goes: it is no longer
+  * right.
+  */
+private[sink] final class Sieve(inner: Stager, sink: SinkSpec, aside: Aside) extends Stager {
+  private val looks = new Unwritable(sink.years).looks(sink.schema).toArray
+  private val weight = if (sink.weighted) sink.schema.length - 1 else -1
+  private lazy val key = sink.key.map(name => sink.schema.indexWhere(_.name.equalsIgnoreCase(name))).toSet
+  private lazy val project = UnsafeProjection.create(sink.schema)
+
+  override def write(row: UnsafeRow): Unit = {
+    var at = 0
+    var found: String = null
+    while (found == null && at < looks.length) {
+      val (i, look) = looks(at)
+      if (!row.isNullAt(i)) found = look(row, i)
+      if (found == null) at += 1
+    }
+    if (found == null) inner.write(row)
+    // A row that is taken away was put aside when it came.
+    else if (weight < 0 || row.getLong(weight) > 0) {
+      aside.put(row, s"${sink.schema(looks(at)._1).name} has $found")
+      if (weight >= 0 && key.nonEmpty) take(row)
+    }
+  }
+
+  /** Takes away what is there under the key of a row. */
+  private def take(row: UnsafeRow): Unit = {
+    val bad = looks.collect { case (i, look) if !row.isNullAt(i) && look(row, i) != null => i }.toSet
+    if (!key.exists(bad)) {
+      val values = sink.schema.zipWithIndex.map { case (field, i) =>
+        if (i == weight) -1L
+        else if (bad(i)) if (field.nullable) null else Literal.default(field.dataType).value
+        else row.get(i, field.dataType)
+      }
+      inner.write(project(new GenericInternalRow(values.toArray[Any])))
+    }
+  }
+
+  override def finish(): StagedPart = inner.finish()
+  override def abort(): Unit = inner.abort()
+}
+
+/** Adds what was put aside to what a task says of its part. */
+private[sink] final class NotingStager(inner: Stager, aside: Aside) extends Stager {
+  override def write(row: UnsafeRow): Unit = inner.write(row)
+  override def finish(): StagedPart = {
+    val part = inner.finish()
+    part.copy(note = part.note ++ aside.note)
+  }
+  override def abort(): Unit = inner.abort()
+}
