@@ -273,7 +273,7 @@ def committed_paths(folder: str | os.PathLike[str]) -> list[str]:
     if "://" not in place or place.startswith("file://"):
         return [str(path) for path in committed_files(place.removeprefix("file://"))]
     # Stores stand above this module; what reads them is loaded by name when first asked for.
-    found: list[str] = import_module("headrace.connectors.remote").committed(place)
+    found: list[str] = import_module("headrace.connectors.files.remote").committed(place)
     return found
 
 

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import headrace as hr
+from headrace.connectors.files.remote import RemoteManifest
 from headrace.connectors.reach import reach
-from headrace.connectors.remote import RemoteManifest
 from headrace.errors import HeadraceError
 from headrace.manifest import Owner, StagedFile
 from tests.servers import free_ports

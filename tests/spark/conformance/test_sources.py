@@ -10,7 +10,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from headrace import ports
-from headrace.connectors.folders import for_spark
+from headrace.connectors.files.folders import for_spark
 from headrace.jvm.session import session
 from headrace.schema import Struct
 from headrace.testing.conformance import NotConforming, check_source

@@ -15,7 +15,7 @@ from pyspark.sql import SparkSession
 
 import headrace as hr
 from headrace.connectors.files import Sink
-from headrace.connectors.folders import for_spark
+from headrace.connectors.files.folders import for_spark
 from headrace.errors import HeadraceError
 from headrace.testing import Harness
 

@@ -10,7 +10,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 import headrace as hr
-from headrace.connectors.remote import RemoteManifest
+from headrace.connectors.files.remote import RemoteManifest
 from headrace.errors import HeadraceError
 from headrace.jvm import compile, java
 from headrace.jvm.session import jvm, to_driver

@@ -9,8 +9,8 @@ from typing import Any, cast
 
 import pytest
 
-from headrace.connectors import remote
-from headrace.connectors.remote import RemoteManifest
+from headrace.connectors.files import remote
+from headrace.connectors.files.remote import RemoteManifest
 from headrace.manifest import Owner, StagedFile
 from tests.unit.errors import check_error
 

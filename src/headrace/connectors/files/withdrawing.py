@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from headrace import ports
-from headrace.connectors.remote import RemoteManifest
+from headrace.connectors.files.remote import RemoteManifest
 from headrace.manifest import Manifest
 from headrace.marks import named
 

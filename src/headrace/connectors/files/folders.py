@@ -12,6 +12,9 @@ from headrace.ports import paths
 from headrace.ports.options import wrong
 from headrace.schema import Struct
 
+FORMATS = ("json", "csv", "parquet", "orc", "avro")
+TEXTS = ("json", "csv")
+
 
 def for_spark(format: str) -> str:
     """Spark has the classes of Avro, and does not know them by that name."""

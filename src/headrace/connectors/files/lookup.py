@@ -9,8 +9,8 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import headrace.ports as ports
+from headrace.connectors.files.remote import RemoteManifest
 from headrace.connectors.reach import opened
-from headrace.connectors.remote import RemoteManifest
 from headrace.errors import ConnectorError, here
 from headrace.manifest import CONTROL, committed_files
 from headrace.ports import paths

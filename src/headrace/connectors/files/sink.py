@@ -1,0 +1,177 @@
+"""Folders of JSON, CSV, Parquet, ORC or Avro files, written."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import headrace.ports as ports
+from headrace.connectors.files.folders import (
+    FORMATS,
+    for_spark,
+    whole_times,
+)
+from headrace.connectors.files.remote import PREFIX, RemoteManifest
+from headrace.connectors.files.withdrawing import rewound
+from headrace.errors import ConnectorError, here
+from headrace.manifest import Manifest, Owner, StagedFile, committed_files
+from headrace.masking import masked_problem
+from headrace.ports import paths
+from headrace.ports.options import choice, columns_named, path_of, texts, wrong
+from headrace.schema import Struct
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+_CLEANS = "staged files of an epoch that was not committed, until the next start"
+
+
+class Sink(ports.Sink):
+    """A folder of JSON, CSV, Parquet, ORC or Avro files that holds each row once, also after crashes.
+
+    The rows of an epoch become visible together: a manifest in the folder's `_headrace` says which files belong to the result, and
+    `headrace.committed_files(path)` lists them for readers. `partition_by` makes a folder per value: `day=2026-01-01/`.
+
+    >>> import headrace as hr
+    >>> charges = hr.read.memory([("a", 1)], "card string, amount int", name="charges")
+    >>> hr.job("copy", charges.write.files("out/charges", format="parquet", partition_by="card"))
+    <Job copy: charges.files>
+    """
+
+    connector: ClassVar[str] = "files"
+
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        format: str,
+        partition_by: str | Sequence[str] = (),
+        options: Mapping[str, Any] | None = None,
+    ) -> None:
+        verb = "write.files"
+        self.path = path_of(verb, path)
+        self.format = choice(verb, "format", format, FORMATS)
+        self.partition_by = columns_named(verb, "partition_by", partition_by)
+        self.writer_options = texts(verb, "options", options or {})
+        if self.format == "csv":
+            self.writer_options.setdefault("header", "true")
+        local = paths.local(self.path)
+        if paths.SIGNS.search(self.path) if local is None else paths.split(local)[1] is not None:
+            raise wrong(f"{verb}: the path {self.path} is a pattern", "name one folder")
+        if local is not None and local.exists() and not local.is_dir():
+            raise ConnectorError(
+                "NOT_A_FOLDER", f"{self.path} is a file, and a files sink writes into a folder", hint="name a folder", site=here()
+            )
+        self._manifest: Manifest | RemoteManifest | None = None
+        self._held: Callable[[], None] = lambda: None
+
+    @property
+    def traits(self) -> ports.SinkTraits:
+        why = "a manifest per epoch decides which files belong to the result"
+        return ports.SinkTraits("transactional", why, cleans=_CLEANS, marks=True, rewinds=not self._remote)
+
+    @property
+    def folder(self) -> Path:
+        """Absolute: a relative path begins in the folder in which the job runs."""
+        return paths.local(self.path) or Path(self.path)
+
+    @property
+    def owns(self) -> str:
+        return self.path.rstrip("/") if self._remote else str(self.folder.resolve())
+
+    @property
+    def _remote(self) -> bool:
+        """Whether it writes to a store that is no file system of this machine."""
+        return paths.local(self.path) is None
+
+    def options(self) -> dict[str, Any]:
+        return {
+            "path": self.path,
+            "format": self.format,
+            "partition_by": list(self.partition_by),
+            "options": dict(sorted(self.writer_options.items())),
+        }
+
+    @classmethod
+    def from_options(cls, options: Mapping[str, Any]) -> Sink:
+        return cls(**options)
+
+    def describe(self) -> str:
+        return f"files {self.path} ({self.format}{' by ' + ', '.join(self.partition_by) if self.partition_by else ''})"
+
+    def check(self, columns: tuple[str, ...]) -> None:
+        for name in self.partition_by:
+            if name not in columns:
+                raise wrong(f"write.files: partition_by names `{name}`, which is no column", f"the stream has: {', '.join(columns)}")
+        if len(set(self.partition_by)) == len(columns):
+            raise wrong(
+                "write.files: partition_by names every column", "the files need one column at least that is not in the folders' names"
+            )
+
+    def mark(self, context: ports.SinkContext) -> ports.Mark | None:
+        manifest = self._manifest_of(context)
+        owner = manifest.owner()
+        if owner is not None and (owner.checkpoint, owner.query) != (context.checkpoint_id, context.query):
+            return ports.Mark()
+        return manifest.mark()
+
+    def rewind(self, context: ports.SinkContext, mark: ports.Mark) -> ports.Rewind:
+        return rewound(self._manifest_of(context), context.name, mark)
+
+    def open(self, context: ports.SinkContext) -> None:
+        manifest = self._manifest = self._manifest_of(context)
+        self._held = context.held
+        if not self._remote and self.folder.exists() and not self.folder.is_dir():
+            raise ConnectorError(
+                "NOT_A_FOLDER", f"{self.path} is a file, and a files sink writes into a folder", hint="name a folder", site=here()
+            )
+        owner = Owner(context.job, context.name, context.checkpoint_id, context.query)
+        found = manifest.owner()
+        # What carries this checkpoint's own id came after the fresh start, not before it.
+        if context.fresh and (found is None or found.checkpoint != owner.checkpoint):
+            self._held()
+            manifest.clear()
+        try:
+            if not self._remote:
+                self.folder.mkdir(parents=True, exist_ok=True)
+            manifest.claim(owner)
+        except OSError as cause:
+            raise ConnectorError(
+                "FOLDER_NOT_WRITABLE",
+                f"{self.folder} cannot be written: {cause.strerror or cause}",
+                hint="choose a folder that this user may write, or make room on its disk",
+                cause=cause,
+            ) from masked_problem(cause)
+
+    def recover(self) -> None:
+        self._opened().recover(self._held)
+
+    def stage(self) -> dict[str, Any]:
+        place = {"folder": self.path, "prefix": PREFIX} if self._remote else {"folder": paths.literal(self.folder)}
+        written = {"format": self.format, "options": whole_times(self.format, self.writer_options), "partition_by": list(self.partition_by)}
+        return {"kind": "files", **written, **place}
+
+    def _manifest_of(self, context: ports.SinkContext) -> Manifest | RemoteManifest:
+        return RemoteManifest(context.session, self.path, context.term) if self._remote else Manifest(self.folder, context.term)
+
+    def _opened(self) -> Manifest | RemoteManifest:
+        if self._manifest is None:
+            raise RuntimeError("the sink is not open")
+        return self._manifest
+
+    def commit(self, epoch: int, staged: ports.Staged) -> None:
+        files = [StagedFile(file["path"], file["rows"], file["bytes"]) for file in staged.files]
+        self._opened().commit(epoch, files, staged.identity)
+
+    def elsewhere(self, place: ports.Elsewhere) -> Sink:
+        return Sink(place.folder, format=self.format, partition_by=self.partition_by, options=self.writer_options)
+
+    def contents(self, session: SparkSession, schema: Struct) -> Iterable[Sequence[Any]]:
+        files = RemoteManifest(session, self.path).files() if self._remote else list(map(paths.escaped, committed_files(self.folder)))
+        if not files:
+            return []
+        reader = session.read.format(for_spark(self.format)).schema(schema.ddl).options(**self.writer_options)
+        read = reader.option("basePath", self.path if self._remote else paths.literal(self.folder)).load(files)
+        return read.select(*(f"`{name.replace('`', '``')}`" for name in schema.names)).collect()
