@@ -31,11 +31,11 @@ def main(out: str | Path = "headrace-demo") -> int:
         spark = hr.session(conf=QUICK)
 
     job = pipeline.delays(folder / "events", folder / "results")
-    summary = job.run(checkpoint=str(folder / "checkpoint"), fresh=True, partitions=2, progress=True)
+    summary = job.run(checkpoint=str(folder / "checkpoint"), fresh=True, flush=True, partitions=2, progress=True)
 
     with console.status("reading the results"):
         found = findings.find(spark, folder / "results")
-        page.write(folder / "delays.html", found, summary, str(job.explain()), tables)
+        page.write(folder / "delays.html", found, summary, str(job.explain(verbose=True)), tables)
 
     picture.show(console, found)
     for sentence in picture.said(found):

@@ -36,7 +36,11 @@ def test_run_with_other_paths(file: Path, capsys: pytest.CaptureFixture[str]) ->
     assert cli.main(["run", str(file), "--path", "charges=in", "--path", "out=there", "--partitions", "1"]) == 0
     assert capsys.readouterr().out.startswith("large: 4 rows in 1 epoch")
     assert (file.parent / "there" / "_headrace").is_dir()
-    assert (file.parent / ".headrace" / "large" / "sealed").exists()
+    # nothing in it goes by time, so it goes on when its folder has grown
+    put(file.parent / "in", "2.json", FIRST[:1])
+    assert cli.main(["run", str(file), "--path", "charges=in", "--path", "out=there"]) == 0
+    found = capsys.readouterr()
+    assert (found.out.startswith("large: 1 row"), found.err) == (True, "")
     assert cli.main(["run", str(file), "--path", "charges=in", "--path", "out=there", "--partitions", "3"]) == 1
     assert capsys.readouterr().err.startswith("PARTITIONS_CHANGED: 3 partitions were asked for, and the checkpoint has 1")
     # the input is missing: not the job's fault
@@ -47,6 +51,9 @@ def test_run_with_other_paths(file: Path, capsys: pytest.CaptureFixture[str]) ->
 
 def test_explain_and_plan(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["explain", str(file)]) == 0
+    said = capsys.readouterr().out
+    assert "  sink    out: files out (json), exactly once\n" in said and "guarantee: " not in said
+    assert cli.main(["explain", str(file), "--verbose"]) == 0
     assert "guarantee: exactly once" in capsys.readouterr().out
     assert cli.main(["explain", str(file), "--json"]) == 0
     assert {node["name"] for node in json.loads(capsys.readouterr().out)["nodes"]} == {"charges", "charges.filter", "out"}

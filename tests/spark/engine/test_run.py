@@ -41,7 +41,12 @@ def test_bounded_input_is_read_flushed_and_sealed(tmp_path: Path) -> None:
     assert "no json" in {letter["raw"] for letter in letters}
     text = str(summary)
     assert text.startswith("fraud: 9 rows in ") and " and sealed\n" in text
-    assert text.endswith(f"  2 dead letters in {checkpoint}/dead_letters/main")
+    assert text.endswith(
+        '  dead rows of alerts: those without a key or event time are in charges.output("dead_letter"), '
+        'those that failed in alerts.output("dead_letter")\n'
+        f"  2 dead letters in {checkpoint}/dead_letters/main\n"
+        f"  headrace letters show {checkpoint} lists them"
+    )
 
     # nothing new: said so, and nothing is done
     again = fraud(tmp_path, files_per_epoch=1).run(checkpoint=checkpoint)
@@ -79,6 +84,50 @@ def test_a_job_that_is_kept_open_goes_on(tmp_path: Path) -> None:
     assert [(one.rows_in, one.handled, one.held) for one in second.inputs] == [(7, 6, 1)]
     last = fraud(tmp_path).run(checkpoint=tmp_path / "state")
     assert (last.sealed, last.rows, [one.held for one in last.inputs]) == (True, 0, [0])
+
+
+def test_a_job_without_time_goes_on_when_its_input_has_grown(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    def run() -> hr.Summary:
+        # a watermark alone ends nothing
+        counted = jobs.charges(tmp_path / "in").group_by("card").agg(n="count(*)")
+        return hr.job("counted", counted.write.files(tmp_path / "out", format="json", name="out", mode="changes")).run(
+            checkpoint=tmp_path / "state"
+        )
+
+    def net() -> dict[str, int]:
+        found: dict[str, int] = {}
+        for line in jobs.lines(tmp_path / "out"):
+            found[line["card"]] = found.get(line["card"], 0) + line["n"] * (1 if line["_change"] == "insert" else -1)
+        return found
+
+    put(tmp_path / "in", "1.json", [("a", "1.00", minute(50)), ("b", "1.00", minute(50))])
+    assert (run().sealed, net()) == (False, {"a": 1, "b": 1})
+    nothing = run()
+    assert (nothing.sealed, nothing.rows, "nothing new" in str(nothing)) == (False, 0, True)
+    # older by far than the watermark, and not late
+    put(tmp_path / "in", "2.json", [("a", "2.00", minute(1)), ("c", "2.00", minute(2))])
+    assert (run().rows, net()) == (2, {"a": 2, "b": 1, "c": 1})
+    # what an earlier version of headrace sealed without any time to end
+    (tmp_path / "state" / "sealed").touch()
+    put(tmp_path / "in", "3.json", [("c", "2.00", minute(3))])
+    assert (run().rows, net()) == (1, {"a": 2, "b": 1, "c": 2})
+    assert capsys.readouterr().err == ""
+
+
+def test_a_job_says_before_its_first_end_that_it_is_final(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    put(tmp_path / "in", "1.json", FIRST)
+    said = (
+        "fraud: its input has an end, and so has its time: held rows, windows and timers are done with then, and later input is refused. "
+        "flush=False (--no-flush) keeps it open; flush=True (--flush) leaves out this line.\n"
+    )
+    fraud(tmp_path).run(checkpoint=tmp_path / "state", flush=False)
+    assert capsys.readouterr().err == ""
+    assert fraud(tmp_path).run(checkpoint=tmp_path / "state").sealed
+    assert capsys.readouterr().err == said
+    # sealed already, or asked for
+    fraud(tmp_path).run(checkpoint=tmp_path / "state")
+    assert fraud(tmp_path).run(checkpoint=tmp_path / "state", fresh=True, flush=True).sealed
+    assert capsys.readouterr().err == ""
 
 
 def test_an_endless_job_runs_until_it_is_stopped(tmp_path: Path) -> None:
@@ -144,7 +193,7 @@ def test_a_level_behind_a_level(tmp_path: Path) -> None:
     summary = both.run(checkpoint=tmp_path / "state")
     assert kept.rows() == [("a", 1)]
     assert [(one.program, one.rows_in, one.handled) for one in summary.inputs] == [("alerts", 4, 4), ("counts", 1, 1)]
-    text = str(both.explain())
+    text = str(both.explain(verbose=True))
     assert "placement: query main, level 1 of 2" in text and "its rows pass 1 level untouched" in text
 
 
@@ -217,9 +266,13 @@ def test_collect_and_show(capsys: pytest.CaptureFixture[str], spark: SparkSessio
     assert table.to_arrow().column_names == ["k", "v", "ts", "s"]
     assert list(table.to_pandas()["k"].sort_values()) == ["a", "b"]
     hr.show(rows.filter("v = 1").select("k", "v"))
-    assert capsys.readouterr().out == "k  v\n-  -\na  1\n(1 rows)\n"
+    assert capsys.readouterr().out == "k  v\n-  -\na  1\n(1 row)\n"
     with pytest.warns(RuntimeWarning, match=r"1 row failed and are missing; the first at t.select: .*DIVIDE_BY_ZERO"):
         assert len(hr.collect(rows.select(x="1 / (v - 1)"))) == 1
+    with pytest.warns(RuntimeWarning, match="1 row failed") as warned:
+        hr.show(rows.select(x="1 / (v - 1)"))
+    # at the line that asked, not at one of ours
+    assert [one.filename for one in warned] == [__file__]
 
 
 def test_a_plan_that_was_stored_runs(tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 import headrace as hr
+from headrace.analysis.clocks import clocks
 from headrace.analysis.schemas import Schemas
 from headrace.errors import HeadraceError
 from headrace.jvm.store import hadoop_version
@@ -105,7 +106,6 @@ def test_checkpoint_with_other_partitions(folder: Path) -> None:
 
 def test_one_query_with_two_clocks() -> None:
     plan = plan_of(charges.key_by("card").process(Sums, time="ts").key_by("card").process(Remind, order="arrival"))
-    clocks = {name: node.clock for name, node in plan.nodes.items() if isinstance(node, Program)}
     check_error(
         """
         CLOCKS_MIXED: charges.Sums.Remind goes by processing time and stands behind charges.Sums, which works in event time; one Spark query has one clock
@@ -113,7 +113,7 @@ def test_one_query_with_two_clocks() -> None:
           hint: use one clock, or write the first result to files and read them in a second job; clock="event" is the default.
           more: headrace error CLOCKS_MIXED
         """,
-        lambda: cut(plan, clocks),
+        lambda: cut(plan, clocks(plan)),
     )
 
 
@@ -161,6 +161,25 @@ def test_a_file_system_that_the_session_has_not(said: str) -> None:
         failure(ended("SINK_WRITE", "a task failed", node="out", trace=f"a task failed\nCaused by: org.apache.{said}"), None),
         hide={hadoop_version(): "<version>"},
     )
+
+
+@pytest.mark.parametrize(
+    "cause", ["IOException: the header is too long: 65552 bytes", "IOException: the header is too long: 65552 bytes\n\tat a.B.c(B.java:1)"]
+)
+def test_what_spark_wraps_is_told_with_what_it_came_of(cause: str) -> None:
+    check_error(
+        """
+        RUN_FAILED: An error occurred during loading state; caused by IOException: the header is too long: 65552 bytes
+          hint: the next start goes on from the last epoch.
+          page: docs/errors/RUN_FAILED.md
+        """,
+        failure(ended("CANNOT_DO", "An error occurred during loading state.", cause=cause), None),
+    )
+
+
+def test_a_cause_that_the_message_has_is_not_told_twice() -> None:
+    found = failure(ended("CANNOT_DO", "Job aborted: java.io.IOException: no route", cause="IOException: no route"), None)
+    assert found.message == "Job aborted: java.io.IOException: no route"
 
 
 def test_malformed_row() -> None:
