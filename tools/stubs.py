@@ -17,16 +17,10 @@ sys.path.insert(0, str(ROOT))
 
 from tests import installed  # noqa: E402, F401  # the connectors of this tree, whatever was installed before they were made
 
-from headrace.ops.asking import asking  # noqa: E402
+from headrace.ops.signatures import parameters  # noqa: E402
 from headrace.ports.registry import connectors  # noqa: E402
 
 FOLDER = ROOT / "src" / "headrace" / "ops"
-FEEDING = (
-    "change_column: str | None = None",
-    "change_format: str | None = None",
-    "key: str | Sequence[str] | None = None",
-    "trusted: bool | None = None",
-)
 NOTE = "# Written by tools/stubs.py from the connectors that come with headrace; a test compares."
 
 
@@ -34,18 +28,16 @@ def built_in() -> list[tuple[str, ModuleType]]:
     return [(name, entry.load()) for name, entry in connectors().items() if entry.value.startswith("headrace.connectors.")]
 
 
-def methods(kind: str, returns: str, more: tuple[str, ...]) -> str:
+def methods(kind: str, returns: str) -> str:
     """A method for each connector that has a class of this kind."""
     parts = []
     for name, module in built_in():
         cls = getattr(module, kind, None)
         if cls is None:
             continue
-        parameters = list(inspect.signature(cls.__init__).parameters.values())[1:]
-        shown = ["self", *(spelled(parameter) for parameter in parameters if parameter.kind is not parameter.KEYWORD_ONLY), "*"]
-        shown += [spelled(parameter) for parameter in parameters if parameter.kind is parameter.KEYWORD_ONLY]
-        refuses = ('on_refused: str = "dead_letter"',) if getattr(cls, "on_refused", None) else ()
-        shown += [*(FEEDING if getattr(cls, "feeds", False) else ()), *more, *refuses]
+        found = parameters(cls, kind)
+        shown = ["self", *(spelled(one) for one in found if one.kind is not one.KEYWORD_ONLY), "*"]
+        shown += [spelled(one) for one in found if one.kind is one.KEYWORD_ONLY]
         first = inspect.cleandoc(cls.__doc__ or name).split("\n\n")[0]
         text = f"def {name}(\n" + "".join(f"    {part},\n" for part in shown) + f") -> {returns}:\n"
         parts.append(text + textwrap.indent(f'"""{first}"""\n', "    "))
@@ -75,7 +67,7 @@ from headrace.ports import Secret
 class Read:
     """The sources: `hr.read.<connector>(..., name=None)`; `dir(hr.read)` lists them."""
 
-{methods("Source", "Stream", ("name: str | None = None",))}
+{methods("Source", "Stream")}
     # A connector of another package.
     def __getattr__(self, connector: str) -> Callable[..., Stream]: ...
 
@@ -109,14 +101,13 @@ class Write:
     """The sinks that a stream can be written to: `stream.write.<connector>(..., name=None, mode=None, on_refused="dead_letter")`."""
 
     def __init__(self, node: Node) -> None: ...
-{methods("Sink", "Sink", ("name: str | None = None", "mode: str | None = None"))}
+{methods("Sink", "Sink")}
     # A connector of another package.
     def __getattr__(self, connector: str) -> Callable[..., Sink]: ...
 '''.replace("Function", "Callable[[DataFrame, int], object]")
 
 
 def tables() -> str:
-    said = (spelled(parameter) for parameter in inspect.signature(asking).parameters.values())
     return f'''{NOTE}
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -147,7 +138,7 @@ class Table:
 class Tables:
     """The tables: `hr.lookup.<connector>(..., name=None, constant=False)`; `dir(hr.lookup)` lists them."""
 
-{methods("Lookup", "Table", ("name: str | None = None", "constant: bool = False", *said))}
+{methods("Lookup", "Table")}
     # A connector of another package.
     def __getattr__(self, connector: str) -> Callable[..., Table]: ...
 

@@ -203,10 +203,10 @@ class _Package(ModuleType):
 def __getattr__(name: str) -> Any:
     module = _PUBLIC.get(name)
     if module is None:
-        from difflib import get_close_matches
+        from headrace.spelling import suggestion
 
-        near = get_close_matches(name, _PUBLIC, 1)
-        raise AttributeError(f"headrace has no {name}" + (f"; did you mean hr.{near[0]}?" if near else ""))
+        guess = suggestion(name, _PUBLIC, shown="hr.{}")
+        raise AttributeError(f"headrace has no {name}" + (f"; {guess}" if guess else ""))
     value = getattr(import_module(module), name)
     setattr(sys.modules[__name__], name, value)
     return value

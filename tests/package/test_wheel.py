@@ -21,12 +21,12 @@ from headrace.jvm.compile import kernel, kernel_jar
 ROOT = Path(__file__).resolve().parents[2]
 
 
-def call(command: Sequence[str | Path], folder: Path, **environment: str) -> str:
+def call(command: Sequence[str | Path], folder: Path, *, code: int = 0, **environment: str) -> str:
     surroundings = {name: value for name, value in os.environ.items() if name not in {"PYTHONPATH", "VIRTUAL_ENV"}}
     done = subprocess.run(
         command, cwd=folder, capture_output=True, encoding="utf-8", env={**surroundings, **environment}, timeout=900, check=False
     )
-    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.returncode == code, done.stdout + done.stderr
     return done.stdout + done.stderr
 
 
@@ -87,17 +87,59 @@ def use(python: Path, folder: Path) -> None:
     assert "building the kernel" not in said
 
 
-def test_installed_beside_its_dependencies(wheel: Path, tmp_path: Path) -> None:
-    """The dependencies are lent by this environment: half a gigabyte that need not be copied each time."""
-    venv.create(tmp_path / "env", with_pip=True)
-    python = tmp_path / "env" / "bin" / "python"
-    call([python, "-m", "pip", "install", "--quiet", "--no-index", "--no-deps", wheel], tmp_path)
-    own = Path(call([python, "-c", "import sysconfig; print(sysconfig.get_path('purelib'))"], tmp_path).strip())
+@pytest.fixture(scope="module")
+def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The Python of an environment with the wheel; this one lends it the dependencies, half a gigabyte that need not be copied."""
+    folder = tmp_path_factory.mktemp("installed")
+    venv.create(folder / "env", with_pip=True)
+    python = folder / "env" / "bin" / "python"
+    call([python, "-m", "pip", "install", "--quiet", "--no-index", "--no-deps", wheel], folder)
+    own = Path(call([python, "-c", "import sysconfig; print(sysconfig.get_path('purelib'))"], folder).strip())
     # A path added like this is searched, but the .pth files in it are not read: this repository stays out.
     (own / "lent.pth").write_text(sysconfig.get_path("purelib") + "\n", encoding="utf-8")
-    where = call([python, "-c", "import headrace; print(headrace.__file__)"], tmp_path).strip()
+    where = call([python, "-c", "import headrace; print(headrace.__file__)"], folder).strip()
     assert Path(where).is_relative_to(own)
-    use(python, tmp_path)
+    return python
+
+
+def test_installed_beside_its_dependencies(installed: Path, tmp_path: Path) -> None:
+    use(installed, tmp_path)
+
+
+TYPED = """\
+import headrace as hr
+charges = hr.read.files("in", format="json", schema="a int", name="charges")
+reveal_type(charges)
+reveal_type(charges.write.files("out", format="json"))
+reveal_type(hr.lookup.files("names", format="json", schema="a int"))
+reveal_type(hr.read.of_another_package("x"))
+reveal_type(hr.job("copy", charges.write.console(rows=5)))
+hr.read.files("in", fmt="json")
+charges.write.jdbc("jdbc:sqlite:x", 5)
+charges.write.redis("redis://localhost", keys="a")
+"""
+
+SEEN = """\
+3: note: Revealed type is "headrace.ops.stream.Stream"
+4: note: Revealed type is "headrace.ops.write.Sink"
+5: note: Revealed type is "headrace.ops.tables.Table"
+6: note: Revealed type is "headrace.ops.stream.Stream"
+7: note: Revealed type is "headrace.engine.job.Job"
+8: error: Unexpected keyword argument "fmt" for "files" of "Read"
+8: note: "files" defined in "headrace.ops.read"
+9: error: Argument 2 to "jdbc" of "Write" has incompatible type "int"; expected "str"
+10: error: Unexpected keyword argument "keys" for "redis" of "Write"; did you mean "key"?
+10: note: "redis" defined in "headrace.ops.write"
+"""
+
+
+def test_type_checkers_know_connectors(installed: Path, tmp_path: Path) -> None:
+    (tmp_path / "job.py").write_text(TYPED, encoding="utf-8")
+    # Spark itself is large, and not what is looked at.
+    (tmp_path / "mypy.ini").write_text("[mypy]\nstrict = true\n[mypy-pyspark.*]\nfollow_imports = skip\n", encoding="utf-8")
+    said = call([installed, "-m", "mypy", "job.py"], tmp_path, code=1)
+    lines = re.sub(r"  \[[a-z-]+\]$", "", said, flags=re.M).splitlines()
+    assert [line.removeprefix("job.py:") for line in lines if line.startswith("job.py:")] == SEEN.splitlines(), said
 
 
 @pytest.mark.full

@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from difflib import get_close_matches
 from typing import Any
 
 from headrace.errors import HeadraceError, Site
 from headrace.jvm.session import UNREGISTERED
+from headrace.spelling import suggestion
 
 
 @dataclass(frozen=True)
@@ -60,19 +60,20 @@ def _bare(name: str) -> str:
 
 def _unknown_column(fault: Fault) -> Words:
     name = _bare(fault.parameters.get("objectName", fault.parameters.get("fieldName", "")))
-    near = get_close_matches(name.rpartition(".")[2].lower(), [column.lower() for column in fault.columns], 1)
-    meant = next((column for column in fault.columns if near and column.lower() == near[0]), None)
-    hint = f"did you mean `{meant}`? " if meant else ""
     return (
         "UNKNOWN_COLUMN",
         f"{fault.node}: no column `{name}`{_in(fault)}",
-        hint + f"there are: {', '.join(fault.columns)}" if fault.columns else None,
+        suggestion(name.rpartition(".")[2], fault.columns, f"there are: {', '.join(fault.columns)}") if fault.columns else None,
     )
 
 
 def _unknown_field(fault: Fault) -> Words:
     name, fields = _bare(fault.parameters.get("fieldName", "")), _bare(fault.parameters.get("fields", ""))
-    return "UNKNOWN_COLUMN", f"{fault.node}: no field `{name}`{_in(fault)}", f"there are: {fields}" if fields else None
+    return (
+        "UNKNOWN_COLUMN",
+        f"{fault.node}: no field `{name}`{_in(fault)}",
+        suggestion(name, fields.split(", "), f"there are: {fields}") if fields else None,
+    )
 
 
 def _unknown_function(fault: Fault) -> Words:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import argparse
-from difflib import get_close_matches
 from typing import Any
 
 from headrace import ports
 from headrace.errors import ConnectorError
 from headrace.packages import Packages
+from headrace.spelling import suggestion
 
 
 def add(commands: Any) -> None:
@@ -57,11 +57,8 @@ def fetch(asked: argparse.Namespace) -> int:
     known = ports.packages()
     for name in asked.name:
         if name not in known:
-            near = get_close_matches(name, known, 1)
-            hint = f"did you mean `{near[0]}`? " if near else ""
-            raise ConnectorError(
-                "UNKNOWN_CONNECTOR", f"no connector needs packages named `{name}`", hint=f"{hint}There are: {', '.join(known) or 'none'}"
-            )
+            hint = suggestion(name, known, f"there are: {', '.join(known) or 'none'}")
+            raise ConnectorError("UNKNOWN_CONNECTOR", f"no connector needs packages named `{name}`", hint=hint)
     for name in asked.name:
         for jar in provide(known[name]):
             print(jar)

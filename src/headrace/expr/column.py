@@ -6,7 +6,6 @@ import re
 from collections.abc import Iterable, Iterator
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
-from difflib import get_close_matches
 from typing import Any, NoReturn
 
 from headrace.errors import PlanError, here
@@ -14,6 +13,7 @@ from headrace.expr.asked import cure, loop_cure
 from headrace.expr.expression import Expression, of
 from headrace.expr.literal import literal
 from headrace.schema.ddl import type_text
+from headrace.spelling import nearest
 from headrace.syntax import quote
 
 # How tightly an operator binds; an operand that binds less gets parentheses.
@@ -273,10 +273,10 @@ class Column:
     def __call__(self, *arguments: Any, **keywords: Any) -> NoReturn:
         name = self._expression.text.rpartition(".")[2].strip("`")
         public = [method for method in vars(Column) if not method.startswith("_")]
-        near = get_close_matches(name.replace("_", ""), [method.replace("_", "") for method in public], 1, 0.6)
-        guess = next((method for method in public if near and method.replace("_", "") == near[0]), None)
+        spelled = {method.replace("_", ""): method for method in public}
+        near = nearest(name.replace("_", ""), spelled)
         function = f"a function of Spark is called as hr.f.{name}(...)"
-        hint = f"did you mean `.{guess}()`? {function[0].upper()}{function[1:]}" if guess else function
+        hint = f"did you mean `.{spelled[near]}()`? {function[0].upper()}{function[1:]}" if near else function
         raise PlanError("UNKNOWN_METHOD", f"columns have no method `{name}`", hint=hint, site=here())
 
     def _no_value(self, action: str, hint: str) -> PlanError:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from difflib import get_close_matches
 from typing import Any
 
 from headrace.errors import PlanError, here
 from headrace.expr import Column, Expression, columns_of, of_text
 from headrace.plan import Node
+from headrace.spelling import suggestion
 from headrace.syntax import plain_name, quote, references, unqualified
 
 
@@ -40,15 +40,13 @@ def known(node: Node, expressions: Iterable[Expression]) -> None:
 
 def unknown(node: Node, name: str) -> PlanError:
     """The error for a column that a node does not have."""
-    near = get_close_matches(name.lower(), [column.lower() for column in node.columns], 1)
-    guess = next((column for column in node.columns if near and column.lower() == near[0]), None)
     parts = name.split(".")
-    columns = f"It has: {', '.join(node.columns)}."
+    columns = f"it has: {', '.join(node.columns)}."
     if len(parts) > 1 and any(column.lower() == parts[0].lower() for column in node.columns):
         path = f'hr.col("{parts[0]}")' + "".join(f".{part}" for part in parts[1:])
-        hint = f"a field is written {path}. {columns}"
+        hint = f"a field is written {path}. I{columns[1:]}"
     else:
-        hint = f"did you mean `{guess}`? {columns}" if guess else columns[0].lower() + columns[1:]
+        hint = suggestion(name, node.columns, columns)
     return PlanError("UNKNOWN_COLUMN", f"no column `{name}` in {label(node)}", hint=hint, site=here())
 
 

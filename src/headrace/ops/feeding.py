@@ -11,6 +11,7 @@ from headrace.ops.columns import column_name
 from headrace.ops.generate import Generated
 from headrace.ops.ledger import Ledger, ledger
 from headrace.ops.project import Project
+from headrace.ops.signatures import CHANGES
 from headrace.ops.source import Source
 from headrace.ops.upserts import Upserts, key_of
 from headrace.ops.weigh import Weighed, weigh
@@ -19,7 +20,7 @@ from headrace.ports.options import choice, flag, wrong
 from headrace.schema import Struct, parse_schema, plain_type, schema_of
 from headrace.syntax import quote
 
-OPTIONS = ("change_column", "change_format", "key", "trusted")
+OPTIONS = tuple(one.name for one in CHANGES)
 """What a source of rows that others have changed takes beside its connector's own options."""
 
 # What the projections behind a source are called.

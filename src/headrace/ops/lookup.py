@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, field
-from difflib import get_close_matches
 from functools import cached_property
 from typing import Any
 
@@ -17,6 +16,7 @@ from headrace.ops.tables import Table, table_of
 from headrace.plan import Node, Role, node
 from headrace.ports.options import restored
 from headrace.schema import parse_schema, shown
+from headrace.spelling import suggestion
 from headrace.syntax import quote
 
 HOWS = ("left", "inner")
@@ -182,9 +182,8 @@ def _of_table(table: Table, name: str) -> str:
     names = table.connected.schema.names
     found = next((one for one in names if one.lower() == name.lower()), None)
     if found is None:
-        near = get_close_matches(name.lower(), [one.lower() for one in names], 1)
-        guess = next((f"did you mean `{one}`? " for one in names if near and one.lower() == near[0]), "")
-        raise PlanError("UNKNOWN_COLUMN", f"no column `{name}` in {table.name}", hint=f"{guess}It has: {', '.join(names)}.", site=here())
+        hint = suggestion(name, names, f"it has: {', '.join(names)}.")
+        raise PlanError("UNKNOWN_COLUMN", f"no column `{name}` in {table.name}", hint=hint, site=here())
     return found
 
 

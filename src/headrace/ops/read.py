@@ -8,6 +8,7 @@ from typing import Any
 from headrace.errors import HeadraceError, here
 from headrace.masking import leaving
 from headrace.ops.feeding import taken
+from headrace.ops.signatures import described, names
 from headrace.ops.source import source
 from headrace.ops.stream import Stream
 from headrace.ports import Source, source_class
@@ -40,7 +41,7 @@ class Read:
             def made(rows: Any) -> Source:
                 if rows is not None:
                     options["schema"] = feeding.schema(rows)
-                connected = build(cls, f"read.{connector}", arguments, options)
+                connected = build(cls, f"read.{connector}", arguments, options, names(cls, "Source"))
                 if feeding.format is not None:
                     connected.feed(feeding.format, feeding.keys)
                 return connected
@@ -64,8 +65,7 @@ class Read:
                 found = connected.schema or found
             return Stream(feeding.stream(source(connected, found.ddl, name, inferred=True)))
 
-        read.__name__ = connector
-        read.__doc__ = cls.__doc__
+        described(read, connector, cls, "Source", Stream)
         return read
 
 

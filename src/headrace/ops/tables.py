@@ -8,6 +8,7 @@ from typing import Any
 
 from headrace.errors import PlanError, here
 from headrace.ops.asking import UNSAID, Asking, asking, checked
+from headrace.ops.signatures import described, names
 from headrace.ops.source import clean
 from headrace.plan.naming import valid_name
 from headrace.ports import Lookup, lookup_class
@@ -68,13 +69,12 @@ class Tables:
             retry: str | timedelta | None = None,
             **options: Any,
         ) -> Table:
-            connected = build(cls, f"lookup.{connector}", arguments, options)
+            connected = build(cls, f"lookup.{connector}", arguments, options, names(cls, "Lookup"))
             called = name if name is not None else clean(connected.default_name)
             said = asking(cache, cache_keys, batch, in_flight, retry)
             return Table(connected, valid_name(called), flag(f"lookup.{connector}", "constant", constant), said)
 
-        made.__name__ = connector
-        made.__doc__ = cls.__doc__
+        described(made, connector, cls, "Lookup", Table)
         return made
 
 

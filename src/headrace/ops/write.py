@@ -8,6 +8,7 @@ from typing import Any
 
 from headrace.errors import Site
 from headrace.ops.columns import label
+from headrace.ops.signatures import described, names
 from headrace.ops.sink import refuse, sink
 from headrace.plan import Node
 from headrace.plan.naming import valid_name
@@ -66,13 +67,12 @@ class Write:
         node = self._node
 
         def write(*arguments: Any, name: str | None = None, mode: str | None = None, on_refused: str | None = None, **options: Any) -> Sink:
-            connected = build(cls, f"write.{connector}", arguments, options)
+            connected = build(cls, f"write.{connector}", arguments, options, names(cls, "Sink"))
             if on_refused is not None:
                 refuse(connected, on_refused)
             return Sink(sink(node, connected, mode, None if name is None else valid_name(name)), connected)
 
-        write.__name__ = connector
-        write.__doc__ = cls.__doc__
+        described(write, connector, cls, "Sink", Sink)
         return write
 
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 import inspect
 import os
 import re
-from collections.abc import Mapping, Sequence
-from difflib import get_close_matches
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 from urllib.parse import SplitResult, urlsplit
@@ -14,6 +13,7 @@ from urllib.parse import SplitResult, urlsplit
 from headrace.errors import ConnectorError, here
 from headrace.masking import holds_password
 from headrace.schema import Struct
+from headrace.spelling import suggestion
 
 T = TypeVar("T")
 
@@ -25,15 +25,13 @@ _WRITTEN = "plans are written by `headrace plan FILE` and Job.plan.to_json()"
 _CERTIFICATE = re.compile("-----BEGIN CERTIFICATE-----[^-]*-----END CERTIFICATE-----")
 
 
-def build(cls: type[T], verb: str, arguments: tuple[Any, ...], options: Mapping[str, Any]) -> T:
-    """An instance of a connector's class, its options checked against what its constructor takes."""
+def build(cls: type[T], verb: str, arguments: tuple[Any, ...], options: Mapping[str, Any], more: Iterable[str] = ()) -> T:
+    """An instance of a connector's class, its options checked against what its constructor takes; the verb takes `more`."""
     signature = inspect.signature(cls)
-    known = list(signature.parameters)
-    for name in options:
-        if name not in known:
-            near = get_close_matches(name, known, 1)
-            takes = f"{verb} takes: {', '.join([*known, 'name'])}"
-            raise wrong(f"{verb} has no option `{name}`", f"did you mean `{near[0]}`? {takes}" if near else takes)
+    open_ended = any(one.kind is one.VAR_KEYWORD for one in signature.parameters.values())
+    for name in options if not open_ended else ():
+        if name not in signature.parameters:
+            raise wrong(f"{verb} has no option `{name}`", takes(name, [*signature.parameters, *more]))
     try:
         given = signature.bind(*arguments, **options)
     except TypeError as cause:
@@ -42,6 +40,11 @@ def build(cls: type[T], verb: str, arguments: tuple[Any, ...], options: Mapping[
     made = cls(*arguments, **options)
     no_password(verb, given.arguments)
     return made
+
+
+def takes(name: str, known: Sequence[str]) -> str:
+    """The hint for an option that a verb does not have."""
+    return suggestion(name, known, f"it takes: {', '.join(known)}")
 
 
 def restored(cls: type[T], verb: str, options: Mapping[str, Any], *more: Any) -> T:
@@ -54,7 +57,7 @@ def restored(cls: type[T], verb: str, options: Mapping[str, Any], *more: Any) ->
         raise wrong(f"{verb}: its options in the plan cannot be read: {type(cause).__name__}: {cause}", _WRITTEN) from None
     unknown = next((name for name in options if name not in known), None)
     if unknown is not None:
-        raise wrong(f"{verb} has no option `{unknown}`", f"{verb} takes: {', '.join(sorted(known))}")
+        raise wrong(f"{verb} has no option `{unknown}`", takes(unknown, sorted(known)))
     no_password(verb, options)
     return made  # type: ignore[no-any-return]  # as Any it has the methods of every connector's object
 
@@ -74,9 +77,8 @@ def several(cls: type[Any]) -> set[str]:
 def choice(verb: str, option: str, value: Any, options: tuple[str, ...]) -> str:
     """One of several words."""
     if value not in options:
-        near = get_close_matches(str(value), options, 1)
-        guess = f"did you mean {near[0]!r}? " if near else ""
-        raise wrong(f"{verb}: {option} cannot be {value!r}", f"{guess}It is one of: {', '.join(options)}")
+        hint = suggestion(str(value), options, f"It is one of: {', '.join(options)}", shown="'{}'")
+        raise wrong(f"{verb}: {option} cannot be {value!r}", hint)
     return str(value)
 
 
@@ -159,7 +161,9 @@ def key_of(verb: str, key: str | Sequence[str], schema: Struct) -> tuple[str, ..
     for name in columns_named(verb, "key", key):
         column = next((one for one in schema.names if one.lower() == name.lower()), None)
         if column is None:
-            raise wrong(f"{verb}: the key {name!r} is no column of the schema", f"it has: {', '.join(schema.names)}")
+            raise wrong(
+                f"{verb}: the key {name!r} is no column of the schema", suggestion(name, schema.names, f"it has: {', '.join(schema.names)}")
+            )
         found.append(column)
     return tuple(found)
 

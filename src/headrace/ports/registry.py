@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from difflib import get_close_matches
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
 from types import ModuleType
@@ -13,6 +12,7 @@ from headrace.packages import Packages
 from headrace.ports.lookup import Lookup
 from headrace.ports.sink import Sink
 from headrace.ports.source import Source
+from headrace.spelling import suggestion
 
 GROUP = "headrace.connectors"
 
@@ -60,10 +60,13 @@ def lookup_class(name: str) -> type[Lookup]:
 def _module(name: str) -> ModuleType:
     entry = connectors().get(name)
     if entry is None:
-        near = get_close_matches(name, connectors(), 1)
-        hint = f"did you mean `{near[0]}`? " if near else ""
         has = ", ".join(connectors()) or 'none: install headrace itself, "pip install -e ." in a copy of its repository'
-        raise ConnectorError("UNKNOWN_CONNECTOR", f"there is no connector `{name}`", hint=f"{hint}Installed are: {has}", site=here())
+        raise ConnectorError(
+            "UNKNOWN_CONNECTOR",
+            f"there is no connector `{name}`",
+            hint=suggestion(name, connectors(), f"Installed are: {has}"),
+            site=here(),
+        )
     try:
         module: ModuleType = entry.load()
     except ImportError as cause:

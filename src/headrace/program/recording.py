@@ -12,13 +12,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
-from difflib import get_close_matches
 from types import CodeType
 from typing import TYPE_CHECKING, Any, Protocol
 
 from headrace.errors import PlanError, ProgramError, Site, here
 from headrace.expr import Column, Expression, in_handler, of_value
 from headrace.program.statement import Append, Clear, Each, Read, Replace, Set, Statement, When
+from headrace.spelling import suggestion
 from headrace.syntax import quote, references
 
 if TYPE_CHECKING:
@@ -202,11 +202,11 @@ class Recording:
             elif first not in ("e" if self.input is not None else "at", "key", NOW, WATERMARK) and path[0] not in self.locals:
                 row = [f"e.{column}" for column in self.columns] if self.input is not None else ["at"]
                 known = [*row, *(f"key.{column}" for column in self.frame.key)]
-                near = [f"e.{path[0]}"] if f"e.{path[0]}" in known else get_close_matches(".".join(path), known, 1, 0.5)
+                meant = f"e.{path[0]}" if f"e.{path[0]}" in known else ".".join(path)
                 raise PlanError(
                     "UNKNOWN_COLUMN",
                     f"no column `{path[0]}` in {self.handler} of {self.program}",
-                    hint=(f"did you mean `{near[0]}`? " if near else "") + f"SQL text in this handler knows {', '.join(known)}",
+                    hint=suggestion(meant, known, f"SQL text in this handler knows {', '.join(known)}", least=0.5),
                     site=here(),
                 )
 
@@ -215,10 +215,8 @@ def find(name: str, columns: tuple[str, ...], owner: str) -> str:
     """The column of a name, compared as Spark does, without case; an unknown one is refused."""
     if name in columns or name.lower() in (column.lower() for column in columns):
         return name
-    near = get_close_matches(name, columns, 1)
     has = f"it has: {', '.join(columns)}" if columns else "it has none"
-    hint = f"did you mean `{near[0]}`? {has[0].upper()}{has[1:]}" if near else has
-    raise PlanError("UNKNOWN_COLUMN", f"no column `{name}` in {owner}", hint=hint, site=here())
+    raise PlanError("UNKNOWN_COLUMN", f"no column `{name}` in {owner}", hint=suggestion(name, columns, has), site=here())
 
 
 def changed_in_loop(cell: str) -> ProgramError:

@@ -6,7 +6,6 @@ import inspect
 import linecache
 import traceback
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from difflib import get_close_matches
 from typing import Any
 
 from headrace.errors import HeadraceError, ProgramError, Site, here, ours
@@ -19,6 +18,7 @@ from headrace.program.recording import TIMER_KEY, Emitted, Frame, Recording, rec
 from headrace.program.row import Row
 from headrace.program.source import check_handler
 from headrace.program.traced import Traced, TracedHandler, TracedOutput
+from headrace.spelling import nearest, suggestion
 
 EVENT = "event"
 LATE = "late"
@@ -199,24 +199,24 @@ def _handlers(
     wanted |= {name: f"the timer `{name}`" for name in timers}
     for on, what in wanted.items():
         if on not in found:
-            near = get_close_matches(f"on_{on}", [f"on_{name}" for name in found if name not in wanted and name != LATE], 1)
+            near = nearest(f"on_{on}", [f"on_{name}" for name in found if name not in wanted and name != LATE])
             cure = f"def on_{on}(self, {timers.get(on, 'e' if on == EVENT else 'r')}): ..."
             site = vars(type(program)).get(on, getattr(program, on, None))
             raise ProgramError(
                 "HANDLER_MISSING",
                 f"{title} has no handler for {what}",
-                hint=f"`{near[0]}` is there: did you mean `on_{on}`?" if near else f"write it: {cure}",
+                hint=f"`{near}` is there: did you mean `on_{on}`?" if near else f"write it: {cure}",
                 site=site._site if isinstance(site, Cell) else _class_site(program),
             )
     for on, handler in found.items():
         site = _site_of(handler)
         if on not in wanted and on != LATE:
-            near = get_close_matches(on, list(wanted), 1, 0.7)
+            near = nearest(on, wanted, 0.7)
             held = getattr(program, on, None)
             if isinstance(held, Cell | Output):
                 hint = f"`{on}` is a {type(held).__name__}, and only timers fire"
             elif near:
-                hint = f"did you mean `on_{near[0]}`?"
+                hint = f"did you mean `on_{near}`?"
             else:
                 known = ", ".join(f"on_{name}" for name in wanted)
                 hint = f"an input is given by its name: .process({title}, {on}=stream.key_by(...)); now there can be {known}"
@@ -289,11 +289,33 @@ def _failed(place: str, error: Exception) -> ProgramError:
     site = Site(lines[-1].filename, lines[-1].lineno or 0, lines[-1].line or "") if lines else None
     hint = "a handler runs once, when the program is built, and not for each row: what depends on a row is written with hr.when and columns"
     if isinstance(error, AttributeError) and isinstance(error.obj, Program | Cell | Output):
-        near = get_close_matches(error.name or "", [name for name in dir(error.obj) if not name.startswith("_")], 1)
-        hint = f"did you mean `{near[0]}`?" if near else "cells and parameters are class attributes or set in __init__"
+        hint = _lacking(error.obj, error.name or "")
     elif isinstance(error, TypeError) and "Column" in str(error):
         hint = "a column has a value only when rows flow: use functions of Spark, hr.f.round(...), and instead of `in` use .is_in(...)"
     return ProgramError("HANDLER_FAILED", f"{place} raised {type(error).__name__}: {error}", hint=hint, site=site, cause=error)
+
+
+# What other libraries call what cells do, beside the names that are merely misspelled.
+_ALIKE = {
+    "exists": ("has", "contains", "is_set", "present"),
+    "get": ("value", "read", "peek"),
+    "set": ("put", "update", "write"),
+    "clear": ("delete", "remove", "reset", "unset"),
+    "append": ("add", "push"),
+    "remove": ("delete", "pop", "discard"),
+    "has": ("contains", "contains_key"),
+    "size": ("len", "length", "count"),
+}
+
+
+def _lacking(owner: Program | Cell | Output, name: str) -> str:
+    """The hint for an attribute that is not there."""
+    if isinstance(owner, Program):
+        known = [one for one in dir(owner) if not one.startswith(("_", "on_"))]
+        return suggestion(name, known, "cells and parameters are class attributes or set in __init__")
+    known = [one for one in dir(type(owner)) if not one.startswith("_") and callable(getattr(type(owner), one)) and one != "traced"]
+    meant = next((method for method, words in _ALIKE.items() if method in known and name in words), name)
+    return suggestion(meant, known, f"the {type(owner).__name__} has: {', '.join(known)}")
 
 
 def _outputs(title: str, outputs: Mapping[str, Output], frame: Frame, program: Program) -> Iterator[TracedOutput]:

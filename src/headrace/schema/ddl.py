@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from difflib import get_close_matches
 from functools import lru_cache
 from typing import Any, NoReturn
 
 from headrace.errors import SchemaError, here
 from headrace.schema.types import Array, Atomic, Field, Map, Struct, Type
+from headrace.spelling import nearest
 
 _ALIASES = {
     "byte": "tinyint",
@@ -199,8 +199,8 @@ class _Reader:
         if name in _SIZED:
             return Atomic(self.sized(name))
         if name not in _PLAIN:
-            near = get_close_matches(name, _KNOWN, 1)
-            self.stop(f"there is no type `{word}`" + (f", did you mean `{near[0]}`?" if near else ""))
+            near = nearest(name, _KNOWN)
+            self.stop(f"there is no type `{word}`" + (f", did you mean `{near}`?" if near else ""))
         if name == "string" and self.take("collate"):
             return Atomic(f"string collate {self.next()}")
         return Atomic(name)

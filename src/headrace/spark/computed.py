@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
-from difflib import get_close_matches
 
 from headrace.analysis.faults import Fault, error_of
 from headrace.errors import HeadraceError, Site
@@ -14,6 +13,7 @@ from headrace.ops import Program
 from headrace.spark.identity import Entry, QueryIdentity
 from headrace.spark.job import SparkJob
 from headrace.spark.layout import Cell, Layout
+from headrace.spelling import suggestion
 
 
 @dataclass(frozen=True)
@@ -102,7 +102,5 @@ def _unknown(asked: Asked, fault: Fault, text: str) -> tuple[str, str]:
             "it reads values and timers without keys; in a handler all cells can be read",
         )
     names = {cell.name.lower(): cell.name for cell in asked.readable}
-    near = get_close_matches(first, names, 1)
-    meant = f"did you mean `{names[near[0]]}`? " if near else ""
     has = f"it had: {', '.join(names.values())}" if names else "it had none that an expression can read"
-    return f"{fault.node}: the version before had no cell `{name}`{text}", f"{meant}{has[0].upper() if near else has[0]}{has[1:]}"
+    return f"{fault.node}: the version before had no cell `{name}`{text}", suggestion(first, names.values(), has)

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from difflib import get_close_matches
 from typing import Any
 
 from headrace.errors import PlanError, Site
+from headrace.spelling import suggestion
 
 
 @dataclass(frozen=True)
@@ -99,6 +99,4 @@ def fields(found: Table, what: str, known: Mapping[str, bool], site: Site | None
 
 def unknown(message: str, name: str, known: Any, site: Site, code: str = "YAML_KEY", has: str = "it takes") -> PlanError:
     """The error for a name that does not exist, with the nearest one that does."""
-    near = get_close_matches(name, list(known), 1)
-    listed = f"{has}: {', '.join(known) or 'nothing'}"
-    return PlanError(code, message, hint=f"did you mean `{near[0]}`? {listed[0].upper()}{listed[1:]}" if near else listed, site=site)
+    return PlanError(code, message, hint=suggestion(name, known, f"{has}: {', '.join(known) or 'nothing'}"), site=site)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from difflib import get_close_matches
 from typing import Any
 
 from headrace.errors import HeadraceError, PlanError, standing
@@ -19,6 +18,7 @@ from headrace.ports import lookup_class, sink_class, source_class
 from headrace.ports.options import build, choice, several
 from headrace.ports.registry import names_with
 from headrace.schema import Field
+from headrace.spelling import suggestion
 from headrace.sql.query import check_function, of_script
 from headrace.syntax.statements import (
     CreateFunction,
@@ -163,8 +163,9 @@ class Catalogue:
     def _sink(self, statement: CreateSink) -> None:
         connector, options = _connector(statement, "Sink")
         # Made once for nothing, so that its options are judged where they stand.
+        cls = sink_class(connector)
         mode, refused = options.pop("mode", None), options.pop("on_refused", None)
-        made = build(sink_class(connector), f"write.{connector}", (), options)
+        made = build(cls, f"write.{connector}", (), options, ("mode", *(("on_refused",) if cls.on_refused else ())))
         if refused is not None:
             refuse(made, refused)
         if mode is not None:
@@ -292,12 +293,10 @@ def kind_of_name(statement: Creates) -> str:
 
 def _unknown(name: str, known: Iterable[str] | Mapping[str, Any], part: Part) -> PlanError:
     names = list(known)
-    near = get_close_matches(name, names, 1)
-    guess = f"did you mean {near[0]}? " if near else ""
     return PlanError(
         "UNKNOWN_NAME",
         f"the script has nothing called {name}",
-        hint=f"{guess}It has: {', '.join(names)}" if names else "CREATE it first",
+        hint=suggestion(name, names, f"it has: {', '.join(names)}", shown="{}") if names else "CREATE it first",
         site=part.site,
     )
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from difflib import get_close_matches
 from typing import Any
 
 from headrace.errors import PlanError
+from headrace.spelling import suggestion
 from headrace.syntax.conditions import ordering
 from headrace.syntax.reader import Reader, string
 from headrace.syntax.statements import (
@@ -159,10 +159,9 @@ def _statement(given: Reader) -> Statement:
             given.ends()
             return made
     given.form = ""
-    near = get_close_matches(given.next, [*(words.split()[0] for words in FORMS)], 1)
-    guess = f"did you mean {near[0]}? " if near else ""
-    begin = ", ".join(dict.fromkeys(words.split()[0] for words in FORMS))
-    raise given.wrong(f"no statement begins with `{given.word}`", f"{guess}A statement begins with {begin}")
+    begin = list(dict.fromkeys(words.split()[0] for words in FORMS))
+    hint = suggestion(given.next, begin, f"a statement begins with {', '.join(begin)}", shown="{}")
+    raise given.wrong(f"no statement begins with `{given.word}`", hint)
 
 
 def _create(given: Reader) -> Statement:
@@ -172,7 +171,8 @@ def _create(given: Reader) -> Statement:
     kind = next((kind for kind in KINDS if given.takes(kind)), None)
     if kind is None:
         made = ", ".join(f"CREATE {kind}" for kind in KINDS)
-        raise given.wrong(f"`{given.word}` is nothing that can be created", f"there are: {made}")
+        hint = suggestion(given.next, KINDS, f"there are: {made}", shown="{}")
+        raise given.wrong(f"`{given.word}` is nothing that can be created", hint)
     given.form = FORMS[f"CREATE {kind}"]
     return _CREATED[kind](given, replace)
 

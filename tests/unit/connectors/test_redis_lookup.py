@@ -28,7 +28,7 @@ SCHEMA = "id bigint, name string, places array<string>"
             "the address says who connects",
             'that is said by user="app" and password=hr.secret("REDIS_PASSWORD")',
         ),
-        ({"key": "number"}, "the key 'number' is no column of the schema", "it has: id, name, places"),
+        ({"key": "number"}, "the key 'number' is no column of the schema", "did you mean `name`? It has: id, name, places"),
         ({"key": ["id", "name", "places"]}, "a key and another column are needed", 'schema="id bigint, name string", key="id"'),
         ({"value": "hash"}, "`places` is array<string>, which is no text of one value", 'give it as JSON: value="json"'),
         ({"key": "places"}, "`places` is array<string>, which is no text of one value", 'give it as JSON: value="json"'),

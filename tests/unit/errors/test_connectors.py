@@ -105,7 +105,7 @@ def test_unknown_option() -> None:
         """
         BAD_OPTION: read.files has no option `fmt`
           at test_connectors.py:*: lambda: hr.read.files("charges/", fmt="json"),  # type: ignore[call-arg]
-          hint: did you mean `format`? read.files takes: path, format, schema, follow, by, files_per_epoch, malformed, broken_files, options, name
+          hint: did you mean `format`? It takes: path, format, schema, follow, by, files_per_epoch, malformed, broken_files, options, change_column, change_format, key, trusted, name
           more: headrace error BAD_OPTION
         """,
         lambda: hr.read.files("charges/", fmt="json"),  # type: ignore[call-arg]

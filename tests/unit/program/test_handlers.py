@@ -255,11 +255,56 @@ def test_a_handler_that_misspells() -> None:
         """
         HANDLER_FAILED: on_event of P raised AttributeError: 'Value' object has no attribute 'gets'
           at test_handlers.py:*: self.n.gets()
-          hint: did you mean `get`?
+          hint: did you mean `get`? The Value has: clear, exists, get, set
           more: headrace error HANDLER_FAILED
         """,
         tracing(P),
     )
+
+
+@pytest.mark.parametrize(
+    ("cell", "called", "meant"),
+    [
+        (hr.Value("int"), "has", "did you mean `exists`? The Value has: clear, exists, get, set"),
+        (hr.Value("int"), "zap", "the Value has: clear, exists, get, set"),
+        (hr.Value("int"), "reset", "did you mean `clear`? The Value has: clear, exists, get, set"),
+        (hr.List("int"), "add", "did you mean `append`? The List has: append, clear, exists, get, set, size"),
+        (
+            hr.Map("int", "int"),
+            "delete",
+            "did you mean `clear`? The Map has: clear, exists, first, get, has, last, range, remove, set, size",
+        ),
+        (hr.Timer(), "sett", "did you mean `set`? The Timer has: at, clear, set"),
+    ],
+)
+def test_methods_of_other_libraries(cell: hr.Value, called: str, meant: str) -> None:
+    class P(Plain):
+        it = cell
+
+        def on_event(self, e):
+            getattr(self.it, called)()
+
+        def on_it(self, at):
+            pass
+
+    if not isinstance(cell, hr.Timer):
+        del P.on_it
+    with pytest.raises(hr.ProgramError) as raised:
+        tracing(P)()
+    assert raised.value.hint == meant
+
+
+def test_an_attribute_that_a_program_lacks() -> None:
+    class P(Plain):
+        def on_event(self, e):
+            self.share_of_ten(1)
+
+        def share_of_tens(self):
+            pass
+
+    with pytest.raises(hr.ProgramError) as raised:
+        tracing(P)()
+    assert raised.value.hint == "did you mean `share_of_tens`? Cells and parameters are class attributes or set in __init__"
 
 
 def test_a_timer_of_an_inputs_name() -> None:
