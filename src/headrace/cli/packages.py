@@ -17,12 +17,12 @@ def add(commands: Any) -> None:
         help="what connectors need beside Spark, and fetching it",
         description="Say what connectors need beside Spark, whether it is there and where it lies; fetch jars before a job needs them.",
     )
-    verbose = {"action": "store_true", "help": "a line for each module and jar, with its place"}
-    parser.add_argument("--verbose", **verbose)
+    detail = "a line for each module and jar, with its place"
+    parser.add_argument("--verbose", action="store_true", help=detail)
     parser.set_defaults(run=show)
     verbs = parser.add_subparsers(metavar="VERB")
     listing = verbs.add_parser("list", help="what is needed and what is there (as without a verb)")
-    listing.add_argument("--verbose", **verbose, default=argparse.SUPPRESS)
+    listing.add_argument("--verbose", action="store_true", help=detail, default=argparse.SUPPRESS)
     listing.set_defaults(run=show)
     adding = verbs.add_parser("add", help="fetch and build what a connector needs")
     adding.add_argument("name", nargs="+", metavar="NAME", help="one of the list")

@@ -171,7 +171,8 @@ def counts_of(
         InputCounts(
             name,
             side_name,
-            *(totals.of_input(op, side, metric) for metric in ("in", "handled", "late", "dead", "held", "filtered")),
+            rows_in=totals.of_input(op, side, "in"),
+            **{metric: totals.of_input(op, side, metric) for metric in ("handled", "late", "dead", "held", "filtered")},
             feeders=(feeders or {}).get((name, side_name), ()),
         )
         for op, (name, sides) in sorted(programs.items(), key=lambda item: item[1][0])

@@ -161,8 +161,10 @@ def installed(name: str, module: str, folder: Path) -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patched:
         patched.syspath_prepend(str(folder / "entry"))
         registry.connectors.cache_clear()
-        yield
-    registry.connectors.cache_clear()
+        try:
+            yield
+        finally:
+            registry.connectors.cache_clear()
 
 
 @pytest.fixture
