@@ -24,7 +24,7 @@ def _no_settings_of_the_user() -> Iterator[None]:
     taken = {name: os.environ.pop(name) for name in list(os.environ) if name.startswith("HEADRACE_") and name != "HEADRACE_CACHE"}
     os.environ["HEADRACE_PREPARE"] = "never"
     yield
-    del os.environ["HEADRACE_PREPARE"]
+    os.environ.pop("HEADRACE_PREPARE", None)
     os.environ.update(taken)
 
 
