@@ -33,8 +33,9 @@ lint: setup
 	$(PYTHON) -m ruff format --check .
 	$(PYTHON) -m mypy
 
+# File by file, in two processes if there is memory for them; the many short files of unit tests come last and fill what is left.
 test: lint
-	$(PYTHON) -m pytest -q -m "not full" -n auto --dist loadgroup --no-loadscope-reorder --durations=15
+	$(PYTHON) -m pytest -q -m "not full" -n auto --dist loadfile --no-loadscope-reorder --durations=15
 
 test-all: lint
 	$(PYTHON) tools/test_all.py

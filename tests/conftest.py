@@ -24,7 +24,7 @@ def _no_settings_of_the_user() -> Iterator[None]:
     taken = {name: os.environ.pop(name) for name in list(os.environ) if name.startswith("HEADRACE_") and name != "HEADRACE_CACHE"}
     os.environ["HEADRACE_PREPARE"] = "never"
     yield
-    del os.environ["HEADRACE_PREPARE"]
+    os.environ.pop("HEADRACE_PREPARE", None)
     os.environ.update(taken)
 
 
@@ -40,46 +40,14 @@ WORKERS = 2
 """How many processes run tests, at most. Each has a Spark of its own, which keeps about 1.3 cores busy."""
 _MEMORY = 5 << 30
 """What one of them may need: Spark's driver, a process that a test starts, the servers."""
-_SHARED = {
-    "kafka": {"broker"},
-    "databases": {"postgres", "mariadb", "pg", "maria", "place"},
-    "redis": {"_redis"},
-    "s3": {"s3"},
-    "trials": {"trials"},
-}
-"""What several files share that takes seconds to start or to compile: a group of files, and the fixtures by which they are known."""
 
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers() -> int:
     """How many processes `-n auto` means; 0 is this one alone."""
-    workers = min(
-        len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1, machine_memory() // _MEMORY, WORKERS
-    )
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    workers = min(cores, machine_memory() // _MEMORY, WORKERS)
     return workers if workers > 1 else 0
-
-
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """With several processes: a file of tests stays in one of them, and so do all files that share a server.
-
-    They are handed out in this order, so what takes long comes first, and the many short files of unit tests fill what is left.
-    """
-    if hasattr(config, "workerinput"):
-        fixtures: dict[str, set[str]] = {}
-        for item in items:
-            fixtures.setdefault(_file(item), set()).update(getattr(item, "fixturenames", ()))
-        for item in items:
-            item.add_marker(pytest.mark.xdist_group(_group(_file(item), fixtures[_file(item)])))
-
-
-def _file(item: pytest.Item) -> str:
-    return item.nodeid.partition("::")[0]
-
-
-def _group(file: str, fixtures: set[str]) -> str:
-    if file.startswith("tests/faults/"):  # their servers live for one file
-        return file
-    return next((group for group, shared in _SHARED.items() if shared & fixtures), file)
 
 
 def pytest_terminal_summary(terminalreporter: Any) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import subprocess
 import sys
@@ -12,6 +13,7 @@ import pytest
 from headrace.jvm import archive
 from headrace.jvm.compile import kernel_jar
 from headrace.jvm.java import Java
+from tests.spark.engine.test_run import wait_for
 from tests.unit.errors import check_error
 
 # Java's -Xshare:on ends with an error where the archive does not fit.
@@ -44,6 +46,41 @@ def test_a_start_from_the_archive(tmp_path: Path) -> None:
     assert call("-c", PROGRAM, loaded) == "3\n"
     sparks = [line for line in loaded.read_text(encoding="utf-8").splitlines() if " org.apache.spark." in line and "$$Lambda" not in line]
     assert sum("shared objects file (top)" in line for line in sparks) > 0.9 * len(sparks)
+
+
+JOB = """
+import headrace as hr
+from headrace import samples
+print(len(hr.collect(hr.read.files(samples.CHARGES, format="json", schema="card string")).rows()))
+"""
+
+
+@pytest.mark.full
+def test_the_first_job_prepares_later_starts(tmp_path: Path) -> None:
+    """Beside it and after its end; the next job starts nothing."""
+    cache = tmp_path / "cache"
+    (cache / "kernel").mkdir(parents=True)
+    (cache / "kernel" / kernel_jar().name).symlink_to(kernel_jar())
+    environment = {**os.environ, "HEADRACE_CACHE": str(cache)}
+    del environment["HEADRACE_PREPARE"]
+
+    def job() -> None:
+        done = subprocess.run(
+            [sys.executable, "-c", JOB], env=environment, cwd=tmp_path, capture_output=True, encoding="utf-8", check=False
+        )
+        assert (done.stdout, done.returncode) == ("394\n", 0), done.stderr
+
+    job()
+    # It holds this lock while it works, and gives it back when it is done.
+    wait_for(lambda: (cache / "classes.lock").is_file())
+    wait_for(lambda: any(path.suffixes in ([".jsa"], [".failed"]) for path in (cache / "classes").iterdir()), 600)
+    with open(cache / "classes.lock", encoding="utf-8") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+    kept = sorted((cache / "classes").iterdir())
+    assert [path.suffix for path in kept] == [".jsa", ".jsa"]
+    job()
+    assert sorted((cache / "classes").iterdir()) == kept
+    assert [path.name for path in cache.iterdir() if path.suffix == ".lock"] == ["classes.lock"]
 
 
 def test_a_java_that_makes_none(tmp_path: Path) -> None:
