@@ -37,6 +37,6 @@ def test_sinks_that_can_all_be_brought_back_are_told_so() -> None:
         "delta": True,
         "screen": False,
     }
-    said = str(explain(Plan.of("job", [files]), only=("restored checkpoint",)))
+    said = str(explain(Plan.of("job", [files]), only=("restored checkpoint",), verbose=True))
     assert "restored checkpoint: refused, as the sink holds later epochs; `headrace rewind` brings it back" in said
     assert facts(Plan.of("job", [files, table]), "restored checkpoint") == {}
