@@ -1,0 +1,120 @@
+"""Which sinks are brought back to a checkpoint, to which epoch, and when none is touched."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from headrace import ports
+from headrace.connectors.files import Sink
+from headrace.connectors.memory import Sink as Memory
+from headrace.errors import HeadraceError
+from headrace.manifest import Manifest, Owner
+from headrace.schema import parse_schema
+from headrace.spark import outlets, rewind
+from headrace.spark.checkpoint import Checkpoint
+from headrace.spark.identity import Identity
+from headrace.spark.lease import Lease
+from headrace.spark.outlets import Outlet
+from headrace.spark.record import Record, Written
+from headrace.spark.rewind import Rewound, planned
+from tests.unit.spark.test_history import Logs
+from tests.unit.test_manifest import stage
+
+JOB: Any = SimpleNamespace(plan=SimpleNamespace(job="job"), time_zone="UTC")
+
+
+class Put:
+    """A checkpoint whose query has ended four epochs, and outputs of files that it feeds."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.checkpoint = Checkpoint(folder / "checkpoint")
+        self.checkpoint.store("job", {"nodes": []}, {}, 1, Identity())
+        logs = Logs(self.checkpoint.folder)
+        self.identities = logs.run(range(4))
+        self.outlets: list[Outlet] = []
+        self.written: dict[str, Written] = {}
+
+    def sink(self, name: str, held: range, written: int = -1, place: str = "") -> Path:
+        """An output that holds some epochs, of which the checkpoint has written those up to one."""
+        folder = self.folder / name
+        manifest = Manifest(folder)
+        manifest.claim(Owner("job", name, self.checkpoint.id))
+        for epoch in held:
+            identity = self.identities[epoch] if epoch <= 3 and written >= epoch else f"{epoch:032}"
+            manifest.commit(epoch, stage(folder, epoch, "a.json"), identity)
+        if written >= 0:
+            self.written[name] = Written(written, self.identities[written], place or str(folder.resolve()))
+        self.outlets.append(Outlet(name, Sink(folder, format="json"), parse_schema("k string")))
+        return folder
+
+    def planned(self) -> list[tuple[str, int, int]]:
+        return [(one.sink, one.held, one.to) for one in self._planned()]
+
+    def refused(self) -> str:
+        with pytest.raises(HeadraceError) as caught:
+            self._planned()
+        assert caught.value.code == "CANNOT_REWIND"
+        return caught.value.message.replace(f"{self.folder}/", "")
+
+    def _planned(self) -> tuple[Rewound, ...]:
+        Record(self.checkpoint.folder / "record", "main", 1).add(3, [], {}, self.written)
+        return planned(JOB, self.checkpoint, {"main": self.outlets})
+
+
+@pytest.fixture
+def put(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Put]:
+    monkeypatch.setattr(outlets, "session", lambda: None)
+    # the logs are made by hand
+    monkeypatch.setattr(rewind, "needed", lambda query: ())
+    made = Put(tmp_path)
+    yield made
+    made.checkpoint.close()
+
+
+def test_sinks_come_back_to_what_was_written_there(put: Put) -> None:
+    put.sink("behind", range(6), written=3)
+    put.sink("seldom", range(0, 6, 2), written=2)
+    put.sink("same", range(3), written=2)
+    put.sink("empty", range(0))
+    put.sink("later", range(4, 6))
+    assert put.planned() == [("behind", 5, 3), ("seldom", 4, 2), ("later", 5, -1)]
+
+
+def test_a_sink_whose_epochs_may_be_of_another_place_stays(put: Put) -> None:
+    put.sink("moved", range(6), written=3, place="elsewhere")
+    assert put.refused() == "moved: the checkpoint has written nothing at moved, which holds epoch 0 already"
+
+
+def test_one_that_cannot_keeps_all(put: Put, monkeypatch: pytest.MonkeyPatch) -> None:
+    put.sink("behind", range(6), written=3)
+    put.outlets.append(Outlet("kept", Memory(), parse_schema("k string")))
+    assert put.refused() == "kept: it holds no mark of its epochs, and would be sent rows again"
+    fixed: Callable[..., Any] = ports.Sink.rewind
+    monkeypatch.setattr(Sink, "rewind", fixed)
+    put.outlets.pop()
+    assert put.refused() == "behind: a files sink cannot take back what was written"
+
+
+def test_sinks_that_hold_nothing_later_stay(put: Put) -> None:
+    put.sink("same", range(4), written=3)
+    put.outlets.append(Outlet("kept", Memory(), parse_schema("k string")))
+    assert put.planned() == []
+
+
+def test_terms_of_the_copy_that_went_on_are_skipped(tmp_path: Path) -> None:
+    lease = Lease(tmp_path)
+    lease.skip(1000)
+    assert (lease.term, [path.name for path in tmp_path.iterdir()]) == (1001, ["lock.1001"])
+    lease.check()
+    lease.release()
+    again = Lease(tmp_path)
+    again.skip(1000)
+    again.decline()
+    again.release()
+    assert [path.name for path in tmp_path.iterdir()] == ["lock.1001"]
