@@ -9,7 +9,7 @@ import org.apache.spark.unsafe.Platform
 /** A join of rows that lie near each other in time, at work on one key after another: each row that comes meets what the other side has in
   * its span of time, then takes its place on its own side. When all are in, those that the watermark has left behind go.
   *
-  * Whoever says of a row whether it meets any has each carry the number of its partners. Such joins take the net of their rows.
+  * Whoever says of a row whether it meets any has each carry the number of its partners, as in `JoinRun`. Such joins take the net of their rows.
   *
   * Its value: a byte (the format), 7 bytes of nothing, the alarm that is set, then the roots of the bags of both sides.
   */

@@ -8,7 +8,8 @@ import org.apache.spark.sql.catalyst.expressions.UnsafeRow
   *
   * Whoever emits a row for want of partners (left, full), or by whether there are any (semi, anti, existence), has to know how many a row
   * has. Without a condition a row meets all rows of the other side, so a total for each side is enough; with one each row carries its own
-  * number. Such joins take the net of their rows, right ones first: totals are compared when a side is done.
+  * number, and that of the rows with which the condition fails: without a partner but with some of those it is left out. Such joins take
+  * the net of their rows, right ones first: totals are compared when a side is done.
   *
   * A row meets its partners step by step, so what a heavy key sends is never held as a whole.
   */
