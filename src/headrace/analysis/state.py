@@ -169,7 +169,7 @@ def _(node: Aggregate, append: bool) -> Fact:
 # What is kept in a constant space whatever comes and goes, and what is where rows are only added.
 _NUMBERS = "count count_if sum try_sum avg mean try_avg var_pop var_samp variance stddev stddev_pop stddev_samp std skewness kurtosis"
 _NUMBERS += " covar_pop covar_samp corr regr_avgx regr_avgy regr_count regr_intercept regr_r2 regr_slope regr_sxx regr_sxy regr_syy"
-_NUMBERS += " bool_and bool_or every any some bit_and bit_or bit_xor single_value"
+_NUMBERS += " bool_and bool_or every any some bit_and bit_or bit_xor"
 _ENDS = "min max min_by max_by first last first_value last_value any_value"
 
 

@@ -31,8 +31,8 @@ class Sessions(Node):
     """Each row with its session: the session's start, end and time behind the other columns.
 
     Law: each row has a span, `gap_us` long from its time on, or until the time `until`. Spans of equal `per` that overlap or touch are one
-    session, from the first start to the last end. Its time is the last millisecond before the end. A row without a time, or whose span
-    has no length, is in no session.
+    session, from the first start to the last end. Its time is the last millisecond before the end. A row without a time is a dead letter;
+    one whose span has no length is in no session.
 
     `emit`: a row is sent at once, and anew when the bounds of its session have changed, or once, when its session closes; that is
     `lateness_ms` after its end.

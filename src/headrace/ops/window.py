@@ -9,12 +9,15 @@ from typing import Any
 
 from headrace.errors import PlanError, SchemaError, here
 from headrace.ops.columns import given, once
-from headrace.plan import Generate, Node, node, steps
+from headrace.plan import Generate, Node, Where, node, steps
 from headrace.schema import milliseconds, shown
 
 START, END, TIME = "window_start", "window_end", "window_time"
 COLUMNS = (START, END, TIME)
 CHANGES, CLOSE = "changes", "close"
+
+NULL_TIME = "NULL_TIME: the event time is null"
+"""Why a row is in no window, and in no session."""
 
 
 @dataclass(frozen=True)
@@ -32,7 +35,7 @@ class Window:
 class Windows(Node):
     """A row for each window that the time of a row falls into, with the window's start, end and time behind the other columns.
 
-    The end is not part of the window; its time is the last millisecond before it. A row without a time is in no window.
+    The end is not part of the window; its time is the last millisecond before it. A row without a time is a dead letter.
     `emit`: what is computed of a window is sent as it changes, or once, when the window closes; it closes `lateness_ms` after its end.
     With `early_ms` what has changed is also sent whenever the watermark passes a multiple of that, and from the window's end on at once.
 
@@ -74,9 +77,9 @@ class Windows(Node):
 
 
 @steps.register
-def _(node: Windows) -> tuple[Generate, ...]:
+def _(node: Windows) -> tuple[Where, Generate]:
     text = f"time_windows({node.time}, '{node.kind}', {node.size_us}L, {node.step_us}L, {node.offset_us}L)"
-    return (Generate(text, node.names, False, node.site),)
+    return Where(f"({node.time}) IS NOT NULL", node.site, NULL_TIME), Generate(text, node.names, False, node.site)
 
 
 def tumble(time: Any, size: str | timedelta, *, offset: str | timedelta = "0 seconds") -> Window:

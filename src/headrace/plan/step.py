@@ -12,13 +12,15 @@ from headrace.plan.node import Node
 
 @dataclass(frozen=True)
 class Where:
-    """Keep the rows for which a condition is true."""
+    """Keep the rows for which a condition is true. With a `reason` the others are dead letters."""
 
     text: str
     site: Site | None = None
+    reason: str | None = None
 
     def to_json(self, node: str) -> dict[str, Any]:
-        return {"where": self.text, **_place(node, self.site)}
+        reason = {} if self.reason is None else {"reason": self.reason}
+        return {"where": self.text, **reason, **_place(node, self.site)}
 
 
 @dataclass(frozen=True)

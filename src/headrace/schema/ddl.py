@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any, NoReturn
 
@@ -53,21 +54,54 @@ def parse_type(ddl: str) -> Type:
 
 
 def schema_of(given: Any) -> Struct:
-    """The schema that a user gave: DDL text, a pyspark StructType, or one of ours."""
+    """The schema that a user gave: DDL text, a pyspark StructType, or one of ours.
+
+    >>> schema_of("card VARCHAR(16), amount INT").ddl
+    'card string, amount int'
+    """
     if isinstance(given, Struct):
-        return given
+        return as_read(given)
     if isinstance(given, str):
-        return parse_schema(given)
+        return as_read(parse_schema(given))
     if hasattr(given, "jsonValue"):
         found = _of_json(given.jsonValue())
         if isinstance(found, Struct):
-            return found
+            return as_read(found)
     raise SchemaError(
         "BAD_TYPE",
         f"a schema cannot be a {type(given).__name__}",
         hint='give it as text, "card string, amount decimal(10,2)", or as a pyspark StructType',
         site=here(),
     )
+
+
+def as_read(schema: Struct, *, chars: bool = False) -> Struct:
+    """The columns of a schema as rows have them: a `varchar(n)` is a string of any length, since Spark checks lengths only where it writes.
+
+    With `chars` a `char(n)` is a string, too. Else it is refused: Spark pads such a column with blanks when it reads a table, and pads
+    whatever the column is compared with.
+    """
+    return Struct(tuple(replace(field, type=_as_read(field.type, field.name, chars)) for field in schema.fields))
+
+
+def _as_read(kind: Type, column: str, chars: bool) -> Type:
+    match kind:
+        case Array(element):
+            return Array(_as_read(element, column, chars))
+        case Map(key, value):
+            return Map(_as_read(key, column, chars), _as_read(value, column, chars))
+        case Struct(fields):
+            return Struct(tuple(replace(one, type=_as_read(one.type, f"{column}.{one.name}", chars)) for one in fields))
+        case Atomic(name) if name.startswith("varchar(") or (chars and name.startswith("char(")):
+            return Atomic("string")
+        case Atomic(name) if name.startswith("char("):
+            raise SchemaError(
+                "BAD_TYPE",
+                f"the column `{column}` cannot be {name}: texts are not padded with blanks",
+                hint=f"make it a string, and pad where the blanks are needed: rpad({column}, {name[5:-1]}, ' ')",
+                site=here(),
+            )
+    return kind
 
 
 def type_text(given: Any) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from headrace.errors import PlanError, Site
+from headrace.errors import Site
 from headrace.ops import (
     Aggregate,
     AsOf,
@@ -37,6 +37,8 @@ from headrace.plan import Node
 from headrace.syntax import plain_name, quote
 
 Json = Mapping[str, Any]
+
+_MANY_ROWS = "raise_error('SCALAR_SUBQUERY_TOO_MANY_ROWS: a subquery used as a value finds more than one row')"
 
 
 class Reader:
@@ -97,7 +99,7 @@ class Reader:
         safe = tuple(i for i, each in enumerate(tree["null_safe"]) if each)
         how = tree["how"]
         if how == "single":
-            return self._single(left, right, keys, safe, tree["condition"])
+            return self._single(left, right, keys, safe)
         made = self._expiring(Join(left, right, how, keys, safe, tree["condition"], tree["mark"], site=self._site), tree["expires"])
         if isinstance(made, Join) and not self._early_ms and made in intervals([made]):
             made = replace(made, emit=self._emit)
@@ -122,21 +124,20 @@ class Reader:
         given = tuple((name, names.get(theirs, theirs)) for name, theirs in tree["given"])
         return lookup.of_table(left, table, tree["how"], keys, given, UNSAID, kind_of(left))
 
-    def _single(self, left: Node, right: Node, keys: tuple[tuple[str, str], ...], safe: tuple[int, ...], condition: str | None) -> Node:
-        """Each left row with the one right row that it meets: the right rows of a key are one, or an error."""
-        if condition is not None or not keys:
-            message = f"a scalar subquery that may give several rows, by `{condition}`, cannot be kept up to date"
-            hint = "compare its columns with those of the query by = alone, or take max(...) or first(...) of the value"
-            raise PlanError("BAD_QUERY", message, hint=hint, site=self._site)
-        named = [(f"_key_{i}", text) for i, (_, text) in enumerate(keys, 1)]
+    def _single(self, left: Node, right: Node, keys: tuple[tuple[str, str], ...], safe: tuple[int, ...]) -> Node:
+        """Each left row with the one right row that it meets, or nulls; a left row that meets several fails."""
+        row, several, *named = _free(["_row", "_several", *(f"_key_{i}" for i in range(1, len(keys) + 1))], left)
         fields = ", ".join(f"'{i}', {quote(name)}" for i, name in enumerate(right.columns))
-        found = Aggregate(right, tuple(named), (("_row", f"single_value(named_struct({fields}))"),), site=self._site)
-        items = [*((name, quote(name)) for name, _ in named)]
-        items += [(name, f"_row.`{i}`") for i, name in enumerate(right.columns)]
-        rows = Project(found, "select", tuple(items), site=self._site)
-        met = tuple((mine, quote(name)) for (mine, _), (name, _) in zip(keys, named, strict=True))
-        joined = Join(left, rows, "left", met, safe, site=self._site)
-        return Project(joined, "select", tuple((name, quote(name)) for name in (*left.columns, *right.columns)), site=self._site)
+        one = f"CASE WHEN count(*) = 1 THEN first(named_struct({fields})) END"
+        groups = tuple(zip(named, (text for _, text in keys), strict=True))
+        functions = ((row, one), (several, "count(*) > 1"))
+        found = Aggregate(right, groups, functions, None if keys else one_row(), site=self._site)
+        met = tuple((mine, quote(name)) for (mine, _), name in zip(keys, named, strict=True))
+        # Without keys there is one group, with or without rows.
+        joined = Join(left, found, "left" if keys else "inner", met, safe, site=self._site)
+        single = Filter(joined, (f"CASE WHEN {quote(several)} THEN {_MANY_ROWS} ELSE true END",), site=self._site)
+        items = [*((name, quote(name)) for name in left.columns), *((name, f"{quote(row)}.`{i}`") for i, name in enumerate(right.columns))]
+        return Project(single, "select", tuple(items), site=self._site)
 
     def _aggregate(self, tree: Json) -> Node:
         keys = tuple((name, text) for name, text in tree["keys"])
@@ -190,3 +191,9 @@ class Reader:
             for other in others
         ]
         return Union((first, *moved), site=self._site)
+
+
+def _free(names: list[str], beside: Node) -> list[str]:
+    """Names that no column of a node has."""
+    taken = {name.lower() for name in beside.columns}
+    return [name if name.lower() not in taken else _free([name + "_"], beside)[0] for name in names]

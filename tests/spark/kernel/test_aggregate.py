@@ -267,22 +267,6 @@ def test_a_large_group_lies_in_pages(spark: SparkSession) -> None:
     check(spark, [rows, few], [("collect_list(i)", "i"), "median(d)"])
 
 
-def test_single_value(spark: SparkSession) -> None:
-    """What a scalar subquery gives: null without rows, a group without a row while there are more than one."""
-    exchange = [*minus(row("b", 4)), *plus(row("a", None))]
-    batches = [[], plus(row("a", 3)), plus(row("b", 4)), minus(row("a", 3)), exchange, plus(row("a", None))]
-    tried = trial(spark, changes(spark, batches), ["single_value(i)"], {}, len(batches))
-    assert tried.after == [[(None,)], [(3,)], [], [(4,)], [(None,)], []]
-    assert [[(n, reason[:30], raw) for n, reason, raw in dead] for dead in tried.dead] == [
-        [],
-        [],
-        [(1, "[SCALAR_SUBQUERY_TOO_MANY_ROWS", '{"key":{}}')],
-        [],
-        [],
-        [(1, "[SCALAR_SUBQUERY_TOO_MANY_ROWS", '{"key":{}}')],
-    ]
-
-
 LONGEST = """
 package trial
 

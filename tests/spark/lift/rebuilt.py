@@ -60,12 +60,10 @@ class Rebuilt:
 
     def _aggregate(self, node: Node) -> DataFrame:
         frame = self.frame(node["input"])
-        # Its oracle gives one row at the most, so any value is the single one.
-        functions = [[name, text.replace("single_value(", "any_value(")] for name, text in node["aggregates"]]
-        if not functions:
+        if not node["aggregates"]:
             assert node["keys"], "an aggregate has keys or functions"
             return frame.select(*_named(node["keys"])).distinct()
-        return frame.groupBy(*_named(node["keys"])).agg(*_named(functions))
+        return frame.groupBy(*_named(node["keys"])).agg(*_named(node["aggregates"]))
 
     def _window(self, node: Node) -> DataFrame:
         for _, text in node["functions"]:

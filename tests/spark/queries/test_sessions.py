@@ -307,13 +307,44 @@ def test_a_time_is_a_timestamp(spark: SparkSession) -> None:
 
 
 def test_a_row_without_a_span_and_one_of_which_none_can_be_told(spark: SparkSession) -> None:
-    """No time is no session; a time that fails is a dead letter, which is taken back with its row."""
+    """No time, or one that fails, is no session but a dead letter, which is taken back with its row."""
     with Harness() as h:
         charges = h.source("charges", "card string, day string", changes=True)
         out = h.collect(charges.window(hr.sessions("CAST(day AS timestamp_ntz)", "1 hour", per="card")).select("card", "day", "window_end"))
-        dead = h.collect(charges.output("dead_letter").select("raw"))
+        dead = h.collect(charges.output("dead_letter").select("reason", "raw"))
         h.commit({"charges": [("+", ("a", "2026-01-01 12:00:00")), ("+", ("a", None)), ("+", ("a", "never"))]})
         assert out.rows() == [("a", "2026-01-01 12:00:00", dt.datetime(2026, 1, 1, 13))]
-        assert len(dead.rows()) == 1
+        without = ("NULL_TIME: the event time is null", '{"card":"a","day":null}')
+        assert [reason.split(" ")[0] for reason, _ in dead.rows()] == ["NULL_TIME:", "[CAST_INVALID_INPUT]"]
         h.commit({"charges": [("-", ("a", "never"))]})
+        assert dead.rows() == [without]
+        h.restart()
+        h.commit({"charges": [("-", ("a", None))]})
         assert dead.rows() == []
+
+
+def test_a_row_beside_a_forgotten_session(spark: SparkSession) -> None:
+    """A row is late where a session may have been sent and forgotten, also if it would join one that is kept: the two could be one."""
+
+    def at(second: int) -> dt.datetime:
+        return NOON + SECOND * second
+
+    with Harness(partitions=1) as h:
+        charges = h.source("charges", SCHEMA, watermark=("ts", "0 seconds"))
+        for_25 = charges.window(hr.sessions("ts", "25 seconds", per="card"), emit="close")
+        model = Sessions(lambda row: row[0], lambda row: (row[1], row[1] + 25 * SECOND), 25 * SECOND)
+        out, late = h.collect(for_25), h.collect(for_25.output("late"))
+        mark = Watermark({"charges": 0})
+        # `d` had a session up to 157, as `c` might have had; that of `e` ends at 200 and touches what comes then.
+        first = [[("d", 132), ("e", 175)], [("b", 183)], [("c", 170), ("d", 170)]]
+        for rows in (*first, [("c", 151), ("d", 151)], [("c", 159)], [("b", 201)], [("e", 200)]):
+            changes = [("+", (card, at(second), 1)) for card, second in rows]
+            h.commit({"charges": changes})
+            model.take(changes, mark.at)
+            mark.see("charges", [row[1] for _, row in changes])
+            mark.move()
+            model.close(mark.at)
+            assert out.rows() == in_order(list(model.closed.elements()))
+            assert net(late) == {row: n for row, n in model.late.items() if n}
+        h.finish()
+        assert [row[:2] for row in late.rows()] == [("c", at(151)), ("d", at(151)), ("e", at(200))]

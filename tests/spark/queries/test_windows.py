@@ -359,3 +359,32 @@ def test_first_rows_of_a_window_with_ties_close_too(spark: SparkSession, ties: s
         h.finish()
         assert sorted(out.rows()) == sorted([*kept, ("c", 1)])
         assert h.metrics()["inputs"]["counts"]["input"]["late"] == 1
+
+
+def test_a_row_without_a_time_is_a_dead_letter(spark: SparkSession) -> None:
+    """However the window is written; the letter goes with the row, and joins keep such rows."""
+    with Harness() as h:
+        t = h.source("t", "k int, ts timestamp", changes=True)
+        u = h.source("u", "id int, at timestamp", changes=True)
+        windowed = [t.window(one) for one in (hr.tumble("ts", "1 hour"), hr.sessions("ts", "1 hour", per="k"))]
+        windowed += [
+            hr.sql(query, t=t)
+            for query in (
+                "SELECT k FROM HOP(TABLE t, DESCRIPTOR(ts), INTERVAL '1' MINUTE, INTERVAL '1' MINUTE)",
+                "SELECT k FROM t GROUP BY window(ts, '2 hours'), k",
+                "SELECT k FROM t GROUP BY session_window(ts, '2 hours'), k",
+            )
+        ]
+        outs = [h.collect(one.select("k")) for one in windowed]
+        near = h.collect(hr.sql("SELECT k, id FROM t LEFT JOIN u ON k = id AND ts BETWEEN at - INTERVAL 1 DAY AND at", t=t, u=u))
+        letters = h.collect(t.output("dead_letter").select("reason", "raw"))
+        h.commit({"t": [("+", (1, None)), ("+", (1, None)), ("+", (2, "2026-01-01 00:00:00"))], "u": [("+", (1, None))]})
+        one = ("NULL_TIME: the event time is null", '{"k":1,"ts":null}')
+        assert letters.rows() == 2 * len(windowed) * [one]
+        assert all(out.rows() == [(2,)] for out in outs)
+        assert near.rows() == [(1, None), (1, None), (2, None)]
+        h.restart()
+        h.commit({"t": [("-", (1, None))]})
+        assert letters.rows() == len(windowed) * [one]
+        h.commit({"t": [("-", (1, None))]})
+        assert letters.rows() == []

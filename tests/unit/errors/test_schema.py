@@ -72,6 +72,19 @@ def test_schemas_that_are_none(ddl: str, why: str) -> None:
     assert raised.value.message == f"the schema `{ddl}` cannot be read: {why}"
 
 
+@pytest.mark.parametrize(("ddl", "column"), [("c char(3)", "c"), ("n int, s struct<x: array<character(3)>>", "s.x")])
+def test_texts_that_would_be_padded(ddl: str, column: str) -> None:
+    check_error(
+        f"""
+        BAD_TYPE: the column `{column}` cannot be char(3): texts are not padded with blanks
+          at test_schema.py:*: lambda: hr.read.memory([], ddl),
+          hint: make it a string, and pad where the blanks are needed: rpad({column}, 3, ' ')
+          more: headrace error BAD_TYPE
+        """,
+        lambda: hr.read.memory([], ddl),
+    )
+
+
 def test_type() -> None:
     check_error(
         """

@@ -18,7 +18,7 @@ from headrace.expr.literal import text_literal
 from headrace.jvm.session import jvm
 from headrace.ports.options import flag, wrong
 from headrace.ports.secrets import Secret, secret_of
-from headrace.schema import Field, Struct, milliseconds, parse_schema, schema_of
+from headrace.schema import Field, Struct, as_read, milliseconds, parse_schema, schema_of
 from headrace.syntax import quote
 
 if TYPE_CHECKING:
@@ -183,7 +183,7 @@ class Source(ports.Source):
             database.open()
             if not self.query and not dialect_of(self.address).columns(database, self.place):
                 raise ConnectorError("TABLE_MISSING", f"there is no table {self.table}", hint="create it, or mend its name", site=here())
-            return parse_schema(database.schema(self._from))
+            return as_read(parse_schema(database.schema(self._from)), chars=True)
 
         return self._asked(session, look)
 

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from headrace.ops import Sessions, ended
 from headrace.ops.program import LATE
+from headrace.ops.window import NULL_TIME
 from headrace.schema import Struct
 from headrace.spark.identity import Entry, Shape
 from headrace.spark.lower.operator import Inlet, Json, Lowering, inlets, lower, shape
@@ -21,8 +22,9 @@ def _(node: Sessions, at: Lowering, steady: bool = True) -> tuple[Inlet, ...]:
     columns = [[column, quote(column)] for column in node.input.columns]
     told = {"node": str(node.name), "site": site_of(node)}
     spans: tuple[Json, ...] = (
+        {"where": f"({node.time}) IS NOT NULL", "reason": NULL_TIME, **told},
         {"project": [[start, node.time], [end, until], *columns], **told},
-        {"where": f"{end} > {start}", **told},  # a row without a time has no span
+        {"where": f"{end} > {start}", **told},
     )
     key = tuple((f"key_{i}", text) for i, text in enumerate(node.per, 1))
     made = inlet(node.input, at, delivery="null_key", key=key, key_schema=at.schemas.keys[str(node.name)].ddl, order="columns", steps=spans)

@@ -24,6 +24,10 @@ SELECT id, d FROM sales ORDER BY d DESC LIMIT 6;
 -- oracle: SELECT id, shop FROM sales ORDER BY id, shop LIMIT 5
 SELECT id, shop FROM sales LIMIT 5;
 
+-- name: tablesample_of_rows
+-- oracle: SELECT id, shop FROM (SELECT id, shop FROM sales ORDER BY id, shop LIMIT 5)
+SELECT id, shop FROM (SELECT id, shop FROM sales) TABLESAMPLE (5 ROWS);
+
 -- name: limit_with_offset
 -- oracle: SELECT id, n FROM sales ORDER BY n, id LIMIT 4 OFFSET 3
 SELECT id, n FROM sales ORDER BY n LIMIT 4 OFFSET 3;

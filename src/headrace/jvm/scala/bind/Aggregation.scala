@@ -1,9 +1,7 @@
 package headrace.bind
 
-import headrace.operator.aggregate.SingleValue
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.QueryPlanningTracker
-import org.apache.spark.sql.catalyst.analysis.UnresolvedFunction
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.expressions.aggregate._
 import org.apache.spark.sql.catalyst.optimizer.{DecimalAggregates, ReplaceCurrentLike}
@@ -58,14 +56,13 @@ object Aggregation {
     made
   }
 
-  /** Binds the aggregates of a query, all over the same columns. DISTINCT is allowed, and so is `single_value`, which only we have. */
+  /** Binds the aggregates of a query, all over the same columns. DISTINCT is allowed. */
   def query(session: SparkSession, schema: StructType, texts: Seq[String]): Seq[Aggregation] = Settings.inForce(session) {
     // Spark sums small decimals as whole numbers, and averages them as doubles.
     val all = analysed(session, schema, texts, DecimalAggregates(_))
     all.zip(texts).foreach { case (a, text) =>
       a.functions.foreach { f =>
         f.function match {
-          case _: SingleValue =>
           case p: PythonFuncExpression =>
             throw Refusal("PYTHON_FUNCTION", s"the Python function ${p.name} in an aggregate", "function" -> p.name)
           case u: UserDefinedExpression if !f.function.deterministic => throw changing(u.name, text)
@@ -111,8 +108,6 @@ object Aggregation {
     }
 
   private def parsed(expression: Expression, text: String): Expression = expression.transform {
-    case u: UnresolvedFunction if u.arguments.size == 1 && u.nameParts.size == 1 && u.nameParts.head.equalsIgnoreCase(SingleValue.Name) =>
-      SingleValue(u.arguments.head).toAggregateExpression()
     case _: SubqueryExpression => throw Refusal("SUBQUERY_IN_AGGREGATE", "a query inside an aggregate", "expression" -> text)
   }
 

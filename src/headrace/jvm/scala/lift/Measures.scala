@@ -1,7 +1,6 @@
 package headrace.lift
 
 import headrace.lift.Printer.Lambdas
-import headrace.operator.aggregate.SingleValue
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.expressions.aggregate._
 
@@ -90,7 +89,6 @@ private object Measures {
       // Ascending gives the smallest of equally frequent values; Spark's own text of it says the opposite.
       case Mode(e, _, _, Some(smallest)) => Parts("mode", Nil, order(e, !smallest))
       case ListAgg(e, delimiter, orders, _, _) => Parts("listagg", Seq(e, delimiter), orders)
-      case SingleValue(e) => Parts(SingleValue.Name, Seq(e))
       case _ => Parts(Calls.name(f).getOrElse(throw Printer.refused(f)), f.children)
     }
   }

@@ -1,10 +1,9 @@
 package headrace.lift
 
-import headrace.operator.aggregate.SingleValue
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.expressions.aggregate._
 import org.apache.spark.sql.catalyst.optimizer._
-import org.apache.spark.sql.catalyst.plans.{ExistenceJoin, Inner, LeftAnti, LeftSemi}
+import org.apache.spark.sql.catalyst.plans.{ExistenceJoin, Inner, LeftAnti, LeftSemi, LeftSingle}
 import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.types.BooleanType
 
@@ -136,22 +135,18 @@ private object Subqueries {
 
   private def withValues(node: LogicalPlan, child: LogicalPlan): (LogicalPlan, LogicalPlan) = {
     val found = node.expressions.flatMap(_.collect { case s: ScalarSubquery if uncorrelated(s) => s }).distinctBy(_.canonicalized)
-    val single = found.map(s => s -> value(s.plan))
-    val columns = single.map { case (s, p) => s.canonicalized -> p.output.head }.toMap
-    val changed = node.transformExpressions { case s: ScalarSubquery if uncorrelated(s) => columns(s.canonicalized) }
-    changed -> single.foldLeft(child) { case (c, (_, p)) => Join(c, p, Inner, None, JoinHint.NONE) }
+    val columns = found.map(s => s.canonicalized -> Alias(s.plan.output.head, s.plan.output.head.name)()).toMap
+    val changed = node.transformExpressions { case s: ScalarSubquery if uncorrelated(s) => columns(s.canonicalized).toAttribute }
+    changed -> found.foldLeft(child) { (c, s) =>
+      // An aggregate over everything is one row, always.
+      val how = if (global(s.plan)) Inner else LeftSingle
+      Join(c, Project(Seq(columns(s.canonicalized)), s.plan), how, None, JoinHint.NONE)
+    }
   }
 
   private def uncorrelated(e: Expression): Boolean = e.exists {
     case s: ScalarSubquery => s.children.isEmpty
     case _ => false
-  }
-
-  /** One row, always: an aggregate over everything has it as it is, of anything else the single value is asked. */
-  private def value(plan: LogicalPlan): LogicalPlan = {
-    val column = plan.output.head
-    if (global(plan)) Project(Seq(Alias(column, column.name)()), plan)
-    else Aggregate(Nil, Seq(Alias(SingleValue(column).toAggregateExpression(), column.name)()), plan)
   }
 
   private def global(plan: LogicalPlan): Boolean = plan match {

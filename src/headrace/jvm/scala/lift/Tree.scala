@@ -79,7 +79,9 @@ private final class Tree(session: SparkSession) {
       case _: InnerLike => ("inner", None, both)
       case LeftOuter => ("left", None, both)
       case FullOuter => ("full", None, both)
-      case LeftSingle => ("single", None, both)
+      case LeftSingle =>
+        joined.rest.map(Conditions.split(_).head).foreach(e => throw Refused(Tree.several, Cures.scalar, e, e.sql))
+        ("single", None, both)
       case LeftSemi => ("semi", None, left.scope)
       case LeftAnti => ("anti", None, left.scope)
       case ExistenceJoin(exists) =>
@@ -323,6 +325,8 @@ private object Tree {
 
   /** So many literal rows are still a table and not yet a stream. */
   private val MOST = 10000
+
+  private val several = "a scalar subquery that may give several rows, compared with the query by more than equal columns,"
 
   def node(kind: String, fields: (String, JValue)*): JObject = JObject(("node" -> JString(kind)) +: fields.toList: _*)
   def array(all: Seq[JValue]): JArray = JArray(all.toList)

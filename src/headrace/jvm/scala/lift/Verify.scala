@@ -3,7 +3,6 @@ package headrace.lift
 import scala.util.control.NonFatal
 
 import headrace.bind.{Bind, FromOnly}
-import headrace.operator.aggregate.SingleValue
 import org.apache.spark.sql.{AnalysisException, SparkSession}
 import org.apache.spark.sql.catalyst.QueryPlanningTracker
 import org.apache.spark.sql.catalyst.analysis.{MultiAlias, UnresolvedAlias}
@@ -25,11 +24,8 @@ private final class Verify(session: SparkSession) {
   def rows(scope: Scope, all: Seq[Printed]): Unit = compared(scope, all, new Relation(scope), Project(_, _))
 
   /** Calls of aggregate functions. */
-  def aggregates(scope: Scope, all: Seq[Printed]): Unit = {
-    val (single, others) = all.partition(p => SingleValue.is(p.expression))
-    rows(scope, single.map(p => p.copy(expression = SingleValue.argument(p.expression), text = SingleValue.argument(p.text))))
-    compared(scope, others, new Relation(scope), (named, relation) => Aggregate(Nil, named, relation))
-  }
+  def aggregates(scope: Scope, all: Seq[Printed]): Unit =
+    compared(scope, all, new Relation(scope), (named, relation) => Aggregate(Nil, named, relation))
 
   /** A generator, without its OUTER. */
   def generator(scope: Scope, g: Printed, columns: Int): Unit = {

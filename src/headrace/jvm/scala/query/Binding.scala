@@ -158,7 +158,7 @@ final class Binding(session: SparkSession, partitions: Int) {
   private def step(text: StepText, in: StructType, owner: String): (Option[Step], StructType) = {
     val node = Option(text.node).getOrElse(owner)
     text match {
-      case WhereText(_, site, quiet, condition) => Some(Where(node, site, quiet, in, bind(in, Seq(condition)).head)) -> in
+      case WhereText(_, site, quiet, condition, reason) => Some(Where(node, site, quiet, in, bind(in, Seq(condition)).head, reason)) -> in
       case ProjectText(_, site, quiet, items) =>
         val columns = bind(in, items.map(_._2))
         val out = StructType(items.zip(columns).map { case ((name, _), e) => StructField(name, Bind.loosen(e.dataType)) })

@@ -91,7 +91,7 @@ final case class RouteText(
 
 /** `quiet`: another route of the same output has this very step and tells its failures. */
 sealed trait StepText { def node: String; def site: String; def quiet: Boolean }
-final case class WhereText(node: String, site: String, quiet: Boolean, text: String) extends StepText
+final case class WhereText(node: String, site: String, quiet: Boolean, text: String, reason: String) extends StepText
 final case class ProjectText(node: String, site: String, quiet: Boolean, items: Seq[(String, String)]) extends StepText
 final case class WeighText(node: String, site: String, quiet: Boolean, text: String) extends StepText
 final case class UnweighText(node: String, site: String, quiet: Boolean, name: String, change: Boolean) extends StepText
@@ -183,7 +183,7 @@ object Document {
     val node = maybe(s, "node").orNull
     val site = maybe(s, "site").orNull
     val quiet = s.path("quiet").asBoolean(false)
-    if (s.has("where")) WhereText(node, site, quiet, text(s, "where"))
+    if (s.has("where")) WhereText(node, site, quiet, text(s, "where"), maybe(s, "reason").orNull)
     else if (s.has("project")) ProjectText(node, site, quiet, pairs(s.get("project")))
     else if (s.has("generate"))
       GenerateText(node, site, quiet, text(s, "generate"), list(s, "names").map(_.asText), s.path("outer").asBoolean(false))

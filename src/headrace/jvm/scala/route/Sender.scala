@@ -103,7 +103,7 @@ final class Sender(route: Route, counter: Counter, buffer: WireBuffer, dead: () 
     private def passes(row: InternalRow): Boolean =
       try {
         val found = condition.eval(row)
-        if (!found) count(Counts.Filtered)
+        if (!found) { if (step.reason == null) count(Counts.Filtered) else tell(step.reason, row) }
         found
       } catch { case e: Throwable => lose(e, row); false }
   }

@@ -16,7 +16,9 @@ sealed trait Step extends Serializable {
   def quiet: Boolean
   def in: StructType
 }
-final case class Where(node: String, site: String, quiet: Boolean, in: StructType, condition: Expression) extends Step
+
+/** Rows for which the condition is true go on. `reason`: the others are dead letters, and say it; null: they are filtered out. */
+final case class Where(node: String, site: String, quiet: Boolean, in: StructType, condition: Expression, reason: String) extends Step
 final case class Project(node: String, site: String, quiet: Boolean, in: StructType, columns: Seq[Expression]) extends Step
 final case class Generate(
     node: String,

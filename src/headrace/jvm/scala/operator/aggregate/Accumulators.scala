@@ -18,7 +18,6 @@ private[aggregate] object Accumulators {
       case Kind.OfTruths => new Truths(call.function.isInstanceOf[Max], column)
       case Kind.OfBits => new Bits(call.function.isInstanceOf[BitAndAgg], call.function.dataType, column)
       case Kind.OfParity => new Parity(call.function.dataType, column)
-      case Kind.OnlyOne => new Single(set, call.function.dataType)
       case Kind.AtEnd(end) => new Ends(end, set, call.function.dataType)
       case Kind.AtEndBy(isFirst) =>
         new EndsBy(isFirst, set, new Arguments(Arguments.leading(specs(call.set).arguments)), call.function.dataType)

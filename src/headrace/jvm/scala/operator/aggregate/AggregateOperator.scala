@@ -50,7 +50,6 @@ object Kind {
   case object OfTruths extends Kind
   case object OfBits extends Kind
   case object OfParity extends Kind
-  case object OnlyOne extends Kind
   final case class AtEnd(end: End) extends Kind
   final case class AtEndBy(isFirst: Boolean) extends Kind
 

@@ -60,7 +60,6 @@ private[aggregate] final class Choice(append: Boolean) {
     case v: Last => end(f, End(isFirst = false, v.ignoreNulls), v.child)
     case m: MaxBy => endBy(f, isFirst = false, m)
     case m: MinBy => endBy(f, isFirst = true, m)
-    case s: SingleValue => Call(Kind.OnlyOne, s, Nil, -1, set(Seq(s.child), f.filter, tied = true, valued = true), once = false)
     case _ => again(f)
   }
 

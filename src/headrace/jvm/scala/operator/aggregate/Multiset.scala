@@ -40,14 +40,6 @@ private[aggregate] final class Multiset(spec: Multiset.Spec, number: Int, roots:
     (if (now > 0) 1 else 0) - (if (before > 0) 1 else 0)
   }
 
-  /** Of all rows, equal or not. */
-  def size: Long = {
-    enter()
-    val n = bag.size
-    leave()
-    n
-  }
-
   def first(): Boolean = {
     enter()
     stand(bag.first())

@@ -20,22 +20,26 @@ private[join] final class Answers(spec: Join) {
 
   def of(out: Out): Unit = this.out = out
 
-  /** Do two rows meet that are there, or go, so often together? The pair is told of where pairs are. */
-  def meet(l: UnsafeRow, r: UnsafeRow, weight: Long): Boolean = {
-    val met = predicate == null || {
-      try predicate.eval(both(l, r))
-      catch {
-        case e: Throwable =>
-          letters.put(e, both(l, r), weight, out)
-          false
-      }
-    }
-    if (met && how.pairs) out.emit(Relational.Main, both(l, r), Input.NoTime, weight)
-    met
+  /** Do two rows meet that are there, or go, so often together? Emits the pair where the join has pairs, and a letter where the condition
+    * fails: then it is unknown.
+    */
+  def meet(l: UnsafeRow, r: UnsafeRow, weight: Long): Int = {
+    val pair =
+      if (predicate == null) Partners.Met
+      else
+        try Partners.known(predicate.eval(both(l, r)))
+        catch {
+          case e: Throwable =>
+            letters.put(e, both(l, r), weight, out)
+            Partners.Unknown
+        }
+    if (pair == Partners.Met && how.pairs) out.emit(Relational.Main, both(l, r), Input.NoTime, weight)
+    pair
   }
 
-  /** A row with partners (`has`), or without, is there `weight` times more. */
-  def row(side: Int, row: UnsafeRow, has: Boolean, weight: Long): Unit =
+  /** A row that meets others, or none, is there `weight` times more. A row of which that is unknown is left out. */
+  def row(side: Int, row: UnsafeRow, answer: Int, weight: Long): Unit = if (answer != Partners.Unknown) {
+    val has = answer == Partners.Met
     if (side == Join.Left) how match {
       case How.Left | How.Full => if (!has) out.emit(Relational.Main, both(row, noRight), Input.NoTime, weight)
       case How.Semi => if (has) out.emit(Relational.Main, row, Input.NoTime, weight)
@@ -46,4 +50,5 @@ private[join] final class Answers(spec: Join) {
       case How.Inner =>
     }
     else if (how == How.Full && !has) out.emit(Relational.Main, both(noLeft, row), Input.NoTime, weight)
+  }
 }

@@ -9,7 +9,7 @@ import org.apache.spark.unsafe.Platform
 /** A join of rows that lie near each other in time, at work on one key after another: each row that comes meets what the other side has in
   * its span of time, then takes its place on its own side. When all are in, those that the watermark has left behind go.
   *
-  * Whoever says of a row whether it meets any has each carry the number of its partners. Such joins take the net of their rows.
+  * Whoever says of a row whether it meets any has each carry the number of its partners, as in `JoinRun`. Such joins take the net of their rows.
   *
   * Its value: a byte (the format), 7 bytes of nothing, the alarm that is set, then the roots of the bags of both sides.
   */
@@ -31,7 +31,8 @@ final class IntervalRun(spec: Join, interval: Interval) extends Operator {
   private var armed = State.Never
   private var input: Input = _ // the row that is meeting the other side
   private var time = 0L
-  private var partners = 0L // how many of those it has met
+  private val partners = new Partners // of that row
+  private val theirs = new Partners // of the row that it meets, or that is forgotten
   private var meeting = false
 
   override def open(epoch: Epoch): Unit = {
@@ -71,11 +72,11 @@ final class IntervalRun(spec: Join, interval: Interval) extends Operator {
   private def take(row: Input): Unit = {
     val at = interval.times(row.side)
     // Without a time it meets none, now or later.
-    if (row.row.isNullAt(at)) answers.row(row.side, row.row, has = false, row.weight)
+    if (row.row.isNullAt(at)) answers.row(row.side, row.row, Partners.Alone, row.weight)
     else {
       input = row
       time = row.row.getLong(at)
-      partners = 0
+      partners.clear()
       meeting = true
       others.scan(interval.from(row.side, time), interval.until(row.side, time))
     }
@@ -89,9 +90,10 @@ final class IntervalRun(spec: Join, interval: Interval) extends Operator {
     while (n < IntervalRun.AtOnce && meeting)
       if (others.next()) {
         val (l, r) = if (input.side == Join.Right) (others.row, input.row) else (input.row, others.row)
-        if (answers.meet(l, r, Math.multiplyExact(input.weight, others.count))) {
-          partners += others.count
-          if (others.counts) recount(others)
+        val pair = answers.meet(l, r, Math.multiplyExact(input.weight, others.count))
+        if (pair != Partners.Alone) {
+          partners.add(pair, others.count)
+          if (others.counts) recount(others, pair)
         }
         n += 1
       } else {
@@ -101,33 +103,38 @@ final class IntervalRun(spec: Join, interval: Interval) extends Operator {
   }
 
   /** A row of the other side has more partners, or fewer, by the row that came. */
-  private def recount(others: TimedSide): Unit = {
-    val before = others.partners
-    val now = before + input.weight
-    if ((before > 0) != (now > 0)) {
-      val sign = if (now > 0) 1L else -1L
-      say(1 - input.side, others.row, has = true, sign * others.count)
-      say(1 - input.side, others.row, has = false, -sign * others.count)
+  private def recount(others: TimedSide, pair: Int): Unit = {
+    others.partners(theirs)
+    val before = theirs.answer
+    theirs.add(pair, input.weight)
+    val now = theirs.answer
+    if (before != now) {
+      say(1 - input.side, others.row, before, -others.count)
+      say(1 - input.side, others.row, now, others.count)
     }
-    others.partners(now)
+    others.write(theirs)
   }
 
-  /** The row has met all that the other side has; it takes its place. */
+  /** The row has met all that the other side has; it takes its place. One that goes takes back what it gave. */
   private def settle(): Unit = {
-    say(input.side, input.row, partners > 0, input.weight)
+    if (input.weight < 0) sides(input.side).recall(input.row, time, partners)
+    say(input.side, input.row, partners.answer, input.weight)
     sides(input.side).add(input.row, time, input.weight, partners)
   }
 
   /** What is said of a row before it is forgotten. */
-  private def say(side: Int, row: UnsafeRow, has: Boolean, weight: Long): Unit =
-    if (has || !interval.close) answers.row(side, row, has, weight)
+  private def say(side: Int, row: UnsafeRow, answer: Int, weight: Long): Unit =
+    if (answer == Partners.Met || !interval.close) answers.row(side, row, answer, weight)
 
   /** Some of the rows of a side that the watermark has left behind go; false: there are none. */
   private def forget(number: Int): Boolean = {
     val side = sides(number)
     var n = 0
     while (limit != Long.MinValue && n < IntervalRun.AtOnce && side.first() && hasEnded(number, side.firstTime)) {
-      if (interval.close && side.counts && side.firstPartners == 0) answers.row(number, side.row, has = false, side.firstCount)
+      if (interval.close && side.counts) {
+        side.firstPartners(theirs)
+        if (theirs.answer == Partners.Alone) answers.row(number, side.row, Partners.Alone, side.firstCount)
+      }
       side.removeFirst()
       n += 1
     }

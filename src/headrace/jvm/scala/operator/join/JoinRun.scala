@@ -8,7 +8,8 @@ import org.apache.spark.sql.catalyst.expressions.UnsafeRow
   *
   * Whoever emits a row for want of partners (left, full), or by whether there are any (semi, anti, existence), has to know how many a row
   * has. Without a condition a row meets all rows of the other side, so a total for each side is enough; with one each row carries its own
-  * number. Such joins take the net of their rows, right ones first: totals are compared when a side is done.
+  * number, and that of the rows with which the condition fails: without a partner but with some of those it is left out. Such joins take
+  * the net of their rows, right ones first: totals are compared when a side is done.
   *
   * A row meets its partners step by step, so what a heavy key sends is never held as a whole.
   */
@@ -23,12 +24,13 @@ final class JoinRun(spec: Join) extends Closable {
   private val right = kept.right
 
   private var input: Input = _ // the row that is meeting the other side
-  private var partners = 0L // how many of those it has met
+  private val partners = new Partners // of that row
+  private val theirs = new Partners // of the row that it meets
   private var meeting = false
   private var side = Join.Right
   private var totalBefore = 0L // of the side whose rows come
   private var sweeping: Side = _ // whose rows all change, as the other side came into being or vanished
-  private var sweep = 0L
+  private var sweep = false // into being?
 
   override def ending(isLast: Boolean): Unit = kept.isLast = isLast
 
@@ -89,7 +91,7 @@ final class JoinRun(spec: Join) extends Closable {
     if (isConditional || !told || had == has || other.isEmpty) false
     else {
       sweeping = other
-      sweep = if (has) 1L else -1L
+      sweep = has
       other.scan()
       true
     }
@@ -98,12 +100,12 @@ final class JoinRun(spec: Join) extends Closable {
   private def take(): Unit = {
     input = if (ahead != null) ahead else rows.next()
     ahead = null
-    partners = 0
+    partners.clear()
     val others = if (input.side == Join.Right) left else right
     if (how.pairs || isConditional) {
       others.scan()
       meeting = true
-    } else settle(others.total)
+    } else settle(Partners.known(others.total > 0))
   }
 
   private def meetSome(): Unit = {
@@ -112,37 +114,45 @@ final class JoinRun(spec: Join) extends Closable {
     while (n < JoinRun.AtOnce && meeting) {
       if (others.next()) {
         val (l, r) = if (input.side == Join.Right) (others.row, input.row) else (input.row, others.row)
-        if (answers.meet(l, r, Math.multiplyExact(input.weight, others.count))) {
-          partners += others.count
-          if (others.counts) recount(others)
+        val pair = answers.meet(l, r, Math.multiplyExact(input.weight, others.count))
+        if (pair != Partners.Alone) {
+          partners.add(pair, others.count)
+          if (others.counts) recount(others, pair)
         }
         n += 1
       } else {
         meeting = false
-        settle(if (!isConditional) others.total else partners)
+        settle(if (!isConditional) Partners.known(others.total > 0) else asBefore())
       }
     }
   }
 
   /** A row of the other side has more partners, or fewer, by the row that came. */
-  private def recount(others: Side): Unit = {
-    val before = others.partners
-    val now = before + input.weight
-    if ((before > 0) != (now > 0)) changed(others, others.row, others.count, if (now > 0) 1L else -1L)
-    others.partners(now)
+  private def recount(others: Side, pair: Int): Unit = {
+    others.partners(theirs)
+    val before = theirs.answer
+    theirs.add(pair, input.weight)
+    changed(others, before, theirs.answer)
+    others.write(theirs)
   }
 
-  /** What a row's having partners (`sign` 1) or none (−1) changes; `count`: how often it is there. */
-  private def changed(side: Side, row: UnsafeRow, count: Long, sign: Long): Unit = {
+  /** Emits what another answer changes of the row that a side stands on. */
+  private def changed(side: Side, before: Int, now: Int): Unit = if (before != now) {
     val number = if (side eq left) Join.Left else Join.Right
-    answers.row(number, row, has = true, sign * count)
-    answers.row(number, row, has = false, -sign * count)
+    answers.row(number, side.row, before, -side.count)
+    answers.row(number, side.row, now, side.count)
+  }
+
+  /** The answer for the row, all of the other side being met. One that goes takes back what it gave. */
+  private def asBefore(): Int = {
+    if (input.weight < 0) of(input.side).recall(input.row, partners)
+    partners.answer
   }
 
   /** The row has met all that the other side has; it takes its place. */
-  private def settle(partners: Long): Unit = {
+  private def settle(answer: Int): Unit = {
     val weight = input.weight
-    answers.row(input.side, input.row, partners > 0, weight)
+    answers.row(input.side, input.row, answer, weight)
     if (spec.keepsRows(input.side)) of(input.side).add(input.row, weight, partners) else of(input.side).addTotal(weight)
   }
 
@@ -150,7 +160,7 @@ final class JoinRun(spec: Join) extends Closable {
     var n = 0
     while (n < JoinRun.AtOnce && sweeping != null)
       if (sweeping.next()) {
-        changed(sweeping, sweeping.row, sweeping.count, sweep)
+        changed(sweeping, Partners.known(!sweep), Partners.known(sweep))
         n += 1
       } else sweeping = null
   }

@@ -75,16 +75,15 @@ private[headrace] object Sides {
 private[join] final class Side(fields: Int, val counts: Boolean, roots: Roots, number: Int) {
   private val bag = new Bag
   private val cursor = new Cursor(bag)
-  private val number8 = new Array[Byte](8)
   private var isOpen = false
 
   /** How many rows there are. */
   var total = 0L
 
-  /** The row it stands on, how often it is there, and how many partners that has. */
+  /** The row it stands on, how often it is there, and the partners of it. */
   val row = new UnsafeRow(fields)
   def count: Long = cursor.count
-  def partners: Long = Platform.getLong(cursor.valueBytes, cursor.valueOffset)
+  def partners(of: Partners): Unit = of.read(cursor.valueBytes, cursor.valueOffset, cursor.valueSize)
 
   def begin(total: Long): Unit = this.total = total
 
@@ -102,18 +101,20 @@ private[join] final class Side(fields: Int, val counts: Boolean, roots: Roots, n
     true
   }
 
-  /** Sets how many partners the row it stands on has. */
-  def partners(n: Long): Unit = {
-    write(n)
-    bag.put(cursor.keyBytes, cursor.keySize, number8, Platform.BYTE_ARRAY_OFFSET, 8)
+  /** Sets the partners of the row it stands on. */
+  def write(partners: Partners): Unit =
+    bag.put(cursor.keyBytes, cursor.keySize, partners.bytes, Platform.BYTE_ARRAY_OFFSET, partners.write())
+
+  /** Reads the partners that a row is stored with, if it is and carries them. */
+  def recall(row: UnsafeRow, partners: Partners): Unit = if (counts) {
+    enter()
+    if (bag.find(bytes(row), row.getSizeInBytes)) partners.read(bag.valueBytes, bag.valueOffset, bag.valueSize)
   }
 
   /** Adds a row so often, or takes it away; one that was never there is left alone. */
-  def add(row: UnsafeRow, weight: Long, partners: Long): Unit = {
+  def add(row: UnsafeRow, weight: Long, partners: Partners): Unit = {
     enter()
-    val key = bytes(row)
-    write(partners)
-    val left = bag.add(key, row.getSizeInBytes, number8, Platform.BYTE_ARRAY_OFFSET, if (counts) 8 else 0, weight)
+    val left = bag.add(bytes(row), row.getSizeInBytes, partners.bytes, Platform.BYTE_ARRAY_OFFSET, if (counts) partners.write() else 0, weight)
     if (left >= 0) total += weight
   }
 
@@ -142,8 +143,6 @@ private[join] final class Side(fields: Int, val counts: Boolean, roots: Roots, n
     bag.open(roots.pages(number))
     isOpen = true
   }
-
-  private def write(n: Long): Unit = Platform.putLong(number8, Platform.BYTE_ARRAY_OFFSET, n)
 
   /** The row's bytes from the beginning of an array. */
   private def bytes(row: UnsafeRow): Array[Byte] = row.getBaseObject match {

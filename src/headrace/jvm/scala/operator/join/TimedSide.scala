@@ -13,7 +13,6 @@ private[join] final class TimedSide(fields: Int, val counts: Boolean, roots: Roo
   private val cursor = new Cursor(bag)
   private val low = new Array[Byte](TimedSide.Time)
   private val high = new Array[Byte](TimedSide.Time)
-  private val number8 = new Array[Byte](8)
   private var key = new Array[Byte](256)
   private var isOpen = false
 
@@ -37,14 +36,13 @@ private[join] final class TimedSide(fields: Int, val counts: Boolean, roots: Roo
     true
   }
 
-  /** Of the row that `next` found: how often it is there, and how many partners that has. */
+  /** Of the row that `next` found: how often it is there, and the partners of it. */
   def count: Long = cursor.count
-  def partners: Long = Platform.getLong(cursor.valueBytes, cursor.valueOffset)
+  def partners(of: Partners): Unit = of.read(cursor.valueBytes, cursor.valueOffset, cursor.valueSize)
 
-  def partners(n: Long): Unit = {
-    Platform.putLong(number8, Platform.BYTE_ARRAY_OFFSET, n)
-    bag.put(cursor.keyBytes, cursor.keySize, number8, Platform.BYTE_ARRAY_OFFSET, 8)
-  }
+  /** Sets the partners of the row that `next` found. */
+  def write(partners: Partners): Unit =
+    bag.put(cursor.keyBytes, cursor.keySize, partners.bytes, Platform.BYTE_ARRAY_OFFSET, partners.write())
 
   /** Goes to the first row of all; false: there is none. */
   def first(): Boolean = bag.first() && {
@@ -55,17 +53,28 @@ private[join] final class TimedSide(fields: Int, val counts: Boolean, roots: Roo
   /** Of the row that `first` found. */
   def firstTime: Long = TimedSide.read(bag.keyBytes, bag.keyAt)
   def firstCount: Long = bag.count
-  def firstPartners: Long = Platform.getLong(bag.valueBytes, bag.valueOffset)
+  def firstPartners(of: Partners): Unit = of.read(bag.valueBytes, bag.valueOffset, bag.valueSize)
   def removeFirst(): Unit = bag.removeHere()
 
   /** Adds a row so often, or takes it away; one that was never there is left alone. */
-  def add(of: UnsafeRow, time: Long, weight: Long, partners: Long): Unit = {
+  def add(of: UnsafeRow, time: Long, weight: Long, partners: Partners): Unit = {
+    val size = stored(of, time)
+    bag.add(key, size, partners.bytes, Platform.BYTE_ARRAY_OFFSET, if (counts) partners.write() else 0, weight)
+  }
+
+  /** Reads the partners that a row is stored with, if it is and carries them. */
+  def recall(of: UnsafeRow, time: Long, partners: Partners): Unit = if (counts) {
+    val size = stored(of, time)
+    if (bag.find(key, size)) partners.read(bag.valueBytes, bag.valueOffset, bag.valueSize)
+  }
+
+  /** Writes the key of a row's entry, and tells its size. */
+  private def stored(of: UnsafeRow, time: Long): Int = {
     val size = TimedSide.Time + of.getSizeInBytes
     if (size > key.length) key = new Array[Byte](math.max(size, 2 * key.length))
     TimedSide.write(time, key)
     of.writeToMemory(key, Platform.BYTE_ARRAY_OFFSET + TimedSide.Time)
-    Platform.putLong(number8, Platform.BYTE_ARRAY_OFFSET, partners)
-    bag.add(key, size, number8, Platform.BYTE_ARRAY_OFFSET, if (counts) 8 else 0, weight)
+    size
   }
 
   def close(): Unit = {
