@@ -88,7 +88,7 @@ def delta(folder: Path) -> list[int]:
 def iceberg(catalog: dict[str, str], table: str) -> list[int]:
     from pyiceberg.catalog import load_catalog
 
-    return list(load_catalog("c", **catalog).load_table(table).scan().to_arrow()["id"].to_pylist())
+    return list(load_catalog("default", **catalog).load_table(table).scan().to_arrow()["id"].to_pylist())
 
 
 def dead(checkpoint: Path) -> dict[str, dict[int, str]]:
