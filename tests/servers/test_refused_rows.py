@@ -71,7 +71,6 @@ def test_constraints(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
     write(SECOND)
     assert rows(place, "t", "id") == [(1,), (5,), (7,)]
     assert [id for id, _ in dead()] == [2, 3, 4, 6]
-    print(place.kind, dead())
 
 
 def test_what_was_refused_before_a_crash_and_is_taken_after_it(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -151,7 +150,6 @@ DATES = """
 def test_days_and_moments(place: Place) -> None:
     run(put(DATES, "id int, d date, t timestamp").write.jdbc(place.url, "t", name="out", **place.options))
     lost = {"postgresql": [3, 4], "mariadb": [1, 2, 3, 4], "sqlite": []}[place.kind]
-    print(place.kind, dead())
     assert [id for (id,) in rows(place, "t", "id")] == [id for id in range(6) if id not in lost]
     assert [id for id, _ in dead()] == lost
     run(put(DATES, "id int, d date, t timestamp").write.jdbc(place.url, "t", name="out", **place.options))
@@ -162,7 +160,6 @@ def test_days_and_moments(place: Place) -> None:
 def test_a_row_that_is_larger_than_a_packet(maria: Served) -> None:
     given = "SELECT int(id) AS id, IF(id = 1, repeat('x', 20000000), 'a') AS x FROM VALUES (0), (1), (2) AS v(id)"
     run(put(given, "id int, x string").write.jdbc(maria.url, "t", name="out", **maria.options))
-    print([(id, why[:200]) for id, why in dead()])
     assert rows(maria, "t", "id") == [(0,), (2,)]
 
 
@@ -176,7 +173,6 @@ def test_texts_that_are_not_utf8(place: Place) -> None:
 def test_a_key_that_no_index_holds(pg: Served) -> None:
     given = "SELECT int(id) AS id, IF(id = 1, substr(array_join(transform(sequence(1, 2000), i -> sha2(string(i), 512)), ''), 1, 9000), string(id)) AS x FROM VALUES (0), (1), (2) AS v(id)"
     run(put(given, "id int, x string").write.jdbc(pg.url, "t", key="x", name="out", **pg.options))
-    print(dead())
     assert rows(pg, "t", "id") == [(0,), (2,)]
 
 
@@ -209,7 +205,6 @@ def test_redis(redis: Redis) -> None:
         run(put("SELECT 3 AS id, 'new' AS x", schema).write.redis(redis.url, **write))
     finally:
         redis.run("CONFIG", "SET", "proto-max-bulk-len", "536870912")
-    print([(a, b) for a, b in dead()])
     assert [id for id, _ in dead()] == [1]
 
 
@@ -221,5 +216,4 @@ def test_kafka(broker: Broker) -> None:
     run(put("SELECT 1 AS id, 'old' AS x", schema).write.kafka(topic, **write))
     run(put(given, schema).write.kafka(topic, **write))
     run(put("SELECT 3 AS id, 'new' AS x", schema).write.kafka(topic, **write))
-    print(dead()[0][1])
     assert [id for id, _ in dead()] == [1]

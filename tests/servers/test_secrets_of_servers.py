@@ -289,7 +289,6 @@ def test_no_secret_is_shown(ground: Ground, names: tuple[str, ...]) -> None:
         failed[name] = told
         if found:
             shows[name] = found
-    print(json.dumps(failed, indent=1))
     assert shows == {}
     assert [name for name, told in failed.items() if told == "dead 0"] == [], "these did not fail"
     with log.open("rb") as file:
