@@ -126,6 +126,10 @@ class Ground:
 
 Case = Callable[[Ground], Any]
 CASES: dict[str, Case] = {}
+LEDGER = {
+    "postgresql": "SELECT 1 FROM pg_tables WHERE tablename = '_headrace_epochs'",
+    "mariadb": "SELECT 1 FROM information_schema.tables WHERE table_schema = database() AND table_name = '_headrace_epochs'",
+}
 FEW = ("postgresql: a wrong password", "redis: a wrong password", "http: 422 of a row")
 """Those that short runs try."""
 
@@ -142,7 +146,10 @@ def _databases() -> None:
             CASES[f"{kind}: {what}"] = lambda g: make(g, of(g))
 
         def made(place: Served, sql: str) -> Served:
+            # The ledger remembers who has written a table that was dropped.
             place.run("DROP TABLE IF EXISTS t")
+            if place.run(LEDGER[place.kind]):
+                place.run("DELETE FROM _headrace_epochs")
             place.run(sql)
             return place
 
@@ -290,7 +297,7 @@ def test_no_secret_is_shown(ground: Ground, names: tuple[str, ...]) -> None:
         if found:
             shows[name] = found
     assert shows == {}
-    assert [name for name, told in failed.items() if told == "dead 0"] == [], "these did not fail"
+    assert [name for name, told in failed.items() if told in ("dead 0", "TABLE_OWNED")] == [], "these did not fail as they should"
     with log.open("rb") as file:
         file.seek(before)
         assert shown(file.read()) == []
