@@ -68,21 +68,11 @@ def test_each_start_reads_what_is_there_then(broker: Broker, tmp_path: Path) -> 
     total = read.group_by("shop").agg(n="count(*)", amount="sum(amount)").write.memory(key="shop")
     for start in (0, 100, 200):
         broker.produce(topic, orders(100, start=start))
-        hr.job("restarted", total).run(checkpoint=tmp_path / "state", progress=False, flush=False)
+        hr.job("restarted", total).run(checkpoint=tmp_path / "state", progress=False)
         expected: dict[str, list[int]] = {}
         for _, shop, amount in rows_of(broker, topic):
             expected.setdefault(shop, []).append(amount)
         assert sorted(total.rows()) == sorted((shop, len(found), sum(found)) for shop, found in expected.items())
-    hr.job("restarted", total).run(checkpoint=tmp_path / "state", progress=False)
-    broker.produce(topic, orders(1, start=300))
-    check_error(
-        """
-        CHECKPOINT_SEALED: source-restart (1 new) has new input, and the job has read its bounded input to the end and fired all its timers
-          hint: start over with fresh=True; flush=False keeps a job open for input that comes later.
-          more: headrace error CHECKPOINT_SEALED
-        """,
-        lambda: hr.job("restarted", total).run(checkpoint=tmp_path / "state", progress=False),
-    )
 
 
 @pytest.mark.full
@@ -412,7 +402,7 @@ def test_a_password(broker: Broker, monkeypatch: pytest.MonkeyPatch, tmp_path: P
     job = hr.job("secured", out)
     job.run(checkpoint=tmp_path / "state", progress=False)
     assert out.rows() == [("1",)]
-    assert PASSWORD not in json.dumps(job.plan.to_json()) and PASSWORD not in str(job.explain())
+    assert PASSWORD not in json.dumps(job.plan.to_json()) and PASSWORD not in str(job.explain(verbose=True))
     written = [log_file(), *(file for file in (tmp_path / "state").rglob("*") if file.is_file())]
     assert not [file for file in written if file is not None and PASSWORD.encode() in file.read_bytes()]
     monkeypatch.setenv("KAFKA_PASSWORD", "falsch")

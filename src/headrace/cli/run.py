@@ -25,7 +25,9 @@ def add(commands: Any) -> None:
     )
     parser.add_argument("--fresh", action="store_true", help="remove the checkpoint and what the sinks wrote, and start over")
     parser.add_argument(
-        "--no-flush", dest="flush", action="store_false", help="bounded input: read what is there and keep held rows and timers for later"
+        "--flush",
+        action=argparse.BooleanOptionalAction,
+        help="bounded input: handle held rows, close windows, fire timers at its end, for good (default, said at the start), or keep them",
     )
     parser.add_argument("--standby", action="store_true", help="where another process works on the checkpoint, wait and take over")
     parser.add_argument("--quiet", action="store_true", help="no progress while it runs")

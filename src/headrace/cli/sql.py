@@ -30,7 +30,11 @@ def add(commands: Any) -> None:
     parser.add_argument("--checkpoint", metavar="FOLDER", help="where the job keeps its state (default: .headrace/NAME)")
     parser.add_argument("--every", metavar="DURATION", help='begin an epoch this often, as "10 seconds"')
     parser.add_argument("--fresh", action="store_true", help="remove the checkpoint and what the sinks wrote, and start over")
-    parser.add_argument("--no-flush", dest="flush", action="store_false", help="keep held rows and timers of bounded input for later")
+    parser.add_argument(
+        "--flush",
+        action=argparse.BooleanOptionalAction,
+        help="bounded input: handle held rows, close windows, fire timers at its end, for good (default, said at the start), or keep them",
+    )
     parser.add_argument("--quiet", action="store_true", help="no progress while the job runs")
     parser.set_defaults(run=run)
 

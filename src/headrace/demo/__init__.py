@@ -31,7 +31,7 @@ def main(out: str | Path = "headrace-demo") -> int:
         spark = hr.session(conf=QUICK)
 
     job = pipeline.delays(folder / "events", folder / "results")
-    summary = job.run(checkpoint=str(folder / "checkpoint"), fresh=True, partitions=2, progress=True)
+    summary = job.run(checkpoint=str(folder / "checkpoint"), fresh=True, flush=True, partitions=2, progress=True)
 
     with console.status("reading the results"):
         found = findings.find(spark, folder / "results")

@@ -30,6 +30,11 @@ from headrace.sql.catalogue import Catalogue
 
 Show = bool | Callable[[Progress], object] | None
 
+_SEALS = (
+    "its input has an end, and so has its time: held rows, windows and timers are done with then, and later input is refused. "
+    "flush=False (--no-flush) keeps it open; flush=True (--flush) leaves out this line."
+)
+
 
 class Job:
     """Sinks and all that feeds them, under one name and with one checkpoint. Made by `hr.job(name, *sinks)` or `hr.load(file)`."""
@@ -85,7 +90,7 @@ class Job:
         checkpoint: str | os.PathLike[str] | None = None,
         every: str | timedelta | None = None,
         fresh: bool = False,
-        flush: bool = True,
+        flush: bool | None = None,
         progress: Show = None,
         partitions: int | None = None,
         standby: bool = False,
@@ -93,8 +98,10 @@ class Job:
         """Run to the end of bounded input, where held rows are handled and all timers fire; without an end, until it is stopped.
 
         The job goes on from its `checkpoint` (default `.headrace/NAME`); `fresh=True` removes that and what the sinks wrote.
-        `flush=False` reads what is there and keeps held rows and timers for a later run. `every` is how often an epoch begins.
-        `progress` is shown on a terminal, by default; a function gets every `Progress`. Ctrl-C finishes the epoch and stops.
+        Where something goes by event time or closes, that end is final, and the job says so when it starts; `flush=False` reads what is
+        there and keeps held rows, windows and timers for a later run. `every` is how often an epoch begins.
+        `progress` is shown on a terminal, by default, and a script (`python job.py`) without one prints the summary at its end on stderr; a
+        function gets every `Progress`. Ctrl-C finishes the epoch and stops.
         Where another process works on the checkpoint, `standby=True` waits until it has ended, or gives no sign for 20 seconds (the
         setting `lease`), and takes over; else that is an error.
         """
@@ -113,7 +120,7 @@ class Job:
         checkpoint: str | os.PathLike[str] | None = None,
         every: str | timedelta | None = None,
         fresh: bool = False,
-        flush: bool = True,
+        flush: bool | None = None,
         progress: Show = None,
         partitions: int | None = None,
         standby: bool = False,
@@ -134,18 +141,20 @@ class Job:
         asked = settings(self.name, self._said, checkpoint=checkpoint, every=every, partitions=partitions, progress=shown)
         return asked, Display(self.name, progress if callable(progress) else asked.progress)
 
-    def _start(self, asked: Settings, fresh: bool, flush: bool, waits: Callable[[str], None] | None) -> Run:
-        made = compile(self.plan)
-        return start(
-            made,
+    def _start(self, asked: Settings, fresh: bool, flush: bool | None, waits: Callable[[str], None] | None) -> Run:
+        run = start(
+            compile(self.plan),
             asked.checkpoint,
             every=asked.every,
             partitions=asked.partitions,
             fresh=fresh,
-            flush=flush,
+            flush=flush is not False,
             waits=waits,
             silence=asked.lease / 1000,
         )
+        if flush is None and run.first_end:
+            print(f"{self.name}: {_SEALS}", file=sys.stderr, flush=True)
+        return run
 
     def _waits(self, stopped: Callable[[], bool]) -> Callable[[str], None]:
         """What a standby says, once for each whom it waits for; it waits no longer when it is `stopped`."""

@@ -61,7 +61,7 @@ class Letters:
         A file that was given before is refused, unless it is to count `again`.
         """
         node, lines = self._source(source)
-        if any((self.folder / name).exists() for name in ("sealed", "sealing")):
+        if (self.folder / "sealing").exists():
             raise HeadraceError(
                 "CHECKPOINT_SEALED",
                 f"the job {self.job} has read its bounded input to the end and fired all its timers",

@@ -199,7 +199,8 @@ class Checkpoint:
 
     @property
     def sealed(self) -> bool:
-        return (self.folder / "sealed").exists()
+        # Where no flush ever began no time was brought to its end.
+        return self.sealing and (self.folder / "sealed").exists()
 
     @property
     def sealing(self) -> bool:

@@ -6,14 +6,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from headrace.analysis.boundedness import bounded
+from headrace.analysis.clocks import clocks
 from headrace.analysis.closing import require_closing
 from headrace.analysis.expiry import require_expiry
 from headrace.analysis.lookups import require_steady
 from headrace.analysis.repeatable import require_repeatable
 from headrace.analysis.schemas import Schemas, check
 from headrace.errors import HeadraceError
-from headrace.ops import AsOf, Group, Lookup, Program, Sessions, Sink, Source, Temporal, ended, forgets_after, groups, intervals
-from headrace.ops.closing import EVENT
+from headrace.ops import Lookup, Sink, Source
 from headrace.optimize import optimize
 from headrace.plan import Node, Plan
 from headrace.plan.meaning import MEANING
@@ -74,36 +74,8 @@ def compile(plan: Plan) -> SparkJob:
     plan, rewritten = optimize(plan)
     schemas = check(plan)
     at = Lowering(plan, schemas, Feeds(plan, schemas.of))
-    queries = cut(plan, _clocks(plan), schemas.timed.keys())
+    queries = cut(plan, clocks(plan), schemas.timed.keys())
     return SparkJob(at, rewritten, queries, tuple(shape_of(query, at) for query in queries))
-
-
-def _clocks(plan: Plan) -> Mapping[str, str]:
-    """The time that each operator goes by: a program says it, groups that close go by that of their keys, those that expire and rows that
-    end one by one by event time, and rows of now by that of the machine.
-    """
-    ends = [plan.nodes[name] for name in plan.sinks]
-    closing, near = groups(ends), intervals(ends)
-    return {name: EVENT if node in near else _clock(node, closing.get(node)) for name, node in plan.nodes.items()}
-
-
-def _clock(node: Node, group: Group | None) -> str:
-    if isinstance(node, Temporal):
-        return "processing"
-    if isinstance(node, AsOf | Program):
-        return node.clock
-    if isinstance(node, Sessions):
-        return "none" if ended(node) is None else EVENT
-    if group is None:
-        return "none" if forgets_after(node) is None else EVENT
-    if len(group.clocks) > 1:
-        raise HeadraceError(
-            "CLOCKS_MIXED",
-            f"the groups of {node.name} have columns that close by event time and by processing time",
-            hint="group by the columns of one of them; one Spark query has one clock.",
-            site=node.site,
-        )
-    return next(iter(group.clocks))
 
 
 def _one_sink_a_folder(plan: Plan) -> None:

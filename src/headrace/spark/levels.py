@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from headrace.analysis.clocks import NONE, Clock
 from headrace.errors import HeadraceError
 from headrace.ops import Lookup, Source
 from headrace.plan import Node, Plan, Role
@@ -20,6 +21,7 @@ class Query:
     """A part of the plan that runs as one Spark query; `levels[i]` are the operators of level i + 1.
 
     `lookups[i]` are the lookups behind level i (0: in front of the first), in rounds: those of one round need none of each other's rows.
+    `final`: the end of bounded input brings its time to an end, which cannot be taken back.
     """
 
     name: str
@@ -28,6 +30,7 @@ class Query:
     levels: tuple[tuple[Node, ...], ...]
     sinks: tuple[Node, ...]
     lookups: tuple[tuple[tuple[Lookup, ...], ...], ...] = ()
+    final: bool = False
 
     @property
     def looked_up(self) -> tuple[Lookup, ...]:
@@ -41,8 +44,8 @@ class Query:
         return next(number for number, level in enumerate(self.levels, 1) if name in {node.name for node in level})
 
 
-def cut(plan: Plan, clocks: Mapping[str, str], timed: Collection[str] = ()) -> tuple[Query, ...]:
-    """The queries of a plan; `clocks` gives the clock of each stateful node: event, processing or none.
+def cut(plan: Plan, clocks: Mapping[str, Clock], timed: Collection[str] = ()) -> tuple[Query, ...]:
+    """The queries of a plan; `clocks` gives the clock of each stateful node.
 
     Rows that `timed` nodes give the time of their epoch go with the operators of processing time, so that all see the same one. What no
     sink reads is not part of any query.
@@ -52,7 +55,7 @@ def cut(plan: Plan, clocks: Mapping[str, str], timed: Collection[str] = ()) -> t
     times = {sink: _clock(sink, nodes, clocks) for sink, nodes in upstream.items()}
     other = "processing" if "processing" in times.values() else "event"
     for sink, nodes in upstream.items():
-        if times[sink] == "none":
+        if times[sink] == NONE:
             times[sink] = other if any(node.name in timed for node in nodes) else "event"
     queries: list[Query] = []
     for clock in ("event", "processing"):
@@ -63,15 +66,15 @@ def cut(plan: Plan, clocks: Mapping[str, str], timed: Collection[str] = ()) -> t
     return tuple(queries)
 
 
-def _clock(sink: Node, nodes: Sequence[Node], clocks: Mapping[str, str]) -> str:
+def _clock(sink: Node, nodes: Sequence[Node], clocks: Mapping[str, Clock]) -> str:
     """The clock of the operators that a sink reads. Those without a clock go with the others."""
     kept: dict[str, Node] = {}
     for node in nodes:
-        if node.role is Role.STATEFUL and clocks[str(node.name)] != "none":
-            kept.setdefault(clocks[str(node.name)], node)
+        if node.role is Role.STATEFUL and clocks[str(node.name)].name != NONE:
+            kept.setdefault(clocks[str(node.name)].name, node)
     if len(kept) == 2:
         _refuse_mixed(sink, kept["event"], kept["processing"])
-    return next(iter(kept), "none")
+    return next(iter(kept), NONE)
 
 
 def _refuse_mixed(sink: Node, event: Node, processing: Node) -> None:
@@ -118,7 +121,7 @@ def _name(group: Sequence[Node], before: Sequence[Query]) -> str:
     return name
 
 
-def _query(name: str, clock: str, nodes: Sequence[Node], sinks: Sequence[Node], clocks: Mapping[str, str]) -> Query:
+def _query(name: str, clock: str, nodes: Sequence[Node], sinks: Sequence[Node], clocks: Mapping[str, Clock]) -> Query:
     at: dict[Node, int] = {}
     for node in nodes:
         before = max((at[one] for one in node.inputs), default=0)
@@ -128,10 +131,11 @@ def _query(name: str, clock: str, nodes: Sequence[Node], sinks: Sequence[Node], 
     levels = tuple(tuple(node for node in stateful if at[node] == number) for number in range(1, depth + 1))
     sources = tuple(node for node in nodes if node.role is Role.SOURCE)
     lookups = _rounds(nodes, at, depth)
-    kept = {clocks[str(node.name)] for node in stateful} - {"none"}
+    kept = [clocks[str(node.name)] for node in stateful if clocks[str(node.name)].name != NONE]
     # Spark fixes a level's clock with its first epoch. Where there is a watermark, a program without timers can get some later.
     waits = kept or (stateful and any(isinstance(source, Source) and source.watermark is not None for source in sources))
-    return Query(name, clock if waits else "none", sources, levels, tuple(sinks), lookups)
+    final = any(one.final for one in kept)
+    return Query(name, clock if waits else NONE, sources, levels, tuple(sinks), lookups, final=final)
 
 
 def _rounds(nodes: Sequence[Node], at: Mapping[Node, int], depth: int) -> tuple[tuple[tuple[Lookup, ...], ...], ...]:

@@ -149,6 +149,9 @@ class Run:
         self._bounded = bounded
         # a flush that was cut short is finished, whatever was asked for
         self._flush = flush or checkpoint.sealing
+        # Whether this is the first run whose end brings time to an end: the job cannot go on with more input behind it.
+        self.first_end = bounded and flush and not checkpoint.sealing and any(query.query.final for query in queries)
+        self._seals = self.first_end or checkpoint.sealing
         self._closed = closed
         self._started = time.monotonic()
         self._seconds: float | None = None
@@ -298,7 +301,7 @@ class Run:
         """Read all there is; then, to flush, let time come to its end."""
         try:
             query.handle.processAllAvailable()
-            if self._flush and query.query.clock != "none" and query.handle.isActive() and self._becomes("flushing"):
+            if self._flush and query.query.final and query.handle.isActive() and self._becomes("flushing"):
                 self._checkpoint.begin_seal()
                 query.flush()
                 query.handle.processAllAvailable()
@@ -336,7 +339,7 @@ class Run:
                 self.error = failure(failed.handle.exception(), self._checkpoint.errors, committer.failed, committer.failed_sink)
             # where another process has taken over, whatever failed here did so because of that, and the end is not ours to mark
             self._checkpoint.lease.check()
-            if self.error is None and not stopped and self._bounded and self._flush:
+            if self.error is None and not stopped and self._bounded and self._seals:
                 self._checkpoint.seal()
         except Exception as problem:
             lost = isinstance(problem, HeadraceError) and problem.code == "LEASE_LOST"

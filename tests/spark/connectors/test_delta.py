@@ -168,15 +168,17 @@ def test_a_job_follows_a_table(tmp_path: Path) -> None:
 
 
 def test_a_sealed_job_knows_of_new_versions(tmp_path: Path) -> None:
-    write_deltalake(tmp_path / "in", pa.table({"n": [1]}))
+    at = pa.array([0], pa.timestamp("us", "UTC"))
+    write_deltalake(tmp_path / "in", pa.table({"n": [1], "at": at}))
 
     def run() -> hr.Summary:
-        rows = hr.read.delta(tmp_path / "in", name="the rows")
-        return hr.job("copy", rows.write.delta(tmp_path / "out")).run(checkpoint=tmp_path / "c", progress=False)
+        rows = hr.read.delta(tmp_path / "in", name="the rows").watermark("at", "1 second")
+        counted = rows.group_by("n", expires="1 day").agg(rows="count(*)")
+        return hr.job("copy", counted.write.memory()).run(checkpoint=tmp_path / "c", progress=False)
 
     run()
     assert run().sealed
-    write_deltalake(tmp_path / "in", pa.table({"n": [2]}), mode="append")
+    write_deltalake(tmp_path / "in", pa.table({"n": [2], "at": at}), mode="append")
     with pytest.raises(HeadraceError, match=r"the rows \(1 new\) has new input"):
         run()
 

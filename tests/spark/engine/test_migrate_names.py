@@ -227,7 +227,7 @@ class Count(hr.Program):
         hr.emit(k=self.key.k, n=self.n.get())
 
 rows = hr.read.files("in", format="json", schema="k {key}, v int, ts timestamp", name="in").watermark("ts", "1 second")
-job = hr.job("counts", rows.key_by("k").process(Count, order="arrival").named("counts").write.files("out", format="json", name="out"))
+job = hr.job("counts", rows.key_by("k").process(Count).named("counts").write.files("out", format="json", name="out"))
 """
 
 

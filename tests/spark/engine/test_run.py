@@ -81,6 +81,50 @@ def test_a_job_that_is_kept_open_goes_on(tmp_path: Path) -> None:
     assert (last.sealed, last.rows, [one.held for one in last.inputs]) == (True, 0, [0])
 
 
+def test_a_job_without_time_goes_on_when_its_input_has_grown(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    def run() -> hr.Summary:
+        # a watermark alone ends nothing
+        counted = jobs.charges(tmp_path / "in").group_by("card").agg(n="count(*)")
+        return hr.job("counted", counted.write.files(tmp_path / "out", format="json", name="out", mode="changes")).run(
+            checkpoint=tmp_path / "state"
+        )
+
+    def net() -> dict[str, int]:
+        found: dict[str, int] = {}
+        for line in jobs.lines(tmp_path / "out"):
+            found[line["card"]] = found.get(line["card"], 0) + line["n"] * (1 if line["_change"] == "insert" else -1)
+        return found
+
+    put(tmp_path / "in", "1.json", [("a", "1.00", minute(50)), ("b", "1.00", minute(50))])
+    assert (run().sealed, net()) == (False, {"a": 1, "b": 1})
+    nothing = run()
+    assert (nothing.sealed, nothing.rows, "nothing new" in str(nothing)) == (False, 0, True)
+    # older by far than the watermark, and not late
+    put(tmp_path / "in", "2.json", [("a", "2.00", minute(1)), ("c", "2.00", minute(2))])
+    assert (run().rows, net()) == (2, {"a": 2, "b": 1, "c": 1})
+    # what an earlier version of headrace sealed without any time to end
+    (tmp_path / "state" / "sealed").touch()
+    put(tmp_path / "in", "3.json", [("c", "2.00", minute(3))])
+    assert (run().rows, net()) == (1, {"a": 2, "b": 1, "c": 2})
+    assert capsys.readouterr().err == ""
+
+
+def test_a_job_says_before_its_first_end_that_it_is_final(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    put(tmp_path / "in", "1.json", FIRST)
+    said = (
+        "fraud: its input has an end, and so has its time: held rows, windows and timers are done with then, and later input is refused. "
+        "flush=False (--no-flush) keeps it open; flush=True (--flush) leaves out this line.\n"
+    )
+    fraud(tmp_path).run(checkpoint=tmp_path / "state", flush=False)
+    assert capsys.readouterr().err == ""
+    assert fraud(tmp_path).run(checkpoint=tmp_path / "state").sealed
+    assert capsys.readouterr().err == said
+    # sealed already, or asked for
+    fraud(tmp_path).run(checkpoint=tmp_path / "state")
+    assert fraud(tmp_path).run(checkpoint=tmp_path / "state", fresh=True, flush=True).sealed
+    assert capsys.readouterr().err == ""
+
+
 def test_an_endless_job_runs_until_it_is_stopped(tmp_path: Path) -> None:
     put(tmp_path / "in", "1.json", FIRST)
     run = fraud(tmp_path, follow=True).start(checkpoint=tmp_path / "state", every="100 milliseconds")

@@ -48,7 +48,7 @@ def test_a_script_answers_and_then_runs_its_job(capsys: pytest.CaptureFixture[st
     assert rest[3:8] == ["table    kind", "-------  ------", "charges  source", "spent    view", "(2 rows)"]
     assert rest[8].startswith("spent: 4 rows in 1 epoch")
     assert sum(len(file.read_text().splitlines()) for file in committed_files("out")) == 3
-    assert Path(".headrace/spent/sealed").exists()
+    assert Path(".headrace/spent/job.json").exists()
 
 
 def test_answers_for_programs(capsys: pytest.CaptureFixture[str]) -> None:

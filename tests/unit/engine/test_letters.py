@@ -198,7 +198,7 @@ def test_files_that_cannot_be_rows(checkpoint: Path, tmp_path: Path, source: str
 
 
 def test_a_job_that_was_run_to_its_end(checkpoint: Path, tmp_path: Path) -> None:
-    (checkpoint / "sealed").touch()
+    (checkpoint / "sealing").touch()
     with pytest.raises(hr.HeadraceError) as raised:
         hr.letters(checkpoint).replay("charges", tmp_path / "mended")
     assert raised.value.code == "CHECKPOINT_SEALED"

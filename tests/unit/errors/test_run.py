@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 import headrace as hr
+from headrace.analysis.clocks import clocks
 from headrace.analysis.schemas import Schemas
 from headrace.errors import HeadraceError
 from headrace.jvm.store import hadoop_version
@@ -105,7 +106,6 @@ def test_checkpoint_with_other_partitions(folder: Path) -> None:
 
 def test_one_query_with_two_clocks() -> None:
     plan = plan_of(charges.key_by("card").process(Sums, time="ts").key_by("card").process(Remind, order="arrival"))
-    clocks = {name: node.clock for name, node in plan.nodes.items() if isinstance(node, Program)}
     check_error(
         """
         CLOCKS_MIXED: charges.Sums.Remind goes by processing time and stands behind charges.Sums, which works in event time; one Spark query has one clock
@@ -113,7 +113,7 @@ def test_one_query_with_two_clocks() -> None:
           hint: use one clock, or write the first result to files and read them in a second job; clock="event" is the default.
           more: headrace error CLOCKS_MIXED
         """,
-        lambda: cut(plan, clocks),
+        lambda: cut(plan, clocks(plan)),
     )
 
 

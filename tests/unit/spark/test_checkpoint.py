@@ -24,6 +24,7 @@ def stored(folder: Path) -> Checkpoint:
 
 def test_what_is_stored_is_there_again(tmp_path: Path) -> None:
     one = stored(tmp_path / "c")
+    one.begin_seal()
     one.seal()
     one.close()
     two = Checkpoint(tmp_path / "c")

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 import headrace as hr
+from headrace.analysis.clocks import Clock, clocks
 from headrace.errors import HeadraceError
-from headrace.ops import Program
 from headrace.plan import Plan
 from headrace.spark.levels import Query, cut
 from tests.unit.errors import check_error
@@ -51,7 +51,7 @@ def plain(name: str) -> hr.Stream:
 
 def queries(*streams: hr.Stream) -> tuple[Query, ...]:
     plan = Plan.of("job", [stream.write.memory(name=f"s{number}")._use() for number, stream in enumerate(streams, 1)])
-    return cut(plan, {name: node.clock for name, node in plan.nodes.items() if isinstance(node, Program)})
+    return cut(plan, clocks(plan))
 
 
 def shown(query: Query) -> tuple[Any, ...]:
@@ -154,6 +154,6 @@ def test_lookups_stand_behind_the_level_that_they_wait_for_and_behind_each_other
     behind = chained.key_by("k").process(Count, time="ts").lookup(table("d"), on="k")
     sinks = [stream.write.console(name=f"s{n}")._use() for n, stream in enumerate([other, behind])]
     plan = Plan.of("", sinks)
-    [query] = cut(plan, dict.fromkeys(plan.nodes, "event"))
+    [query] = cut(plan, dict.fromkeys(plan.nodes, Clock("event", final=True)))
     names = [[[str(node.name) for node in nodes] for nodes in rounds] for rounds in query.lookups]
     assert names == [[["rows.lookup_b", "rows.lookup_a"], ["rows.lookup_a.lookup_c"]], [["rows.Count.lookup_d"]]]

@@ -92,7 +92,7 @@ def start(tmp_path: Path) -> Start:
         checkpoint.store("fraud", {"nodes": []}, {}, 1, EMPTY)
         queries = [
             RunningQuery(
-                Query(f"q{number}", "none", (), (), ()),
+                Query(f"q{number}", "event", (), (), (), final=True),
                 QueryIdentity(f"q{number}", (), 0, "none", ()),
                 handle,
                 Committer({}, checkpoint.record(f"q{number}"), checkpoint.history(f"q{number}"), checkpoint.lease.check),

@@ -1,0 +1,56 @@
+"""Which time an operator goes by, and what the end of bounded input ends for good."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import headrace as hr
+from headrace.analysis.clocks import _clock, clocks
+from headrace.plan import Node, Plan, Role
+from headrace.plan.node import REGISTRY
+
+rows = hr.read.memory([], "card string, amount int, ts timestamp", name="charges")
+timed = rows.watermark("ts", "5 minutes")
+now = rows.with_columns(at="current_timestamp()")
+
+
+class Plain(hr.Program):
+    n = hr.Value("bigint")
+
+    def on_event(self, e: Any) -> None:
+        self.n.set(1)
+        hr.emit(card=e.card)
+
+
+class Woken(hr.Program):
+    due = hr.Timer(clock="processing")
+
+    def on_event(self, e: Any) -> None:
+        self.due.set(e.ts)
+
+    def on_due(self, at: Any) -> None:
+        hr.emit(at=at)
+
+
+def test_each_operator_says_it() -> None:
+    silent = [cls for cls in REGISTRY.values() if cls.role is Role.STATEFUL and _clock.dispatch(cls) is _clock.dispatch(Node)]
+    assert silent == []
+
+
+def test_what_ends_with_its_input() -> None:
+    def said(stream: hr.Stream) -> set[tuple[str, bool]]:
+        return {(clock.name, clock.final) for clock in clocks(Plan.of("job", [stream.write.memory()._use()])).values()}
+
+    never, ends = {("none", False)}, {("event", True)}
+    # a query is right at the end of each epoch, whether its source has a watermark or not
+    for stream in (rows, timed):
+        assert said(stream.group_by("card").agg(n="count(*)")) == never
+        assert said(stream.top(1, by="amount", per="card")) == never
+        assert said(stream.join(rows.rename({"amount": "other"}).select("card", "other"), on="card")) == never
+        assert said(stream.key_by("card").process(Plain, order="arrival")) == never
+    assert said(timed.key_by("card").process(Plain)) == ends
+    assert said(timed.window(hr.tumble("ts", "1 hour")).group_by("window_end").agg(n="count(*)")) == ends
+    assert said(timed.group_by("card", expires="1 day").agg(n="count(*)")) == ends
+    # the clock of the machine goes on, but windows of it close with their input
+    assert said(rows.key_by("card").process(Woken)) == {("processing", False)}
+    assert said(now.window(hr.tumble("at", "1 hour")).group_by("window_end").agg(n="count(*)")) == {("processing", True)}
