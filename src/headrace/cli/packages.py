@@ -17,9 +17,13 @@ def add(commands: Any) -> None:
         help="what connectors need beside Spark, and fetching it",
         description="Say what connectors need beside Spark, whether it is there and where it lies; fetch jars before a job needs them.",
     )
+    verbose = {"action": "store_true", "help": "a line for each module and jar, with its place"}
+    parser.add_argument("--verbose", **verbose)
     parser.set_defaults(run=show)
     verbs = parser.add_subparsers(metavar="VERB")
-    verbs.add_parser("list", help="what is needed and what is there (as without a verb)").set_defaults(run=show)
+    listing = verbs.add_parser("list", help="what is needed and what is there (as without a verb)")
+    listing.add_argument("--verbose", **verbose, default=argparse.SUPPRESS)
+    listing.set_defaults(run=show)
     adding = verbs.add_parser("add", help="fetch and build what a connector needs")
     adding.add_argument("name", nargs="+", metavar="NAME", help="one of the list")
     adding.set_defaults(run=fetch)
@@ -27,11 +31,24 @@ def add(commands: Any) -> None:
 
 def show(asked: argparse.Namespace) -> int:
     for name, needed in ports.packages().items():
-        for what, there, cure in _parts(name, needed):
+        parts = _parts(name, needed)
+        if not asked.verbose:
+            print(_line(name, parts))
+            continue
+        for what, there, cure in parts:
             print(f"{'there  ' if there else 'MISSING'}  {name}: {what}")
             if not there:
                 print(f"         cure: {cure}")
     return 0
+
+
+def _line(name: str, parts: list[tuple[str, bool, str]]) -> str:
+    """Whether all is there that a connector needs, and how to get the rest."""
+    cures = dict.fromkeys(cure for _, there, cure in parts if not there)
+    if not cures:
+        return f"there    {name}"
+    missing = sum(not there for _, there, _ in parts)
+    return f"MISSING  {name}: {missing} of {len(parts)} part{'' if len(parts) == 1 else 's'}; cure: {'; '.join(cures)}"
 
 
 def fetch(asked: argparse.Namespace) -> int:

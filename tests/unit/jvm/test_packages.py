@@ -158,6 +158,11 @@ def test_the_command(repository: Path, monkeypatch: pytest.MonkeyPatch, capsys: 
     monkeypatch.setattr(ports, "packages", lambda: {"example": Packages((JAR,), modules=("json", "no_such"), extra="ex", name="example")})
     place = fetch.place(JAR)
     assert cli.main(["packages"]) == 0
+    missing = 'MISSING  example: 2 of 3 parts; cure: pip install "headrace[ex]"; headrace packages add example\n'
+    assert capsys.readouterr().out == missing
+    assert cli.main(["packages", "list"]) == 0
+    assert capsys.readouterr().out == missing
+    assert cli.main(["packages", "--verbose"]) == 0
     assert capsys.readouterr().out.splitlines() == [
         "there    example: Python module json",
         "MISSING  example: Python module no_such",
@@ -169,6 +174,8 @@ def test_the_command(repository: Path, monkeypatch: pytest.MonkeyPatch, capsys: 
     assert cli.main(["packages", "add", "example"]) == 0
     assert capsys.readouterr().out == f"{place}\n"
     assert cli.main(["packages", "list"]) == 0
+    assert capsys.readouterr().out == "there    example\n"
+    assert cli.main(["packages", "list", "--verbose"]) == 0
     assert capsys.readouterr().out == f"there    example: org.example:one:1.0 in {place}\n"
     assert cli.main(["packages", "add", "exampel"]) == 1
     check_error(
