@@ -102,6 +102,9 @@ def failure(report: str, log: Path | None, committing: BaseException | None = No
         return _damaged(log, f"{node}{message}", where)
     if (condition and _GONE.search(condition)) or _GONE.search(found["class"]):
         return HeadraceError("INPUT_GONE", f"{node}{message}", hint="files that were listed must stay until they are read.", site=site)
+    cause = _first_lines(found.get("cause") or "")
+    if cause and (cause.partition(": ")[2] or cause) not in message:
+        message = f"{message}; caused by {cause}"
     return HeadraceError("RUN_FAILED", f"{node}{message}", hint=f"the next start goes on from the last epoch.{where}", site=site)
 
 

@@ -163,6 +163,25 @@ def test_a_file_system_that_the_session_has_not(said: str) -> None:
     )
 
 
+@pytest.mark.parametrize(
+    "cause", ["IOException: the header is too long: 65552 bytes", "IOException: the header is too long: 65552 bytes\n\tat a.B.c(B.java:1)"]
+)
+def test_what_spark_wraps_is_told_with_what_it_came_of(cause: str) -> None:
+    check_error(
+        """
+        RUN_FAILED: An error occurred during loading state; caused by IOException: the header is too long: 65552 bytes
+          hint: the next start goes on from the last epoch.
+          page: docs/errors/RUN_FAILED.md
+        """,
+        failure(ended("CANNOT_DO", "An error occurred during loading state.", cause=cause), None),
+    )
+
+
+def test_a_cause_that_the_message_has_is_not_told_twice() -> None:
+    found = failure(ended("CANNOT_DO", "Job aborted: java.io.IOException: no route", cause="IOException: no route"), None)
+    assert found.message == "Job aborted: java.io.IOException: no route"
+
+
 def test_malformed_row() -> None:
     check_error(
         """

@@ -11,8 +11,8 @@ import org.apache.spark.SparkThrowable
 object Trouble {
   private val mapper = new ObjectMapper
 
-  /** `{"class", "condition", "message", "trace", "node", "site", "hint"}` of what lies at the bottom: our own exception, else the deepest one of
-    * Spark that has a condition, else the deepest of all.
+  /** `{"class", "condition", "message", "cause", "trace", "node", "site", "hint"}` of what lies at the bottom: our own exception, else the deepest
+    * one of Spark that has a condition, else the deepest of all. `cause` is what that one came of, if it is another.
     */
   def json(e: Throwable): String = {
     val chain = Iterator.iterate(e)(_.getCause).takeWhile(_ != null).take(50).toSeq
@@ -30,12 +30,15 @@ object Trouble {
         case _ => null
       })
     out.put("message", Option(root.getMessage).getOrElse(root.getClass.getSimpleName))
+    out.put("cause", chain.lastOption.filter(_ ne root).map(caused).orNull)
     out.put("trace", trace(e))
     out.put("node", ours.map(_.node).orNull)
     out.put("site", ours.map(_.site).orNull)
     out.put("hint", ours.map(_.hint).orNull)
     mapper.writeValueAsString(out)
   }
+
+  private def caused(e: Throwable): String = e.getClass.getSimpleName + Option(e.getMessage).filter(_.nonEmpty).fold("")(": " + _)
 
   /** Conditions that only say that something below failed. */
   private def wrapper(condition: String): Boolean =
