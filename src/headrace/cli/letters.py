@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
 from typing import Any
 
 from headrace.cli import rows
-from headrace.engine.letters import Letters, letters
+from headrace.engine.letters import letters
 
 EPILOG = """\
 Nothing is locked: the job may run meanwhile. docs/contracts.md tells the whole way from a letter to a row.
@@ -28,7 +27,7 @@ def _show(commands: Any) -> None:
     parser: argparse.ArgumentParser = commands.add_parser(
         "show", help="show them, oldest first", description="Show the dead letters of a job.", epilog=EPILOG
     )
-    _checkpoint(parser)
+    rows.job(parser)
     _some(parser)
     parser.add_argument("--limit", metavar="N", type=rows.limit, default=20, help="at most so many (default: 20)")
     parser.add_argument("--format", choices=("text", "json"), default="text", help="how they are printed (default: text)")
@@ -42,7 +41,7 @@ def _export(commands: Any) -> None:
         description="Write the rows of a source's letters into a file, as the source would read them.",
         epilog=EPILOG,
     )
-    _checkpoint(parser)
+    rows.job(parser)
     parser.add_argument("file", metavar="FILE", help="the file to write")
     _some(parser, needed=True)
     parser.set_defaults(run=export)
@@ -55,15 +54,11 @@ def _replay(commands: Any) -> None:
         description="Feed a file of repaired rows to a source: the job takes them with its next epoch, or when it next runs.",
         epilog=EPILOG,
     )
-    _checkpoint(parser)
+    rows.job(parser)
     parser.add_argument("file", metavar="FILE", help="the repaired file")
     parser.add_argument("--source", metavar="NAME", required=True, help="the source whose rows they are")
     parser.add_argument("--again", action="store_true", help="also if this very file was given before")
     parser.set_defaults(run=replay)
-
-
-def _checkpoint(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("job", metavar="JOB", help="the name of a job, or the folder in which it keeps its state")
 
 
 def _some(parser: argparse.ArgumentParser, *, needed: bool = False) -> None:
@@ -71,18 +66,13 @@ def _some(parser: argparse.ArgumentParser, *, needed: bool = False) -> None:
     parser.add_argument("--reason", metavar="TEXT", help="whose reason has this text in it")
 
 
-def _letters(asked: argparse.Namespace) -> Letters:
-    named = Path(".headrace") / asked.job
-    return letters(named if not Path(asked.job).is_dir() and named.is_dir() else asked.job)
-
-
 def show(asked: argparse.Namespace) -> int:
-    print(rows.printed(_letters(asked).table(source=asked.source, reason=asked.reason, limit=asked.limit), asked))
+    print(rows.printed(letters(asked.checkpoint).table(source=asked.source, reason=asked.reason, limit=asked.limit), asked))
     return 0
 
 
 def export(asked: argparse.Namespace) -> int:
-    written, left = _letters(asked).export(asked.source, asked.file, reason=asked.reason)
+    written, left = letters(asked.checkpoint).export(asked.source, asked.file, reason=asked.reason)
     print(f"{written:,} row{'' if written == 1 else 's'} of {asked.source} in {asked.file}")
     if left:
         print(f"{left:,} left out: behind a step that had changed their columns they failed as other rows than those of {asked.source}")
@@ -90,7 +80,7 @@ def export(asked: argparse.Namespace) -> int:
 
 
 def replay(asked: argparse.Namespace) -> int:
-    count = _letters(asked).replay(asked.source, asked.file, again=asked.again)
+    count = letters(asked.checkpoint).replay(asked.source, asked.file, again=asked.again)
     print(f"{count:,} row{'' if count == 1 else 's'} for {asked.source}, to be read with the next epoch, or when the job next runs;")
     print("where the watermark has passed their time they are late")
     return 0

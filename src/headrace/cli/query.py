@@ -1,4 +1,4 @@
-"""`headrace state query CHECKPOINT SQL`"""
+"""`headrace state query JOB SQL`"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`headrace state show CHECKPOINT`"""
+"""`headrace state show JOB`"""
 
 from __future__ import annotations
 
