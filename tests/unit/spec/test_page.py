@@ -5,21 +5,32 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+from headrace.spec.build import build
 from headrace.spec.document import document
 from headrace.spec.kinds import anything
 from headrace.spec.reading import read
 from headrace.spec.verbs import verbs
 from tests.unit.spec.conftest import Write
+from tests.unit.spec.test_build import plan
 from tests.unit.spec.test_schema import SCHEMA, fits
 
 PAGE = (Path(__file__).resolve().parents[3] / "docs" / "yaml.md").read_text(encoding="utf-8")
-FIRST, CHECKS, _ = re.findall(r"^```yaml\n(.*?)^```$", PAGE, re.M | re.S)
+FIRST, WINDOWS, CHECKS, _ = re.findall(r"^```yaml\n(.*?)^```$", PAGE, re.M | re.S)
 
 
 def test_the_first_job_of_the_page(write: Write) -> None:
     found = document(write(FIRST), {})
     assert (found.job, sorted(found.streams), len(found.sinks), len(found.checks)) == ("fraud", ["charges", "large", "spend"], 2, 2)
     assert fits(anything(read(Path("job.yaml"), {}), "it"), SCHEMA)
+
+
+def test_the_windows_of_the_page(write: Write) -> None:
+    sinks = "sinks:\n  out: {from: visits, connector: memory}\n  spent: {from: spend_per_hour, connector: memory}\n"
+    built = build(document(write(FIRST[: FIRST.index("views:")] + WINDOWS + sinks), {}))
+    found = built.streams
+    assert plan(built).sinks == ("out", "spent")
+    assert found["spend_per_hour"].columns == ("card", "window_end", "spent")
+    assert found["visits"].columns == ("card", "window_start", "window_end", "n")
 
 
 def test_the_checks_of_the_page(write: Write) -> None:
