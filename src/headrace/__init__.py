@@ -197,7 +197,7 @@ class _Package(ModuleType):
             super().__setattr__(name, value)
 
     def __dir__(self) -> list[str]:
-        return sorted({*super().__dir__(), *_PUBLIC})
+        return sorted({*_PUBLIC, *(name for name in super().__dir__() if name.startswith("__"))})
 
 
 def __getattr__(name: str) -> Any:

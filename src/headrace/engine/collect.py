@@ -35,6 +35,11 @@ def collect(stream: Stream) -> Table:
     [('b', 600)]
     """
     refuse_while_loading("hr.collect")
+    return _collected(stream)
+
+
+def _collected(stream: Stream) -> Table:
+    """The rows, for whoever calls the one that calls this."""
     kept: Any = sink_class("memory")()
     endless = [label(source) for source in sources(stream._node) if not source.connect().traits.bounded]
     if endless:
@@ -52,7 +57,7 @@ def collect(stream: Stream) -> Table:
         if summary is None or summary.stopped:
             raise KeyboardInterrupt
         if sum(summary.dead_letters.values()):
-            warnings.warn(lost(summary), RuntimeWarning, stacklevel=2)
+            warnings.warn(lost(summary), RuntimeWarning, stacklevel=3)
         return Table(kept.rows(), made.schemas.of[str(plan.sinks[0])])
 
 
@@ -64,7 +69,7 @@ def show(stream: Stream, n: int = 20, *, epochs: int | None = None) -> None:
     """
     refuse_while_loading("hr.show")
     if not endless(stream):
-        print(collect(stream).shown(n))
+        print(_collected(stream).shown(n))
         return
     # The client stands above this package; it is loaded by name when first asked for.
     shown = import_module("headrace.client.notebook") if "IPython" in sys.modules else None

@@ -65,21 +65,25 @@ class Table:
         drawn = ["  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip() for line in lines]
         drawn.insert(1, "  ".join("-" * width for width in widths))
         rest = len(self._rows) - n
-        last = "... more" if self.more else f"... {rest:,} more" if rest > 0 else f"({len(self._rows):,} rows)"
+        last = "... more" if self.more else f"... {rest:,} more" if rest > 0 else f"({self._count})"
         return "\n".join([*drawn, last])
 
     def __str__(self) -> str:
         return self.shown()
 
+    @property
+    def _count(self) -> str:
+        return f"{len(self._rows):,} row{'' if len(self._rows) == 1 else 's'}"
+
     def __repr__(self) -> str:
-        return f"<Table {', '.join(self.schema.names)}: {len(self._rows):,} rows>"
+        return f"<Table {', '.join(self.schema.names)}: {self._count}>"
 
     def _repr_html_(self) -> str:
         from html import escape
 
         head = "".join(f"<th>{escape(name)}</th>" for name in self.schema.names)
         body = "".join(
-            "<tr>" + "".join(f"<td>{'' if value is None else escape(str(value))}</td>" for value in row) + "</tr>"
+            "<tr>" + "".join(f"<td>{'' if value is None else escape(_text(value))}</td>" for value in row) + "</tr>"
             for row in self._rows[:20]
         )
         rest = len(self._rows) - 20
