@@ -45,7 +45,7 @@ def plans() -> dict[str, str]:
 def plan(query: Query) -> str:
     """The operators of a query from its tables on, without their columns and the lines of this code."""
     stream = ours.view(query, streams(Events(Path("nexmark"), 0, 1)))
-    explained = hr.job(query.name, stream.write.memory(name=SINK)).explain()
+    explained = hr.job(query.name, stream.write.memory(name=SINK)).explain(verbose=True)
     _, operators, *notes = _SITE.sub("", str(explained)).split("\n\n")
     shown = [
         "\n".join(line for line in operator.splitlines() if not line.startswith("    schema: "))

@@ -334,7 +334,7 @@ def test_a_registry_with_a_password(broker: Broker, registry: Registry, monkeypa
     job = hr.job("opened", out)
     job.run(checkpoint=tmp_path / "state", progress=False)
     assert out.rows() == [row(1)]
-    assert not [told for told in (json.dumps(job.plan.to_json()), str(job.explain()), repr(read)) if "geheim" in told]
+    assert not [told for told in (json.dumps(job.plan.to_json()), str(job.explain(verbose=True)), repr(read)) if "geheim" in told]
     written = [log_file(), *(file for file in (tmp_path / "state").rglob("*") if file.is_file())]
     # What the registry is sent has the password in it, too.
     words = (b"geheim", WORD.rpartition(" ")[2].encode())

@@ -314,7 +314,7 @@ def test_what_is_found_before_a_run_starts(broker: Broker, spark: SparkSession, 
     assert "wrong" not in str(login)
     monkeypatch.setenv("KAFKA_PASSWORD", PASSWORD)
     job = hr.job("j", rows.write.kafka(topic, servers=broker.secured, security=security, name="out"))
-    assert PASSWORD not in json.dumps(job.plan.to_json()) + str(job.explain())
+    assert PASSWORD not in json.dumps(job.plan.to_json()) + str(job.explain(verbose=True))
     run(job, tmp_path)
     assert [value["id"] for value in values(broker.consume(topic))] == [1]
     assert all(PASSWORD not in file.read_text(errors="replace") for file in (tmp_path / "ck").rglob("*") if file.is_file())

@@ -1,5 +1,5 @@
 """What can be known of a plan without running it: one file per fact. Importing this package registers them all with `plan.facts`."""
 
-from headrace.analysis import boundedness, delay, guarantee, lookups, outside, repeatable, schemas, state, visibility
+from headrace.analysis import boundedness, delay, guarantee, letters, lookups, outside, repeatable, schemas, state, visibility
 
-__all__ = ["boundedness", "delay", "guarantee", "lookups", "outside", "repeatable", "schemas", "state", "visibility"]
+__all__ = ["boundedness", "delay", "guarantee", "letters", "lookups", "outside", "repeatable", "schemas", "state", "visibility"]

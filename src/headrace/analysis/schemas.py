@@ -12,7 +12,7 @@ from headrace.analysis.relation import relation, relation_inputs
 from headrace.errors import HeadraceError, Site
 from headrace.jvm.session import jvm, session
 from headrace.ops import AsOf, OutputOf, Program, Sink, Source, Union
-from headrace.plan import Fact, Node, Plan, Role, fact, steps
+from headrace.plan import DisplayNames, Fact, Node, Plan, Role, fact, steps
 from headrace.plan.meaning import MEANING
 from headrace.schema import Struct, parse_schema
 
@@ -55,7 +55,7 @@ def check(plan: Plan) -> Schemas:
     )
     answer = json.loads(jvm(spark).headrace.check.Check.check(spark._jsparkSession, request))
     if answer["errors"]:
-        raise _all([_error(plan, error, answer["schemas"]) for error in answer["errors"]])
+        raise DisplayNames.of(plan).error(_all([_error(plan, error, answer["schemas"]) for error in answer["errors"]]))
     found = _schemas(plan, answer)
     if found.outside:  # what the session knows may be another thing the next time
         return found

@@ -10,6 +10,7 @@ from typing import Any
 
 from headrace.cli import load
 from headrace.errors import EXIT_CODES, HeadraceError
+from headrace.plan import DisplayNames
 from headrace.points import POINTS
 
 EPILOG = """\
@@ -73,7 +74,7 @@ def run(asked: argparse.Namespace) -> int:
         parallel=asked.parallel,
         told=lambda text: print(f"headrace: {text}", file=sys.stderr, flush=True),
     )
-    print(found)
+    print(DisplayNames.of(job.plan).text(str(found)))
     if asked.out:
         folder = Path(asked.out)
         folder.mkdir(parents=True, exist_ok=True)

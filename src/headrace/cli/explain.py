@@ -14,11 +14,12 @@ def add(commands: Any) -> None:
         "explain", help="say what a job does", description="Print a job's operators, state, time and the guarantee of each sink."
     )
     load.arguments(parser)
+    parser.add_argument("--verbose", action="store_true", help="each operator with its columns, state, place and reasons")
     parser.add_argument("--json", action="store_true", help="as JSON")
     parser.set_defaults(run=run)
 
 
 def run(asked: argparse.Namespace) -> int:
-    explained = load.job(asked).explain()
+    explained = load.job(asked).explain(verbose=asked.verbose)
     print(json.dumps(explained.to_json(), indent=2) if asked.json else explained)
     return 0

@@ -6,6 +6,7 @@ import argparse
 from typing import Any
 
 from headrace.cli import load
+from headrace.plan import DisplayNames
 
 EPILOG = """\
 Keys, lists, maps, broadcasts and keyed timers in wider types, keys by other names: a start refuses them, this rewrites them. The old
@@ -28,5 +29,7 @@ def add(commands: Any) -> None:
 
 
 def run(asked: argparse.Namespace) -> int:
-    print(load.job(asked).migrate(asked.to, checkpoint=asked.checkpoint, dry_run=asked.dry_run))
+    job = load.job(asked)
+    made = job.migrate(asked.to, checkpoint=asked.checkpoint, dry_run=asked.dry_run)
+    print(DisplayNames.of(job.plan).text(str(made)))
     return 0

@@ -74,7 +74,7 @@ class Client:
                 case Describe():
                     self._describe(statement)
                 case Explain():
-                    self._explain(statement.query)
+                    self._explain(statement.query, statement.extended)
                 case Set():
                     self._settings(statement.name)
             return True
@@ -179,13 +179,13 @@ class Client:
                     schema = self.catalogue.streams[made.name].schema
                 self.output.listed(("column", "type"), [(field.name, field.type.text) for field in schema.fields])
 
-    def _explain(self, query: Part | None) -> None:
+    def _explain(self, query: Part | None, extended: bool) -> None:
         if query is None:
-            self.output.text(str(self.job().explain()))
+            self.output.text(str(self.job().explain(verbose=extended)))
             return
         stream = self.catalogue.query(query)
         with meant(self.catalogue.meaning):
-            self.output.text(str(stream.explain()))
+            self.output.text(str(stream.explain(verbose=extended)))
 
 
 def _line(part: Part) -> str:

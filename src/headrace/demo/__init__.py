@@ -35,7 +35,7 @@ def main(out: str | Path = "headrace-demo") -> int:
 
     with console.status("reading the results"):
         found = findings.find(spark, folder / "results")
-        page.write(folder / "delays.html", found, summary, str(job.explain()), tables)
+        page.write(folder / "delays.html", found, summary, str(job.explain(verbose=True)), tables)
 
     picture.show(console, found)
     for sentence in picture.said(found):

@@ -13,7 +13,7 @@ from headrace.engine.loading import refuse_while_loading
 from headrace.errors import HeadraceError, here
 from headrace.jvm.session import session
 from headrace.ops.write import Sink
-from headrace.plan import Explanation, Node, Plan, explain, facts
+from headrace.plan import DisplayNames, Explanation, Node, Plan, displayed, explain, facts
 from headrace.plan.meaning import meaning, meant
 from headrace.plan.naming import valid_name
 from headrace.settings import Settings, settings
@@ -45,22 +45,23 @@ class Job:
         self._said = dict(said or {})
 
     def __repr__(self) -> str:
-        return f"<Job {self.name}: {', '.join(self.plan.sinks)}>"
+        return f"<Job {self.name}: {', '.join(map(DisplayNames.of(self.plan), self.plan.sinks))}>"
 
     @property
     def name(self) -> str:
         return self.plan.job
 
-    def explain(self) -> Explanation:
+    def explain(self, *, verbose: bool = False) -> Explanation:
         """What the job does, and what is known about it: text when printed, `.to_json()`, a drawing in notebooks.
 
+        The text is a summary; `verbose` has every node with all that is known of it.
         Where rules of headrace made something cheaper of the plan, that is what is shown, and what runs.
         """
         from headrace.spark.explain import placement
 
         made = compile(self.plan)
         notes = [f"rewritten by the rules: {', '.join(made.rewritten)}"] if made.rewritten else []
-        return explain(made.plan, more={"placement": placement(made)}, notes=notes, asked=self.plan)
+        return explain(made.plan, more={"placement": placement(made)}, notes=notes, asked=self.plan, verbose=verbose)
 
     def require(self, guarantee: str) -> Job:
         """The job itself if every sink has this guarantee; else an error that says which has not, and why.
@@ -74,11 +75,12 @@ class Job:
             raise HeadraceError("GUARANTEE", f"a guarantee cannot be {guarantee!r}", hint=f'"{EXACTLY}" can be required', site=here())
         weaker = {name: found for name, found in facts(self.plan, "guarantee").items() if found.value != EXACTLY}
         if weaker:
+            shown = DisplayNames.of(self.plan)
             name, found = next(iter(weaker.items()))
             more = f" ({len(weaker) - 1} more of its sinks are not, either)" if len(weaker) > 1 else ""
             raise HeadraceError(
                 "GUARANTEE",
-                f"{name} is not written {EXACTLY}, but {found.text}{more}",
+                f"{shown(name)} is not written {EXACTLY}, but {shown.text(found.text)}{more}",
                 hint="explain() gives the reasons for each sink; files sinks are exactly once.",
                 site=self.plan.nodes[name].site,
             )
@@ -112,6 +114,8 @@ class Job:
             run = self._start(asked, fresh, flush, self._waits(lambda: signals.asked > 0) if standby else None)
             summary = run.watch(lambda: display.show(lambda: run.progress, run.status), signals)
         assert summary is not None  # without a timeout `watch` ends with the run
+        if asked.progress is None and progress is None and _is_script() and not sys.stderr.isatty():
+            print(summary, file=sys.stderr, flush=True)
         return summary
 
     def start(
@@ -180,7 +184,8 @@ class Job:
         """
         refuse_while_loading(f"the job {self.name}")
         old, new = (settings(self.name, self._said, checkpoint=folder).checkpoint for folder in (checkpoint, to))
-        return migrate(compile(self.plan), old, new, dry_run=dry_run)
+        with displayed(self.plan):
+            return migrate(compile(self.plan), old, new, dry_run=dry_run)
 
     def rewind(self, *, checkpoint: str | os.PathLike[str] | None = None, dry_run: bool = True) -> Rewinding:
         """Bring the sinks back to the epoch with which the `checkpoint` (default `.headrace/NAME`) ends, as `headrace rewind` does.
@@ -196,11 +201,13 @@ class Job:
 
     def with_paths(self, paths: Mapping[str, str]) -> Job:
         """The same job with other paths for some sources and sinks, by their names."""
+        shown = DisplayNames.of(self.plan)
+        paths = {shown.stored(name): path for name, path in paths.items()}
         data = self.plan.to_json()
         known = {item["name"]: item for item in data["nodes"] if "path" in item.get("options", {})}
         for name, path in paths.items():
             if name not in known:
-                has = ", ".join(known) or "none"
+                has = ", ".join(map(shown, known)) or "none"
                 raise HeadraceError(
                     "UNKNOWN_PATH", f"{self.name} has no source or sink {name} with a path", hint=f"with a path it has: {has}"
                 )
@@ -208,6 +215,12 @@ class Job:
         made = Plan.from_json(data)
         # What lives in this process (rows of memory sources, functions) is not in the JSON, and is kept.
         return Job(_alive(made, self.plan, set(paths)), self._said)
+
+
+def _is_script() -> bool:
+    """Whether `run` was called by the file that Python was started with, and not in a notebook, a test or a command."""
+    caller = sys._getframe(2).f_globals
+    return caller.get("__name__") == "__main__" and "__file__" in caller
 
 
 def of_script(name: str, catalogue: Catalogue) -> Job:

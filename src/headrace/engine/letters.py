@@ -16,7 +16,7 @@ from headrace.engine.state import stored_job
 from headrace.engine.table import Table
 from headrace.errors import HeadraceError
 from headrace.ops import Source
-from headrace.plan import Plan
+from headrace.plan import DisplayNames, Plan
 from headrace.ports import Lines
 from headrace.schema import parse_schema
 from headrace.spark import repaired
@@ -32,20 +32,27 @@ class Letters:
         self.folder = folder
         self._stored = stored_job(folder)
         self.job = self._stored.job
+        self._shown = DisplayNames.of(Plan.from_json(self._stored.plan))
 
     def __repr__(self) -> str:
         return f"<Letters {self.job}: {len(self._all()):,}>"
 
     def table(self, *, source: str | None = None, reason: str | None = None, limit: int | None = None) -> Table:
         """The letters, oldest first: those of a source, those whose reason has this text in it, at most so many."""
-        found = [one for one in self._all() if source in (None, one.source) and (reason is None or reason.lower() in one.reason.lower())]
-        rows = [(one.epoch, one.time, one.source, one.node, one.reason, one.file, one.position, one.raw) for one in found]
+        wanted = None if source is None else self._shown.stored(source)
+        found = [one for one in self._all() if wanted in (None, one.source) and (reason is None or reason.lower() in one.reason.lower())]
+        shown = self._shown
+        rows = [
+            (one.epoch, one.time, one.source and shown(one.source), shown(one.node), one.reason, one.file, one.position, one.raw)
+            for one in found
+        ]
         return Table(rows[:limit], SCHEMA, more=limit is not None and len(rows) > limit)
 
     def export(self, source: str, path: str | os.PathLike[str], *, reason: str | None = None) -> tuple[int, int]:
         """Write the rows of a source's letters into a file to be repaired. Says how many there are, and how many were left out because they
         failed behind a step that had changed their columns.
         """
+        source = self._shown.stored(source)
         node, lines = self._source(source)
         letters = [one for one in self._all() if one.source == source and (reason is None or reason.lower() in one.reason.lower())]
         columns = list(node.columns)
@@ -60,6 +67,7 @@ class Letters:
 
         A file that was given before is refused, unless it is to count `again`.
         """
+        source = self._shown.stored(source)
         node, lines = self._source(source)
         if (self.folder / "sealing").exists():
             raise HeadraceError(

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import re
 from functools import cached_property
+from html import escape
 from pathlib import Path
 
 from headrace.engine.loading import refuse_while_loading
@@ -53,6 +55,11 @@ class State:
     def __repr__(self) -> str:
         return f"<State {self.job}, epoch {self.epoch}: {', '.join(table.name for one in self._kept for table in one.tables)}>"
 
+    def _repr_html_(self) -> str:
+        tables = "".join(f"<tr><td>{escape(name)}</td><td>{escape(columns)}</td></tr>" for name, columns in self.tables.items())
+        head = f"<p>state of {escape(self.job)} after epoch {self.epoch}</p>"
+        return f"{head}<table><thead><tr><th>table</th><th>columns</th></tr></thead><tbody>{tables}</tbody></table>"
+
     @property
     def tables(self) -> dict[str, str]:
         """Each table and its columns, as DDL."""
@@ -68,7 +75,7 @@ class State:
 
     def query(self, sql: str, *, limit: int | None = None) -> Table:
         """The rows that a SELECT over the tables gives; at most `limit` of them."""
-        return _cut(*self._inspected.query(sql, _one_more(limit)), limit)
+        return _cut(*self._inspected.query(self._renamed(sql), _one_more(limit)), limit)
 
     @cached_property
     def _inspected(self) -> Inspected:
@@ -76,9 +83,16 @@ class State:
 
     def _known(self, name: str) -> str:
         for known in self._inspected.schemas:
-            if known.lower() == name.lower():
+            if known.lower() in (name.lower(), self._renamed(name).lower()):
                 return known
         raise unknown_table(name, self._inspected.schemas)
+
+    def _renamed(self, text: str) -> str:
+        """A text in which tables may go by the stored names of their operators, which carry a hash."""
+        for one in self._kept:
+            if one.stored != one.name:
+                text = re.sub(rf"(?i)\b{one.stored}(?=_|\b)", one.name, text)
+        return text
 
 
 def state(checkpoint: str | os.PathLike[str], *, epoch: int | None = None) -> State:

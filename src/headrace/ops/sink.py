@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import field
 from functools import cached_property
 from typing import Any
 
 import headrace.ports as ports
-from headrace.errors import PlanError, here
+from headrace.errors import HeadraceError, PlanError, here
 from headrace.ops.columns import label
 from headrace.ops.kind import kind_of
+from headrace.ops.source import plain
 from headrace.ops.upserts import shown, upserts
 from headrace.plan import Node, Role, node
 from headrace.ports.options import choice, restored, wrong
@@ -46,6 +48,12 @@ class Sink(Node):
     @property
     def verb(self) -> str:
         return self.connector
+
+    @property
+    def called(self) -> str:
+        with suppress(HeadraceError, KeyError):  # a stored plan may name a connector that is not installed here, or lack an option
+            return plain(ports.sink_class(self.connector).called(self.options))
+        return ""
 
     def connect(self) -> ports.Sink:
         """The connector's own object: the one the user made, or one made of what the plan stored."""

@@ -117,4 +117,9 @@ def watermark(node: Node, column: str, delay: str | timedelta, idle: str | timed
 
 def clean(name: str) -> str:
     """A name made of a path or topic, with only what names may have."""
-    return re.sub(r"[^\w.-]+", "_", name).strip("_.-") or "source"
+    return plain(name) or "source"
+
+
+def plain(name: str) -> str:
+    """What is left of a text when it has only what names may have."""
+    return re.sub(r"[^\w.-]+", "_", name).strip("_.-")

@@ -39,7 +39,7 @@ from headrace.ops.tables import Table
 from headrace.ops.time import event_time
 from headrace.ops.write import Write
 from headrace.plan import Explanation, Node, Plan, explain, facts
-from headrace.plan.drawing import svg
+from headrace.plan.drawing import drawn
 from headrace.plan.meaning import asked
 from headrace.schema import Struct, parse_schema
 
@@ -69,7 +69,7 @@ class Stream:
         """Its columns with their types and the drawing of its plan, for notebooks. Starts the session."""
         rows = "".join(f"<tr><td>{escape(field.name)}</td><td>{escape(field.type.text)}</td></tr>" for field in self.schema.fields)
         head = "<tr><th>column</th><th>type</th></tr>"
-        return f"<div><table><thead>{head}</thead><tbody>{rows}</tbody></table>{svg(Plan.of('', [self._node]))}</div>"
+        return f"<div><table><thead>{head}</thead><tbody>{rows}</tbody></table>{drawn(Plan.of('', [self._node]))}</div>"
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -87,9 +87,9 @@ class Stream:
         """The sinks: `stream.write.files("out", format="parquet")`; `dir(stream.write)` lists them."""
         return Write(self._node)
 
-    def explain(self) -> Explanation:
+    def explain(self, *, verbose: bool = False) -> Explanation:
         """What it is made of and what is known about it. Starts the session."""
-        return explain(Plan.of("", [self._node], asked()))
+        return explain(Plan.of("", [self._node], asked()), verbose=verbose)
 
     def filter(self, *conditions: Column | str) -> Stream:
         """The rows for which every condition is true: `charges.filter("amount > 500", hr.col("country") == "SE")`."""

@@ -1,13 +1,15 @@
 """Plans: nodes, their names, their JSON, their fingerprint, and how they are explained. Knows no concrete operator."""
 
+from headrace.plan.display import DisplayNames, displayed
 from headrace.plan.explain import Explanation, explain
 from headrace.plan.facts import Fact, fact, facts
 from headrace.plan.node import Node, Role, node
 from headrace.plan.plan import Plan
 from headrace.plan.step import Generate, Project, Step, Unweigh, Weigh, Where, steps
-from headrace.plan.walk import order
+from headrace.plan.walk import nearest, order
 
 __all__ = [
+    "DisplayNames",
     "Explanation",
     "Fact",
     "Generate",
@@ -19,9 +21,11 @@ __all__ = [
     "Unweigh",
     "Weigh",
     "Where",
+    "displayed",
     "explain",
     "fact",
     "facts",
+    "nearest",
     "node",
     "order",
     "steps",

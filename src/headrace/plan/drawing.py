@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 
+from headrace.plan.display import DisplayNames
 from headrace.plan.node import Node, Role
 from headrace.plan.plan import Plan
 from headrace.plan.walk import depths
@@ -20,10 +21,10 @@ _FILL = {
 }
 
 
-def svg(plan: Plan) -> str:
+def svg(plan: Plan, shown: DisplayNames) -> str:
     """The drawing of a plan: a box per node, an arrow per input."""
     layers = _layers(plan)
-    widths = [max(_width(node) for node in layer) for layer in layers]
+    widths = [max(_width(node, shown) for node in layer) for layer in layers]
     rows = max(len(layer) for layer in layers) if layers else 0
     height = rows * (_HEIGHT + _GAP_Y) - _GAP_Y + 2 * _EDGE
     boxes: dict[Node, tuple[float, float, float]] = {}
@@ -42,8 +43,13 @@ def svg(plan: Plan) -> str:
         '<path d="M0 0L8 4L0 8z" fill="#607d8b"/></marker></defs>',
     ]
     parts.extend(_arrow(boxes[before], boxes[node]) for node in boxes for before in node.inputs)
-    parts.extend(_box(node, *boxes[node]) for node in boxes)
+    parts.extend(_box(node, shown, *boxes[node]) for node in boxes)
     return "".join(parts) + "</svg>"
+
+
+def drawn(plan: Plan) -> str:
+    """The drawing of a plan with the names that people read."""
+    return svg(plan, DisplayNames.of(plan))
 
 
 def _layers(plan: Plan) -> list[list[Node]]:
@@ -63,13 +69,13 @@ def _clipped(text: str) -> str:
     return text if len(text) <= 36 else text[:35] + "…"
 
 
-def _width(node: Node) -> float:
-    return max(len(_clipped(str(node.name))), len(_clipped(node.describe())), 8) * _LETTER + 20
+def _width(node: Node, shown: DisplayNames) -> float:
+    return max(len(_clipped(shown(node.name))), len(_clipped(node.describe())), 8) * _LETTER + 20
 
 
-def _box(node: Node, left: float, top: float, width: float) -> str:
-    name, says = html.escape(_clipped(str(node.name))), html.escape(_clipped(node.describe()))
-    tip = html.escape(f"{node.name}: {node.describe()}" + (f" ({node.site})" if node.site else ""))
+def _box(node: Node, shown: DisplayNames, left: float, top: float, width: float) -> str:
+    name, says = html.escape(_clipped(shown(node.name))), html.escape(_clipped(node.describe()))
+    tip = html.escape(f"{shown(node.name)}: {node.describe()}" + (f" ({node.site})" if node.site else ""))
     return (
         f'<g><title>{tip}</title><rect x="{left:.0f}" y="{top:.0f}" width="{width:.0f}" height="{_HEIGHT}" rx="6" '
         f'fill="{_FILL[node.role]}" stroke="#90a4ae"/>'

@@ -3,26 +3,38 @@
 from __future__ import annotations
 
 import html
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
+from headrace.plan.display import DisplayNames
 from headrace.plan.drawing import svg
 from headrace.plan.facts import Fact, facts, names
+from headrace.plan.node import Node, Role
 from headrace.plan.plan import Plan
+
+_MORE = "explain(verbose=True), headrace explain --verbose or EXPLAIN EXTENDED adds columns, reasons and the place of each operator."
+_SHOWN, _WIDTH = 3, 160
 
 
 @dataclass(frozen=True)
 class Explanation:
-    """A plan explained. Printed it is text; a notebook draws it. `asked` is the plan that it was made of."""
+    """A plan explained. Printed it is text, `verbose` or a summary; a notebook draws it. `asked` is the plan that it was made of."""
 
     plan: Plan
     facts: Mapping[str, Mapping[str, Fact]]
     notes: tuple[str, ...]
     asked: Plan
+    verbose: bool = False
+
+    @cached_property
+    def shown(self) -> DisplayNames:
+        """What its nodes are called."""
+        return DisplayNames.of(self.plan)
 
     def __str__(self) -> str:
-        return text(self)
+        return details(self) if self.verbose else summary(self)
 
     __repr__ = __str__
 
@@ -49,10 +61,10 @@ class Explanation:
         }
 
     def _repr_svg_(self) -> str:
-        return svg(self.plan)
+        return svg(self.plan, self.shown)
 
     def _repr_html_(self) -> str:
-        return f"<div>{svg(self.plan)}<pre>{html.escape(text(self))}</pre></div>"
+        return f"<div>{svg(self.plan, self.shown)}<pre>{html.escape(str(self))}</pre></div>"
 
 
 def explain(
@@ -62,26 +74,98 @@ def explain(
     more: Mapping[str, Mapping[str, Fact]] | None = None,
     notes: Sequence[str] = (),
     asked: Plan | None = None,
+    verbose: bool = False,
 ) -> Explanation:
     """A plan with what the analyses say of it (`only` some of them) and `more` facts that the caller has.
 
     `asked` is the plan as it was written, where `plan` is what a rewrite made of it.
     """
     found = {name: facts(plan, name) for name in (names() if only is None else only)}
-    return Explanation(plan, {**found, **(more or {})}, tuple(notes), asked or plan)
+    return Explanation(plan, {**found, **(more or {})}, tuple(notes), asked or plan, verbose)
 
 
-def text(explanation: Explanation) -> str:
-    """The lines that explain prints: each node with its inputs, its place and its facts."""
-    plan = explanation.plan
-    title = f"job {plan.job}" if plan.job else "plan"
-    lines = [f"{title}  (fingerprint {explanation.asked.fingerprint[:12]})", ""]
+def summary(explanation: Explanation) -> str:
+    """The head, and a line for each operator."""
+    shown = explanation.shown
+    operators = [node for node in explanation.plan.nodes.values() if node.role in (Role.LOOKUP, Role.STATEFUL)]
+    lines = ["", *(_clipped(f"{shown(node.name)} = {node.describe()}{_at(node)}") for node in operators)] if operators else []
+    return "\n".join([*_head(explanation), *lines, "", _MORE])
+
+
+def details(explanation: Explanation) -> str:
+    """The head, and each node with its inputs, its place and its facts."""
+    shown, plan = explanation.shown, explanation.plan
+    lines = [*_head(explanation), ""]
     for name, node in plan.nodes.items():
-        reads = ", ".join(str(before.name) for before in node.inputs)
-        head = f"{name} = {node.describe()}" if node.op == "source" else f"{name} = {reads} > {node.describe()}"
-        lines.append(head + (f"    [{node.site}]" if node.site else ""))
+        reads = ", ".join(shown(before.name) for before in node.inputs)
+        head = f"{shown(name)} = {node.describe()}" if node.op == "source" else f"{shown(name)} = {reads} > {node.describe()}"
+        lines.append(head + _at(node))
         if node.columns and name not in explanation.facts.get("schema", {}):
             lines.append(f"    columns: {', '.join(node.columns)}")
-        lines.extend(f"    {label}: {found[name].text}" for label, found in explanation.facts.items() if name in found)
-    lines.extend(["", *explanation.notes] if explanation.notes else [])
+        lines.extend(f"    {label}: {shown.text(found[name].text)}" for label, found in explanation.facts.items() if name in found)
+    lines.extend(["", *map(shown.text, explanation.notes)] if explanation.notes else [])
     return "\n".join(lines)
+
+
+def _head(explanation: Explanation) -> list[str]:
+    """What the plan reads, writes, keeps and waits for, in at most ten lines."""
+    shown, plan = explanation.shown, explanation.plan
+    roles = {role: [node for node in plan.nodes.values() if node.role is role] for role in Role}
+    lines = [_title(explanation)]
+    lines += _some("source", (f"{shown(node.name)}: {_said(explanation, node, 'rows')}" for node in roles[Role.SOURCE]))
+    lines += _some("sink", (f"{shown(node.name)}: {_said(explanation, node, 'guarantee')}" for node in roles[Role.SINK]))
+    grows = [f"{shown(name)} {fact.value}" for name, fact in _of(explanation, "state") if str(fact.value).startswith("grows")]
+    if roles[Role.STATEFUL] and "state" in explanation.facts:
+        lines += _line("state", f"without bound: {_few(grows)}" if grows else "bounded")
+    for title, label in (("order", "delay"), ("dead letters", "dead")):
+        alike: dict[str, list[str]] = {}
+        for name, fact in _of(explanation, title):
+            alike.setdefault(shown.text(fact.text), []).append(shown(name))
+        said = [f"{_few(names, ', ')}: {text}" for text, names in alike.items()]
+        lines += _line(label, said[0] + (f" ({len(said) - 1} more)" if said[1:] else "")) if said else []
+    return lines
+
+
+def _title(explanation: Explanation) -> str:
+    job = explanation.plan.job
+    return f"{f'job {job}' if job else 'plan'}  (fingerprint {explanation.asked.fingerprint[:12]})"
+
+
+def _of(explanation: Explanation, title: str) -> Iterable[tuple[str, Fact]]:
+    return explanation.facts.get(title, {}).items()
+
+
+def _said(explanation: Explanation, node: Node, title: str) -> str:
+    """A source or a sink in a few words, and the head of one of its facts."""
+    fact = explanation.facts.get(title, {}).get(str(node.name))
+    return node.describe() + (f", {_first(fact.text).partition(':')[0]}" if fact is not None else "")
+
+
+def _some(label: str, said: Iterable[str]) -> list[str]:
+    """The first of several, a line each, and how many more there are."""
+    given = list(said)
+    lines = [line for text in given[:_SHOWN] for line in _line(label, text)]
+    if len(given) > _SHOWN:
+        lines[-1] += f"; {len(given) - _SHOWN} more"
+    return lines
+
+
+def _line(label: str, text: str) -> list[str]:
+    return [_clipped(f"  {label:<6}  {text}")]
+
+
+def _few(said: Sequence[str], between: str = "; ") -> str:
+    """The first of several in one line."""
+    return between.join([*said[:_SHOWN], *([f"{len(said) - _SHOWN} more"] if len(said) > _SHOWN else [])])
+
+
+def _first(text: str) -> str:
+    return text.partition("; ")[0]
+
+
+def _at(node: Node) -> str:
+    return f"    [{node.site}]" if node.site else ""
+
+
+def _clipped(line: str) -> str:
+    return line if len(line) <= _WIDTH else f"{line[: _WIDTH - 1]}…"

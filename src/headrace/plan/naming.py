@@ -22,6 +22,9 @@ from headrace.plan.walk import depths, order
 
 N = TypeVar("N", bound=Node)
 
+# What tells names apart that would be the same: no people read it.
+HASH = re.compile(r"-[0-9a-f]{6}(?:[0-9a-f]{2})?(?![\w-])")
+
 _NAME = re.compile(r"[^\W_][\w .-]*")
 _LONGEST = 200
 
@@ -183,4 +186,4 @@ def _clash(first: Node, second: Node, name: str) -> PlanError:
         Role.SINK: 'give one of them another name: .write.<connector>(..., name="...")',
     }.get(second.role, 'give one of them another name: .named("...")')
     where = f", the first at {first.site}" if first.site else ""
-    return PlanError("NAME_CLASH", f"two nodes of the job would be called `{name}`{where}", hint=cure, site=second.site)
+    return PlanError("NAME_CLASH", f"two nodes of the job would be called `{HASH.sub('', name)}`{where}", hint=cure, site=second.site)

@@ -61,6 +61,11 @@ class Node:
         return self.op
 
     @property
+    def called(self) -> str:
+        """What people call it where nobody named it, if it knows better than its place does."""
+        return ""
+
+    @property
     def passing(self) -> bool:
         """Whether it keeps nothing, so that it may be put in between and taken away again: then nothing is named after it."""
         beside = self.role is Role.OUTPUT and self.inputs[0].role is Role.LOOKUP

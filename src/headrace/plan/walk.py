@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
-from headrace.plan.node import Node
+from headrace.plan.node import Node, Role
 
 
 def order(ends: Iterable[Node]) -> tuple[Node, ...]:
@@ -29,3 +29,20 @@ def depths(nodes: Iterable[Node]) -> dict[Node, int]:
     for node in nodes:
         found[node] = max((found[before] + 1 for before in node.inputs), default=0)
     return found
+
+
+def nearest(node: Node, roles: Collection[Role]) -> tuple[Node, ...]:
+    """The nearest nodes of these roles whose rows a node is made of, itself among them."""
+    found: dict[Node, None] = {}
+    seen: set[Node] = set()
+    stack = [node]
+    while stack:
+        one = stack.pop()
+        if one in seen:
+            continue
+        seen.add(one)
+        if one.role in roles:
+            found[one] = None
+        else:
+            stack.extend(reversed(one.inputs))
+    return tuple(found)

@@ -9,6 +9,7 @@ import glob
 import os
 import re
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
 from urllib.request import url2pathname
 
@@ -27,6 +28,15 @@ def local(path: str) -> Path | None:
     if parts.scheme and "://" in path:
         return None
     return Path(os.path.abspath(Path(path).expanduser()))
+
+
+def last(path: Any) -> str:
+    """The last part of a path or an address.
+
+    >>> last("out/best/"), last("s3a://bucket/alerts"), last(".")
+    ('best', 'alerts', '')
+    """
+    return str(path).replace("\\", "/").rstrip("/").rpartition("/")[2].strip(".")
 
 
 def literal(path: str | os.PathLike[str]) -> str:

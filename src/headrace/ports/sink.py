@@ -149,6 +149,11 @@ class Sink(ABC):
         """What it writes to, if no other sink of a job can write to it."""
         return None
 
+    @classmethod
+    def called(cls, options: Mapping[str, Any]) -> str:
+        """What people call a sink with these options that has no name: of a folder or table its last part; empty: after its stream."""
+        return ""
+
     @abstractmethod
     def options(self) -> dict[str, Any]:
         """What a plan stores, as JSON: enough for `from_options`, and no secret."""

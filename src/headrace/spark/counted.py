@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
+from headrace.plan import Role, nearest
 from headrace.ports import aside
 from headrace.spark.checkpoint import Checkpoint
 from headrace.spark.identity import DEAD_LETTERS
@@ -44,7 +45,7 @@ def counted(queries: Iterable[RunningQuery], checkpoint: Checkpoint) -> dict[str
         for sink in query.query.sinks:
             sinks[str(sink.name)] = totals.rows.get(str(sink.name), 0)
         dead[str(checkpoint.dead_letters(query.identity.name))] = totals.rows.get(DEAD_LETTERS, 0)
-        inputs.extend(counts_of(totals, query.programs()))
+        inputs.extend(counts_of(totals, query.programs(), _feeders(query)))
         lookups.extend(lookups_of(totals, query.lookups()))
     return {
         "sources": tuple(sources.values()),
@@ -53,4 +54,14 @@ def counted(queries: Iterable[RunningQuery], checkpoint: Checkpoint) -> dict[str
         "dead_letters": {**dead, **aside.counted(checkpoint.folder)},
         "inputs": tuple(inputs),
         "lookups": tuple(lookups),
+    }
+
+
+def _feeders(query: RunningQuery) -> dict[tuple[str, str], tuple[str, ...]]:
+    """Name and input of an operator or lookup -> the sources, operators and lookups that send it rows."""
+    live = query.identity.live()
+    return {
+        (str(node.name), name): tuple(str(one.name) for one in nearest(stream, (Role.SOURCE, Role.LOOKUP, Role.STATEFUL)))
+        for node in (*query.query.operators, *query.query.looked_up)
+        for name, stream in zip(live[str(node.name)].shape.inputs, node.inputs, strict=True)
     }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 
 from headrace.analysis.boundedness import bounded
 from headrace.analysis.clocks import clocks
@@ -15,7 +16,7 @@ from headrace.analysis.schemas import Schemas, check
 from headrace.errors import HeadraceError
 from headrace.ops import Lookup, Sink, Source
 from headrace.optimize import optimize
-from headrace.plan import Node, Plan
+from headrace.plan import DisplayNames, Node, Plan, displayed
 from headrace.plan.meaning import MEANING
 from headrace.spark.document import shape_of
 from headrace.spark.feeds import Feeds
@@ -50,6 +51,11 @@ class SparkJob:
     def time_zone(self) -> str:
         return self.settings["spark.sql.session.timeZone"]
 
+    @cached_property
+    def shown(self) -> DisplayNames:
+        """What people read in place of the names of its nodes."""
+        return DisplayNames.of(self.plan)
+
     @property
     def sources(self) -> tuple[Source, ...]:
         return tuple(node for node in self.plan.nodes.values() if isinstance(node, Source))
@@ -66,6 +72,11 @@ class SparkJob:
 
 def compile(plan: Plan) -> SparkJob:
     """A plan as it will run; raises what is wrong with its texts, types, clocks and folders. Starts the session."""
+    with displayed(plan):
+        return _compiled(plan)
+
+
+def _compiled(plan: Plan) -> SparkJob:
     _one_sink_a_folder(plan)
     require_closing(plan)
     require_expiry(plan)

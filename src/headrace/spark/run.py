@@ -13,6 +13,7 @@ from typing import Any
 from headrace.errors import HeadraceError
 from headrace.jvm.session import log_file
 from headrace.ops import Source
+from headrace.plan import DisplayNames
 from headrace.spark.checkpoint import Checkpoint
 from headrace.spark.counted import counted
 from headrace.spark.epochs import Committer
@@ -139,8 +140,10 @@ class Run:
         bounded: bool,
         flush: bool,
         closed: Callable[[], None],
+        shown: DisplayNames | None = None,
     ) -> None:
         self.job = job
+        self._shown = shown or DisplayNames({})
         self.status = "running"
         self.error: HeadraceError | None = None
         self.display = Display(job, False)
@@ -350,6 +353,8 @@ class Run:
                 self._closed()
             except Exception as problem:
                 self.error = self.error or self._problem(problem)
+            if self.error is not None:
+                self._shown.error(self.error)
             self.status = "failed" if self.error is not None else "stopped" if stopped else "finished"
             self._over.set()
 
@@ -389,4 +394,5 @@ class Run:
             seconds=progress.seconds,
             sealed=self._checkpoint.sealed,
             stopped=self.status in ("stopping", "stopped"),
+            names=self._shown.names,
         )

@@ -17,6 +17,7 @@ from headrace.jvm.packages import require
 from headrace.jvm.session import session
 from headrace.masking import leaving
 from headrace.ops import Lookup, Sink, Source
+from headrace.plan import DisplayNames, Plan, displayed
 from headrace.spark import cut_off, repaired
 from headrace.spark.checkpoint import Checkpoint, Stored, migrated
 from headrace.spark.compare import identified, refuse_in_mid_epoch, with_frozen_schemas
@@ -62,7 +63,15 @@ def start(
 ) -> Run:
     """Start a job on the checkpoint in `folder`, or go on from there, and drive it to its end."""
     begun = begin(job, folder, every=every, partitions=partitions, fresh=fresh, waits=waits, silence=silence)
-    return Run(job.plan.job, begun.checkpoint, begun.queries, bounded=job.bounded, flush=flush and not begun.sealed, closed=begun.close)
+    return Run(
+        job.plan.job,
+        begun.checkpoint,
+        begun.queries,
+        bounded=job.bounded,
+        flush=flush and not begun.sealed,
+        closed=begun.close,
+        shown=job.shown,
+    )
 
 
 @leaving()
@@ -126,7 +135,8 @@ def begin(
         for query, name in each(job, names):
             running.append(_started(job, query, identity.query(name), checkpoint, sinks[name], number, every, clock))
         return Started(checkpoint, running, opened.close)
-    except BaseException:
+    except BaseException as problem:
+        _displayed(problem, job, checkpoint)
         for one in running:
             opened.callback(one.handle.stop)
         with suppress(Exception):  # why the start was refused matters more
@@ -134,6 +144,15 @@ def begin(
                 checkpoint.lease.decline()
             opened.close()
         raise
+
+
+def _displayed(problem: BaseException, job: SparkJob, checkpoint: Checkpoint) -> None:
+    """What is refused is told with display names, also of operators that only the version has that the checkpoint knows."""
+    if isinstance(problem, HeadraceError):
+        job.shown.error(problem)
+        with suppress(Exception):  # a plan that cannot be read is what the problem tells of
+            if checkpoint.stored is not None:
+                DisplayNames.of(Plan.from_json(checkpoint.stored.plan)).error(problem)
 
 
 def _check(node: Source | Lookup) -> None:
@@ -144,6 +163,11 @@ def _check(node: Source | Lookup) -> None:
 @leaving()
 def suit(job: SparkJob, *, starting: bool = False) -> None:
     """Ask for each connector whether what it needs is there or may be fetched, and each sink whether it takes what comes to it."""
+    with displayed(job.plan):
+        _suit(job, starting)
+
+
+def _suit(job: SparkJob, starting: bool) -> None:
     for node in job.plan.nodes.values():
         if isinstance(node, Source | Lookup | Sink):
             with at(node):

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass
+import shlex
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import asdict, dataclass, field
+from html import escape
+from pathlib import Path
 from typing import Any
 
 from headrace.errors import HeadraceError
 from headrace.ops import Expect
-from headrace.plan import Node, order
+from headrace.plan import DisplayNames, Node, order
 from headrace.spark.record import Totals
 
 
@@ -16,7 +19,8 @@ from headrace.spark.record import Totals
 class InputCounts:
     """Rows of one input of a program, over the life of the checkpoint: each was handled, late, dead or is held.
 
-    `filtered` rows were left out by a filter on their way to the input; they are none of its rows.
+    `filtered` rows were left out by a filter on their way to the input; they are none of its rows. `feeders` are the nodes that the rows
+    come from: the dead letter of a row without a key or event time is theirs.
     """
 
     program: str
@@ -27,6 +31,7 @@ class InputCounts:
     dead: int
     held: int
     filtered: int = 0
+    feeders: tuple[str, ...] = ()
 
     @property
     def lost(self) -> int:
@@ -102,13 +107,14 @@ class LookupCounts:
         return asdict(self)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Summary:
     """What a run did. `rows`, `epochs` and `seconds` are of this run; all other counts are of the checkpoint's whole life.
 
     `sources`, `inputs`, `lookups` and `expectations` list `SourceCounts`, `InputCounts`, `LookupCounts` and `ExpectationCounts`; `sinks`
     maps a sink's name to the rows it got; `dead_letters` maps a folder to the rows that lie there because nobody read them, or because a
-    sink could not hold them. `stopped` is True if somebody stopped the run before its end.
+    sink could not hold them. `stopped` is True if somebody stopped the run before its end. `names` has what people read in place of a
+    stored name.
     """
 
     job: str
@@ -123,6 +129,7 @@ class Summary:
     stopped: bool
     expectations: tuple[ExpectationCounts, ...] = ()
     lookups: tuple[LookupCounts, ...] = ()
+    names: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def rows_per_second(self) -> float:
@@ -147,12 +154,25 @@ class Summary:
     def __str__(self) -> str:
         return "\n".join(_text(self))
 
+    def __repr__(self) -> str:
+        return f"<Summary {_text(self)[0]}>"
 
-def counts_of(totals: Totals, programs: Mapping[int, tuple[str, Mapping[int, str]]]) -> tuple[InputCounts, ...]:
-    """The inputs' counts; `programs` maps an op id to its name and to the names of its sides."""
+    def _repr_html_(self) -> str:
+        return f"<pre>{escape(str(self))}</pre>"
+
+
+def counts_of(
+    totals: Totals, programs: Mapping[int, tuple[str, Mapping[int, str]]], feeders: Mapping[tuple[str, str], tuple[str, ...]] | None = None
+) -> tuple[InputCounts, ...]:
+    """The inputs' counts; `programs` maps an op id to its name and to the names of its sides, `feeders` a program and an input to the nodes
+    that its rows come from.
+    """
     return tuple(
         InputCounts(
-            name, side_name, *(totals.of_input(op, side, metric) for metric in ("in", "handled", "late", "dead", "held", "filtered"))
+            name,
+            side_name,
+            *(totals.of_input(op, side, metric) for metric in ("in", "handled", "late", "dead", "held", "filtered")),
+            feeders=(feeders or {}).get((name, side_name), ()),
         )
         for op, (name, sides) in sorted(programs.items(), key=lambda item: item[1][0])
         for side, side_name in sorted(sides.items())
@@ -203,46 +223,65 @@ def prove(inputs: tuple[InputCounts, ...]) -> None:
 
 
 def _text(summary: Summary) -> list[str]:
+    shown = DisplayNames(summary.names)
     if not summary.rows and not summary.stopped and not (summary.sealed and summary.epochs):
         lines = [f"{summary.job}: nothing new to read. fresh=True removes the checkpoint and what the sinks wrote, and reads all again."]
     else:
         end = " and sealed" if summary.sealed else ", stopped" if summary.stopped else ""
-        lines = [
-            f"{summary.job}: {summary.rows:,} rows in {summary.epochs:,} epoch{'' if summary.epochs == 1 else 's'}, "
-            f"{summary.seconds:.1f} s ({summary.rows_per_second:,.0f} rows/s){end}"
-        ]
+        read = f"{_many(summary.rows, 'row')} in {_many(summary.epochs, 'epoch')}"
+        lines = [f"{summary.job}: {read}, {summary.seconds:.1f} s ({summary.rows_per_second:,.0f} rows/s){end}"]
     of_sources = [
         "read",
         "malformed",
         *(name for name in ("skipped", "tombstones", "broken") if any(getattr(one, name) for one in summary.sources)),
     ]
-    lines += _table(("source", *of_sources), [(one.name, *(f"{getattr(one, name):,}" for name in of_sources)) for one in summary.sources])
-    shown = ["in", "handled", "late", "dead", "held"]
-    if any(one.filtered for one in summary.inputs):
-        shown.insert(0, "filtered")
     lines += _table(
-        ("program input", *shown),
-        [
-            (one.program if one.input == "event" else f"{one.program}.{one.input}", *(f"{one.to_json()[name]:,}" for name in shown))
-            for one in summary.inputs
-        ],
+        ("source", *of_sources), [(shown(one.name), *(f"{getattr(one, name):,}" for name in of_sources)) for one in summary.sources]
+    )
+    counts = ["in", "handled", "late", "dead", "held"]
+    if any(one.filtered for one in summary.inputs):
+        counts.insert(0, "filtered")
+    lines += _table(
+        ("program input", *counts),
+        [(_input(one, shown), *(f"{one.to_json()[name]:,}" for name in counts)) for one in summary.inputs],
     )
     lines += _table(
         ("lookup", "hits", "asked", "requests", "missed", "seconds"),
         [
-            (one.name, *(f"{n:,}" for n in (one.hits, one.asked, one.requests, one.missed)), f"{one.seconds:,.1f}")
+            (shown(one.name), *(f"{n:,}" for n in (one.hits, one.asked, one.requests, one.missed)), f"{one.seconds:,.1f}")
             for one in summary.lookups
         ],
     )
     lines += _table(
         ("expectation", "passed", "violated"),
-        [(f"{one.stream}: {one.name}", f"{one.passed:,}", f"{one.violated:,}") for one in summary.expectations],
+        [(f"{shown(one.stream)}: {one.name}", f"{one.passed:,}", f"{one.violated:,}") for one in summary.expectations],
     )
-    lines += _table(("sink", "rows"), [(name, f"{rows:,}") for name, rows in summary.sinks.items()])
+    lines += _table(("sink", "rows"), [(shown(name), f"{rows:,}") for name, rows in summary.sinks.items()])
+    return [*lines, *_dead(summary, shown)]
+
+
+def _many(count: int, what: str) -> str:
+    return f"{count:,} {what}{'' if count == 1 else 's'}"
+
+
+def _input(one: InputCounts, shown: DisplayNames) -> str:
+    return shown(one.program) if one.input == "event" else f"{shown(one.program)}.{one.input}"
+
+
+def _dead(summary: Summary, shown: DisplayNames) -> Iterator[str]:
+    """Where the rows are that failed, and how they are read."""
+    for one in summary.inputs:
+        if one.dead:
+            feeders = " and ".join(f'{shown(name)}.output("dead_letter")' for name in one.feeders)
+            keyless = f"those without a key or event time are in {feeders}, " if feeders else ""
+            yield f'  dead rows of {_input(one, shown)}: {keyless}those that failed in {shown(one.program)}.output("dead_letter")'
     for folder, rows in summary.dead_letters.items():
         if rows:
-            lines.append(f"  {rows:,} dead letter{'' if rows == 1 else 's'} in {folder}")
-    return lines
+            yield f"  {_many(rows, 'dead letter')} in {folder}"
+    if sum(summary.dead_letters.values()):
+        checkpoint = Path(next(iter(summary.dead_letters))).parents[1]
+        job = summary.job if checkpoint == Path(".headrace", summary.job).absolute() else checkpoint
+        yield f"  headrace letters show {shlex.quote(str(job))} lists them"
 
 
 def _table(head: tuple[str, ...], rows: list[tuple[str, ...]]) -> list[str]:

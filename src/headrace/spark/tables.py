@@ -15,7 +15,7 @@ from functools import singledispatch
 from pathlib import Path
 
 from headrace.ops import Aggregate, Join, Ledger, Partition, Program, Sessions, Temporal, Top, Upserts, unique
-from headrace.plan import Node, Plan
+from headrace.plan import DisplayNames, Node, Plan
 from headrace.spark.checkpoint import Stored, query_folder
 from headrace.spark.identity import Entry
 from headrace.spark.layout import Cell
@@ -36,12 +36,17 @@ class StateTable:
 
 @dataclass(frozen=True)
 class Kept:
-    """An operator that keeps state: the query it belongs to, its entry in the identity, its node in the plan, its tables."""
+    """An operator that keeps state: the query it belongs to, its entry in the identity, its node in the plan, its tables.
+
+    Names of its tables begin with `name`; by its stored name they would begin with `stored`.
+    """
 
     query: str
     entry: Entry
     node: Node
     tables: tuple[StateTable, ...]
+    name: str = ""
+    stored: str = ""
 
 
 def kept(stored: Stored) -> tuple[Kept, ...]:
@@ -54,10 +59,18 @@ def kept(stored: Stored) -> tuple[Kept, ...]:
         if name in plan.nodes and entry.shape.keeps
     ]
     # Operators come first, so that no part of one takes the name of another.
-    names = _Names()
-    given = {entry.op: names.give(entry.shape.name) for _, entry, _ in found}
-    all = [Kept(query, entry, node, tuple(_tables(node, entry, given[entry.op], names))) for query, entry, node in found]
+    names, shown = _Names(), DisplayNames.of(plan)
+    given = {entry.op: names.give(_plain(entry.shape.name, shown)) for _, entry, _ in found}
+    all = [
+        Kept(query, entry, node, tuple(_tables(node, entry, given[entry.op], names)), given[entry.op], re.sub(r"\W", "_", entry.shape.name))
+        for query, entry, node in found
+    ]
     return tuple(one for one in all if one.tables)
+
+
+def _plain(name: str, shown: DisplayNames) -> str:
+    """`join(orders, items)` as `join_orders_items`."""
+    return name if shown(name) == name else re.sub(r"\W+", "_", shown(name)).strip("_")
 
 
 class _Names:

@@ -261,7 +261,8 @@ def _describe(given: Reader) -> Statement:
 
 
 def _explain(given: Reader) -> Statement:
-    return Explain(given.part, given.query() if given.more() else None)
+    extended = given.takes("EXTENDED")
+    return Explain(given.part, given.query() if given.more() else None, extended)
 
 
 def _drop(given: Reader) -> Statement:

@@ -146,9 +146,10 @@ class Describe(Statement):
 
 @dataclass(frozen=True)
 class Explain(Statement):
-    """Without a query, the whole job."""
+    """Without a query, the whole job; `extended` with all that is known of each operator."""
 
     query: Part | None
+    extended: bool
 
 
 @dataclass(frozen=True)

@@ -51,6 +51,9 @@ def test_run_with_other_paths(file: Path, capsys: pytest.CaptureFixture[str]) ->
 
 def test_explain_and_plan(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["explain", str(file)]) == 0
+    said = capsys.readouterr().out
+    assert "  sink    out: files out (json), exactly once\n" in said and "guarantee: " not in said
+    assert cli.main(["explain", str(file), "--verbose"]) == 0
     assert "guarantee: exactly once" in capsys.readouterr().out
     assert cli.main(["explain", str(file), "--json"]) == 0
     assert {node["name"] for node in json.loads(capsys.readouterr().out)["nodes"]} == {"charges", "charges.filter", "out"}

@@ -59,7 +59,7 @@ def test_an_epoch_that_failed_in_its_middle_is_finished_by_the_next_start(tmp_pa
 def test_what_explain_says(tmp_path: Path) -> None:
     put(tmp_path, 1, range(3))
     url = "http://127.0.0.1:9/"
-    plain, promised = (str(job(tmp_path, url, idempotent=one).explain()) for one in (False, True))
+    plain, promised = (str(job(tmp_path, url, idempotent=one).explain(verbose=True)) for one in (False, True))
     assert "at least once: a batch whose answer was lost is sent again; idempotent=True promises that" in plain
     assert "exactly once: each batch has a key of its own, and idempotent=True promises that the server takes a key once" in promised
 

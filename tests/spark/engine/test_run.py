@@ -41,7 +41,12 @@ def test_bounded_input_is_read_flushed_and_sealed(tmp_path: Path) -> None:
     assert "no json" in {letter["raw"] for letter in letters}
     text = str(summary)
     assert text.startswith("fraud: 9 rows in ") and " and sealed\n" in text
-    assert text.endswith(f"  2 dead letters in {checkpoint}/dead_letters/main")
+    assert text.endswith(
+        '  dead rows of alerts: those without a key or event time are in charges.output("dead_letter"), '
+        'those that failed in alerts.output("dead_letter")\n'
+        f"  2 dead letters in {checkpoint}/dead_letters/main\n"
+        f"  headrace letters show {checkpoint} lists them"
+    )
 
     # nothing new: said so, and nothing is done
     again = fraud(tmp_path, files_per_epoch=1).run(checkpoint=checkpoint)
@@ -188,7 +193,7 @@ def test_a_level_behind_a_level(tmp_path: Path) -> None:
     summary = both.run(checkpoint=tmp_path / "state")
     assert kept.rows() == [("a", 1)]
     assert [(one.program, one.rows_in, one.handled) for one in summary.inputs] == [("alerts", 4, 4), ("counts", 1, 1)]
-    text = str(both.explain())
+    text = str(both.explain(verbose=True))
     assert "placement: query main, level 1 of 2" in text and "its rows pass 1 level untouched" in text
 
 
@@ -261,9 +266,13 @@ def test_collect_and_show(capsys: pytest.CaptureFixture[str], spark: SparkSessio
     assert table.to_arrow().column_names == ["k", "v", "ts", "s"]
     assert list(table.to_pandas()["k"].sort_values()) == ["a", "b"]
     hr.show(rows.filter("v = 1").select("k", "v"))
-    assert capsys.readouterr().out == "k  v\n-  -\na  1\n(1 rows)\n"
+    assert capsys.readouterr().out == "k  v\n-  -\na  1\n(1 row)\n"
     with pytest.warns(RuntimeWarning, match=r"1 row failed and are missing; the first at t.select: .*DIVIDE_BY_ZERO"):
         assert len(hr.collect(rows.select(x="1 / (v - 1)"))) == 1
+    with pytest.warns(RuntimeWarning, match="1 row failed") as warned:
+        hr.show(rows.select(x="1 / (v - 1)"))
+    # at the line that asked, not at one of ours
+    assert [one.filename for one in warned] == [__file__]
 
 
 def test_a_plan_that_was_stored_runs(tmp_path: Path) -> None:

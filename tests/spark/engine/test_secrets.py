@@ -78,7 +78,7 @@ def looked_at(job: hr.Job, folder: Path, text: str) -> None:
     files = left(folder)
     assert "c/job.json" in files and "c/errors.log" in files
     assert [name for name, bytes in files.items() if shows(bytes)] == []
-    assert not shows(str(job.explain()).encode())
+    assert not shows(str(job.explain(verbose=True)).encode())
     assert not shows(json.dumps([job.plan.to_json(), job.explain().to_json()]).encode())
     log = log_file()
     assert log is not None and not shows(log.read_bytes())

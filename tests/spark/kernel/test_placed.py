@@ -135,7 +135,7 @@ def test_behind_a_level_rows_lie_by_their_operators(writers: None, spark: SparkS
     before, after = failed_and_again(spark, job, out, tmp_path / "ck")
     assert by_task(before) == by_task(after)
     assert set(after) == {0, 1, 2}
-    assert "query main, its rows pass 2 levels untouched, its rows are in the tasks of the last level" in str(job.explain())
+    assert "query main, its rows pass 2 levels untouched, its rows are in the tasks of the last level" in str(job.explain(verbose=True))
 
 
 def test_sources_that_place_their_rows_keep_them(
@@ -152,14 +152,16 @@ def test_sources_that_place_their_rows_keep_them(
     assert sorted(sorted(int(line.split()[0]) for line in lines) for lines in out.take().values()) == [
         list(range(number, 600, 3)) for number in range(3)
     ]
-    assert "its rows stay in the tasks that read them" in str(job.explain())
+    assert "its rows stay in the tasks that read them" in str(job.explain(verbose=True))
 
 
 def test_explain_says_how_rows_are_dealt_out(tmp_path: Path) -> None:
     rows = source(tmp_path / "in")
     for key, words in (((), "their bytes"), (("v", "k"), "v, k")):
         job = hr.job("placed", written(rows, PlacedSink(tmp_path / f"out{len(key)}", key=key), "append"))
-        assert f"query main, its rows are brought to tasks by {words}, as many as the checkpoint has partitions" in str(job.explain())
+        assert f"query main, its rows are brought to tasks by {words}, as many as the checkpoint has partitions" in str(
+            job.explain(verbose=True)
+        )
 
 
 def test_what_goes_is_followed_by_what_comes_in_its_place(writers: None, tmp_path: Path) -> None:

@@ -239,7 +239,7 @@ def test_headers_and_secrets(service: Service, tmp_path: Path, monkeypatch: pyte
     service.rows = {"a": {"name": "A"}}
     table = one_by_one(service, headers={"X-Job": "fraud", "X-Api-Key": hr.secret("CRM_KEY"), "Accept": "application/vnd.crm+json"})
     job = hr.job("j", names("a").lookup(table, on={"k": "id"}).write.memory(name="out"))
-    told = json.dumps(job.plan.to_json()) + str(job.explain())
+    told = json.dumps(job.plan.to_json()) + str(job.explain(verbose=True))
     assert "sesame" not in told and "CRM_KEY" in told
     job.run(checkpoint=tmp_path, progress=False)
     found = {name.lower(): value for name, value in service.asked[0].headers.items()}

@@ -134,7 +134,7 @@ def test_a_function_of_sql_is_written_out(users: SparkSession) -> None:
         with Harness() as h:
             a = h.source("a", here.schema, changes=True)
             outs = {query: h.collect(hr.sql(query, a=a)) for query in queries}
-            assert "area(" not in str(hr.sql(queries[0], a=a).explain())
+            assert "area(" not in str(hr.sql(queries[0], a=a).explain(verbose=True))
             same(users, h, {"a": here}, outs, rng)
     finally:
         users.sql("DROP TEMPORARY FUNCTION area")
@@ -147,11 +147,11 @@ def charges() -> hr.Stream:
 
 def test_explain_marks_what_calls_them(users: SparkSession) -> None:
     means = hr.sql("SELECT card, geometric_mean(n) AS g, longest(card) AS l FROM charges GROUP BY card", charges=charges())
-    shown = str(hr.job("means", means.write.memory()).explain())
+    shown = str(hr.job("means", means.write.memory()).explain(verbose=True))
     assert shown.count("    code: ") == 1
     assert "    code: from outside Spark: geometric_mean(), longest(), by the name that the session has for it\n" in shown
     assert "the values of geometric_mean(CAST(n AS DOUBLE))" in shown
-    rows = str(charges().select("card", s="shout(card)").filter("s <> ''").explain())
+    rows = str(charges().select("card", s="shout(card)").filter("s <> ''").explain(verbose=True))
     assert rows.count("    code: from outside Spark: shout(), ") == 1
 
 

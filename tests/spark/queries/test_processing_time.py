@@ -196,7 +196,7 @@ def test_explain_says_what_the_clock_decides(spark: SparkSession, tmp_path: Path
     counted = (
         rows.with_columns(at="current_timestamp()").window(hr.tumble("at", "1 hour"), emit="close").group_by("window_end").agg(n="count(*)")
     )
-    told = str(hr.job("job", counted.write.memory(name="out")).explain())
+    told = str(hr.job("job", counted.write.memory(name="out")).explain(verbose=True))
     assert "time: current_timestamp() by the time at which the epoch begins; a second run gives other results" in told
     assert "state: given back when processing time passes window_end; till then: " in told
     assert "current_timestamp() in charges.with_columns follows the wall clock" in told

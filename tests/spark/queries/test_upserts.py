@@ -82,7 +82,7 @@ def test_changes_of_groups_are_update_pairs_without_state(spark: SparkSession) -
             (2, "b", 2, "insert"),
             (3, "a", 2, "delete"),
         ]
-        assert "it keeps nothing, as a key of card has one row at the most" in str(spent.explain())
+        assert "it keeps nothing, as a key of card has one row at the most" in str(spent.explain(verbose=True))
 
 
 def test_a_null_is_a_key_of_a_result_and_none_of_a_source(spark: SparkSession) -> None:

@@ -103,7 +103,7 @@ def test_the_result_is_that_of_python_and_goes_on_from_its_checkpoint(spark: Spa
 
 
 def test_explain_and_plan(capsys: pytest.CaptureFixture[str]) -> None:
-    assert cli.main(["explain", "job.yaml"]) == 0
+    assert cli.main(["explain", "job.yaml", "--verbose"]) == 0
     assert "guarantee: exactly once" in capsys.readouterr().out
     assert cli.main(["plan", "job.yaml"]) == 0
     Path("plan.json").write_text(capsys.readouterr().out, encoding="utf-8")

@@ -21,7 +21,7 @@ def test_of_sinks_that_do_not_show_epochs_as_a_whole_the_steps_are_told() -> Non
     assert {name: fact.value for name, fact in facts(plan, "readers see").items()} == {"topic": "task", "service": "row"}
     assert set(facts(plan, "leaves")) == {"files", "topic", "function"}
     assert set(facts(plan, "restored checkpoint")) == {"service", "function"}
-    said = str(explain(plan, only=("readers see", "restored checkpoint", "leaves")))
+    said = str(explain(plan, only=("readers see", "restored checkpoint", "leaves"), verbose=True))
     assert "restored checkpoint: not noticed here, as the sink holds no mark of its epochs: rows" in said
     assert "readers see: what a task wrote at once: an epoch comes in as many steps as it has tasks" in said
     assert "leaves: a transactional id and a consumer group for each task" in said

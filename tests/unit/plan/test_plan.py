@@ -10,7 +10,7 @@ import headrace as hr
 import headrace.ops  # registers the nodes
 from headrace.ops import Partition, Temporal, kind_of
 from headrace.plan import Node, Plan, explain, facts, order, steps
-from headrace.plan.drawing import svg
+from headrace.plan.drawing import drawn
 from headrace.plan.node import REGISTRY, Role
 
 charges = hr.read.memory(
@@ -193,9 +193,12 @@ def test_steps() -> None:
 
 
 def test_explain() -> None:
-    explanation = explain(job(counts), only=["rows", "order", "guarantee"])
+    explanation = explain(job(counts), only=["rows", "order", "guarantee"], verbose=True)
     lines = [line.split("    [")[0] for line in str(explanation).split("\n")[1:]]
     assert lines == [
+        "  source  charges: memory (1 row), watermark ts 5 minutes, bounded, append only",
+        "  sink    sink 0: console (20 rows), at least once",
+        "  delay   charges.Count: in the order of their time, held until 5 minutes of event time later",
         "",
         "charges = memory (1 row), watermark ts 5 minutes",
         "    columns: card, amount, goods, ts",
@@ -232,7 +235,7 @@ def test_drawing() -> None:
     import xml.etree.ElementTree as xml
 
     plan = job(*EVERYTHING)
-    drawing = xml.fromstring(svg(plan))
+    drawing = xml.fromstring(drawn(plan))
     boxes = drawing.findall("{http://www.w3.org/2000/svg}g")
     arrows = drawing.findall("{http://www.w3.org/2000/svg}path")
     assert len(boxes) == len(plan.nodes)

@@ -17,6 +17,7 @@ from headrace.connectors.delta.stats import statistics
 from headrace.connectors.delta.table import Epochs, Write
 from headrace.connectors.lake.sink import TableSink
 from headrace.connectors.lake.stores import stored
+from headrace.ports import paths
 from headrace.ports.options import number, wrong
 from headrace.schema import Struct, Type, milliseconds
 
@@ -92,6 +93,10 @@ class Sink(TableSink):
     @property
     def owns(self) -> str:
         return os.path.realpath(self.place.uri) if self.place.local else self.place.uri
+
+    @classmethod
+    def called(cls, options: Mapping[str, Any]) -> str:
+        return paths.last(options["path"])
 
     def options(self) -> dict[str, Any]:
         own = {"path": self.place.path, "compact_every": self.compact_every, "vacuum": self.vacuum}

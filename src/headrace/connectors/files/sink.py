@@ -86,6 +86,10 @@ class Sink(ports.Sink):
         """Whether it writes to a store that is no file system of this machine."""
         return paths.local(self.path) is None
 
+    @classmethod
+    def called(cls, options: Mapping[str, Any]) -> str:
+        return paths.last(options["path"])
+
     def options(self) -> dict[str, Any]:
         return {
             "path": self.path,

@@ -80,6 +80,10 @@ class Sink(TableSink):
         catalog = ", ".join(f"{name}={value}" for name, value in stored(self.place.options).items())
         return f"{self.place.name} ({catalog})"
 
+    @classmethod
+    def called(cls, options: Mapping[str, Any]) -> str:
+        return str(options["table"]).rpartition(".")[2]
+
     def options(self) -> dict[str, Any]:
         return {"table": self.place.name, "catalog": stored(self.place.options), **super().options()}
 

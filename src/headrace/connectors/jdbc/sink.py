@@ -104,6 +104,10 @@ class Sink(ports.Sink):
     def owns(self) -> str:
         return f"{self.address.spelled}, table {'.'.join(self.place)}"
 
+    @classmethod
+    def called(cls, options: Mapping[str, Any]) -> str:
+        return str(options["table"]).rpartition(".")[2]
+
     def options(self) -> dict[str, Any]:
         given = {
             "url": self.url,

@@ -151,6 +151,10 @@ class Sink(ports.Sink):
     def system(self) -> str:
         return f"records as {self.layout.value}"
 
+    @classmethod
+    def called(cls, options: Mapping[str, Any]) -> str:
+        return str(options["topic"])
+
     def options(self) -> dict[str, Any]:
         layout = {name: value for name, value in asdict(self.layout).items() if value not in (None, (), {})}
         return {

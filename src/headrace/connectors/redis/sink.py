@@ -117,6 +117,10 @@ class Sink(ports.Sink):
     def owns(self) -> str:
         return f"{self._spelled}, keys {self.prefix}*"
 
+    @classmethod
+    def called(cls, options: Mapping[str, Any]) -> str:
+        return str(options["prefix"]).strip(":/.- ")
+
     def options(self) -> dict[str, Any]:
         given = {
             "url": self.url,

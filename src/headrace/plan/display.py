@@ -1,0 +1,138 @@
+"""DisplayNames names: what people read in place of the names by which a job is stored.
+
+A stored name that is made by rule may carry a hash, and a checkpoint knows the node by it. For people such a node is called after what
+it does: a join of `orders` and `items` is `join(orders, items)`, a sink is called after where it writes. Stored names never change.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+
+from headrace.errors import HeadraceError
+from headrace.plan.naming import HASH
+from headrace.plan.node import Node, Role
+from headrace.plan.plan import Plan
+from headrace.plan.walk import order
+
+_LONGEST = 48
+
+
+class DisplayNames:
+    """The display names of a plan, unique within it; `stored` finds a node by either name.
+
+    >>> import headrace as hr
+    >>> orders = hr.read.memory([], "id int, item int", name="orders")
+    >>> items = hr.read.memory([], "item int, price int", name="items")
+    >>> sink = orders.join(items, on="item").group_by("price").agg(n="count(*)").write.files("out/best", format="json")
+    >>> shown = DisplayNames.of(Plan.of("job", [sink._use()]))
+    >>> list(shown.names.values())
+    ['orders', 'items', 'join(orders, items)', 'aggregate(join(orders, items))', 'best']
+    """
+
+    def __init__(self, names: Mapping[str, str]) -> None:
+        self.names = dict(names)
+        self._stored = {shown: name for name, shown in self.names.items()}
+        other = sorted((name for name, shown in self.names.items() if name != shown), key=len, reverse=True)
+        # not within a path or a longer name, and not a call in a line of Python
+        self._pattern = re.compile(rf"(?<![\w./-])(?:{'|'.join(map(re.escape, other))})(?![\w(-]|\.\w)") if other else None
+
+    @classmethod
+    def of(cls, plan: Plan) -> DisplayNames:
+        """The display names of a plan."""
+        return cls(_names(plan.nodes.values()))
+
+    def __call__(self, name: str | None) -> str:
+        """What a node of this stored name is called."""
+        return self.names.get(str(name), str(name))
+
+    def stored(self, name: str) -> str:
+        """The stored name of a node that is called so, in either way."""
+        return name if name in self.names else self._stored.get(name, name)
+
+    def text(self, text: str) -> str:
+        """A sentence with the display names of the nodes that it speaks of."""
+        return text if self._pattern is None else self._pattern.sub(lambda found: self(found[0]), text)
+
+    def error(self, error: HeadraceError) -> HeadraceError:
+        """The same error, with the display names of the nodes that it speaks of."""
+        error.message = self.text(error.message)
+        error.hint = error.hint and self.text(error.hint)
+        error.args = (error.code, error.message)
+        for other in error.also:
+            self.error(other)
+        return error
+
+
+@contextmanager
+def displayed(plan: Plan) -> Iterator[None]:
+    """What is refused here of a plan is told with display names."""
+    try:
+        yield
+    except HeadraceError as error:
+        DisplayNames.of(plan).error(error)
+        raise
+
+
+def _names(given: Iterable[Node]) -> dict[str, str]:
+    nodes = list(given)
+    by_rule = {node for node in nodes if _by_rule(node, nodes)}
+    found = {str(node.name): str(node.name) for node in nodes if node not in by_rule}
+    taken = {name.lower(): name for name in (*found.values(), *(str(node.name) for node in nodes))}
+    for node in order(nodes):
+        if node in by_rule:
+            name = str(node.name)
+            found[name] = _free(list(_wanted(node, found, by_rule)), name, taken)
+            taken[found[name].lower()] = name
+    return {str(node.name): found[str(node.name)] for node in nodes}
+
+
+def _by_rule(node: Node, nodes: Collection[Node]) -> bool:
+    """Whether a name was made by rule. A rewrite may have changed what the node reads since."""
+    name = str(node.name)
+    if node.by_content or not node.inputs:
+        return re.fullmatch(rf"{re.escape(node.verb)}-[0-9a-f]{{8}}", name) is not None
+    made = re.fullmatch(rf"(.+)\.{re.escape(node.verb)}(?:-[0-9a-f]{{6}})?", name)
+    return made is not None and (bool(HASH.search(made[1])) or made[1] in {str(one.name) for one in nodes})
+
+
+def _wanted(node: Node, found: Mapping[str, str], by_rule: Collection[Node]) -> Iterable[str]:
+    """What a node might be called, the best first."""
+    if 0 < len(node.called) <= _LONGEST:
+        yield node.called
+    if not node.inputs:
+        yield node.verb
+        return
+    if not node.by_content:
+        before = node.inputs[0] if node.passing else _place(node.inputs[0], by_rule)
+        yield f"{found[str(before.name)]}.{node.verb}"
+        return
+    reads = list(dict.fromkeys(found[str(_place(before, by_rule).name)] for before in node.inputs))
+    for names in (reads, _sources(node)):
+        if len(", ".join(names)) <= _LONGEST:
+            yield f"{node.verb}({', '.join(names)})"
+            return
+    yield f"{node.verb}({_sources(node)[0]}, …)"
+
+
+def _place(node: Node, by_rule: Collection[Node]) -> Node:
+    """The nearest node before another that has a place of its own: what only passes rows on is not worth a word."""
+    while node.passing and node in by_rule:
+        node = node.inputs[0]
+    return node
+
+
+def _sources(node: Node) -> list[str]:
+    return [str(before.name) for before in order([node]) if before.role is Role.SOURCE]
+
+
+def _free(wanted: list[str], name: str, taken: Mapping[str, str]) -> str:
+    """The first that no other node has, by its stored name or by its display name; else the last one with a number."""
+    for one in wanted:
+        if taken.get(one.lower(), name) == name:
+            return one
+    number = 2
+    while f"{wanted[-1]}#{number}".lower() in taken:
+        number += 1
+    return f"{wanted[-1]}#{number}"

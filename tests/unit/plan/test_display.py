@@ -1,0 +1,116 @@
+"""What people read in place of stored names, and the summary that explain begins with."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import headrace as hr
+from headrace.errors import HeadraceError
+from headrace.plan import DisplayNames, Plan, displayed, explain
+
+orders = hr.read.files("in/orders", format="json", schema="id int, item int, qty int", change_format="debezium", name="orders")
+items = hr.read.files("in/items", format="json", schema="item int, price int", change_format="debezium", name="items")
+joined = orders.join(items, on="item")
+
+
+class Count(hr.Program):
+    n = hr.Value("bigint")
+
+    def on_event(self, e: Any) -> None:
+        self.n.set(hr.f.coalesce(self.n.get(), 0) + 1)
+        hr.emit(item=self.key.item, n=self.n.get())
+
+
+def plan(*sinks: hr.Sink) -> Plan:
+    return Plan.of("job", [sink._use() for sink in sinks])
+
+
+def names(plan: Plan) -> dict[str, str]:
+    """Display name by the stored one, of which hashes are left out."""
+    shown = DisplayNames.of(plan).names
+    assert len(set(shown.values())) == len(shown)
+    return {re.sub(r"-[0-9a-f]{6,8}", "-HASH", name): one for name, one in shown.items()}
+
+
+def test_operators_are_called_after_what_they_read_and_sinks_after_where_they_write() -> None:
+    spent = joined.group_by("item").agg(spent="sum(qty * price)")
+    found = names(plan(spent.write.files("out/best", format="json", mode="changes")))
+    assert found["join-HASH"] == "join(orders, items)"
+    assert found["aggregate-HASH"] == "aggregate(join(orders, items))"
+    assert found["consolidate-HASH.files"] == "best"
+    assert not [name for name in found.values() if re.search(r"-[0-9a-f]{6}", name)]
+    # a name of the user's stays, whatever it is
+    assert names(plan(spent.named("join-0a1b2c3d").write.memory(name="best.files")))["best.files"] == "best.files"
+
+
+def test_a_name_that_another_node_has_is_not_taken() -> None:
+    rows = hr.read.files("in/charges", format="json", schema="a int", name="charges")
+    found = DisplayNames.of(plan(rows.write.files("out/charges", format="json"), rows.distinct().write.jdbc("sqlite:x.db", "t"))).names
+    assert found["charges.files"] == "charges.files"
+    two = plan(
+        joined.write.files("a/out", format="json", mode="changes"), joined.distinct().write.files("b/out", format="json", mode="changes")
+    )
+    first, second = (DisplayNames.of(two)(name) for name in two.sinks)
+    assert (first, second.endswith(".files")) == ("out", True)
+
+
+def test_long_names_are_cut_to_their_sources() -> None:
+    wide = joined
+    for number in range(6):
+        wide = wide.group_by("item").agg(**{f"a_number_{number}": "count(*)"})
+    found = list(DisplayNames.of(plan(wide.write.memory())).names.values())
+    assert max(map(len, found)) < 80
+    assert "aggregate(orders, items)" in found
+
+
+def test_both_names_are_understood_and_errors_say_the_one_that_people_read() -> None:
+    made = plan(joined.write.files("out/best", format="json", mode="changes"))
+    shown, (stored,) = DisplayNames.of(made), made.sinks
+    assert (shown.stored("best"), shown.stored(stored), shown.stored("other")) == (stored, stored, "other")
+    # in a path, a longer name or a call the stored name is what it is
+    assert shown.text(f"{stored}: no, {stored}.") == "best: no, best."
+    for text in (f"/x/{stored}/y", f"a.{stored}", f"{stored}()", f"{stored}.more"):
+        assert shown.text(text) == text
+    with pytest.raises(HeadraceError) as raised, displayed(made):
+        raise HeadraceError("SINK_FAILED", f"{stored} fails", hint=f"look at {stored}")
+    assert (raised.value.message, raised.value.hint, raised.value.args[1]) == ("best fails", "look at best", "best fails")
+
+
+def test_a_clash_of_names_is_told_without_a_hash() -> None:
+    with pytest.raises(HeadraceError) as raised:
+        plan(joined.write.files("a", format="json", mode="changes"), joined.write.files("b", format="json", mode="changes"))
+    assert raised.value.code == "NAME_CLASH" and "would be called `consolidate.files`" in raised.value.message
+
+
+def test_explain_begins_with_a_summary() -> None:
+    made = plan(joined.write.files("out/best", format="json", mode="changes"))
+    lines = [line.split("    [")[0] for line in str(explain(made, only=["rows", "state", "order"])).split("\n")]
+    assert lines[0].startswith("job job  (fingerprint ")
+    assert lines[1:] == [
+        "  source  orders: files in/orders (json), bounded, append only, in the order of names",
+        "  source  items: files in/items (json), bounded, append only, in the order of names",
+        "  sink    best: files out/best (json)",
+        "  state   without bound: join(orders, items) grows with rows",
+        "",
+        "join(orders, items) = inner join on item = item_right",
+        "consolidate(join(orders, items)) = consolidate: the net of each epoch",
+        "",
+        "explain(verbose=True), headrace explain --verbose or EXPLAIN EXTENDED adds columns, reasons and the place of each operator.",
+    ]
+
+
+def test_the_summary_has_ten_lines_at_the_most() -> None:
+    rows = [
+        hr.read.files(f"in/{n}", format="json", schema="item int, ts timestamp", name=f"t{n}").watermark("ts", "1 minute") for n in range(6)
+    ]
+    sinks = [one.key_by("item").process(Count).write.files(Path("out", str(n)), format="json") for n, one in enumerate(rows)]
+    text = str(explain(plan(*sinks), only=["rows", "state", "order", "dead letters"]))
+    head = text.split("\n\n")[0].split("\n")
+    assert len(head) == 10
+    assert head[3].endswith("; 3 more") and head[6].endswith("; 3 more")
+    assert max(map(len, head)) <= 160
+    assert "-" not in "".join(line.split(" = ")[0] for line in text.split("\n\n")[1].split("\n"))

@@ -1,0 +1,53 @@
+"""What a summary says."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from headrace.spark.summary import InputCounts, SourceCounts, Summary
+
+
+def summary(folder: Path, **given: int) -> Summary:
+    inputs = (InputCounts("join-2e65d5f4", "left", 4, 2, 0, given.get("dead", 0), 0, feeders=("orders",)),)
+    return Summary(
+        job="shop",
+        sources=(SourceCounts("orders", 4, 0),),
+        inputs=inputs,
+        sinks={"join-2e65d5f4.files": 2},
+        dead_letters={str(folder / "dead_letters" / "main"): given.get("letters", 0)},
+        rows=given.get("rows", 4),
+        epochs=1,
+        seconds=2.0,
+        sealed=False,
+        stopped=False,
+        names={"join-2e65d5f4": "join(orders, items)", "join-2e65d5f4.files": "best"},
+    )
+
+
+def test_names_are_those_that_people_read_and_dead_rows_are_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    folder = Path(".headrace/shop").absolute()
+    found = summary(folder, dead=2, letters=2)
+    assert str(found).split("\n") == [
+        "shop: 4 rows in 1 epoch, 2.0 s (2 rows/s)",
+        "  source  read  malformed",
+        "  orders     4          0",
+        "  program input             in  handled  late  dead  held",
+        "  join(orders, items).left   4        2     0     2     0",
+        "  sink  rows",
+        "  best     2",
+        '  dead rows of join(orders, items).left: those without a key or event time are in orders.output("dead_letter"), '
+        'those that failed in join(orders, items).output("dead_letter")',
+        f"  2 dead letters in {folder}/dead_letters/main",
+        "  headrace letters show shop lists them",
+    ]
+    assert f"headrace letters show {tmp_path}/other lists them" in str(summary(tmp_path / "other", letters=1))
+    # programs read the names that are stored
+    assert (found.to_json()["inputs"][0]["program"], list(found.to_json()["sinks"])) == ("join-2e65d5f4", ["join-2e65d5f4.files"])
+
+
+def test_it_is_short_in_a_list_and_whole_in_a_notebook(tmp_path: Path) -> None:
+    assert repr(summary(tmp_path, rows=1)) == "<Summary shop: 1 row in 1 epoch, 2.0 s (0 rows/s)>"
+    assert summary(tmp_path)._repr_html_().startswith("<pre>shop: 4 rows in 1 epoch")
