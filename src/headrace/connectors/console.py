@@ -65,5 +65,5 @@ class Sink(ports.Sink):
         for row in newest:
             table.add_row(*("" if value is None else escape(str(value)) for value in row))
         console = Console()
-        console.print(f"{escape(context.name)}, epoch {epoch}{more}", soft_wrap=True, highlight=False)
+        console.print(f"{escape(context.shown or context.name)}, epoch {epoch}{more}", soft_wrap=True, highlight=False)
         console.print(table)

@@ -63,7 +63,7 @@ class SinkContext:
     takes at the most one away, which comes first; a sink that `replaces` is told of a row that goes only where none takes its place.
     `held` raises LEASE_LOST where another process has taken over. A sink that removes what is left lists it first, then calls this: what
     was listed is of no successor then, however late it is removed. `partitions`: how many tasks write an epoch of a sink that is `placed`.
-    `on_refused`: what becomes of rows that the sink cannot write.
+    `on_refused`: what becomes of rows that the sink cannot write. `shown`: what people call the sink.
     """
 
     job: str
@@ -81,6 +81,7 @@ class SinkContext:
     held: Callable[[], None] = lambda: None
     partitions: int = 1
     on_refused: str | None = "dead_letter"
+    shown: str = ""
 
 
 @dataclass(frozen=True)

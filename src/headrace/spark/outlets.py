@@ -48,6 +48,7 @@ class Outlet:
             held=checkpoint.lease.check,
             partitions=1 if checkpoint.stored is None else checkpoint.stored.partitions,
             on_refused=self.sink.on_refused,
+            shown=job.shown(self.name),
         )
 
     def opened(self, op: int, context: ports.SinkContext) -> OpenSink:

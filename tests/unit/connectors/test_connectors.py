@@ -244,7 +244,7 @@ def test_the_handle_of_a_memory_sink_shows_its_rows() -> None:
 def test_console_shows_the_newest_rows(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "80")
     sink = console.Sink(1)
-    sink.open(context(tmp_path, name="alerts"))
+    sink.open(context(tmp_path, name="join-2e65d5f4.console", shown="alerts"))
     sink.commit(4, staged([]))
     assert capsys.readouterr().out == ""
     sink.commit(5, staged([("[red]", 0), ("[b]", None)]))
