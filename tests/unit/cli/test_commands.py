@@ -39,8 +39,11 @@ def test_a_wrong_command_is_not_understood(capsys: pytest.CaptureFixture[str]) -
     ("arguments", "said"),
     [
         (["state", "shw", "folder"], "argument COMMAND: there is no command shw: did you mean show? There are: show, query, migrate"),
-        (["explain", "job.py", "--jsn"], "there is no option --jsn: did you mean --json? It takes: -h, --help, --job, --path, --json"),
-        (["explain", "job.py", "--qq=7"], "there is no option --qq: it takes: -h, --help, --job, --path, --json"),
+        (
+            ["explain", "job.py", "--jsn"],
+            "there is no option --jsn: did you mean --json? It takes: -h, --help, --job, --path, --verbose, --json",
+        ),
+        (["explain", "job.py", "--qq=7"], "there is no option --qq: it takes: -h, --help, --job, --path, --verbose, --json"),
         (["completion", "fisch"], "argument shell: there is no choice fisch: did you mean fish? There are: bash, zsh, fish"),
         (["error", "UNKOWN_COLUM"], "no error has the code UNKOWN_COLUM: did you mean `UNKNOWN_COLUMN`? `headrace error` lists all codes"),
         (["error", "Q"], "no error has the code Q: `headrace error` lists all codes"),

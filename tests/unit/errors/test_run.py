@@ -171,7 +171,7 @@ def test_what_spark_wraps_is_told_with_what_it_came_of(cause: str) -> None:
         """
         RUN_FAILED: An error occurred during loading state; caused by IOException: the header is too long: 65552 bytes
           hint: the next start goes on from the last epoch.
-          page: docs/errors/RUN_FAILED.md
+          more: headrace error RUN_FAILED
         """,
         failure(ended("CANNOT_DO", "An error occurred during loading state.", cause=cause), None),
     )

@@ -17,7 +17,7 @@ from tests.spark.conformance.lines import installed
 def test_a_source() -> None:
     assert str(inspect.signature(hr.read.files)) == (
         "(path: str | os.PathLike[str], *, format: str, schema: Any = None, follow: bool = False, by: str = 'name',"
-        " files_per_epoch: int | None = None, malformed: str = 'dead_letter', options: collections.abc.Mapping[str, typing.Any] | None = None,"
+        " files_per_epoch: int | None = None, malformed: str = 'dead_letter', broken_files: str = 'fail', options: collections.abc.Mapping[str, typing.Any] | None = None,"
         " change_column: str | None = None, change_format: str | None = None, key: str | collections.abc.Sequence[str] | None = None,"
         " trusted: bool | None = None, name: str | None = None) -> headrace.ops.stream.Stream"
     )
@@ -65,4 +65,4 @@ def test_a_connector_of_another_package(tmp_path: Path) -> None:
             "(folder: str, schema: str | headrace.schema.types.Struct, *, name: str | None = None) -> headrace.ops.stream.Stream"
         )
         stream = hr.read.memory([], "a int", name="s")
-        assert list(inspect.signature(stream.write.tray).parameters) == ["folder", "name", "mode"]
+        assert list(inspect.signature(stream.write.tray).parameters) == ["folder", "name", "mode", "on_refused"]
