@@ -21,6 +21,7 @@ from headrace.ops import Lookup, Sink, Source
 from headrace.ops.source import clean
 from headrace.optimize import optimize
 from headrace.plan import Plan, order
+from headrace.spelling import suggestion
 from headrace.sql.catalogue import Catalogue
 from headrace.syntax.script import statements
 from headrace.syntax.statements import Statement, lasting
@@ -185,9 +186,8 @@ def _one(found: list[Job], place: Path, wanted: str | None) -> Job:
         for job in found:
             if job.name == wanted:
                 return job
-        raise HeadraceError(
-            "JOB_UNKNOWN", f"{place} has no job {wanted}", hint=f"it has: {names}" if found else "it makes no job: job = hr.job(...)"
-        )
+        hint = suggestion(wanted, [job.name for job in found], f"it has: {names}") if found else "it makes no job: job = hr.job(...)"
+        raise HeadraceError("JOB_UNKNOWN", f"{place} has no job {wanted}", hint=hint)
     if not found:
         cure = "say what is written: CREATE SINK ... and INSERT INTO ... SELECT ..."
         hint = cure if place.suffix == ".sql" else 'keep one in a name of the module: job = hr.job("name", ...)'

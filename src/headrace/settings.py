@@ -14,6 +14,7 @@ from urllib.request import url2pathname
 
 from headrace.errors import HeadraceError
 from headrace.schema import milliseconds
+from headrace.spelling import suggestion
 
 FILE = "headrace.toml"
 
@@ -87,7 +88,8 @@ def settings(job: str, said: Mapping[str, Any] | None = None, **arguments: Any) 
             if value is None:
                 continue
             if name not in READ:
-                raise _bad(name, place, f"there is no such setting; there are: {', '.join(sorted(READ))}")
+                hint = suggestion(name, READ, f"there are: {', '.join(sorted(READ))}")
+                raise HeadraceError("BAD_SETTING", f"{place} has {name}, and there is no such setting", hint=hint)
             try:
                 found[name] = READ[name](value)
             except (ValueError, TypeError) as problem:

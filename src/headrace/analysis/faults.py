@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from headrace.errors import HeadraceError, Site
-from headrace.jvm.session import UNREGISTERED
+from headrace.expr.column import AROUND
+from headrace.jvm.session import unregistered
 from headrace.spelling import suggestion
 
 
@@ -81,7 +82,7 @@ def _unknown_function(fault: Fault) -> Words:
     return (
         "UNKNOWN_FUNCTION",
         f"{fault.node}: Spark has no function `{name}`{_in(fault)}",
-        UNREGISTERED,
+        unregistered(name),
     )
 
 
@@ -92,13 +93,35 @@ def _bad_syntax(fault: Fault) -> Words:
 
 
 def _wrong_type(fault: Fault) -> Words:
-    return "WRONG_TYPE", f"{fault.node}: {_plain(fault.message)}{_in(fault)}", None
+    return "WRONG_TYPE", f"{fault.node}: {_plain(fault.message)}{_in(fault)}", _cast(fault)
+
+
+_TIMES = ("TIMESTAMP", "TIMESTAMP_NTZ", "DATE")
+
+
+def _cast(fault: Fault) -> str | None:
+    """The cure for operands that do not fit, where it is known what was meant."""
+    of = fault.parameters
+    types = [of.get(name, "").strip('"') for name in ("left", "right", "inputType", "actualDataType", "requiredType")]
+    written = of.get("sqlExpr", "")
+    if "BOOLEAN" in types and re.search(r"\b(AND|OR)\b", written):
+        return AROUND
+    if any(one in _TIMES for one in types) and any(one.endswith("INT") or one in ("DOUBLE", "INTERVAL DAY TO SECOND") for one in types):
+        return "a length of time is hr.seconds(60), hr.minutes(5), hr.hours(1) or hr.days(1), in SQL INTERVAL '60' SECOND"
+    if "STRING" in types and re.search(r" \+ ", written):
+        return "texts are put together by hr.f.concat(...), in SQL concat(a, b)"
+    return None
 
 
 def _wrong_arguments(fault: Fault) -> Words:
     given, wanted = fault.parameters.get("actualNum", "?"), fault.parameters.get("expectedNum", "?")
     name = _bare(fault.parameters.get("functionName", "the function"))
     return "WRONG_TYPE", f"{fault.node}: `{name}` takes {wanted} arguments and gets {given}{_in(fault)}", None
+
+
+def _cell_type(fault: Fault) -> Words:
+    literal = "; a text is a literal here, hr.expr(...) makes SQL of it" if fault.text.startswith("'") else ""
+    return "WRONG_TYPE", f"{fault.node}: {_plain(fault.message)}{_in(fault)}", f"cast it, or give the cell this type{literal}"
 
 
 def _says(code: str, hint: str | None = None) -> Callable[[Fault], Words]:
@@ -130,7 +153,8 @@ _WORDS: Mapping[str, Callable[[Fault], Words]] = {
     "NOT_BOOLEAN": _says("WRONG_TYPE", "compare it with something, as in `amount > 0`"),
     "NOT_A_TIMESTAMP": _says("WRONG_TYPE", "cast it: CAST(... AS timestamp)"),
     "KEY_TYPE": _says("WRONG_TYPE", "key by a part of it that can be put in order"),
-    "CELL_TYPE": _says("WRONG_TYPE", "cast it, or give the cell this type"),
+    "CELL_TYPE": _cell_type,
+    "CONSTANT_TEXT": _says("WRONG_TYPE", "compare and compute with a value of that type: 5, hr.lit(Decimal(...)), datetime(...)"),
     "EMIT_TYPES_DIFFER": _says("WRONG_TYPE", "cast one of them, so that the column has one type"),
     "EMIT_NAMES_DIFFER": _says("EMIT_DIFFERS", "all rows of one output have the same columns in the same order"),
     "LET_TYPE": _says("LET_TYPE", 'give it one: hr.let(..., "timestamp")'),

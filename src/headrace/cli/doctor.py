@@ -5,10 +5,13 @@ from __future__ import annotations
 import argparse
 import json
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from headrace.errors import EXIT_CODES
+from headrace.errors import EXIT_CODES, HeadraceError
 from headrace.sums import CURE
+
+if TYPE_CHECKING:
+    from headrace.jvm.doctor import Check
 
 
 def add(commands: Any) -> None:
@@ -46,10 +49,32 @@ def _checkpoint(asked: argparse.Namespace) -> int:
     return 0 if seen.sound else EXIT_CODES["environment"]
 
 
+def _connectors_of_spark() -> list[Check]:
+    """Spark's own connectors, where they are of another version than Spark."""
+    from headrace import ports
+    from headrace.jvm.compile import spark_version
+    from headrace.jvm.doctor import Check
+
+    try:
+        spark = spark_version()
+    except (HeadraceError, ImportError):
+        return []  # said already
+    found = {
+        name: version
+        for name, needed in ports.packages().items()
+        for group, _, version in (jar.coordinate.split(":") for jar in needed.jars)
+        if group == "org.apache.spark" and version != spark
+    }
+    return [
+        Check(name, True, f"Spark's connector {version} on Spark {spark}: the latest that Maven Central has for it", required=False)
+        for name, version in found.items()
+    ]
+
+
 def _machine(asked: argparse.Namespace) -> int:
     from headrace.jvm.doctor import checks
 
-    found = checks()
+    found = [*checks(), *_connectors_of_spark()]
     if asked.json:
         print(json.dumps([check.to_json() for check in found], indent=2))
     else:

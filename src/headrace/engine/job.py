@@ -26,6 +26,7 @@ from headrace.spark.run import Run
 from headrace.spark.signals import Signals
 from headrace.spark.start import start, suit
 from headrace.spark.summary import Summary
+from headrace.spelling import suggestion
 from headrace.sql.catalogue import Catalogue
 
 Show = bool | Callable[[Progress], object] | None
@@ -208,9 +209,8 @@ class Job:
         for name, path in paths.items():
             if name not in known:
                 has = ", ".join(map(shown, known)) or "none"
-                raise HeadraceError(
-                    "UNKNOWN_PATH", f"{self.name} has no source or sink {name} with a path", hint=f"with a path it has: {has}"
-                )
+                hint = suggestion(name, known, f"with a path it has: {has}")
+                raise HeadraceError("UNKNOWN_PATH", f"{self.name} has no source or sink {name} with a path", hint=hint)
             known[name]["options"] = {**known[name]["options"], "path": path}
         made = Plan.from_json(data)
         # What lives in this process (rows of memory sources, functions) is not in the JSON, and is kept.
@@ -227,7 +227,11 @@ def of_script(name: str, catalogue: Catalogue) -> Job:
     """The job of a script; `name` is that of its file, unless it says another."""
     said = dict(catalogue.asked)
     with meant(catalogue.meaning):
-        made = job(said.pop("job", name), *catalogue.sinks())
+        called, sinks = said.pop("job", name), catalogue.sinks()
+        if not sinks:
+            hint = "make a sink and write to it: CREATE SINK out WITH (connector = 'console'); INSERT INTO out SELECT ..."
+            raise HeadraceError("NO_SINKS", f"nothing is written by the job {called}", hint=hint, site=here())
+        made = job(called, *sinks)
     return Job(made.plan, said)
 
 

@@ -21,6 +21,7 @@ from headrace.ports import Lines
 from headrace.schema import parse_schema
 from headrace.spark import repaired
 from headrace.spark.letters import Letter, letters_in
+from headrace.spelling import suggestion
 
 SCHEMA = parse_schema("epoch bigint, time timestamp, source string, node string, reason string, file string, position bigint, raw string")
 
@@ -101,7 +102,9 @@ class Letters:
         raise HeadraceError(
             "BAD_REPAIR",
             f"{name} is a source whose rows cannot be fed back" if known else f"the job {self.job} has no source {name}",
-            hint=f"it has, {said}: {', '.join(can)}" if can else f"the job has no source {said.rpartition('none ')[2]}",
+            hint=suggestion("" if known else name, can, f"it has, {said}: {', '.join(can)}")
+            if can
+            else f"the job has no source {said.rpartition('none ')[2]}",
         )
 
 
@@ -183,7 +186,8 @@ def _checked(text: bytes, path: str | os.PathLike[str], columns: list[str], line
 def _known(names: Iterable[str], known: set[str], columns: list[str], place: str) -> None:
     wrong = next((name for name in names if name.strip().lower() not in known), None)
     if wrong is not None:
-        raise _bad(f"{place} has a field `{wrong}`, which the source has not", f"it has: {', '.join(columns)}")
+        hint = suggestion(wrong, columns, f"it has: {', '.join(columns)}")
+        raise _bad(f"{place} has a field `{wrong}`, which the source has not", hint)
 
 
 def _bad(message: str, hint: str) -> HeadraceError:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from headrace.errors import here
-from headrace.expr.column import ATOM, Column, inside, made, operand, sql
+from headrace.expr.column import ATOM, Column, argument, inside, made, operand, sql
 from headrace.expr.expression import Expression
 from headrace.expr.literal import text_literal
 from headrace.syntax import quote, split_alias
@@ -51,13 +51,13 @@ def expr(text: str) -> Column:
 
 
 def struct(**columns: Column | str) -> Column:
-    """A struct of named columns.
+    """A struct of named columns. A text is Spark SQL; `hr.lit("x")` is a text.
 
     >>> import headrace as hr
     >>> hr.struct(card="card", cents=hr.col("amount") * 100)
     <Column named_struct('card', card, 'cents', amount * 100)>
     """
-    given = {name: sql(value) for name, value in columns.items()}
+    given = {name: argument(value, f"hr.struct({name}={value!r})") for name, value in columns.items()}
     items = ", ".join(f"{text_literal(name)}, {column._expression.text}" for name, column in given.items())
     return made(f"named_struct({items})", ATOM, *given.values())
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import warnings
 from collections.abc import Iterable, Iterator
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
@@ -16,8 +17,12 @@ from headrace.schema.ddl import type_text
 from headrace.spelling import nearest
 from headrace.syntax import quote
 
+_CONSTANT = re.compile(r"\s*(?:[-+]?(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d+)?|true|false)\s*", re.IGNORECASE)
+
 # How tightly an operator binds; an operand that binds less gets parentheses.
 ANY, OR, AND, NOT, COMPARE, SUM, PRODUCT, SIGN, ATOM = range(9)
+
+AROUND = "in Python & and | bind tighter than comparisons: put these in parentheses, (x == 1) & (y > 5)"
 
 # True while a handler of a state program is traced: a text made of a column would then be made once, for all rows.
 in_handler: ContextVar[bool] = ContextVar("headrace_in_handler", default=False)
@@ -308,6 +313,16 @@ def sql(value: Any) -> Column:
     return operand(value)  # what is neither is a Python value, whatever the annotation promised
 
 
+def argument(value: Any, called: str) -> Column:
+    """What a function is given: a column, or a text that is SQL. One that reads like a constant may have been meant as a text."""
+    if isinstance(value, str) and _CONSTANT.fullmatch(value):
+        kind = "true or false" if value.strip().isalpha() else "a number"
+        message = f"{called}: a text is SQL here, so {value!r} is {kind}; write hr.lit({value!r}) for the text, or the Python value"
+        site = here()
+        warnings.warn_explicit(message, UserWarning, site.file if site else "headrace", site.line if site else 0)
+    return sql(value)
+
+
 def listed(values: Column | str | Iterable[Column | str]) -> tuple[Column, ...]:
     """One column or several, as columns."""
     if isinstance(values, Column | str):
@@ -323,6 +338,10 @@ def inside(column: Column, binds: int) -> str:
 
 def binary(left: Any, sign: str, right: Any, binds: int) -> Column:
     first, second = operand(left), operand(right)
+    if sign in ("AND", "OR"):
+        for given in (left, right):
+            if not isinstance(given, Column | bool | None):
+                raise PlanError("WRONG_TYPE", f"{given!r} is not true or false, as both sides of {sign} are", hint=AROUND, site=here())
     # AND, OR, and + of sums may follow each other on the right, too, but a - (b + c) may not lose its parentheses.
     right_binds = binds if sign in ("AND", "OR") else binds + 1
     return made(f"{inside(first, binds)} {sign} {inside(second, right_binds)}", binds, first, second)

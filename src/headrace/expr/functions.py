@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from headrace.expr.column import ATOM, Call, Column, made, sql
+from headrace.expr.column import ATOM, Call, Column, argument, made
 
 
 class Functions:
@@ -33,7 +33,7 @@ class Functions:
         spark = name[:-1] if name.endswith("_") else name
 
         def function(*arguments: Column | str | Any) -> Column:
-            given = [sql(argument) for argument in arguments]
+            given = [argument(one, f"hr.f.{name}({one!r})") for one in arguments]
             texts = tuple(column._expression.text for column in given)
             if spark.lower() == "count" and not texts:
                 texts = ("*",)

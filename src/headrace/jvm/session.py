@@ -16,6 +16,7 @@ from headrace.jvm.cache import has_user_name
 from headrace.jvm.compile import KEY_ENTRY, kernel, kernel_jar, spark_version
 from headrace.jvm.java import find
 from headrace.masking import follow, hide, is_secret, masked_problem
+from headrace.spelling import suggestion
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -25,11 +26,15 @@ _attached: set[str] = set()
 """Applications whose session carries the kernel: asking the JVM again would cost every call of `session()` some milliseconds."""
 _log: Path | None = None
 
-UNREGISTERED = (
+_UNREGISTERED = (
     "see the list of built-in functions of Spark SQL; one of your own is registered on the session before the job is built: "
     "spark.udf.registerJavaUDAF(name, class)"
 )
-"""What helps where the session does not have a function."""
+
+
+def unregistered(name: str) -> str:
+    """What helps where the session does not have a function."""
+    return suggestion(name, [one.name for one in session().catalog.listFunctions()], _UNREGISTERED, least=0.75)
 
 
 def session(

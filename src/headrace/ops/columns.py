@@ -10,7 +10,7 @@ from typing import Any
 from headrace.errors import PlanError, here
 from headrace.expr import Column, Expression, columns_of, of_text
 from headrace.plan import Node
-from headrace.spelling import suggestion
+from headrace.spelling import nearest, suggestion
 from headrace.syntax import plain_name, quote, references, unqualified
 
 
@@ -35,18 +35,26 @@ def known(node: Node, expressions: Iterable[Expression]) -> None:
     for expression in expressions:
         for name in expression.names:
             if name.lower() not in has:
-                raise unknown(node, name)
+                raise unknown(node, name, meant_as_text=_alone(name, expression))
 
 
-def unknown(node: Node, name: str) -> PlanError:
-    """The error for a column that a node does not have."""
+def _alone(name: str, expression: Expression) -> bool:
+    """Whether a name stands for a whole value, as a text would: `kind="large"`, `hr.struct(n="large")`."""
+    if expression.text == name:
+        return expression.alias not in (None, name)
+    return re.search(rf"[(,]\s*{re.escape(name)}\s*[),]", expression.text) is not None
+
+
+def unknown(node: Node, name: str, *, meant_as_text: bool = False) -> PlanError:
+    """The error for a column that a node does not have; a word as a value may have been meant as a text."""
     parts = name.split(".")
     columns = f"it has: {', '.join(node.columns)}."
     if len(parts) > 1 and any(column.lower() == parts[0].lower() for column in node.columns):
         path = f'hr.col("{parts[0]}")' + "".join(f".{part}" for part in parts[1:])
         hint = f"a field is written {path}. I{columns[1:]}"
     else:
-        hint = suggestion(name, node.columns, columns)
+        text = f' For the text itself write hr.lit("{name}").' if meant_as_text and nearest(name, node.columns) is None else ""
+        hint = suggestion(name, node.columns, columns) + text
     return PlanError("UNKNOWN_COLUMN", f"no column `{name}` in {label(node)}", hint=hint, site=here())
 
 

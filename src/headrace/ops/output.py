@@ -11,6 +11,7 @@ from headrace.ops.columns import label
 from headrace.ops.program import LATE, Program
 from headrace.ops.source import DEAD_COLUMNS, DEAD_LETTER
 from headrace.plan import Node, Role, node
+from headrace.spelling import suggestion
 
 LATE_RIGHT = f"{LATE}_right"
 
@@ -75,5 +76,6 @@ def output(input: Node, wanted: Any, late: tuple[str, ...]) -> OutputOf:
     name = wanted if isinstance(wanted, str) else getattr(wanted, "_name", None)
     if name is None or name not in outputs:
         shown = f"`{wanted}`" if isinstance(wanted, str) else repr(wanted)
-        raise PlanError("UNKNOWN_OUTPUT", f"{label(input)} has no output {shown}", hint=f"it has: {', '.join(outputs)}", site=here())
+        hint = suggestion(str(name), outputs, f"it has: {', '.join(outputs)}")
+        raise PlanError("UNKNOWN_OUTPUT", f"{label(input)} has no output {shown}", hint=hint, site=here())
     return OutputOf(input, name, site=here())

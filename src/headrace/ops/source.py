@@ -112,7 +112,7 @@ def watermark(node: Node, column: str, delay: str | timedelta, idle: str | timed
         )
     delay_ms = milliseconds(delay, "the delay of a watermark")
     idle_ms = None if idle is None else milliseconds(idle, "the idle time of a watermark")
-    return replace(node, watermark=Watermark(name, delay_ms, idle_ms), site=here())
+    return replace(node, watermark=Watermark(name, delay_ms, idle_ms))
 
 
 def clean(name: str) -> str:

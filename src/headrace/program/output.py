@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from headrace.errors import ProgramError, here
-from headrace.program.recording import Emitted, Recording, broadcast_use, recording
+from headrace.program.recording import Emitted, Recording, broadcast_use, recording, warn_of_text
 from headrace.program.row import Row, columns_of_row
 from headrace.program.statement import Emit
 
@@ -99,6 +99,9 @@ def _emit(current: Recording, output: str, row: Any, named: dict[str, Any]) -> N
                 site=here(),
             )
         seen[name.lower()] = name
+    for name, value in given:
+        if isinstance(value, str) and value == name and value in (*current.columns, *current.frame.key):
+            warn_of_text(value, f"{'e' if value in current.columns else 'key'}.{value}")
     texts = {name: current.text(value) for name, value in given}
     first = current.frame.outputs.setdefault(output, Emitted(tuple(texts), here()))
     if set(first.columns) != set(texts):

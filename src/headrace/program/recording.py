@@ -8,6 +8,7 @@ it is known where its values came from, and a value that ended with its handler 
 from __future__ import annotations
 
 import itertools
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -18,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from headrace.errors import PlanError, ProgramError, Site, here
 from headrace.expr import Column, Expression, in_handler, of_value
 from headrace.program.statement import Append, Clear, Each, Read, Replace, Set, Statement, When
-from headrace.spelling import suggestion
+from headrace.spelling import nearest, suggestion
 from headrace.syntax import quote, references
 
 if TYPE_CHECKING:
@@ -169,11 +170,19 @@ class Recording:
     def text(self, value: Any) -> str:
         """The text of a value to record, after a look at where everything in it came from."""
         column = of_value(value)
+        if isinstance(value, str) and self._is_column(value):
+            warn_of_text(value, value)
         for name in column._expression.names:
             self._admit(name, column)
         if any(_OF not in name for name in column._expression.names):
             self._admit_text(column)
         return column._expression.text
+
+    def _is_column(self, text: str) -> bool:
+        """Whether a text reads like a column of this handler's."""
+        row, _, column = text.partition(".")
+        has = {"e": self.columns if self.input is not None else (), "key": self.frame.key}.get(row, ())
+        return column in has
 
     def _admit(self, name: str, column: Column) -> None:
         origin, written, handler = name.partition(_OF)
@@ -203,10 +212,11 @@ class Recording:
                 row = [f"e.{column}" for column in self.columns] if self.input is not None else ["at"]
                 known = [*row, *(f"key.{column}" for column in self.frame.key)]
                 meant = f"e.{path[0]}" if f"e.{path[0]}" in known else ".".join(path)
+                text = f'; for the text itself write hr.lit("{path[0]}")' if len(path) == 1 and nearest(meant, known, 0.5) is None else ""
                 raise PlanError(
                     "UNKNOWN_COLUMN",
                     f"no column `{path[0]}` in {self.handler} of {self.program}",
-                    hint=suggestion(meant, known, f"SQL text in this handler knows {', '.join(known)}", least=0.5),
+                    hint=suggestion(meant, known, f"SQL text in this handler knows {', '.join(known)}", least=0.5) + text,
                     site=here(),
                 )
 
@@ -217,6 +227,13 @@ def find(name: str, columns: tuple[str, ...], owner: str) -> str:
         return name
     has = f"it has: {', '.join(columns)}" if columns else "it has none"
     raise PlanError("UNKNOWN_COLUMN", f"no column `{name}` in {owner}", hint=suggestion(name, columns, has), site=here())
+
+
+def warn_of_text(text: str, column: str) -> None:
+    """A text is a literal in a handler; this one reads like a column."""
+    site = here()
+    message = f'"{text}" is a text here, not a column; write hr.expr("{column}") for the column, hr.lit("{text}") if the text is meant'
+    warnings.warn_explicit(message, UserWarning, site.file if site else "headrace", site.line if site else 0)
 
 
 def changed_in_loop(cell: str) -> ProgramError:

@@ -170,8 +170,9 @@ _KEEP = "fresh=True starts over with an empty checkpoint; to keep what was compu
 _MIGRATE = "`headrace state migrate FILE --to FOLDER` makes a checkpoint for this version of it; fresh=True starts over with an empty one."
 
 
-def refuse(what: str, site: Site | None = None) -> HeadraceError:
-    return HeadraceError("STATE_CHANGED", f"{what}, and the checkpoint holds state of the earlier version", hint=_KEEP, site=site)
+def refuse(what: str, site: Site | None = None, cure: str | None = None) -> HeadraceError:
+    hint = f"{cure}; {_KEEP}" if cure else _KEEP
+    return HeadraceError("STATE_CHANGED", f"{what}, and the checkpoint holds state of the earlier version", hint=hint, site=site)
 
 
 class _Numbers:
@@ -349,7 +350,7 @@ def _layouts(entry: Entry, shape: Shape, offline: bool) -> tuple[Layout, ...]:
     try:
         return layout.follow(entry.layouts, shape.cells, offline=offline)
     except layout.Unreadable as problem:
-        raise refuse(f"in {shape.name}, {problem}", shape.site) from None
+        raise refuse(f"in {shape.name}, {problem}", shape.site, problem.cure) from None
 
 
 def key_columns(old: Shape, new: Shape) -> tuple[int, ...] | None:

@@ -23,6 +23,7 @@ from headrace.spark.failures import of_java
 from headrace.spark.lower.program import kept as kept_document
 from headrace.spark.lower.relation import interval_of, only_added
 from headrace.spark.tables import Kept
+from headrace.spelling import suggestion
 from headrace.syntax import plain_name
 
 Rows = list[tuple[Any, ...]]
@@ -88,7 +89,8 @@ class Inspected:
 
 def unknown_table(name: str, tables: Mapping[str, Struct]) -> HeadraceError:
     """There is no such table in the state."""
-    return HeadraceError("UNKNOWN_TABLE", f"the state has no table {name}", hint=f"it has: {', '.join(tables)}")
+    hint = suggestion(name, tables, f"it has: {', '.join(tables)}")
+    return HeadraceError("UNKNOWN_TABLE", f"the state has no table {name}", hint=hint)
 
 
 def unreadable(folder: Path, error: HeadraceError) -> HeadraceError:

@@ -78,7 +78,11 @@ FIXED = (*ENTRIES, "aggregate", "timer")
 
 
 class Unreadable(Exception):
-    """What is stored in a cell cannot be read as it is declared now."""
+    """What is stored in a cell cannot be read as it is declared now; `cure` is what its declaration can say to go on."""
+
+    def __init__(self, message: str, cure: str | None = None) -> None:
+        super().__init__(message)
+        self.cure = cure
 
 
 def first(cells: Sequence[Cell]) -> Layout:
@@ -111,7 +115,7 @@ def follow(layouts: Sequence[Layout], cells: Sequence[Cell], *, offline: bool = 
             used += 1
             now.append(replace(cell, was=None, id=used))
         elif unread is not None:
-            raise Unreadable(unread)
+            raise Unreadable(unread, _computed_anew(old, cell))
         else:
             now.append(numbered(cell, old.id))
             if cell.computed is not None:
@@ -133,6 +137,17 @@ def _unread(old: Cell, new: Cell) -> str | None:
     if not (old.said == new.said if new.kind in FIXED else widens(old.type, new.type)):
         return f"the cell {new.name} was {old.said} and is now {new.said}"
     return None
+
+
+def _computed_anew(old: Cell, new: Cell) -> str | None:
+    """How a cell that holds one value for each key gets its first one from what was kept."""
+    if new.kind not in ("value", "timer") or new.key is not None:
+        return None
+    if old.kind not in ("value", "timer") or old.key is not None:
+        return f"`was=` computes it from values and timers without keys, and {old.name} was {old.said}"
+    given = f'"{new.type}", ' if new.kind == "value" else ""
+    said = f"CAST({old.name} AS {new.type})"
+    return f'`was=` computes it from what was kept: {new.name} = hr.{new.kind.capitalize()}({given}was=hr.expr("{said}"))'
 
 
 def _corrected(layout: Layout, texts: Mapping[int, str]) -> Layout:

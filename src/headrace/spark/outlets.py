@@ -30,6 +30,8 @@ class Outlet:
     sink: ports.Sink
     schema: Struct
     mode: str = "append"
+    node: Node | None = None
+    """None: the dead letters, which the checkpoint keeps."""
 
     def context(self, job: SparkJob, checkpoint: Checkpoint, query: str) -> ports.SinkContext:
         return ports.SinkContext(
@@ -58,7 +60,7 @@ class Outlet:
 def outlets_of(job: SparkJob, query: Query, letters: Path) -> list[Outlet]:
     """The sinks of a query, the one for dead letters last."""
     nodes = [node for node in query.sinks if isinstance(node, Sink)]
-    outlets = [Outlet(str(node.name), node.connect(), job.schemas.of[str(node.name)], node.mode) for node in nodes]
+    outlets = [Outlet(str(node.name), node.connect(), job.schemas.of[str(node.name)], node.mode, node) for node in nodes]
     folder = ports.sink_class("files").from_options({"path": str(letters), "format": "json"})
     return [*outlets, Outlet(DEAD_LETTERS, folder, parse_schema(dead_letters(query)))]
 
@@ -78,10 +80,10 @@ def provide(job: SparkJob) -> None:
 
 
 @contextmanager
-def at(node: Node) -> Iterator[None]:
+def at(node: Node | None) -> Iterator[None]:
     """What a connector refuses is refused at the line that wrote it."""
     try:
         yield
     except HeadraceError as error:
-        error.site = node.site or error.site
+        error.site = (node and node.site) or error.site
         raise

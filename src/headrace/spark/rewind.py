@@ -25,7 +25,7 @@ from headrace.spark.epochs import place_of
 from headrace.spark.examine import needed
 from headrace.spark.identity import DEAD_LETTERS
 from headrace.spark.job import SparkJob
-from headrace.spark.outlets import Outlet, each, outlets_of, provide
+from headrace.spark.outlets import Outlet, at, each, outlets_of, provide
 
 LOG = "rewound.jsonl"
 """What was done, in the checkpoint."""
@@ -163,7 +163,11 @@ def _marks(job: SparkJob, checkpoint: Checkpoint, query: str, outlets: Sequence[
     """Of each sink its place and what it holds."""
     # dead letters are a part of the checkpoint itself
     sinks = [one for one in outlets if one.name != DEAD_LETTERS]
-    return {one.name: (place_of(one.sink), one.sink.mark(one.context(job, checkpoint, query))) for one in sinks}
+    found: dict[str, tuple[str, Mark | None]] = {}
+    for one in sinks:
+        with at(one.node):
+            found[one.name] = place_of(one.sink), one.sink.mark(one.context(job, checkpoint, query))
+    return found
 
 
 def _note(folder: Path, step: Rewound, what: str) -> None:

@@ -217,7 +217,8 @@ def _refuse_new_input(job: SparkJob, checkpoint: Checkpoint, stored: Stored, nam
         for source in query.sources:
             if isinstance(source, Source):
                 context = ports.SourceContext(str(source.name), checkpoint.query(name), job.time_zone)
-                unread = source.connect().unread(session(), context)
+                with at(source):
+                    unread = source.connect().unread(session(), context)
                 mended = repaired.unread(checkpoint.folder, checkpoint.query(name), str(source.name))
                 unread = mended + (unread or 0) if mended else unread
                 known = before.get(str(source.name), {})
@@ -241,9 +242,10 @@ def _open(job: SparkJob, identity: QueryIdentity, checkpoint: Checkpoint, outlet
     live = identity.live()
     for one in outlets:
         context = one.context(job, checkpoint, identity.name)
-        one.sink.open(context)
-        opened.callback(one.sink.close)
-        one.sink.recover()
+        with at(one.node):
+            one.sink.open(context)
+            opened.callback(one.sink.close)
+            one.sink.recover()
         found[live[one.name].op] = one.opened(live[one.name].op, context)
     return found
 
@@ -267,7 +269,8 @@ def _started(
             name = str(source.name)
             context = ports.SourceContext(name, checkpoint.query(identity.name), job.time_zone)
             connected = source.connect()
-            scans[name], readers[name] = connected.scan(spark, context)
+            with at(source):
+                scans[name], readers[name] = connected.scan(spark, context)
             lines = connected.repairs
             # What ends by itself is not watched for repaired rows that come meanwhile: each scan has its price in every epoch.
             if lines is not None and (not connected.traits.bounded or repaired.folder(checkpoint.folder, name).is_dir()):

@@ -212,7 +212,8 @@ class Catalogue:
         known_as = (*SETTINGS, EXPIRES, *MEANING)
         key = next((known for known in known_as if known.lower() == name.lower()), None)
         if key is None:
-            hint = f"there are: {', '.join(known_as)}; others of Spark are given to hr.session or in spark-defaults.conf"
+            others = "others of Spark are given to hr.session or in spark-defaults.conf"
+            hint = suggestion(name, known_as, f"there are: {', '.join(known_as)}; {others}", shown="{}")
             raise HeadraceError("BAD_SETTING", f"a script cannot set {name}", hint=hint, site=statement.site)
         if key in SETTINGS:
             self.asked[key] = value

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from headrace.errors import HeadraceError, PlanError, here, standing
 from headrace.jvm.lift import lift_frame, lift_sql
-from headrace.jvm.session import UNREGISTERED
+from headrace.jvm.session import unregistered
 from headrace.ops.asof import version_time, versions
 from headrace.ops.join import Join
 from headrace.ops.sessions import Sessions
@@ -19,6 +19,7 @@ from headrace.ops.time import event_time
 from headrace.ops.window import CHANGES, CLOSE, Windows, between
 from headrace.plan import order
 from headrace.plan.meaning import meaning
+from headrace.spelling import suggestion
 from headrace.sql.tree import Reader
 from headrace.sql.view import streams
 from headrace.syntax import Emit, quote, streaming
@@ -140,7 +141,7 @@ def _read(
     outside: Mapping[str, Table] | None = None,
 ) -> Stream:
     if "tree" not in answer:
-        raise _refused(answer, query)
+        raise _refused(answer, query, tables)
     site = here()
     for text in answer["warnings"]:
         warnings.warn_explicit(f"hr.sql: {text}", UserWarning, site.file if site else "headrace", site.line if site else 0)
@@ -148,7 +149,7 @@ def _read(
     return Stream(Reader(nodes, here(), emit, early_ms, expires_ms, outside).node(answer["tree"]))
 
 
-def _refused(answer: Mapping[str, Any], query: str | None) -> HeadraceError:
+def _refused(answer: Mapping[str, Any], query: str | None, tables: Iterable[str] = ()) -> HeadraceError:
     """What is wrong with a query, where, and what to write instead. Without `query` the place of the error is that in the query."""
     found = answer.get("refused") or answer["error"]
     line = found.get("line")
@@ -157,10 +158,13 @@ def _refused(answer: Mapping[str, Any], query: str | None) -> HeadraceError:
     if "refused" in answer:
         told = place or (line is not None and site is not None and site.column)
         place = place or (f", in `{found['text']}`" if found.get("text") and not told else "")
-        return PlanError("BAD_QUERY", f"{found['what']} cannot be kept up to date{place}", hint=found.get("cure"), site=site)
+        cure = found.get("cure")
+        if cure and "which is not one of the given streams" in found["what"]:
+            cure = suggestion(found["text"], tables, cure)
+        return PlanError("BAD_QUERY", f"{found['what']} cannot be kept up to date{place}", hint=cure, site=site)
     if found["class"].startswith("UNRESOLVED_ROUTINE"):
         name = found["parameters"].get("routineName", "").replace("`", "")
-        return PlanError("UNKNOWN_FUNCTION", f"Spark has no function `{name}`{place}", hint=UNREGISTERED, site=site)
+        return PlanError("UNKNOWN_FUNCTION", f"Spark has no function `{name}`{place}", hint=unregistered(name), site=site)
     hint = _AS_OF if re.search(r"(?i)\bSYSTEM_TIME\s+AS\s+OF\b", query or "") else None
     return PlanError("BAD_QUERY", f"Spark refuses the query{place}: {_plain(found['message'])}", hint=hint, site=site)
 

@@ -28,6 +28,7 @@ from headrace.spark.job import SparkJob, compile
 from headrace.spark.run import RunningQuery
 from headrace.spark.start import Started, begin
 from headrace.spark.summary import counts_of, expectations_of, lookups_of, prove, source_counts
+from headrace.spelling import suggestion
 from headrace.testing.board import BoardSource
 from headrace.testing.collected import Collected, CollectingSink
 
@@ -195,7 +196,8 @@ class Harness:
         """Rows as a source takes them, and how often each is added."""
         if name not in self._sources:
             has = ", ".join(self._sources) or "none"
-            raise HeadraceError("HARNESS_USE", f"the harness has no source `{name}`", hint=f"it has: {has}", site=here())
+            hint = suggestion(name, self._sources, f"it has: {has}")
+            raise HeadraceError("HARNESS_USE", f"the harness has no source `{name}`", hint=hint, site=here())
         rows, weights = [], []
         for change in changes:
             if not (isinstance(change, tuple | list) and len(change) == 2 and change[0] in ("+", "-")):

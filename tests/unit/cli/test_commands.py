@@ -84,6 +84,13 @@ def test_doctor_as_json(capsys: pytest.CaptureFixture[str]) -> None:
     assert code == (4 if any(check["required"] and not check["ok"] for check in checks) else 0)
 
 
+def test_doctor_names_a_connector_of_spark_that_is_of_another_version(capsys: pytest.CaptureFixture[str]) -> None:
+    cli.main(["doctor"])
+    kafka = next(line for line in capsys.readouterr().out.splitlines() if "  kafka: " in line)
+    version = metadata.version("pyspark")
+    assert kafka == f"ok       kafka: Spark's connector 4.2.0 on Spark {version}: the latest that Maven Central has for it"
+
+
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
 def test_completion_names_what_there_is(shell: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["completion", shell]) == 0

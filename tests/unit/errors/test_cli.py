@@ -114,7 +114,7 @@ def test_job_that_a_file_does_not_make() -> None:
     check_error(
         """
         JOB_UNKNOWN: job.py has no job frauds
-          hint: it has: fraud, sums
+          hint: did you mean `fraud`? It has: fraud, sums
           more: headrace error JOB_UNKNOWN
         """,
         lambda: hr.load(path, job="frauds"),

@@ -10,9 +10,11 @@ import pytest
 
 import headrace as hr
 from headrace.engine import Job, Table
+from headrace.engine.job import of_script
 from headrace.plan import Plan
 from headrace.schema import parse_schema
 from headrace.settings import settings
+from headrace.sql.catalogue import Catalogue
 from headrace.testing import Harness
 from tests.unit.errors import check_error
 
@@ -33,6 +35,18 @@ def test_job_without_sinks() -> None:
           more: headrace error NO_SINKS
         """,
         lambda: hr.job("fraud"),
+    )
+
+
+def test_script_without_sinks() -> None:
+    check_error(
+        """
+        NO_SINKS: nothing is written by the job fraud
+          at test_engine.py:*: lambda: of_script("fraud", Catalogue()),
+          hint: make a sink and write to it: CREATE SINK out WITH (connector = 'console'); INSERT INTO out SELECT ...
+          more: headrace error NO_SINKS
+        """,
+        lambda: of_script("fraud", Catalogue()),
     )
 
 
@@ -149,8 +163,8 @@ def test_unknown_setting_of_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     monkeypatch.chdir(tmp_path)
     check_error(
         """
-        BAD_SETTING: the setting checkpont in [job.fraud] of headrace.toml: there is no such setting; there are: checkpoint, every, lease, partitions, progress
-          hint: the settings are explained in docs/settings.md.
+        BAD_SETTING: [job.fraud] of headrace.toml has checkpont, and there is no such setting
+          hint: did you mean `checkpoint`? There are: checkpoint, every, lease, partitions, progress
           more: headrace error BAD_SETTING
         """,
         lambda: settings("fraud"),
@@ -175,7 +189,7 @@ def test_harness_with_an_unknown_source() -> None:
             """
             HARNESS_USE: the harness has no source `charge`
               at test_engine.py:*: lambda: h.commit({"charge": [("+", ("a", 1))]}),
-              hint: it has: charges
+              hint: did you mean `charges`? It has: charges
               more: headrace error HARNESS_USE
             """,
             lambda: h.commit({"charge": [("+", ("a", 1))]}),

@@ -359,7 +359,7 @@ def test_unknown_output() -> None:
         """
         UNKNOWN_OUTPUT: charges.Count has no output `lat`
           at test_ops.py:*: lambda: timed.key_by("card").process(Count).output("lat"),
-          hint: it has: main, late, dead_letter
+          hint: did you mean `late`? It has: main, late, dead_letter
           more: headrace error UNKNOWN_OUTPUT
         """,
         lambda: timed.key_by("card").process(Count).output("lat"),

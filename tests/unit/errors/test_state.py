@@ -120,7 +120,7 @@ def test_table_that_is_not_there() -> None:
     check_error(
         """
         UNKNOWN_TABLE: the state has no table alert
-          hint: it has: alerts, alerts_xs
+          hint: did you mean `alerts`? It has: alerts, alerts_xs
           more: headrace error UNKNOWN_TABLE
         """,
         unknown_table("alert", tables),

@@ -203,3 +203,20 @@ def test_a_column_may_be_called_as_a_word_of_sql() -> None:
     visits = hr.read.memory([], "user string, `case` int, current_date date", name="visits")
     assert repr(visits.select("user", "case", "CURRENT_DATE").key_by("user")) == "<Keyed visits.select by user>"
     assert repr(visits.drop("user")) == "<Stream visits.drop: case, current_date>"
+
+
+def test_a_word_that_is_no_column_may_be_a_text() -> None:
+    stream = hr.read.memory([], "card string, amount int", name="s")
+    for made in (lambda: stream.with_columns(kind="wholesale"), lambda: stream.select(kind=hr.struct(n="wholesale"))):
+        with pytest.raises(hr.PlanError) as raised:
+            made()
+        assert raised.value.hint == 'it has: card, amount. For the text itself write hr.lit("wholesale").'
+    with pytest.raises(hr.PlanError) as raised:
+        stream.select("wholesale")
+    assert raised.value.hint == "it has: card, amount."
+
+
+def test_a_source_with_a_watermark_stands_where_it_is_read() -> None:
+    read = hr.read.memory([], "card string, ts timestamp", name="s")
+    marked = read.watermark("ts", "1 minute")
+    assert marked._node.site == read._node.site is not None

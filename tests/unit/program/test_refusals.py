@@ -740,3 +740,28 @@ def test_a_cell_for_its_name() -> None:
         """,
         lambda: hr.Value("int", was=Plain.n),
     )
+
+
+def test_a_text_that_reads_like_a_column() -> None:
+    def on_event(self, e):
+        self.large.emit(n=1)
+        hr.emit(v=hr.lit("e.card"), w="card", card="key.card", amount="amount")
+
+    with pytest.warns(UserWarning, match="is a text here, not a column") as warned:
+        tracing(on_event)()
+    assert [str(one.message) for one in warned] == [
+        '"amount" is a text here, not a column; write hr.expr("e.amount") for the column, hr.lit("amount") if the text is meant',
+        '"key.card" is a text here, not a column; write hr.expr("key.card") for the column, hr.lit("key.card") if the text is meant',
+    ]
+    assert {one.filename for one in warned} == {__file__}
+
+
+def test_a_word_that_is_no_column() -> None:
+    def on_event(self, e):
+        self.large.emit(n=1)
+        hr.emit(v=hr.struct(n="wholesale"))
+
+    with pytest.raises(hr.PlanError) as raised:
+        tracing(on_event)()
+    known = "SQL text in this handler knows e.card, e.amount, e.ts, key.card"
+    assert raised.value.hint == f'{known}; for the text itself write hr.lit("wholesale")'

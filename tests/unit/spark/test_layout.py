@@ -99,6 +99,33 @@ def test_what_lies_in_pages_or_buffers_stays_as_it_is(old: Cell, new: Cell, said
     assert len(follow((first([old]),), [old])) == 1
 
 
+@pytest.mark.parametrize(
+    ("old", "new", "cure"),
+    [
+        (
+            Cell("n", "value", "bigint"),
+            Cell("n", "value", "int"),
+            '`was=` computes it from what was kept: n = hr.Value("int", was=hr.expr("CAST(n AS int)"))',
+        ),
+        (
+            Cell("due", "value", "string"),
+            Cell("due", "timer", "timestamp"),
+            '`was=` computes it from what was kept: due = hr.Timer(was=hr.expr("CAST(due AS timestamp)"))',
+        ),
+        (
+            Cell("xs", "list", "int"),
+            Cell("xs", "value", "int"),
+            "`was=` computes it from values and timers without keys, and xs was a list of int",
+        ),
+        (Cell("xs", "list", "int"), Cell("xs", "list", "date"), None),
+    ],
+)
+def test_what_a_changed_cell_can_say(old: Cell, new: Cell, cure: str | None) -> None:
+    with pytest.raises(Unreadable) as raised:
+        follow((first([old]),), [new])
+    assert raised.value.cure == cure
+
+
 def test_a_duration_may_change() -> None:
     short, long = Cell("c", "list", "int", expires_ms=1), Cell("c", "list", "int", expires_ms=2)
     assert follow((first([short]),), [long])[-1].cells[0].id == 1

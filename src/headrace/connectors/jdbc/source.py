@@ -19,6 +19,7 @@ from headrace.jvm.session import jvm
 from headrace.ports.options import flag, wrong
 from headrace.ports.secrets import Secret, secret_of
 from headrace.schema import Field, Struct, as_read, milliseconds, parse_schema, schema_of
+from headrace.spelling import suggestion
 from headrace.syntax import quote
 
 if TYPE_CHECKING:
@@ -202,7 +203,8 @@ class Source(ports.Source):
         spelled = [field for field in there.fields if field.name == name]
         for field in spelled or [field for field in there.fields if field.name.lower() == name.lower()]:
             return field
-        raise ConnectorError("TABLE_SCHEMA", f"{self._named} has no column {name}", hint=f"it has: {', '.join(there.names)}", site=here())
+        hint = suggestion(name, there.names, f"it has: {', '.join(there.names)}")
+        raise ConnectorError("TABLE_SCHEMA", f"{self._named} has no column {name}", hint=hint, site=here())
 
     def _cast(self, session: SparkSession, there: Field, asked: Field) -> str:
         """The column as it was asked for."""
