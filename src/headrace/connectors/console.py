@@ -65,5 +65,8 @@ class Sink(ports.Sink):
         for row in newest:
             table.add_row(*("" if value is None else escape(str(value)) for value in row))
         console = Console()
-        console.print(f"{escape(context.shown or context.name)}, epoch {epoch}{more}", soft_wrap=True, highlight=False)
-        console.print(table)
+        with console.capture() as drawn:
+            console.print(f"{escape(context.shown or context.name)}, epoch {epoch}{more}", soft_wrap=True, highlight=False)
+            console.print(table)
+        # by Python's own print, which a line of progress on the same terminal makes room for
+        print(drawn.get(), end="", flush=True)

@@ -106,7 +106,9 @@ class Display:
             from rich.console import Console
             from rich.live import Live
 
-            self._live = Live(console=Console(stderr=True), refresh_per_second=4, transient=True)
+            # What is printed meanwhile stands above the line, unless it goes somewhere else.
+            here = sys.stdout.isatty()
+            self._live = Live(console=Console(stderr=True), refresh_per_second=4, transient=True, redirect_stdout=here)
             self._live.start()
             self._live.update(f"{self.job} starting")
         return self

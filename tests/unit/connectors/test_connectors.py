@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import datetime as dt
+import io
 from pathlib import Path
 from typing import Any, cast
 
 import pytest
+from rich.console import Console
+from rich.live import Live
 
 import headrace as hr
 from headrace import ports
@@ -250,6 +253,17 @@ def test_console_shows_the_newest_rows(tmp_path: Path, capsys: pytest.CaptureFix
     sink.commit(5, staged([("[red]", 0), ("[b]", None)]))
     shown = capsys.readouterr().out
     assert "alerts, epoch 5, the last 1 of 2 rows" in shown and "[b]" in shown and "[red]" not in shown
+
+
+def test_the_console_makes_room_for_a_line_of_progress(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    sink = console.Sink(1)
+    sink.open(context(tmp_path, name="alerts"))
+    line = Console(file=io.StringIO(), force_terminal=True)
+    with Live("at work", console=line, auto_refresh=False):
+        sink.commit(0, staged([("a", 0)]))
+    # it came by way of the line, which clears itself first
+    assert "alerts, epoch 0" in line.file.getvalue()  # type: ignore[attr-defined]  # it is the one above
+    assert capsys.readouterr().out == ""
 
 
 def test_foreach_batch_calls_with_rows_and_cleans_up(tmp_path: Path) -> None:

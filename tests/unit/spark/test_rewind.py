@@ -25,7 +25,7 @@ from headrace.spark.rewind import Rewound, planned
 from tests.unit.spark.test_history import Logs
 from tests.unit.test_manifest import stage
 
-JOB: Any = SimpleNamespace(plan=SimpleNamespace(job="job"), time_zone="UTC")
+JOB: Any = SimpleNamespace(plan=SimpleNamespace(job="job"), time_zone="UTC", shown=str)
 
 
 class Put:
