@@ -13,6 +13,8 @@ import org.apache.spark.sql.execution.streaming.state._
 import org.apache.spark.sql.streaming.StatefulProcessorHandle
 import org.apache.spark.util.ThreadUtils
 
+import _root_.headrace.sink.HeadraceKernelException
+
 /** The versions of a store since its last snapshot in the checkpoint.
   *
   * Each changelog names them in its header, a text that cannot exceed 64 KB: some 800 versions. Spark uploads snapshots once a minute,
@@ -90,7 +92,10 @@ private final class Committed(root: String, version: Long, id: String, conf: Sta
       else {
         val changelog = files.getChangelogReader(version, Some(id))
         try changelog.lineage.length
-        finally changelog.closeIfNeeded()
+        catch {
+          case NonFatal(e) =>
+            throw new HeadraceKernelException("CHECKPOINT_UNREADABLE", s"$root/${version}_$id.changelog cannot be read: ${e.getMessage}", cause = e)
+        } finally changelog.closeIfNeeded()
       }
     finally files.close()
   }
