@@ -7,6 +7,8 @@ import socket
 import threading
 from typing import Any
 
+import pytest
+from py4j import clientserver
 from pyspark.java_gateway import ensure_callback_server_started
 from pyspark.sql import SparkSession
 
@@ -23,15 +25,28 @@ def run() -> None:
         assert out.rows() == [("a",), ("b",)]
 
 
-def test_no_thread_is_left_of_a_query_that_has_ended(spark: SparkSession) -> None:
-    run()  # from the first one on this process listens, and is told what the JVM has no use for any more
+def test_no_thread_is_left_of_a_query_that_has_ended(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Java's finalizer keeps one connection, by which it tells what the JVM has no use for any more. It calls first when Java collects."""
+    finalizer: set[threading.Thread] = set()
+    collect = clientserver._garbage_collect_proxy
+
+    def told(*args: Any) -> Any:
+        finalizer.add(threading.current_thread())
+        return collect(*args)
+
+    monkeypatch.setattr(clientserver, "_garbage_collect_proxy", told)
+    run()  # from the first one on this process listens
     before = set(threading.enumerate())
     run()
+    java: Any = spark._jvm
+    java.java.lang.System.gc()
+    java.java.lang.System.runFinalization()
     run()
-    served = set(threading.enumerate()) - before
+    served = set(threading.enumerate()) - before - finalizer
     for thread in served:
         thread.join(30)
-    assert [thread.name for thread in served if thread.is_alive()] == []
+    assert [thread.name for thread in served - finalizer if thread.is_alive()] == []
+    assert len([thread for thread in finalizer if thread.is_alive()]) <= 1
 
 
 def test_whoever_has_no_token_is_refused_and_the_job_goes_on(spark: SparkSession) -> None:
