@@ -15,15 +15,16 @@ import json
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, nullcontext
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from tests.faults.jobs.served import Servers
 
-    from headrace.certify import Certificate
+    from headrace.certify import Certificate, Tried
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
@@ -114,7 +115,21 @@ def made(found: Certificate, what: str) -> dict[str, dict[str, Any]]:
     """The cells of a round, by their places."""
     executors = what in ("executors", "tasks of executors")
     said = {"round": what, "executors": executors, "date": found.date, "commit": commit()}
-    return {f"{one.point}@{one.of}{' on an executor' if executors else ''}": {**one.to_json(), **said} for one in found.tried}
+    return {f"{one.point}@{one.of}{' on an executor' if executors else ''}": {**one.to_json(), **said} for one in _together(found.tried)}
+
+
+def _together(tried: Iterable[Tried]) -> Iterator[Tried]:
+    """Backups of one kind as one; those with which something went wrong stay by themselves."""
+    from headrace.certify.backups import kind
+    from headrace.certify.certificate import RESTORED, Tried
+
+    alike: dict[tuple[str, str], list[Tried]] = {}
+    for one in tried:
+        if one.point.startswith(RESTORED) and not (one.lost or one.doubled or one.failed):
+            alike.setdefault((one.point, kind(one.of)), []).append(one)
+        else:
+            yield one
+    yield from (replace(Tried.sum(some), of=of) for (_, of), some in alike.items())
 
 
 def commit() -> str:
@@ -153,6 +168,8 @@ def table(cells: Mapping[str, Mapping[str, Mapping[str, Any]]]) -> str:
 
 def _restored(cells: Mapping[str, list[Mapping[str, Any]]]) -> str:
     """A line for each distance between checkpoint and sinks, a column for each job: starts, and what became of them."""
+    from headrace.certify.restored import UNNOTICED
+
     names = [name for name, mine in cells.items() if mine]
     points = sorted({cell["point"] for name in names for cell in cells[name]}, key=lambda point: [len(point), point])
     lines = [("", *names), ("---", *["---"] * len(names))]
@@ -163,7 +180,9 @@ def _restored(cells: Mapping[str, list[Mapping[str, Any]]]) -> str:
     for cell in all_of_them:
         codes.update(cell["outcomes"])
     said = ", ".join(f"{what} {count:,}" for what, count in codes.most_common())
-    return f"{_summed(all_of_them, 'starts on checkpoints that were put back')} {said}.\n\n{_lines(lines)}"
+    why = f" Of the starts that were {UNNOTICED} the rows are not counted: the sink holds no mark, and got some again."
+    unnoticed = why if codes[UNNOTICED] else ""
+    return f"{_summed(all_of_them, 'starts on checkpoints that were put back')} {said}.{unnoticed}\n\n{_lines(lines)}"
 
 
 def _outcomes(cells: list[Mapping[str, Any]]) -> str:

@@ -102,6 +102,17 @@ PARTS: Mapping[str, Callable[[Path], Path | None]] = {
 }
 """What may be missing."""
 
+
+def kind(name: str) -> str:
+    """What a backup is one of.
+
+    >>> kind("a copy that took long, from 25%"), kind("an early copy without queries/"), kind("the newest")
+    ('a copy that took long', 'an early copy without a part', 'the newest')
+    """
+    of, without, _ = name.partition(" without ")
+    return f"{of} without a part" if without else name.partition(",")[0]
+
+
 BACKUPS: Mapping[str, Backup] = {
     "an early copy": early,
     **{f"a copy that took long, from {part:.0%}": two_moments(from_(part)) for part in (0.25, 0.5, 0.75)},

@@ -72,7 +72,9 @@ class Tried:
         """Several of one kind as one."""
         lost, doubled = (sum((Counter(rows) for rows in kind), Counter()) for kind in ([t.lost for t in tried], [t.doubled for t in tried]))
         failed = next((one.failed for one in tried if one.failed), "")
-        return cls(tried[0].point, tried[0].of, sum(t.kills for t in tried), sum(t.seconds for t in tried), lost, doubled, failed)
+        outcomes = sum((Counter(one.outcomes) for one in tried), Counter())
+        kills, seconds = sum(t.kills for t in tried), sum(t.seconds for t in tried)
+        return cls(tried[0].point, tried[0].of, kills, seconds, lost, doubled, failed, outcomes)
 
 
 @dataclass(frozen=True)

@@ -18,6 +18,7 @@ from headrace.certify.copy import Copy
 from headrace.certify.refused import refused
 from headrace.engine import Job
 from headrace.errors import HeadraceError
+from headrace.jvm.session import jvm, session
 from headrace.manifest import CONTROL
 from headrace.ops import Source
 from headrace.plan import Node, Plan
@@ -25,7 +26,7 @@ from headrace.plan import Node, Plan
 BEGUN = 4
 """Epochs before the early copy is made."""
 
-MANIFEST = "the newest checkpoint, an output without its newest manifest"
+MANIFEST = "an output without its newest manifest"
 """What befalls an output of files in place of the checkpoint."""
 
 REFUSALS = (
@@ -108,7 +109,11 @@ class Lane:
 
         # as another process would make it
         plan = Plan.from_json(self._plan.changed(cut_so).to_json())
-        Job(plan).run(checkpoint=self.checkpoint, partitions=self._partitions, flush=False, progress=False)
+        try:
+            Job(plan).run(checkpoint=self.checkpoint, partitions=self._partitions, flush=False, progress=False)
+        finally:
+            # a process that has ended keeps no state in memory, and uploads none to a checkpoint that is put back meanwhile
+            jvm(session()).org.apache.spark.sql.execution.streaming.state.StateStore.stop()
 
     def read(self) -> Contents:
         """What the sinks hold, and the dead letters of the checkpoint."""

@@ -56,7 +56,7 @@ def asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any
         tried += [Tried("at random", "", more.get("random", 0), 9.0, {"out": 2})] if more.get("random") else []
         for epochs in more.get("restored", ()):
             outcomes = {"CHECKPOINT_BEHIND": 2, "exact": epochs % 3, "not noticed": epochs % 2}
-            tried += [Tried(f"put back after {epochs} epochs", way, 5, 1.0, outcomes=outcomes) for way in ("whole", "in part")]
+            tried += [Tried(f"put back after {epochs} epochs", way, 5, 1.0, outcomes=outcomes) for way in ("the newest", "an early copy")]
         tried += [Tried("at random", "an executor", more["executors"], 9.0)] if more.get("executors") else []
         return Certificate("job", "2026-01-02", "0.1.0", (Written("out", "files", "exactly once", 9),), tuple(tried), {}, 9, 3, 1.0, 0)
 
@@ -86,7 +86,7 @@ def test_stopped_it_goes_on_with_what_is_left(asked: list[dict[str, Any]]) -> No
     assert "| at random, an executor | 4 |" in page
     assert "| in a task, an executor | 1 |" in page
     assert (
-        "30 starts on checkpoints that were put back, 2026-01-02: 0 rows lost, 0 rows doubled. CHECKPOINT_BEHIND 12, exact 8, not noticed 2.\n"
+        "30 starts on checkpoints that were put back, 2026-01-02: 0 rows lost, 0 rows doubled. CHECKPOINT_BEHIND 12, exact 8, not noticed 2. Of the starts"
         in page
     )
     assert "| put back after 1 epochs | 4 refused, 2 exact, 2 not noticed |" in page
@@ -152,3 +152,17 @@ def test_the_page_is_current_when_it_is_written_again(asked: list[dict[str, Any]
 def test_every_job_is_found() -> None:
     assert {"delta", "demo", "files", "http", "iceberg", "kafka", "three"} <= set(certify_all.jobs())
     assert not {"rows", "served"} & set(certify_all.jobs())
+
+
+def test_backups_of_one_kind_are_one_cell() -> None:
+    ways = ["the newest", "an early copy without queries/", "an early copy without record/", "an early copy without sources/"]
+    tried = [Tried("put back after 4 epochs", way, 2, 1.0, outcomes={"CHECKPOINT_INCOMPLETE": 2}) for way in ways]
+    tried[3] = Tried("put back after 4 epochs", ways[3], 1, 1.0, lost={"out": 3}, outcomes={"exact": 1})
+    found = Certificate("job", "2026-01-02", "0.1.0", (), tuple(tried), {}, 9, 3, 1.0, 0)
+    cells = certify_all.made(found, "put back after 4")
+    point = "put back after 4 epochs@"
+    assert {place: (cell["kills"], cell["outcomes"], cell["lost"]) for place, cell in cells.items()} == {
+        f"{point}{ways[3]}": (1, {"exact": 1}, {"out": 3}),
+        f"{point}the newest": (2, {"CHECKPOINT_INCOMPLETE": 2}, {}),
+        f"{point}an early copy without a part": (4, {"CHECKPOINT_INCOMPLETE": 4}, {}),
+    }
