@@ -13,7 +13,7 @@ import org.apache.spark.sql.execution.streaming.state._
 import org.apache.spark.sql.streaming.StatefulProcessorHandle
 import org.apache.spark.util.ThreadUtils
 
-import _root_.headrace.sink.HeadraceKernelException
+import _root_.headrace.HeadraceKernelException
 
 /** The versions of a store since its last snapshot in the checkpoint.
   *
