@@ -80,14 +80,14 @@ def test_stopped_it_goes_on_with_what_is_left(asked: list[dict[str, Any]]) -> No
     ]
     assert [one["restored"] for one in asked[-len(certify_all.AHEAD) :]] == [(epochs,) for epochs in certify_all.AHEAD]
     page = certify_all.PAGE.read_text()
-    assert page.startswith("before\n") and page.endswith("\nbehind\n") and "old" not in page
+    assert page.startswith("before\n") and page.endswith("\nbehind\n") and "\nold\n" not in page
     assert f"| made to fail | {len(POINTS)} |" in page
     assert "| at random | 20 **lost 2** |" in page
     assert "| at random, an executor | 4 |" in page
     assert "| in a task, an executor | 1 |" in page
     assert (
-        "30 starts on checkpoints that were put back, 2026-01-02: 0 rows lost, 0 rows doubled. CHECKPOINT_BEHIND 12, exact 8, not noticed 2. Of the starts"
-        in page
+        "30 starts on checkpoints that were put back, 2026-01-02: 0 rows lost, 0 rows doubled. "
+        "CHECKPOINT_BEHIND 12, exact 8, not noticed 2. Of the starts" in page
     )
     assert "| put back after 1 epochs | 4 refused, 2 exact, 2 not noticed |" in page
     assert "| put back after 4 epochs | 4 refused, 2 exact |" in page
