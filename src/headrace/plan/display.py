@@ -26,7 +26,7 @@ class DisplayNames:
     >>> orders = hr.read.memory([], "id int, item int", name="orders")
     >>> sink = orders.filter("id > 0").write.files("out/best", format="json")
     >>> shown = DisplayNames.of(Plan.of("job", [sink._use()]))
-    >>> shown.names[sink._use().name]
+    >>> list(shown.names.values())[-1]
     'best'
     """
 
