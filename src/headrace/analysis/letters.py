@@ -1,4 +1,4 @@
-"""Dead letters: of which stream the rows of a program are that it could not handle, and how they are read."""
+"""Dead letters: the stream on which the rows are that a program could not handle, and how to read them."""
 
 from __future__ import annotations
 

@@ -235,7 +235,7 @@ def _converted(there: Field, asked: Field) -> str:
 
 
 def _unfit(there: Field, asked: Field) -> str:
-    """What is said of a row with a value that no cast makes what was asked for; null if there is none."""
+    """The reason why a row is a dead letter: a value that cannot be cast to the type in the schema; null if there is none."""
     column = quote(there.name)
     kind = f"' as {asked.type}"
     said = text_literal(f"field {asked.name}: cannot read '")
