@@ -98,7 +98,7 @@ def test_with_skip_each_is_one_dead_letter_and_gives_no_row(tmp_path: Path) -> N
     assert {letter["reason"] for letter in letters if Path(letter["file"]).name == "3.orc"} == {"FILE_BROKEN: it has no bytes"}
     for format in MADE:
         assert sorted(row["n"] for row in lines(tmp_path / f"out_{format}")) == [*range(ROWS), *range(4 * ROWS, 5 * ROWS)]
-    assert "  source      read  malformed  broken" in str(summary)
+    assert " read  malformed  broken\n" in str(summary)
 
     for format, (ending, make) in MADE.items():
         for place in damaged:
