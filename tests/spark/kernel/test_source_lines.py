@@ -251,6 +251,13 @@ def test_csv(spark: SparkSession, line: str | bytes, found: Any) -> None:
     assert parser.read("c,,,7") == ["c", None, None, 7]
 
 
+@pytest.mark.parametrize("text", ["5\n28,x\n\n", "58\r\n,x\nz", "1,a\n2,b", '1,"a\nb', '1,"a\nb"\n\n', '1,"a', "\n1,a", "x,a\n"])
+def test_csv_of_several_lines_leaves_nothing_for_the_next_record(spark: SparkSession, text: str) -> None:
+    parser = Parser(spark, "csv", "n int, s string", records=True)
+    parser.read(text)
+    assert [parser.read(f"{n},next") for n in range(3)] == [[n, "next"] for n in range(3)]
+
+
 def test_csv_header_by_name_and_by_file(spark: SparkSession) -> None:
     parser = Parser(spark, "csv", "a int, b string", options={"header": "true", "comment": "#"})
     assert parser.read("B,unknown, a ", 0, "one") == "header"
@@ -307,4 +314,5 @@ def test_every_reason_says_something(spark: SparkSession) -> None:
             for _ in range(rng.choice([1, 1, 2, 8])):
                 line[rng.randrange(len(line))] = rng.choice([0, 9, 10, 13, 34, 44, 92, rng.randrange(256)])
             found = parser.read(bytes(line))
+            assert not isinstance(parser.read(good), str), line  # nothing of a line stays for the next one
             assert not isinstance(found, str) or ("null" not in found and "Exception" not in found and found), (line, found)

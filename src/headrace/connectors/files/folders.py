@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import glob
+import json
 from collections.abc import Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from headrace.errors import ConnectorError, here
+from headrace.errors import ConnectorError, HeadraceError, here
 from headrace.filelog import paths_read
+from headrace.jvm.session import jvm
 from headrace.ports import paths
 from headrace.ports.options import wrong
 from headrace.schema import Struct
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 FORMATS = ("json", "csv", "parquet", "orc", "avro")
 TEXTS = ("json", "csv")
@@ -61,3 +67,13 @@ def whole_times(format: str, options: Mapping[str, str]) -> dict[str, str]:
     given = {name.lower() for name in options}
     forms = {"timestampFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX", "timestampNTZFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSS"}
     return {**{name: form for name, form in forms.items() if format in ("json", "csv") and name.lower() not in given}, **options}
+
+
+def broken(session: SparkSession, problem: Exception) -> HeadraceError | None:
+    """The error for a file whose columns cannot be found because it is cut off or damaged; None for any other problem."""
+    java = getattr(problem, "java_exception", None) or getattr(problem, "_origin", None)
+    found = {} if java is None else json.loads(jvm(session).headrace.query.Trouble.json(java))
+    if found.get("condition") != "FILE_BROKEN":
+        return None
+    hint = 'put a whole copy of it in its place, or give the schema: schema="card string, amount double"'
+    return HeadraceError("FILE_BROKEN", found["message"], hint=hint, site=here())

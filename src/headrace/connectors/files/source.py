@@ -14,6 +14,7 @@ from headrace.connectors import beginnings
 from headrace.connectors.files.folders import (
     FORMATS,
     TEXTS,
+    broken,
     for_spark,
     no_partition_folders,
     nothing_there,
@@ -145,7 +146,10 @@ class Source(ports.Source):
         committed = [paths.escaped(file) for file in self._committed() or ()]
         if committed:
             reader = reader.option("basePath", paths.for_hadoop(self.path)[0])
-        found = schema_of(reader.load(committed or paths.for_reader(self.path)).schema)
+        try:
+            found = schema_of(reader.load(committed or paths.for_reader(self.path)).schema)
+        except Exception as problem:
+            raise broken(session, problem) or problem from None
         fields = tuple(field for field in found.fields if field.name != "_corrupt_record")
         if not fields:
             raise ConnectorError(

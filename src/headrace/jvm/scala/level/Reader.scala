@@ -7,7 +7,7 @@ import headrace.source.{LineParser, LineSpec, Texts}
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.JoinedRow
 import org.apache.spark.sql.headrace.Inside
-import org.apache.spark.sql.types.{StringType, StructType}
+import org.apache.spark.sql.types.{DataType, StringType, StructType}
 import org.apache.spark.unsafe.types.UTF8String
 
 /** Makes rows of a source's schema from rows of its scan. */
@@ -20,6 +20,15 @@ trait Reader {
 
   /** Whether there is no row, and nothing wrong, and it counts: a blank line. */
   def skipped: Boolean = false
+}
+
+private object Reader {
+
+  /** A column of text or bytes as a text; bytes that are not UTF-8 show as U+FFFD. */
+  def text(row: InternalRow, at: Int, of: DataType): UTF8String =
+    if (row.isNullAt(at)) null
+    else if (of.isInstanceOf[StringType]) row.getUTF8String(at).copy()
+    else UTF8String.fromString(new String(row.getBinary(at), UTF_8))
 }
 
 /** A scan that has the source's columns. Its row is passed on as it is where the columns come first and in order; others are put
@@ -50,8 +59,11 @@ final class ColumnReader(schema: StructType, scan: StructType) extends Reader {
   override def reason: String = why
   override def raw: UTF8String = shown
 
+  // A record that is one text by itself is shown as it is.
+  private val alone = if (scan.fieldNames.contains("_problem") && scan.fieldNames.contains("_file")) scan.fieldNames.indexOf("value") else -1
+
   /** A row as it can be shown. */
-  def show(scanned: InternalRow): UTF8String = json(ordered(scanned))
+  def show(scanned: InternalRow): UTF8String = if (alone < 0) json(ordered(scanned)) else Reader.text(scanned, alone, scan(alone).dataType)
 
   // What is shown goes by the width of the row, and that of a scan may be wider.
   private lazy val ordered =
@@ -77,8 +89,7 @@ final class LineReader(spec: LineSpec, schema: StructType, scan: StructType) ext
   override def skipped: Boolean = outcome == LineParser.Nothing
 
   /** A line as it can be shown. */
-  def show(row: InternalRow): UTF8String =
-    if (row.isNullAt(value)) null else if (isText) row.getUTF8String(value).copy() else UTF8String.fromString(new String(row.getBinary(value), UTF_8))
+  def show(row: InternalRow): UTF8String = Reader.text(row, value, scan(value).dataType)
 }
 
 /** A scan whose column `_problem` says of some rows why they are none. `show` makes the text that dead letters have of them. */

@@ -68,10 +68,17 @@ private final class CsvLines(spec: LineSpec) extends LineParser(spec) {
     }
   }
 
+  /** The tokenizer reads one record and would take what is behind it for the next line, so it begins anew after text of several lines. */
   private def read(record: String, known: Columns): Int =
+    if (record.indexOf('\n') < 0) one(record, known)
+    else if (goesOn(record, known)) malformed("not CSV: text behind the record")
+    else
+      try one(record, known)
+      finally known.parser.tokenizer.stopParsing()
+
+  private def one(record: String, known: Columns): Int =
     try
       known.parser.parse(record) match {
-        case _ if goesOn(record, known) => malformed("not CSV: text behind the record")
         case Some(row) =>
           parsed = row
           LineParser.Row
@@ -82,16 +89,17 @@ private final class CsvLines(spec: LineSpec) extends LineParser(spec) {
       case NonFatal(e) => malformed(s"not CSV: ${LineParser.said(e)}")
     }
 
-  /** A line that is cut by an end of its own, or a record of several lines, may hold a second one, which would be left out. */
-  private def goesOn(record: String, known: Columns): Boolean =
-    record.indexOf('\n') >= 0 && {
-      val tokenizer = known.parser.tokenizer
+  private def goesOn(record: String, known: Columns): Boolean = {
+    val tokenizer = known.parser.tokenizer
+    try {
       tokenizer.beginParsing(new StringReader(record))
-      try tokenizer.parseNext() != null && tokenizer.parseNext() != null
-      finally tokenizer.stopParsing()
-    }
+      tokenizer.parseNext() != null && tokenizer.parseNext() != null
+    } catch { case NonFatal(_) => false }
+    finally tokenizer.stopParsing()
+  }
 
   private def explain(record: String, known: Columns, cause: Throwable): Int = {
+    known.parser.tokenizer.stopParsing()
     val tokens = known.parser.tokenizer.parseLine(record)
     if (tokens == null) malformed("not CSV: no columns")
     else if (tokens.length != known.size) malformed(s"${tokens.length} columns instead of ${known.size}")
@@ -104,7 +112,9 @@ private final class CsvLines(spec: LineSpec) extends LineParser(spec) {
   }
 
   private def named(record: String): Either[String, Columns] = {
-    val parsed = Option(byPosition.parser.tokenizer.parseLine(record)).getOrElse(Array.empty[String])
+    val tokenizer = byPosition.parser.tokenizer
+    val parsed = Option(tokenizer.parseLine(record)).getOrElse(Array.empty[String])
+    tokenizer.stopParsing()
     val tokens = parsed.map(t => if (t == null) "" else t.trim)
     val wanted = spec.schema.fields.map(f => fold(f.name) -> f).toMap
     val twice = tokens.filter(t => wanted.contains(fold(t))).groupBy(fold).collectFirst { case (_, same) if same.length > 1 => same.head }
