@@ -45,10 +45,10 @@ def test_server_restarted_before_the_commit(other_postgres: Any, monkeypatch: py
         monkeypatch.setattr(database, "time", SimpleNamespace(monotonic=time.monotonic, sleep=sleep))
         written = sink._write
 
-        def write(tasks: str, count: int, *, gone: bool) -> None:
+        def write(epoch: int, tasks: str, count: int, *, gone: bool) -> None:
             if not slept:
                 other_postgres.stop()
-            written(tasks, count, gone=gone)
+            written(epoch, tasks, count, gone=gone)
 
         sink._write = write
         h.commit({"s": [("+", ("b", 2))]})
@@ -75,9 +75,9 @@ def test_server_that_does_not_come_back(other_postgres: Any, says: str) -> None:
         h.commit({"s": [("+", ("a", 1))]})
         written = sink._write
 
-        def write(tasks: str, count: int, *, gone: bool) -> None:
+        def write(epoch: int, tasks: str, count: int, *, gone: bool) -> None:
             other_postgres.stop()
-            written(tasks, count, gone=gone)
+            written(epoch, tasks, count, gone=gone)
 
         sink._write = write
         check_error(says, lambda: h.commit({"s": [("+", ("b", 2))]}), hide={str(other_postgres.port): "PORT"})
@@ -108,15 +108,41 @@ def test_server_that_crashed_has_lost_what_was_staged(other_postgres: Any, says:
         h.commit({"s": [("+", ("a", 1))]})
         written = sink._write
 
-        def write(tasks: str, count: int, *, gone: bool) -> None:
+        def write(epoch: int, tasks: str, count: int, *, gone: bool) -> None:
             if sink._write is write:
                 sink._write = written
                 other_postgres.crash()
                 other_postgres.start()
-            written(tasks, count, gone=gone)
+            written(epoch, tasks, count, gone=gone)
 
         sink._write = write
         check_error(says, lambda: h.commit({"s": [("+", ("b", 2))]}), hide={str(other_postgres.port): "PORT"})
+        h.restart()
+        h._settle()
+        assert rows(place, "result") == [("a", 1), ("b", 2)]
+
+
+@problem(
+    WRITE,
+    "the server is away while tasks stage rows",
+    """
+    DATABASE_UNREACHABLE: out: postgresql://127.0.0.1:PORT/db1 cannot be reached: Connection to 127.0.0.1:PORT refused. Check that the hostname and port are correct and that the postmaster is accepting TCP/IP connections. (Connection refused)
+      hint: see that the server runs and that its port can be reached from here; the next start writes the epoch again.
+      more: headrace error DATABASE_UNREACHABLE
+    """,
+    "after as long as `retry` says the job stops; the next start writes the epoch, each row once",
+)
+@FULL
+def test_server_that_is_away_while_rows_are_staged(other_postgres: Any, says: str) -> None:
+    place = Served("postgresql", other_postgres)
+    with Harness() as h:
+        source = h.source("s", "k string, n int")
+        into(h, source.write.jdbc(place.url, "result", name="out", retry="50 milliseconds", **place.options))
+        h.commit({"s": [("+", ("a", 1))]})
+        other_postgres.stop()
+        check_error(says, lambda: h.commit({"s": [("+", ("b", 2))]}), hide={str(other_postgres.port): "PORT"})
+        other_postgres.start()
+        assert rows(place, "result") == [("a", 1)]
         h.restart()
         h._settle()
         assert rows(place, "result") == [("a", 1), ("b", 2)]
@@ -239,6 +265,7 @@ def shut(url: str, says: str, hide: dict[str, str], **options: Any) -> None:
     "nobody listens at the address",
     """
     DATABASE_UNREACHABLE: postgresql://127.0.0.1:PORT/db cannot be reached: Connection to 127.0.0.1:PORT refused. Check that the hostname and port are correct and that the postmaster is accepting TCP/IP connections. (Connection refused)
+      at test_databases_that_go.py:*: job = hr.job("shut", hr.read.memory([(1,)], "a int", name="s").write.jdbc(url, "t", **options))
       hint: see that the server runs and that its port can be reached from here
       more: headrace error DATABASE_UNREACHABLE
     """,
@@ -254,6 +281,7 @@ def test_nobody_listens(pg: Served, says: str) -> None:
     "a file of SQLite in a folder that there is not",
     """
     DATABASE_UNREACHABLE: sqlite:<folder>/nowhere/out.db cannot be reached: [SQLITE_CANTOPEN] Unable to open the database file (unable to open database file)
+      at test_databases_that_go.py:*: job = hr.job("shut", hr.read.memory([(1,)], "a int", name="s").write.jdbc(url, "t", **options))
       hint: name a file in a folder that this user may write
       more: headrace error DATABASE_UNREACHABLE
     """,

@@ -89,26 +89,27 @@ def _unknown_function(fault: Fault) -> Words:
 def _bad_syntax(fault: Fault) -> Words:
     near = fault.parameters.get("error", "")
     where = f" at {near}" if near else ""
-    return "BAD_SYNTAX", f"{fault.node}: Spark cannot read `{fault.text}`{where}", "a text is one Spark SQL expression"
+    return (
+        "BAD_SYNTAX",
+        f"{fault.node}: Spark cannot read `{fault.text}`{where}",
+        "a text is one Spark SQL expression; hr.lit(...) is the text itself",
+    )
 
 
 def _wrong_type(fault: Fault) -> Words:
     return "WRONG_TYPE", f"{fault.node}: {_plain(fault.message)}{_in(fault)}", _cast(fault)
 
 
-_TIMES = ("TIMESTAMP", "TIMESTAMP_NTZ", "DATE")
-
-
 def _cast(fault: Fault) -> str | None:
     """The cure for operands that do not fit, where it is known what was meant."""
     of = fault.parameters
-    types = [of.get(name, "").strip('"') for name in ("left", "right", "inputType", "actualDataType", "requiredType")]
+    types = " ".join(of.get(name, "") for name in ("left", "right", "inputType", "actualDataType", "requiredType"))
     written = of.get("sqlExpr", "")
     if "BOOLEAN" in types and re.search(r"\b(AND|OR)\b", written):
         return AROUND
-    if any(one in _TIMES for one in types) and any(one.endswith("INT") or one in ("DOUBLE", "INTERVAL DAY TO SECOND") for one in types):
+    if re.search(r"TIMESTAMP|INTERVAL DAY", types) and re.search(r'"(TINYINT|SMALLINT|INT|BIGINT|DOUBLE|FLOAT|DECIMAL\b.*?)"', types):
         return "a length of time is hr.seconds(60), hr.minutes(5), hr.hours(1) or hr.days(1), in SQL INTERVAL '60' SECOND"
-    if "STRING" in types and re.search(r" \+ ", written):
+    if '"STRING"' in types and re.search(r" \+ ", written):
         return "texts are put together by hr.f.concat(...), in SQL concat(a, b)"
     return None
 
@@ -154,7 +155,10 @@ _WORDS: Mapping[str, Callable[[Fault], Words]] = {
     "NOT_A_TIMESTAMP": _says("WRONG_TYPE", "cast it: CAST(... AS timestamp)"),
     "KEY_TYPE": _says("WRONG_TYPE", "key by a part of it that can be put in order"),
     "CELL_TYPE": _cell_type,
-    "CONSTANT_TEXT": _says("WRONG_TYPE", "compare and compute with a value of that type: 5, hr.lit(Decimal(...)), datetime(...)"),
+    "CONSTANT_TEXT": _says(
+        "WRONG_TYPE",
+        'give a value of that type, such as 5, Decimal("0.5") or datetime(2026, 1, 1); or cast what stands beside it to string',
+    ),
     "EMIT_TYPES_DIFFER": _says("WRONG_TYPE", "cast one of them, so that the column has one type"),
     "EMIT_NAMES_DIFFER": _says("EMIT_DIFFERS", "all rows of one output have the same columns in the same order"),
     "LET_TYPE": _says("LET_TYPE", 'give it one: hr.let(..., "timestamp")'),

@@ -247,7 +247,7 @@ def test_a_text_that_is_none_is_refused_without_a_checkpoint(tmp_path: Path) -> 
         """
         BAD_SYNTAX: sums: Spark cannot read `small +` at end of input
           at test_computed.py:*: total = hr.Value("bigint", was=hr.expr("small +"))
-          hint: a text is one Spark SQL expression
+          hint: a text is one Spark SQL expression; hr.lit(...) is the text itself
           more: headrace error BAD_SYNTAX
         """,
         lambda: job(tmp_path, NoText),

@@ -111,6 +111,15 @@ def test_a_table_whose_server_quotes_what_it_is_asked(tmp_path: Path) -> None:
     assert quoted[0] == f"Bearer {TOKEN}"
 
 
+def test_a_secret_that_is_not_there(tmp_path: Path) -> None:
+    sent = rows(tmp_path).write.http("http://localhost:1/", token=hr.secret("NOWHERE"), name="sent")
+    job = hr.job("send", sent)
+    with pytest.raises(HeadraceError) as raised:
+        job.run(checkpoint=tmp_path / "c", progress=False)
+    site = raised.value.site
+    assert raised.value.code == "SECRET_MISSING" and site is not None and site.text.startswith("sent = rows(tmp_path)"), raised.value
+
+
 def test_a_sink_of_somebody_else(tmp_path: Path) -> None:
     def send(frame: Any, epoch: int) -> None:
         raise ValueError(f"Invalid header value {hr.secret('TOKEN').read().encode()!r}")

@@ -59,7 +59,7 @@ def test_text_with_a_word_too_many() -> None:
         """
         BAD_SYNTAX: charges.filter: Spark cannot read `amount > 500 and` at 'and'
           at test_types.py:*: cut = charges.filter("amount > 500 and")
-          hint: a text is one Spark SQL expression
+          hint: a text is one Spark SQL expression; hr.lit(...) is the text itself
           more: headrace error BAD_SYNTAX
         """,
         word_too_many,
@@ -76,7 +76,7 @@ def test_text_that_cannot_be_read() -> None:
         """
         BAD_SYNTAX: charges.filter: Spark cannot read `amount > > 500` at '>'
           at test_types.py:*: lambda: job(charges.filter("amount > > 500")),
-          hint: a text is one Spark SQL expression
+          hint: a text is one Spark SQL expression; hr.lit(...) is the text itself
           more: headrace error BAD_SYNTAX
         """,
         lambda: job(charges.filter("amount > > 500")),

@@ -242,7 +242,7 @@ def test_errors_of_connectors_and_types_name_the_statement() -> None:
         """
         BAD_OPTION: read.files has no option `formt`
           at job.sql:4:1: CREATE SOURCE charges (
-          hint: did you mean `format`? It takes: path, format, schema, follow, by, files_per_epoch, malformed, options, change_column, change_format, key, trusted, name
+          hint: did you mean `format`? It takes: path, format, schema, follow, by, files_per_epoch, malformed, broken_files, options, change_column, change_format, key, trusted, name
           more: headrace error BAD_OPTION
         """,
         lambda: loaded(SCRIPT.replace("format = 'json', idle", "formt = 'json', idle")),

@@ -24,6 +24,9 @@ private[jdbc] object Failure {
     cause.filter(c => !whole.contains(c)).fold(whole)(c => s"$whole ($c)")
   }
 
+  /** The same without the level that PostgreSQL begins with. */
+  def plain(problem: Throwable): String = text(problem).stripPrefix("FATAL: ").stripPrefix("ERROR: ")
+
   /** What a source's failure means while its query runs. */
   def asking[T](server: Server)(action: => T): T =
     try action
@@ -31,13 +34,12 @@ private[jdbc] object Failure {
       case known: HeadraceKernelException => throw known
       case NonFatal(e) if sql(e).nonEmpty =>
         val reason = sql(e).get
-        val address = server.url.stripPrefix("jdbc:").takeWhile(_ != '?')
+        val address = server.address
         val (code, what, cure) =
           if (Server.missing(reason) || server.removed) ("TABLE_MISSING", s"$address: ", "create it again; ")
           else if (Server.transient(reason)) ("DATABASE_UNREACHABLE", s"$address cannot be reached: ", "")
           else ("DATABASE_REFUSED", s"$address refuses: ", "")
-        val said = text(reason).stripPrefix("FATAL: ").stripPrefix("ERROR: ")
-        throw new HeadraceKernelException(code, what + said, cause = e, hint = cure + "the next start goes on from the last epoch.")
+        throw new HeadraceKernelException(code, what + plain(reason), cause = e, hint = cure + "the next start goes on from the last epoch.")
     }
 
   /** The exception of SQL that is the reason, if one is. */

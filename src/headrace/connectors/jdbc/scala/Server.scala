@@ -26,6 +26,9 @@ final class Server(driver: String, val url: String, properties: Map[String, Stri
   /** Whether the database is a file that is not there. */
   def removed: Boolean = file.exists(!_.exists)
 
+  /** What errors call it: no options, among which a driver may take anything. */
+  def address: String = url.stripPrefix("jdbc:").takeWhile(_ != '?')
+
   override def toString: String = s"Server($url)"
 }
 
@@ -62,6 +65,12 @@ object Server {
       Set("54000", "P0001", "44000", "45000")(state) || Seq("22", "23").exists(state.startsWith) || Odd(problem.getErrorCode)
     }
 
+  /** Whether the server does not answer, or takes no connection. */
+  def away(problem: SQLException): Boolean = {
+    val state = Option(problem.getSQLState).getOrElse("")
+    state == Full || Seq("08", "57P").exists(state.startsWith)
+  }
+
   /** Whether a table is not there. */
   def missing(problem: SQLException): Boolean =
     Set("42P01", "42S02").contains(problem.getSQLState) || (sqlite(problem) && problem.getMessage.contains("no such table"))
@@ -71,7 +80,8 @@ object Server {
   private def sqlite(problem: SQLException): Boolean = problem.getClass.getName.startsWith("org.sqlite")
 
   /** PostgreSQL has no room for another connection, or has given up a transaction that stood still for too long. */
-  private val Passing = Set("53300", "25P03")
+  private val Full = "53300"
+  private val Passing = Set(Full, "25P03")
 
   /** MariaDB has waited too long for a lock. */
   private val Waited = 1205

@@ -56,6 +56,14 @@ final class TableStage(name: String, given: StructType, timeZone: String, option
       cause = cause,
       hint = "nothing of this epoch was written; a start of the job looks what the database holds.")
 
+  private[jdbc] def unreachable(cause: SQLException): Nothing =
+    throw new HeadraceKernelException(
+      "DATABASE_UNREACHABLE",
+      s"$name: ${server.address} cannot be reached: ${Failure.plain(cause)}",
+      name,
+      cause = cause,
+      hint = "see that the server runs and that its port can be reached from here; the next start writes the epoch again.")
+
   private[jdbc] def removed(cause: Throwable): Nothing =
     throw new HeadraceKernelException(
       "TABLE_MISSING",
@@ -202,6 +210,7 @@ private[jdbc] final class TableStager(stage: TableStage, place: TaskPlace) exten
     case known: HeadraceKernelException => throw known
     case other if stage.server.removed => stage.removed(other)
     case gone: SQLException if Server.missing(gone) => stage.fenced(gone)
+    case away: SQLException if Server.away(away) => stage.unreachable(away)
     case other => stage.refuse(s"rows could not be staged: ${Failure.text(other)}", other)
   }
 

@@ -101,7 +101,9 @@ private final class Scope(session: SparkSession, schema: StructType) {
 
   def bind(expressions: Seq[Expression]): Seq[Expression] =
     analyse(Project(expressions.zipWithIndex.map { case (e, i) => Alias(e, s"__headrace_$i")() }, relation)) match {
-      case p @ Project(list, _: LocalRelation) if list.size == expressions.size => finish(p)
+      case p @ Project(list, _: LocalRelation) if list.size == expressions.size =>
+        ConstantTexts.check(list, ConstantTexts.given(expressions))
+        finish(p)
       case other => throw Scope.refused(other)
     }
 

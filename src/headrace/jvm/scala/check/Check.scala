@@ -58,6 +58,10 @@ object Check {
     case _ => None
   }
 
+  /** Spark casts the texts of such a pair, row by row: what is no number or time fails. */
+  private[check] def textAndOther(a: DataType, b: DataType): Boolean =
+    Seq(a, b).count(_.isInstanceOf[StringType]) == 1 && !Seq(a, b).contains(NullType)
+
   private[check] def isTime(t: DataType): Boolean = t == TimestampType || t == TimestampNTZType
 }
 
@@ -310,7 +314,7 @@ private final class Check(val session: SparkSession) {
     val widened = found.head.indices.map { k =>
       val first = found.head(k)
       val all = found.map(_(k).dataType)
-      val wide = all.tail.foldLeft(Option(all.head))((w, t) => w.flatMap(widest(_, t)))
+      val wide = all.tail.foldLeft(Option(all.head))((w, t) => w.filterNot(textAndOther(_, t)).flatMap(widest(_, t)))
       if (wide.isEmpty)
         fault(id, site, s"inputs/0/key/$k", "", Fault.keyTypes(first.name, all))
       StructField(first.name, wide.getOrElse(first.dataType))

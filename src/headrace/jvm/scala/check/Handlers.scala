@@ -88,7 +88,7 @@ private final class Handlers(check: Check, id: String, site: String, key: Struct
       case Some((first, before)) =>
         val widened = before.zip(types).zipWithIndex.map {
           case ((Some(a), Some(b)), n) =>
-            val wide = check.widest(a, b)
+            val wide = check.widest(a, b).filterNot(_ => Check.textAndOther(a, b))
             if (wide.isEmpty)
               check.fault(id, s.site, s"${s.at}/row/$n", s.row(n)._2.sql, Fault.What("EMIT_TYPES_DIFFER",
                 s"${names(n)} is ${b.sql} here and ${a.sql} in an earlier emit", "column" -> names(n), "type" -> b.sql, "first" -> a.sql))

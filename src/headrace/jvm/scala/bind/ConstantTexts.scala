@@ -1,0 +1,44 @@
+package headrace.bind
+
+import java.util.Locale
+
+import scala.util.control.NonFatal
+
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.analysis.UnresolvedFunction
+import org.apache.spark.sql.catalyst.expressions.{Cast, Expression, Literal}
+import org.apache.spark.sql.types.StringType
+
+/** Constant texts that Spark makes something else of where a number, a time or a truth value stands beside them: `amount < '500'`.
+  *
+  * It fails row by row at one that is none, `amount < 'one'`, so that no row would ever pass. A cast that the user wrote is not judged.
+  */
+private object ConstantTexts {
+
+  /** Texts that the user gives to a function of a type's name, `int('7')`: Spark does not mark its cast as the user's. */
+  def given(parsed: Seq[Expression]): Set[Any] = parsed.flatMap(_.collect {
+    case UnresolvedFunction(name, Seq(text: Literal), _, _, _, _, _) if Functions(name.last.toLowerCase(Locale.ROOT)) => text.value
+  }).toSet
+
+  /** Refuses those that can never be what stands beside them. */
+  def check(expressions: Seq[Expression], given: Set[Any]): Unit = expressions.foreach(_.foreach {
+    case c: Cast if isImplicit(c, given) && fails(c) =>
+      throw Refusal("CONSTANT_TEXT", s"the text ${c.child.sql} is no ${c.dataType.sql}", "text" -> c.child.sql, "type" -> c.dataType.sql)
+    case _ =>
+  })
+
+  private val Functions = Set("boolean", "tinyint", "smallint", "int", "bigint", "float", "double", "decimal", "date", "timestamp", "binary")
+
+  private def isImplicit(c: Cast, given: Set[Any]): Boolean =
+    c.child.foldable && c.child.dataType.isInstanceOf[StringType] && !c.dataType.isInstanceOf[StringType] &&
+      c.getTagValue(Cast.USER_SPECIFIED_CAST).isEmpty && (c.child match {
+        case text: Literal => !given(text.value)
+        case _ => true
+      })
+
+  private def fails(c: Cast): Boolean =
+    try c.child.eval(InternalRow.empty) != null && c.eval(InternalRow.empty) == null
+    catch {
+      case NonFatal(_) => true
+    }
+}
