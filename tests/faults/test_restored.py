@@ -43,12 +43,17 @@ SOME = {
 
 
 @pytest.mark.usefixtures("spark")
-def test_backups_that_are_put_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_backups_that_are_put_back(tmp_path: Path) -> None:
     found = certify(job(tmp_path), points=[], restored=[1], backups=SOME)
     assert {one.of: dict(one.outcomes) for one in found.tried} == SOME, found
     assert found.holds and {one.point for one in found.tried} == {"put back after 1 epoch"}
     assert str(found).startswith("small: killed 0 times, started 21 times on checkpoints that were put back\n")
-    # where epochs are told apart by their numbers alone, rows are lost, and that is found
+
+
+@pytest.mark.full
+@pytest.mark.usefixtures("spark")
+def test_rows_that_are_lost_are_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As where epochs are told apart by their numbers alone."""
     monkeypatch.setattr(rewind, "agree", lambda *args: None)
     monkeypatch.setattr(Mark, "agrees", lambda self, identity: True)
     wrong = certify(job(tmp_path), points=[], restored=[1], backups=["an early copy without job.json", "an early copy"])

@@ -90,12 +90,15 @@ private final class Committed(root: String, version: Long, id: String, conf: Sta
     try
       if (files.existsSnapshotFile(version, Some(id))) 0
       else {
-        val changelog = files.getChangelogReader(version, Some(id))
-        try changelog.lineage.length
-        catch {
+        try {
+          val changelog = files.getChangelogReader(version, Some(id))
+          try changelog.lineage.length
+          finally changelog.closeIfNeeded()
+        } catch {
           case NonFatal(e) =>
-            throw new HeadraceKernelException("CHECKPOINT_UNREADABLE", s"$root/${version}_$id.changelog cannot be read: ${e.getMessage}", cause = e)
-        } finally changelog.closeIfNeeded()
+            val file = s"$root/${version}_$id.changelog"
+            throw new HeadraceKernelException("CHECKPOINT_UNREADABLE", s"$file cannot be read: ${e.getMessage}", cause = e)
+        }
       }
     finally files.close()
   }
