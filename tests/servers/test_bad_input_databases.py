@@ -118,6 +118,7 @@ def test_a_group_of_nulls(pg: Served, says: str) -> None:
     "a table of MariaDB without transactions",
     """
     TABLE_SCHEMA: the table t is kept by Aria, which has no transactions: a part of an epoch could stay there
+      at test_bad_input_databases.py:*: job = hr.job("bad", made(read).write.jdbc(place.url, "t", name="out", **{**place.options, **options}))
       hint: ALTER TABLE `t` ENGINE=InnoDB
       more: headrace error TABLE_SCHEMA
     """,
@@ -136,6 +137,7 @@ def test_a_table_without_transactions(maria: Served, says: str) -> None:
     "a second unique index in MariaDB, by which it would replace rows too",
     """
     TABLE_SCHEMA: the table t has the unique index mail too, and MariaDB replaces the row that it finds by any of them
+      at test_bad_input_databases.py:*: job = hr.job("bad", made(read).write.jdbc(place.url, "t", name="out", **{**place.options, **options}))
       hint: make it an index that is not unique, or drop it: ALTER TABLE `t` DROP INDEX `mail`
       more: headrace error TABLE_SCHEMA
     """,
@@ -154,6 +156,7 @@ def test_a_second_unique_index(maria: Served, says: str) -> None:
     "a column that does not hold every number of the stream's",
     """
     TABLE_SCHEMA: the column x of the table t is int4, which does not hold every bigint
+      at test_bad_input_databases.py:*: job = hr.job("bad", made(read).write.jdbc(place.url, "t", name="out", **{**place.options, **options}))
       hint: bigint does; or cast the stream's column to a type that fits
       more: headrace error TABLE_SCHEMA
     """,

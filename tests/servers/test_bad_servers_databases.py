@@ -58,6 +58,7 @@ def signs(place: Place) -> dict[str, str]:
     "a wrong password",
     """
     DATABASE_REFUSED: <url> refuses: password authentication failed for user "app"
+      at test_bad_servers_databases.py:*: job = hr.job("bad", read.write.jdbc(url or place.url, "t", name="out", **{**place.options, **options}))
       hint: user= and password=hr.secret("DB_PASSWORD") say who connects
       more: headrace error DATABASE_REFUSED
     """,
@@ -97,6 +98,7 @@ def test_a_wrong_password_for_mariadb(maria: Served, says: str, monkeypatch: pyt
     "a wrong password",
     """
     DATABASE_REFUSED: <url> refuses: password authentication failed for user "app"
+      at test_bad_servers_databases.py:*: told = hr.read.jdbc(place.url, "t", by="id", schema="id bigint", name="told", **{**place.options, **options})
       hint: user= and password=hr.secret("DB_PASSWORD") say who connects
       more: headrace error DATABASE_REFUSED
     """,
@@ -149,6 +151,7 @@ def test_a_wrong_password_for_looking_up(pg: Served, says: str, monkeypatch: pyt
     "a certificate of another authority",
     """
     DATABASE_UNREACHABLE: <url> cannot be reached: SSL error: PKIX path validation failed: Path does not chain with any of the trust anchors
+      at test_bad_servers_databases.py:*: job = hr.job("bad", read.write.jdbc(url or place.url, "t", name="out", **{**place.options, **options}))
       hint: options={"sslmode": "verify-full", "sslrootcert": "root.crt"} say what certificate is right
       more: headrace error DATABASE_UNREACHABLE
     """,
@@ -226,6 +229,7 @@ def guest(pg: Served, monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[str, Any
     "a user who may not write the table",
     """
     DATABASE_REFUSED: <url> refuses: permission denied for table t
+      at test_bad_servers_databases.py:*: job = hr.job("bad", read.write.jdbc(url or place.url, "t", name="out", **{**place.options, **options}))
       hint: the user needs the rights to read and write the table, and to create tables beside it
       more: headrace error DATABASE_REFUSED
     """,

@@ -52,6 +52,7 @@ def keys(redis: Redis) -> list[str]:
     "a wrong password",
     """
     DATABASE_REFUSED: <url> refuses: invalid username-password pair or user is disabled.
+      at test_bad_servers_redis.py:*: sink = read.write.redis(url or redis.url, prefix="t:", key="k", password=hr.secret(VARIABLE), name="out", **options)
       hint: user= and password=hr.secret("REDIS_PASSWORD") say who connects
       more: headrace error DATABASE_REFUSED
     """,
@@ -73,6 +74,7 @@ def test_a_wrong_password(redis: Redis, says: str, monkeypatch: pytest.MonkeyPat
     "a certificate of another authority",
     """
     DATABASE_UNREACHABLE: <url> cannot be reached: Error 1 connecting to 127.0.0.1:PORT. [SSL: CERTIFICATE_VERIFY_FAILED] certificate verify failed: self-signed certificate.
+      at test_bad_servers_redis.py:*: sink = read.write.redis(url or redis.url, prefix="t:", key="k", password=hr.secret(VARIABLE), name="out", **options)
       hint: ca="ca.pem" names the authority that signed its certificate, which has to be of the host in the address
       more: headrace error DATABASE_UNREACHABLE
     """,
@@ -94,6 +96,7 @@ def test_a_certificate_of_another_authority(redis: Redis, says: str, tmp_path: P
     "a certificate of another host",
     """
     DATABASE_UNREACHABLE: <url> cannot be reached: Error 1 connecting to localhost:PORT. [SSL: CERTIFICATE_VERIFY_FAILED] certificate verify failed: Hostname mismatch, certificate is not valid for 'localhost'.
+      at test_bad_servers_redis.py:*: sink = read.write.redis(url or redis.url, prefix="t:", key="k", password=hr.secret(VARIABLE), name="out", **options)
       hint: ca="ca.pem" names the authority that signed its certificate, which has to be of the host in the address
       more: headrace error DATABASE_UNREACHABLE
     """,

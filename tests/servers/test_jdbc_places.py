@@ -29,6 +29,7 @@ def test_two_sinks_of_one_table(pg: Served) -> None:
     check_error(
         """
         FOLDER_OWNED: the sinks one and other both write to the table public.t
+          at test_jdbc_places.py:*: return hr.job("twice", *(stream.write.jdbc(place.url, table, name=name, **place.options) for name, table, stream in sinks))
           hint: give each sink a table of its own; streams of the same columns go into one by union.
           more: headrace error FOLDER_OWNED
         """,

@@ -245,6 +245,7 @@ def test_another_checkpoint_of_the_job(place: Place, tmp_path: Path) -> None:
     check_error(
         """
         TABLE_OWNED: the table result holds what sink out of job same wrote from another checkpoint
+          at test_jdbc_sink.py:*: return hr.job("same", source.write.jdbc(place.url, "result", name="out", **place.options))
           hint: write to another table, go on from the checkpoint that wrote it, or start with fresh=True, which empties it.
           more: headrace error TABLE_OWNED
         """,
@@ -266,6 +267,7 @@ def test_a_table_that_others_write_too(place: Place, tmp_path: Path) -> None:
     check_error(
         """
         TABLE_OWNED: the table result holds what sink out of job one wrote from another checkpoint
+          at test_jdbc_sink.py:*: return hr.job(name, hr.read.memory([(value,)], "n int", name="s").write.jdbc(place.url, "result", name="out", **place.options))
           hint: write to another table, go on from the checkpoint that wrote it, or empty it by hand, and take the job's row out of _headrace_epochs.
           more: headrace error TABLE_OWNED
         """,
@@ -300,6 +302,7 @@ def test_no_table(place: Place) -> None:
         place,
         """
         TABLE_MISSING: there is no table t
+          at test_jdbc_sink.py:*: job = hr.job("refused", source.write.jdbc(place.url, "t", **{**place.options, **options}))
           hint: create it, mend its name, or let the sink create it: create=True
           more: headrace error TABLE_MISSING
         """,
@@ -314,6 +317,7 @@ def test_no_column(place: Place) -> None:
         place,
         """
         TABLE_SCHEMA: the table t has no column b
+          at test_jdbc_sink.py:*: job = hr.job("refused", source.write.jdbc(place.url, "t", **{**place.options, **options}))
           hint: it has: a, c. Add the column, or leave it out of the stream: .drop("b")
           more: headrace error TABLE_SCHEMA
         """,
@@ -327,6 +331,7 @@ def test_a_column_too_many(place: Place) -> None:
         place,
         """
         TABLE_SCHEMA: the table t needs a value for c, and the stream has no such column
+          at test_jdbc_sink.py:*: job = hr.job("refused", source.write.jdbc(place.url, "t", **{**place.options, **options}))
           hint: give the column a default, let it be null, or add it to the stream
           more: headrace error TABLE_SCHEMA
         """,
@@ -341,6 +346,7 @@ def test_a_column_of_another_type(place: Place) -> None:
         place,
         f"""
         TABLE_SCHEMA: the column a of the table t is {kind}, which does not hold every string
+          at test_jdbc_sink.py:*: job = hr.job("refused", source.write.jdbc(place.url, "t", **{{**place.options, **options}}))
           hint: {wanted} does; or cast the stream's column to a type that fits
           more: headrace error TABLE_SCHEMA
         """,
@@ -355,6 +361,7 @@ def test_no_unique_index(place: Place) -> None:
         place,
         f"""
         TABLE_SCHEMA: the table t has no unique index over a, so rows cannot be replaced by it
+          at test_jdbc_sink.py:*: job = hr.job("refused", source.write.jdbc(place.url, "t", **{{**place.options, **options}}))
           hint: add one: ALTER TABLE {tick}t{tick} ADD PRIMARY KEY ({tick}a{tick})
           more: headrace error TABLE_SCHEMA
         """,
@@ -369,6 +376,7 @@ def test_a_narrow_decimal(pg: Served) -> None:
         pg,
         """
         TABLE_SCHEMA: the column a of the table t is numeric(10,2), which does not hold every decimal(12,2)
+          at test_jdbc_sink.py:*: job = hr.job("refused", source.write.jdbc(place.url, "t", **{**place.options, **options}))
           hint: numeric(12,2) does; or cast the stream's column to a type that fits
           more: headrace error TABLE_SCHEMA
         """,
@@ -437,6 +445,7 @@ def test_no_database(place: Place) -> None:
     check_error(
         f"""
         DATABASE_REFUSED: {url.replace(port, "PORT")} refuses: {said}
+          at test_jdbc_sink.py:*: job = hr.job("shut", source.write.jdbc(url, "t", **place.options))
           hint: create it, or mend the address
           more: headrace error DATABASE_REFUSED
         """,

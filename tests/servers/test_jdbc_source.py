@@ -73,7 +73,7 @@ def test_a_type_that_no_cast_makes(pg: Served) -> None:
     check_error(
         """
         TABLE_SCHEMA: the table orders has lines as string, and no cast makes array<int> of it
-          at test_jdbc_source.py:*: lambda: hr.collect(read),
+          at test_jdbc_source.py:*: read = hr.read.jdbc(pg.url, "orders", schema="id int, lines array<int>", **pg.options)
           hint: ask for it as string, and convert it behind the source, by from_json(lines, 'array<int>')
           more: headrace error TABLE_SCHEMA
         """,
@@ -201,6 +201,7 @@ def test_a_column_that_cannot_be_looked_at(pg: Served) -> None:
     check_error(
         """
         DATABASE_REFUSED: postgresql://127.0.0.1:PORT/DB refuses: ERROR: division by zero
+          at test_jdbc_source.py:*: read = hr.read.jdbc(pg.url, "SELECT id, 1 / id AS n FROM orders", by="n", schema="n int", **pg.options)
           hint: the statement is headrace's own, about the table or query that was named
           more: headrace error DATABASE_REFUSED
         """,
@@ -270,7 +271,7 @@ def test_what_is_not_there(pg: Served) -> None:
     check_error(
         """
         TABLE_SCHEMA: the table t has no column b
-          at test_jdbc_source.py:*: hr.job("gone", read.write.memory()).run(progress=False)
+          at test_jdbc_source.py:*: read = hr.read.jdbc(pg.url, "t", **pg.options, **options)
           hint: it has: a, at
           more: headrace error TABLE_SCHEMA
         """,
@@ -279,7 +280,7 @@ def test_what_is_not_there(pg: Served) -> None:
     check_error(
         """
         TABLE_SCHEMA: at is null in some rows, which would never be read
-          at test_jdbc_source.py:*: hr.job("gone", read.write.memory()).run(progress=False)
+          at test_jdbc_source.py:*: read = hr.read.jdbc(pg.url, "t", **pg.options, **options)
           hint: take a column that every row has, or a query: "SELECT *, coalesce(...) AS at FROM ..."
           more: headrace error TABLE_SCHEMA
         """,

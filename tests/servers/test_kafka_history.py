@@ -88,6 +88,7 @@ def test_a_checkpoint_that_was_put_back_in_mid_epoch(broker: Broker, tmp_path: P
     "the topic was deleted and created again",
     """
     TABLE_REPLACED: out: the topic history-replaced at <server> was deleted and created again since this job opened it
+      at test_kafka_history.py:*: return Drill(folder, lambda stream: stream.write.kafka(topic, servers=broker.servers, name="out", **options), contents)
       hint: the rows written before are gone with it. fresh=True writes all of them again; to go on without them, remove <note>
       more: headrace error TABLE_REPLACED
     """,

@@ -71,6 +71,7 @@ def test_markers_that_are_gone(broker: Broker, spark: SparkSession, tmp_path: Pa
         check_error(
             """
             KAFKA_MARKERS_GONE: sink-expired: epoch 0 was cut off, and Kafka has forgotten which of its tasks had written
+              at test_kafka_markers.py:*: job = hr.job("j", rows.write.kafka(topic, servers=broker.servers, name="out"))
               hint: look into the topic which of its rows are there (header headrace.epoch = 0); to write the epoch again as a whole, remove <note>
               more: headrace error KAFKA_MARKERS_GONE
             """,
@@ -113,6 +114,7 @@ class Tasks:
         layout = {"format": "json", "value": ["id"], "key": [], "headers": {}, "partition_by": []}
         options = {"topic": topic, "id": f"by-hand-{topic}", "client": self.client, "term": str(term), "layout": json.dumps(layout)}
         self.stage = self.jvm.headrace.kafka.KafkaStage("out", self.schema, "UTC", self._map(options))
+        self.aside = self.jvm.headrace.sink.Aside("out", self.schema, False)
         self.run = f"run {term}"
         self.tries = 0
 
@@ -125,7 +127,7 @@ class Tasks:
 
     def open(self, epoch: int, identity: str = "", partition: int = 0) -> Any:
         self.tries += 1
-        return self.stage.open(self.jvm.headrace.sink.TaskPlace(epoch, partition, self.tries, self.run, identity))
+        return self.stage.open(self.jvm.headrace.sink.TaskPlace(epoch, partition, self.tries, self.run, identity, self.aside))
 
     def row(self, id: int) -> Any:
         projection = getattr(getattr(self.jvm.org.apache.spark.sql.catalyst.expressions, "UnsafeProjection$"), "MODULE$").create(

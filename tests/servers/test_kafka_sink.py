@@ -290,6 +290,7 @@ def test_what_is_found_before_a_run_starts(broker: Broker, spark: SparkSession, 
     check_error(
         """
         TOPIC_MISSING: there is no topic sink-nowhere at <servers>
+          at test_kafka_sink.py:*: missing = hr.job("j", rows.write.kafka("sink-nowhere", servers=broker.servers, name="out"))
           hint: make it first, or let headrace make it: create={"partitions": 4}
           more: headrace error TOPIC_MISSING
         """,

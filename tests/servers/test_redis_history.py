@@ -5,6 +5,7 @@ for one of this.
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -110,15 +111,18 @@ def test_a_server_that_loses_a_part_of_an_epoch(redis: Redis, monkeypatch: pytes
     sink = started(redis)
     commit(sink, 0, "a", "x")
     redis.run("COPY", NOTE, "snapshot")
-    value, lost = sink._value, []
+    write, lost = sink._note.write, []
 
-    def crashing(key: str, row: tuple[Any, ...]) -> list[Any]:
-        if key == "t:2" and not lost:
-            lost.append(redis.run("DEL", "t:0", "t:1"))
-            redis.run("COPY", "snapshot", NOTE, "REPLACE")
-        return value(key, row)
+    def crashing(epoch: int, identity: str, parts: Any, value: Callable[[str], Sequence[Any]]) -> None:
+        def between(key: str) -> Sequence[Any]:
+            if key == "t:2" and not lost:
+                lost.append(redis.run("DEL", "t:0", "t:1"))
+                redis.run("COPY", "snapshot", NOTE, "REPLACE")
+            return value(key)
 
-    sink._value = crashing  # type: ignore[method-assign]  # it is replaced between two parts
+        write(epoch, identity, parts, between)
+
+    sink._note.write = crashing  # type: ignore[method-assign]  # its second part finds the server put back
     commit(sink, 1, "b", *map(str, range(5)))
     assert lost == ["2"] and keys(redis) == ["t:0", "t:1", "t:2", "t:3", "t:4", "t:x"]
     assert redis.run("HMGET", NOTE, "epoch", "identity", "part").split() == ["1", "b"]

@@ -189,6 +189,7 @@ def test_another_checkpoint_of_the_job(redis: Redis, tmp_path: Path) -> None:
     check_error(
         """
         TABLE_OWNED: the keys t:* hold what sink out of job same wrote from another checkpoint
+          at test_redis_sink.py:*: return stream.write.redis(redis.url, **{"prefix": "t:", "key": "k", "password": hr.secret(VARIABLE), "name": "out", **options})
           hint: write to keys of another prefix, go on from the checkpoint that wrote them, or start with fresh=True: they go.
           more: headrace error TABLE_OWNED
         """,
@@ -238,6 +239,7 @@ def test_nobody_listens(redis: Redis) -> None:
     check_error(
         """
         DATABASE_UNREACHABLE: redis://127.0.0.1:PORT/0 cannot be reached: Error 111 connecting to 127.0.0.1:PORT. Connection refused.
+          at test_redis_sink.py:*: return stream.write.redis(redis.url, **{"prefix": "t:", "key": "k", "password": hr.secret(VARIABLE), "name": "out", **options})
           hint: see that the server runs and that its port can be reached from here
           more: headrace error DATABASE_UNREACHABLE
         """,

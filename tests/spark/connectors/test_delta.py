@@ -202,7 +202,9 @@ def test_columns_that_come_later(tmp_path: Path) -> None:
     ):
         with pytest.raises(HeadraceError) as raised:
             run(ddl, row, 3)
-        text = f"TABLE_SCHEMA: the table {tmp_path}/t does not fit: {message}\n  hint: {hint}\n  more: headrace error TABLE_SCHEMA"
+        line = 'hr.job(f"job{number}", rows.write.delta(tmp_path / "t", **more)).run(checkpoint=tmp_path / f"c{number}", progress=False)'
+        text = f"TABLE_SCHEMA: the table {tmp_path}/t does not fit: {message}\n  at test_delta.py:*: {line}\n  hint: {hint}\n"
+        text += "  more: headrace error TABLE_SCHEMA"
         check_error(text, raised.value)
 
 

@@ -83,6 +83,7 @@ def test_columns_that_come_later(tmp_path: Path) -> None:
         run("a bigint", {"a": 1}, 3)
     check_error(
         "TABLE_SCHEMA: the table db.t does not fit: its column a is int, not bigint\n"
+        '  at test_iceberg.py:*: sink = rows.write.iceberg("db.t", catalog=catalog(tmp_path), **more)\n'
         '  hint: with_columns(a="cast(a as int)")\n'
         "  more: headrace error TABLE_SCHEMA",
         raised.value,

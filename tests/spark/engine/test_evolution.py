@@ -26,7 +26,7 @@ class Keeps(hr.Program):
             setattr(self, name, cell)
 
     def on_event(self, e: Any) -> None:
-        hr.emit(card=self.key.card, seen=hr.f.to_json(hr.struct(**{name: getattr(self, name).get() for name in self.names}, row="1")))
+        hr.emit(card=self.key.card, seen=hr.f.to_json(hr.struct(**{name: getattr(self, name).get() for name in self.names}, row=1)))
         for name, given in self.sets.items():
             cell = getattr(self, name)
             cell.set(given(cell) if callable(given) else hr.expr(given))
