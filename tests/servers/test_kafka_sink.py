@@ -301,6 +301,7 @@ def test_what_is_found_before_a_run_starts(broker: Broker, spark: SparkSession, 
     check_error(
         """
         KAFKA_TRANSACTION_TIMEOUT: sink-errors at <servers>: The transaction timeout is larger than the maximum value allowed by the broker
+          at test_kafka_sink.py:*: long = hr.job("j", rows.write.kafka(topic, servers=broker.servers, transaction_timeout="1 day", name="out"))
           hint: the brokers allow less (transaction.max.timeout.ms): transaction_timeout="5 minutes"
           more: headrace error KAFKA_TRANSACTION_TIMEOUT
         """,
