@@ -9,6 +9,7 @@ from typing import Any
 from pyspark.sql import SparkSession
 
 from headrace.testing.collected import in_order
+from tests.spark.sql.batch import local, small
 
 Row = tuple[Any, ...]
 Changes = list[tuple[str, Row]]
@@ -21,6 +22,7 @@ class Table:
         self.schema = schema
         self.rows: list[Row] = []
         self._make = make
+        self._shown = ""
 
     def change(self, rng: random.Random, n: int) -> Changes:
         """Some rows come, some go, one comes and goes."""
@@ -37,8 +39,18 @@ class Table:
         return [("+", passing), *found, ("-", passing)]
 
 
+    def show(self, spark: SparkSession, name: str) -> None:
+        """Make a view of the rows that are there."""
+        # By text, in which 0.0 and -0.0 are two rows.
+        text = f"{name} {self.rows}"
+        if self._shown != text:
+            local(spark.createDataFrame(self.rows, self.schema)).createOrReplaceTempView(name)
+            self._shown = text
+
+
 def batch(spark: SparkSession, query: str, tables: Mapping[str, Table]) -> list[Row]:
     """The answer of Spark's batch engine over the rows that are there."""
-    for name, table in tables.items():
-        spark.createDataFrame(table.rows, table.schema).createOrReplaceTempView(name)
-    return in_order([tuple(row) for row in spark.sql(query).collect()])
+    with small(spark):
+        for name, table in tables.items():
+            table.show(spark, name)
+        return in_order([tuple(row) for row in spark.sql(query).collect()])

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
@@ -13,18 +14,43 @@ if TYPE_CHECKING:
 
 Row = tuple[Any, ...]
 
-SETTINGS = {
-    "spark.sql.session.timeZone": "UTC",
-    # tables are small: what is saved is the time of tasks
+SMALL = {
+    # Tables are small: what is saved is the time of tasks, and of compiling code that runs once.
     "spark.sql.shuffle.partitions": "1",
     "spark.sql.adaptive.enabled": "false",
     "spark.sql.leafNodeDefaultParallelism": "1",
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+}
+SETTINGS = {
+    "spark.sql.session.timeZone": "UTC",
     # this rule of Spark fails over an EXISTS that is selected from a UNION ALL: "key not found: id#1"
     "spark.sql.optimizer.excludedRules": "org.apache.spark.sql.catalyst.optimizer.PushProjectionThroughUnion",
 }
 
 FEW = 2000
-"""Rows that are not worth a second task."""
+"""Rows that a query over them can hold in its plan."""
+
+
+@contextmanager
+def small(spark: SparkSession) -> Iterator[None]:
+    """Settings for small tables, in nothing but what runs within: queries of the harness, too, take theirs from the session."""
+    before = {name: spark.conf.get(name, None) for name in SMALL}
+    try:
+        for name, value in SMALL.items():
+            spark.conf.set(name, value)
+        yield
+    finally:
+        for name, earlier in before.items():
+            spark.conf.unset(name) if earlier is None else spark.conf.set(name, earlier)
+
+
+def local(frame: DataFrame) -> DataFrame:
+    """The same rows in the driver: a query over them needs no task to read them."""
+    from pyspark.sql import DataFrame
+
+    java = frame._jdf
+    return DataFrame(frame.sparkSession._jsparkSession.createDataFrame(java.collectAsList(), java.schema()), frame.sparkSession)
 
 
 class Batch:
@@ -57,10 +83,12 @@ class Batch:
         """From now on these tables have these rows; others stay as they were."""
         for name, rows in tables.items():
             table = frame(self._spark, rows, self._schemas[name])
-            if len(rows) < FEW:
-                table = table.coalesce(1)
-            # counted, so that Spark knows how large it is and joins accordingly
-            table.cache().count()
+            with small(self._spark):
+                if len(rows) < FEW:
+                    table = local(table)
+                else:
+                    # counted, so that Spark knows how large it is and joins accordingly
+                    table.cache().count()
             table.createOrReplaceTempView(name)
             if name in self._cached:
                 self._cached[name].unpersist()
@@ -70,10 +98,11 @@ class Batch:
         """The rows of a query, in any order; None where a row cannot be computed."""
         from pyspark.errors import ArithmeticException
 
-        try:
-            return rows_of(self._spark.sql(query))
-        except ArithmeticException:
-            return None
+        with small(self._spark):
+            try:
+                return rows_of(self._spark.sql(query))
+            except ArithmeticException:
+                return None
 
 
 def frame(spark: SparkSession, rows: Iterable[Row], ddl: str) -> DataFrame:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 QUERIES = corpus()
 EPOCHS, RESTART = 6, 3
-GROUP, SAMPLE = 25, 24
+GROUP, SAMPLE = 25, 14
 GROUPS = [QUERIES[start : start + GROUP] for start in range(0, len(QUERIES), GROUP)]
 
 

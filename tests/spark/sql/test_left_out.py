@@ -116,7 +116,7 @@ def epochs(seed: int, count: int) -> list[dict[str, list[Change]]]:
 
 def test_against_batch_without_them(spark: SparkSession) -> None:
     queries = [*VALUES, *(query for name, keys in KEYS.items() for query in conditions(name, keys))]
-    run({query.name: query for query in queries}, SCHEMAS, epochs(5, 8), restarts=[4], spark=spark)
+    run({query.name: query for query in queries}, SCHEMAS, epochs(5, 5), restarts=[3], spark=spark)
 
 
 def test_letters_come_and_go_with_their_rows(spark: SparkSession) -> None:
