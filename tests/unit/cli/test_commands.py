@@ -6,6 +6,7 @@ import json
 import subprocess
 import sys
 from importlib import metadata
+from pathlib import Path
 
 import pytest
 
@@ -118,6 +119,38 @@ def test_the_commands_about_state(capsys: pytest.CaptureFixture[str]) -> None:
         assert ended.value.code == 2
     capsys.readouterr()
     assert {"show", "query", "--table", "--epoch", "--limit", "json"} <= set(completion.words()["state"])
+
+
+JOB_COMMANDS = [
+    ["state", "show"],
+    ["state", "query", "sums", "SELECT 1"],
+    ["letters", "show"],
+    ["letters", "export", "sums", "x.json", "--source", "s"],
+    ["letters", "replay", "sums", "x.json", "--source", "s"],
+    ["doctor"],
+]
+
+
+@pytest.mark.parametrize("command", JOB_COMMANDS, ids=" ".join)
+def test_a_name_means_the_job_and_not_a_folder_beside_it(
+    command: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def meant(text: str) -> str:
+        arguments = [text if word == "sums" else word for word in command]
+        folder: str = cli.parser().parse_args(arguments if len(command) > 2 else [*command, text]).checkpoint
+        return folder
+
+    monkeypatch.chdir(tmp_path)
+    Path("sums").mkdir()
+    assert meant("sums") == "sums"
+    Path(".headrace/sums").mkdir(parents=True)
+    assert (meant("sums"), meant("./sums"), meant(".headrace/sums")) == (".headrace/sums", "./sums", ".headrace/sums")
+    Path("sums/job.json").touch()
+    assert (meant("./sums"), meant(".headrace/sums")) == ("./sums", ".headrace/sums")
+    with pytest.raises(SystemExit):
+        meant("sums")
+    said = capsys.readouterr().err.splitlines()[-1].partition(": error: ")[2]
+    assert said == "argument JOB: sums is a job, in .headrace/sums, and a checkpoint, in ./sums: write which of these paths is meant"
 
 
 def test_the_module_is_the_command() -> None:
