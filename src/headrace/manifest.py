@@ -299,7 +299,8 @@ def may_write(folder: object, found: Owner | None, owner: Owner) -> None:
     raise CheckpointError(
         "FOLDER_OWNED",
         f"{holds}, written from another {other}",
-        hint="write to another folder, go on from the checkpoint that wrote it, or start with fresh=True, which removes the files it wrote.",
+        hint="write to another folder, go on from the checkpoint that wrote it, or start with fresh=True, "
+        "which removes the files it wrote.",
     )
 
 
