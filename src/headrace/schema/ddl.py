@@ -274,9 +274,8 @@ class _Reader:
         if name == "time":
             return f"time({sizes[0] if sizes else 6})"
         if len(sizes) != 1:
-            self.stop(
-                f"{name} needs a length, as {name}(10), or did you mean `string`?" if not sizes else f"{name} needs one length: {name}(10)"
-            )
+            one = "one length" if sizes else "a length"
+            self.stop(f"{name} needs {one}, as {name}(10); did you mean `string`?")
         return f"{name}({sizes[0]})"
 
     def interval(self) -> Type:

@@ -82,7 +82,7 @@ def test_types_of_python_and_of_databases(theirs: str, ours: str) -> None:
         ("a decimal(40,2)", "decimal(precision, scale) has 1 to 38 digits, and not more of them behind the point"),
         ("a array<int", "`>` is missing at the end"),
         ("a %", "`%` is not expected"),
-        ("a varchar", "varchar needs a length, as varchar(10), or did you mean `string`?"),
+        ("a varchar", "varchar needs a length, as varchar(10); did you mean `string`?"),
         ("a interval day to month", "an interval is `interval day to second` or `interval year to month`"),
     ],
 )
