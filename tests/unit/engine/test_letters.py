@@ -82,7 +82,7 @@ def test_some_of_them(checkpoint: Path) -> None:
 
 
 def test_letters_of_a_source_that_the_job_has_not(checkpoint: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["letters", "show", str(checkpoint), "--source", "charge"]) == 1
+    assert main(["letters", "show", str(checkpoint), "--source", "charge"]) == 3
     check_error(
         """
         BAD_REPAIR: the job fraud has no source charge
