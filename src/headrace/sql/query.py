@@ -170,11 +170,19 @@ def _refused(answer: Mapping[str, Any], query: str | None, tables: Iterable[str]
     if found["class"].startswith("UNRESOLVED_ROUTINE"):
         name = found["parameters"].get("routineName", "").replace("`", "")
         return PlanError("UNKNOWN_FUNCTION", f"Spark has no function `{name}`{place}", hint=unregistered(name), site=site)
-    hint = _AS_OF if re.search(r"(?i)\bSYSTEM_TIME\s+AS\s+OF\b", query or "") else None
+    hint = _AS_OF if re.search(r"(?i)\bSYSTEM_TIME\s+AS\s+OF\b", query or "") else _column_meant(found)
     return PlanError("BAD_QUERY", f"Spark refuses the query{place}: {_plain(found['message'])}", hint=hint, site=site)
 
 
-_UNKNOWN = re.compile("the table (.*), which is not one of the given streams")
+def _column_meant(found: Mapping[str, Any]) -> str | None:
+    """The column nearest to one that Spark does not find, of those that it names."""
+    if not found["class"].startswith("UNRESOLVED_COLUMN"):
+        return None
+    name, proposed = (found.get("parameters", {}).get(one, "").replace("`", "") for one in ("objectName", "proposal"))
+    return suggestion(name, proposed.split(", ")) or None
+
+
+_UNKNOWN = re.compile("the table (.*), which is not one of the given streams,?")
 _AS_OF = "write it with the verb: orders.join_asof(rates, on='pair', time=('ts', 'at'))"
 
 
