@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from headrace.errors import HeadraceError, PlanError, here, standing
@@ -152,7 +152,7 @@ def _read(
     return Stream(Reader(nodes, here(), emit, early_ms, expires_ms, outside).node(answer["tree"]))
 
 
-def _refused(answer: Mapping[str, Any], query: str | None, tables: Iterable[str] = ()) -> HeadraceError:
+def _refused(answer: Mapping[str, Any], query: str | None, tables: Collection[str] = ()) -> HeadraceError:
     """What is wrong with a query, where, and what to write instead. Without `query` the place of the error is that in the query."""
     found = answer.get("refused") or answer["error"]
     line = found.get("line")
@@ -163,6 +163,9 @@ def _refused(answer: Mapping[str, Any], query: str | None, tables: Iterable[str]
         place = place or (f", in `{found['text']}`" if found.get("text") and not told else "")
         cure = found.get("cure")
         unknown = _UNKNOWN.fullmatch(found["what"])
+        if unknown and unknown[1].lower() in (name.lower() for name in tables):
+            cure = "leave STREAM out: each table is a stream here"
+            return PlanError("BAD_QUERY", f"STREAM before a table cannot be kept up to date{place}", hint=cure, site=site)
         if unknown and cure:
             message = f"there is no table `{unknown[1]}`{place}"
             return PlanError("BAD_QUERY", message, hint=suggestion(unknown[1], tables, cure), site=site)
