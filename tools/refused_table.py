@@ -38,7 +38,7 @@ def text() -> str:
 
 def _what(refusal: Refusal) -> str:
     """The subject of the message."""
-    return refusal.message.partition(" cannot be kept up to date")[0].removesuffix(",")
+    return re.sub(r" at line \d+, column \d+: .*", "", refusal.message).partition(" cannot be kept up to date")[0].removesuffix(",")
 
 
 def _code(refusal: Refusal) -> str:

@@ -203,10 +203,11 @@ class _Package(ModuleType):
 def __getattr__(name: str) -> Any:
     module = _PUBLIC.get(name)
     if module is None:
-        from headrace.spelling import suggestion
+        # submodules are asked for here too, before they are imported: nothing but a module that imports little may be loaded for a guess
+        from headrace.words import public
 
-        guess = suggestion(name, _PUBLIC, shown="hr.{}")
-        raise AttributeError(f"headrace has no {name}" + (f"; {guess}" if guess else ""))
+        found = public(name, _PUBLIC)
+        raise AttributeError(f"headrace has no {name}" + (f"; did you mean {found}?" if found else ""))
     value = getattr(import_module(module), name)
     setattr(sys.modules[__name__], name, value)
     return value

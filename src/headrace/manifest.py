@@ -285,14 +285,30 @@ def read(path: Path) -> dict[str, Any] | None:
 
 def may_write(folder: object, found: Owner | None, owner: Owner) -> None:
     """Refuse a folder that another one has written."""
-    if found is not None and (found.checkpoint, found.query) != (owner.checkpoint, owner.query):
-        other = "checkpoint" if found.checkpoint != owner.checkpoint else "query of this job"
+    if found is None or (found.checkpoint, found.query) == (owner.checkpoint, owner.query):
+        return
+    holds = f"{folder} holds the output of sink {found.sink} of job {found.job}"
+    if found.job != owner.job:
         raise CheckpointError(
             "FOLDER_OWNED",
-            f"{folder} holds the output of sink {found.sink} of job {found.job}, written from another {other}",
-            hint="write to another folder, go on from the checkpoint that wrote it, or start with fresh=True, "
-            "which removes the files it wrote.",
+            f"{holds}, and this is job {owner.job}",
+            hint=f"write to another folder; if the job {found.job} is gone, remove the folder by hand: fresh=True does not, "
+            "as another job wrote it.",
         )
+    other = "checkpoint" if found.checkpoint != owner.checkpoint else "query of this job"
+    raise CheckpointError(
+        "FOLDER_OWNED",
+        f"{holds}, written from another {other}",
+        hint="write to another folder, go on from the checkpoint that wrote it, or start with fresh=True, "
+        "which removes the files it wrote.",
+    )
+
+
+def clears(found: Owner, owner: Owner) -> bool:
+    """Whether a fresh start of `owner` removes what a folder holds: what the same job wrote before it, from another checkpoint. What
+    carries this checkpoint's own id came after the fresh start.
+    """
+    return found.job == owner.job and found.checkpoint != owner.checkpoint
 
 
 def replaced(folder: object, epoch: int | None = None) -> CheckpointError:

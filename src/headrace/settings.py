@@ -17,6 +17,8 @@ from headrace.schema import milliseconds
 from headrace.spelling import suggestion
 
 FILE = "headrace.toml"
+JOBS = Path(".headrace")
+"""Where jobs keep their checkpoints, each under its name, unless a setting says otherwise."""
 
 
 @dataclass(frozen=True)
@@ -81,7 +83,7 @@ READ: Mapping[str, Callable[[Any], Any]] = {
 
 def settings(job: str, said: Mapping[str, Any] | None = None, **arguments: Any) -> Settings:
     """The settings of a run of `job`, whose script `said` some; arguments that are None count as not given."""
-    found: dict[str, Any] = {"checkpoint": Path(".headrace") / job, "every": 0, "partitions": None, "progress": None, "lease": 20_000}
+    found: dict[str, Any] = {"checkpoint": JOBS / job, "every": 0, "partitions": None, "progress": None, "lease": 20_000}
     script = ("the script", said or {})
     for place, values in (script, *_file(job), ("the environment", _environment()), ("an argument", arguments)):
         for name, value in values.items():

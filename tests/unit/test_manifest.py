@@ -100,6 +100,19 @@ def test_another_checkpoint_is_refused(tmp_path: Path) -> None:
     )
 
 
+def test_a_folder_of_another_job_is_refused(tmp_path: Path) -> None:
+    Manifest(tmp_path).claim(OWNER)
+    check_error(
+        """
+        FOLDER_OWNED: <folder> holds the output of sink alerts of job job, and this is job third
+          hint: write to another folder; if the job job is gone, remove the folder by hand: fresh=True does not, as another job wrote it.
+          more: headrace error FOLDER_OWNED
+        """,
+        lambda: Manifest(tmp_path).claim(Owner("third", "alerts", "c2")),
+        hide={str(tmp_path): "<folder>"},
+    )
+
+
 def test_another_query_is_refused_as_its_epochs_have_the_same_numbers(tmp_path: Path) -> None:
     Manifest(tmp_path).claim(OWNER)
     check_error(

@@ -24,6 +24,7 @@ from headrace.cli import (
     sql,
     state,
 )
+from headrace.cli.options import in_options
 from headrace.cli.parser import Parser
 from headrace.errors import EXIT_CODES, HeadraceError
 
@@ -60,7 +61,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         code: int = asked.run(asked)
         return code
     except HeadraceError as error:
-        print(error, file=sys.stderr)
+        print(in_options(error), file=sys.stderr)
         return error.exit_code
     except KeyboardInterrupt:
         return 130

@@ -7,6 +7,7 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from headrace.cli import rows
 from headrace.errors import EXIT_CODES, HeadraceError
 from headrace.sums import CURE
 
@@ -20,7 +21,13 @@ def add(commands: Any) -> None:
         help="say what is installed, what is missing and how to fix it; or whether a checkpoint is whole",
         description="Look at all that headrace needs, or at a checkpoint.",
     )
-    parser.add_argument("checkpoint", metavar="CHECKPOINT", nargs="?", help="the folder of a checkpoint to look at instead")
+    parser.add_argument(
+        "checkpoint",
+        metavar="JOB",
+        nargs="?",
+        type=rows.checkpoint,
+        help="the name of a job, or the folder in which it keeps its state: look at that checkpoint instead",
+    )
     parser.add_argument("--json", action="store_true", help="as JSON")
     parser.set_defaults(run=run)
 

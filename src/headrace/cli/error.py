@@ -46,7 +46,9 @@ def page(code: str) -> str:
 
 
 def _show(text: str) -> None:
-    # other pages are not in the package, so a link is its text alone
+    # The pages of other errors are printed by this command. Others are not in the package: a link names them, within parentheses alone.
+    text = re.sub(r"\(\[[^\]]+\]\(\.\./([^)\s#]+)[^)\s]*\)\)", r"(docs/\1)", text)
+    text = re.sub(r"\[([^\]]+)\]\(\.\./([^)\s#]+)[^)\s]*\)", r"\1 (docs/\2)", text)
     text = re.sub(r"\[([^\]]+)\]\([^)\s]+\)", r"\1", text)
     if not sys.stdout.isatty():
         print(text, end="")

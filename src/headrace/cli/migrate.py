@@ -6,6 +6,7 @@ import argparse
 from typing import Any
 
 from headrace.cli import load
+from headrace.cli.options import told
 from headrace.plan import DisplayNames
 
 EPILOG = """\
@@ -31,5 +32,5 @@ def add(commands: Any) -> None:
 def run(asked: argparse.Namespace) -> int:
     job = load.job(asked)
     made = job.migrate(asked.to, checkpoint=asked.checkpoint, dry_run=asked.dry_run)
-    print(DisplayNames.of(job.plan).text(str(made)))
+    print(told(DisplayNames.of(job.plan).text(str(made))))
     return 0

@@ -7,6 +7,8 @@ import json
 from pathlib import Path
 
 from headrace.engine import Table
+from headrace.settings import JOBS
+from headrace.spark.checkpoint import is_checkpoint
 
 EPILOG = """\
 Nothing is locked and nothing is changed: the job may run meanwhile. docs/state.md says what the tables show.
@@ -14,13 +16,17 @@ Nothing is locked and nothing is changed: the job may run meanwhile. docs/state.
 
 
 def job(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("checkpoint", metavar="JOB", type=_checkpoint, help="the name of a job, or the folder in which it keeps its state")
+    parser.add_argument("checkpoint", metavar="JOB", type=checkpoint, help="the name of a job, or the folder in which it keeps its state")
 
 
-def _checkpoint(text: str) -> str:
-    """The folder of a job, by its name or by itself."""
-    named = Path(".headrace") / text
-    return str(named) if not Path(text).is_dir() and named.is_dir() else text
+def checkpoint(text: str) -> str:
+    """The folder of a job, by its name or by itself. Another folder that happens to have the name of a job is never meant."""
+    named = JOBS / text
+    if Path(text).name != text or not named.is_dir():
+        return text
+    if is_checkpoint(Path(text)):
+        raise argparse.ArgumentTypeError(f"{text} is a job, in {named}, and a checkpoint, in ./{text}: write which of these paths is meant")
+    return str(named)
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:

@@ -40,7 +40,8 @@ def main(out: str | Path = "headrace-demo") -> int:
     picture.show(console, found)
     for sentence in picture.said(found):
         console.print(f" • {sentence}")
-    took = f"{summary.epochs} epochs and {summary.seconds:.0f} s; {time.monotonic() - started:.0f} s in all"
+    epochs = "1 epoch" if summary.epochs == 1 else f"{summary.epochs} epochs"
+    took = f"{epochs} and {summary.seconds:.0f} s; {time.monotonic() - started:.0f} s in all"
     console.print(f"\n{summary.rows:,} events in {took}. {picture.accounted(summary)}")
     console.print("\n[bold]Open next[/]")
     for what, path in picture.next_files(folder / "delays.html", folder / "results"):

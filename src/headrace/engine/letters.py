@@ -41,6 +41,8 @@ class Letters:
     def table(self, *, source: str | None = None, reason: str | None = None, limit: int | None = None) -> Table:
         """The letters, oldest first: those of a source, those whose reason has this text in it, at most so many."""
         wanted = None if source is None else self._shown.stored(source)
+        if wanted is not None:
+            self._known(wanted)
         found = [one for one in self._all() if wanted in (None, one.source) and (reason is None or reason.lower() in one.reason.lower())]
         shown = self._shown
         rows = [
@@ -92,8 +94,22 @@ class Letters:
     def _all(self) -> list[Letter]:
         return letters_in(self.folder, self._stored)
 
+    def _sources(self) -> list[Source]:
+        return [node for node in Plan.from_json(self._stored.plan).nodes.values() if isinstance(node, Source)]
+
+    def _known(self, source: str) -> None:
+        """Refuse a source that the job has not."""
+        has = [str(node.name) for node in self._sources()]
+        if source not in has:
+            shown = [self._shown(name) for name in has]
+            raise HeadraceError(
+                "BAD_REPAIR",
+                f"the job {self.job} has no source {source}",
+                hint=suggestion(source, shown, f"it has: {', '.join(shown)}"),
+            )
+
     def _source(self, name: str) -> tuple[Source, Lines]:
-        nodes = [node for node in Plan.from_json(self._stored.plan).nodes.values() if isinstance(node, Source)]
+        nodes = self._sources()
         can = {str(node.name): (node, lines) for node in nodes if (lines := node.connect().repairs) is not None}
         if name in can:
             return can[name]

@@ -12,9 +12,11 @@ from headrace.engine.loading import refuse_while_loading
 from headrace.engine.table import Table
 from headrace.errors import HeadraceError
 from headrace.schema import Struct
+from headrace.settings import JOBS
 from headrace.spark import tables
-from headrace.spark.checkpoint import Stored, is_clearing, stored_in
+from headrace.spark.checkpoint import Stored, is_checkpoint, is_clearing, stored_in
 from headrace.spark.inspect import Inspected, Rows, unknown_table
+from headrace.spelling import suggestion
 
 
 class State:
@@ -128,8 +130,16 @@ def stored_job(folder: Path) -> Stored:
     raise HeadraceError(
         "NOT_A_CHECKPOINT",
         f"{folder} is no checkpoint: {why}",
-        hint="a job keeps its checkpoint in .headrace/NAME, or where checkpoint= said.",
+        hint=_where(folder),
     )
+
+
+def _where(folder: Path) -> str:
+    """Where the checkpoint may lie that somebody looks for in a folder."""
+    if is_checkpoint(JOBS / folder.name):
+        return f"the job {folder.name} keeps its checkpoint in {JOBS / folder.name}"
+    jobs = [path.name for path in JOBS.iterdir() if is_checkpoint(path)] if JOBS.is_dir() else []
+    return suggestion(folder.name, jobs, "a job keeps its checkpoint in .headrace/NAME, or where checkpoint= said.", shown=f"{JOBS}/{{}}")
 
 
 def spelled(numbers: tuple[int, ...]) -> str:

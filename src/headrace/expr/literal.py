@@ -52,6 +52,13 @@ def literal(value: Any) -> str:
     if hasattr(value, "dtype") and hasattr(value, "item"):  # a numpy scalar: the Python value it holds
         return literal(value.item())
     hint = "int, float, Decimal, str, bool, bytes, date, datetime, timedelta, list, dict and None have literals"
+    if callable(value):
+        raise PlanError(
+            "BAD_LITERAL",
+            "a Python function has no literal in SQL",
+            hint='an expression is a column or SQL text: hr.col("amount") * 2, or hr.expr("amount * 2")',
+            site=here(),
+        )
     if isinstance(value, tuple):
         hint = "a list is an array; for a struct use hr.struct(name=value, ...)"
     raise PlanError("BAD_LITERAL", f"a Python {type(value).__name__} has no literal in SQL", hint=hint, site=here())

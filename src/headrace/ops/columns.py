@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from headrace.errors import PlanError, here
-from headrace.expr import Column, Expression, columns_of, of_text
+from headrace.expr import Column, Expression, columns_of, literal, of_text
 from headrace.plan import Node
 from headrace.spelling import nearest, suggestion
 from headrace.syntax import plain_name, quote, references, unqualified
@@ -96,12 +96,22 @@ def checked(value: Any, name: str | None = None) -> Any:
     if isinstance(value, Column | str):
         return value
     what = f"`{name}` is" if name else "a column is"
-    raise PlanError(
-        "BAD_COLUMN",
-        f"{what} given as {value!r}, which is neither a column nor SQL text",
-        hint=f"a constant is written hr.lit({value!r})",
-        site=here(),
-    )
+    shown, hint = _meant(value, one=name is not None)
+    raise PlanError("BAD_COLUMN", f"{what} given as {shown}, which is neither a column nor SQL text", hint=hint, site=here())
+
+
+def _meant(value: Any, *, one: bool) -> tuple[str, str]:
+    """How a value that is no column is shown, and what is to be written for it."""
+    expression = 'an expression is a column or SQL text: hr.col("amount") > 100, or "amount > 100"'
+    if callable(value):
+        return "a Python function", expression
+    if isinstance(value, list | tuple | set) and not one:
+        return repr(value), "columns are given one by one; those of a list with a star before it: select(*names)"
+    try:
+        literal(value)
+    except PlanError:
+        return f"a Python {type(value).__name__}", expression
+    return repr(value), f"a constant is written hr.lit({value!r})"
 
 
 def name_of(expression: Expression) -> str:

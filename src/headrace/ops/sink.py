@@ -13,6 +13,7 @@ from headrace.errors import HeadraceError, PlanError, here
 from headrace.ops.columns import label
 from headrace.ops.kind import kind_of
 from headrace.ops.source import plain
+from headrace.ops.unclosed import require_closing
 from headrace.ops.upserts import shown, upserts
 from headrace.plan import Node, Role, node
 from headrace.ports.options import choice, restored, wrong
@@ -105,6 +106,9 @@ def sink(input: Node, connected: ports.Sink, mode: str | None, name: str | None)
     if mode == "changes" and mode not in accepts and "append" in accepts:
         # To whom rows can only be added, a change is a row that says what it is.
         input, kind, mode = shown(input, kind), "append", "append"
+    if kind == "changes" and (mode == "append" or (mode or kind) not in accepts):
+        # Where a window that is to be sent once never closes, that is why rows would be taken away.
+        require_closing([input])
     if kind == "changes" and (mode or kind) == "append":
         raise PlanError(
             "SINK_KIND",

@@ -42,12 +42,13 @@ from headrace.plan import Explanation, Node, Plan, explain, facts
 from headrace.plan.drawing import drawn
 from headrace.plan.meaning import asked
 from headrace.schema import Struct, parse_schema
+from headrace.words import Verbs
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 
-class Stream:
+class Stream(Verbs):
     """Rows that keep coming. Immutable: each verb gives another stream.
 
     >>> import headrace as hr
@@ -330,7 +331,7 @@ class Stream:
         return _process(program.Keys(self._node, ()), program_, order, time, inputs)
 
 
-class Grouped:
+class Grouped(Verbs):
     """A stream with groups, to be followed by `agg`.
 
     >>> import headrace as hr
@@ -352,7 +353,7 @@ class Grouped:
         return Stream(aggregate.agg(self._groups, columns, named))
 
 
-class Keyed:
+class Keyed(Verbs):
     """A stream with keys, to be followed by `process`.
 
     >>> import headrace as hr
@@ -389,11 +390,8 @@ def _process(keys: program.Keys, program_: Any, order: str | None, time: str | N
     nodes = [keys.node, *(keyed._keys.node for keyed in inputs.values() if isinstance(keyed, Keyed | program.Broadcasted))]
     for node in nodes:
         if kind_of(node) != "append":
-            raise PlanError(
-                "CHANGES_NOT_YET",
-                f"{program.title(program_)} takes rows that are added, and from {label(node)} rows are also taken away",
-                hint="let it handle each change: .changes() gives them as rows, with the word insert or delete in the column _change",
-                site=here(),
-            )
+            message = f"{program.title(program_)} takes rows that are added, and from {label(node)} rows are also taken away"
+            hint = "let it handle each change: .changes() gives them as rows, with the word insert or delete in the column _change"
+            raise PlanError("CHANGES_NOT_YET", message, hint=hint, site=here())
     times = {node: event_time(node) for node in nodes}
     return Stream(program.process(keys, program_, order=order, time=time, inputs=inputs, times=times))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -168,4 +169,5 @@ def _at(node: Node) -> str:
 
 
 def _clipped(line: str) -> str:
-    return line if len(line) <= _WIDTH else f"{line[: _WIDTH - 1]}…"
+    """A line for a terminal; whoever reads it elsewhere may look for what stands at its end."""
+    return line if len(line) <= _WIDTH or not sys.stdout.isatty() else f"{line[: _WIDTH - 1]}…"

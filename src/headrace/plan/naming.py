@@ -186,4 +186,5 @@ def _clash(first: Node, second: Node, name: str) -> PlanError:
         Role.SINK: 'give one of them another name: .write.<connector>(..., name="...")',
     }.get(second.role, 'give one of them another name: .named("...")')
     where = f", the first at {first.site}" if first.site else ""
-    return PlanError("NAME_CLASH", f"two nodes of the job would be called `{HASH.sub('', name)}`{where}", hint=cure, site=second.site)
+    what = {Role.SOURCE: "sources", Role.SINK: "sinks"}.get(second.role, "nodes") if first.role is second.role else "nodes"
+    return PlanError("NAME_CLASH", f"two {what} of the job would be called `{HASH.sub('', name)}`{where}", hint=cure, site=second.site)

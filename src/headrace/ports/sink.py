@@ -55,7 +55,8 @@ class SinkTraits:
 
 @dataclass(frozen=True)
 class SinkContext:
-    """What a sink may know when it opens. `checkpoint_id` stays the same over restarts; `fresh` asks to forget what was written before it.
+    """What a sink may know when it opens. `checkpoint_id` stays the same over restarts; `fresh` asks to forget what the
+    same `job` wrote before it, and never what another one wrote.
     `query` is the query that feeds the sink, whose epochs are counted from 0 on each checkpoint. `term` counts the starts of the
     checkpoint: what writes with a smaller one is a process that has been replaced, and a sink that can tell refuses it. `unfinished` is
     the epoch that an earlier run was cut off in, which comes again. With `mode` "changes" or "upsert" staged rows have one more value,

@@ -28,6 +28,24 @@ _PLAIN = (
 _SIZED = ("decimal", "char", "varchar", "time")
 _UNITS = ("year", "month", "day", "hour", "minute", "second")
 _KNOWN = (*_PLAIN, *_SIZED, *_ALIASES, "array", "map", "struct", "interval")
+_MEANT = {
+    **dict.fromkeys(("str", "text", "object", "uuid", "json"), "string"),
+    "bool": "boolean",
+    "int8": "tinyint",
+    "int16": "smallint",
+    "int32": "int",
+    "int64": "bigint",
+    "float32": "float",
+    "float64": "double",
+    **dict.fromkeys(("datetime", "datetime64", "timestamptz", "timestamptype"), "timestamp"),
+    "bytes": "binary",
+    "blob": "binary",
+    "bytea": "binary",
+    "number": "decimal",
+    "list": "array",
+    "dict": "map",
+}
+"""Types as Python, pandas and databases call them, and Spark does not."""
 _TOKEN = re.compile(r"\s*(?:(`(?:[^`]|``)+`)|('(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\")|(\w+)|([<>(),:]))")
 
 
@@ -233,7 +251,7 @@ class _Reader:
         if name in _SIZED:
             return Atomic(self.sized(name))
         if name not in _PLAIN:
-            near = nearest(name, _KNOWN)
+            near = _MEANT.get(name) or nearest(name, _KNOWN)
             self.stop(f"there is no type `{word}`" + (f", did you mean `{near}`?" if near else ""))
         if name == "string" and self.take("collate"):
             return Atomic(f"string collate {self.next()}")
@@ -256,7 +274,8 @@ class _Reader:
         if name == "time":
             return f"time({sizes[0] if sizes else 6})"
         if len(sizes) != 1:
-            self.stop(f"{name} needs a length: {name}(10)")
+            one = "one length" if sizes else "a length"
+            self.stop(f"{name} needs {one}, as {name}(10); did you mean `string`?")
         return f"{name}({sizes[0]})"
 
     def interval(self) -> Type:

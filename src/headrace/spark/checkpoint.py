@@ -103,6 +103,11 @@ def _stored(value: Any, folder: Path) -> Stored:
     return Stored(id, job, plan, settings_of(value["settings"]), typed(value["partitions"], int), identity, begun)
 
 
+def is_checkpoint(folder: Path) -> bool:
+    """Whether a job keeps, or kept, its state in a folder."""
+    return (folder / "job.json").is_file() or is_clearing(folder)
+
+
 def is_clearing(folder: Path) -> bool:
     """Whether a clearing of the checkpoint in a folder has begun and is to be finished."""
     return (folder / _CLEARING).exists()

@@ -8,13 +8,13 @@ from functools import cached_property
 
 from headrace.analysis.boundedness import bounded
 from headrace.analysis.clocks import clocks
-from headrace.analysis.closing import require_closing
 from headrace.analysis.expiry import require_expiry
 from headrace.analysis.lookups import require_steady
 from headrace.analysis.repeatable import require_repeatable
 from headrace.analysis.schemas import Schemas, check
 from headrace.errors import HeadraceError
 from headrace.ops import Lookup, Sink, Source
+from headrace.ops.unclosed import require_closing
 from headrace.optimize import optimize
 from headrace.plan import DisplayNames, Node, Plan, displayed
 from headrace.plan.meaning import MEANING
@@ -78,7 +78,7 @@ def compile(plan: Plan) -> SparkJob:
 
 def _compiled(plan: Plan) -> SparkJob:
     _one_sink_a_folder(plan)
-    require_closing(plan)
+    require_closing([plan.nodes[name] for name in plan.sinks])
     require_expiry(plan)
     require_steady(plan)
     require_repeatable(plan, check(plan))

@@ -12,6 +12,7 @@ from types import TracebackType
 from typing import Any
 
 from headrace.schema import shown
+from headrace.spark.summary import many
 
 # Watermarks at or behind this say that the bounded input has ended (year 100000); they are no times to show.
 END_MILLIS = 3093527980800000
@@ -37,16 +38,16 @@ class Progress:
     violated: int = 0
 
     def __str__(self) -> str:
-        parts = [f"{self.rows:,} rows in", f"{self.rows_per_second:,.0f} rows/s"]
+        parts = [f"{many(self.rows, 'row')} in", f"{self.rows_per_second:,.0f} rows/s"]
         if self.outstanding is not None:
-            parts.append(f"{self.outstanding:,} files to go")
+            parts.append(f"{many(self.outstanding, 'file')} to go")
         elif self.lag is not None:
             parts.append(f"lag {shown(int(self.lag) * 1000)}")
         if self.watermark is not None:
             parts.append(f"watermark {self.watermark:%Y-%m-%d %H:%M:%S}")
         if self.violated:
             parts.append(f"{self.violated:,} not as expected")
-        parts += [f"{self.state_keys:,} keys with state", f"{self.epochs:,} epochs", f"last {self.epoch_ms:,} ms"]
+        parts += [f"{many(self.state_keys, 'key')} with state", many(self.epochs, "epoch"), f"last {self.epoch_ms:,} ms"]
         return " · ".join(parts)
 
 

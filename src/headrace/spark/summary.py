@@ -226,10 +226,11 @@ def prove(inputs: tuple[InputCounts, ...]) -> None:
 def _text(summary: Summary) -> list[str]:
     shown = DisplayNames(summary.names)
     if not summary.rows and not summary.stopped and not (summary.sealed and summary.epochs):
-        lines = [f"{summary.job}: nothing new to read. fresh=True removes the checkpoint and what the sinks wrote, and reads all again."]
+        over = "fresh=True (--fresh) removes the checkpoint and what the sinks wrote, and reads all again."
+        lines = [f"{summary.job}: nothing new to read. {over}"]
     else:
         end = " and sealed" if summary.sealed else ", stopped" if summary.stopped else ""
-        read = f"{_many(summary.rows, 'row')} in {_many(summary.epochs, 'epoch')}"
+        read = f"{many(summary.rows, 'row')} in {many(summary.epochs, 'epoch')}"
         lines = [f"{summary.job}: {read}, {summary.seconds:.1f} s ({summary.rows_per_second:,.0f} rows/s){end}"]
     of_sources = [
         "read",
@@ -261,7 +262,12 @@ def _text(summary: Summary) -> list[str]:
     return [*lines, *_dead(summary, shown)]
 
 
-def _many(count: int, what: str) -> str:
+def many(count: int, what: str) -> str:
+    """A count with its noun.
+
+    >>> many(1, "epoch"), many(2000, "row")
+    ('1 epoch', '2,000 rows')
+    """
     return f"{count:,} {what}{'' if count == 1 else 's'}"
 
 
@@ -278,7 +284,7 @@ def _dead(summary: Summary, shown: DisplayNames) -> Iterator[str]:
             yield f'  dead rows of {_input(one, shown)}: {keyless}those that failed in {shown(one.program)}.output("dead_letter")'
     for folder, rows in summary.dead_letters.items():
         if rows:
-            yield f"  {_many(rows, 'dead letter')} in {folder}"
+            yield f"  {many(rows, 'dead letter')} in {folder}"
     if sum(summary.dead_letters.values()):
         checkpoint = Path(next(iter(summary.dead_letters))).parents[1]
         job = summary.job if checkpoint == Path(".headrace", summary.job).absolute() else checkpoint

@@ -12,6 +12,7 @@ from headrace.ops.tables import Table, lookup
 from headrace.ops.write import Sink
 from headrace.spec.document import Chain, Document, Lookup, Named, Query, Source
 from headrace.spec.kinds import Reference
+from headrace.spec.several import Several
 from headrace.spec.value import unknown
 from headrace.spec.verbs import Step
 from headrace.sql.query import sql
@@ -27,21 +28,27 @@ class Built:
 
 
 def build(found: Document) -> Built:
-    """What a document says, by the verbs that Python calls. Starts the session where a view is SQL."""
+    """What a document says, by the verbs that Python calls. Starts the session where a view is SQL.
+
+    Errors that do not follow from each other are raised together: of what reads a view that cannot be built, nothing is said.
+    """
     streams: dict[str, Stream | Table] = {}
+    several = Several()
     for named in ordered(found):
-        with standing(named.site):
-            streams[named.name.lower()] = _stream(named, streams, found)
+        if all(find(found, one).name.lower() in streams for one in reads(named, found)):
+            with several.gathering(), standing(named.site):
+                streams[named.name.lower()] = _stream(named, streams, found)
     sinks: list[Sink] = []
-    try:
-        for one in found.sinks:
-            stream = rows_of(streams[find(found, one.start).name.lower()], one.start)
-            with standing(one.site):
-                sinks.append(getattr(stream.write, one.connector)(**one.options, name=one.name))
-    except HeadraceError:
-        for made in sinks:
-            made._use()  # there will be no job, so nobody has forgotten to give it this sink
-        raise
+    for one in found.sinks:
+        start = streams.get(find(found, one.start).name.lower())
+        if start is not None:
+            with several.gathering():
+                stream = rows_of(start, one.start)
+                with standing(one.site):
+                    sinks.append(getattr(stream.write, one.connector)(**one.options, name=one.name))
+    for made in sinks if several.errors else ():
+        made._use()  # there will be no job, so nobody has forgotten to give it this sink
+    several.check()
     return Built(streams, tuple(sinks))
 
 
@@ -58,22 +65,31 @@ def find(found: Document, reference: Reference) -> Named:
 def ordered(found: Document) -> tuple[Named, ...]:
     """All sources and views, each behind those it reads, else as they stand."""
     done: dict[str, Named] = {}
+    several = Several()
+    failed: set[str] = set()
     for named in found.streams.values():
-        _visit(named, found, done, ())
+        with several.gathering():
+            _visit(named, found, done, failed, ())
     for sink in found.sinks:
-        find(found, sink.start)
+        with several.gathering():
+            find(found, sink.start)
+    several.check()
     return tuple(done.values())
 
 
-def _visit(named: Named, found: Document, done: dict[str, Named], above: tuple[Named, ...]) -> None:
-    if named.name in done:
+def _visit(named: Named, found: Document, done: dict[str, Named], failed: set[str], above: tuple[Named, ...]) -> None:
+    if named.name in done or named.name in failed:
         return
     if named in above:
         circle = [one.name for one in (*above[above.index(named) :], named)]
         hint = "what a view reads is made before it: take one of them out of the circle"
         raise PlanError("YAML_CYCLE", f"the views read each other in a circle: {' -> '.join(circle)}", hint=hint, site=named.site)
-    for reference in reads(named, found):
-        _visit(find(found, reference), found, done, (*above, named))
+    try:
+        for reference in reads(named, found):
+            _visit(find(found, reference), found, done, failed, (*above, named))
+    except HeadraceError:
+        failed.add(named.name)  # told once, and not of each view that reads it
+        raise
     done[named.name] = named
 
 

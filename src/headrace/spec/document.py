@@ -15,6 +15,7 @@ from headrace.plan.meaning import MEANING, judged, meant
 from headrace.spec import connectors, kinds
 from headrace.spec.include import parts
 from headrace.spec.kinds import Reference
+from headrace.spec.several import Several
 from headrace.spec.value import Items, Scalar, Table, Value, fields, items, table, text, unknown, wanted
 from headrace.spec.verbs import Step, called, step
 from headrace.syntax import tables
@@ -115,17 +116,22 @@ def document(file: Path, environment: Mapping[str, str] | None = None) -> Docume
     found = parts(file, os.environ if environment is None else environment)
     own = found[-1].found
     streams: dict[str, Named] = {}
+    several = Several()
     for part in found:
         for section, read in _STREAMS.items():
             for name, value, site in _entries(part.found, section):
-                before = streams.get(name.lower())
-                if before is not None:
-                    raise _twice(name, before.site, site)
-                streams[name.lower()] = read(name, value, site)
-    sinks = [_sink(name, value, site) for name, value, site in _entries(own, "sinks")]
-    for sink in sinks:
-        if sink.name.lower() in streams:
-            raise _twice(sink.name, streams[sink.name.lower()].site, sink.site)
+                with several.gathering():
+                    before = streams.get(name.lower())
+                    if before is not None:
+                        raise _twice(name, before.site, site)
+                    streams[name.lower()] = read(name, value, site)
+    sinks = []
+    for name, value, site in _entries(own, "sinks"):
+        with several.gathering():
+            sinks.append(_sink(name, value, site))
+            if name.lower() in streams:
+                raise _twice(name, streams[name.lower()].site, site)
+    several.check()
     if not sinks:
         raise PlanError("YAML_KEY", "the job has no sinks", hint="sinks: {out: {from: view, connector: console}}", site=own.keys["sinks"])
     checks = tuple(_check(value) for value in items(own.values["checks"], "`checks`")) if "checks" in own.values else ()

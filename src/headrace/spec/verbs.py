@@ -14,6 +14,7 @@ from headrace.ops.window import Window, cumulate, hop, tumble
 from headrace.spec import kinds
 from headrace.spec.kinds import Json, Kind, Parameter, Reference, parameters
 from headrace.spec.value import Scalar, Table, Value, fields, unknown
+from headrace.words import WORDS
 
 
 @dataclass(frozen=True)
@@ -187,7 +188,8 @@ def called(name: str, given: Value | None, site: Site) -> Step:
     """The step of a verb by its name, which stands at `site`, with its arguments."""
     verb = verbs().get(name)
     if verb is None:
-        raise unknown(f"there is no verb `{name}`", name, verbs(), site, has="there are")
+        meant = WORDS.get(name.lower(), name).partition("(")[0]
+        raise unknown(f"there is no verb `{name}`", meant, verbs(), site, has="there are")
     return _step(verb, None if isinstance(given, Scalar) and given.empty else given, site)
 
 

@@ -129,10 +129,9 @@ class Catalogue:
 
         tables = {name: self.streams[name] for name in mentioned(query.text, self.streams)}
         outside = {name: self._outside[name] for name in mentioned(query.text, self._outside)}
-        has = f": there are {', '.join(self.streams)}" if self.streams else " first"
         with standing(query.site):
             expires = None if self.expires == "never" else expiry(self.expires, EXPIRES)
-            return of_script(query, tables, self._functions(), f"name a source or view of the script{has}", expires, outside)
+            return of_script(query, tables, self._functions(), list(self.streams), expires, outside)
 
     def _functions(self) -> list[str]:
         return [made.definition.text for made in self.created.values() if isinstance(made, CreateFunction)]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from headrace.errors import HeadraceError, PlanError, here, standing
@@ -60,17 +60,17 @@ def of_script(
     query: Part,
     tables: Mapping[str, Stream],
     functions: Sequence[str],
-    missing: str,
+    known: Sequence[str],
     expires_ms: int | None = None,
     outside: Mapping[str, Table] | None = None,
 ) -> Stream:
     """The same for a query of a script, to whose lines and columns errors point.
 
-    `functions` are the texts behind CREATE FUNCTION of those that it may call; `missing` is the cure for a table that is not there;
+    `functions` are the texts behind CREATE FUNCTION of those that it may call; `known` are all names that it could read;
     `expires_ms` is after how long without rows its joins and aggregates forget a group, where it does not say it itself.
     """
     with standing(query.site, query.at):
-        return _lifted(query.text, tables, None, functions, missing, expires_ms, outside)
+        return _lifted(query.text, tables, None, functions, known, expires_ms, outside)
 
 
 def check_function(function: CreateFunction, before: Sequence[str]) -> None:
@@ -96,7 +96,7 @@ def _lifted(
     tables: Mapping[str, Stream],
     shown: str | None,
     functions: Sequence[str] = (),
-    missing: str | None = None,
+    known: Sequence[str] | None = None,
     expires_ms: int | None = None,
     outside: Mapping[str, Table] | None = None,
 ) -> Stream:
@@ -104,7 +104,10 @@ def _lifted(
     text, emit = streaming(query)
     early = 0 if emit is None or emit.early is None else between(emit.early, CLOSE)
     schemas = _schemas(tables) | {name: table.connected.schema.ddl for name, table in (outside or {}).items()}
+    missing = None if known is None else "name a source or view of the script" + (f": there are {', '.join(known)}" if known else " first")
     answer = lift_sql(text, schemas, meaning(), _times(tables), functions, missing, [*(outside or {})])
+    if "tree" not in answer:
+        raise _refused(answer, shown, tables if known is None else known)
     found = _read(answer, tables, shown, CHANGES if emit is None else CLOSE, early, expires_ms, outside)
     if emit is not None and not any(isinstance(node, Join | Sessions | Windows) and node.emit == CLOSE for node in order([found._node])):
         hint = 'make windows in this query, or say it where they are made: .window(..., emit="close")'
@@ -149,7 +152,7 @@ def _read(
     return Stream(Reader(nodes, here(), emit, early_ms, expires_ms, outside).node(answer["tree"]))
 
 
-def _refused(answer: Mapping[str, Any], query: str | None, tables: Iterable[str] = ()) -> HeadraceError:
+def _refused(answer: Mapping[str, Any], query: str | None, tables: Collection[str] = ()) -> HeadraceError:
     """What is wrong with a query, where, and what to write instead. Without `query` the place of the error is that in the query."""
     found = answer.get("refused") or answer["error"]
     line = found.get("line")
@@ -159,16 +162,30 @@ def _refused(answer: Mapping[str, Any], query: str | None, tables: Iterable[str]
         told = place or (line is not None and site is not None and site.column)
         place = place or (f", in `{found['text']}`" if found.get("text") and not told else "")
         cure = found.get("cure")
-        if cure and "which is not one of the given streams" in found["what"]:
-            cure = suggestion(found["text"], tables, cure)
+        unknown = _UNKNOWN.fullmatch(found["what"])
+        if unknown and unknown[1].lower() in (name.lower() for name in tables):
+            cure = "leave STREAM out: each table is a stream here"
+            return PlanError("BAD_QUERY", f"STREAM before a table cannot be kept up to date{place}", hint=cure, site=site)
+        if unknown and cure:
+            message = f"there is no table `{unknown[1]}`{place}"
+            return PlanError("BAD_QUERY", message, hint=suggestion(unknown[1], tables, cure), site=site)
         return PlanError("BAD_QUERY", f"{found['what']} cannot be kept up to date{place}", hint=cure, site=site)
     if found["class"].startswith("UNRESOLVED_ROUTINE"):
         name = found["parameters"].get("routineName", "").replace("`", "")
         return PlanError("UNKNOWN_FUNCTION", f"Spark has no function `{name}`{place}", hint=unregistered(name), site=site)
-    hint = _AS_OF if re.search(r"(?i)\bSYSTEM_TIME\s+AS\s+OF\b", query or "") else None
+    hint = _AS_OF if re.search(r"(?i)\bSYSTEM_TIME\s+AS\s+OF\b", query or "") else _column_meant(found)
     return PlanError("BAD_QUERY", f"Spark refuses the query{place}: {_plain(found['message'])}", hint=hint, site=site)
 
 
+def _column_meant(found: Mapping[str, Any]) -> str | None:
+    """The column nearest to one that Spark does not find, of those that it names."""
+    if not found["class"].startswith("UNRESOLVED_COLUMN"):
+        return None
+    name, proposed = (found.get("parameters", {}).get(one, "").replace("`", "") for one in ("objectName", "proposal"))
+    return suggestion(name, proposed.split(", ")) or None
+
+
+_UNKNOWN = re.compile("the table (.*), which is not one of the given streams,?")
 _AS_OF = "write it with the verb: orders.join_asof(rates, on='pair', time=('ts', 'at'))"
 
 

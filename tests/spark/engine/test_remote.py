@@ -95,7 +95,7 @@ def test_a_folder_of_a_sink_cannot_be_followed(spark: SparkSession, place: str, 
     check_error(
         """
         BAD_OPTION: read.files: <place> is written by a files sink, and in a store its files are there before they count
-          at test_remote.py:*: lambda: hr.job("follow", source.write.memory()).start(checkpoint=tmp_path / "c", progress=False),
+          at test_remote.py:*: source = hr.read.files(place, format="json", schema="k string, v int", name="source", follow=True)
           hint: read it without follow=True: then its manifests say which files count
           more: headrace error BAD_OPTION
         """,

@@ -177,15 +177,16 @@ def test_errors_inside_a_query() -> None:
         """
         BAD_QUERY: Spark refuses the query: A column, variable, or function parameter with name `c`.`amout` cannot be resolved. Did you mean one of the following? [`c`.`amount`, `c`.`ts`, `c`.`card`, `d`.`card`, `d`.`country`]
           at job.sql:12:18: SELECT c.card, c.amout, d.country FROM charges c JOIN cards d ON c.card = d.card;
+          hint: did you mean `c.amount`?
           more: headrace error BAD_QUERY
         """,
         lambda: loaded(SCRIPT.replace("c.amount, d.c", "c.amout, d.c")),
     )
     check_error(
         """
-        BAD_QUERY: the table crads, which is not one of the given streams, cannot be kept up to date
+        BAD_QUERY: there is no table `crads`
           at job.sql:12:58: SELECT c.card, c.amount, d.country FROM charges c JOIN crads d ON c.card = d.card;
-          hint: name a source or view of the script: there are charges, cards
+          hint: did you mean `cards`? Name a source or view of the script: there are charges, cards
           more: headrace error BAD_QUERY
         """,
         lambda: loaded(SCRIPT.replace("JOIN cards", "JOIN crads")),

@@ -137,6 +137,7 @@ def test_an_error_in_a_query_is_at_its_place_in_the_file() -> None:
         """
         BAD_QUERY: Spark refuses the query at line 2, column 12: `amout) AS spent`: A column, variable, or function parameter with name `amout` cannot be resolved. Did you mean one of the following? [`amount`, `card`]
           at job.yaml:7:16: sum(amout) AS spent
+          hint: did you mean `amount`?
           more: headrace error BAD_QUERY
         """,
         lambda: load(JOB),

@@ -6,12 +6,13 @@ import json
 import subprocess
 import sys
 from importlib import metadata
+from pathlib import Path
 
 import pytest
 
 from headrace import cli
 from headrace.cli import completion
-from headrace.errors import CODES
+from headrace.errors import CODES, HeadraceError, Site
 
 
 def test_version(capsys: pytest.CaptureFixture[str]) -> None:
@@ -60,7 +61,10 @@ def test_the_page_of_an_error(capsys: pytest.CaptureFixture[str]) -> None:
     text = capsys.readouterr().out
     assert text.startswith("# NO_WATERMARK\n") and "## Cure" in text
     assert cli.main(["error", "STATE_CHANGED"]) == 0
-    assert "wider types, key columns by other names (checkpoints)." in " ".join(capsys.readouterr().out.split())
+    assert "wider types, key columns by other names (docs/checkpoints.md)." in " ".join(capsys.readouterr().out.split())
+    assert cli.main(["error", "CHECKPOINT_UNREADABLE"]) == 0
+    text = " ".join(capsys.readouterr().out.split())
+    assert "(CHECKPOINT_BEHIND)" in text and "Damage (docs/checkpoints.md) lists what each file is." in text and "](" not in text
 
 
 def test_all_codes_a_line_each(capsys: pytest.CaptureFixture[str]) -> None:
@@ -75,6 +79,35 @@ def test_an_error_ends_with_the_code_of_its_fault(capsys: pytest.CaptureFixture[
     out, err = capsys.readouterr()
     assert (out, err.split(":")[0]) == ("", "FILE_MISSING")
     assert "Traceback" not in err
+
+
+@pytest.mark.parametrize(
+    ("hint", "said"),
+    [
+        ("start over with fresh=True; flush=False keeps a job open", "start over with --fresh; --no-flush keeps a job open"),
+        ("its rows count once; with --again (again=True) they count once more.", "its rows count once; with --again they count once more."),
+        ("start it with checkpoint=/state/new", "start it with --checkpoint /state/new"),
+        ("start it with checkpoint=../new", "start it with --checkpoint ../new"),
+        ("give an empty folder as checkpoint=.", "give an empty folder as --checkpoint."),
+        ("it lies where checkpoint= said.", "it lies where --checkpoint said."),
+        ("longer epochs (every=)", "longer epochs (--every)"),
+        ("or wait for them with follow=True", "or wait for them with follow=True"),
+        ('write to other places, or put back refresh="1 hour"', 'write to other places, or put back refresh="1 hour"'),
+    ],
+)
+def test_arguments_are_options_on_the_command_line(
+    hint: str, said: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def failed(asked: object) -> int:
+        site = Site("job.py", 1, "job.run(fresh=True)")
+        also = HeadraceError("PATH_EMPTY", "with fresh=True nothing is there")
+        raise HeadraceError("STATE_CHANGED", "it changed", hint=hint, site=site, also=[also])
+
+    monkeypatch.setattr(cli.error, "run", failed)
+    assert cli.main(["error"]) == 1
+    lines = capsys.readouterr().err.splitlines()
+    assert lines[:3] == ["STATE_CHANGED: it changed", "  at job.py:1: job.run(fresh=True)", f"  hint: {said}"]
+    assert lines[5] == "PATH_EMPTY: with --fresh nothing is there"
 
 
 def test_doctor_as_json(capsys: pytest.CaptureFixture[str]) -> None:
@@ -118,6 +151,38 @@ def test_the_commands_about_state(capsys: pytest.CaptureFixture[str]) -> None:
         assert ended.value.code == 2
     capsys.readouterr()
     assert {"show", "query", "--table", "--epoch", "--limit", "json"} <= set(completion.words()["state"])
+
+
+JOB_COMMANDS = [
+    ["state", "show"],
+    ["state", "query", "sums", "SELECT 1"],
+    ["letters", "show"],
+    ["letters", "export", "sums", "x.json", "--source", "s"],
+    ["letters", "replay", "sums", "x.json", "--source", "s"],
+    ["doctor"],
+]
+
+
+@pytest.mark.parametrize("command", JOB_COMMANDS, ids=" ".join)
+def test_a_name_means_the_job_and_not_a_folder_beside_it(
+    command: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def meant(text: str) -> str:
+        arguments = [text if word == "sums" else word for word in command]
+        folder: str = cli.parser().parse_args(arguments if len(command) > 2 else [*command, text]).checkpoint
+        return folder
+
+    monkeypatch.chdir(tmp_path)
+    Path("sums").mkdir()
+    assert meant("sums") == "sums"
+    Path(".headrace/sums").mkdir(parents=True)
+    assert (meant("sums"), meant("./sums"), meant(".headrace/sums")) == (".headrace/sums", "./sums", ".headrace/sums")
+    Path("sums/job.json").touch()
+    assert (meant("./sums"), meant(".headrace/sums")) == ("./sums", ".headrace/sums")
+    with pytest.raises(SystemExit):
+        meant("sums")
+    said = capsys.readouterr().err.splitlines()[-1].partition(": error: ")[2]
+    assert said == "argument JOB: sums is a job, in .headrace/sums, and a checkpoint, in ./sums: write which of these paths is meant"
 
 
 def test_the_module_is_the_command() -> None:

@@ -220,6 +220,20 @@ def test_a_fresh_start_clears_what_was_there_before_it_only(tmp_path: Path) -> N
     assert (tmp_path / "out" / "_headrace" / f"{0:020}.json").exists()
 
 
+def test_a_fresh_start_leaves_what_another_job_wrote(tmp_path: Path) -> None:
+    (tmp_path / "out").mkdir()
+    old = files.Sink(tmp_path / "out", format="json")
+    old.open(context(tmp_path))
+    old.commit(0, one_file(tmp_path / "out", 0))
+    kept = hr.committed_files(tmp_path / "out")
+    with pytest.raises(hr.CheckpointError, match=r"FOLDER_OWNED: .* and this is job third"):
+        files.Sink(tmp_path / "out", format="json").open(context(tmp_path, job="third", checkpoint_id="c2", fresh=True))
+    assert hr.committed_files(tmp_path / "out") == kept != []
+    again = files.Sink(tmp_path / "out", format="json")
+    again.open(context(tmp_path))
+    assert again.mark(context(tmp_path)) == old.mark(context(tmp_path))
+
+
 def test_memory_keeps_rows_by_epoch(tmp_path: Path) -> None:
     sink = memory.Sink()
     sink.open(context(tmp_path, time_zone="Europe/Stockholm"))

@@ -81,6 +81,19 @@ def test_some_of_them(checkpoint: Path) -> None:
     assert repr(letters) == "<Letters fraud: 6>"
 
 
+def test_letters_of_a_source_that_the_job_has_not(checkpoint: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["letters", "show", str(checkpoint), "--source", "charge"]) == 3
+    check_error(
+        """
+        BAD_REPAIR: the job fraud has no source charge
+          hint: did you mean `charges`? It has: charges, limits, beats
+          more: headrace error BAD_REPAIR
+        """,
+        capsys.readouterr().err,
+    )
+    assert len(hr.letters(checkpoint).table(source="beats")) == 0
+
+
 def test_a_letter_that_was_taken_away_is_not_there(checkpoint: Path) -> None:
     said = letter("spent", "[OVERFLOW]", '{"card":"a"}')
     told(checkpoint, 7, {**said, "_change": "insert"}, {**said, "_change": "insert"}, query="spent")

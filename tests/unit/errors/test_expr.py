@@ -33,6 +33,18 @@ def test_literal_tuple() -> None:
     )
 
 
+def test_literal_of_a_function() -> None:
+    check_error(
+        """
+        BAD_LITERAL: a Python function has no literal in SQL
+          at test_expr.py:*: lambda: x > (lambda row: 1),
+          hint: an expression is a column or SQL text: hr.col("amount") * 2, or hr.expr("amount * 2")
+          more: headrace error BAD_LITERAL
+        """,
+        lambda: x > (lambda row: 1),
+    )
+
+
 def test_not_an_aggregate() -> None:
     check_error(
         """

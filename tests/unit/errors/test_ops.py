@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
+import pytest
+
 import headrace as hr
 from tests.unit.errors import check_error
 
@@ -115,6 +119,29 @@ def test_bad_column() -> None:
         """,
         lambda: charges.with_columns(rate=3),  # type: ignore[arg-type]
     )
+
+
+EXPRESSION = 'an expression is a column or SQL text: hr.col("amount") > 100, or "amount > 100"'
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message", "hint"),
+    [
+        (lambda: charges.filter(lambda row: row), "a column is given as a Python function", EXPRESSION),
+        (lambda: charges.with_columns(big=lambda row: row), "`big` is given as a Python function", EXPRESSION),
+        (lambda: charges.with_columns(big=object()), "`big` is given as a Python object", EXPRESSION),
+        (
+            lambda: charges.select(["card", "amount"]),
+            "a column is given as ['card', 'amount']",
+            "columns are given one by one; those of a list with a star before it: select(*names)",
+        ),
+        (lambda: charges.with_columns(tags=["a"]), "`tags` is given as ['a']", "a constant is written hr.lit(['a'])"),
+    ],
+)
+def test_what_to_write_for_what_is_no_column(wrong: Callable[[], object], message: str, hint: str) -> None:
+    with pytest.raises(hr.PlanError) as raised:
+        wrong()
+    assert (raised.value.message, raised.value.hint) == (f"{message}, which is neither a column nor SQL text", hint)
 
 
 def test_bad_rename() -> None:

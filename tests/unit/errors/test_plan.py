@@ -27,12 +27,28 @@ def test_name_clash() -> None:
     first = stream()
     check_error(
         """
-        NAME_CLASH: two nodes of the job would be called `charges`, the first at <first>
+        NAME_CLASH: two sources of the job would be called `charges`, the first at <first>
           at <first>: return hr.read.memory([("a", 1)], "card string, amount int", name=name)
           hint: give one of them another name: hr.read.<connector>(..., name="...")
           more: headrace error NAME_CLASH
         """,
         lambda: hr.Plan.of("two", [first.union(stream()).write.memory()._use()]),
+        hide={str(first._node.site): "<first>"},
+    )
+
+
+def test_two_sinks_of_one_name() -> None:
+    charges = hr.read.memory([], "card string", name="charges")
+    first = charges.write.files("a", format="json")
+    second = charges.write.files("b", format="json")
+    check_error(
+        """
+        NAME_CLASH: two sinks of the job would be called `charges.files`, the first at <first>
+          at test_plan.py:*: second = charges.write.files("b", format="json")
+          hint: give one of them another name: .write.<connector>(..., name="...")
+          more: headrace error NAME_CLASH
+        """,
+        lambda: hr.Plan.of("two", [first._use(), second._use()]),
         hide={str(first._node.site): "<first>"},
     )
 

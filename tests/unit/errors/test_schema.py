@@ -52,6 +52,26 @@ def test_schema() -> None:
 
 
 @pytest.mark.parametrize(
+    ("theirs", "ours"),
+    [
+        ("str", "string"),
+        ("text", "string"),
+        ("bool", "boolean"),
+        ("int64", "bigint"),
+        ("float64", "double"),
+        ("datetime", "timestamp"),
+        ("bytes", "binary"),
+        ("list<int>", "array"),
+        ("dict<string, int>", "map"),
+    ],
+)
+def test_types_of_python_and_of_databases(theirs: str, ours: str) -> None:
+    with pytest.raises(hr.SchemaError, match=f"did you mean `{ours}`") as raised:
+        parse_type(theirs)
+    assert f"there is no type `{theirs.partition('<')[0]}`" in raised.value.message
+
+
+@pytest.mark.parametrize(
     ("ddl", "why"),
     [
         ("a", "the type of `a` is missing"),
@@ -62,7 +82,7 @@ def test_schema() -> None:
         ("a decimal(40,2)", "decimal(precision, scale) has 1 to 38 digits, and not more of them behind the point"),
         ("a array<int", "`>` is missing at the end"),
         ("a %", "`%` is not expected"),
-        ("a varchar", "varchar needs a length: varchar(10)"),
+        ("a varchar", "varchar needs a length, as varchar(10); did you mean `string`?"),
         ("a interval day to month", "an interval is `interval day to second` or `interval year to month`"),
     ],
 )

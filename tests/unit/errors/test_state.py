@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 import headrace as hr
 from headrace.errors import HeadraceError
 from headrace.schema import parse_schema
@@ -52,6 +54,30 @@ def test_no_folder(tmp_path: Path) -> None:
           more: headrace error NOT_A_CHECKPOINT
         """,
         lambda: hr.state(tmp_path),
+        hide={str(tmp_path): "<folder>"},
+    )
+
+
+def test_folder_beside_the_checkpoint_of_its_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    checkpoint(tmp_path / ".headrace" / "sums")
+    (tmp_path / "sums").mkdir()
+    check_error(
+        """
+        NOT_A_CHECKPOINT: <folder>/sums is no checkpoint: it has no job.json
+          hint: the job sums keeps its checkpoint in .headrace/sums
+          more: headrace error NOT_A_CHECKPOINT
+        """,
+        lambda: hr.letters("sums"),
+        hide={str(tmp_path): "<folder>"},
+    )
+    check_error(
+        """
+        NOT_A_CHECKPOINT: <folder>/smus is no checkpoint: there is no such folder
+          hint: did you mean .headrace/sums? A job keeps its checkpoint in .headrace/NAME, or where checkpoint= said.
+          more: headrace error NOT_A_CHECKPOINT
+        """,
+        lambda: hr.state("smus"),
         hide={str(tmp_path): "<folder>"},
     )
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 import headrace as hr
-from headrace.analysis.closing import require_closing
 from headrace.ops import Sessions, closing, event_time, groups, kind_of
+from headrace.ops.unclosed import require_closing
 from headrace.optimize.narrow import narrow_inputs
 from headrace.plan import Plan, facts
 from tests.unit.errors import check_error
@@ -163,7 +163,7 @@ def test_what_is_sent_once_needs_a_watermark() -> None:
           hint: give the source a watermark, .watermark("ts", "5 minutes"), or send each change: emit="changes"
           more: headrace error NO_WATERMARK
         """,
-        lambda: require_closing(Plan.of("job", [once.write.memory(name="out")._use()])),
+        lambda: require_closing([once.write.memory(name="out")._use()]),
     )
 
 
@@ -178,4 +178,4 @@ def test_what_is_sent_once_needs_a_watermark() -> None:
     ],
 )
 def test_rows_of_sessions_wait_by_themselves(stream: hr.Stream) -> None:
-    require_closing(Plan.of("job", [stream.write.memory(name="out")._use()]))
+    require_closing([stream.write.memory(name="out")._use()])

@@ -10,6 +10,7 @@ import pytest
 
 import headrace as hr
 from headrace.ops import event_time
+from headrace.words import VERBS, WORDS
 
 charges = hr.read.memory([], "card string, amount int, goods array<string>, place struct<city: string>, ts timestamp", name="charges")
 timed = charges.watermark("ts", "5 minutes")
@@ -188,8 +189,63 @@ def test_public_names() -> None:
     assert set(hr.__all__) <= set(dir(hr))
     for name in hr.__all__:
         assert not isinstance(getattr(hr, name), types.ModuleType), name
-    with pytest.raises(AttributeError, match=r"headrace has no jop; did you mean hr\.job\?"):
-        _ = hr.jop
+
+
+@pytest.mark.parametrize(
+    ("name", "meant"),
+    [
+        ("jop", "hr.job"),
+        ("flter", "stream.filter"),
+        ("filter", "stream.filter"),
+        ("withColumn", "stream.with_columns(...)"),
+        ("count", "hr.f.count"),
+        ("collectt", "hr.collect"),
+    ],
+)
+def test_a_name_that_the_package_has_not(name: str, meant: str) -> None:
+    with pytest.raises(AttributeError) as raised:
+        getattr(hr, name)
+    assert str(raised.value) == f"headrace has no {name}; did you mean {meant}?"
+
+
+@pytest.mark.parametrize("name", ["udf", "read_files", "date", "_private"])
+def test_a_name_that_is_like_none_of_the_package(name: str) -> None:
+    with pytest.raises(AttributeError) as raised:
+        getattr(hr, name)
+    assert str(raised.value) == f"headrace has no {name}"
+
+
+@pytest.mark.parametrize(
+    ("name", "meant"),
+    [
+        ("where", "filter(...)"),
+        ("withColumn", "with_columns(...)"),
+        ("groupBy", "group_by(...)"),
+        ("dropDuplicates", "dedupe(...)"),
+        ("sort_values", "top(...)"),
+        ("unionAll", "union(...)"),
+        ("flter", "filter"),
+    ],
+)
+def test_a_verb_that_streams_have_not(name: str, meant: str) -> None:
+    with pytest.raises(AttributeError) as raised:
+        getattr(charges, name)
+    assert str(raised.value) == f"a stream has no `{name}`; did you mean `.{meant}`?"
+    assert not hasattr(charges, name)
+
+
+def test_a_verb_that_grouped_and_keyed_streams_have_not() -> None:
+    with pytest.raises(AttributeError, match=r"^a grouped stream has no `count`; it has: agg$"):
+        charges.group_by("card").count()  # type: ignore[attr-defined]
+    with pytest.raises(AttributeError, match=r"^a keyed stream has no `proces`; did you mean `\.process`\?$"):
+        charges.key_by("card").proces()  # type: ignore[attr-defined]
+
+
+def test_words_of_other_libraries_stand_for_verbs_that_exist() -> None:
+    has = {name for name in dir(hr.Stream) if not name.startswith("_")}
+    assert has - {"columns", "schema"} == set(VERBS)
+    assert {verb.partition("(")[0].partition(".")[0] for verb in WORDS.values()} <= has
+    assert not {word for word in WORDS if word in has}
 
 
 def test_submodules_do_not_hide_functions() -> None:

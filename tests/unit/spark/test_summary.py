@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from headrace.spark.progress import Progress
 from headrace.spark.summary import InputCounts, SourceCounts, Summary
 
 
@@ -51,3 +52,11 @@ def test_names_are_those_that_people_read_and_dead_rows_are_found(tmp_path: Path
 def test_it_is_short_in_a_list_and_whole_in_a_notebook(tmp_path: Path) -> None:
     assert repr(summary(tmp_path, rows=1)) == "<Summary shop: 1 row in 1 epoch, 2.0 s (0 rows/s)>"
     assert summary(tmp_path)._repr_html_().startswith("<pre>shop: 4 rows in 1 epoch")
+
+
+def test_the_line_of_progress_counts_one_as_one() -> None:
+    assert (
+        str(Progress(rows=1, outstanding=1, state_keys=1, epochs=1))
+        == "1 row in · 0 rows/s · 1 file to go · 1 key with state · 1 epoch · last 0 ms"
+    )
+    assert str(Progress(rows=2, state_keys=2, epochs=1000)) == "2 rows in · 0 rows/s · 2 keys with state · 1,000 epochs · last 0 ms"

@@ -314,6 +314,71 @@ def test_a_sink_of_nothing(job: Made) -> None:
     )
 
 
+def test_mistakes_that_do_not_follow_from_each_other_are_told_at_once(job: Made) -> None:
+    views = """
+views:
+  large: {from: charges, steps: [{filter: amout > 3}]}
+  larger: {from: large, steps: [{filter: amount > 7}]}
+  cards: {from: charges, steps: [{select: [crad]}]}
+"""
+    check_error(
+        """
+        UNKNOWN_COLUMN: no column `amout` in charges
+          at job.yaml:6:43: large: {from: charges, steps: [{filter: amout > 3}]}
+          hint: did you mean `amount`? It has: card, amount, ts.
+          more: headrace error UNKNOWN_COLUMN
+
+        UNKNOWN_COLUMN: no column `crad` in charges
+          at job.yaml:8:43: cards: {from: charges, steps: [{select: [crad]}]}
+          hint: did you mean `card`? It has: card, amount, ts.
+          more: headrace error UNKNOWN_COLUMN
+
+        BAD_OPTION: write.console: mode cannot be 'chnges'
+          at job.yaml:12:3: bad: {from: charges, connector: console, mode: chnges}
+          hint: it is one of: append, upsert, changes
+          more: headrace error BAD_OPTION
+        """,
+        job(
+            f"{CHARGES}{views}sinks:\n  out: {{from: larger, connector: console}}\n"
+            "  good: {from: charges, connector: console}\n  bad: {from: charges, connector: console, mode: chnges}\n"
+        ),
+    )
+
+
+def test_mistakes_in_what_is_written_are_told_at_once(job: Made) -> None:
+    check_error(
+        """
+        YAML_KEY: there is no verb `where`
+          at job.yaml:5:31: v: {from: charges, steps: [{where: amount > 3}]}
+          hint: did you mean `filter`? There are: alias, changes, dedupe, distinct, drop, expect, explode, filter, group_by, intersect, join, join_asof, lookup, named, output, rename, select, subtract, top, union, upserts, watermark, window, with_columns
+          more: headrace error YAML_KEY
+
+        YAML_KEY: the sink out needs `connector`
+          at job.yaml:7:3: out: {from: v}
+          hint: it says which one: `connector: files`
+          more: headrace error YAML_KEY
+        """,
+        job(f"{CHARGES}views:\n  v: {{from: charges, steps: [{{where: amount > 3}}]}}\nsinks:\n  out: {{from: v}}\n"),
+    )
+
+
+def test_names_that_stand_for_nothing_are_told_at_once(job: Made) -> None:
+    check_error(
+        """
+        YAML_NAME: there is no source or view `charge`
+          at job.yaml:5:13: v: {from: charge, steps: []}
+          hint: did you mean `charges`? There are: charges, v
+          more: headrace error YAML_NAME
+
+        YAML_NAME: there is no source or view `spend`
+          at job.yaml:7:15: out: {from: spend, connector: console}
+          hint: there are: charges, v
+          more: headrace error YAML_NAME
+        """,
+        job(f"{CHARGES}views:\n  v: {{from: charge, steps: []}}\nsinks:\n  out: {{from: spend, connector: console}}\n"),
+    )
+
+
 def test_a_verb_that_does_not_exist(job: Made) -> None:
     check_error(
         """

@@ -16,7 +16,7 @@ from headrace.connectors.files.folders import (
 from headrace.connectors.files.remote import PREFIX, RemoteManifest
 from headrace.connectors.files.withdrawing import rewound
 from headrace.errors import ConnectorError, here
-from headrace.manifest import Manifest, Owner, StagedFile, committed_files
+from headrace.manifest import Manifest, Owner, StagedFile, clears, committed_files
 from headrace.masking import masked_problem
 from headrace.ports import paths
 from headrace.ports.options import choice, columns_named, path_of, texts, wrong
@@ -133,8 +133,7 @@ class Sink(ports.Sink):
             )
         owner = Owner(context.job, context.name, context.checkpoint_id, context.query)
         found = manifest.owner()
-        # What carries this checkpoint's own id came after the fresh start, not before it.
-        if context.fresh and (found is None or found.checkpoint != owner.checkpoint):
+        if context.fresh and (found is None or clears(found, owner)):
             self._held()
             manifest.clear()
         try:

@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 import headrace as hr
-from headrace.analysis.closing import require_closing
-from headrace.plan import Plan
+from headrace.ops.unclosed import require_closing
 from tests.unit.errors import check_error
 
 plain = hr.read.memory([], "card string, ts timestamp, amount int", name="charges")
@@ -20,14 +19,14 @@ class Count(hr.Program):
 
 
 def checked(stream: hr.Stream) -> None:
-    require_closing(Plan.of("job", [stream.write.memory(name="out")._use()]))
+    require_closing([stream.write.memory(name="out")._use()])
 
 
 def test_groups_without_a_column_of_the_window() -> None:
     check_error(
         """
         NEVER_CLOSES: charges.window sends what is computed of a window when it closes, and the groups of spent have no column of it
-          at test_closing.py:*: return closed.group_by("card").agg(spent="sum(amount)").named("spent")
+          at test_unclosed.py:*: return closed.group_by("card").agg(spent="sum(amount)").named("spent")
           hint: group, join or rank by `window_end`, or send each change: emit="changes"
           more: headrace error NEVER_CLOSES
         """,
@@ -43,7 +42,7 @@ def test_windows_of_which_nothing_is_computed() -> None:
     check_error(
         """
         NEVER_CLOSES: charges.window sends what is computed of a window when it closes, and it is written as it is
-          at test_closing.py:*: closed = charges.window(hr.tumble("ts", "1 hour"), emit="close")
+          at test_unclosed.py:*: closed = charges.window(hr.tumble("ts", "1 hour"), emit="close")
           hint: group, join or rank by `window_end`, or send each change: emit="changes"
           more: headrace error NEVER_CLOSES
         """,
@@ -55,7 +54,7 @@ def test_windows_without_a_watermark() -> None:
     check_error(
         """
         NO_WATERMARK: charges.window sends what is computed of a window when it closes, and `ts` is not event time there, so none ever does
-          at test_closing.py:*: windowed = plain.window(hr.tumble("ts", "1 hour"), emit="close")
+          at test_unclosed.py:*: windowed = plain.window(hr.tumble("ts", "1 hour"), emit="close")
           hint: give the source a watermark, .watermark("ts", "5 minutes"), or send each change: emit="changes"
           more: headrace error NO_WATERMARK
         """,
@@ -66,6 +65,24 @@ def test_windows_without_a_watermark() -> None:
 def without_watermark() -> hr.Stream:
     windowed = plain.window(hr.tumble("ts", "1 hour"), emit="close")
     return windowed.group_by("window_end").agg(n="count(*)")
+
+
+@pytest.mark.parametrize("mode", [None, "append"])
+def test_a_watermark_that_was_forgotten_is_missed_before_the_kind_of_the_sink(mode: str | None) -> None:
+    check_error(
+        """
+        NO_WATERMARK: charges.window sends what is computed of a window when it closes, and `ts` is not event time there, so none ever does
+          at test_unclosed.py:*: windowed = plain.window(hr.tumble("ts", "1 hour"), emit="close")
+          hint: give the source a watermark, .watermark("ts", "5 minutes"), or send each change: emit="changes"
+          more: headrace error NO_WATERMARK
+        """,
+        lambda: without_watermark().write.files("o", format="json", mode=mode),
+    )
+
+
+def test_groups_that_never_close_are_told_before_the_kind_of_the_sink() -> None:
+    with pytest.raises(hr.PlanError, match="NEVER_CLOSES: "):
+        groups_of_cards().write.files("o", format="json")
 
 
 spent = closed.group_by("card", "window_end").agg(spent="sum(amount)")
@@ -98,7 +115,7 @@ def test_rows_without_partners_of_which_it_is_never_told() -> None:
     check_error(
         """
         NEVER_CLOSES: near says that a left row meets none when none can come any more, and its condition does not say until when one can
-          at test_closing.py:*: return charges.join(timed, on=on, how=how, emit="close").named("near")
+          at test_unclosed.py:*: return charges.join(timed, on=on, how=how, emit="close").named("near")
           hint: bound the times of both sides, `ts BETWEEN opened AND opened + INTERVAL 1 HOUR`, or send each change: emit="changes"
           more: headrace error NEVER_CLOSES
         """,
@@ -107,7 +124,7 @@ def test_rows_without_partners_of_which_it_is_never_told() -> None:
     check_error(
         """
         NEVER_CLOSES: near says that a right row meets none when none can come any more, and its condition does not say until when one can
-          at test_closing.py:*: return charges.join(timed, on=on, how=how, emit="close").named("near")
+          at test_unclosed.py:*: return charges.join(timed, on=on, how=how, emit="close").named("near")
           hint: bound the times of both sides, `ts BETWEEN opened AND opened + INTERVAL 1 HOUR`, or send each change: emit="changes"
           more: headrace error NEVER_CLOSES
         """,
@@ -123,7 +140,7 @@ def test_rows_without_partners_where_time_is_missing() -> None:
     check_error(
         """
         NO_WATERMARK: near says that a left row meets none when none can come any more, and `at` of refunds is not event time, so one always can
-          at test_closing.py:*: return charges.join(refunds, on="card = number AND ts BETWEEN at AND at + INTERVAL 1 HOUR", how="anti", emit="close").named("near")
+          at test_unclosed.py:*: return charges.join(refunds, on="card = number AND ts BETWEEN at AND at + INTERVAL 1 HOUR", how="anti", emit="close").named("near")
           hint: give the source a watermark, .watermark("at", "5 minutes"), or send each change: emit="changes"
           more: headrace error NO_WATERMARK
         """,

@@ -1,20 +1,24 @@
-"""Closing: refuses results that are to be sent when windows close, where nothing closes."""
+"""Refuses results that are to be sent when windows close, where nothing closes."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from headrace.errors import PlanError
-from headrace.ops import Consolidate, Join, Ledger, Sessions, Sink, Windows, closing, groups, intervals
-from headrace.ops.closing import Columns
+from headrace.ops.closing import Columns, closing, groups, intervals
 from headrace.ops.columns import label
+from headrace.ops.consolidate import Consolidate
 from headrace.ops.interval import WAITING, bounds
-from headrace.ops.window import CLOSE
-from headrace.plan import Node, Plan, Role, order
+from headrace.ops.join import Join
+from headrace.ops.ledger import Ledger
+from headrace.ops.sessions import Sessions
+from headrace.ops.window import CLOSE, Windows
+from headrace.plan import Node, Role, order
 from headrace.syntax import plain_name
 
 
-def require_closing(plan: Plan) -> None:
+def require_closing(ends: Sequence[Node]) -> None:
     """Behind windows that are sent when they close comes an operator whose groups do, and what waits for a row's end has rows that end."""
-    ends = [plan.nodes[name] for name in plan.sinks]
     columns, closed, near = closing(ends), groups(ends), intervals(ends)
     waiting: dict[Node, Windows | None] = {}
     for node in order(ends):
@@ -30,7 +34,7 @@ def require_closing(plan: Plan) -> None:
             before = node
         # Rows of sessions wait by themselves.
         waits = node in closed or (isinstance(node, Sessions) and node.emit == CLOSE)
-        if before is not None and (isinstance(node, Sink) or (node.role is Role.STATEFUL and not waits and not _passes(node))):
+        if before is not None and (node.role is Role.SINK or (node.role is Role.STATEFUL and not waits and not _passes(node))):
             raise _never(before, node)
         waiting[node] = None if waits else before
 
@@ -50,12 +54,12 @@ def _timeless(node: Windows | Sessions) -> PlanError:
 
 
 def _never(windows: Windows, node: Node) -> PlanError:
-    what = "it is written as it is" if isinstance(node, Sink) else f"the groups of {label(node)} have no column of it"
+    what = "it is written as it is" if node.role is Role.SINK else f"the groups of {label(node)} have no column of it"
     return PlanError(
         "NEVER_CLOSES",
         f"{label(windows)} sends what is computed of a window when it closes, and {what}",
         hint=f'group, join or rank by `{windows.names[1]}`, or send each change: emit="changes"',
-        site=windows.site if isinstance(node, Sink) else node.site,
+        site=windows.site if node.role is Role.SINK else node.site,
     )
 
 

@@ -1,0 +1,96 @@
+"""Names under which PySpark and pandas know what is called otherwise here, for whoever writes one of these."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+from headrace.spelling import nearest
+
+VERBS = (
+    *("alias", "as_dataframe", "changes", "dedupe", "distinct", "drop", "expect", "explain", "explode", "filter", "group_by"),
+    *("intersect", "join", "join_asof", "key_by", "lookup", "named", "output", "process", "rename", "select", "subtract", "top"),
+    *("union", "upserts", "watermark", "window", "with_columns", "write"),
+)
+"""What streams can be told to do."""
+
+WORDS: dict[str, str] = {
+    word: verb
+    for verb, words in {
+        "filter(...)": "where query",
+        "select(...)": "selectexpr transform",
+        "with_columns(...)": "withcolumn withcolumns assign",
+        "rename(...)": "withcolumnrenamed withcolumnsrenamed",
+        "group_by(...)": "groupby cube rollup",
+        "group_by(...).agg(...)": "agg aggregate count sum mean value_counts",
+        "dedupe(...)": "dropduplicates drop_duplicates dropduplicateswithinwatermark",
+        "distinct()": "unique",
+        "top(...)": "orderby order_by sort sort_values limit head take nlargest",
+        "union(...)": "unionall unionbyname concat append",
+        "join(...)": "merge crossjoin",
+        "join_asof(...)": "merge_asof",
+        "subtract(...)": "exceptall difference minus",
+        "intersect(...)": "intersectall",
+        "watermark(...)": "withwatermark",
+        "key_by(...).process(...)": "map flatmap apply mapinpandas transformwithstate transformwithstateinpandas",
+        "write": "writestream sink",
+        "write.foreach_batch(...)": "foreachbatch foreach",
+        "schema": "dtypes printschema",
+        "as_dataframe()": "topandas todf",
+    }.items()
+    for word in words.split()
+}
+"""What is written here for a word of theirs, which stands without upper case."""
+
+
+FUNCTIONS = frozenset(
+    (
+        *("count", "sum", "avg", "mean", "min", "max", "first", "last", "stddev", "variance", "collect_list", "collect_set"),
+        *("row_number", "rank", "dense_rank", "lag", "lead", "coalesce", "concat", "round", "abs", "floor", "ceil", "length", "upper"),
+        *("lower", "trim", "substring", "split", "size", "date_trunc", "to_date", "to_timestamp", "current_timestamp"),
+    )
+)
+"""Functions of Spark that `pyspark.sql.functions` makes a habit of."""
+
+
+def meant(word: str, known: Iterable[str]) -> str | None:
+    """What is written here for a verb that is not one of the `known`.
+
+    >>> meant("withColumn", ["filter"]), meant("flter", ["filter"]), meant("x", ["filter"])
+    ('with_columns(...)', 'filter', None)
+    """
+    return WORDS.get(word.lower()) or nearest(word, known)
+
+
+def public(name: str, known: Iterable[str]) -> str | None:
+    """What is written for a name that the package has not: it may be a verb of streams, or a function of Spark.
+
+    >>> public("jop", ["job", "letters"]), public("flter", ["job", "letters"]), public("sum", ["job"])
+    ('hr.job', 'stream.filter', 'hr.f.sum')
+    """
+    if name in FUNCTIONS:
+        return f"hr.f.{name}"
+    if name in VERBS or name.lower() in WORDS:
+        return f"stream.{WORDS.get(name.lower(), name)}"
+    # Of a short word a letter is a third: another one may stand in its place, and none be left out.
+    near = nearest(name, known, 0.7) or nearest(name, [one for one in known if len(one) == len(name) <= 4])
+    verb = None if near else nearest(name, VERBS, 0.75)
+    return f"hr.{near}" if near else f"stream.{verb}" if verb else None
+
+
+class Verbs:
+    """What has verbs, and says which one was meant where it has no such verb."""
+
+    __slots__ = ()
+
+    if not TYPE_CHECKING:  # a checker of types is to find unknown verbs itself
+
+        def __getattr__(self, name: str) -> Any:
+            kind = type(self).__name__
+            if name.startswith("_"):
+                raise AttributeError(f"{kind!r} object has no attribute {name!r}")
+            has = [verb for verb in dir(self) if not verb.startswith("_")]
+            found = meant(name, has) if kind == "Stream" else nearest(name, has)
+            hint = f"did you mean `.{found}`?" if found else f"it has: {', '.join(has)}"
+            what = "a stream" if kind == "Stream" else f"a {kind.lower()} stream"
+            raise AttributeError(f"{what} has no `{name}`; {hint}")
