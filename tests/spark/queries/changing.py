@@ -38,7 +38,6 @@ class Table:
         passing = self._make(rng)
         return [("+", passing), *found, ("-", passing)]
 
-
     def show(self, spark: SparkSession, name: str) -> None:
         """Make a view of the rows that are there."""
         # By text, in which 0.0 and -0.0 are two rows.
