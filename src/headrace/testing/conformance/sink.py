@@ -263,9 +263,8 @@ def _marked(bench: Workbench, marks: bool) -> None:
     """The sink shows the last epoch with rows and its identity, if its traits say so, and else nothing."""
     mark, written = bench.mark(), bench.written()
     if marks:
-        assert mark is not None and (mark.epoch, mark.identity) == (written.epoch, written.identity), (
-            f"{mark} is the mark, and {written} was written"
-        )
+        agrees = mark is not None and mark.identity and mark.epoch == written.epoch and mark.agrees(written.identity)
+        assert agrees, f"{mark} is the mark, and {written} was written"
     else:
         assert mark is None, f"{mark} is the mark, and the traits say that there is none"
 
