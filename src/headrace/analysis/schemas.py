@@ -12,6 +12,7 @@ from headrace.analysis.relation import relation, relation_inputs
 from headrace.errors import HeadraceError, Site
 from headrace.jvm.session import jvm, session
 from headrace.ops import AsOf, OutputOf, Program, Sink, Source, Union
+from headrace.ops.source import DEAD_SCHEMA as DEAD
 from headrace.plan import DisplayNames, Fact, Node, Plan, Role, fact, steps
 from headrace.plan.meaning import MEANING
 from headrace.schema import Struct, parse_schema
@@ -127,9 +128,6 @@ def _asked(node: Node) -> Json | None:
         "input": _feeding(node.inputs[0]),
         "steps": [step.to_json(str(node.name)) for step in steps(node)],
     }
-
-
-DEAD = "node string, reason string, file string, position bigint, raw string"
 
 
 def _feeding(node: Node) -> str:
