@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from headrace.analysis.faults import Fault, error_of
 from headrace.analysis.relation import relation, relation_inputs
@@ -20,13 +20,22 @@ from headrace.schema import Struct, parse_schema
 Json = dict[str, Any]
 
 
+class ImplicitCast(NamedTuple):
+    """A column of text that Spark casts for a node, without a word of the user."""
+
+    node: str
+    site: Site | None
+    message: str
+
+
 @dataclass(frozen=True)
 class Schemas:
     """What the check found: the schema of each node, of each further output of an operator, and the key of each operator.
 
     `unsteady` are the texts of a node that give something else when they are evaluated again, such as `rand()`; `timed` those that give
     the time of the epoch, such as `current_timestamp()`, the same when the epoch is run again; `total` the filters whose conditions have a
-    value on every row, whatever is in it; `outside` the functions that a node calls and that are not Spark's own.
+    value on every row, whatever is in it; `outside` the functions that a node calls and that are not Spark's own; `casts` what a text
+    compares or computes though it is a text.
     """
 
     of: Mapping[str, Struct]
@@ -36,6 +45,7 @@ class Schemas:
     timed: Mapping[str, tuple[str, ...]]
     total: frozenset[str]
     outside: Mapping[str, tuple[str, ...]]
+    casts: tuple[ImplicitCast, ...] = ()
 
     def output(self, node: str, output: str) -> Struct:
         return self.of[node] if output == "main" else self.outputs[node, output]
@@ -150,11 +160,15 @@ def _schemas(plan: Plan, answer: Mapping[str, Any]) -> Schemas:
     keys = {name: parse_schema(ddl) if ddl else Struct(()) for name, ddl in answer["keys"].items()}
     unsteady: dict[str, tuple[str, ...]] = {}
     timed: dict[str, tuple[str, ...]] = {}
+    casts: list[ImplicitCast] = []
     for warning in answer["warnings"]:
+        if warning["class"] == "TEXT_COLUMN":
+            casts.append(ImplicitCast(warning["node"], Site.parse(warning["site"]) if warning["site"] else None, warning["message"]))
+            continue
         kind = timed if warning["class"] == "PROCESSING_TIME" else unsteady
         kind[warning["node"]] = (*kind.get(warning["node"], ()), warning["text"])
     outside = {node: tuple(names) for node, names in answer["outside"].items()}
-    return Schemas(found, outputs, keys, unsteady, timed, frozenset(answer["total"]), outside)
+    return Schemas(found, outputs, keys, unsteady, timed, frozenset(answer["total"]), outside, tuple(dict.fromkeys(casts)))
 
 
 def _error(plan: Plan, error: Mapping[str, Any], schemas: Mapping[str, str]) -> HeadraceError:

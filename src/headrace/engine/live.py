@@ -13,7 +13,8 @@ from typing import Any, ClassVar
 from headrace import ports
 from headrace.analysis.boundedness import sources
 from headrace.engine.loading import refuse_while_loading
-from headrace.engine.lost import lost, told as missing
+from headrace.engine.lost import lost
+from headrace.engine.lost import told as missing
 from headrace.ops.keys import known_keys
 from headrace.ops.kind import kind_of
 from headrace.ops.sink import sink

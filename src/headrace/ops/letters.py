@@ -7,11 +7,11 @@ from typing import Any
 from headrace.errors import here
 from headrace.ops import output
 from headrace.ops.feeding import fed
-from headrace.ops.filter import Filter
 from headrace.ops.output import OutputOf
 from headrace.ops.project import Project
 from headrace.ops.source import DEAD_LETTER, DEAD_SCHEMA
 from headrace.ops.union import union
+from headrace.ops.weigh import weigh
 from headrace.plan import Node
 from headrace.schema import parse_schema
 
@@ -27,4 +27,4 @@ def of_stream(node: Node, wanted: Any, late: tuple[str, ...]) -> Node:
 def _none(node: Node) -> Node:
     """No rows, with the columns of dead letters: the rows are read for it and fail as they do for any other reader."""
     items = tuple((field.name, f"CAST(NULL AS {field.type})") for field in parse_schema(DEAD_SCHEMA).fields)
-    return Project(Filter(node, ("FALSE",), site=here()), DEAD_LETTER, items, site=here())
+    return Project(weigh(node, "0"), DEAD_LETTER, items, site=here())

@@ -10,7 +10,9 @@ TAKES = ("delete", "d", "-", "-d", "update_before", "-u")
 REPLACES = ("update", "u", "upsert", "replace")
 """They add their row where a key says which row it replaces. Alone they leave open which row goes."""
 
-_CURE = '. An update alone does not name the row that goes: use change_format="upsert" with a key, or the words update_before and update_after'
+_CURE = (
+    '. An update alone does not name the row that goes: use change_format="upsert" with a key, or the words update_before and update_after'
+)
 
 
 def weight(column: str, *, keyed: bool) -> str:
@@ -41,4 +43,3 @@ def _word(column: str) -> str:
 
 def _listed(words: tuple[str, ...]) -> str:
     return ", ".join(f"'{word}'" for word in words)
-

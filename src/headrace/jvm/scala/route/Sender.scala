@@ -273,7 +273,8 @@ final class Sender(route: Route, counter: Counter, buffer: WireBuffer, dead: () 
       count(Counts.In, groups.counted)
       count(Counts.Dead, groups.counted)
       if (dead == null) throw new HeadraceKernelException("DEAD_LETTER_FAILED", s"a dead letter is refused: $reason")
-      dead().put(null, reason, origin, finalJson(value), moment, weight)
+      // What ends a key takes no row away that was there: it is a letter of its own.
+      dead().put(null, reason, origin, finalJson(value), moment, if (route.order == Order.Position) math.abs(weight) else weight)
     }
   }
 }
