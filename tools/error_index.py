@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from headrace.errors import CODES, EXIT_CODES
+from headrace.errors import CODES, EXIT_CODES, REASONS
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "errors" / "index.md"
 
@@ -21,12 +21,26 @@ Every error is a `headrace.HeadraceError`; its kind is the class to catch.
 |---|---|---|---|
 """
 
+_REASONS = """
+## Reasons of dead letters
+
+The [reason of a dead letter](../outputs.md#dead-letters) begins with one of these codes, with [NULL_KEY](NULL_KEY.md) or
+[FILE_BROKEN](FILE_BROKEN.md), with a condition of Spark in brackets ([Spark's list][spark], `[DIVIDE_BY_ZERO]` for instance), or says what
+cannot be read. `headrace error CODE` prints these pages, too.
+
+[spark]: https://spark.apache.org/docs/latest/sql-error-conditions.html
+
+| code | why a row is a dead letter |
+|---|---|
+"""
+
 
 def text() -> str:
     """The page as it should be."""
     *first, last = (f"{code} for *{fault}*" for fault, code in EXIT_CODES.items())
     rows = (f"| [{name}]({name}.md) | {code.title} | `{code.kind}` | {code.fault} |\n" for name, code in sorted(CODES.items()))
-    return _HEAD.format(exits=f"{', '.join(first)} and {last}") + "".join(rows)
+    reasons = (f"| [{name}]({name}.md) | {title} |\n" for name, title in sorted(REASONS.items()))
+    return _HEAD.format(exits=f"{', '.join(first)} and {last}") + "".join(rows) + _REASONS + "".join(reasons)
 
 
 if __name__ == "__main__":

@@ -372,3 +372,17 @@ CODES: dict[str, Code] = {
     "DEMO_DATA_MISSING": Code("ConfigError", "environment", "the demo's package of flights is not installed"),
     "DEMO_FOLDER": Code("ConfigError", "user", "a folder for the demo that holds something else"),
 }
+
+# What the reason of a dead letter begins with, where it is no error as well (NULL_KEY and FILE_BROKEN are). Each has a page, too.
+REASONS: dict[str, str] = {
+    "EXPECTATION": "a row that is not as expected",
+    "NEVER_ADDED": "a row that is taken away and was not there",
+    "NO_AFTER": "an envelope of Debezium without the row that is added",
+    "NO_BEFORE": "an envelope of Debezium without the row that is replaced or deleted",
+    "NO_CHANGE": "an envelope of Debezium that changes no row",
+    "NO_WEIGHT": "a word in a change column that neither adds a row nor takes it away",
+    "NULL_TIME": "a row without event time",
+    "ODD_AFTER": "an envelope of Debezium that deletes a row and has one after it",
+    "ODD_BEFORE": "an envelope of Debezium that adds a row and has one before it",
+    "SCALAR_SUBQUERY_TOO_MANY_ROWS": "a subquery that is used as a value and finds several rows",
+}

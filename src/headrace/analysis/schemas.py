@@ -5,18 +5,27 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from headrace.analysis.faults import Fault, error_of
 from headrace.analysis.relation import relation, relation_inputs
 from headrace.errors import HeadraceError, Site
 from headrace.jvm.session import jvm, session
 from headrace.ops import AsOf, OutputOf, Program, Sink, Source, Union
+from headrace.ops.source import DEAD_SCHEMA as DEAD
 from headrace.plan import DisplayNames, Fact, Node, Plan, Role, fact, steps
 from headrace.plan.meaning import MEANING
 from headrace.schema import Struct, parse_schema
 
 Json = dict[str, Any]
+
+
+class ImplicitCast(NamedTuple):
+    """A column of text that Spark casts for a node, without a word of the user."""
+
+    node: str
+    site: Site | None
+    message: str
 
 
 @dataclass(frozen=True)
@@ -25,7 +34,8 @@ class Schemas:
 
     `unsteady` are the texts of a node that give something else when they are evaluated again, such as `rand()`; `timed` those that give
     the time of the epoch, such as `current_timestamp()`, the same when the epoch is run again; `total` the filters whose conditions have a
-    value on every row, whatever is in it; `outside` the functions that a node calls and that are not Spark's own.
+    value on every row, whatever is in it; `outside` the functions that a node calls and that are not Spark's own; `casts` what a text
+    compares or computes though it is a text.
     """
 
     of: Mapping[str, Struct]
@@ -35,6 +45,7 @@ class Schemas:
     timed: Mapping[str, tuple[str, ...]]
     total: frozenset[str]
     outside: Mapping[str, tuple[str, ...]]
+    casts: tuple[ImplicitCast, ...] = ()
 
     def output(self, node: str, output: str) -> Struct:
         return self.of[node] if output == "main" else self.outputs[node, output]
@@ -129,9 +140,6 @@ def _asked(node: Node) -> Json | None:
     }
 
 
-DEAD = "node string, reason string, file string, position bigint, raw string"
-
-
 def _feeding(node: Node) -> str:
     """The id under which the check knows the rows of a node."""
     if isinstance(node, OutputOf) and node.late is not None:
@@ -152,11 +160,15 @@ def _schemas(plan: Plan, answer: Mapping[str, Any]) -> Schemas:
     keys = {name: parse_schema(ddl) if ddl else Struct(()) for name, ddl in answer["keys"].items()}
     unsteady: dict[str, tuple[str, ...]] = {}
     timed: dict[str, tuple[str, ...]] = {}
+    casts: list[ImplicitCast] = []
     for warning in answer["warnings"]:
+        if warning["class"] == "TEXT_COLUMN":
+            casts.append(ImplicitCast(warning["node"], Site.parse(warning["site"]) if warning["site"] else None, warning["message"]))
+            continue
         kind = timed if warning["class"] == "PROCESSING_TIME" else unsteady
         kind[warning["node"]] = (*kind.get(warning["node"], ()), warning["text"])
     outside = {node: tuple(names) for node, names in answer["outside"].items()}
-    return Schemas(found, outputs, keys, unsteady, timed, frozenset(answer["total"]), outside)
+    return Schemas(found, outputs, keys, unsteady, timed, frozenset(answer["total"]), outside, tuple(dict.fromkeys(casts)))
 
 
 def _error(plan: Plan, error: Mapping[str, Any], schemas: Mapping[str, str]) -> HeadraceError:

@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from headrace.errors import CODES
+from headrace.errors import CODES, REASONS
 from headrace.spelling import suggestion
 
 _PACKAGE = Path(__file__).resolve().parents[1]
@@ -20,21 +20,28 @@ def add(commands: Any) -> None:
     parser: argparse.ArgumentParser = commands.add_parser(
         "error",
         help="explain an error: why it comes, and the cure",
-        description="Print the page of an error code, or list all codes.",
+        description="Print the page of the code of an error or of a dead letter, or list all codes.",
     )
-    parser.add_argument("code", metavar="CODE", nargs="?", help="what the text of the error begins with (default: list all codes)")
+    parser.add_argument(
+        "code",
+        metavar="CODE",
+        nargs="?",
+        help="what the text of an error, or the reason of a dead letter, begins with (default: list all codes)",
+    )
     parser.set_defaults(run=run, complain=parser.error)
 
 
 def run(asked: argparse.Namespace) -> int:
     if asked.code is None:
-        width = max(map(len, CODES))
-        for name, row in sorted(CODES.items()):
-            print(f"{name:{width}}  {row.title}")
+        titles = {**REASONS, **{name: row.title for name, row in CODES.items()}}
+        width = max(map(len, titles))
+        for name, title in sorted(titles.items()):
+            print(f"{name:{width}}  {title}")
         return 0
-    code = asked.code.strip("`:").upper()
-    if code not in CODES:
-        asked.complain(f"no error has the code {asked.code}: {suggestion(code, CODES, '`headrace error` lists all codes')}")
+    code = asked.code.strip("`:[]").upper()
+    if code not in CODES and code not in REASONS:
+        all_of_them = "`headrace error` lists all codes; those in [brackets] are Spark's"
+        asked.complain(f"no error has the code {asked.code}: {suggestion(code, [*CODES, *REASONS], all_of_them)}")
     _show(page(code))
     return 0
 

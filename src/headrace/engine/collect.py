@@ -12,7 +12,7 @@ from typing import Any
 from headrace.analysis.boundedness import sources
 from headrace.engine.live import endless
 from headrace.engine.loading import refuse_while_loading
-from headrace.engine.lost import lost
+from headrace.engine.lost import lost, told
 from headrace.engine.table import Table
 from headrace.errors import HeadraceError, here
 from headrace.ops.columns import label
@@ -33,6 +33,8 @@ def collect(stream: Stream) -> Table:
     >>> charges = hr.read.memory([("a", 1), ("b", 600)], "card string, amount int", name="charges")
     >>> hr.collect(charges.filter("amount > 500")).rows()
     [('b', 600)]
+
+    Rows that fail are left out with a warning; `.dead_letters` of the table has them.
     """
     refuse_while_loading("hr.collect")
     return _collected(stream)
@@ -52,13 +54,15 @@ def _collected(stream: Stream) -> Table:
     plan = Plan.of("collect", [sink(stream._node, kept, None, None)], meaning())
     made = compile(plan)
     with tempfile.TemporaryDirectory(prefix="headrace-") as folder, Signals() as signals:
-        run = start(made, Path(folder, "checkpoint"))
+        checkpoint = Path(folder, "checkpoint")
+        run = start(made, checkpoint)
         summary = run.watch(lambda: None, signals)
         if summary is None or summary.stopped:
             raise KeyboardInterrupt
-        if sum(summary.dead_letters.values()):
-            warnings.warn(lost(summary), RuntimeWarning, stacklevel=3)
-        return Table(kept.rows(), made.schemas.of[str(plan.sinks[0])])
+        letters = lost(summary, checkpoint)
+        if letters:
+            warnings.warn(told(letters, "hr.collect(...).dead_letters has them"), RuntimeWarning, stacklevel=3)
+        return Table(kept.rows(), made.schemas.of[str(plan.sinks[0])], dead_letters=letters)
 
 
 def show(stream: Stream, n: int = 20, *, epochs: int | None = None) -> None:

@@ -18,12 +18,9 @@ from headrace.errors import HeadraceError
 from headrace.ops import Source
 from headrace.plan import DisplayNames, Plan
 from headrace.ports import Lines
-from headrace.schema import parse_schema
 from headrace.spark import repaired
 from headrace.spark.letters import Letter, letters_in
 from headrace.spelling import suggestion
-
-SCHEMA = parse_schema("epoch bigint, time timestamp, source string, node string, reason string, file string, position bigint, raw string")
 
 
 class Letters:
@@ -49,7 +46,7 @@ class Letters:
             (one.epoch, one.time, one.source and shown(one.source), shown(one.node), one.reason, one.file, one.position, one.raw)
             for one in found
         ]
-        return Table(rows[:limit], SCHEMA, more=limit is not None and len(rows) > limit)
+        return Table(rows[:limit], Table.letters, more=limit is not None and len(rows) > limit)
 
     def export(self, source: str, path: str | os.PathLike[str], *, reason: str | None = None) -> tuple[int, int]:
         """Write the rows of a source's letters into a file to be repaired. Says how many there are, and how many were left out because they

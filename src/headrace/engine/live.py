@@ -14,6 +14,7 @@ from headrace import ports
 from headrace.analysis.boundedness import sources
 from headrace.engine.loading import refuse_while_loading
 from headrace.engine.lost import lost
+from headrace.engine.lost import told as missing
 from headrace.ops.keys import known_keys
 from headrace.ops.kind import kind_of
 from headrace.ops.sink import sink
@@ -137,12 +138,14 @@ def follow(
     plan = Plan.of("live", [sink(stream._node, board, None, None)], meaning())
     made = compile(plan)
     with tempfile.TemporaryDirectory(prefix="headrace-") as folder, Signals() as signals:
-        run = start(made, Path(folder, "checkpoint"))
+        checkpoint = Path(folder, "checkpoint")
+        run = start(made, checkpoint)
         summary = run.watch(lambda: look(board, run, signals), signals)
         assert summary is not None  # without a timeout `watch` ends with the run
         look(board, run, signals)
-        if sum(summary.dead_letters.values()):
-            warnings.warn(lost(summary), RuntimeWarning, stacklevel=3)
+        if letters := lost(summary, checkpoint):
+            where = "a job of this stream keeps them, and headrace letters show lists them"
+            warnings.warn(missing(letters, where), RuntimeWarning, stacklevel=3)
     return summary
 
 

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
+from headrace.engine.letters import Letters
+from headrace.engine.table import Table
 from headrace.spark.summary import Summary
 
 
-def lost(summary: Summary) -> str:
-    """What went to dead letters that nobody will see, as their folder is thrown away."""
-    dead = sum(summary.dead_letters.values())
-    first = ""
-    for file in (file for folder in summary.dead_letters for file in sorted(Path(folder).glob("*.json"))):
-        lines = file.read_text(encoding="utf-8").splitlines()
-        if lines and not first:
-            letter = json.loads(lines[0])
-            first = f"; the first at {letter.get('node')}: {letter.get('reason')}"
-    return f'{dead:,} row{"" if dead == 1 else "s"} failed and are missing{first} (.output("dead_letter") has them)'
+def lost(summary: Summary, checkpoint: Path) -> Table:
+    """The dead letters of a run; they are read here, as its checkpoint is thrown away."""
+    return Letters(checkpoint).table() if sum(summary.dead_letters.values()) else Table((), Table.letters)
+
+
+def told(letters: Table, where: str) -> str:
+    """How many rows are missing, why the first one is, and `where` all of them are."""
+    first = letters.to_json()[0]
+    missing = "1 row failed and is missing" if len(letters) == 1 else f"{len(letters):,} rows failed and are missing"
+    return f"{missing}; the first at {first['node']}: {first['reason']} ({where})"

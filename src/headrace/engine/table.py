@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from headrace.errors import HeadraceError
-from headrace.schema import Struct, plain
+from headrace.schema import Struct, parse_schema, plain
 
 if TYPE_CHECKING:
     import pandas
@@ -21,8 +21,14 @@ class Table:
     [('a', 1)]
     """
 
-    def __init__(self, rows: Sequence[tuple[Any, ...]], schema: Struct, *, more: bool = False) -> None:
+    letters: ClassVar[Struct] = parse_schema(
+        "epoch bigint, time timestamp, source string, node string, reason string, file string, position bigint, raw string"
+    )
+    """The columns of dead letters."""
+
+    def __init__(self, rows: Sequence[tuple[Any, ...]], schema: Struct, *, more: bool = False, dead_letters: Table | None = None) -> None:
         self._rows = tuple(rows)
+        self._dead_letters = dead_letters
         self.schema = schema
         self.more = more
         """Whether rows were left out because only so many were asked for."""
@@ -30,6 +36,11 @@ class Table:
     def rows(self) -> list[tuple[Any, ...]]:
         """The rows as tuples; timestamps are aware, in the session's time zone."""
         return list(self._rows)
+
+    @property
+    def dead_letters(self) -> Table:
+        """Of `hr.collect`: the rows that failed on the way and are missing, with the columns of `hr.letters(...).table()`."""
+        return Table((), Table.letters) if self._dead_letters is None else self._dead_letters
 
     def __len__(self) -> int:
         return len(self._rows)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from headrace.errors import ConnectorError, PlanError, here
+from headrace.ops.change_words import weight
 from headrace.ops.columns import column_name
 from headrace.ops.generate import Generated
 from headrace.ops.ledger import Ledger, ledger
@@ -25,9 +26,6 @@ OPTIONS = tuple(one.name for one in CHANGES)
 
 # What the projections behind a source are called.
 _VERBS = ("without_change", "debezium")
-
-_INSERTS = ("insert", "i", "c", "r", "+", "+i", "update_after", "+u")
-_DELETES = ("delete", "d", "-", "-d", "update_before", "-u")
 
 
 @dataclass(frozen=True)
@@ -75,7 +73,7 @@ class Feeding:
         if self.format == "debezium":
             found = _debezium(source)
         elif self.column is not None:
-            found = _weighed_by(source, self.column)
+            found = _weighed_by(source, self.column, keyed=self.format == "upsert")
         else:
             found = source
         if self.format == "upsert":
@@ -110,11 +108,9 @@ def _feeding(verb: str, given: Mapping[str, Any]) -> Feeding:
     return Feeding(verb, column, format, key, format == "debezium" if trusted is None else trusted)
 
 
-def _weighed_by(source: Source, column: str) -> Node:
+def _weighed_by(source: Source, column: str, *, keyed: bool) -> Node:
     name = column_name(source, column)
-    text = f"lower(CAST({quote(name)} AS string))"
-    inserts, deletes = (", ".join(f"'{word}'" for word in words) for words in (_INSERTS, _DELETES))
-    weighed = weigh(source, f"CASE WHEN {text} IN ({inserts}) THEN 1 WHEN {text} IN ({deletes}) THEN -1 END")
+    weighed = weigh(source, weight(name, keyed=keyed))
     items = tuple((one, quote(one)) for one in source.columns if one != name)
     if not items:
         raise PlanError("NO_COLUMNS", "there are no columns beside the change column", hint="name the others in the schema", site=here())

@@ -8,6 +8,7 @@ from typing import Any
 from headrace.errors import PlanError, here
 from headrace.ops.asof import AsOf
 from headrace.ops.columns import label
+from headrace.ops.feeding import fed
 from headrace.ops.program import LATE, Program
 from headrace.ops.source import DEAD_COLUMNS, DEAD_LETTER
 from headrace.plan import Node, Role, node
@@ -70,7 +71,8 @@ def output(input: Node, wanted: Any, late: tuple[str, ...]) -> OutputOf:
         raise PlanError(
             "UNKNOWN_OUTPUT",
             f"{label(input)} has no outputs",
-            hint=f"ask {label(before)}: what {label(input)} cannot compute goes to the dead letters there",
+            hint=f'{label(fed(before) or before)}.output("dead_letter") has the rows that {label(input)} cannot compute, '
+            "in a job with both; hr.collect(...).dead_letters has them, too",
             site=here(),
         )
     name = wanted if isinstance(wanted, str) else getattr(wanted, "_name", None)

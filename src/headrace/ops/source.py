@@ -18,7 +18,8 @@ from headrace.ports.options import restored
 from headrace.schema import milliseconds, parse_schema, shown
 
 DEAD_LETTER = "dead_letter"
-DEAD_COLUMNS = ("node", "reason", "file", "position", "raw")
+DEAD_SCHEMA = "node string, reason string, file string, position bigint, raw string"
+DEAD_COLUMNS = parse_schema(DEAD_SCHEMA).names
 
 
 @dataclass(frozen=True)

@@ -20,8 +20,8 @@ from headrace.ops import (
     feeding,
     filter,
     join,
+    letters,
     lookup,
-    output,
     program,
     project,
     sessions,
@@ -320,7 +320,7 @@ class Stream(Verbs):
         A query has late rows where its groups close: of `.window(...).group_by("window_end").agg(...)` those that came after that. Where
         they expire, they are those that take away what is forgotten.
         """
-        return Stream(output.output(self._node, output_, late_outputs(self._node)))
+        return Stream(letters.of_stream(self._node, output_, late_outputs(self._node)))
 
     def key_by(self, *columns: Column | str) -> Keyed:
         """Keyed by columns, for a program with state for each key: `charges.key_by("card").process(SmallThenLarge)`."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import cached_property
 
 from headrace.errors import here
+from headrace.ops.change_words import reason
 from headrace.plan import Node, Step, Weigh, node, steps
 
 
@@ -25,7 +26,7 @@ class Weighed(Node):
 
 @steps.register
 def _(node: Weighed) -> tuple[Step, ...]:
-    return (Weigh(node.text, node.site),)
+    return (Weigh(node.text, node.site, reason(node.text, node.columns)),)
 
 
 def weigh(input: Node, text: str) -> Weighed:

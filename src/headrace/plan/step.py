@@ -49,13 +49,18 @@ class Generate:
 
 @dataclass(frozen=True)
 class Weigh:
-    """Multiply the row's weight by a number: 1 for a row that is added, -1 for one that is taken away."""
+    """Multiply the row's weight by a number: 1 for a row that is added, -1 for one that is taken away.
+
+    A row without a number is a dead letter. `reason` says why, in SQL.
+    """
 
     text: str
     site: Site | None = None
+    reason: str | None = None
 
     def to_json(self, node: str) -> dict[str, Any]:
-        return {"weigh": self.text, **_place(node, self.site)}
+        reason = {} if self.reason is None else {"reason": self.reason}
+        return {"weigh": self.text, **reason, **_place(node, self.site)}
 
 
 @dataclass(frozen=True)

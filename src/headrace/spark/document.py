@@ -7,9 +7,9 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from headrace.analysis.schemas import DEAD
 from headrace.ops import Lookup, Sink, Source, forgets_after, kind_of, kinds
 from headrace.ops.changes import CHANGE
+from headrace.ops.source import DEAD_SCHEMA as DEAD
 from headrace.plan import Node, Unweigh
 from headrace.plan.codec import without_sites
 from headrace.plan.meaning import MEANING

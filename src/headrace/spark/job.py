@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from headrace.analysis.boundedness import bounded
+from headrace.analysis.casts import warn_of_casts
 from headrace.analysis.clocks import clocks
 from headrace.analysis.expiry import require_expiry
 from headrace.analysis.lookups import require_steady
@@ -82,6 +83,7 @@ def _compiled(plan: Plan) -> SparkJob:
     require_expiry(plan)
     require_steady(plan)
     require_repeatable(plan, check(plan))
+    warn_of_casts(plan, check(plan))
     plan, rewritten = optimize(plan)
     schemas = check(plan)
     at = Lowering(plan, schemas, Feeds(plan, schemas.of))

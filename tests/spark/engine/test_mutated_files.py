@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.orc as orc
 import pyarrow.parquet as pq
 import pytest
+from pyspark.sql import SparkSession
 
 import headrace as hr
 from tests import mutated
@@ -108,3 +109,20 @@ def write(format: str, rows: list[tuple[int, bytes, list[bytes]]], path: Path) -
     }
     writer = pq.write_table if format == "parquet" else orc.write_table
     writer(pa.table(columns), path)
+
+
+@pytest.mark.parametrize("format", ["json", "csv"])
+def test_digits_beyond_those_of_a_type(spark: SparkSession, tmp_path: Path, format: str) -> None:
+    """As Spark reads them: rounded in a decimal, refused in a whole number."""
+
+    def read(values: list[str], schema: str) -> hr.Table:
+        lines = ["v", *values] if format == "csv" else [f'{{"v":{value}}}' for value in values]
+        (tmp_path / "in").write_text("\n".join(lines) + "\n", encoding="utf-8")
+        return hr.collect(hr.read.files(tmp_path / "in", format=format, schema=schema, name="rows"))
+
+    with pytest.warns(RuntimeWarning, match="1 row failed"):
+        rounded = read(["1.239", "1.235", "-1.235", "123456789.1"], "v decimal(10,2)")
+    assert [str(value) for (value,) in rounded.rows()] == ["1.24", "1.24", "-1.24"]
+    with pytest.warns(RuntimeWarning, match="2 rows failed"):
+        whole = read(["13", "13.7", "13.0"], "v bigint")
+    assert whole.rows() == [(13,)]

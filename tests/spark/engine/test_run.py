@@ -270,7 +270,7 @@ def test_collect_and_show(capsys: pytest.CaptureFixture[str], spark: SparkSessio
     assert list(table.to_pandas()["k"].sort_values()) == ["a", "b"]
     hr.show(rows.filter("v = 1").select("k", "v"))
     assert capsys.readouterr().out == "k  v\n-  -\na  1\n(1 row)\n"
-    with pytest.warns(RuntimeWarning, match=r"1 row failed and are missing; the first at t.select: .*DIVIDE_BY_ZERO"):
+    with pytest.warns(RuntimeWarning, match=r"1 row failed and is missing; the first at t.select: .*DIVIDE_BY_ZERO"):
         assert len(hr.collect(rows.select(x="1 / (v - 1)"))) == 1
     with pytest.warns(RuntimeWarning, match="1 row failed") as warned:
         hr.show(rows.select(x="1 / (v - 1)"))

@@ -11,6 +11,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 import headrace as hr
+from headrace import Table
 from headrace.testing import Harness
 from tests.mutated import letters
 from tests.unit.errors import check_error
@@ -29,11 +30,104 @@ def test_a_column_says_what_a_row_changes(spark: SparkSession, tmp_path: Path) -
     assert sorted(hr.collect(rows).rows()) == [("b", 9), ("c", 3)]
 
 
+def reasons(table: Table) -> dict[str, str]:
+    """The reason of each dead letter, by the key of its row."""
+    return {json.loads(letter["raw"])["k"]: letter["reason"] for letter in table.to_json()}
+
+
+ADDED = "insert, i, c, r, +, +i, update_after, +u"
+TAKEN = "delete, d, -, -d, update_before, -u"
+
+
 def test_a_word_that_says_nothing_is_a_dead_letter(spark: SparkSession, tmp_path: Path) -> None:
-    lines(tmp_path / "in.json", [{"k": "a", "op": "insert"}, {"k": "b", "op": "perhaps"}, {"k": "c"}])
+    lines(tmp_path / "in.json", [{"k": "a", "op": "insert"}, {"k": "b", "op": "perhaps"}, {"k": "c"}, {"k": "d", "op": "Update"}])
     rows = hr.read.files(tmp_path / "in.json", format="json", schema="k string, op string", change_column="op", name="rows")
-    with pytest.warns(RuntimeWarning, match="NO_WEIGHT"):
-        assert hr.collect(rows).rows() == [("a",)]
+    with pytest.warns(
+        RuntimeWarning,
+        match=r"^3 rows failed and are missing; the first at rows.weigh: NO_WEIGHT: .* \(hr.collect\(...\).dead_letters has them",
+    ):
+        found = hr.collect(rows)
+    assert found.rows() == [("a",)]
+    words = f"; a row is added by {ADDED}, and taken away by {TAKEN}"
+    cure = '. An update alone does not name the row that goes: use change_format="upsert" with a key, or the words update_before and update_after'
+    assert reasons(found.dead_letters) == {
+        "b": f"NO_WEIGHT: `op` is 'perhaps'{words}",
+        "c": f"NO_WEIGHT: `op` is null{words}",
+        "d": f"NO_WEIGHT: `op` is 'Update'{words}{cure}",
+    }
+    assert reasons(hr.collect(rows.output("dead_letter"))) == reasons(found.dead_letters)
+
+
+def test_an_update_is_a_word_where_a_key_names_the_row_that_goes(spark: SparkSession, tmp_path: Path) -> None:
+    words = ["update", "u", "U", "INSERT", "upsert", "update_after", "Replace", "+", "Delete", "update_before", "", None, "perhaps"]
+    lines(tmp_path / "in" / "1.json", [{"k": f"{word}", "v": 1, "op": "c"} for word in words])
+    lines(tmp_path / "in" / "2.json", [{"k": f"{word}", "v": 2, "op": word} for word in words])
+    schema = "k string, v int, op string"
+    rows = hr.read.files(tmp_path / "in", format="json", schema=schema, change_format="upsert", key="k", change_column="op", name="rows")
+    with pytest.warns(RuntimeWarning, match="3 rows failed"):
+        found = hr.collect(rows)
+    kept = dict(found.rows())
+    assert kept == {f"{word}": 2 if index < 8 else 1 for index, word in enumerate(words) if index not in (8, 9)}
+    allowed = f"; a row is added by {ADDED}, update, u, upsert, replace, and taken away by {TAKEN}"
+    assert reasons(found.dead_letters) == {
+        "": f"NO_WEIGHT: `op` is ''{allowed}",
+        "None": f"NO_WEIGHT: `op` is null{allowed}",
+        "perhaps": f"NO_WEIGHT: `op` is 'perhaps'{allowed}",
+    }
+
+
+@pytest.mark.parametrize(
+    ("how", "told", "dead"),
+    [
+        (
+            {"change_column": "op"},
+            [{"k": "a", "op": "insert"}, {"k": "b", "op": "perhaps"}, {"k": "c", "op": "delete"}],
+            ["NEVER_ADDED", "NO_WEIGHT", "not JSON"],
+        ),
+        (
+            {"change_column": "op", "trusted": True},
+            [{"k": "a", "op": "insert"}, {"k": "b", "op": "perhaps"}],
+            ["NO_WEIGHT", "not JSON"],
+        ),
+        (
+            {"change_column": "op", "change_format": "upsert", "key": "k"},
+            [{"k": "a", "op": "u"}, {"k": "b", "op": "perhaps"}, {"op": "insert"}, {"op": "delete"}],
+            ["NO_WEIGHT", "NULL_KEY", "NULL_KEY", "not JSON"],
+        ),
+        ({"change_format": "debezium"}, [{"op": "c", "after": {"k": "a"}}, {"op": "u", "after": {"k": "b"}}], ["NO_BEFORE", "not JSON"]),
+        (
+            {"change_format": "debezium", "trusted": False},
+            [{"op": "c", "after": {"k": "a"}}, {"op": "t"}, {"op": "d", "before": {"k": "b"}}],
+            ["NEVER_ADDED", "NO_CHANGE", "not JSON"],
+        ),
+    ],
+)
+def test_all_letters_of_changes_are_in_one_output(
+    spark: SparkSession, tmp_path: Path, how: dict[str, Any], told: list[Any], dead: list[str]
+) -> None:
+    """With the rows in one job and without them."""
+    lines(tmp_path / "in.json", told)
+    with (tmp_path / "in.json").open("a") as file:
+        file.write("broken\n")
+    schema = "k string, op string" if "change_column" in how else "k string"
+    rows = hr.read.files(tmp_path / "in.json", format="json", schema=schema, name="rows", **how)
+    letters = rows.output("dead_letter")
+
+    def codes(reasons: list[str]) -> list[str]:
+        return sorted(reason.partition(":")[0] for reason in reasons)
+
+    assert codes([reason for _, reason, *_ in hr.collect(letters).rows()]) == dead
+    kept = rows.write.memory()
+    summary = hr.job("both", kept, letters.write.files(tmp_path / "out", format="json", mode="changes")).run(
+        checkpoint=tmp_path / "ck", progress=False
+    )
+    assert kept.rows() == [("a",)]
+    written = [json.loads(line) for file in hr.committed_files(tmp_path / "out") for line in file.read_text().splitlines()]
+    assert codes([letter["reason"] for letter in written]) == dead
+    assert {letter["_change"] for letter in written} == {"insert"}
+    assert sum(summary.dead_letters.values()) == 0
+    with pytest.warns(RuntimeWarning, match=f"{len(dead)} rows failed"):
+        assert codes([letter["reason"] for letter in hr.collect(rows).dead_letters.to_json()]) == dead
 
 
 def test_debezium(spark: SparkSession, tmp_path: Path) -> None:
@@ -135,10 +229,7 @@ def test_an_envelope_that_does_not_say_what_changed_is_a_dead_letter(spark: Spar
     for one in tried:
         expected[at] = outcome(one)
         at += len(json.dumps(one)) + 1
-    dead = {
-        letter["position"]: letter["reason"].removeprefix("[USER_RAISED_EXCEPTION] ").partition(":")[0]
-        for letter in letters(tmp_path / "ck")["in.json"]
-    }
+    dead = {letter["position"]: letter["reason"].partition(":")[0] for letter in letters(tmp_path / "ck")["in.json"]}
     assert dead == {at: reason for at, reason in expected.items() if reason is not None}
     assert (summary.sources[0].read, summary.sources[0].rows, sum(summary.dead_letters.values())) == (len(tried), len(tried), len(dead))
     changes = Counter(

@@ -12,7 +12,7 @@ import pytest
 
 from headrace import cli
 from headrace.cli import completion
-from headrace.errors import CODES, HeadraceError, Site
+from headrace.errors import CODES, REASONS, HeadraceError, Site
 
 
 def test_version(capsys: pytest.CaptureFixture[str]) -> None:
@@ -46,8 +46,15 @@ def test_a_wrong_command_is_not_understood(capsys: pytest.CaptureFixture[str]) -
         ),
         (["explain", "job.py", "--qq=7"], "there is no option --qq: it takes: -h, --help, --job, --path, --verbose, --json"),
         (["completion", "fisch"], "argument shell: there is no choice fisch: did you mean fish? There are: bash, zsh, fish"),
-        (["error", "UNKOWN_COLUM"], "no error has the code UNKOWN_COLUM: did you mean `UNKNOWN_COLUMN`? `headrace error` lists all codes"),
-        (["error", "Q"], "no error has the code Q: `headrace error` lists all codes"),
+        (
+            ["error", "UNKOWN_COLUM"],
+            "no error has the code UNKOWN_COLUM: did you mean `UNKNOWN_COLUMN`? `headrace error` lists all codes; those in [brackets] are Spark's",
+        ),
+        (["error", "Q"], "no error has the code Q: `headrace error` lists all codes; those in [brackets] are Spark's"),
+        (
+            ["error", "NO_WEIGTH"],
+            "no error has the code NO_WEIGTH: did you mean `NO_WEIGHT`? `headrace error` lists all codes; those in [brackets] are Spark's",
+        ),
     ],
 )
 def test_what_was_meant(arguments: list[str], said: str, capsys: pytest.CaptureFixture[str]) -> None:
@@ -70,8 +77,8 @@ def test_the_page_of_an_error(capsys: pytest.CaptureFixture[str]) -> None:
 def test_all_codes_a_line_each(capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["error"]) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert [line.split()[0] for line in lines] == sorted(CODES)
-    assert [line for line in lines if line.startswith("PATH_MISSING ")] == [f"{'PATH_MISSING':25}  a path that does not exist"]
+    assert [line.split()[0] for line in lines] == sorted([*CODES, *REASONS])
+    assert [line for line in lines if line.startswith("PATH_MISSING ")] == [f"{'PATH_MISSING':29}  a path that does not exist"]
 
 
 def test_an_error_ends_with_the_code_of_its_fault(capsys: pytest.CaptureFixture[str]) -> None:

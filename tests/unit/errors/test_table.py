@@ -7,11 +7,13 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from headrace.errors import CODES
+from headrace.errors import CODES, REASONS
 
 ROOT = Path(__file__).resolve().parents[3]
 PAGES = ROOT / "docs" / "errors"
 NOT_CODES = {"index", "README"}
+# What begins texts of other kinds: answers of a database, and marks between the records of Kafka.
+NOT_REASONS = {"ERROR", "FATAL", "GAP"}
 
 
 def _constant(node: ast.expr) -> str | None:
@@ -60,11 +62,27 @@ def test_every_code_that_is_tested_exists() -> None:
 
 
 def test_every_code_has_a_page() -> None:
-    assert sorted(set(CODES) - pages()) == []
+    assert sorted({*CODES, *REASONS} - pages()) == []
 
 
 def test_every_page_has_a_code() -> None:
-    assert sorted(pages() - set(CODES)) == []
+    assert sorted(pages() - {*CODES, *REASONS}) == []
+
+
+def codes_in_sources() -> set[str]:
+    """What texts in quotes begin with, in the kernel and in SQL that is made: the reasons of dead letters."""
+    files = [file for kind in ("py", "scala") for file in (ROOT / "src").rglob(f"*.{kind}")]
+    return {code for file in files for code in re.findall(r"[\"']([A-Z][A-Z_]{2,}): ", file.read_text(encoding="utf-8"))} - NOT_REASONS
+
+
+def test_every_reason_of_a_dead_letter_has_a_page() -> None:
+    found = codes_in_sources()
+    assert sorted(found - {*CODES, *REASONS}) == []
+    assert sorted(set(REASONS) - found) == []
+
+
+def test_no_reason_is_an_error_as_well() -> None:
+    assert sorted(set(REASONS) & set(CODES)) == []
 
 
 def test_every_page_says_what_happened_and_how_to_cure_it() -> None:

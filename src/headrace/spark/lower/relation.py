@@ -7,12 +7,12 @@ import json
 from collections.abc import Sequence
 
 from headrace.analysis.relation import relation
-from headrace.analysis.schemas import DEAD
 from headrace.ops import Join, forgets_after, groups, intervals, judged
 from headrace.ops.closing import EVENT, PROCESSING
 from headrace.ops.kind import kinds
 from headrace.ops.output import LATE_RIGHT
 from headrace.ops.program import LATE
+from headrace.ops.source import DEAD_SCHEMA as DEAD
 from headrace.plan import Node
 from headrace.plan.codec import encode, without_sites
 from headrace.schema import parse_schema

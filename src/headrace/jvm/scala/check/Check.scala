@@ -3,13 +3,13 @@ package headrace.check
 import scala.collection.mutable
 import scala.util.control.NonFatal
 
-import headrace.bind.{Bind, Clock, Outside, Settings, TimeWindows}
+import headrace.bind.{Bind, Clock, Outside, Settings, TextColumns, TimeWindows}
 import headrace.lift.Total
 import headrace.operator.program.Program
 import headrace.route.Unweigh
 import org.apache.spark.sql.{AnalysisException, SparkSession}
 import org.apache.spark.sql.catalyst.QueryPlanningTracker
-import org.apache.spark.sql.catalyst.expressions.{Cast, Expression, RowOrdering}
+import org.apache.spark.sql.catalyst.expressions.{BoundReference, Cast, Expression, RowOrdering}
 import org.apache.spark.sql.catalyst.plans.logical.{LocalRelation, Union}
 import org.apache.spark.sql.catalyst.types.DataTypeUtils
 import org.apache.spark.sql.classic
@@ -124,6 +124,9 @@ private final class Check(val session: SparkSession) {
       case (Right(e), t) =>
         if (!e.deterministic) notRepeatable(node, t, e)
         outside(node, Seq(e))
+        TextColumns.cast(e) { case BoundReference(i, _, _) => scope(i).name }.foreach { case (column, to) =>
+          warnings += Fault(node, t.site, t.at, t.sql, Fault.ofText(column, to))
+        }
         Some(e)
       case (Left(e), t) =>
         fault(node, t.site, t.at, t.sql, Fault.of(e))

@@ -1,5 +1,6 @@
 package headrace.check
 
+import headrace.bind.TextColumns
 import org.apache.spark.SparkThrowable
 import org.apache.spark.sql.AnalysisException
 import org.apache.spark.sql.types.{DataType, StructType}
@@ -37,6 +38,9 @@ private[headrace] object Fault {
   val notRepeatable: What = What("NON_DETERMINISTIC", "the text gives another result when it is evaluated again")
 
   val ofTheClock: What = What("PROCESSING_TIME", "the text gives the time of the epoch in which it is evaluated")
+
+  def ofText(column: String, to: DataType): What =
+    What("TEXT_COLUMN", TextColumns.said(column, to.sql), "column" -> column, "type" -> to.sql)
 
   def notBoolean(dataType: DataType): What =
     What("NOT_BOOLEAN", s"a condition is true or false, this is ${dataType.sql}", "type" -> dataType.sql)

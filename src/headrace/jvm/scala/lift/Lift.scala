@@ -2,11 +2,12 @@ package headrace.lift
 
 import scala.util.control.NonFatal
 
-import headrace.bind.{Bind, Settings}
+import headrace.bind.{Bind, Settings, TextColumns}
 import org.apache.spark.SparkThrowable
 import org.apache.spark.sql.{classic, AnalysisException, DataFrame, SparkSession}
 import org.apache.spark.sql.catalyst.QueryPlanningTracker
 import org.apache.spark.sql.catalyst.analysis.UnresolvedAlias
+import org.apache.spark.sql.catalyst.expressions.AttributeReference
 import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, Project, Sort}
 import org.apache.spark.sql.headrace.Inside
 import org.apache.spark.sql.types.{StructField, StructType}
@@ -85,8 +86,12 @@ object Lift {
       case _: Sort | Project(_, _: Sort) => Seq("the ORDER BY at the end changes nothing: a stream has no order")
       case _ => Nil
     }
-    order ++ plan.output.map(_.name).zip(names).collect { case (wanted, name) if wanted != name => s"more than one column is called $wanted: one became $name" }
+    order ++ casts(plan) ++ plan.output.map(_.name).zip(names).collect { case (wanted, name) if wanted != name => s"more than one column is called $wanted: one became $name" }
   }
+
+  private def casts(plan: LogicalPlan): Seq[String] =
+    plan.collectWithSubqueries { case p => p.expressions.flatMap(TextColumns.cast(_) { case a: AttributeReference => a.name }) }.flatten.distinct
+      .map { case (column, to) => TextColumns.said(column, to.sql) }
 
   private def answered(work: => JObject): String = JsonMethods.compact(
     try work

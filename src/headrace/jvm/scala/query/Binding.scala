@@ -164,8 +164,9 @@ final class Binding(session: SparkSession, partitions: Int) {
         val out = StructType(items.zip(columns).map { case ((name, _), e) => StructField(name, Bind.loosen(e.dataType)) })
         val same = columns.size == in.length && columns.zipWithIndex.forall { case (BoundReference(i, _, _), j) => i == j; case _ => false }
         (if (same) None else Some(Project(node, site, quiet, in, columns))) -> out
-      case WeighText(_, site, quiet, weight) =>
-        Some(Weigh(node, site, quiet, in, casted(bind(in, Seq(weight)).head, LongType))) -> in
+      case WeighText(_, site, quiet, weight, reason) =>
+        val why = Option(reason).map(text => bind(in, Seq(text)).head)
+        Some(Weigh(node, site, quiet, in, casted(bind(in, Seq(weight)).head, LongType), why)) -> in
       case UnweighText(_, site, quiet, name, change) =>
         Some(Unweigh(node, site, quiet, in, change)) -> in.add(name, Unweigh.dataType(change))
       case ExpectText(_, site, quiet, items, otherwise) =>

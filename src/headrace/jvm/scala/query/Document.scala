@@ -93,7 +93,7 @@ final case class RouteText(
 sealed trait StepText { def node: String; def site: String; def quiet: Boolean }
 final case class WhereText(node: String, site: String, quiet: Boolean, text: String, reason: String) extends StepText
 final case class ProjectText(node: String, site: String, quiet: Boolean, items: Seq[(String, String)]) extends StepText
-final case class WeighText(node: String, site: String, quiet: Boolean, text: String) extends StepText
+final case class WeighText(node: String, site: String, quiet: Boolean, text: String, reason: String) extends StepText
 final case class UnweighText(node: String, site: String, quiet: Boolean, name: String, change: Boolean) extends StepText
 final case class ExpectText(node: String, site: String, quiet: Boolean, items: Seq[(String, String)], otherwise: String) extends StepText
 final case class GenerateText(node: String, site: String, quiet: Boolean, text: String, names: Seq[String], outer: Boolean) extends StepText
@@ -188,7 +188,7 @@ object Document {
     else if (s.has("generate"))
       GenerateText(node, site, quiet, text(s, "generate"), list(s, "names").map(_.asText), s.path("outer").asBoolean(false))
     else if (s.has("expect")) ExpectText(node, site, quiet, pairs(s.get("expect")), text(s, "otherwise"))
-    else if (s.has("weigh")) WeighText(node, site, quiet, text(s, "weigh"))
+    else if (s.has("weigh")) WeighText(node, site, quiet, text(s, "weigh"), maybe(s, "reason").orNull)
     else if (s.has("unweigh")) UnweighText(node, site, quiet, text(s, "unweigh"), s.path("change").asBoolean(false))
     else throw new HeadraceKernelException("INTERNAL", s"unknown step $s", node, site)
   }

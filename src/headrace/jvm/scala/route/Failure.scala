@@ -21,6 +21,13 @@ object Failure {
     val message = Option(inner.getMessage).getOrElse("")
     val cut = Seq("== SQL", "== DataFrame").map(message.indexOf).filter(_ >= 0).minOption.getOrElse(message.length)
     val line = unclassed(message.substring(0, cut).trim.replaceAll("\\s*\\R\\s*", " "))
+    line match {
+      case Coded(reason) => reason
+      case _ => reason(inner, line)
+    }
+  }
+
+  private def reason(inner: Throwable, line: String): String =
     inner match {
       case r: Rejected => r.getMessage
       case s: SparkThrowable if s.getCondition != null && !line.startsWith("[" + s.getCondition.takeWhile(_ != '.')) =>
@@ -28,7 +35,9 @@ object Failure {
       case _: SparkThrowable => line
       case other => if (line.isEmpty) other.getClass.getSimpleName else s"${other.getClass.getSimpleName}: $line"
     }
-  }
+
+  /** A reason of our own that an expression raises: its code comes first, as in any other reason. */
+  private val Coded = """\[USER_RAISED_EXCEPTION\] ([A-Z]+(?:_[A-Z]+)+: .*?)(?: SQLSTATE: P0001)?""".r
 
   /** A message without the classes of the exceptions that it quotes: `java.io.IOException: no space` is `no space`. */
   def unclassed(message: String): String = Quoted.replaceAllIn(message, "")

@@ -164,9 +164,11 @@ final class Sender(route: Route, counter: Counter, buffer: WireBuffer, dead: () 
     private def of(row: InternalRow): Long =
       try {
         val found = column(row)
-        if (found.isNullAt(0)) throw new IllegalArgumentException("NO_WEIGHT: it is not said whether the row is added or taken away")
-        found.getLong(0)
+        if (found.isNullAt(0)) { tell(unknown(row), row); 0L } else found.getLong(0)
       } catch { case e: Throwable => lose(e, row); 0L }
+
+    private def unknown(row: InternalRow): String =
+      step.reason.map(_.eval(row).toString).getOrElse("NO_WEIGHT: it is not said whether the row is added or taken away")
   }
 
   private final class UnweighStage(step: Unweigh, next: Stage) extends StepStage(step) {
@@ -271,7 +273,8 @@ final class Sender(route: Route, counter: Counter, buffer: WireBuffer, dead: () 
       count(Counts.In, groups.counted)
       count(Counts.Dead, groups.counted)
       if (dead == null) throw new HeadraceKernelException("DEAD_LETTER_FAILED", s"a dead letter is refused: $reason")
-      dead().put(null, reason, origin, finalJson(value), moment, weight)
+      // What ends a key takes no row away that was there: it is a letter of its own.
+      dead().put(null, reason, origin, finalJson(value), moment, if (route.order == Order.Position) math.abs(weight) else weight)
     }
   }
 }

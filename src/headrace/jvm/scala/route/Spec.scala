@@ -31,7 +31,7 @@ final case class Generate(
     extends Step
 
 /** Multiplies the row's weight by a number; a row with 0 goes nowhere. */
-final case class Weigh(node: String, site: String, quiet: Boolean, in: StructType, weight: Expression) extends Step
+final case class Weigh(node: String, site: String, quiet: Boolean, in: StructType, weight: Expression, reason: Option[Expression]) extends Step
 
 /** Shows the row's weight in one more column, after which it is a row that is added: as the number, or (`change`) as the words insert and
   * delete, the row repeated as often as it counts.

@@ -1,0 +1,45 @@
+"""The words of a change column: which add their row, and which take it away."""
+
+from __future__ import annotations
+
+from headrace.expr.literal import text_literal
+from headrace.syntax import quote
+
+ADDS = ("insert", "i", "c", "r", "+", "+i", "update_after", "+u")
+TAKES = ("delete", "d", "-", "-d", "update_before", "-u")
+REPLACES = ("update", "u", "upsert", "replace")
+"""They add their row where a key says which row it replaces. Alone they leave open which row goes."""
+
+_CURE = (
+    '. An update alone does not name the row that goes: use change_format="upsert" with a key, or the words update_before and update_after'
+)
+
+
+def weight(column: str, *, keyed: bool) -> str:
+    """The weight of a row by the word in its column, in SQL; null for any other word. Case makes no difference.
+
+    Operators are named after this text: another one makes them begin anew.
+    """
+    adds = ADDS + REPLACES if keyed else ADDS
+    return f"CASE WHEN {_word(column)} IN ({_listed(adds)}) THEN 1 WHEN {_word(column)} IN ({_listed(TAKES)}) THEN -1 END"
+
+
+def reason(text: str, columns: tuple[str, ...]) -> str | None:
+    """Why a row has no weight by a text of `weight`, in SQL; None for any other text."""
+    found = ((column, keyed) for column in columns for keyed in (False, True) if text == weight(column, keyed=keyed))
+    column, keyed = next(found, (None, False))
+    if column is None:
+        return None
+    adds = ADDS + REPLACES if keyed else ADDS
+    said = f"coalesce(concat('''', left(CAST({quote(column)} AS string), 80), ''''), 'null')"
+    allowed = f"; a row is added by {', '.join(adds)}, and taken away by {', '.join(TAKES)}"
+    cure = "''" if keyed else f"if({_word(column)} IN ({_listed(REPLACES)}), {text_literal(_CURE)}, '')"
+    return f"concat({text_literal(f'NO_WEIGHT: `{column}` is ')}, {said}, {text_literal(allowed)}, {cure})"
+
+
+def _word(column: str) -> str:
+    return f"lower(CAST({quote(column)} AS string))"
+
+
+def _listed(words: tuple[str, ...]) -> str:
+    return ", ".join(f"'{word}'" for word in words)

@@ -1,0 +1,30 @@
+"""The dead letters of a stream of changes, which its source and the operator that judges it share."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from headrace.errors import here
+from headrace.ops import output
+from headrace.ops.feeding import fed
+from headrace.ops.output import OutputOf
+from headrace.ops.project import Project
+from headrace.ops.source import DEAD_LETTER, DEAD_SCHEMA
+from headrace.ops.union import union
+from headrace.ops.weigh import weigh
+from headrace.plan import Node
+from headrace.schema import parse_schema
+
+
+def of_stream(node: Node, wanted: Any, late: tuple[str, ...]) -> Node:
+    """An output of a stream. The dead letters of changes are those of their source and of the operator that judges them."""
+    source = fed(node)
+    if wanted != DEAD_LETTER or source is None or source is node:
+        return output.output(node, wanted, late)
+    return union([OutputOf(source, DEAD_LETTER, site=here()), OutputOf(node, DEAD_LETTER, site=here()) if node.outputs else _none(node)])
+
+
+def _none(node: Node) -> Node:
+    """No rows, with the columns of dead letters: the rows are read for it and fail as they do for any other reader."""
+    items = tuple((field.name, f"CAST(NULL AS {field.type})") for field in parse_schema(DEAD_SCHEMA).fields)
+    return Project(weigh(node, "0"), DEAD_LETTER, items, site=here())
