@@ -7,6 +7,7 @@ import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 _FILE = re.compile(r"(\d+)(?:\.compact|-(\d+)\.gz)?")
 _READ = re.compile(r'([^:{]+):\{"logOffset":(\d+)\}')
@@ -51,10 +52,35 @@ def paths_read(log: Path) -> Iterator[str]:
     >>> sorted(paths_read(log))
     ['file:///in/a.json', 'file:///in/b.json']
     """
+    return (entry["path"] for entry in _entries(log))
+
+
+def lengths_read(log: Path) -> dict[str, int | None]:
+    """How many bytes of each file in a log were read, by its path; None where that is not known, or the log says that the file has changed
+    since.
+
+    >>> import tempfile
+    >>> log = Path(tempfile.mkdtemp())
+    >>> _ = (log / "0").write_text('v2\\n{"path":"file:///in/a.json","batchId":0}\\n')
+    >>> _ = (log / "1").write_text('v3\\n{"path":"file:///in/b.json","batchId":1,"length":9}\\n{"path":"file:///in/c.json","batchId":1,"length":7}\\n')
+    >>> _ = (log / "2").write_text('v3\\n{"path":"file:///in/b.json","batchId":2,"length":20,"was":9}\\n')
+    >>> lengths_read(log)
+    {'file:///in/a.json': None, 'file:///in/b.json': None, 'file:///in/c.json': 7}
+    """
+    found: dict[str, int | None] = {}
+    changed = []
+    for entry in _entries(log):
+        found[entry["path"]] = entry.get("length")
+        if "was" in entry:
+            changed.append(entry["path"])
+    return {**dict(sorted(found.items())), **dict.fromkeys(changed)}
+
+
+def _entries(log: Path) -> Iterator[dict[str, Any]]:
     for file in log.glob("*"):
         if _FILE.fullmatch(file.name):
             content = file.read_bytes()
             text = gzip.decompress(content) if file.suffix == ".gz" else content
             for line in text.decode().split("\n")[1:]:
                 if line:
-                    yield json.loads(line)["path"]
+                    yield json.loads(line)

@@ -49,11 +49,15 @@ class SourceTraits:
 
 @dataclass(frozen=True)
 class SourceContext:
-    """What a source may know when it starts: its name in the job, the query's checkpoint folder, the time zone of the job."""
+    """What a source may know when it starts: its name in the job, the query's checkpoint folder, the time zone of the job.
+
+    `anew`: an epoch is pending whose rows are in no sink yet, so what it reads may differ from what its first try read.
+    """
 
     name: str
     checkpoint: Path
     time_zone: str = "UTC"
+    anew: bool = False
 
 
 class Source(ABC):
@@ -96,7 +100,7 @@ class Source(ABC):
         kind may be the name of a Scala class that derives from `headrace.source.LineParser`.
         `{"records": True}`: each value is a record of its own, and a blank one is malformed; a blank line of a file is skipped.
         In any frame a text in the column `_problem string` says of a row why it is none, and makes a dead letter of it; one in
-        `_broken string` says why a whole file cannot be read. `_tombstone boolean` marks records that are only counted, as tombstones.
+        `_broken string` says why a whole file is not read. `_tombstone boolean` marks records that are only counted, as tombstones.
         """
 
     def feed(self, format: str | None, key: tuple[str, ...]) -> None:  # noqa: B027  # most sources have nothing but rows

@@ -103,8 +103,10 @@ def rewind(job: SparkJob, folder: Path, *, dry_run: bool) -> Rewinding:
                 checkpoint.lease.decline()
 
 
-def refuse_other_history(job: SparkJob, checkpoint: Checkpoint, query: str, outlets: Mapping[str, Sequence[Outlet]]) -> None:
-    """Refuse a checkpoint that was put back, is not whole, or whose sinks are not as the job left them."""
+def refuse_other_history(job: SparkJob, checkpoint: Checkpoint, query: str, outlets: Mapping[str, Sequence[Outlet]]) -> bool:
+    """Refuse a checkpoint that was put back, is not whole, or whose sinks are not as the job left them. The answer is whether an epoch is
+    pending that no sink holds.
+    """
     for damage in needed(checkpoint.query(query)):
         raise damage.error()
 
@@ -115,7 +117,13 @@ def refuse_other_history(job: SparkJob, checkpoint: Checkpoint, query: str, outl
         return False
 
     marks = _marks(job, checkpoint, query, outlets[query])
-    agree(checkpoint.folder, checkpoint.query(query), checkpoint.history(query), checkpoint.record(query).totals, marks, rewinds)
+    history, totals = checkpoint.history(query), checkpoint.record(query).totals
+    agree(checkpoint.folder, checkpoint.query(query), history, totals, marks, rewinds)
+    pending = history.logged("offsets")
+    if pending <= max(history.logged("commits"), totals.epoch):
+        return False
+    letters = [one.sink.mark(one.context(job, checkpoint, query)) for one in outlets[query] if one.name == DEAD_LETTERS]
+    return all(mark is None or mark.epoch < pending for mark in (*letters, *(mark for _, mark in marks.values())))
 
 
 def planned(job: SparkJob, checkpoint: Checkpoint, outlets: Mapping[str, Sequence[Outlet]]) -> tuple[Rewound, ...]:

@@ -112,9 +112,10 @@ def begin(
         identity, names = identified(job, stored, checkpoint.folder)
         suit(job, starting=True)
         outlets = {name: outlets_of(job, query, checkpoint.dead_letters(name)) for query, name in each(job, names)}
+        anew = dict.fromkeys(outlets, False)
         if stored is not None and not fresh:
             for name in outlets:
-                refuse_other_history(job, checkpoint, name, outlets)
+                anew[name] = refuse_other_history(job, checkpoint, name, outlets)
         check_computed(job, [identity.query(name) for name in names.values()])
         if stored is not None and not fresh:
             refuse_in_mid_epoch(job.plan, stored.plan, _unfinished(job, checkpoint, names))
@@ -133,7 +134,7 @@ def begin(
         sinks = {name: _open(job, identity.query(name), checkpoint, outlets[name], opened) for _, name in each(job, names)}
         checkpoint.end_clearing()
         for query, name in each(job, names):
-            running.append(_started(job, query, identity.query(name), checkpoint, sinks[name], number, every, clock))
+            running.append(_started(job, query, identity.query(name), checkpoint, sinks[name], number, every, clock, anew[name]))
         return Started(checkpoint, running, opened.close)
     except BaseException as problem:
         _displayed(problem, job, checkpoint)
@@ -259,6 +260,7 @@ def _started(
     partitions: int,
     every: int,
     clock: Callable[[], float] | None,
+    anew: bool,
 ) -> RunningQuery:
     spark = session()
     mend(checkpoint.query(identity.name))
@@ -267,7 +269,7 @@ def _started(
     for source in query.sources:
         if isinstance(source, Source):
             name = str(source.name)
-            context = ports.SourceContext(name, checkpoint.query(identity.name), job.time_zone)
+            context = ports.SourceContext(name, checkpoint.query(identity.name), job.time_zone, anew)
             connected = source.connect()
             with at(source):
                 scans[name], readers[name] = connected.scan(spark, context)
@@ -275,7 +277,7 @@ def _started(
             # What ends by itself is not watched for repaired rows that come meanwhile: each scan has its price in every epoch.
             if lines is not None and (not connected.traits.bounded or repaired.folder(checkpoint.folder, name).is_dir()):
                 key = repaired.key(name)
-                scans[key], readers[key] = repaired.scan(spark, checkpoint.folder, source, lines)
+                scans[key], readers[key] = repaired.scan(spark, checkpoint.folder, source, lines, anew=anew)
     stages = {one.name: one.sink.stage() for one in sinks.values()}
     asks, loader = _lookups(job, query)
     document = build(query, identity, job.at, readers, stages, partitions, asks)

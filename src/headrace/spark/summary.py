@@ -53,7 +53,8 @@ class SourceCounts:
     """What became of all that a source has read, over the life of the checkpoint.
 
     `rows` went on; `malformed` could not be read; `skipped` are blank lines and comments; `tombstones` are records without a value that
-    were passed over. `broken` counts whole files that could not be read, with `broken_files="skip"`; none of their rows are among `read`.
+    were passed over. `broken` counts whole files that could not be read, with `broken_files="skip"`, or that changed
+    after they were read: what a file had then is among `read`, nothing of what it has now.
     """
 
     name: str

@@ -134,8 +134,10 @@ def test_it_fails_and_says_which(tmp_path: Path) -> None:
     (tmp_path / "json" / "3.json.gz").write_bytes(cut(zipped(ROWS)))
     with pytest.raises(hr.HeadraceError, match="FILE_BROKEN"):
         run()
+    # it has another length than when it was found, and that is no change after it was read
     (tmp_path / "json" / "3.json.gz").write_bytes(zipped(ROWS))
-    run()
+    for _ in range(2):
+        assert run().sources[0].broken == 1
     assert sorted(row["n"] for row in lines(tmp_path / "out_json")) == list(range(2 * ROWS))
 
 

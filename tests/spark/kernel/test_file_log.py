@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from headrace.filelog import paths_read
+from headrace.filelog import lengths_read, paths_read
 from tests.spark.kernel.conftest import Trials
 
 
@@ -19,7 +19,12 @@ def trial(trials: Trials) -> Trials:
 
 
 def paths(log: str) -> set[str]:
-    return set(re.findall(r"^file:.*$", log, re.MULTILINE))
+    return {path for path, _, _ in entries(log)}
+
+
+def entries(log: str) -> list[tuple[str, int, int]]:
+    """Each file with its length and the one that it had before, -1 for none."""
+    return [(path, int(length), int(was)) for path, length, was in re.findall(r"^(file:\S+) (\S+) (\S+)$", log, re.MULTILINE)]
 
 
 def test_thousands_of_epochs(trial: Trials, tmp_path: Path) -> None:
@@ -28,6 +33,32 @@ def test_thousands_of_epochs(trial: Trials, tmp_path: Path) -> None:
     assert int(most) <= 225
     assert set(paths_read(log)) == paths(trial("paths", log)) == {f"file:///in/{epoch}.json" for epoch in range(2_500)}
     assert paths(trial("between", log, 1_098, 1_101)) == {f"file:///in/{epoch}.json" for epoch in range(1_098, 1_102)}
+    expected = [(f"file:///in/{epoch}.json", 10 * epoch, epoch if epoch % 3 == 0 else -1) for epoch in range(2_500)]
+    assert entries(trial("paths", log)) == expected  # also after three merges
+    assert lengths_read(log) == {path: length if was < 0 else None for path, length, was in expected}
+
+
+@pytest.mark.parametrize("epoch", [1, 50, 249])
+def test_lengths_are_amended_in_the_epochs_that_are_asked_for(trial: Trials, tmp_path: Path, epoch: int) -> None:
+    """In a file of one epoch and in one of a hundred; what is logged as changed keeps its length."""
+    trial("grow", tmp_path, 250)
+    assert (tmp_path / "0-99.gz").exists()
+    before, path = entries(trial("paths", tmp_path)), f"file:///in/{epoch}.json"
+    trial("amend", tmp_path, epoch - 1, epoch - 1, path, 7)
+    assert entries(trial("paths", tmp_path)) == before
+    trial("amend", tmp_path, epoch - 1, epoch, path, 7)
+    after = [(name, 7 if name == path and was < 0 else length, was) for name, length, was in before]
+    assert entries(trial("paths", tmp_path)) == after
+    assert (after != before) == (epoch % 3 != 0)
+
+
+def test_a_log_without_lengths_is_carried_on(trial: Trials, tmp_path: Path) -> None:
+    (tmp_path / "0").write_text('v2\n{"path":"file:///in/0.json","batchId":0}\n')
+    trial("add", tmp_path, "file:///in/1.json", 5, -1)
+    trial("add", tmp_path, "file:///in/1.json", 8, 5)
+    assert (tmp_path / "2").read_text() == 'v3\n{"path":"file:///in/1.json","batchId":2,"length":8,"was":5}\n'
+    assert entries(trial("paths", tmp_path)) == [("file:///in/0.json", -1, -1), ("file:///in/1.json", 5, -1), ("file:///in/1.json", 8, 5)]
+    assert lengths_read(tmp_path) == {"file:///in/0.json": None, "file:///in/1.json": None}
 
 
 def test_thirty_days_of_twenty_epochs_a_second(trial: Trials) -> None:
@@ -41,19 +72,19 @@ def test_thirty_days_of_twenty_epochs_a_second(trial: Trials) -> None:
 def test_the_log_of_spark_is_carried_on(trial: Trials, tmp_path: Path) -> None:
     """Its last compaction is all before it; what a merge has left is read once and goes."""
 
-    def entries(*epochs: int) -> str:
+    def text(*epochs: int) -> str:
         told = [{"path": f"file:///in/{epoch}.json", "timestamp": 1, "batchId": epoch} for epoch in epochs]
         return "\n".join(["v1", *map(json.dumps, told)])
 
     for epoch in range(25):
         compact = epoch % 10 == 9
-        (tmp_path / f"{epoch}{'.compact' if compact else ''}").write_text(entries(*range(epoch + 1) if compact else (epoch,)))
+        (tmp_path / f"{epoch}{'.compact' if compact else ''}").write_text(text(*range(epoch + 1) if compact else (epoch,)))
     trial("grow", tmp_path, 400)
     assert sorted(file.name for file in tmp_path.glob("[0-9]*") if not file.name.isdigit()) == ["120-219.gz", "19.compact", "20-119.gz"]
     assert set(paths_read(tmp_path)) == {f"file:///in/{epoch}.json" for epoch in range(400)}
     # as after a crash between the merge and the removal of its parts
     for epoch in (20, 219):
-        (tmp_path / str(epoch)).write_text(entries(epoch))
+        (tmp_path / str(epoch)).write_text(text(epoch))
     assert paths(trial("between", tmp_path, 219, 220)) == {"file:///in/219.json", "file:///in/220.json"}
     assert not (tmp_path / "20").exists()
     assert not (tmp_path / "219").exists()

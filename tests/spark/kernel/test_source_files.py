@@ -25,8 +25,10 @@ def read(spark: SparkSession, tmp_path: Path) -> Read:
 
         def keep(frame: Any, epoch: int) -> None:
             found = frame.select("*", input_file_name().alias("file")).collect()
-            rows = [(row["file"].rsplit("/", 1)[1], row["_position"], *row[: len(row) - 2]) for row in found]
-            epochs.append(sorted(rows, key=repr))
+            # of a whole file that is not read, why
+            said = [(row["_file"].rsplit("/", 1)[1], row["_broken"]) for row in found if row["_broken"] is not None]
+            rows = [(row["file"].rsplit("/", 1)[1], row["_position"], *row[: len(row) - 4]) for row in found if row["_broken"] is None]
+            epochs.append(sorted(rows + said, key=repr))
 
         stream = spark.readStream.format("headrace.source.Files").options(path=str(folder), reader=reader, **options).load()
         query = stream.writeStream.foreachBatch(keep).option("checkpointLocation", str(tmp_path / "checkpoint")).start()
@@ -109,3 +111,52 @@ def test_a_log_of_files_that_lacks_an_epoch(read: Read, folder: Path, tmp_path: 
     (folder / "d.txt").write_text("d\n")
     with pytest.raises(StreamingQueryException, match=why.format(log=log)):
         read(folder, limit="1")
+
+
+def changed(was: int, length: int) -> str:
+    return f"FILE_CHANGED: it had {was} bytes when it was read and has {length} now; what has changed since is not read"
+
+
+@pytest.mark.parametrize("limit", [{}, {"limit": "1"}])
+def test_a_file_that_changed_makes_one_row(read: Read, folder: Path, limit: dict[str, str]) -> None:
+    """Beside new files; what changes later is not told again, also where nothing else is new."""
+    read(folder, **limit)
+    (folder / "b.txt").write_text("b.txt 1\nb.txt 2\nb.txt 3\n")
+    (folder / "c.txt").write_text("c.txt 1\n")
+    (folder / "d.txt").write_text("d\n")
+    said = [("b.txt", changed(16, 24)), ("c.txt", changed(16, 8)), ("d.txt", 0, bytearray(b"d"))]
+    assert [row for epoch in read(folder, **limit) for row in epoch] == said
+    (folder / "b.txt").write_text("b.txt 1\n")
+    assert read(folder, **limit) == []
+    (folder / "d.txt").write_text("")
+    assert read(folder, **limit) == [[("d.txt", changed(2, 0))]]
+
+
+def test_a_log_without_lengths_says_nothing_of_changes(read: Read, folder: Path, tmp_path: Path) -> None:
+    read(folder)
+    (log,) = (tmp_path / "checkpoint" / "sources").iterdir()
+    names = ("a%20b.txt", "b.txt", "c.txt")
+    entries = [json.dumps({"path": f"file://{str(folder).replace(' ', '%20')}/{name}", "batchId": 0}) for name in names]
+    (log / "0").write_text("\n".join(["v2", *entries, ""]), encoding="utf-8")
+    for beside in log.glob(".*.crc"):
+        beside.unlink()
+    (folder / "b.txt").write_text("b.txt 1\nb.txt 2\nb.txt 3\n")
+    assert read(folder) == []
+
+
+@pytest.mark.parametrize(("lost", "anew"), [("commits", "true"), ("commits", "false"), ("commits offsets", "false")])
+def test_a_file_that_changes_before_its_epoch_is_written(read: Read, folder: Path, tmp_path: Path, lost: str, anew: str) -> None:
+    """Killed before the epoch's end, or between the log of files and that of offsets: what is read in the end is what the log says. Where a
+    sink may have the epoch already, the change is told.
+    """
+    read(folder, limit="1")
+    for log in lost.split():
+        for file in (tmp_path / "checkpoint" / log).glob("*2*"):
+            file.unlink()
+    (folder / "c.txt").write_text("c.txt 1\nc.txt 2\nc.txt 3\n")
+    (folder / "d.txt").write_text("d\n")
+    whole = [("c.txt", at, b"c.txt %d" % (1 + at // 8)) for at in (0, 16, 8)]
+    told = [] if anew == "true" or "offsets" in lost else [("c.txt", changed(16, 24))]
+    assert [row for epoch in read(folder, anew=anew) for row in epoch] == [*whole, *told, ("d.txt", 0, b"d")]
+    (folder / "c.txt").write_text("c\n")
+    assert read(folder) == ([] if told else [[("c.txt", changed(24, 2))]])

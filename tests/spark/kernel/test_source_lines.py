@@ -316,3 +316,18 @@ def test_every_reason_says_something(spark: SparkSession) -> None:
             found = parser.read(bytes(line))
             assert not isinstance(parser.read(good), str), line  # nothing of a line stays for the next one
             assert not isinstance(found, str) or ("null" not in found and "Exception" not in found and found), (line, found)
+
+
+@pytest.mark.parametrize("split", [4, 1 << 20])
+def test_a_file_ends_where_it_ended_when_it_was_listed(spark: SparkSession, tmp_path: Path, split: int) -> None:
+    """Hadoop's reader takes a line beyond the end of its split, for the next split leaves out its first one; and a line is read to its end."""
+    for name, content, more in (("a.txt", "one\n2\n", "3\n4\n"), ("b.txt", "one\ntw", "o\n3\n")):
+        (tmp_path / name).write_text(content)
+        spark.conf.set("spark.sql.files.maxPartitionBytes", str(split))
+        try:
+            frame = spark.read.format(FORMAT).schema("value string, _position bigint").load(str(tmp_path / name))
+            with (tmp_path / name).open("a") as file:
+                file.write(more)
+            assert sorted((row._position, row.value) for row in frame.collect()) == [(0, "one"), (4, content.splitlines()[1])]
+        finally:
+            spark.conf.unset("spark.sql.files.maxPartitionBytes")

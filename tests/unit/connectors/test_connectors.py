@@ -171,6 +171,13 @@ def test_files_that_a_query_has_not_read(tmp_path: Path) -> None:
     (log / "0").write_text(f'v1\n{{"path":"{(data / "a.json").as_uri()}","timestamp":1,"batchId":0}}')
     (log / "1").write_text(f'v1\n{{"path":"{(data / "b b.json").as_uri()}","timestamp":1,"batchId":1}}')
     assert source.unread(cast(Any, None), where) == 1
+    (log / "2").write_text(f'v3\n{{"path":"{(data / "c.json").as_uri()}","batchId":2,"length":2}}\n')
+    assert source.unread(cast(Any, None), where) == 0
+    for name in ("a.json", "c.json"):  # of the first no length is known
+        (data / name).write_text("{}\n{}")
+    assert source.unread(cast(Any, None), where) == 1
+    (log / "3").write_text(f'v3\n{{"path":"{(data / "c.json").as_uri()}","batchId":3,"length":5,"was":2}}\n')
+    assert source.unread(cast(Any, None), where) == 0
 
 
 def test_csv_has_a_header_unless_told_otherwise() -> None:

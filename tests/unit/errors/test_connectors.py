@@ -269,6 +269,19 @@ def test_partition_folders(tmp_path: Path) -> None:
     )
 
 
+def test_columns_with_names_of_scans(tmp_path: Path) -> None:
+    files.Source(tmp_path, format="json", schema="_file string, n int")
+    check_error(
+        """
+        BAD_OPTION: read.files: a column of parquet files cannot be called _file, _Weight: scans have columns of that name
+          at test_connectors.py:*: lambda: files.Source(tmp_path, format="parquet", schema="_file string, n int, _Weight int"),
+          hint: leave it out of the schema, or have the files written with another name
+          more: headrace error BAD_OPTION
+        """,
+        lambda: files.Source(tmp_path, format="parquet", schema="_file string, n int, _Weight int"),
+    )
+
+
 def test_not_a_folder(tmp_path: Path) -> None:
     (tmp_path / "out.json").write_text("{}")
     check_error(

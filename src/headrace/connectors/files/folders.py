@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import glob
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from headrace.errors import ConnectorError, HeadraceError, here
-from headrace.filelog import paths_read
+from headrace.filelog import lengths_read
 from headrace.jvm.session import jvm
 from headrace.ports import paths
 from headrace.ports.options import wrong
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 FORMATS = ("json", "csv", "parquet", "orc", "avro")
 TEXTS = ("json", "csv")
+_OF_SCANS = ("_file", "_position", "_broken", "_problem", "_tombstone", "_weight")
 
 
 def for_spark(format: str) -> str:
@@ -27,14 +28,30 @@ def for_spark(format: str) -> str:
     return "org.apache.spark.sql.avro.AvroFileFormat" if format == "avro" else format
 
 
-def read_before(query: Path) -> set[Path | None]:
-    """The files that the sources of a query have read."""
-    return {paths.local(path) for log in query.glob("sources/*") for path in paths_read(log)}
+def read_before(query: Path) -> dict[Path | None, int | None]:
+    """The files that the sources of a query have read, with their lengths (`lengths_read`)."""
+    return {paths.local(path): length for log in query.glob("sources/*") for path, length in lengths_read(log).items()}
+
+
+def unread(files: Iterable[Path], query: Path) -> int:
+    """How many of some files a query has not read, or not as they are now."""
+    read = read_before(query)
+    return sum(file not in read or read[file] not in (None, file.stat().st_size) for file in files)
 
 
 def nothing_there(path: str, why: str) -> ConnectorError:
     hint = "put files there first, or wait for them with follow=True"
     return ConnectorError("PATH_EMPTY", f"there is nothing to read in {path}: {why}", hint=hint, site=here())
+
+
+def no_columns_of_scans(format: str, schema: Struct) -> None:
+    """Columns of lines are parsed from a text; those of other files stand beside the columns of scans (`ports.Source.scan`)."""
+    taken = [name for name in schema.names if name.lower() in _OF_SCANS]
+    if taken and format not in TEXTS:
+        raise wrong(
+            f"read.files: a column of {format} files cannot be called {', '.join(taken)}: scans have columns of that name",
+            "leave it out of the schema, or have the files written with another name",
+        )
 
 
 def no_partition_folders(folder: Path, schema: Struct) -> None:

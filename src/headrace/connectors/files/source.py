@@ -16,10 +16,11 @@ from headrace.connectors.files.folders import (
     TEXTS,
     broken,
     for_spark,
+    no_columns_of_scans,
     no_partition_folders,
     nothing_there,
-    read_before,
     reader_options,
+    unread,
 )
 from headrace.connectors.files.remote import RemoteManifest
 from headrace.connectors.reach import opened
@@ -40,8 +41,9 @@ class Source(ports.Source):
     their names or the times they were written; it matters where `files_per_epoch` limits how many are taken at once. Without `schema` it is
     found by reading a part of the files, once. Lines that cannot be read go to the stream's "dead_letter" output, stop the job with
     `malformed="fail"`, or are only counted with `malformed="skip"`. A file that is cut off or damaged stops the job, or with
-    `broken_files="skip"` is one dead letter, and none of its rows are read. `options` are those of Spark's reader for the format. CSV
-    columns are matched by name where there is a header.
+    `broken_files="skip"` is one dead letter, and none of its rows are read. A file is read once: if its length changes later, that is one
+    dead letter (FILE_CHANGED), and no row of it is read again. `options` are those of Spark's reader for the format. CSV columns are
+    matched by name where there is a header.
 
     Rows can say what they change: `change_column` names a column with `insert` or `delete` (or i, d, +, -, ...), and with
     `change_format="debezium"` each line is an envelope with `before`, `after` and `op`, of which `schema` is that of the rows. What is
@@ -78,6 +80,8 @@ class Source(ports.Source):
         self.broken_files = choice(verb, "broken_files", broken_files, ("fail", "skip"))
         self.reader_options = reader_options(self.format, texts(verb, "options", options or {}))
         self.schema = None if schema is None else schema_of(schema)
+        if self.schema is not None:
+            no_columns_of_scans(self.format, self.schema)
 
     @property
     def traits(self) -> ports.SourceTraits:
@@ -159,6 +163,7 @@ class Source(ports.Source):
                 site=here(),
             )
         self.schema = Struct(fields)
+        no_columns_of_scans(self.format, self.schema)
         return self.schema
 
     def scan(self, session: SparkSession, context: ports.SourceContext) -> tuple[DataFrame, dict[str, Any]]:
@@ -180,6 +185,8 @@ class Source(ports.Source):
             options["limit"] = str(self.files_per_epoch)
         if self.broken_files == "skip":
             options["broken"] = "skip"
+        if context.anew:
+            options["anew"] = "true"
         committed = self._listed(session)
         if committed is not None and not self.follow:
             options["files"] = json.dumps(committed)
@@ -192,8 +199,7 @@ class Source(ports.Source):
         found = committed if committed is not None else paths.listed(self.path)
         if found is None:
             return None
-        read = read_before(context.checkpoint)
-        return sum(1 for file in found if file not in read)
+        return unread(found, context.checkpoint)
 
     def beginning(self, session: SparkSession, place: ports.Elsewhere, rows: int, epochs: int) -> Source | None:
         committed = self._committed()

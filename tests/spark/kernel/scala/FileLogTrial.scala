@@ -10,10 +10,14 @@ import org.apache.hadoop.fs.Path
 object FileLogTrial {
   def main(words: Array[String]): Unit = words match {
     case Array("grow", folder, epochs) => grow(folder, epochs.toInt)
-    case Array("paths", folder) => open(folder).foreach(println)
-    case Array("between", folder, from, to) => open(folder).between(from.toLong, to.toLong).foreach(println)
+    case Array("paths", folder) => open(folder).foreach(show)
+    case Array("between", folder, from, to) => open(folder).between(from.toLong, to.toLong).foreach(show)
+    case Array("add", folder, path, length, was) => open(folder).add(Seq(Logged(path, length.toLong, was.toLong)))
+    case Array("amend", folder, from, to, path, length) => open(folder).amend(from.toLong, to.toLong, Map(path -> length.toLong))
     case Array("simulate", epochs) => simulate(epochs.toLong)
   }
+
+  private def show(file: Logged): Unit = println(s"${file.path} ${file.length} ${file.was}")
 
   private def open(folder: String): FileLog = {
     val settings = new Configuration()
@@ -26,9 +30,10 @@ object FileLogTrial {
     var log = open(folder)
     var most = 0
     (log.newest + 1 until epochs).foreach { epoch =>
-      log.add(Seq(s"file:///in/$epoch.json"))
+      val file = Logged(s"file:///in/$epoch.json", 10L * epoch, if (epoch % 3 == 0) epoch.toLong else -1L)
+      log.add(Seq(file))
       require(log.newest == epoch)
-      require(log.between(epoch - 1L, epoch).contains(s"file:///in/$epoch.json"))
+      require(log.between(epoch - 1L, epoch).contains(file))
       if (epoch % 777 == 0) log = open(folder)
       if (epoch % 50 == 0) most = most.max(Files.list(Paths.get(folder)).filter(!_.getFileName.toString.startsWith(".")).count.toInt)
     }

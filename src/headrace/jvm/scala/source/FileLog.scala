@@ -1,19 +1,26 @@
 package headrace.source
 
-import java.io.{BufferedReader, InputStreamReader, OutputStream}
+import java.io.{BufferedReader, InputStreamReader}
 import java.nio.charset.StandardCharsets.UTF_8
 import java.util.zip.{GZIPInputStream, GZIPOutputStream}
 
-import com.fasterxml.jackson.databind.ObjectMapper
+import com.fasterxml.jackson.databind.{JsonNode, ObjectMapper}
 import headrace.HeadraceKernelException
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.{FileAlreadyExistsException, Path}
 import org.apache.spark.sql.execution.streaming.checkpointing.CheckpointFileManager
 
+/** A file in the log: its length in bytes when it was found, -1 where an earlier version has logged it. One that has changed after it was read
+  * is logged again, with the length that it `was` read with; else that is -1.
+  */
+private[source] final case class Logged(path: String, length: Long, was: Long = -1L) {
+  def changed: Boolean = was >= 0
+}
+
 /** The files that a source has read, by the source's own epochs.
   *
   * {{{
-  * 1203          the files of epoch 1203: `v2`, then a JSON object a line
+  * 1203          the files of epoch 1203: `v3`, then a JSON object a line
   * 1000-1099.gz  the same of a hundred epochs, zipped; 0-9999.gz of ten thousand
   * 1199.compact  all up to epoch 1199, in checkpoints of versions that used Spark's own log
   * }}}
@@ -21,6 +28,8 @@ import org.apache.spark.sql.execution.streaming.checkpointing.CheckpointFileMana
   * An epoch's file appears before Spark logs the offset, and only one process can make it. Older epochs are merged ([[Segments]]): a file
   * is rewritten three times at most, and their number grows with the logarithm of the number of epochs. A merge appears whole before
   * its parts go, so after a crash between the two the next start removes the parts.
+  *
+  * An object says `path`, `batchId`, `length`, and `was` of a file that has changed; `v1` and `v2` know no lengths.
   */
 private[source] final class FileLog(folder: Path, settings: Configuration) {
   private val files = CheckpointFileManager.create(folder, settings)
@@ -30,40 +39,42 @@ private[source] final class FileLog(folder: Path, settings: Configuration) {
   /** The last epoch; -1 before the first. */
   def newest: Long = segments.lastOption.fold(-1L)(_.to)
 
-  /** All files read so far. */
-  def foreach(each: String => Unit): Unit = segments.foreach(read(_)((_, path) => each(path)))
+  /** All files read so far, oldest first. */
+  def foreach(each: Logged => Unit): Unit = segments.foreach(read(_)((_, file) => each(file)))
 
   /** The files of some epochs, first and last included. */
-  def between(from: Long, to: Long): Seq[String] = {
+  def between(from: Long, to: Long): Seq[Logged] = {
     if (to > newest) throw lacks(newest + 1, to)
-    val found = Vector.newBuilder[String]
-    segments.filter(s => s.to >= from && s.from <= to).foreach(read(_)((epoch, path) => if (epoch >= from && epoch <= to) found += path))
+    val found = Vector.newBuilder[Logged]
+    within(from, to).foreach(read(_)((epoch, file) => if (epoch >= from && epoch <= to) found += file))
     found.result()
   }
 
   /** Logs the files of the next epoch. */
-  def add(paths: Seq[String]): Unit = {
+  def add(found: Seq[Logged]): Unit = {
     val epoch = newest + 1
-    val made =
-      try
-        write(epoch.toString, overwrite = false) { out =>
-          out.write(FileLog.Version)
-          paths.foreach(path => out.write(line(epoch, path)))
-        }
+    val single = Segment(epoch, epoch, 0L)
+    val bytes =
+      try write(single, overwrite = false)(each => found.foreach(each(epoch, _)))
       catch { case _: FileAlreadyExistsException => throw new IllegalStateException(s"two queries write the log of files $folder") }
-    segments :+= Segment(epoch, epoch, made)
+    segments :+= single.copy(bytes = bytes)
     merge()
   }
+
+  /** Gives files of some epochs, first and last included, the lengths with which they are read in the end. */
+  def amend(from: Long, to: Long, lengths: Map[String, Long]): Unit = within(from, to).foreach { segment =>
+    def amended(epoch: Long, file: Logged) =
+      if (epoch < from || epoch > to || file.changed) file else file.copy(length = lengths.getOrElse(file.path, file.length))
+    val bytes = write(segment, overwrite = true)(each => read(segment)((epoch, file) => each(epoch, amended(epoch, file))))
+    segments = segments.updated(segments.indexOf(segment), segment.copy(bytes = bytes))
+  }
+
+  private def within(from: Long, to: Long): Vector[Segment] = segments.filter(s => s.to >= from && s.from <= to)
 
   private def merge(): Unit =
     Segments.due(segments).foreach { parts =>
       val whole = Segment(parts.head.from, parts.last.to, 0L)
-      val bytes = write(whole.name, overwrite = true) { out =>
-        val zipped = new GZIPOutputStream(out, 1 << 16)
-        zipped.write(FileLog.Version)
-        parts.foreach(read(_)((epoch, path) => zipped.write(line(epoch, path))))
-        zipped.finish()
-      }
+      val bytes = write(whole, overwrite = true)(each => parts.foreach(read(_)(each)))
       segments = segments.patch(segments.indexOf(parts.head), Seq(whole.copy(bytes = bytes)), parts.size)
       parts.foreach(part => files.delete(new Path(folder, part.name)))
       merge()
@@ -86,14 +97,22 @@ private[source] final class FileLog(folder: Path, settings: Configuration) {
     new HeadraceKernelException("CHECKPOINT_UNREADABLE", s"the log of files that were read, $folder, lacks $epochs", hint = hint)
   }
 
-  private def line(epoch: Long, path: String): Array[Byte] =
-    json.writeValueAsBytes(json.createObjectNode().put("path", path).put("batchId", epoch)) :+ '\n'.toByte
+  private def line(epoch: Long, file: Logged): Array[Byte] = {
+    val entry = json.createObjectNode().put("path", file.path).put("batchId", epoch)
+    if (file.length >= 0) entry.put("length", file.length)
+    if (file.changed) entry.put("was", file.was)
+    json.writeValueAsBytes(entry) :+ '\n'.toByte
+  }
 
   /** Writes a file that appears whole or not at all; its length. */
-  private def write(name: String, overwrite: Boolean)(content: OutputStream => Unit): Long = {
-    val out = files.createAtomic(new Path(folder, name), overwrite)
+  private def write(segment: Segment, overwrite: Boolean)(content: ((Long, Logged) => Unit) => Unit): Long = {
+    val out = files.createAtomic(new Path(folder, segment.name), overwrite)
     try {
-      content(out)
+      val zipped = if (segment.zipped) Some(new GZIPOutputStream(out, 1 << 16)) else None
+      val lines = zipped.getOrElse(out)
+      lines.write(FileLog.Version)
+      content((epoch, file) => lines.write(line(epoch, file)))
+      zipped.foreach(_.finish())
       out.flush()
       val bytes = out.getPos
       out.close()
@@ -105,22 +124,24 @@ private[source] final class FileLog(folder: Path, settings: Configuration) {
     }
   }
 
-  private def read(segment: Segment)(each: (Long, String) => Unit): Unit = {
+  private def read(segment: Segment)(each: (Long, Logged) => Unit): Unit = {
     val stream = files.open(new Path(folder, segment.name))
     try {
       val lines = new BufferedReader(new InputStreamReader(if (segment.zipped) new GZIPInputStream(stream, 1 << 16) else stream, UTF_8))
       if (!FileLog.Known(lines.readLine())) throw new IllegalStateException(s"$folder/${segment.name} is no log of files that this version reads")
       Iterator.continually(lines.readLine()).takeWhile(_ != null).foreach { line =>
         val entry = json.readTree(line)
-        each(entry.get("batchId").asLong, entry.get("path").asText)
+        each(entry.get("batchId").asLong, Logged(entry.get("path").asText, number(entry, "length"), number(entry, "was")))
       }
     } finally stream.close()
   }
+
+  private def number(entry: JsonNode, name: String): Long = if (entry.has(name)) entry.get(name).asLong else -1L
 }
 
 private object FileLog {
-  private val Version = "v2\n".getBytes(UTF_8)
-  private val Known = Set("v1", "v2")
+  private val Version = "v3\n".getBytes(UTF_8)
+  private val Known = Set("v1", "v2", "v3")
 }
 
 /** A file of the log: which epochs it holds, and how long it is. */

@@ -15,7 +15,7 @@ import org.apache.spark.sql.execution.streaming.{Offset, Source}
 import org.apache.spark.sql.execution.streaming.runtime.FileStreamSourceOffset
 import org.apache.spark.sql.functions.{col, lit}
 import org.apache.spark.sql.headrace.Inside
-import org.apache.spark.sql.sources.{BaseRelation, StreamSourceProvider}
+import org.apache.spark.sql.sources.StreamSourceProvider
 import org.apache.spark.sql.types.{LongType, StructType}
 import org.apache.spark.unsafe.types.UTF8String
 import org.json4s.{JArray, JString}
@@ -27,8 +27,11 @@ import org.json4s.jackson.JsonMethods.parse
   * Options: `path` (a file or a folder by its very name, or with `pattern` a pattern of Hadoop's), `reader` (`lines`, `parquet`, `orc` or `avro`), `ddl` (the columns of a file that is none of lines), `by` (`name` or `time`),
   * `follow` (look again in every round; else what is there at the start is all), `limit` (files per epoch), `files` (a JSON list of names that
   * stands for the listing), `moves` (the folder may have been moved since some of its files were read: their names alone tell which), `reader.*`
-  * (options of the format), `broken` (`skip`: files that cannot be read are a row each that says so, else they fail the query). The frame has the
-  * columns of the reader, then `_position`: the byte offset of a line, else the index of a row; with `skip` also `_file` and `_broken`. Its file is what Spark says of the task (`OriginReader`): a column of it would cost more than all others.
+  * (options of the format), `broken` (`skip`: files that cannot be read are a row each that says so, else they fail the query), `anew` (the epoch that comes
+  * again is written nowhere yet). The frame has the columns of the reader, then `_position`: the byte offset of a line, else the index of a row; `_file` and
+  * `_broken` say of a whole file why it is not read. The file of a row is what Spark says of the task (`OriginReader`): a column of it would cost more than all others.
+  *
+  * A file is read once. One that has another length later makes one row that says so.
   */
 class Files extends StreamSourceProvider {
   override def sourceSchema(sql: SQLContext, schema: Option[StructType], provider: String, options: Map[String, String]): (String, StructType) =
@@ -40,18 +43,17 @@ class Files extends StreamSourceProvider {
 }
 
 /** How files of one kind are read: the format, the columns it gives, and where the position of a row comes from. */
-private final case class Shape(format: String, read: StructType, values: StructType, position: String, skips: Boolean) {
-  private val ofFile = if (skips) StructType.fromDDL("_file string, _broken string") else new StructType
-  val columns: StructType = StructType(values.add("_position", LongType) ++ ofFile)
+private final case class Shape(format: String, read: StructType, values: StructType, position: String) {
+  val columns: StructType = StructType(values.add("_position", LongType) ++ Shape.ofFile)
 
   /** The columns of what was read, in their own types. */
   def picked: Seq[Column] = values.map { f =>
     val found = col(s"`${f.name.replace("`", "``")}`")
     if (read(f.name).dataType == f.dataType) found else found.cast(f.dataType).as(f.name)
-  } ++ (col(position).as("_position") +: ofFile.map(f => lit(null).cast(f.dataType).as(f.name)))
+  } ++ (col(position).as("_position") +: Shape.ofFile.map(f => if (read.contains(f)) col(f.name) else lit(null).cast(f.dataType).as(f.name)))
 
-  /** The rows of files that cannot be read. */
-  def broken(session: classic.SparkSession, files: Seq[(Path, String)]): DataFrame = {
+  /** The rows of whole files that are not read. */
+  def unread(session: classic.SparkSession, files: Seq[(Path, String)]): DataFrame = {
     val rows = files.map { case (path, why) =>
       InternalRow.fromSeq(columns.map(f => if (f.name == "_file") UTF8String.fromString(path.toUri.toString) else if (f.name == "_broken") UTF8String.fromString(why) else null))
     }
@@ -60,22 +62,26 @@ private final case class Shape(format: String, read: StructType, values: StructT
 }
 
 private object Shape {
-  def apply(options: CaseInsensitiveMap[String]): Shape = of(options, options.get("broken").contains("skip"))
 
-  private def of(options: CaseInsensitiveMap[String], skips: Boolean): Shape = options("reader") match {
+  /** Why a whole file is not read. A format of ours gives them as nulls, as another projection of each row has its price. */
+  val ofFile: StructType = StructType.fromDDL("_file string, _broken string")
+
+  def apply(options: CaseInsensitiveMap[String]): Shape = options("reader") match {
     case "lines" =>
-      Shape(classOf[LineFormat].getName, LineFormat.schema, StructType(LineFormat.schema.filter(_.name == "value")), "_position", skips)
+      Shape(classOf[LineFormat].getName, LineFormat.schema, StructType(LineFormat.schema.filter(_.name == "value")), "_position")
     case "parquet" =>
       val schema = StructType.fromDDL(options("ddl"))
-      Shape("parquet", schema, schema, "_metadata.row_index", skips)
+      Shape("parquet", schema, schema, "_metadata.row_index")
     case format =>
       val schema = StructType.fromDDL(options("ddl"))
       val (reader, read) = if (format == "orc") (classOf[OrcFiles], schema) else (classOf[AvroFiles], AvroFiles.held(schema))
-      Shape(reader.getName, read.add(WholeFiles.position), schema, WholeFiles.position.name, skips)
+      Shape(reader.getName, StructType(read ++ WholeFiles.columns), schema, WholeFiles.position.name)
   }
 }
 
-/** An epoch's files are logged before Spark logs its offset, so a replay reads exactly them, whatever has come into the folder since. */
+/** An epoch's files are logged before Spark logs its offset, so a replay reads exactly them, whatever has come into the folder since. With them it
+  * logs how long they are, and later which of them have changed.
+  */
 private final class FileSource(session: classic.SparkSession, place: String, options: CaseInsensitiveMap[String])
     extends Source
     with SupportsAdmissionControl
@@ -97,14 +103,18 @@ private final class FileSource(session: classic.SparkSession, place: String, opt
   private val moves = options.get("moves").exists(_.toBoolean)
 
   private val isText = options("reader") == "lines"
+  private val skips = options.get("broken").contains("skip")
 
   private val log = new FileLog(new Path(place), conf)
+  // The length of each file that is logged.
   private val read = new Fingerprints
-  private var waiting: Vector[String] = Vector.empty
+  private var waiting: Vector[Logged] = Vector.empty
   private var empty: Set[String] = Set.empty
   private var listed = false
+  // Whether the next epoch may be read as its files are now. At a start Spark asks for the last one first, which is written if it has been committed.
+  private var anew = options.get("anew").exists(_.toBoolean)
 
-  log.foreach(path => read.add(known(path)))
+  log.foreach(remember)
 
   override val schema: StructType = shape.columns
 
@@ -112,45 +122,81 @@ private final class FileSource(session: classic.SparkSession, place: String, opt
 
   override def latestOffset(start: StreamOffset, readLimit: ReadLimit): StreamOffset = synchronized {
     Option(start).foreach(reaches)
+    anew = true
     if (!listed || (follow && waiting.isEmpty)) {
-      waiting = list().filterNot(path => read.contains(known(path)))
+      val coming = logged(Option(start), log.newest).map(file => known(file.path)).toSet
+      waiting = list().flatMap(toLog(_, coming))
       listed = true
     }
     val (taken, rest) = readLimit match {
       case files: ReadMaxFiles => waiting.splitAt(files.maxFiles())
       case _ => (waiting, Vector.empty)
     }
-    if (!shape.skips) taken.find(empty).foreach(path => throw Broken.error(parsed(path).toUri.getPath, "it has no bytes"))
+    if (!skips) taken.find(file => !file.changed && empty(file.path)).foreach(file => throw Broken.error(parsed(file.path).toUri.getPath, "it has no bytes"))
     if (taken.nonEmpty) {
       log.add(taken)
       waiting = rest
-      taken.foreach(path => read.add(known(path)))
+      taken.foreach(remember)
     }
     if (log.newest < 0) null else FileStreamSourceOffset(log.newest)
   }
 
+  /** What the log is to say of a file that was listed. `coming` are those that were logged and are yet to be read. */
+  private def toLog(file: Logged, coming: Set[String]): Option[Logged] = read.get(known(file.path)) match {
+    case None => Some(file)
+    case Some(length) if length >= 0 && length != file.length && !coming(known(file.path)) => Some(file.copy(was = length))
+    case _ => None
+  }
+
+  private def remember(file: Logged): Unit = read.put(known(file.path), if (file.changed) FileSource.Told else file.length)
+
+  /** The files after an offset. */
+  private def logged(start: Option[StreamOffset], to: Long): Seq[Logged] = {
+    val from = start.fold(0L)(offset => FileStreamSourceOffset(offset.asInstanceOf[Offset]).logOffset + 1)
+    if (from > to) Nil else log.between(from, to)
+  }
+
   override def getOffset: Option[Offset] = throw new UnsupportedOperationException("asked for by latestOffset")
 
-  override def getBatch(start: Option[Offset], end: Offset): DataFrame = {
+  override def getBatch(start: Option[Offset], end: Offset): DataFrame = synchronized {
     reaches(end)
-    val from = start.map(FileStreamSourceOffset(_).logOffset).getOrElse(-1L)
-    val files = log.between(from + 1, FileStreamSourceOffset(end).logOffset)
-    if (shape.skips) whole(files.map(placed)) else frame(relation(files.map(placed)))
-  }
-
-  /** What can be read, and a row for each file that cannot. None of its rows are there, so a whole copy can be read later without doubling any. */
-  private def whole(files: Seq[Path]): DataFrame = {
-    val broken = relation(files) match {
-      case all: HadoopFsRelation => Broken.among(session, all, files)
-      case _ => Nil
+    val to = FileStreamSourceOffset(end).logOffset
+    val (changed, found) = logged(start, to).partition(_.changed)
+    val paths = found.map(file => placed(file.path))
+    val all = if (found.isEmpty) None else Some(relation(paths))
+    // None of a broken file's rows are there, so a whole copy can be read later without doubling any.
+    val broken = if (skips) all.toSeq.flatMap(Broken.among(session, _, paths)) else Nil
+    val whole = paths.filterNot(broken.map(_._1).toSet)
+    val rest = if (broken.isEmpty) all else if (whole.isEmpty) None else Some(relation(whole))
+    if (anew) amend(start, to, found, (all ++ rest).flatMap(lengths).toMap)
+    val unread = changed.map(file => placed(file.path) -> FileSource.said(file)) ++ broken
+    val rows = rest.map(frame)
+    if (unread.isEmpty) rows.getOrElse(shape.unread(session, Nil))
+    else {
+      val letters = shape.unread(session, unread)
+      rows.fold(letters)(_.unionAll(letters))
     }
-    val rest = files.filterNot(broken.map(_._1).toSet)
-    if (broken.isEmpty) frame(relation(rest))
-    else if (rest.isEmpty) shape.broken(session, broken)
-    else frame(relation(rest)).unionAll(shape.broken(session, broken))
   }
 
-  private def relation(files: Seq[Path]): BaseRelation =
+  /** Logs how long the files are now that they are read, where that has changed since they were found: one that was still being written has grown, and a
+    * broken one may have been replaced by a whole copy.
+    */
+  private def amend(start: Option[Offset], to: Long, files: Seq[Logged], lengths: Map[Path, Long]): Unit = {
+    val amended = files.flatMap { file =>
+      lengths.get(placed(file.path)).filter(length => file.length >= 0 && file.length != length).map(length => file.copy(length = length))
+    }
+    if (amended.nonEmpty) {
+      log.amend(start.fold(0L)(FileStreamSourceOffset(_).logOffset + 1), to, amended.map(file => file.path -> file.length).toMap)
+      amended.foreach(remember)
+    }
+  }
+
+  private def lengths(relation: HadoopFsRelation): Seq[(Path, Long)] = relation.location match {
+    case index: InMemoryFileIndex => index.allFiles().map(file => file.getPath -> file.getLen)
+    case _ => Nil
+  }
+
+  private def relation(files: Seq[Path]): HadoopFsRelation =
     DataSource(
       session,
       paths = files.map(escaped),
@@ -158,8 +204,9 @@ private final class FileSource(session: classic.SparkSession, place: String, opt
       className = shape.format,
       options = format ++ partitionRoot ++ sums)
       .resolveRelation(checkFilesExist = false, readOnly = true)
+      .asInstanceOf[HadoopFsRelation]
 
-  private def frame(relation: BaseRelation): DataFrame =
+  private def frame(relation: HadoopFsRelation): DataFrame =
     Inside.frame(session, LogicalRelation(relation, isStreaming = true)).select(shape.picked: _*)
 
   override def metrics(consumed: java.util.Optional[StreamOffset]): java.util.Map[String, String] = synchronized {
@@ -198,18 +245,28 @@ private final class FileSource(session: classic.SparkSession, place: String, opt
   private def escaped(path: Path): String = path.toString.replaceAll("([\\\\*?{}\\[\\]])", "\\\\$1")
 
   /** All files there are, in order. Names that begin with `_` or `.` are hidden, as everywhere in Spark. */
-  private def list(): Vector[String] = if (named.isEmpty && !pattern && !fs.exists(base)) Vector.empty
+  private def list(): Vector[Logged] = if (named.isEmpty && !pattern && !fs.exists(base)) Vector.empty
   else {
     val roots = named.getOrElse(if (pattern) Inside.glob(fs, base) else Seq(base))
     val index = new InMemoryFileIndex(session, roots, format, Some(new StructType))
     val found = index.allFiles()
     empty = found.filter(file => file.getLen == 0 && Broken.whereEmpty(file.getPath, isText, conf)).map(_.getPath.toUri.toString).toSet
-    val files = found.map(status => (status.getPath.toUri.toString, status.getModificationTime)).toVector
+    val files = found.map(status => (Logged(status.getPath.toUri.toString, status.getLen), status.getModificationTime)).toVector
     val sorted = if (named.nonEmpty) {
       val place = roots.map(_.toUri.toString).zipWithIndex.toMap
-      files.sortBy { case (path, _) => place(path) }
-    } else if (byName) files.sortBy { case (path, _) => path }
-    else files.sortBy { case (path, time) => (time, path) }
-    sorted.map { case (path, _) => path }
+      files.sortBy { case (file, _) => place(file.path) }
+    } else if (byName) files.sortBy { case (file, _) => file.path }
+    else files.sortBy { case (file, time) => (time, file.path) }
+    sorted.map { case (file, _) => file }
   }
+}
+
+private object FileSource {
+  private val Changed = "FILE_CHANGED"
+
+  /** Stands for the length of a file of which it was said that it has changed: that is said once. */
+  private val Told = -2L
+
+  private def said(file: Logged): String =
+    s"$Changed: it had ${file.was} byte${if (file.was == 1) "" else "s"} when it was read and has ${file.length} now; what has changed since is not read"
 }

@@ -4,20 +4,22 @@ import java.nio.ByteBuffer
 import java.nio.charset.StandardCharsets.UTF_8
 import java.security.MessageDigest
 
-/** A set of texts that keeps 16 bytes of each: half of its SHA-256, by which no two texts are known to be alike. */
+/** Numbers by texts, of which it keeps 16 bytes each: half of its SHA-256, by which no two texts are known to be alike. */
 private[source] final class Fingerprints {
   private val digest = MessageDigest.getInstance("SHA-256")
   private var slots = new Array[Long](2 * 1024)
+  private var numbers = new Array[Long](1024)
   private var size = 0
 
-  def contains(text: String): Boolean = {
+  def get(text: String): Option[Long] = {
     val (high, low) = fingerprint(text)
-    slots(place(high, low)) != 0
+    val at = place(high, low)
+    if (slots(at) == 0) None else Some(numbers(at / 2))
   }
 
-  def add(text: String): Unit = {
+  def put(text: String, number: Long): Unit = {
     val (high, low) = fingerprint(text)
-    if (put(high, low)) size += 1
+    if (put(high, low, number)) size += 1
     if (4L * size > slots.length) grow()
   }
 
@@ -27,11 +29,12 @@ private[source] final class Fingerprints {
     (bytes.getLong | 1L, bytes.getLong)
   }
 
-  private def put(high: Long, low: Long): Boolean = {
+  private def put(high: Long, low: Long, number: Long): Boolean = {
     val at = place(high, low)
     val isNew = slots(at) == 0
     slots(at) = high
     slots(at + 1) = low
+    numbers(at / 2) = number
     isNew
   }
 
@@ -43,8 +46,9 @@ private[source] final class Fingerprints {
   }
 
   private def grow(): Unit = {
-    val before = slots
+    val (before, numbered) = (slots, numbers)
     slots = new Array[Long](2 * before.length)
-    before.indices.by(2).foreach(at => if (before(at) != 0) put(before(at), before(at + 1)))
+    numbers = new Array[Long](before.length)
+    before.indices.by(2).foreach(at => if (before(at) != 0) put(before(at), before(at + 1), numbered(at / 2)))
   }
 }

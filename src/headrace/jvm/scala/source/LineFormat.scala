@@ -24,6 +24,8 @@ import org.apache.spark.util.SerializableConfiguration
   * Lines end with LF, CRLF or CR, or with the option `lineSep`; the last one needs no end. A UTF-8 byte order mark at the start is not
   * part of the first line. Uncompressed files are split; compressed ones are read whole, so that a position means the same in every run.
   *
+  * A file ends where it ended when it was listed: what is appended meanwhile is not read.
+  *
   * With the option `header` each split begins with the file's first line (at position 0): names of columns are then known wherever a file
   * was cut.
   */
@@ -41,6 +43,18 @@ class LineFormat extends TextBasedFileFormat with Serializable {
 
   override def prepareWrite(session: SparkSession, job: Job, options: Map[String, String], schema: StructType): OutputWriterFactory =
     throw new UnsupportedOperationException("lines can only be read")
+
+  /** Spark's own copies each row, also where no columns of folders are added. */
+  override def buildReaderWithPartitionValues(
+      session: SparkSession,
+      dataSchema: StructType,
+      partitionSchema: StructType,
+      requiredSchema: StructType,
+      filters: Seq[Filter],
+      options: Map[String, String],
+      hadoopConf: Configuration): PartitionedFile => Iterator[InternalRow] =
+    if (partitionSchema.isEmpty) buildReader(session, dataSchema, partitionSchema, requiredSchema, filters, options, hadoopConf)
+    else super.buildReaderWithPartitionValues(session, dataSchema, partitionSchema, requiredSchema, filters, options, hadoopConf)
 
   override def buildReader(
       session: SparkSession,
@@ -61,7 +75,9 @@ class LineFormat extends TextBasedFileFormat with Serializable {
 }
 
 object LineFormat {
-  val schema: StructType = StructType.fromDDL("value binary, _position bigint")
+
+  /** `_file` and `_broken` are null: beside the lines stand rows that say why a whole file is not read. */
+  val schema: StructType = StructType(StructType.fromDDL("value binary, _position bigint") ++ Shape.ofFile)
 
   private def read(
       file: PartitionedFile,
@@ -72,23 +88,27 @@ object LineFormat {
       position: Int,
       fields: Int): Iterator[InternalRow] = {
     val writer = new UnsafeRowWriter(fields)
-    def row(text: Text, at: Long): InternalRow = {
+    val nulls = Array.range(0, fields).filter(at => at != value && at != position)
+    def row(text: Text, length: Int, at: Long): InternalRow = {
       writer.reset()
-      if (value >= 0) writer.write(value, text.getBytes, 0, text.getLength)
+      if (value >= 0) writer.write(value, text.getBytes, 0, length)
       if (position >= 0) writer.write(position, at)
+      nulls.foreach(writer.setNullAt)
       writer.getRow
     }
     val uri = file.filePath.toUri
+    val packed = new CompressionCodecFactory(conf).getCodec(file.toPath) != null
+    val end = if (packed) Long.MaxValue else file.fileSize
     val first =
       if (!header || file.start == 0) Iterator.empty
       else {
-        val head = new Lines(uri, 0L, 1L, conf, separator)
+        val head = new Lines(uri, 0L, 1L, end, conf, separator)
         try if (head.next()) Iterator.single(new Text(head.text)) else Iterator.empty
         finally head.close()
       }
-    val lines = new Lines(uri, file.start, file.length, conf, separator)
+    val lines = new Lines(uri, file.start, file.length, end, conf, separator)
     Option(TaskContext.get()).foreach(_.addTaskCompletionListener[Unit](_ => lines.close()))
-    first.map(row(_, 0L)) ++ new Iterator[InternalRow] {
+    first.map(text => row(text, text.getLength, 0L)) ++ new Iterator[InternalRow] {
       private var ready = false
       private var done = false
       override def hasNext: Boolean = {
@@ -102,21 +122,22 @@ object LineFormat {
       override def next(): InternalRow = {
         if (!hasNext) throw new NoSuchElementException("no more lines")
         ready = false
-        row(lines.text, lines.position)
+        row(lines.text, lines.length, lines.position)
       }
     }
   }
 
-  /** The lines that start in a range of a file. */
-  private final class Lines(uri: URI, start: Long, length: Long, conf: Configuration, separator: Option[Array[Byte]])
+  /** The lines that start in a range of a file, which ends at `end`: Hadoop's reader goes beyond its range to the end of a line. */
+  private final class Lines(uri: URI, start: Long, range: Long, end: Long, conf: Configuration, separator: Option[Array[Byte]])
       extends AutoCloseable {
     private val reader = separator.map(new LineRecordReader(_)).getOrElse(new LineRecordReader)
     reader.initialize(
-      new FileSplit(new Path(uri), start, length, Array.empty),
+      new FileSplit(new Path(uri), start, range, Array.empty),
       new TaskAttemptContextImpl(conf, new TaskAttemptID("headrace", 0, TaskType.MAP, 0, 0)))
 
-    def next(): Boolean = reader.nextKeyValue()
+    def next(): Boolean = reader.nextKeyValue() && position < end
     def text: Text = reader.getCurrentValue
+    def length: Int = math.min(text.getLength.toLong, end - position).toInt
     def position: Long = reader.getCurrentKey.get
     override def close(): Unit = reader.close()
   }

@@ -5,7 +5,7 @@ import org.apache.hadoop.fs.{FileStatus, Path}
 import org.apache.hadoop.mapreduce.Job
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.InternalRow
-import org.apache.spark.sql.catalyst.expressions.{BoundReference, GenericInternalRow, JoinedRow, UnsafeProjection}
+import org.apache.spark.sql.catalyst.expressions.{BoundReference, GenericInternalRow, JoinedRow, Literal, UnsafeProjection}
 import org.apache.spark.sql.execution.datasources.{FileFormat, OutputWriterFactory, PartitionedFile}
 import org.apache.spark.sql.execution.datasources.orc.OrcFileFormat
 import org.apache.spark.sql.headrace.Inside
@@ -34,15 +34,14 @@ abstract class WholeFiles(format: FileFormat) extends FileFormat with Serializab
       filters: Seq[Filter],
       options: Map[String, String],
       hadoopConf: Configuration): PartitionedFile => Iterator[InternalRow] = {
-    def own(schema: StructType) = StructType(schema.filterNot(_.name == WholeFiles.position.name))
+    def own(schema: StructType) = StructType(schema.filterNot(f => WholeFiles.beside.contains(f.name)))
     val inside = own(requiredSchema)
     // No filter: a row that the format leaves out would have no index.
     val read = format.buildReaderWithPartitionValues(session, own(dataSchema), partitionSchema, inside, Nil, options, hadoopConf)
-    val at = requiredSchema.fieldNames.indexOf(WholeFiles.position.name)
-    if (at < 0) read
+    if (inside.length == requiredSchema.length) read
     else {
       val found = StructType(inside.fields ++ partitionSchema.fields)
-      file => WholeFiles.numbered(read(file), found, at)
+      file => WholeFiles.numbered(read(file), found, StructType(requiredSchema.fields ++ partitionSchema.fields))
     }
   }
 }
@@ -67,13 +66,19 @@ object AvroFiles {
 object WholeFiles {
   val position: StructField = StructField("_position", LongType)
 
-  /** Rows of the columns `found` with their index as the column `at`. */
-  private def numbered(rows: Iterator[InternalRow], found: StructType, at: Int): Iterator[InternalRow] = {
+  /** What stands in no file: the index of a row, and the columns that are null in rows. */
+  val columns: StructType = StructType(position +: Shape.ofFile)
+  private val beside = columns.fieldNames.toSet
+
+  /** Rows of the columns `found` as those of `wanted`, with their index and what is null. */
+  private def numbered(rows: Iterator[InternalRow], found: StructType, wanted: StructType): Iterator[InternalRow] = {
     val index = new GenericInternalRow(1)
     val both = new JoinedRow
-    val columns = found.fields.zipWithIndex.map { case (f, i) => BoundReference(i, f.dataType, nullable = true) }.toSeq
-    val made = UnsafeProjection.create(
-      (columns.take(at) :+ BoundReference(found.length, LongType, nullable = false)) ++ columns.drop(at))
+    val made = UnsafeProjection.create(wanted.map { f =>
+      if (f.name == position.name) BoundReference(found.length, LongType, nullable = false)
+      else if (beside(f.name)) Literal(null, f.dataType)
+      else BoundReference(found.fieldIndex(f.name), f.dataType, nullable = true)
+    })
     var next = 0L
     rows.map { row =>
       index.setLong(0, next)
