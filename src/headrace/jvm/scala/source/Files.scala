@@ -262,11 +262,9 @@ private final class FileSource(session: classic.SparkSession, place: String, opt
 }
 
 private object FileSource {
-  private val Changed = "FILE_CHANGED"
-
   /** Stands for the length of a file of which it was said that it has changed: that is said once. */
   private val Told = -2L
 
   private def said(file: Logged): String =
-    s"$Changed: it had ${file.was} byte${if (file.was == 1) "" else "s"} when it was read and has ${file.length} now; what has changed since is not read"
+    s"FILE_CHANGED: it had ${file.was} byte${if (file.was == 1) "" else "s"} when it was read and has ${file.length} now; what has changed since is not read"
 }
