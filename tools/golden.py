@@ -36,9 +36,10 @@ def main() -> None:
         shutil.rmtree(case, ignore_errors=True)
         for number, run in enumerate(made(), 1):
             _write(case / str(number) / "plan.json", without_sites(run.job.plan.to_json()))
-            for source, rows in run.files.items():
-                file = case / str(number) / "in" / source / f"{number}.json"
-                file.parent.mkdir(parents=True)
+            files = {**run.changed, **{(source, number): rows for source, rows in run.files.items()}}
+            for (source, of_run), rows in files.items():
+                file = case / str(number) / "in" / source / f"{of_run}.json"
+                file.parent.mkdir(parents=True, exist_ok=True)
                 file.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
         _run(case)
         size = sum(file.stat().st_size for file in case.rglob("*") if file.is_file())

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import headrace as hr
@@ -15,10 +15,11 @@ Rows = list[dict[str, Any]]
 
 @dataclass(frozen=True)
 class Run:
-    """One run of a job: its version, and the rows of a new file of each of its sources."""
+    """One run of a job: its version, the rows of a new file of each of its sources, and files of earlier runs as they are now."""
 
     job: hr.Job
     files: dict[str, Rows]
+    changed: dict[tuple[str, int], Rows] = field(default_factory=dict)
 
 
 def read(name: str, schema: str = ROWS, *, timed: bool = True) -> hr.Stream:
@@ -360,7 +361,17 @@ def sessions() -> Iterator[Run]:
     yield Run(job, {"rows": [row("b", 1, 70), row("m", 3, 95), row("a", 3, 2)]})
 
 
-CASES = {made.__name__: made for made in (cells, held, broadcast, processing, levels, evolved, views, versions, intervals, sessions)}
+def grown() -> Iterator[Run]:
+    """A file that grows after it was read: the log of files knows its length, and that it was told."""
+    rows = read("rows", timed=False)
+    job = hr.job("grown", kept(rows, "rows"), kept(rows.output("dead_letter").select("reason"), "letters"))
+    first = [row("a", 1, 0), row("b", 2, 1)]
+    yield Run(job, {"rows": first})
+    yield Run(job, {"rows": [row("a", 3, 2)]}, {("rows", 1): [*first, row("c", 9, 3)]})
+    yield Run(job, {"rows": [row("b", 4, 4)]})
+
+
+CASES = {made.__name__: made for made in (cells, held, broadcast, processing, levels, evolved, views, versions, intervals, sessions, grown)}
 """By name: the runs of a job, of which the last is left to the test."""
 
 
