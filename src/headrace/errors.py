@@ -256,7 +256,7 @@ CODES: dict[str, Code] = {
     "DATABASE_REFUSED": Code("ConnectorError", "environment", "a database that does not let the user in, or do what is needed"),
     "DATABASE_UNREACHABLE": Code("ConnectorError", "environment", "a database that does not answer"),
     "DESCRIPTOR_UNREADABLE": Code("ConnectorError", "user", "a file that is to describe records and does not do"),
-    "FILE_BROKEN": Code("RunError", "input", "an input file that is cut off or damaged"),
+    "FILE_BROKEN": Code("RunError", "input", "an input file that is cut off, damaged or gone"),
     "FOLDER_NOT_WRITABLE": Code("ConnectorError", "environment", "a folder that cannot be written"),
     "FOLDER_OWNED": Code("CheckpointError", "user", "an output folder that another sink or checkpoint writes"),
     "FUNCTION_FAILED": Code("RunError", "user", "a function of foreach_batch that raised"),

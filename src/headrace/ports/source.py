@@ -51,12 +51,14 @@ class SourceTraits:
 class SourceContext:
     """What a source may know when it starts: its name in the job, the query's checkpoint folder, the time zone of the job.
 
-    `anew`: an epoch is pending whose rows are in no sink yet, so what it reads may differ from what its first try read.
+    `pending`: an epoch was begun and not ended, so the query reads it again. `anew`: its rows are in no sink yet, so what it reads may
+    differ from what its first try read.
     """
 
     name: str
     checkpoint: Path
     time_zone: str = "UTC"
+    pending: bool = False
     anew: bool = False
 
 

@@ -31,8 +31,10 @@ def key(source: str) -> str:
     return f"{source}#repaired"
 
 
-def scan(session: SparkSession, checkpoint: Path, source: Source, lines: Lines, *, anew: bool) -> tuple[DataFrame, dict[str, Any]]:
-    """The frame of the repaired rows, and how the kernel reads it; `anew` as in `SourceContext`."""
+def scan(
+    session: SparkSession, checkpoint: Path, source: Source, lines: Lines, *, pending: bool, anew: bool
+) -> tuple[DataFrame, dict[str, Any]]:
+    """The frame of the repaired rows, and how the kernel reads it; `pending` and `anew` as in `SourceContext`."""
     options = {
         "path": paths.literal(folder(checkpoint, str(source.name))),
         "reader": "lines",
@@ -40,6 +42,7 @@ def scan(session: SparkSession, checkpoint: Path, source: Source, lines: Lines, 
         "by": "name",
         "follow": "true",
         "moves": "true",
+        "pending": str(pending).lower(),
         "anew": str(anew).lower(),
         **{f"reader.{name}": value for name, value in lines.options.items()},
     }

@@ -264,12 +264,13 @@ def _started(
 ) -> RunningQuery:
     spark = session()
     mend(checkpoint.query(identity.name))
+    pending = checkpoint.unfinished(identity.name) is not None
     cut_off.clear(checkpoint.query(identity.name))
     scans, readers = {}, {}
     for source in query.sources:
         if isinstance(source, Source):
             name = str(source.name)
-            context = ports.SourceContext(name, checkpoint.query(identity.name), job.time_zone, anew)
+            context = ports.SourceContext(name, checkpoint.query(identity.name), job.time_zone, pending, anew)
             connected = source.connect()
             with at(source):
                 scans[name], readers[name] = connected.scan(spark, context)
@@ -277,7 +278,7 @@ def _started(
             # What ends by itself is not watched for repaired rows that come meanwhile: each scan has its price in every epoch.
             if lines is not None and (not connected.traits.bounded or repaired.folder(checkpoint.folder, name).is_dir()):
                 key = repaired.key(name)
-                scans[key], readers[key] = repaired.scan(spark, checkpoint.folder, source, lines, anew=anew)
+                scans[key], readers[key] = repaired.scan(spark, checkpoint.folder, source, lines, pending=pending, anew=anew)
     stages = {one.name: one.sink.stage() for one in sinks.values()}
     asks, loader = _lookups(job, query)
     document = build(query, identity, job.at, readers, stages, partitions, asks)

@@ -197,3 +197,36 @@ def test_columns_of_other_types_are_no_damage(tmp_path: Path) -> None:
     with pytest.raises(hr.HeadraceError) as found:
         hr.job("types", read.write.files(tmp_path / "out", format="json", name="out")).run(checkpoint=tmp_path / "ck", progress=False)
     assert found.value.code != "FILE_BROKEN"
+
+
+@pytest.mark.parametrize("format", [*MADE])
+def test_one_that_is_gone_before_it_is_read(tmp_path: Path, format: str) -> None:
+    """An epoch that comes again lacks a file: that is said, and a file that was read may go."""
+    ending, make = MADE[format]
+    (tmp_path / format).mkdir()
+    first, second = (tmp_path / format / f"{place}{ending}" for place in range(2))
+    first.write_bytes(make(0))
+    second.write_bytes(cut(make(ROWS)))
+
+    def run(broken_files: str = "fail") -> hr.Summary:
+        return job(tmp_path, [format], broken_files).run(checkpoint=tmp_path / "ck", progress=False, flush=False)
+
+    with pytest.raises(hr.HeadraceError, match="FILE_BROKEN"):
+        run()
+    first.unlink()
+    second.write_bytes(make(ROWS))
+    for _ in range(2):
+        check_error(
+            f"""
+            FILE_BROKEN: the file <folder>/{format}/0{ending} is broken: it was found for this epoch, and is gone
+              hint: put a whole copy of it in its place; with broken_files="skip" read.files goes on without such files, a dead letter for each.
+              more: headrace error FILE_BROKEN
+            """,
+            run,
+            hide={str(tmp_path): "<folder>"},
+        )
+    assert run("skip").sources[0].broken == 1
+    second.unlink()
+    (tmp_path / format / f"2{ending}").write_bytes(make(2 * ROWS))
+    assert run().sources[0].broken == 1
+    assert sorted(row["n"] for row in lines(tmp_path / f"out_{format}")) == list(range(ROWS, 3 * ROWS))

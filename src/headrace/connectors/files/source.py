@@ -185,8 +185,7 @@ class Source(ports.Source):
             options["limit"] = str(self.files_per_epoch)
         if self.broken_files == "skip":
             options["broken"] = "skip"
-        if context.anew:
-            options["anew"] = "true"
+        options |= {name: "true" for name in ("pending", "anew") if getattr(context, name)}
         committed = self._listed(session)
         if committed is not None and not self.follow:
             options["files"] = json.dumps(committed)

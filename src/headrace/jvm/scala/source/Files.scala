@@ -27,8 +27,8 @@ import org.json4s.jackson.JsonMethods.parse
   * Options: `path` (a file or a folder by its very name, or with `pattern` a pattern of Hadoop's), `reader` (`lines`, `parquet`, `orc` or `avro`), `ddl` (the columns of a file that is none of lines), `by` (`name` or `time`),
   * `follow` (look again in every round; else what is there at the start is all), `limit` (files per epoch), `files` (a JSON list of names that
   * stands for the listing), `moves` (the folder may have been moved since some of its files were read: their names alone tell which), `reader.*`
-  * (options of the format), `broken` (`skip`: files that cannot be read are a row each that says so, else they fail the query), `anew` (the epoch that comes
-  * again is written nowhere yet). The frame has the columns of the reader, then `_position`: the byte offset of a line, else the index of a row; `_file` and
+  * (options of the format), `broken` (`skip`: files that cannot be read are a row each that says so, else they fail the query), `pending` (the last
+  * epoch comes again), `anew` (and is written nowhere yet). The frame has the columns of the reader, then `_position`: the byte offset of a line, else the index of a row; `_file` and
   * `_broken` say of a whole file why it is not read. The file of a row is what Spark says of the task (`OriginReader`): a column of it would cost more than all others.
   *
   * A file is read once. One that has another length later makes one row that says so.
@@ -111,7 +111,9 @@ private final class FileSource(session: classic.SparkSession, place: String, opt
   private var waiting: Vector[Logged] = Vector.empty
   private var empty: Set[String] = Set.empty
   private var listed = false
-  // Whether the next epoch may be read as its files are now. At a start Spark asks for the last one first, which is written if it has been committed.
+  // Whether the next epoch that is asked for is read, and may be read as its files are now. At a start Spark asks for the last one first, and reads
+  // nothing of it if it has been committed.
+  private var pending = options.get("pending").exists(_.toBoolean)
   private var anew = options.get("anew").exists(_.toBoolean)
 
   log.foreach(remember)
@@ -122,6 +124,7 @@ private final class FileSource(session: classic.SparkSession, place: String, opt
 
   override def latestOffset(start: StreamOffset, readLimit: ReadLimit): StreamOffset = synchronized {
     Option(start).foreach(reaches)
+    pending = true
     anew = true
     if (!listed || (follow && waiting.isEmpty)) {
       val coming = logged(Option(start), log.newest).map(file => known(file.path)).toSet
@@ -165,7 +168,7 @@ private final class FileSource(session: classic.SparkSession, place: String, opt
     val paths = found.map(file => placed(file.path))
     val all = if (found.isEmpty) None else Some(relation(paths))
     // None of a broken file's rows are there, so a whole copy can be read later without doubling any.
-    val broken = if (skips) all.toSeq.flatMap(Broken.among(session, _, paths)) else Nil
+    val broken = gone(paths, all) ++ (if (skips) all.toSeq.flatMap(Broken.among(session, _, paths)) else Nil)
     val whole = paths.filterNot(broken.map(_._1).toSet)
     val rest = if (broken.isEmpty) all else if (whole.isEmpty) None else Some(relation(whole))
     if (anew) amend(start, to, found, (all ++ rest).flatMap(lengths).toMap)
@@ -176,6 +179,14 @@ private final class FileSource(session: classic.SparkSession, place: String, opt
       val letters = shape.unread(session, unread)
       rows.fold(letters)(_.unionAll(letters))
     }
+  }
+
+  /** The files that are to be read and are not there any more: a reader of Spark's passes over them without a word. */
+  private def gone(files: Seq[Path], relation: Option[HadoopFsRelation]): Seq[(Path, String)] = {
+    val there = relation.toSeq.flatMap(lengths).map(_._1).toSet
+    val missing = if (pending) files.filterNot(there) else Nil
+    if (!skips) missing.headOption.foreach(file => throw Broken.error(file.toUri.getPath, FileSource.Gone))
+    missing.map(_ -> s"${Broken.Code}: ${FileSource.Gone}")
   }
 
   /** Logs how long the files are now that they are read, where that has changed since they were found: one that was still being written has grown, and a
@@ -262,6 +273,8 @@ private final class FileSource(session: classic.SparkSession, place: String, opt
 }
 
 private object FileSource {
+  private val Gone = "it was found for this epoch, and is gone"
+
   /** Stands for the length of a file of which it was said that it has changed: that is said once. */
   private val Told = -2L
 
