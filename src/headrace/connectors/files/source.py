@@ -35,19 +35,20 @@ if TYPE_CHECKING:
 
 
 class Source(ports.Source):
-    """Rows of files: one JSON object or CSV record a line, Parquet, ORC or Avro. A path is a file, a folder or a pattern.
+    """Rows of files. A path is a file, a folder or a pattern; `format` is "json" (an object a line), "csv", "parquet", "orc" or "avro".
 
     `follow=True` also takes files that come later, else what is there at the start is all. `by` is the order in which files are taken,
-    their names or the times they were written; it matters where `files_per_epoch` limits how many are taken at once. Without `schema` it is
-    found by reading a part of the files, once. Lines that cannot be read go to the stream's "dead_letter" output, stop the job with
+    "name" or "time" (when they were written); it matters where `files_per_epoch` limits how many are taken at once. Without `schema` it is
+    found by reading the files, once. Lines that cannot be read go to the stream's "dead_letter" output, stop the job with
     `malformed="fail"`, or are only counted with `malformed="skip"`. A file that is cut off or damaged stops the job, or with
     `broken_files="skip"` is one dead letter, and none of its rows are read. A file is read once: if its length changes later, that is one
     dead letter (FILE_CHANGED), and no row of it is read again. `options` are those of Spark's reader for the format. CSV columns are
     matched by name where there is a header.
 
     Rows can say what they change: `change_column` names a column with `insert` or `delete` (or i, d, +, -, ...), and with
-    `change_format="debezium"` each line is an envelope with `before`, `after` and `op`, of which `schema` is that of the rows. What is
-    taken away has to be there, else it goes to "dead_letter"; `trusted=True` spares the looking, and is the default for Debezium.
+    `change_format="debezium"` each line is an envelope with `before`, `after` and `op`, of which `schema` is that of the rows. With
+    `change_format="upsert"` a row replaces the one before it with the same `key`. What is taken away has to be there, else it goes to
+    "dead_letter"; `trusted=True` spares the looking, and is the default for Debezium.
 
     >>> import headrace as hr
     >>> hr.read.files("charges/", format="json", schema="card string, amount decimal(10,2), ts timestamp")
