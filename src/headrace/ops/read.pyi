@@ -40,7 +40,7 @@ class Read:
         trusted: bool | None = None,
         name: str | None = None,
     ) -> Stream:
-        """Rows of files: one JSON object or CSV record a line, Parquet, ORC or Avro. A path is a file, a folder or a pattern."""
+        """Rows of files. A path is a file, a folder or a pattern; `format` is "json" (an object a line), "csv", "parquet", "orc" or "avro"."""
 
     def iceberg(
         self,
