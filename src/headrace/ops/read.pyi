@@ -40,7 +40,7 @@ class Read:
         trusted: bool | None = None,
         name: str | None = None,
     ) -> Stream:
-        """Rows of files. A path is a file, a folder or a pattern; `format` is "json" (an object a line), "csv", "parquet", "orc" or "avro"."""
+        """Rows of files: a path is a file, folder or pattern, `format` "json" (an object a line), "csv", "parquet", "orc" or "avro"."""
 
     def iceberg(
         self,

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 
 class Source(ports.Source):
-    """Rows of files. A path is a file, a folder or a pattern; `format` is "json" (an object a line), "csv", "parquet", "orc" or "avro".
+    """Rows of files: a path is a file, folder or pattern, `format` "json" (an object a line), "csv", "parquet", "orc" or "avro".
 
     `follow=True` also takes files that come later, else what is there at the start is all. `by` is the order in which files are taken,
     "name" or "time" (when they were written); it matters where `files_per_epoch` limits how many are taken at once. Without `schema` it is
