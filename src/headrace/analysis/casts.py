@@ -8,7 +8,7 @@ from typing import Any
 from headrace.analysis.schemas import Schemas
 from headrace.plan import DisplayNames, Plan
 
-# A job is looked at when it is made, explained and run: each place is told of once, as any warning is.
+# A job is analysed when it is made, explained and run. Each line warns once, as with any warning.
 _told: dict[Any, Any] = {}
 
 

@@ -46,7 +46,7 @@ class Source(ports.Source):
     matched by name where there is a header.
 
     Rows can say what they change: `change_column` names a column with `insert` or `delete` (or i, d, +, -, ...), and with
-    `change_format="debezium"` each line is an envelope with `before`, `after` and `op`, of which `schema` is that of the rows. With
+    `change_format="debezium"` each line is an envelope with `before`, `after` and `op`, and `schema` describes the rows in it. With
     `change_format="upsert"` a row replaces the one before it with the same `key`. What is taken away has to be there, else it goes to
     "dead_letter"; `trusted=True` spares the looking, and is the default for Debezium.
 

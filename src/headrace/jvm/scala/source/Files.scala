@@ -275,7 +275,7 @@ private final class FileSource(session: classic.SparkSession, place: String, opt
 private object FileSource {
   private val Gone = "it was found for this epoch, and is gone"
 
-  /** Stands for the length of a file of which it was said that it has changed: that is said once. */
+  /** In place of a file's length once its change has been reported: a file is reported once. */
   private val Told = -2L
 
   private def said(file: Logged): String =

@@ -4,7 +4,7 @@ import java.nio.ByteBuffer
 import java.nio.charset.StandardCharsets.UTF_8
 import java.security.MessageDigest
 
-/** Numbers by texts, of which it keeps 16 bytes each: half of its SHA-256, by which no two texts are known to be alike. */
+/** A map from texts to numbers. It keeps 16 bytes of each text, half of its SHA-256: no two texts are known to have the same. */
 private[source] final class Fingerprints {
   private val digest = MessageDigest.getInstance("SHA-256")
   private var slots = new Array[Long](2 * 1024)
