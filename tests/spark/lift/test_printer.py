@@ -11,7 +11,9 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import pytest
+from pyspark.sql.functions import lit
 
+from headrace.jvm.session import jvm
 from tests.spark.lift.functions import SETTINGS, Use, refusals, table, uses
 from tests.spark.lift.lifting import lift
 from tests.spark.lift.rebuilt import Rebuilt
@@ -42,6 +44,24 @@ def test_every_function_of_spark_is_here(spark: SparkSession) -> None:
     written = {use.name for use in itertools.chain(*USES.values(), refusals()["functions"])}
     assert known - written == set(), "functions of this Spark that functions.txt and refused.txt do not have"
     assert {use.name for use in itertools.chain(*USES.values())} - known == set(), "functions.txt has names that are no functions of Spark"
+
+
+def test_a_word_of_the_grammar_that_is_printed_as_it_is_means_a_column(spark: SparkSession) -> None:
+    vocabulary = jvm(spark).org.apache.spark.sql.catalyst.parser.SqlBaseLexer.VOCABULARY
+    literals = (vocabulary.getLiteralName(token) for token in range(vocabulary.getMaxTokenType() + 1))
+    words = [literal.strip("'") for literal in literals if literal and literal.strip("'").isidentifier()]
+    plain = [word for word in words if jvm(spark).headrace.lift.Names.quoted(word) == word]
+    assert len(words) > len(plain) > 300
+    strict = ("spark.sql.ansi.enabled", "spark.sql.ansi.enforceReservedKeywords")
+    before = {name: spark.conf.get(name, None) for name in strict}
+    try:
+        for name in strict:
+            spark.conf.set(name, "true")
+        columns = spark.range(1).select(*(lit(1).alias(word) for word in plain))
+        assert columns.selectExpr(*plain).dtypes == columns.dtypes
+    finally:
+        for name, old in before.items():
+            spark.conf.unset(name) if old is None else spark.conf.set(name, old)
 
 
 @pytest.mark.parametrize("section", ["rows", "aggregates", "distinct", "windows"])

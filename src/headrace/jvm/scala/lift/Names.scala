@@ -3,12 +3,9 @@ package headrace.lift
 import java.util.Locale
 
 import scala.collection.mutable
-import scala.util.{Success, Try}
 
-import org.apache.spark.sql.catalyst.analysis.UnresolvedAttribute
 import org.apache.spark.sql.catalyst.expressions._
-import org.apache.spark.sql.catalyst.parser.{CatalystSqlParser, SqlBaseLexer}
-import org.apache.spark.sql.internal.SQLConf
+import org.apache.spark.sql.catalyst.parser.{SqlBaseLexer, SqlBaseParser}
 
 /** Names that depend on nothing but the names wanted and their order, so that an unchanged part of a query keeps them. */
 object Names {
@@ -36,19 +33,17 @@ object Names {
     if (name.matches("[A-Za-z_][A-Za-z0-9_]*") && !keywords(name.toUpperCase(Locale.ROOT))) name
     else "`" + name.replace("`", "``") + "`"
 
-  /** The grammar's words that are no names by themselves, under its strictest reading, and those that begin a literal or a constructor. */
+  /** The grammar's words that are no names by themselves, under its strictest reading, and those that begin a literal or a constructor.
+    *
+    * Read from the grammar's own tables: to parse each word instead takes seconds in a JVM that has just started.
+    */
   private lazy val keywords: Set[String] = {
     val vocabulary = SqlBaseLexer.VOCABULARY
-    val words = (0 to vocabulary.getMaxTokenType).flatMap(i => Option(vocabulary.getLiteralName(i))).map(_.stripPrefix("'").stripSuffix("'"))
-    val strict = new SQLConf()
-    strict.setConfString("spark.sql.ansi.enabled", "true")
-    strict.setConfString("spark.sql.ansi.enforceReservedKeywords", "true")
-    def plain(word: String) = Try(CatalystSqlParser.parseExpression(word)) match {
-      case Success(UnresolvedAttribute(Seq(`word`))) => true
-      case _ => false
-    }
-    val openers = Set("DATE", "TIME", "TIMESTAMP", "TIMESTAMP_LTZ", "TIMESTAMP_NTZ", "INTERVAL", "X", "ARRAY", "MAP", "STRUCT")
-    SQLConf.withExistingConf(strict)(words.filterNot(plain).toSet) ++ openers
+    val grammar = SqlBaseParser._ATN
+    val names = grammar.nextTokens(grammar.ruleToStartState(SqlBaseParser.RULE_ansiNonReserved))
+    val words = (0 to vocabulary.getMaxTokenType).filterNot(names.contains).flatMap(i => Option(vocabulary.getLiteralName(i)))
+    val openers = Set("TRUE", "DATE", "TIME", "TIMESTAMP", "TIMESTAMP_LTZ", "TIMESTAMP_NTZ", "INTERVAL", "X", "ARRAY", "MAP", "STRUCT")
+    words.map(_.stripPrefix("'").stripSuffix("'")).toSet ++ openers
   }
 }
 
