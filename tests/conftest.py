@@ -27,7 +27,10 @@ def _no_settings_of_the_user() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("HEADRACE_PREPARE", "never")
         if not FULL:
-            patch.setenv("SPARK_SUBMIT_OPTS", f"-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=256m {os.environ.get('SPARK_SUBMIT_OPTS', '')}".strip())
+            patch.setenv(
+                "SPARK_SUBMIT_OPTS",
+                f"-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=256m {os.environ.get('SPARK_SUBMIT_OPTS', '')}".strip(),
+            )
         yield
     os.environ.update(taken)
 
