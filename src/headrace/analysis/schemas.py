@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from headrace.analysis.faults import Fault, error_of
@@ -35,7 +35,8 @@ class Schemas:
     `unsteady` are the texts of a node that give something else when they are evaluated again, such as `rand()`; `timed` those that give
     the time of the epoch, such as `current_timestamp()`, the same when the epoch is run again; `total` the filters whose conditions have a
     value on every row, whatever is in it; `outside` the functions that a node calls and that are not Spark's own; `casts` what a text
-    compares or computes though it is a text.
+    compares or computes though it is a text; `storage` the parts of an aggregate, each with how much is kept of a group for it: "constant",
+    "append" (constant while rows are only added) or "values" (those that differ).
     """
 
     of: Mapping[str, Struct]
@@ -46,6 +47,7 @@ class Schemas:
     total: frozenset[str]
     outside: Mapping[str, tuple[str, ...]]
     casts: tuple[ImplicitCast, ...] = ()
+    storage: Mapping[str, tuple[tuple[str, str], ...]] = field(default_factory=dict)
 
     def output(self, node: str, output: str) -> Struct:
         return self.of[node] if output == "main" else self.outputs[node, output]
@@ -168,7 +170,8 @@ def _schemas(plan: Plan, answer: Mapping[str, Any]) -> Schemas:
         kind = timed if warning["class"] == "PROCESSING_TIME" else unsteady
         kind[warning["node"]] = (*kind.get(warning["node"], ()), warning["text"])
     outside = {node: tuple(names) for node, names in answer["outside"].items()}
-    return Schemas(found, outputs, keys, unsteady, timed, frozenset(answer["total"]), outside, tuple(dict.fromkeys(casts)))
+    storage = {node: tuple((sql, kept) for sql, kept in parts) for node, parts in answer["storage"].items()}
+    return Schemas(found, outputs, keys, unsteady, timed, frozenset(answer["total"]), outside, tuple(dict.fromkeys(casts)), storage)
 
 
 def _error(plan: Plan, error: Mapping[str, Any], schemas: Mapping[str, str]) -> HeadraceError:

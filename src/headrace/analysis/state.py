@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from functools import singledispatch
 from typing import Any
 
+from headrace.analysis.schemas import check
 from headrace.ops import (
     Aggregate,
     AsOf,
@@ -46,10 +47,12 @@ def state(plan: Plan) -> Mapping[str, Fact]:
     """For each operator, what it keeps; for a program, which of its cells some handler clears."""
     ends = [plan.nodes[name] for name in plan.sinks]
     added, closed, near, columns = kinds(ends), groups(ends), intervals(ends), closing(ends)
+    storage = check(plan).storage if any(isinstance(node, Aggregate) for node in plan.nodes.values()) else {}
     found = {}
     for name, node in plan.nodes.items():
         if node.role is Role.STATEFUL:
-            kept = state_of(node, all(added.get(before) == "append" for before in node.inputs))
+            append = all(added.get(before) == "append" for before in node.inputs)
+            kept = state_of(node, Basis(append, storage.get(name, ())))
             after = forgets_after(node)
             if node in closed:
                 kept = _given_back(node, closed[node], kept)
@@ -108,24 +111,32 @@ def _forgotten(node: Node, after_ms: int, kept: Fact) -> Fact:
     return Fact(GIVEN, text)
 
 
+@dataclass(frozen=True)
+class Basis:
+    """What is known of an operator: whether rows are only ever added to its inputs, and how much is kept for the parts of an aggregate."""
+
+    append: bool
+    storage: tuple[tuple[str, str], ...] = ()
+
+
 @singledispatch
-def state_of(node: Node, append: bool) -> Fact:
-    """What an operator keeps; `append`: rows are only ever added to its inputs."""
+def state_of(node: Node, basis: Basis) -> Fact:
+    """What an operator keeps."""
     raise TypeError(f"nobody says what {node!r} keeps")
 
 
 @state_of.register
-def _(node: Ledger, append: bool) -> Fact:
+def _(node: Ledger, basis: Basis) -> Fact:
     return Fact(ROWS, "grows with the rows that are there: how often each is, to judge what is taken away")
 
 
 @state_of.register
-def _(node: Consolidate, append: bool) -> Fact:
+def _(node: Consolidate, basis: Basis) -> Fact:
     return Fact(BOUNDED, "bounded: it keeps nothing")
 
 
 @state_of.register
-def _(node: Join, append: bool) -> Fact:
+def _(node: Join, basis: Basis) -> Fact:
     if node.how in ("semi", "anti", "existence") and node.condition is None:
         return Fact(ROWS, "grows with the left rows, each of which may still meet one; of the right ones it keeps how many a key has")
     partners = "" if node.how == "inner" or node.condition is None else ", and how many partners each has"
@@ -133,7 +144,7 @@ def _(node: Join, append: bool) -> Fact:
 
 
 @state_of.register
-def _(node: AsOf, append: bool) -> Fact:
+def _(node: AsOf, basis: Basis) -> Fact:
     if node.clock != "event":
         return Fact(ROWS, "grows with the rows of both sides, as any row may get another version; a watermark on both would end that")
     waits = "rows until the watermark has passed them" if node.direction == "backward" else "rows until no other version can be theirs"
@@ -144,7 +155,7 @@ def _(node: AsOf, append: bool) -> Fact:
 
 
 @state_of.register
-def _(node: Sessions, append: bool) -> Fact:
+def _(node: Sessions, basis: Basis) -> Fact:
     rows = f"the rows in the order of time{f', of each {_partition(node.per)}' if node.per else ''}"
     end = ended(node)
     if end is None:
@@ -155,9 +166,10 @@ def _(node: Sessions, append: bool) -> Fact:
 
 
 @state_of.register
-def _(node: Aggregate, append: bool) -> Fact:
+def _(node: Aggregate, basis: Basis) -> Fact:
     of = f"a group of {', '.join(name for name, _ in node.keys)}" if node.keys else "the one group"
-    values = [text for _, text in node.aggregates if not _constant(text, append)]
+    constant = ("constant", "append") if basis.append else ("constant",)
+    values = [text for text, kept in basis.storage if kept not in constant]
     if values:
         more = f"; of {of} it keeps the values of {', '.join(values)}, as any may become the answer when another is taken away"
         return Fact(ROWS, f"grows with the values that differ{more}")
@@ -166,49 +178,33 @@ def _(node: Aggregate, append: bool) -> Fact:
     return Fact(BOUNDED, f"bounded: a row of numbers for {of}")
 
 
-# What is kept in a constant space whatever comes and goes, and what is where rows are only added.
-_NUMBERS = "count count_if sum try_sum avg mean try_avg var_pop var_samp variance stddev stddev_pop stddev_samp std skewness kurtosis"
-_NUMBERS += " covar_pop covar_samp corr regr_avgx regr_avgy regr_count regr_intercept regr_r2 regr_slope regr_sxx regr_sxy regr_syy"
-_NUMBERS += " bool_and bool_or every any some bit_and bit_or bit_xor"
-_ENDS = "min max min_by max_by first last first_value last_value any_value"
-
-
-def _constant(text: str, append: bool) -> bool:
-    """Whether each function of an aggregate's text takes a constant space."""
-    if re.search(r"(?i)\(\s*distinct\b", text):
-        return False
-    calls = {name.lower() for name in re.findall(r"([A-Za-z_]\w*)\s*\(", text)} - {"filter", "cast", "within", "over"}
-    known = {*_NUMBERS.split(), *(_ENDS.split() if append else ())}
-    return bool(calls & known) and not calls & ({*_ENDS.split()} - known)
-
-
 @state_of.register
-def _(node: Partition, append: bool) -> Fact:
+def _(node: Partition, basis: Basis) -> Fact:
     return Fact(ROWS, f"grows with the rows, which it keeps in the order of each {_partition(node.per)}")
 
 
 @state_of.register
-def _(node: Top, append: bool) -> Fact:
-    if append and node.ties != "row_number":
+def _(node: Top, basis: Basis) -> Fact:
+    if basis.append and node.ties != "row_number":
         kept = f"the first {node.count} of each {_partition(node.per)}, and those that tie with the last"
         if node.ties == "dense_rank":
             kept = f"those of the first {node.count} values of each {_partition(node.per)}"
         return Fact(ROWS, f"grows with the rows that tie: {kept}")
-    if append and node.count is not None:
+    if basis.append and node.count is not None:
         kept = f"the first {node.count + node.offset} rows of each {_partition(node.per)}"
         return Fact(GROUPS if node.per else BOUNDED, f"{'grows with the number of partitions' if node.per else 'bounded'}: {kept}")
     return Fact(ROWS, f"grows with the rows, as those behind move up when one is taken away; in the order of each {_partition(node.per)}")
 
 
 @state_of.register
-def _(node: Temporal, append: bool) -> Fact:
+def _(node: Temporal, basis: Basis) -> Fact:
     if node.until:
         return Fact("given back", "given back when a row's time has passed: each row that is there or will be")
     return Fact("given back", "given back when a row's time has come: each row that waits for it")
 
 
 @state_of.register
-def _(node: Upserts, append: bool) -> Fact:
+def _(node: Upserts, basis: Basis) -> Fact:
     of = f"a key of {', '.join(node.key)}"
     if node.last and node.replaces:
         return Fact(BOUNDED, f"bounded: it keeps nothing, as its sink puts a row in the place of the one with {of}")
@@ -224,7 +220,7 @@ def _partition(per: tuple[str, ...]) -> str:
 
 
 @state_of.register
-def _(node: Program, append: bool) -> Fact:
+def _(node: Program, basis: Basis) -> Fact:
     cells = [cell for cell in node.traced.cells if cell.kind not in ("timer", "broadcast")]
     keys = [name for name, _ in node.keys[0]]
     of = f"a key of {', '.join(keys)}" if keys else "the whole stream"

@@ -75,6 +75,7 @@ private final class Check(val session: SparkSession) {
   private val warnings = mutable.ArrayBuffer.empty[Fault]
   private val total = mutable.LinkedHashSet.empty[String]
   private val called = mutable.LinkedHashMap.empty[String, Seq[String]]
+  private val storage = mutable.LinkedHashMap.empty[String, Seq[(String, String)]]
 
   def answer: JValue = {
     def ddl(all: Iterable[(String, StructType)]) =
@@ -85,6 +86,9 @@ private final class Check(val session: SparkSession) {
       "errors" -> JArray(faults.map(_.json).toList),
       "warnings" -> JArray(warnings.map(_.json).toList),
       "total" -> JArray(total.toList.map(JString(_))),
+      "storage" -> JObject(storage.map { case (node, parts) =>
+        node -> (JArray(parts.map { case (sql, kept) => JArray(List(JString(sql), JString(kept))) }.toList): JValue)
+      }.toList),
       "outside" -> JObject(called.map { case (node, names) => node -> (JArray(names.distinct.map(JString(_)).toList): JValue) }.toList))
   }
 
@@ -117,6 +121,9 @@ private final class Check(val session: SparkSession) {
     val names = Outside.names(all)
     if (names.nonEmpty) called(node) = called.getOrElse(node, Nil) ++ names
   }
+
+  /** Notes for the parts of an aggregate how much is kept of a group. */
+  def keeps(node: String, parts: Seq[(String, String)]): Unit = storage(node) = parts
 
   /** The texts of one scope; a text that fails is a fault of its own. */
   def bind(node: String, scope: StructType, texts: Seq[Program.Text]): Seq[Option[Expression]] =

@@ -88,10 +88,13 @@ private[check] final class Relations(check: Check, id: String, site: String) {
       }
     })
     val aggregates = items(value \ "aggregates")
-    val columns = Aggregate.bound(check.session, from, aggregates.map(_._2)).zip(aggregates).zipWithIndex.flatMap {
-      case ((Right(made), (name, _)), _) =>
-        check.outside(id, made.parts)
-        Some(StructField(name, made.dataType))
+    val made = Aggregate.bound(check.session, from, aggregates.map(_._2))
+    val spelled = keys.zip(items(value \ "keys")).flatMap { case (key, (_, sql)) => Aggregate.storage(key.dataType).map(sql -> _) }
+    check.keeps(id, made.zip(aggregates).collect { case (Right(one), (_, sql)) => sql -> Aggregate.storage(one) } ++ spelled)
+    val columns = made.zip(aggregates).zipWithIndex.flatMap {
+      case ((Right(one), (name, _)), _) =>
+        check.outside(id, one.parts)
+        Some(StructField(name, one.dataType))
       case ((Left(e), (_, sql)), i) =>
         check.fault(id, site, s"aggregates/$i", sql, Fault.of(e))
         None

@@ -4,7 +4,7 @@ import headrace.bind.{Aggregation, Bind, Settings}
 import headrace.operator.Relational
 import org.apache.spark.sql.{AnalysisException, SparkSession}
 import org.apache.spark.sql.catalyst.expressions._
-import org.apache.spark.sql.types.StructType
+import org.apache.spark.sql.types.{DataType, StructType}
 
 /** Groups of rows as one row each, kept up to date.
   *
@@ -43,6 +43,19 @@ object Aggregate {
       read.text("emit").contains("close")
     )
   }
+
+  /** How much is kept of a group for an aggregate: "constant", "append" (constant while rows are only added), or "values" (those that differ). */
+  def storage(aggregate: Aggregation): String = {
+    def isConstant(append: Boolean) = {
+      val choice = new Choice(append)
+      aggregate.functions.foreach(choice.call)
+      choice.allSets.isEmpty
+    }
+    if (isConstant(append = false)) "constant" else if (isConstant(append = true)) "append" else "values"
+  }
+
+  /** That of a key's spellings, of which one is shown; none where equal keys are spelled alike. */
+  def storage(key: DataType): Option[String] = if (Collated.is(key)) Some("append") else None
 
   /** Each aggregate over these columns, or what is wrong with its text. */
   def bound(session: SparkSession, input: StructType, texts: Seq[String]): Seq[Either[AnalysisException, Aggregation]] =

@@ -22,7 +22,7 @@ private[aggregate] object Collated {
         (0 until own).map(result)
   }
 
-  private def is(dataType: DataType): Boolean = dataType match {
+  def is(dataType: DataType): Boolean = dataType match {
     case s: StringType => s.collationId != CollationFactory.UTF8_BINARY_COLLATION_ID
     case _ => false
   }
