@@ -1,0 +1,20 @@
+"""State is found again by the name of its operator, which is made of what the operator says: no change of ours may change it."""
+
+from __future__ import annotations
+
+import pytest
+
+from headrace.plan.node import REGISTRY
+from tests.spark.sql.operator_names import FILE, names, text
+
+ENOUGH = 200
+
+
+@pytest.mark.usefixtures("spark")
+@pytest.mark.filterwarnings("ignore:hr.sql. more than one column is called")
+def test_the_names_of_query_operators_stay() -> None:
+    found = names()
+    operators = [name for query in found.values() for name in query]
+    assert len(operators) >= ENOUGH
+    assert {name.rpartition("-")[0] for name in operators} == {op for op, node in REGISTRY.items() if node.by_content}
+    assert text(found) == FILE.read_text(encoding="utf-8")
