@@ -13,7 +13,7 @@ SOURCE = Path(__file__).resolve().parents[2] / "src"
 
 # Lowest first. Packages of one row never import each other.
 ROWS: tuple[tuple[str, ...], ...] = (
-    ("places", "points", "samples", "packages", "masking", "private", "spelling"),
+    ("codes", "places", "points", "samples", "packages", "masking", "private", "spelling"),
     ("errors", "words"),
     ("atomic", "sums"),
     ("marks", "segments"),

@@ -5,10 +5,12 @@ from __future__ import annotations
 import argparse
 import re
 import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from headrace.errors import CODES, REASONS
+from headrace.codes import CODES, REASONS, page_of
+from headrace.ports import connectors
 from headrace.spelling import suggestion
 
 _PACKAGE = Path(__file__).resolve().parents[1]
@@ -32,6 +34,7 @@ def add(commands: Any) -> None:
 
 
 def run(asked: argparse.Namespace) -> int:
+    _load_connectors()
     if asked.code is None:
         titles = {**REASONS, **{name: row.title for name, row in CODES.items()}}
         width = max(map(len, titles))
@@ -46,9 +49,18 @@ def run(asked: argparse.Namespace) -> int:
     return 0
 
 
+def _load_connectors() -> None:
+    """Those of other packages bring codes of their own; one that cannot be loaded is told of where it is used."""
+    for entry in connectors().values():
+        if not entry.value.startswith("headrace."):
+            with suppress(Exception):
+                entry.load()
+
+
 def page(code: str) -> str:
     """The page of a code as Markdown."""
-    file = next(place for folder in _FOLDERS if (place := folder / f"{code}.md").is_file())
+    places = (*(folder / f"{code}.md" for folder in _FOLDERS), Path(page_of(code)))
+    file = next(place for place in places if place.is_file())
     return file.read_text(encoding="utf-8")
 
 

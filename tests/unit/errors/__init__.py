@@ -1,6 +1,6 @@
 '''How error texts are tested: the text of an error is API, so it is compared whole.
 
-Every code of `headrace.errors.CODES` has
+Every code of `headrace.codes.CODES` has
 
 * a page `docs/errors/<CODE>.md`, and
 * at least one call of `check_error` somewhere under `tests/` (not only in this folder) whose first argument is a
