@@ -1,129 +1,237 @@
-"""Conditions of joins mean in a verb what they mean in SQL, however they are written."""
+"""A text means in each verb what it means in Spark, however it is written: nothing may respell it or read it in another way.
+
+Quotes inside of literals, backslashes, formats, suffixes, intervals, casts, lambdas, comments, names in back quotes: texts that readers other
+than Spark's have mistaken, and random texts made of them.
+"""
 
 from __future__ import annotations
 
-from datetime import datetime
-from typing import Any
+import datetime as dt
+import random
+from collections.abc import Mapping
 
+import pytest
 from pyspark.sql import SparkSession
 
 import headrace as hr
-from headrace.syntax import conjuncts, equal_sides
 from headrace.testing import Harness
+from tests.scale import FULL
+from tests.spark.queries.changing import Table, batch
 
-A = "k int, x string, n int, ts timestamp, xs array<int>, `p.q` string, w struct<end: int, in: string>, v double, day date"
-B = "j int, y string, t string, at timestamp, `o``o` string, u double, m map<string, string>"
+VALUES = {
+    "a quote in a literal": "concat(x, 'it''s')",
+    "a quote in a literal, escaped": r"concat(x, 'it\'s')",
+    "AND in a literal": "concat(' AND ', x, ' = ')",
+    "a comment in a literal": "concat(x, '-- no /* comment */')",
+    "a comment": "concat(x, 'a') /* and 'b' = c */",
+    "a comment at the end": "concat(x, 'a') -- AND 'b' = c",
+    "a backslash": r"concat(x, '\\d\t%_')",
+    "a raw literal": r"concat(x, r'\d+')",
+    "double quotes": """concat(x, "it's")""",
+    "unicode": r"concat(x, 'ünï', '\u00e9', '日本')",
+    "a name with dots": "concat(`odd.name`, x)",
+    "a name with a back quote": "concat(`a``b`, `select`)",
+    "a format of numbers": "to_char(n, '000')",
+    "a format of times": "date_format(ts, 'yyyy-MM-dd''T''HH')",
+    "a format of dates": "CAST(to_date(day, 'yyyy-MM-dd') AS STRING)",
+    "a zone": "CAST(from_utc_timestamp(ts, 'Europe/Berlin') AS STRING)",
+    "suffixes": "CAST(1.5BD + n + 2L + 3S + 4Y AS STRING)",
+    "a double with an exponent": "CAST(n * 1e2D AS STRING)",
+    "a logarithm": "CAST(round(log(abs(n) + 2), 3) AS STRING)",
+    "two logarithms": "CAST(round(log(2, abs(n) + 2), 3) AS STRING)",
+    "an interval": "CAST(ts + INTERVAL '1 02:03:04.5' DAY TO SECOND AS STRING)",
+    "an interval in words": "CAST(ts - INTERVAL 1 HOUR 30 MINUTES AS STRING)",
+    "a difference": "CAST(timestampdiff(MINUTE, ts, TIMESTAMP'2026-01-01 12:00:00') AS STRING)",
+    "a unit": "CAST(timestampadd(HOUR, 1, ts) AS STRING)",
+    "a part of a time": "CAST(EXTRACT(DOY FROM ts) AS STRING)",
+    "casts": "CAST(x || CAST(n AS STRING) AS STRING)",
+    "a cast by colons": "n::string || x::string",
+    "a cast that may fail": "CAST(try_cast(x AS INT) AS STRING)",
+    "a lambda": "array_join(transform(array(x, 'b'), (v, i) -> concat(v, i)), ' AND ')",
+    "a nested lambda": "array_join(transform(array(x), v -> array_join(transform(array('c'), w -> v || w), '=')), '')",
+    "a map": "str_to_map(concat('a:', x))['a']",
+    "a struct": "named_struct('a b', x, 'select', n).`a b`",
+    "an array": "array(x, 'z')[1]",
+    "a case": "CASE x WHEN 'p' THEN 'AND' WHEN 'it''s' THEN 'OR' ELSE 'END' END",
+    "a position": "CAST(position('s' IN x) AS STRING)",
+    "a part of a text": "substring(x FROM 2 FOR 1)",
+    "a trim": "trim(BOTH 'p' FROM x)",
+    "an overlay": "overlay(x PLACING '_' FROM 1 FOR 1)",
+    "an operator of bits": "CAST((n & 3) | (n ^ 1) AS STRING)",
+    "a division": "CAST(n DIV 2 AS STRING)",
+    "a rest": "CAST(n % 3 AS STRING)",
+    "a collation": "x COLLATE UTF8_BINARY",
+    "hexadecimal": "hex(X'1F') || x",
+    "json": """get_json_object(concat('{"a.b": "', replace(x, '''', ''), '"}'), "$['a.b']")""",
+    "a regular expression": r"regexp_replace(x, '^(\\w)', '<$1>')",
+    "decode": "decode(n, 1, 'one AND', 2, 'two', 'more')",
+    "if": "if(x = 'its', 'CONCAT', nvl2(x, x, 'none'))",
+    "count of letters": "CAST(char_length(x) AS STRING)",
+}
 
-ROWS_A = [
-    (1, "it's", 7, "2024-03-31 00:30:00", [1, 2], "é😀", (1, "a AND b"), 1.5, "2024-03-31"),
-    (1, "its", 7, "2024-03-31 02:30:00", [1], "p.q", (2, "--"), 2.5, "2024-03-30"),
-    (2, "a\\b", 42, "2024-07-01 12:00:00", [], "", (3, "/*"), -0.5, "2024-02-29"),
-    (2, "a' AND 'b", 0, "1969-12-31 23:59:59", [2, 2], "k", (1, "="), 1e3, "2023-12-31"),
-]
-ROWS_B = [
-    (1, "it's", "007", "2024-03-31 01:30:00", "é😀", 1.5, {"a": "1", "b": "2"}),
-    (1, "2024-03-30", "7", "2024-03-31 02:30:00", "p.q", 0.4054651081081644, {}),
-    (2, "a\\b", "042", "2024-07-01 14:00:00", "", 3.0, {"a": "1,b:2"}),
-    (2, "a' AND 'b", " 000", "1970-01-01 00:59:59", "k", 1000.0, {"x": "y"}),
-]
+TRUTHS = {
+    "an equality with a quote": "x = 'it''s'",
+    "one with comments": "x /* = 'p' */ = -- 'q'\n 'its'",
+    "between": "n BETWEEN 1 AND 2 AND x <> 'AND'",
+    "not between": "NOT n BETWEEN 1 AND 1",
+    "or inside": "(n = 1 OR x = 'p') AND (x IS NOT NULL OR n IS NULL)",
+    "in": "x IN ('it''s', 'a, b', ' AND ')",
+    "like": r"x LIKE 'it\'%' OR x LIKE '_'",
+    "like with an escape": "x LIKE 'i/_%' ESCAPE '/' OR x LIKE 'i%'",
+    "like any": "x LIKE ANY ('p%', '%s')",
+    "rlike": r"x RLIKE '^it.?s$'",
+    "a null-safe equality": "x <=> NULL OR x <=> 'p'",
+    "is distinct from": "x IS DISTINCT FROM 'its'",
+    "is true": "(n > 1) IS NOT TRUE",
+    "a lambda": "exists(array(x, 'q'), v -> v = 'it''s' AND length(v) > 2)",
+    "a function of two": "startswith(x, 'it') AND NOT contains(x, '''')",
+    "a time": "ts >= TIMESTAMP'2026-01-01 00:00:02' AND ts < '2026-01-02'",
+    "an interval": "ts - TIMESTAMP'2026-01-01' < INTERVAL '3' SECOND",
+}
 
-CONDITIONS = [
-    "k = j AND x = 'it''s'",
-    "k = j AND x = 'it' 's'",
-    "k = j AND x = 'it\\'s'",
-    'k = j AND x = "it\'s"',
-    "k = j AND x = r'a\\b' AND y = 'a\\\\b'",
-    "x = 'a\\' AND \\'b' AND y = x",
-    "k = j AND to_char(n, '000') = t",
-    "trim(to_char(n, '000')) = t",
-    "lpad(n, 3, '0') = t AND k = j",
-    "k = j AND v = 1.5BD",
-    "k = j AND v > 1.5D AND n > 7S AND n < 43L",
-    "log(v) = u OR v = u AND k = j",
-    "ln(v) = u",
-    "day = to_date(y, 'yyyy-MM-dd')",
-    "date_format(day, 'yyyy-MM-dd') = t",
-    "date_format(day, 'd/M') != t AND k = j",
-    "from_utc_timestamp(ts, 'Europe/Stockholm') = at",
-    "to_utc_timestamp(at, 'CET') = ts AND k = j",
-    "timestampadd(HOUR, 2, ts) = at",
-    "k = j AND timestampdiff(HOUR, ts, at) > 0",
-    "ts + INTERVAL '1' HOUR = at",
-    "ts + INTERVAL 1 HOUR 0 MINUTES = at AND at - ts = INTERVAL '0 01:00:00' DAY TO SECOND",
-    "at BETWEEN ts AND ts + INTERVAL 1 DAY AND k = j",
-    "at NOT BETWEEN ts AND ts + INTERVAL 1 HOUR AND k = j",
-    "str_to_map('a:1,b:2')['a'] = m['a'] AND k = j",
-    "map_keys(str_to_map(concat_ws(',', 'a:1', 'b:2'))) = map_keys(m)",
-    "`p.q` = `o``o` AND k = j",
-    "a.`p.q` = b.`o``o`",
-    "k = j -- it's a key, AND more\n AND x = /* AND ' */ y -- the end",
-    "exists(xs, e -> e = j AND e < 2) AND k = j",
-    "aggregate(xs, 0, (s, e) -> s + e) = j",
-    "CASE WHEN n > 7 AND k = 2 THEN 2 ELSE 1 END = j AND NOT x = y",
-    "! (x = y) AND k = j",
-    "k = j AND w.end = 1 AND w.in = 'a AND b'",
-    "w.end = j",
-    "(k = j AND (x = y OR (x = 'its' AND y = 'p')))",
-    "k = j = (x = y)",
-    "k = j IS NOT NULL AND x = y",
-    "k::string = j AND CAST(n AS decimal(10, 1)) > 6.9",
-    "k = j AND x LIKE 'it%' AND y LIKE '%\\'s'",
-    "k = j AND x RLIKE '^it[\\'s]+$'",
-    "k <=> j AND substring(x FROM 1 FOR 2) = 'it'",
-    "k = j AND x || '' = y",
-    "k & 3 = j | 0 AND n % 7 = 0",
-    "nvl2(x, k, n) = j AND position('t' IN x) > 0",
-    "decode(k, 1, 'one', 2, 'two') = decode(j, 1, 'one', 2, 'two') AND n > 0",
-]
-
-RUN = ["k = j AND x = 'it''s'", "to_char(n, '000') = t", "from_utc_timestamp(ts, 'Europe/Stockholm') = at AND k = j", "k = j = (x = y)"]
-AS_OF = ["decode(k, 1, 'it''s') = decode(j, 1, 'it\\'s') -- of one"]
-VERSION = "QUALIFY row_number() OVER (PARTITION BY x ORDER BY abs(timestampdiff(SECOND, ts, at)), at, j, y) = 1"
-
-
-def test_conditions_are_cut_where_spark_cuts_them(spark: SparkSession) -> None:
-    parser = spark._jsparkSession.sessionState().sqlParser()
-
-    def parts(expression: Any) -> list[Any]:
-        if expression.getClass().getSimpleName() == "And":
-            return parts(expression.left()) + parts(expression.right())
-        return [expression]
-
-    def sides(expression: Any) -> tuple[str, str, bool] | None:
-        kind = expression.getClass().getSimpleName()
-        return (expression.left().sql(), expression.right().sql(), kind == "EqualNullSafe") if kind.startswith("Equal") else None
-
-    for text in CONDITIONS:
-        asked, cut = parts(parser.parseExpression(text)), conjuncts(text)
-        assert [parser.parseExpression(part).sql() for part in cut] == [part.sql() for part in asked], text
-        for part, whole in zip(cut, asked, strict=True):
-            assert part in text
-            if (found := equal_sides(part)) is not None:
-                one, other, null_safe = found
-                assert (parser.parseExpression(one).sql(), parser.parseExpression(other).sql(), null_safe) == sides(whole), text
+SCHEMA = "id int, x string, n int, ts timestamp, day string, `odd.name` string, `a``b` string, `select` string"
+OTHER = "j int, y string, m int"
+COMMITS = 2
 
 
-def test_a_condition_means_the_same_as_in_sql(spark: SparkSession) -> None:
-    """All joins as one stream, and as one query of Spark's batch engine."""
-    shown = ("k", "x", "j", "y", "t")
-    with Harness(partitions=1) as h:
-        a, b = h.source("a", A), h.source("b", B)
-        verbs = [a.alias("a").join(b.alias("b"), on=text) for text in RUN]
-        verbs += [a.join_asof(b, on=text, time=("ts", "at"), direction="nearest", how="inner") for text in AS_OF]
-        first, *others = (verb.select(*shown, c=hr.lit(c)) for c, verb in enumerate(verbs))
-        out = h.collect(first.union(*others))
-        h.commit({"a": [("+", row) for row in ROWS_A], "b": [("+", row) for row in ROWS_B]})
-        got = out.rows()
-    spark.createDataFrame([(*row[:3], at(row[3]), *row[4:8], at(row[8]).date()) for row in ROWS_A], A).createOrReplaceTempView("a")
-    spark.createDataFrame([(*row[:3], at(row[3]), *row[4:]) for row in ROWS_B], B).createOrReplaceTempView("b")
-    conditions = [*RUN, *(f"{text}\n{VERSION}" for text in AS_OF)]
-    queries = [f"SELECT {', '.join(shown)}, {c} AS c FROM a JOIN b ON {text}\n" for c, text in enumerate(conditions)]
-    wanted = [tuple(row) for row in spark.sql(" UNION ALL ".join(queries)).collect()]
-    for c, text in enumerate(conditions):
-        rows = sorted(row for row in wanted if row[-1] == c)
-        assert sorted(row for row in got if row[-1] == c) == rows, text
-        assert rows, f"{text}: this tells nothing"
+def tables() -> dict[str, Table]:
+    texts = [None, "p", "its", "it's", "a, b", " AND "]
+
+    def row(rng: random.Random) -> tuple[object, ...]:
+        second = rng.randrange(4)
+        return (
+            rng.randrange(9),
+            rng.choice(texts),
+            rng.choice([None, 1, 2, 3]),
+            dt.datetime(2026, 1, 1, second=second, tzinfo=dt.UTC),
+            f"2026-01-0{second + 1}",
+            rng.choice(["o", "it's"]),
+            "t",
+            rng.choice(["s", None]),
+        )
+
+    return {"a": Table(SCHEMA, row), "b": Table(OTHER, lambda rng: (rng.randrange(9), rng.choice(texts), rng.choice([None, 1, 2, 3])))}
 
 
-def at(text: str) -> datetime:
-    return datetime.fromisoformat(f"{text}{'' if ':' in text else ' 00:00:00'}+00:00")
+Queries = Mapping[str, tuple[hr.Stream, str]]
+
+
+def values(a: hr.Stream, b: hr.Stream, texts: Mapping[str, str]) -> Queries:
+    """Each text in a projection, as the side of a condition, and in one of three other verbs."""
+    named = {f"v{number}": text for number, text in enumerate(texts.values())}
+    together = ", ".join(f"{text}\n AS {name}" for name, text in named.items())
+    queries = {"select": (a.select("id", **named), f"SELECT id, {together} FROM a")}
+    for number, (name, text) in enumerate(texts.items()):
+        on = f"{text}\n = concat(y, '')"
+        queries[f"{name}: join"] = (a.join(b, on=on).select("id", "j"), f"SELECT id, j FROM a JOIN b ON {on}")
+        others = {
+            "group_by": (
+                a.group_by(hr.expr(text).alias("v")).agg(n="count(*)"),
+                f"SELECT {text}\n, count(*) FROM a GROUP BY 1",
+            ),
+            "agg": (a.group_by("n").agg(v=f"max({text}\n)"), f"SELECT n, max({text}\n) FROM a GROUP BY n"),
+            "top": (
+                a.select("id", "x", v=text).top(2, by=["v desc", "id", "x"]),
+                f"SELECT id, x, {text}\n AS v FROM a ORDER BY v DESC, id, x LIMIT 2",
+            ),
+        }
+        for verb in others if FULL else [list(others)[number % 3]]:
+            queries[f"{name}: {verb}"] = others[verb]
+    return queries
+
+
+def truths(a: hr.Stream, b: hr.Stream, texts: Mapping[str, str]) -> Queries:
+    """Each text in a filter, beside the keys of a join, and in one of three other verbs."""
+    queries = {}
+    for number, (name, text) in enumerate(texts.items()):
+        queries[f"{name}: filter"] = (a.filter(text).select("id", "x", "n"), f"SELECT id, x, n FROM a WHERE {text}")
+        on = f"n = m AND {text}" if " OR " not in text else f"n = m AND ({text}\n)"
+        queries[f"{name}: join"] = (a.join(b, on=on).select("id", "j"), f"SELECT id, j FROM a JOIN b ON {on}")
+        others = {
+            "count_if": (
+                a.group_by("n").agg(c=f"count_if({text}\n)", f=f"count(*) FILTER (WHERE {text}\n)"),
+                f"SELECT n, count_if({text}\n), count(*) FILTER (WHERE {text}\n) FROM a GROUP BY n",
+            ),
+            "left join": (a.join(b, on=on, how="left").select("id", "j"), f"SELECT id, j FROM a LEFT JOIN b ON {on}"),
+            "having": (
+                a.group_by("n", "x", "ts").agg(c="count(*)").filter(f"c > 0 AND ({text}\n)").select("n", "x", "c"),
+                f"SELECT n, x, count(*) c FROM a GROUP BY n, x, ts HAVING c > 0 AND ({text}\n)",
+            ),
+        }
+        for verb in others if FULL else [list(others)[number % 3]]:
+            queries[f"{name}: {verb}"] = others[verb]
+    return queries
+
+
+def made(seed: int, count: int) -> tuple[Mapping[str, str], Mapping[str, str]]:
+    """Random texts: values of values and truths, truths of truths and values."""
+    rng = random.Random(seed)
+
+    def value(depth: int) -> str:
+        if depth == 0:
+            return rng.choice(list(VALUES.values())) + "\n"
+        one, other, truth_ = value(depth - 1), value(depth - 1), truth(depth - 1)
+        return rng.choice(
+            [
+                f"CASE WHEN {truth_} THEN {one} ELSE {other} END",
+                f"coalesce({one}, {other})",
+                f"concat({one}, ' = ', {other})",
+                f"array_join(transform(array({one}), q -> concat(q, {other})), '''')",
+                f"({one})",
+            ]
+        )
+
+    def truth(depth: int) -> str:
+        if depth == 0:
+            return rng.choice(list(TRUTHS.values())) + "\n"
+        one, other = truth(depth - 1), truth(depth - 1)
+        return rng.choice(
+            [
+                f"({one}) AND ({other})",
+                f"({one}) OR ({other})",
+                f"NOT ({one})",
+                f"({value(depth - 1)}) = ({value(depth - 1)})",
+                f"({value(depth - 1)}) BETWEEN ({value(depth - 1)}) AND ({value(depth - 1)})",
+                f"CASE WHEN {one} THEN {other} END",
+            ]
+        )
+
+    depths = [1 + number % 2 for number in range(count)]
+    return {f"made {n}": value(d) for n, d in enumerate(depths)}, {f"made {n}": truth(d) for n, d in enumerate(depths)}
+
+
+def check(spark: SparkSession, texts: Mapping[str, str], *, are_truths: bool, seed: int) -> None:
+    rng, here = random.Random(seed), tables()
+    with Harness() as h:
+        a, b = (h.source(name, table.schema, changes=True) for name, table in here.items())
+        queries = (truths if are_truths else values)(a, b, texts)
+        outs = {name: (h.collect(stream), query) for name, (stream, query) in queries.items()}
+        for commit in range(COMMITS):
+            h.commit({name: table.change(rng, 8) for name, table in here.items()})
+            if commit == 0:
+                h.restart()
+        wrong = {
+            name: (query, out.rows(), want) for name, (out, query) in outs.items() if out.rows() != (want := batch(spark, query, here))
+        }
+        assert not wrong
+        assert h.metrics()["dead_letters"] == 0
+
+
+def some(texts: Mapping[str, str], step: int) -> Mapping[str, str]:
+    """All of them at full scale, else every so many."""
+    return dict(list(texts.items())[:: 1 if FULL else step])
+
+
+def test_a_value_means_in_each_verb_what_spark_says(spark: SparkSession) -> None:
+    check(spark, some(VALUES, 4), are_truths=False, seed=1)
+
+
+def test_a_condition_means_in_each_verb_what_spark_says(spark: SparkSession) -> None:
+    check(spark, some(TRUTHS, 2), are_truths=True, seed=3)
+
+
+@pytest.mark.parametrize("seed", range(20 if FULL else 1))
+def test_texts_made_of_them(spark: SparkSession, seed: int) -> None:
+    values_made, truths_made = made(seed, 10 if FULL else 3)
+    check(spark, values_made, are_truths=False, seed=seed)
+    check(spark, truths_made, are_truths=True, seed=seed)
