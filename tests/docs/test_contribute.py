@@ -1,0 +1,37 @@
+"""Pages for contributors are true where they name files, folders and numbers."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from headrace.certify import certificate
+from headrace.durable import segments
+from headrace.plan import codec
+from headrace.spark.checkpoint import folder, history, record
+from headrace.spark.compile import document
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGES = sorted((ROOT / "docs" / "contribute").glob("*.md"))
+_NAMED = re.compile(r"(?<![\w/.-])((?:\w+/)+(?:[\w-]+\.(?:py|scala|md|txt))?|[\w-]+\.(?:py|md))(?![\w/])")
+OF_CHECKPOINTS = ("job.json", "record/", "epochs/", "queries/", "_headrace/", "certificates/")
+"""Folders of jobs, not of this repository."""
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_what_is_named_is_there(page: Path) -> None:
+    text = re.sub(r"\]\([^)]*\)", "]", page.read_text(encoding="utf-8"))
+    named = {found for found in _NAMED.findall(text) if not found.startswith(OF_CHECKPOINTS)}
+    assert named, "this test has lost what it looks for"
+    missing = [found for found in sorted(named) if not any((top / found).exists() for top in (ROOT, ROOT / "src" / "headrace", page.parent))]
+    assert missing == []
+
+
+def test_numbers_of_formats() -> None:
+    text = (ROOT / "docs" / "contribute" / "formats.md").read_text(encoding="utf-8")
+    said = {file: number for number, file in re.findall(r"\| (\d+), in `([\w/.]+)`", text)}
+    modules = (codec, folder, record, history, segments, document, certificate)
+    source = ROOT / "src" / "headrace"
+    assert said == {str(Path(str(module.__file__)).relative_to(source)): str(module.FORMAT) for module in modules}
