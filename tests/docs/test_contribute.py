@@ -25,7 +25,9 @@ def test_what_is_named_is_there(page: Path) -> None:
     text = re.sub(r"\]\([^)]*\)", "]", page.read_text(encoding="utf-8"))
     named = {found for found in _NAMED.findall(text) if not found.startswith(OF_CHECKPOINTS)}
     assert named, "this test has lost what it looks for"
-    missing = [found for found in sorted(named) if not any((top / found).exists() for top in (ROOT, ROOT / "src" / "headrace", page.parent))]
+    missing = [
+        found for found in sorted(named) if not any((top / found).exists() for top in (ROOT, ROOT / "src" / "headrace", page.parent))
+    ]
     assert missing == []
 
 

@@ -93,7 +93,7 @@ def failure(report: str, log: Path | None, committing: BaseException | None = No
         return HeadraceError("UNKNOWN_FILE_SYSTEM", f"{node}the session has no file system for {scheme}://", hint=cure(scheme), site=site)
     if condition in _KNOWN:
         code, hint = _KNOWN[condition]
-        return HeadraceError(code, f"{node}{message}", hint=hint, site=site)
+        return HeadraceError(code, f"{node}{message}", hint=found.get("hint") or hint, site=site)
     if condition in ("INTERNAL", "KERNEL_DOCUMENT"):
         return HeadraceError("INTERNAL", f"{node}{message}", hint=f"this is a fault of headrace; please report it.{where}", site=site)
     if condition in CODES:

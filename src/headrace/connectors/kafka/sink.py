@@ -213,7 +213,7 @@ class Sink(ports.Sink):
         self._target = kafka.Target(context.name, self.topic, self._id, context.term, self._client)
         try:
             found = self._told(self._target.open(None if self.create is None else json.dumps(self.create)))
-            self._most = found.get("most")
+            self._most, self._topic_id = found.get("most"), found["topic_id"]
             self._markers(context, marked=found["marked"], topic_id=found["topic_id"])
         except BaseException:
             self.close()
@@ -223,6 +223,7 @@ class Sink(ports.Sink):
         context = self._context
         options = {
             "topic": self.topic,
+            "topic_id": self._topic_id,
             "client": self._client,
             "id": self._id,
             "term": str(context.term),

@@ -7,12 +7,13 @@ import org.apache.spark.sql.types.StructType
 
 /** A sink that writes to a topic, each task of an epoch in one transaction.
   *
-  * Options: `topic`; `client`, under which `Clients` has the settings; `id`, what transactional ids begin with; `term`, the start of the
+  * Options: `topic`, and `topic_id` as it was opened; `client`, under which `Clients` has the settings; `id`, what transactional ids begin with; `term`, the start of the
   * job; `layout`; `header.NAME`, a header of every record; `most`, how large a record the topic takes, where that is known.
   */
 final class KafkaStage(val name: String, val schema: StructType, val timeZone: String, options: Map[String, String])
     extends WriterStage {
   val topic: String = options("topic")
+  val topicId: String = options("topic_id")
   val id: String = options("id")
   val term: Int = options("term").toInt
   /** Another one for each start of the sink. */

@@ -5,7 +5,7 @@ import java.util.Collections
 import scala.util.control.NonFatal
 
 import headrace.HeadraceKernelException
-import org.apache.kafka.common.KafkaException
+import org.apache.kafka.common.{KafkaException, Uuid}
 import org.apache.kafka.common.errors._
 
 /** What a failure of a client means to the user. */
@@ -20,9 +20,13 @@ private[kafka] object Trouble {
     case _ =>
       val root = if (first == null) e else first
       val (found, cause) = named(root).getOrElse("KAFKA_FAILED" -> root)
-      // What is sent to a topic that was deleted is sent again and again, until the time for it is over.
-      val code = if (found == "KAFKA_UNREACHABLE" && isGone(stage)) "TOPIC_MISSING" else found
-      val said = if (code == "TOPIC_MISSING") "the topic was deleted" else words(cause)
+      // What is sent to a topic that was deleted, or made anew, is sent again and again until the time for it is over.
+      val code = if (found == "KAFKA_UNREACHABLE") gone(stage).getOrElse(found) else found
+      val said = code match {
+        case "TOPIC_MISSING" => "the topic was deleted"
+        case "TABLE_REPLACED" => "the topic was deleted and created again since this job opened it"
+        case _ => words(cause)
+      }
       new HeadraceKernelException(code, s"${stage.topic}: $said", stage.name, cause = e, hint = hints.get(code).orNull)
   }
 
@@ -37,13 +41,15 @@ private[kafka] object Trouble {
     said.linesIterator.mkString(" ").replaceFirst("\\. Call: \\S+$", "").stripSuffix(".")
   }
 
-  private def isGone(stage: KafkaStage): Boolean =
+  /** The code of a topic that is not there any more, or is another one; none where it is the same, or brokers do not answer. */
+  private def gone(stage: KafkaStage): Option[String] =
     try {
-      Clients.result(Producers.admin(stage.start, stage.client).describeTopics(Collections.singleton(stage.topic)).allTopicNames)
-      false
+      val asked = Producers.admin(stage.start, stage.client).describeTopics(Collections.singleton(stage.topic)).allTopicNames
+      val ids = Set(Clients.result(asked).get(stage.topic).topicId.toString, stage.topicId)
+      if (ids.size > 1 && !ids(Uuid.ZERO_UUID.toString)) Some("TABLE_REPLACED") else None
     } catch {
-      case _: UnknownTopicOrPartitionException => true
-      case NonFatal(_) => false
+      case _: UnknownTopicOrPartitionException => Some("TOPIC_MISSING")
+      case NonFatal(_) => None
     }
 
   /** What a source's failure means while its query runs. */
@@ -83,6 +89,8 @@ private[kafka] object Trouble {
     case _ => null
   }).map(_ -> e)
 
+  private val rowsGone =
+    "the rows written before are gone with it: fresh=True writes all of them again. The page says how to go on without them."
   private val onward = "the next start goes on from the last epoch: no row is lost or doubled."
 
   // What is found before a run starts is told by Python, with its hints.
@@ -94,8 +102,8 @@ private[kafka] object Trouble {
       "the next start writes the epoch again, and no row is lost or doubled."),
     "KAFKA_DENIED" -> ("the user needs the rights to write the topic, its transactional ids and groups (prefix=); " +
       "the next start writes the epoch again, and no row is lost or doubled."),
-    "TOPIC_MISSING" -> ("the rows written before are gone with it: fresh=True writes all of them again. The page says how to go on " +
-      "without them."),
+    "TOPIC_MISSING" -> rowsGone,
+    "TABLE_REPLACED" -> rowsGone,
     "KAFKA_UNREACHABLE" -> "the next start writes the epoch again; no row is lost or doubled.",
     "KAFKA_FAILED" -> "the next start writes the epoch again; no row is lost or doubled.")
 }
