@@ -112,7 +112,8 @@ class Tasks:
         self.target = self.jvm.headrace.kafka.Target("out", topic, f"by-hand-{topic}", term, self.client)
         assert "problem" not in json.loads(self.target.open(None)) | json.loads(self.target.renew())
         layout = {"format": "json", "value": ["id"], "key": [], "headers": {}, "partition_by": []}
-        options = {"topic": topic, "id": f"by-hand-{topic}", "client": self.client, "term": str(term), "layout": json.dumps(layout)}
+        options = {"topic": topic, "topic_id": "", "id": f"by-hand-{topic}", "client": self.client, "term": str(term)}
+        options["layout"] = json.dumps(layout)
         self.stage = self.jvm.headrace.kafka.KafkaStage("out", self.schema, "UTC", self._map(options))
         self.aside = self.jvm.headrace.sink.Aside("out", self.schema, False)
         self.run = f"run {term}"
