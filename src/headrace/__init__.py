@@ -65,10 +65,10 @@ if TYPE_CHECKING:
     )
     from headrace.program.row import Row
     from headrace.schema import days, hours, minutes, seconds
-    from headrace.spark.migration import Migration
-    from headrace.spark.rewind import Rewinding
-    from headrace.spark.run import Run
-    from headrace.spark.summary import Summary
+    from headrace.spark.migrate.migration import Migration
+    from headrace.spark.run.rewind import Rewinding
+    from headrace.spark.run.run import Run
+    from headrace.spark.run.summary import Summary
     from headrace.sql.query import from_dataframe, sql
 
 __version__ = "0.1.0"
@@ -100,10 +100,10 @@ _PUBLIC = {
         " each elsewhen emit let now otherwise reject watermark when",
         "headrace.program.row": "Row",
         "headrace.schema": "days hours minutes seconds",
-        "headrace.spark.rewind": "Rewinding",
-        "headrace.spark.run": "Run",
-        "headrace.spark.migration": "Migration",
-        "headrace.spark.summary": "Summary",
+        "headrace.spark.run.rewind": "Rewinding",
+        "headrace.spark.run.run": "Run",
+        "headrace.spark.migrate.migration": "Migration",
+        "headrace.spark.run.summary": "Summary",
         "headrace.sql.query": "from_dataframe sql",
     }.items()
     for name in names.split()

@@ -14,7 +14,7 @@ from headrace.certify import certify
 from headrace.certify.backups import BACKUPS, PARTS, early, newest
 from headrace.certify.restored import MANIFEST
 from headrace.marks import Mark
-from headrace.spark import rewind
+from headrace.spark.run import rewind
 from tests.spark.conformance.lines import lines_by_name
 
 __all__ = ["lines_by_name"]

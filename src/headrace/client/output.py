@@ -13,7 +13,7 @@ from headrace.engine import Table
 from headrace.errors import HeadraceError
 from headrace.ops.stream import Stream
 from headrace.schema import Struct, parse_schema
-from headrace.spark.summary import Summary
+from headrace.spark.run.summary import Summary
 
 if TYPE_CHECKING:
     from rich.table import Table as Drawn

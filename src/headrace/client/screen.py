@@ -14,9 +14,9 @@ from headrace.engine.live import Board, follow, shows_changes
 from headrace.engine.table import Table
 from headrace.ops.stream import Stream
 from headrace.schema import Struct
-from headrace.spark.run import Run
-from headrace.spark.signals import Signals
-from headrace.spark.summary import Summary
+from headrace.spark.run.run import Run
+from headrace.spark.run.signals import Signals
+from headrace.spark.run.summary import Summary
 
 if TYPE_CHECKING:
     from rich.console import Group

@@ -15,7 +15,7 @@ from typing import Any
 from headrace.demo import events, pipeline, programs
 from headrace.demo.findings import REGULAR, Findings
 from headrace.demo.svg import Series, bars, calendar, columns, lines, percent
-from headrace.spark.summary import Summary
+from headrace.spark.run.summary import Summary
 
 
 def write(page: Path, found: Findings, summary: Summary, plan: str, tables: Path) -> None:

@@ -21,9 +21,9 @@ from headrace.ops.stream import Stream
 from headrace.plan import Plan
 from headrace.plan.meaning import meaning
 from headrace.ports import sink_class
-from headrace.spark.job import compile
-from headrace.spark.signals import Signals
-from headrace.spark.start import start
+from headrace.spark.compile.job import compile
+from headrace.spark.run.signals import Signals
+from headrace.spark.run.start import start
 
 
 def collect(stream: Stream) -> Table:

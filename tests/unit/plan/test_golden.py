@@ -16,7 +16,7 @@ from headrace.ports.registry import connectors
 from headrace.program.cell import Cell
 from headrace.program.statement import Statement
 from headrace.segments import FORMAT as MANIFEST
-from headrace.spark.checkpoint import FORMAT as CHECKPOINT
+from headrace.spark.checkpoint.folder import FORMAT as CHECKPOINT
 from tests import golden
 
 NOW = golden.GOLDEN / str(CHECKPOINT)

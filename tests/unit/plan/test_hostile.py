@@ -12,7 +12,7 @@ import pytest
 
 import headrace as hr
 from headrace.errors import HeadraceError
-from headrace.spark.checkpoint import stored_in
+from headrace.spark.checkpoint.folder import stored_in
 from headrace.sums import read
 from tests import golden
 from tests.unit.errors import check_error

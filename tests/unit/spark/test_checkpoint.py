@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from headrace.errors import HeadraceError
-from headrace.spark.checkpoint import Checkpoint
-from headrace.spark.identity import Identity
+from headrace.spark.checkpoint.folder import Checkpoint
+from headrace.spark.compile.identity import Identity
 from headrace.sums import read, text_of
 from tests.unit.errors import check_error
 

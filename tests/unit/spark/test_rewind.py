@@ -15,13 +15,13 @@ from headrace.connectors.memory import Sink as Memory
 from headrace.errors import HeadraceError
 from headrace.manifest import Manifest, Owner
 from headrace.schema import parse_schema
-from headrace.spark import outlets, rewind
-from headrace.spark.checkpoint import Checkpoint
-from headrace.spark.identity import Identity
-from headrace.spark.lease import Lease
-from headrace.spark.outlets import Outlet
-from headrace.spark.record import Record, Written
-from headrace.spark.rewind import Rewound, planned
+from headrace.spark.checkpoint.folder import Checkpoint
+from headrace.spark.checkpoint.lease import Lease
+from headrace.spark.checkpoint.record import Record, Written
+from headrace.spark.compile.identity import Identity
+from headrace.spark.run import outlets, rewind
+from headrace.spark.run.outlets import Outlet
+from headrace.spark.run.rewind import Rewound, planned
 from tests.unit.spark.test_history import Logs
 from tests.unit.test_manifest import stage
 
