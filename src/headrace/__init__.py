@@ -66,7 +66,7 @@ if TYPE_CHECKING:
     from headrace.program.row import Row
     from headrace.schema import days, hours, minutes, seconds
     from headrace.spark.migrate.migration import Migration
-    from headrace.spark.run.rewind import Rewinding
+    from headrace.spark.migrate.rewind import Rewinding
     from headrace.spark.run.run import Run
     from headrace.spark.run.summary import Summary
     from headrace.sql.query import from_dataframe, sql
@@ -100,7 +100,7 @@ _PUBLIC = {
         " each elsewhen emit let now otherwise reject watermark when",
         "headrace.program.row": "Row",
         "headrace.schema": "days hours minutes seconds",
-        "headrace.spark.run.rewind": "Rewinding",
+        "headrace.spark.migrate.rewind": "Rewinding",
         "headrace.spark.run.run": "Run",
         "headrace.spark.migrate.migration": "Migration",
         "headrace.spark.run.summary": "Summary",

@@ -6,7 +6,7 @@ from headrace.engine.letters import Letters, letters
 from headrace.engine.state import State, state
 from headrace.engine.table import Table
 from headrace.spark.migrate.migration import Migration
-from headrace.spark.run.rewind import Rewinding
+from headrace.spark.migrate.rewind import Rewinding
 from headrace.spark.run.run import Run
 from headrace.spark.run.summary import Summary
 

@@ -20,8 +20,8 @@ from headrace.settings import Settings, settings
 from headrace.spark.compile.job import compile
 from headrace.spark.migrate.migrate import migrate
 from headrace.spark.migrate.migration import Migration
+from headrace.spark.migrate.rewind import Rewinding, rewind
 from headrace.spark.run.progress import Display, Progress
-from headrace.spark.run.rewind import Rewinding, rewind
 from headrace.spark.run.run import Run
 from headrace.spark.run.signals import Signals
 from headrace.spark.run.start import start, suit

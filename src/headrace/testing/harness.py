@@ -25,7 +25,7 @@ from headrace.schema import milliseconds, schema_of
 from headrace.schema.values import zone
 from headrace.spark.compile.job import SparkJob, compile
 from headrace.spark.run.failures import failure
-from headrace.spark.run.run import RunningQuery
+from headrace.spark.run.query import RunningQuery
 from headrace.spark.run.start import Started, begin
 from headrace.spark.run.summary import counts_of, expectations_of, lookups_of, prove, source_counts
 from headrace.spelling import suggestion

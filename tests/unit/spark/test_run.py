@@ -14,7 +14,8 @@ from headrace.spark.compile.identity import Identity, QueryIdentity
 from headrace.spark.compile.levels import Query
 from headrace.spark.run.epochs import Committer
 from headrace.spark.run.progress import Progress
-from headrace.spark.run.run import Run, RunningQuery
+from headrace.spark.run.query import RunningQuery
+from headrace.spark.run.run import Run
 from headrace.spark.run.signals import Signals
 from tests.unit.errors import check_error
 

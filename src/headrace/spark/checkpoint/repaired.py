@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from headrace.filelog import paths_read
 from headrace.ops import Source
 from headrace.ports import Lines, paths
+from headrace.spark.compile.identity import repaired_scan
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -24,11 +25,6 @@ if TYPE_CHECKING:
 def folder(checkpoint: Path, source: str) -> Path:
     """Where the repaired files of a source lie."""
     return checkpoint / "repaired" / source
-
-
-def key(source: str) -> str:
-    """What the scan of a source's repaired rows is called; no source can have this name."""
-    return f"{source}#repaired"
 
 
 def scan(
@@ -47,7 +43,7 @@ def scan(
         **{f"reader.{name}": value for name, value in lines.options.items()},
     }
     frame = session.readStream.format("headrace.source.Files").options(**options).load()
-    return frame, {"scan": key(str(source.name)), "kind": lines.kind, "options": dict(lines.options)}
+    return frame, {"scan": repaired_scan(str(source.name)), "kind": lines.kind, "options": dict(lines.options)}
 
 
 def given(checkpoint: Path, source: str) -> list[Path]:
@@ -58,7 +54,7 @@ def given(checkpoint: Path, source: str) -> list[Path]:
 
 def unread(checkpoint: Path, query: Path, source: str) -> int:
     """How many of them a query has not read."""
-    mangled = "".join(c if c.isascii() and (c.isalnum() or c == "_") else f"_{ord(c):x}_" for c in key(source))
+    mangled = "".join(c if c.isascii() and (c.isalnum() or c == "_") else f"_{ord(c):x}_" for c in repaired_scan(source))
     read = {path.rpartition("/")[2] for path in paths_read(query / "sources" / mangled)}
     return sum(path.name not in read for path in given(checkpoint, source))
 

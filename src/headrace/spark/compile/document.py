@@ -14,9 +14,8 @@ from headrace.plan import Node, Unweigh
 from headrace.plan.codec import without_sites
 from headrace.plan.meaning import MEANING
 from headrace.ports.weights import WEIGHT
-from headrace.spark.checkpoint import repaired
 from headrace.spark.compile.feeds import Feed
-from headrace.spark.compile.identity import DEAD_LETTERS, LOOKUP, InputShape, QueryIdentity, QueryShape, Shape
+from headrace.spark.compile.identity import DEAD_LETTERS, LOOKUP, InputShape, QueryIdentity, QueryShape, Shape, repaired_scan
 from headrace.spark.compile.levels import Query
 from headrace.spark.compile.lower import Inlet, Lowering, inlets, looked_up, lower, shape
 from headrace.spark.compile.placing import deals_out, place_key
@@ -76,7 +75,7 @@ def build(
 
 def _source(source: Source, routes: _Routes, readers: Mapping[str, Mapping[str, Any]]) -> Json:
     name = str(source.name)
-    mended = readers.get(repaired.key(name))
+    mended = readers.get(repaired_scan(name))
     mark = source.watermark
     return {
         "name": name,

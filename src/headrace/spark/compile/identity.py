@@ -25,6 +25,11 @@ SINK, LOOKUP = "sink", "lookup"
 _TEXTS = tuple[str, ...]
 
 
+def repaired_scan(source: str) -> str:
+    """What the scan of a source's repaired rows is called; no source can have this name."""
+    return f"{source}#repaired"
+
+
 @dataclass(frozen=True)
 class InputShape:
     """One input of a program: its row, and where its key and time columns come from (texts back to the source or program)."""

@@ -1,1 +1,1 @@
-"""The offline rewrite of a checkpoint, for a version of its job that no start goes on with."""
+"""What is done to a checkpoint while nothing runs: its rewrite for a changed job, and its sinks brought back to it."""

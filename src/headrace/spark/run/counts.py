@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from headrace.plan import Role, nearest
 from headrace.ports import aside
 from headrace.spark.checkpoint.folder import Checkpoint
 from headrace.spark.compile.identity import DEAD_LETTERS
+from headrace.spark.run.query import RunningQuery
 from headrace.spark.run.summary import (
     ExpectationCounts,
     InputCounts,
@@ -19,9 +20,6 @@ from headrace.spark.run.summary import (
     lookups_of,
     source_counts,
 )
-
-if TYPE_CHECKING:
-    from headrace.spark.run.run import RunningQuery
 
 
 def counted(queries: Iterable[RunningQuery], checkpoint: Checkpoint) -> dict[str, Any]:

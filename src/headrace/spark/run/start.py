@@ -25,16 +25,17 @@ from headrace.spark.checkpoint.lease import SILENCE
 from headrace.spark.checkpoint.relocation import mend
 from headrace.spark.compile.computed import check_computed
 from headrace.spark.compile.document import build
-from headrace.spark.compile.identity import QueryIdentity
+from headrace.spark.compile.identity import QueryIdentity, repaired_scan
 from headrace.spark.compile.job import SparkJob
 from headrace.spark.compile.levels import Query
 from headrace.spark.compile.placing import in_parts
+from headrace.spark.run.ahead import refuse_other_history
 from headrace.spark.run.epochs import Committer, OpenSink
 from headrace.spark.run.kernel import start_query
 from headrace.spark.run.loader import Loader
 from headrace.spark.run.outlets import Outlet, at, each, outlets_of, provide
-from headrace.spark.run.rewind import refuse_other_history
-from headrace.spark.run.run import Run, RunningQuery
+from headrace.spark.run.query import RunningQuery
+from headrace.spark.run.run import Run
 
 
 @dataclass
@@ -277,7 +278,7 @@ def _started(
             lines = connected.repairs
             # What ends by itself is not watched for repaired rows that come meanwhile: each scan has its price in every epoch.
             if lines is not None and (not connected.traits.bounded or repaired.folder(checkpoint.folder, name).is_dir()):
-                key = repaired.key(name)
+                key = repaired_scan(name)
                 scans[key], readers[key] = repaired.scan(spark, checkpoint.folder, source, lines, pending=pending, anew=anew)
     stages = {one.name: one.sink.stage() for one in sinks.values()}
     asks, loader = _lookups(job, query)
