@@ -16,6 +16,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from headrace.durable.manifest import committed_files, committed_paths
     from headrace.engine.collect import collect, show
     from headrace.engine.job import Job, job
     from headrace.engine.letters import Letters, letters
@@ -34,7 +35,6 @@ if TYPE_CHECKING:
     from headrace.expr import Column, case, col, expr, f, lit, struct
     from headrace.jvm.session import session
     from headrace.load import load
-    from headrace.manifest import committed_files, committed_paths
     from headrace.ops.read import read
     from headrace.ops.sessions import sessions
     from headrace.ops.stream import Grouped, Keyed, Stream
@@ -77,7 +77,7 @@ __version__ = "0.1.0"
 _PUBLIC = {
     name: module
     for module, names in {
-        "headrace.manifest": "committed_files committed_paths",
+        "headrace.durable.manifest": "committed_files committed_paths",
         "headrace.engine.collect": "collect show",
         "headrace.engine.job": "Job job",
         "headrace.engine.letters": "Letters letters",

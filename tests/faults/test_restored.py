@@ -13,7 +13,7 @@ import headrace as hr
 from headrace.certify import certify
 from headrace.certify.backups import BACKUPS, PARTS, early, newest
 from headrace.certify.restored import MANIFEST
-from headrace.marks import Mark
+from headrace.durable.marks import Mark
 from headrace.spark.run import ahead
 from tests.spark.conformance.lines import lines_by_name
 

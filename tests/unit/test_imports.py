@@ -13,11 +13,9 @@ SOURCE = Path(__file__).resolve().parents[2] / "src"
 
 # Lowest first. Packages of one row never import each other.
 ROWS: tuple[tuple[str, ...], ...] = (
-    ("places", "points", "samples", "packages", "masking", "private", "spelling"),
+    ("places", "points", "samples", "packages", "masking", "spelling"),
     ("errors", "words"),
-    ("atomic", "sums"),
-    ("marks", "segments"),
-    ("manifest", "filelog"),
+    ("durable",),
     ("syntax",),
     ("schema",),
     ("expr",),

@@ -7,9 +7,9 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from headrace.durable.manifest import Manifest
 from headrace.engine.state import stored_job
 from headrace.errors import HeadraceError
-from headrace.manifest import Manifest
 from headrace.spark.checkpoint.examine import whole
 from headrace.spark.checkpoint.folder import query_folder
 from headrace.spark.checkpoint.history import History

@@ -10,7 +10,7 @@ import pytest
 
 import headrace as hr
 from headrace.cli import main
-from headrace.manifest import Manifest, StagedFile
+from headrace.durable.manifest import Manifest, StagedFile
 from headrace.plan import Plan
 from headrace.spark.checkpoint.folder import Stored
 from headrace.spark.compile.identity import Identity

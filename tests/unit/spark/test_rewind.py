@@ -12,8 +12,8 @@ import pytest
 from headrace import ports
 from headrace.connectors.files import Sink
 from headrace.connectors.memory import Sink as Memory
+from headrace.durable.manifest import Manifest, Owner
 from headrace.errors import HeadraceError
-from headrace.manifest import Manifest, Owner
 from headrace.schema import parse_schema
 from headrace.spark.checkpoint.folder import Checkpoint
 from headrace.spark.checkpoint.lease import Lease

@@ -19,11 +19,11 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from headrace.connectors.reach import reach
+from headrace.durable.manifest import CONTROL, Owner, StagedFile, may_write, replaced
+from headrace.durable.marks import Mark
+from headrace.durable.segments import FORMAT, moment, of_this_format
 from headrace.errors import ConnectorError
-from headrace.manifest import CONTROL, Owner, StagedFile, may_write, replaced
-from headrace.marks import Mark
 from headrace.points import point
-from headrace.segments import FORMAT, moment, of_this_format
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -15,8 +15,8 @@ from headrace.connectors.files.folders import (
 )
 from headrace.connectors.files.remote import PREFIX, RemoteManifest
 from headrace.connectors.files.withdrawing import rewound
+from headrace.durable.manifest import Manifest, Owner, StagedFile, clears, committed_files
 from headrace.errors import ConnectorError, here
-from headrace.manifest import Manifest, Owner, StagedFile, clears, committed_files
 from headrace.masking import masked_problem
 from headrace.ports import paths
 from headrace.ports.options import choice, columns_named, path_of, texts, wrong

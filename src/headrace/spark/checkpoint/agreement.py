@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
+from headrace.durable.marks import Mark, named
 from headrace.errors import HeadraceError
-from headrace.marks import Mark, named
 from headrace.spark.checkpoint.history import History
 from headrace.spark.checkpoint.record import Totals, Written
 

@@ -17,9 +17,9 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from headrace.durable.sums import unreadable
 from headrace.errors import HeadraceError
 from headrace.spark.checkpoint.history import History
-from headrace.sums import unreadable
 
 _HEADER = b"crc\0"
 _SMALL = 16 << 20

@@ -26,8 +26,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from headrace import private
-from headrace.atomic import replace
+from headrace.durable import private
+from headrace.durable.atomic import replace
+from headrace.durable.sums import read, text_of, unreadable
 from headrace.errors import HeadraceError
 from headrace.plan.codec import refuse_unwritten, short, typed
 from headrace.plan.meaning import settings_of
@@ -36,7 +37,6 @@ from headrace.spark.checkpoint.history import History, last_logged
 from headrace.spark.checkpoint.lease import SILENCE, Lease, is_lock
 from headrace.spark.checkpoint.record import Record
 from headrace.spark.compile.identity import Identity
-from headrace.sums import read, text_of, unreadable
 
 FORMAT = 2
 """Format 1 knew no identities of epochs."""

@@ -13,11 +13,11 @@ import secrets
 from collections.abc import Mapping
 from pathlib import Path
 
-from headrace.atomic import create
+from headrace.durable.atomic import create
+from headrace.durable.filelog import last_of, logs_read
+from headrace.durable.marks import Mark, named
+from headrace.durable.sums import CURE, read, text_of, unreadable
 from headrace.errors import HeadraceError
-from headrace.filelog import last_of, logs_read
-from headrace.marks import Mark, named
-from headrace.sums import CURE, read, text_of, unreadable
 
 FORMAT = 1
 KEPT = 100

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from headrace.manifest import Manifest
+from headrace.durable.manifest import Manifest
 from headrace.plan import Node, Plan, Role
 from headrace.ports import aside
 from headrace.spark.checkpoint.folder import Stored

@@ -11,9 +11,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from headrace.atomic import replace
+from headrace.durable.atomic import replace
+from headrace.durable.sums import read, text_of, unreadable
 from headrace.ports import Mark
-from headrace.sums import read, text_of, unreadable
 
 FORMAT = 2
 TIME = "max_time"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from headrace.atomic import replace
+from headrace.durable.atomic import replace
 
 
 def mend(query: Path, to: Path | None = None) -> None:

@@ -13,7 +13,7 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from headrace.filelog import paths_read
+from headrace.durable.filelog import paths_read
 from headrace.ops import Source
 from headrace.ports import Lines, paths
 from headrace.spark.compile.identity import repaired_scan

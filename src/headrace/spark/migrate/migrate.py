@@ -16,7 +16,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from headrace import atomic, private
+from headrace.durable import atomic, private
+from headrace.durable.sums import text_of
 from headrace.errors import HeadraceError
 from headrace.jvm.session import jvm, session
 from headrace.spark.checkpoint.compare import identified, with_frozen_schemas
@@ -30,7 +31,6 @@ from headrace.spark.migrate import copies
 from headrace.spark.migrate.migration import Migrated, Migration
 from headrace.spark.migrate.rewrite import Rewrite, rewrites
 from headrace.spark.run.failures import full, of_java
-from headrace.sums import text_of
 
 Json = dict[str, Any]
 

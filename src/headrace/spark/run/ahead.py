@@ -7,8 +7,8 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 
 from headrace import ports
+from headrace.durable.marks import Mark, named
 from headrace.errors import HeadraceError
-from headrace.marks import Mark, named
 from headrace.spark.checkpoint.agreement import Strange, agree, strange
 from headrace.spark.checkpoint.examine import needed
 from headrace.spark.checkpoint.folder import Checkpoint

@@ -10,14 +10,14 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from headrace import private
-from headrace.atomic import replace
+from headrace.durable import private
+from headrace.durable.atomic import replace
+from headrace.durable.sums import CURE
 from headrace.errors import CODES, HeadraceError, Site
 from headrace.jvm.session import jvm, session
 from headrace.jvm.store import cure, lacking
 from headrace.masking import masked
 from headrace.spark.checkpoint.examine import whole
-from headrace.sums import CURE
 
 # Conditions of the kernel and what they are called here, with the cure.
 _KNOWN: Mapping[str, tuple[str, str | None]] = {

@@ -25,13 +25,13 @@ from importlib import import_module
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from headrace import sums
-from headrace.atomic import create, replace
+from headrace.durable import sums
+from headrace.durable.atomic import create, replace
+from headrace.durable.marks import Mark
+from headrace.durable.segments import FORMAT, End, Segments, Span, moment, of_this_format
+from headrace.durable.sums import text_of
 from headrace.errors import CheckpointError, ConnectorError
-from headrace.marks import Mark
 from headrace.points import point
-from headrace.segments import FORMAT, End, Segments, Span, moment, of_this_format
-from headrace.sums import text_of
 
 CONTROL = "_headrace"
 

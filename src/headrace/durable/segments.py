@@ -19,9 +19,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from headrace.atomic import replace
+from headrace.durable.atomic import replace
+from headrace.durable.sums import text_in, text_of, unreadable, value_of
 from headrace.errors import CheckpointError
-from headrace.sums import text_in, text_of, unreadable, value_of
 
 FORMAT = 2
 """Manifests of format 1 have no identity, and empty epochs have them too."""
