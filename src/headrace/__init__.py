@@ -16,8 +16,10 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from headrace.durable.manifest import committed_files, committed_paths
-    from headrace.engine.collect import collect, show
+    from headrace.client.show import show
+    from headrace.durable.manifest import committed_files
+    from headrace.engine.collect import collect
+    from headrace.engine.committed import committed_paths
     from headrace.engine.job import Job, job
     from headrace.engine.letters import Letters, letters
     from headrace.engine.state import State, state
@@ -77,8 +79,10 @@ __version__ = "0.1.0"
 _PUBLIC = {
     name: module
     for module, names in {
-        "headrace.durable.manifest": "committed_files committed_paths",
-        "headrace.engine.collect": "collect show",
+        "headrace.durable.manifest": "committed_files",
+        "headrace.client.show": "show",
+        "headrace.engine.collect": "collect",
+        "headrace.engine.committed": "committed_paths",
         "headrace.engine.job": "Job job",
         "headrace.engine.letters": "Letters letters",
         "headrace.engine.state": "State state",
@@ -208,6 +212,8 @@ def __getattr__(name: str) -> Any:
 
         found = public(name, _PUBLIC)
         raise AttributeError(f"headrace has no {name}" + (f"; did you mean {found}?" if found else ""))
+    # Whatever leads to a plan knows its operators and what the analyses say of it: they register when they are imported.
+    import_module("headrace.analysis")
     value = getattr(import_module(module), name)
     setattr(sys.modules[__name__], name, value)
     return value

@@ -7,7 +7,6 @@ from collections import Counter
 from collections.abc import Sequence
 from datetime import date, datetime
 from html import escape
-from importlib.resources import files
 from pathlib import Path
 from string import Template
 from typing import Any
@@ -21,7 +20,7 @@ from headrace.spark.run.summary import Summary
 def write(page: Path, found: Findings, summary: Summary, plan: str, tables: Path) -> None:
     """Write the page for what was found in a run."""
     names, kinds = events.carriers(tables), events.aircraft(tables)
-    text = Template(files("headrace.demo").joinpath("page.html").read_text(encoding="utf-8")).substitute(
+    text = Template(Path(__file__).with_name("page.html").read_text(encoding="utf-8")).substitute(
         **headlines(found, names),
         **plots(found, names),
         **account(summary),

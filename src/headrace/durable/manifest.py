@@ -21,7 +21,6 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import asdict, dataclass
-from importlib import import_module
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -260,21 +259,6 @@ def committed_files(folder: str | os.PathLike[str]) -> list[Path]:
     *older, newest = [[manifest.folder / file["path"] for file in entry["files"]] for entry in manifest.entries()] or [[]]
     complete = [*older, newest] if all(file.exists() for file in newest) else older
     return [file for files in complete for file in files]
-
-
-def committed_paths(folder: str | os.PathLike[str]) -> list[str]:
-    """The same as texts, also for a folder in a store that is reached by a URI, `s3a://bucket/out`; that starts the session.
-
-    >>> import tempfile
-    >>> committed_paths(tempfile.mkdtemp())
-    []
-    """
-    place = os.fspath(folder)
-    if "://" not in place or place.startswith("file://"):
-        return [str(path) for path in committed_files(place.removeprefix("file://"))]
-    # Stores stand above this module; what reads them is loaded by name when first asked for.
-    found: list[str] = import_module("headrace.connectors.files.remote").committed(place)
-    return found
 
 
 def read(path: Path) -> dict[str, Any] | None:

@@ -172,10 +172,3 @@ def _epoch(path: str) -> int | None:
     parts = path.rpartition("/")[2].split("-")
     is_ours = len(parts) >= 6 and parts[0] == PREFIX and parts[1].isdigit() and not path.startswith(f"{CONTROL}/")
     return int(parts[1]) if is_ours else None
-
-
-def committed(folder: str) -> list[str]:
-    """The files of all complete epochs in a folder of a store, oldest epoch first."""
-    from headrace.jvm.session import session
-
-    return RemoteManifest(session(), folder).files()

@@ -102,6 +102,13 @@ class Sink(ports.Sink):
     def from_options(cls, options: Mapping[str, Any]) -> Sink:
         return cls(**options)
 
+    @staticmethod
+    def committed(folder: str) -> list[str]:
+        """The files of all complete epochs in a folder of a store, oldest epoch first. Starts the session."""
+        from headrace.jvm.session import session
+
+        return RemoteManifest(session(), folder).files()
+
     def describe(self) -> str:
         return f"files {self.path} ({self.format}{' by ' + ', '.join(self.partition_by) if self.partition_by else ''})"
 

@@ -7,10 +7,11 @@ from itertools import count
 from typing import TYPE_CHECKING
 
 from headrace.jvm.lift import view
-from headrace.ops.stream import Stream
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
+
+    from headrace.ops.stream import Stream
 
 _numbers = count(1)
 # A DataFrame knows its views by name alone, and may outlive whatever made it.
