@@ -160,6 +160,13 @@ def test_every_package_has_a_row() -> None:
         assert parts_of(SOURCE / "headrace" / package) - {"__init__"} == {part for row in rows for part in row}
 
 
+def test_the_map_has_every_package() -> None:
+    rows = re.findall(r"^\| `([a-z_/]+)` \|", (SOURCE.parent / "CONTRIBUTING.md").read_text(encoding="utf-8"), flags=re.MULTILINE)
+    assert [name for name in rows if "/" not in name] == [package for row in ROWS for package in row]
+    inside = [name for row in INNER["spark"] for name in row]
+    assert [name.removeprefix("spark/") for name in rows if "/" in name] == inside
+
+
 def test_imports_go_down() -> None:
     assert upward(ROWS) == []
     for package, rows in INNER.items():
