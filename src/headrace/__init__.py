@@ -212,7 +212,7 @@ def __getattr__(name: str) -> Any:
 
         found = public(name, _PUBLIC)
         raise AttributeError(f"headrace has no {name}" + (f"; did you mean {found}?" if found else ""))
-    # Whatever leads to a plan knows its operators and what the analyses say of it: they register when they are imported.
+    # A plan needs its operators and the analyses, which register when they are imported.
     import_module("headrace.analysis")
     value = getattr(import_module(module), name)
     setattr(sys.modules[__name__], name, value)
