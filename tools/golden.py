@@ -21,7 +21,7 @@ def main() -> None:
     from tests.golden import GOLDEN
 
     from headrace.plan.codec import without_sites
-    from headrace.spark.checkpoint import FORMAT
+    from headrace.spark.checkpoint.folder import FORMAT
     from tools.golden_jobs import CASES, PLANS
 
     target = GOLDEN / str(FORMAT)

@@ -18,7 +18,7 @@ from bench.state.measure import Goal, Result
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from headrace.spark.run import Run
+    from headrace.spark.run.run import Run
 
 ROWS = 1_000_000
 """Of each of the two sources, every one with a key of its own."""

@@ -16,7 +16,10 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from headrace.engine.collect import collect, show
+    from headrace.client.show import show
+    from headrace.durable.manifest import committed_files
+    from headrace.engine.collect import collect
+    from headrace.engine.committed import committed_paths
     from headrace.engine.job import Job, job
     from headrace.engine.letters import Letters, letters
     from headrace.engine.state import State, state
@@ -34,7 +37,6 @@ if TYPE_CHECKING:
     from headrace.expr import Column, case, col, expr, f, lit, struct
     from headrace.jvm.session import session
     from headrace.load import load
-    from headrace.manifest import committed_files, committed_paths
     from headrace.ops.read import read
     from headrace.ops.sessions import sessions
     from headrace.ops.stream import Grouped, Keyed, Stream
@@ -65,10 +67,10 @@ if TYPE_CHECKING:
     )
     from headrace.program.row import Row
     from headrace.schema import days, hours, minutes, seconds
-    from headrace.spark.migration import Migration
-    from headrace.spark.rewind import Rewinding
-    from headrace.spark.run import Run
-    from headrace.spark.summary import Summary
+    from headrace.spark.migrate.migration import Migration
+    from headrace.spark.migrate.rewind import Rewinding
+    from headrace.spark.run.run import Run
+    from headrace.spark.run.summary import Summary
     from headrace.sql.query import from_dataframe, sql
 
 __version__ = "0.1.0"
@@ -77,8 +79,10 @@ __version__ = "0.1.0"
 _PUBLIC = {
     name: module
     for module, names in {
-        "headrace.manifest": "committed_files committed_paths",
-        "headrace.engine.collect": "collect show",
+        "headrace.durable.manifest": "committed_files",
+        "headrace.client.show": "show",
+        "headrace.engine.collect": "collect",
+        "headrace.engine.committed": "committed_paths",
         "headrace.engine.job": "Job job",
         "headrace.engine.letters": "Letters letters",
         "headrace.engine.state": "State state",
@@ -100,10 +104,10 @@ _PUBLIC = {
         " each elsewhen emit let now otherwise reject watermark when",
         "headrace.program.row": "Row",
         "headrace.schema": "days hours minutes seconds",
-        "headrace.spark.rewind": "Rewinding",
-        "headrace.spark.run": "Run",
-        "headrace.spark.migration": "Migration",
-        "headrace.spark.summary": "Summary",
+        "headrace.spark.migrate.rewind": "Rewinding",
+        "headrace.spark.run.run": "Run",
+        "headrace.spark.migrate.migration": "Migration",
+        "headrace.spark.run.summary": "Summary",
         "headrace.sql.query": "from_dataframe sql",
     }.items()
     for name in names.split()
@@ -208,6 +212,8 @@ def __getattr__(name: str) -> Any:
 
         found = public(name, _PUBLIC)
         raise AttributeError(f"headrace has no {name}" + (f"; did you mean {found}?" if found else ""))
+    # A plan needs its operators and the analyses, which register when they are imported.
+    import_module("headrace.analysis")
     value = getattr(import_module(module), name)
     setattr(sys.modules[__name__], name, value)
     return value

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 import headrace as hr
-from headrace.atomic import replace
+from headrace.durable.atomic import replace
 
 KEYS = 7
 _LOOK = 0.2

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 import headrace as hr
-from headrace.spark.record import newest
+from headrace.spark.checkpoint.record import newest
 
 CHILD = Path(__file__).with_name("child.py")
 FILES, ROWS, KEYS = 8, 60, 5

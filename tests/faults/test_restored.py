@@ -13,8 +13,8 @@ import headrace as hr
 from headrace.certify import certify
 from headrace.certify.backups import BACKUPS, PARTS, early, newest
 from headrace.certify.restored import MANIFEST
-from headrace.marks import Mark
-from headrace.spark import rewind
+from headrace.durable.marks import Mark
+from headrace.spark.run import ahead
 from tests.spark.conformance.lines import lines_by_name
 
 __all__ = ["lines_by_name"]
@@ -54,7 +54,7 @@ def test_backups_that_are_put_back(tmp_path: Path) -> None:
 @pytest.mark.usefixtures("spark")
 def test_rows_that_are_lost_are_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """As where epochs are told apart by their numbers alone."""
-    monkeypatch.setattr(rewind, "agree", lambda *args: None)
+    monkeypatch.setattr(ahead, "agree", lambda *args: None)
     monkeypatch.setattr(Mark, "agrees", lambda self, identity: True)
     wrong = certify(job(tmp_path), points=[], restored=[1], backups=["an early copy without job.json", "an early copy"])
     last = wrong.tried[-1]

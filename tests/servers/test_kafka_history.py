@@ -12,8 +12,8 @@ import pytest
 import headrace as hr
 from headrace.connectors.kafka import Sink
 from headrace.errors import HeadraceError
-from headrace.spark.failures import of_java
-from headrace.spark.history import History
+from headrace.spark.checkpoint.history import History
+from headrace.spark.run.failures import of_java
 from tests.servers.drill import Drill, Row, restore, rows
 from tests.servers.kafka import Broker
 from tests.servers.problems import problem

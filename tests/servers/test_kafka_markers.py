@@ -17,7 +17,7 @@ from headrace.connectors.kafka import Sink
 from headrace.connectors.kafka.needs import KAFKA
 from headrace.errors import HeadraceError
 from headrace.jvm.packages import attach
-from headrace.spark.failures import of_java
+from headrace.spark.run.failures import of_java
 from tests.faults.test_standby import until
 from tests.servers.kafka import GUEST, PASSWORD, Broker
 from tests.servers.test_kafka_sink import FILES, ROWS, check_once, lay_out, run, values

@@ -18,8 +18,8 @@ import pytest
 import headrace as hr
 from headrace.connectors.files.remote import RemoteManifest
 from headrace.connectors.reach import reach
+from headrace.durable.manifest import Owner, StagedFile
 from headrace.errors import HeadraceError
-from headrace.manifest import Owner, StagedFile
 from tests.servers import free_ports
 from tests.servers.s3 import BUCKET, S3, SECRET, VARIABLE
 from tests.unit.errors import check_error

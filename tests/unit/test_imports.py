@@ -1,23 +1,30 @@
-"""The law of imports: a package imports lower rows or itself, and each outside library has one door."""
+"""The law of imports: a package imports lower rows or itself, no modules import each other, and each outside library has one door.
+
+A text that names a module of headrace counts as an import: it is what `import_module` is called with.
+"""
 
 from __future__ import annotations
 
 import ast
+import json
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
+
+import headrace as hr
+from headrace.plan import Plan
 
 SOURCE = Path(__file__).resolve().parents[2] / "src"
 
 # Lowest first. Packages of one row never import each other.
 ROWS: tuple[tuple[str, ...], ...] = (
-    ("codes", "places", "points", "samples", "packages", "masking", "private", "spelling"),
+    ("codes", "places", "points", "samples", "packages", "masking", "spelling"),
     ("errors", "words"),
-    ("atomic", "sums"),
-    ("marks", "segments"),
-    ("manifest", "filelog"),
+    ("durable",),
     ("syntax",),
     ("schema",),
     ("expr",),
@@ -43,7 +50,15 @@ ROWS: tuple[tuple[str, ...], ...] = (
     ("cli",),
     ("__main__",),
 )
-ROW = {package: number for number, row in enumerate(ROWS) for package in row}
+
+# The rows inside a package.
+INNER: dict[str, tuple[tuple[str, ...], ...]] = {
+    "durable": (("atomic", "filelog", "marks", "private", "sums"), ("segments",), ("manifest",)),
+    "spark": (("compile",), ("checkpoint",), ("run",), ("migrate", "inspect")),
+}
+
+# The group of entry points that connectors, our own and others, register in.
+GROUP = "headrace.connectors"
 
 # Who may import what from outside.
 DOORS = {"sqlglot": {"syntax"}, "py4j": {"jvm"}, "yaml": {"spec"}}
@@ -60,8 +75,12 @@ class Import:
     """Under TYPE_CHECKING: never happens."""
 
     @property
+    def importer(self) -> str:
+        return name_of(self.file)
+
+    @property
     def package(self) -> str:
-        return package_of(".".join(self.file.relative_to(SOURCE).with_suffix("").parts))
+        return package_of(self.importer)
 
     def __str__(self) -> str:
         return f"{self.file.relative_to(SOURCE)}:{self.line} imports {self.module}"
@@ -76,8 +95,14 @@ def package_of(module: str) -> str:
     return parts[1] if len(parts) > 1 else "__init__"
 
 
+def name_of(file: Path) -> str:
+    """The module that a file holds."""
+    parts = file.relative_to(SOURCE).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
 def imports() -> Iterator[Import]:
-    for file in sorted(SOURCE.rglob("*.py")):
+    for file in FILES:
         yield from _inside(ast.parse(file.read_text(encoding="utf-8")), file, lazy=False, typing=False)
 
 
@@ -89,44 +114,85 @@ def _inside(node: ast.AST, file: Path, *, lazy: bool, typing: bool) -> Iterator[
         elif isinstance(child, ast.ImportFrom):
             assert child.module is not None and child.level == 0, f"{file}:{child.lineno}: a relative import"
             for name in child.names:
-                inner = SOURCE.joinpath(*child.module.split("."), name.name)
-                is_module = inner.is_dir() or inner.with_suffix(".py").is_file()
-                yield Import(file, child.lineno, f"{child.module}.{name.name}" if is_module else child.module, lazy, typing)
+                inner = f"{child.module}.{name.name}"
+                yield Import(file, child.lineno, inner if inner in MODULES else child.module, lazy, typing)
+        elif isinstance(child, ast.Constant):
+            if isinstance(child.value, str) and NAME.fullmatch(child.value) and child.value in MODULES and child.value != GROUP:
+                yield Import(file, child.lineno, child.value, True, typing)
         else:
             function = isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda)
             checking = isinstance(child, ast.If) and "TYPE_CHECKING" in ast.unparse(child.test)
             yield from _inside(child, file, lazy=lazy or function, typing=typing or checking)
 
 
+NAME = re.compile(r"headrace\.[a-z_.]+")
+FILES = sorted(SOURCE.rglob("*.py"))
+MODULES = {name_of(file) for file in FILES}
 ALL = tuple(imports())
 
 
+def parts_of(folder: Path) -> set[str]:
+    """The packages and modules that lie in a folder."""
+    return {file.stem for file in folder.glob("*.py")} | {inner.name for inner in folder.iterdir() if any(inner.rglob("*.py"))}
+
+
+def row_of(part: str, rows: tuple[tuple[str, ...], ...]) -> int:
+    """The row of a package; 0 is the lowest."""
+    return next(number for number, row in enumerate(rows) if part in row)
+
+
+def upward(rows: tuple[tuple[str, ...], ...], inside: str = "headrace") -> list[str]:
+    """The imports between the packages inside a package that do not go down."""
+    wrong = []
+    for one in ALL:
+        importer, module = (f"{name}.__init__" if name == inside else name for name in (one.importer, one.module))
+        if not (importer.startswith(f"{inside}.") and module.startswith(f"{inside}.")):
+            continue
+        upper, lower = (name.removeprefix(f"{inside}.").partition(".")[0] for name in (importer, module))
+        if upper != lower and row_of(lower, rows) >= row_of(upper, rows):
+            wrong.append(str(one))
+    return wrong
+
+
 def test_every_package_has_a_row() -> None:
-    there = {package_of(f"headrace.{file.stem}") for file in (SOURCE / "headrace").glob("*.py")}
-    there |= {folder.name for folder in (SOURCE / "headrace").iterdir() if any(folder.rglob("*.py"))}
-    assert sorted(there - set(ROW)) == []
+    assert parts_of(SOURCE / "headrace") - {package for row in ROWS for package in row} == set()
+    for package, rows in INNER.items():
+        assert parts_of(SOURCE / "headrace" / package) - {"__init__"} == {part for row in rows for part in row}
+
+
+def test_the_map_has_every_package() -> None:
+    rows = re.findall(r"^\| `([a-z_/]+)` \|", (SOURCE.parent / "CONTRIBUTING.md").read_text(encoding="utf-8"), flags=re.MULTILINE)
+    assert [name for name in rows if "/" not in name] == [package for row in ROWS for package in row]
+    inside = [name for row in INNER["spark"] for name in row]
+    assert [name.removeprefix("spark/") for name in rows if "/" in name] == inside
 
 
 def test_imports_go_down() -> None:
-    wrong = []
-    for found in ALL:
-        if found.module.split(".")[0] != "headrace":
-            continue
-        target = package_of(found.module)
-        if target != found.package and ROW[target] >= ROW[found.package]:
-            wrong.append(str(found))
-    assert wrong == []
+    assert upward(ROWS) == []
+    for package, rows in INNER.items():
+        assert upward((*rows, ("__init__",)), f"headrace.{package}") == []
+
+
+def test_no_modules_import_each_other() -> None:
+    graph: dict[str, set[str]] = {}
+    for one in ALL:
+        if not one.typing and one.module in MODULES and one.module != one.importer:
+            graph.setdefault(one.importer, set()).add(one.module)
+    try:
+        TopologicalSorter(graph).prepare()
+    except CycleError as problem:
+        raise AssertionError(" <- ".join(problem.args[1])) from None
 
 
 def test_nobody_imports_a_connector() -> None:
-    assert [str(found) for found in ALL if package_of(found.module) == "connectors" and found.package != "connectors"] == []
+    assert [str(one) for one in ALL if package_of(one.module) == "connectors" and one.package != "connectors"] == []
 
 
 def test_each_library_has_one_door() -> None:
     wrong = [
-        str(found)
-        for found in ALL
-        if found.module.split(".")[0] in DOORS and not found.typing and found.package not in DOORS[found.module.split(".")[0]]
+        str(one)
+        for one in ALL
+        if one.module.split(".")[0] in DOORS and not one.typing and one.package not in DOORS[one.module.split(".")[0]]
     ]
     assert wrong == []
 
@@ -140,3 +206,16 @@ print(*sorted({name.split(".")[0] for name in set(sys.modules) - before} - sys.s
 """
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
     assert (done.stdout, done.stderr) == ("headrace\n", "")
+
+
+def test_a_plan_that_is_read_first_knows_its_operators() -> None:
+    plan = Plan.of("copy", [hr.read.rate(rows_per_second=1, name="rows").write.console(name="out")._use()])
+    script = """
+import json, sys
+import headrace as hr
+from headrace.plan import facts
+plan = hr.Plan.from_json(json.loads(sys.argv[1]))
+print(*facts(plan, "guarantee"))
+"""
+    done = subprocess.run([sys.executable, "-c", script, json.dumps(plan.to_json())], capture_output=True, text=True, check=False)
+    assert (done.stdout, done.stderr) == ("out\n", "")

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from headrace.durable.manifest import Manifest, Owner, StagedFile, committed_files
+from headrace.durable.marks import Mark
+from headrace.durable.segments import FAN, Span, due, spans
 from headrace.errors import HeadraceError
-from headrace.manifest import Manifest, Owner, StagedFile, committed_files
-from headrace.marks import Mark
-from headrace.segments import FAN, Span, due, spans
 from tests.unit.errors import check_error
 
 OWNER = Owner("job", "alerts", "c1")

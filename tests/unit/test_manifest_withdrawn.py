@@ -11,11 +11,12 @@ from typing import Any
 
 import pytest
 
-from headrace import points, segments
+from headrace import points
 from headrace.connectors.files import Sink
+from headrace.durable import segments
+from headrace.durable.manifest import Manifest, committed_files
+from headrace.durable.marks import Mark
 from headrace.errors import HeadraceError
-from headrace.manifest import Manifest, committed_files
-from headrace.marks import Mark
 from tests.unit.connectors.delta.tasks import context
 from tests.unit.test_manifest import OWNER, stage, visible
 

@@ -35,9 +35,9 @@ from headrace.jvm.listed import _Lister
 from headrace.ports import SinkContext, Staged
 from headrace.ports.aside import put_aside
 from headrace.schema import parse_schema
-from headrace.spark.epochs import Committer
-from headrace.spark.failures import failure
-from headrace.spark.loader import Loader
+from headrace.spark.run.epochs import Committer
+from headrace.spark.run.failures import failure
+from headrace.spark.run.loader import Loader
 from tests.unit.connectors.receiver import Answer, Receiver
 from tests.unit.connectors.served import Handler, Served
 

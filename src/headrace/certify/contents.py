@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from headrace.manifest import committed_files
+from headrace.durable.manifest import committed_files
 from headrace.ops.changes import CHANGE
 from headrace.ports.aside import FOLDER as REFUSED
 

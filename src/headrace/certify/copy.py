@@ -17,7 +17,7 @@ from headrace.ops import Sink, Source
 from headrace.ops.sink import options_of
 from headrace.plan import Node, Plan
 from headrace.schema import Struct
-from headrace.spark.job import compile
+from headrace.spark.compile.job import compile
 
 Reader: TypeAlias = Callable[[ports.Sink, Struct], Iterable[Sequence[Any]]]
 """Says which rows a sink holds, as `ports.Sink.contents` does."""

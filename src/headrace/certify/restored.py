@@ -16,10 +16,10 @@ from headrace.certify.certificate import RESTORED, Tried
 from headrace.certify.contents import DEAD, Contents, dead_letters, missing
 from headrace.certify.copy import Copy
 from headrace.certify.refused import refused
+from headrace.durable.manifest import CONTROL
 from headrace.engine import Job
 from headrace.errors import HeadraceError
 from headrace.jvm.session import jvm, session
-from headrace.manifest import CONTROL
 from headrace.ops import Source
 from headrace.plan import Node, Plan
 

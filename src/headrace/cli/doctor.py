@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from headrace.cli import rows
+from headrace.durable.sums import CURE
 from headrace.errors import EXIT_CODES, HeadraceError
-from headrace.sums import CURE
 
 if TYPE_CHECKING:
     from headrace.jvm.doctor import Check

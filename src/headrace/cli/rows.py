@@ -8,7 +8,7 @@ from pathlib import Path
 
 from headrace.engine import Table
 from headrace.settings import JOBS
-from headrace.spark.checkpoint import is_checkpoint
+from headrace.spark.checkpoint.folder import is_checkpoint
 
 EPILOG = """\
 Nothing is locked and nothing is changed: the job may run meanwhile. docs/state.md says what the tables show.

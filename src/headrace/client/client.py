@@ -17,7 +17,7 @@ from headrace.errors import standing
 from headrace.ops.stream import Stream
 from headrace.plan.meaning import MEANING, meaning, meant
 from headrace.ports.registry import connectors, names_with
-from headrace.spark.summary import Summary
+from headrace.spark.run.summary import Summary
 from headrace.sql.catalogue import EXPIRES, SETTINGS, Catalogue, kind_of_name
 from headrace.syntax.script import last_order
 from headrace.syntax.statements import (

@@ -18,9 +18,9 @@ from headrace.engine.table import Table
 from headrace.errors import HeadraceError
 from headrace.ops.stream import Stream
 from headrace.schema import Struct
-from headrace.spark.run import Run
-from headrace.spark.signals import Signals
-from headrace.spark.summary import Summary
+from headrace.spark.run.run import Run
+from headrace.spark.run.signals import Signals
+from headrace.spark.run.summary import Summary
 from headrace.syntax.script import statements
 
 _COLOURS = {"+": "#e8f5e9", "~": "#fff8e1"}

@@ -7,16 +7,16 @@ import io
 import json
 import sys
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from headrace.client.drawing import drawing
+from headrace.client.screen import watch
 from headrace.engine import Table
+from headrace.engine.live import follow, shows_changes
 from headrace.errors import HeadraceError
 from headrace.ops.stream import Stream
-from headrace.schema import Struct, parse_schema
-from headrace.spark.summary import Summary
-
-if TYPE_CHECKING:
-    from rich.table import Table as Drawn
+from headrace.schema import parse_schema
+from headrace.spark.run.summary import Summary
 
 FORMATS = ("table", "csv", "json")
 
@@ -62,9 +62,19 @@ class Output:
 
     def live(self, stream: Stream) -> Summary:
         """A stream without an end: a table that stays current, or for programs what each epoch changes."""
-        from headrace.client import screen
+        return watch(stream) if self.drawn else self._changes(stream)
 
-        return screen.watch(stream) if self.drawn else screen.print_changes(stream, self)
+    def _changes(self, stream: Stream) -> Summary:
+        """For a program that reads lines: what each epoch adds, or with the column `_change` what it changes."""
+        shown = stream.changes() if shows_changes(stream) else stream
+        schema = shown.schema
+        heads = [True]
+
+        def told(changes: list[tuple[tuple[object, ...], int]]) -> None:
+            rows = [row for row, weight in changes for _ in range(weight)]
+            self.lines(Table(rows, schema), head=heads.pop() if heads else False)
+
+        return follow(shown, lambda board, run, signals: None, told)
 
     def listed(self, columns: Sequence[str], rows: Sequence[tuple[str, ...]]) -> None:
         """Names and what is said of them."""
@@ -85,38 +95,6 @@ class Output:
         from rich.text import Text
 
         Console(stderr=True, highlight=False, soft_wrap=True).print(Text.assemble((error.code, "bold red"), str(error)[len(error.code) :]))
-
-
-def drawing(table: Table) -> Drawn:
-    """A table as Rich draws it."""
-    drawn = empty(table.schema)
-    for row in table.rows():
-        drawn.add_row(*cells(row))
-    return drawn
-
-
-def empty(schema: Struct, *marks: str, wraps: bool = True) -> Drawn:
-    """A table with these columns, and narrow ones before them. Without `wraps` a row is one line, its long values cut."""
-    from rich.markup import escape
-    from rich.table import Table as Drawn
-
-    drawn = Drawn(header_style="bold")
-    for name in marks:
-        drawn.add_column(name)
-    for field in schema.fields:
-        numeric = field.type.text.startswith(("int", "bigint", "smallint", "tinyint", "decimal", "double", "float"))
-        right = numeric and "interval" not in field.type.text
-        drawn.add_column(
-            escape(field.name), justify="right" if right else "left", overflow="fold" if wraps else "ellipsis", no_wrap=not wraps
-        )
-    return drawn
-
-
-def cells(row: tuple[Any, ...]) -> list[Any]:
-    """The values of a row for Rich."""
-    from rich.text import Text
-
-    return [Text("NULL", style="dim") if value is None else Text(str(value)) for value in row]
 
 
 def _cell(value: Any) -> Any:

@@ -9,14 +9,13 @@ import sys
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
-from headrace.client.output import Output, cells, empty
-from headrace.engine.live import Board, follow, shows_changes
-from headrace.engine.table import Table
+from headrace.client.drawing import cells, empty
+from headrace.engine.live import Board, follow
 from headrace.ops.stream import Stream
 from headrace.schema import Struct
-from headrace.spark.run import Run
-from headrace.spark.signals import Signals
-from headrace.spark.summary import Summary
+from headrace.spark.run.run import Run
+from headrace.spark.run.signals import Signals
+from headrace.spark.run.summary import Summary
 
 if TYPE_CHECKING:
     from rich.console import Group
@@ -58,19 +57,6 @@ def drawn(board: Board, schema: Struct, height: int, status: str) -> Group:
     told = f"{board.rows:,} row{'' if board.rows == 1 else 's'}{more} · {epoch} · {status}"
     ends = " · Ctrl-C or q ends it" if status == "running" else ""
     return Group(table, Text(told + ends, style="dim"))
-
-
-def print_changes(stream: Stream, output: Output) -> Summary:
-    """The same for a program that reads lines: what each epoch adds, or with the column `_change` what it changes."""
-    shown = stream.changes() if shows_changes(stream) else stream
-    schema = shown.schema
-    heads = [True]
-
-    def told(changes: list[tuple[tuple[object, ...], int]]) -> None:
-        rows = [row for row, weight in changes for _ in range(weight)]
-        output.lines(Table(rows, schema), head=heads.pop() if heads else False)
-
-    return follow(shown, lambda board, run, signals: None, told)
 
 
 @contextlib.contextmanager

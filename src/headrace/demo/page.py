@@ -7,7 +7,6 @@ from collections import Counter
 from collections.abc import Sequence
 from datetime import date, datetime
 from html import escape
-from importlib.resources import files
 from pathlib import Path
 from string import Template
 from typing import Any
@@ -15,13 +14,13 @@ from typing import Any
 from headrace.demo import events, pipeline, programs
 from headrace.demo.findings import REGULAR, Findings
 from headrace.demo.svg import Series, bars, calendar, columns, lines, percent
-from headrace.spark.summary import Summary
+from headrace.spark.run.summary import Summary
 
 
 def write(page: Path, found: Findings, summary: Summary, plan: str, tables: Path) -> None:
     """Write the page for what was found in a run."""
     names, kinds = events.carriers(tables), events.aircraft(tables)
-    text = Template(files("headrace.demo").joinpath("page.html").read_text(encoding="utf-8")).substitute(
+    text = Template(Path(__file__).with_name("page.html").read_text(encoding="utf-8")).substitute(
         **headlines(found, names),
         **plots(found, names),
         **account(summary),

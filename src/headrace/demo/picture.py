@@ -10,7 +10,7 @@ from headrace.demo.findings import REGULAR, Findings
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
 
-    from headrace.spark.summary import Summary
+    from headrace.spark.run.summary import Summary
 
 INHERITED, RECOVERED = "#e0703a", "#3f9a94"
 EIGHTHS = " ▏▎▍▌▋▊▉█"

@@ -1,13 +1,13 @@
 """The engine: jobs, and what runs them."""
 
-from headrace.engine.collect import collect, show
+from headrace.engine.collect import collect
 from headrace.engine.job import Job, job
 from headrace.engine.letters import Letters, letters
 from headrace.engine.state import State, state
 from headrace.engine.table import Table
-from headrace.spark.migration import Migration
-from headrace.spark.rewind import Rewinding
-from headrace.spark.run import Run
-from headrace.spark.summary import Summary
+from headrace.spark.migrate.migration import Migration
+from headrace.spark.migrate.rewind import Rewinding
+from headrace.spark.run.run import Run
+from headrace.spark.run.summary import Summary
 
-__all__ = ["Job", "Letters", "Migration", "Rewinding", "Run", "State", "Summary", "Table", "collect", "job", "letters", "show", "state"]
+__all__ = ["Job", "Letters", "Migration", "Rewinding", "Run", "State", "Summary", "Table", "collect", "job", "letters", "state"]

@@ -1,16 +1,13 @@
-"""hr.collect and hr.show: the rows of a stream, by a run that leaves nothing behind."""
+"""hr.collect: the rows of a stream, by a run that leaves nothing behind."""
 
 from __future__ import annotations
 
-import sys
 import tempfile
 import warnings
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 from headrace.analysis.boundedness import sources
-from headrace.engine.live import endless
 from headrace.engine.loading import refuse_while_loading
 from headrace.engine.lost import lost, told
 from headrace.engine.table import Table
@@ -21,9 +18,9 @@ from headrace.ops.stream import Stream
 from headrace.plan import Plan
 from headrace.plan.meaning import meaning
 from headrace.ports import sink_class
-from headrace.spark.job import compile
-from headrace.spark.signals import Signals
-from headrace.spark.start import start
+from headrace.spark.compile.job import compile
+from headrace.spark.run.signals import Signals
+from headrace.spark.run.start import start
 
 
 def collect(stream: Stream) -> Table:
@@ -37,10 +34,10 @@ def collect(stream: Stream) -> Table:
     Rows that fail are left out with a warning; `.dead_letters` of the table has them.
     """
     refuse_while_loading("hr.collect")
-    return _collected(stream)
+    return collected(stream)
 
 
-def _collected(stream: Stream) -> Table:
+def collected(stream: Stream) -> Table:
     """The rows, for whoever calls the one that calls this."""
     kept: Any = sink_class("memory")()
     endless = [label(source) for source in sources(stream._node) if not source.connect().traits.bounded]
@@ -63,21 +60,3 @@ def _collected(stream: Stream) -> Table:
         if letters:
             warnings.warn(told(letters, "hr.collect(...).dead_letters has them"), RuntimeWarning, stacklevel=3)
         return Table(kept.rows(), made.schemas.of[str(plan.sinks[0])], dead_letters=letters)
-
-
-def show(stream: Stream, n: int = 20, *, epochs: int | None = None) -> None:
-    """Print the first `n` rows of a stream of bounded input.
-
-    One without an end is shown as it runs, in a terminal or under the cell of a notebook: until Ctrl-C or an interrupt, or until so many
-    `epochs` are there.
-    """
-    refuse_while_loading("hr.show")
-    if not endless(stream):
-        print(_collected(stream).shown(n))
-        return
-    # The client stands above this package; it is loaded by name when first asked for.
-    shown = import_module("headrace.client.notebook") if "IPython" in sys.modules else None
-    if shown is not None and shown.running():
-        shown.watch(stream, n, epochs)
-    else:
-        import_module("headrace.client.screen").watch(stream, epochs)

@@ -7,14 +7,14 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from headrace.durable.manifest import Manifest
 from headrace.engine.state import stored_job
 from headrace.errors import HeadraceError
-from headrace.manifest import Manifest
-from headrace.spark.checkpoint import query_folder
-from headrace.spark.examine import whole
-from headrace.spark.history import History
-from headrace.spark.lease import held_by
-from headrace.spark.record import recorded
+from headrace.spark.checkpoint.examine import whole
+from headrace.spark.checkpoint.folder import query_folder
+from headrace.spark.checkpoint.history import History
+from headrace.spark.checkpoint.lease import held_by
+from headrace.spark.checkpoint.record import recorded
 
 
 @dataclass(frozen=True)

@@ -17,15 +17,15 @@ from headrace.plan import DisplayNames, Explanation, Node, Plan, displayed, expl
 from headrace.plan.meaning import meaning, meant
 from headrace.plan.naming import valid_name
 from headrace.settings import Settings, settings
-from headrace.spark.job import compile
-from headrace.spark.migrate import migrate
-from headrace.spark.migration import Migration
-from headrace.spark.progress import Display, Progress
-from headrace.spark.rewind import Rewinding, rewind
-from headrace.spark.run import Run
-from headrace.spark.signals import Signals
-from headrace.spark.start import start, suit
-from headrace.spark.summary import Summary
+from headrace.spark.compile.job import compile
+from headrace.spark.migrate.migrate import migrate
+from headrace.spark.migrate.migration import Migration
+from headrace.spark.migrate.rewind import Rewinding, rewind
+from headrace.spark.run.progress import Display, Progress
+from headrace.spark.run.run import Run
+from headrace.spark.run.signals import Signals
+from headrace.spark.run.start import start, suit
+from headrace.spark.run.summary import Summary
 from headrace.spelling import suggestion
 from headrace.sql.catalogue import Catalogue
 
@@ -58,7 +58,7 @@ class Job:
         The text is a summary; `verbose` has every node with all that is known of it.
         Where rules of headrace made something cheaper of the plan, that is what is shown, and what runs.
         """
-        from headrace.spark.explain import placement
+        from headrace.spark.compile.placement import placement
 
         made = compile(self.plan)
         notes = [f"rewritten by the rules: {', '.join(made.rewritten)}"] if made.rewritten else []

@@ -18,8 +18,8 @@ from headrace.errors import HeadraceError
 from headrace.ops import Source
 from headrace.plan import DisplayNames, Plan
 from headrace.ports import Lines
-from headrace.spark import repaired
-from headrace.spark.letters import Letter, letters_in
+from headrace.spark.checkpoint import repaired
+from headrace.spark.checkpoint.letters import Letter, letters_in
 from headrace.spelling import suggestion
 
 

@@ -22,11 +22,11 @@ from headrace.ops.stream import Stream
 from headrace.plan import Plan
 from headrace.plan.meaning import meaning
 from headrace.ports.weights import changes_of
-from headrace.spark.job import compile
-from headrace.spark.run import Run
-from headrace.spark.signals import Signals
-from headrace.spark.start import start
-from headrace.spark.summary import Summary
+from headrace.spark.compile.job import compile
+from headrace.spark.run.run import Run
+from headrace.spark.run.signals import Signals
+from headrace.spark.run.start import start
+from headrace.spark.run.summary import Summary
 
 Row = tuple[Any, ...]
 

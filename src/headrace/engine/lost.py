@@ -6,7 +6,7 @@ from pathlib import Path
 
 from headrace.engine.letters import Letters
 from headrace.engine.table import Table
-from headrace.spark.summary import Summary
+from headrace.spark.run.summary import Summary
 
 
 def lost(summary: Summary, checkpoint: Path) -> Table:

@@ -13,9 +13,9 @@ from headrace.engine.table import Table
 from headrace.errors import HeadraceError
 from headrace.schema import Struct
 from headrace.settings import JOBS
-from headrace.spark import tables
-from headrace.spark.checkpoint import Stored, is_checkpoint, is_clearing, stored_in
-from headrace.spark.inspect import Inspected, Rows, unknown_table
+from headrace.spark.checkpoint.folder import Stored, is_checkpoint, is_clearing, stored_in
+from headrace.spark.inspect import tables
+from headrace.spark.inspect.inspect import Inspected, Rows, unknown_table
 from headrace.spelling import suggestion
 
 

@@ -8,7 +8,7 @@ import tempfile
 from contextlib import suppress
 from pathlib import Path
 
-from headrace import private
+from headrace.durable import private
 
 
 def home() -> Path | None:

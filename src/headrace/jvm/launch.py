@@ -13,7 +13,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from headrace import private
+from headrace.durable import private
 from headrace.jvm.cache import folder, jvm_home, temporary
 from headrace.jvm.java import Java
 from headrace.jvm.locale import utf8_environment

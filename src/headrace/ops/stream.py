@@ -6,7 +6,6 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from datetime import timedelta
 from html import escape
-from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from headrace.errors import PlanError, here
@@ -37,6 +36,7 @@ from headrace.ops.forgetting import late_outputs
 from headrace.ops.kind import kind_of
 from headrace.ops.tables import Table
 from headrace.ops.time import event_time
+from headrace.ops.view import view_of
 from headrace.ops.write import Write
 from headrace.plan import Explanation, Node, Plan, explain, facts
 from headrace.plan.drawing import drawn
@@ -292,9 +292,7 @@ class Stream(Verbs):
 
         Starts the session. The DataFrame has no rows: whatever would run it is refused.
         """
-        # Queries stand above this package; they are loaded by name when first asked for.
-        frame: DataFrame = import_module("headrace.sql.view").view_of(self)
-        return frame
+        return view_of(self)
 
     def watermark(self, column: str, delay: str | timedelta, *, idle: str | timedelta | None = None) -> Stream:
         """Event time: which column it is, and how much later than the newest one a row may come.

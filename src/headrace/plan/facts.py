@@ -1,8 +1,7 @@
-"""Facts: what the analyses say about a plan. They register here; a plan never depends on them."""
+"""Facts: what the analyses say about a plan. They register here when `headrace.analysis` is imported; a plan never depends on them."""
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -38,16 +37,9 @@ def fact(name: str) -> Callable[[Analysis], Analysis]:
 
 def facts(plan: Plan, name: str) -> Mapping[str, Fact]:
     """What one analysis says of a plan."""
-    _load()
     return _ANALYSES[name](plan)
 
 
 def names() -> tuple[str, ...]:
     """The analyses there are, in the order in which they registered."""
-    _load()
     return tuple(_ANALYSES)
-
-
-def _load() -> None:
-    # The analyses stand above this package; they are loaded by name when first asked for, as connectors are.
-    importlib.import_module("headrace.analysis")

@@ -1,6 +1,6 @@
 """The open traits: what a source, a sink and a lookup have to say and do. Connectors implement them and are found by entry point."""
 
-from headrace.marks import Mark
+from headrace.durable.marks import Mark
 from headrace.packages import Jar, Packages
 from headrace.ports.elsewhere import Elsewhere
 from headrace.ports.lookup import Lookup, LookupContext, LookupTraits

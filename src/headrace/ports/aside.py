@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from headrace.atomic import replace
+from headrace.durable.atomic import replace
 from headrace.errors import HeadraceError
 from headrace.masking import masked
 from headrace.ports.sink import SinkContext, Staged

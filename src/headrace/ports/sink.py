@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
+from headrace.durable.marks import Mark
 from headrace.errors import HeadraceError
-from headrace.marks import Mark
 from headrace.packages import Packages
 from headrace.ports.elsewhere import Elsewhere
 from headrace.schema import Struct

@@ -16,12 +16,12 @@ from headrace.ops.sessions import Sessions
 from headrace.ops.stream import Stream
 from headrace.ops.tables import Table
 from headrace.ops.time import event_time
+from headrace.ops.view import streams
 from headrace.ops.window import CHANGES, CLOSE, Windows, between
 from headrace.plan import order
 from headrace.plan.meaning import meaning
 from headrace.spelling import suggestion
 from headrace.sql.tree import Reader
-from headrace.sql.view import streams
 from headrace.syntax import Emit, quote, streaming
 from headrace.syntax.statements import CreateFunction, Part
 

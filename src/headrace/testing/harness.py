@@ -23,11 +23,11 @@ from headrace.plan import Plan
 from headrace.plan.naming import valid_name
 from headrace.schema import milliseconds, schema_of
 from headrace.schema.values import zone
-from headrace.spark.failures import failure
-from headrace.spark.job import SparkJob, compile
-from headrace.spark.run import RunningQuery
-from headrace.spark.start import Started, begin
-from headrace.spark.summary import counts_of, expectations_of, lookups_of, prove, source_counts
+from headrace.spark.compile.job import SparkJob, compile
+from headrace.spark.run.failures import failure
+from headrace.spark.run.query import RunningQuery
+from headrace.spark.run.start import Started, begin
+from headrace.spark.run.summary import counts_of, expectations_of, lookups_of, prove, source_counts
 from headrace.spelling import suggestion
 from headrace.testing.board import BoardSource
 from headrace.testing.collected import Collected, CollectingSink

@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 import pytest
 
 from headrace import ports
-from headrace.atomic import replace
+from headrace.durable.atomic import replace
 from headrace.ports import registry
 from headrace.schema import Struct
 from headrace.schema.values import rows_from_internal, zone

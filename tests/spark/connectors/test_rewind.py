@@ -13,8 +13,8 @@ import pytest
 import headrace as hr
 from headrace.cli import main
 from headrace.connectors.iceberg.table import Epochs as Iceberg
+from headrace.durable.manifest import Manifest
 from headrace.errors import HeadraceError
-from headrace.manifest import Manifest
 from tests.spark.connectors import test_lake_restored
 from tests.spark.connectors.test_lake_restored import TABLES
 from tests.unit.connectors.iceberg import tasks as iceberg

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import headrace as hr
-from headrace.atomic import replace
+from headrace.durable.atomic import replace
 from tests.models.fraud import SCHEMA, SmallThenLarge
 
 

@@ -10,8 +10,8 @@ import pytest
 import headrace as hr
 from headrace.connectors import files, memory
 from headrace.errors import HeadraceError
-from headrace.spark import start
-from headrace.spark.job import compile
+from headrace.spark.compile.job import compile
+from headrace.spark.run import start
 from tests.spark.engine import jobs
 from tests.spark.engine.jobs import FIRST, alerts, fraud, put
 from tests.unit.errors import check_error

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 import headrace as hr
+from headrace.durable.sums import read, text_of
 from headrace.errors import HeadraceError
-from headrace.sums import read, text_of
 from tests.spark.engine.jobs import charges, files, lines, minute, put
 
 pytestmark = pytest.mark.usefixtures("spark")

@@ -12,7 +12,7 @@ import pytest
 
 from headrace.cli import main
 from headrace.errors import HeadraceError
-from headrace.spark.examine import whole
+from headrace.spark.checkpoint.examine import whole
 from tests.spark.engine.test_restored import Shop
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import headrace as hr
-from headrace.spark.layout import widens
+from headrace.spark.compile.layout import widens
 from tests.spark.engine.jobs import charges, lines, minute, put
 
 pytestmark = pytest.mark.usefixtures("spark")

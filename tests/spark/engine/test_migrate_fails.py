@@ -13,9 +13,9 @@ import pytest
 
 import headrace as hr
 from headrace.errors import HeadraceError
-from headrace.spark import copies
-from headrace.spark import migrate as engine
-from headrace.spark.checkpoint import MIGRATED
+from headrace.spark.checkpoint.folder import MIGRATED
+from headrace.spark.migrate import copies
+from headrace.spark.migrate import migrate as engine
 from tests.spark.engine.jobs import lines
 from tests.spark.engine.test_changed import files
 from tests.unit.errors import check_error

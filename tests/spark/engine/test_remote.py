@@ -11,11 +11,11 @@ from pyspark.sql import SparkSession
 
 import headrace as hr
 from headrace.connectors.files.remote import RemoteManifest
+from headrace.durable.manifest import Owner, StagedFile
 from headrace.errors import HeadraceError
 from headrace.jvm import compile, java
 from headrace.jvm.session import jvm, to_driver
 from headrace.jvm.store import Store, hadoop_version
-from headrace.manifest import Owner, StagedFile
 from tests.unit.errors import check_error
 
 # The store is a class of Scala, compiled for these tests alone.

@@ -16,7 +16,7 @@ import pytest
 
 import headrace as hr
 from headrace.jvm.session import jvm
-from headrace.spark.record import Record
+from headrace.spark.checkpoint.record import Record
 from tests.spark.engine.jobs import FIRST, SECOND, alerts, charges, fraud, lines, put
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from headrace.filelog import lengths_read, paths_read
+from headrace.durable.filelog import lengths_read, paths_read
 from tests.spark.kernel.conftest import Trials
 
 

@@ -16,8 +16,8 @@ from headrace.errors import HeadraceError
 from headrace.ops.sink import sink
 from headrace.ops.stream import Stream
 from headrace.ops.write import Sink as Written
-from headrace.spark.job import compile
-from headrace.spark.start import start
+from headrace.spark.compile.job import compile
+from headrace.spark.run.start import start
 from headrace.testing import Harness
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import headrace as hr
-from headrace.spark.layout import Cell, Layout, first, follow
+from headrace.spark.compile.layout import Cell, Layout, first, follow
 from tests.spark.kernel.trial import SECOND, Json, epoch, row, traced, trial
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from pathlib import Path
 from pyspark.sql import SparkSession
 
 import headrace as hr
-from headrace.spark.checkpoint import query_folder
+from headrace.spark.checkpoint.folder import query_folder
 from headrace.testing import Harness
 from tests.models.windows import commits
 

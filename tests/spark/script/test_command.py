@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from headrace import cli
-from headrace.manifest import committed_files
+from headrace.durable.manifest import committed_files
 
 pytestmark = pytest.mark.usefixtures("spark")
 

@@ -13,7 +13,7 @@ from headrace.connectors.jdbc.kinds import DIALECTS
 from headrace.connectors.redis import Sink as RedisSink
 from headrace.plan import Plan
 from headrace.schema import parse_schema, parse_type
-from headrace.spark.job import compile
+from headrace.spark.compile.job import compile
 from tests.unit.errors import check_error
 
 URL = "postgresql://db/shop"

@@ -17,8 +17,8 @@ from headrace.connectors.kafka.look import read_before
 from headrace.connectors.kafka.messages import of_file
 from headrace.connectors.kafka.values import schema_in
 from headrace.plan import Plan
-from headrace.spark.levels import cut
-from headrace.spark.placing import deals_out
+from headrace.spark.compile.levels import cut
+from headrace.spark.compile.placing import deals_out
 from headrace.sql.catalogue import Catalogue
 from headrace.syntax.script import statements
 from tests.unit.connectors.served import self_signed

@@ -11,7 +11,7 @@ import pytest
 
 from headrace.connectors.files import remote
 from headrace.connectors.files.remote import RemoteManifest
-from headrace.manifest import Owner, StagedFile
+from headrace.durable.manifest import Owner, StagedFile
 from tests.unit.errors import check_error
 
 OWNER = Owner("job", "out", "c1")

@@ -14,8 +14,8 @@ import pytest
 from headrace import ports
 from headrace.connectors import delta, files, foreach_batch, jdbc
 from headrace.connectors.lake.sink import TableSink
+from headrace.durable.manifest import committed_files
 from headrace.errors import CheckpointError, HeadraceError
-from headrace.manifest import committed_files
 from headrace.schema import Struct
 from tests.unit.connectors.delta import tasks as of_delta
 from tests.unit.connectors.delta.tasks import context

@@ -15,7 +15,7 @@ from rich.console import Console
 
 from headrace.demo import events, page, picture, pipeline, programs, svg
 from headrace.demo.findings import Findings
-from headrace.spark.summary import InputCounts, Summary
+from headrace.spark.run.summary import InputCounts, Summary
 
 FOUND = Findings(
     year={

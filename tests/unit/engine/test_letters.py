@@ -10,10 +10,10 @@ import pytest
 
 import headrace as hr
 from headrace.cli import main
-from headrace.manifest import Manifest, StagedFile
+from headrace.durable.manifest import Manifest, StagedFile
 from headrace.plan import Plan
-from headrace.spark.checkpoint import Stored
-from headrace.spark.identity import Identity
+from headrace.spark.checkpoint.folder import Stored
+from headrace.spark.compile.identity import Identity
 from tests.unit.errors import check_error
 
 

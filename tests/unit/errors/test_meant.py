@@ -13,7 +13,7 @@ from headrace.engine.job import Job
 from headrace.plan import Plan
 from headrace.program import trace
 from headrace.settings import settings
-from headrace.spark.inspect import unknown_table
+from headrace.spark.inspect.inspect import unknown_table
 from headrace.sql.catalogue import Catalogue
 from headrace.syntax.script import statements
 

@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 from headrace.errors import HeadraceError
-from headrace.spark.checkpoint import MIGRATED, Checkpoint
-from headrace.spark.failures import failure
-from headrace.spark.identity import Identity
-from headrace.spark.migrate import migrate
-from headrace.spark.start import begin
+from headrace.spark.checkpoint.folder import MIGRATED, Checkpoint
+from headrace.spark.compile.identity import Identity
+from headrace.spark.migrate.migrate import migrate
+from headrace.spark.run.failures import failure
+from headrace.spark.run.start import begin
 from tests.unit.errors import check_error
 from tests.unit.errors.test_run import job
 

@@ -17,16 +17,16 @@ from headrace.jvm.store import hadoop_version
 from headrace.ops import Program
 from headrace.plan import Plan
 from headrace.plan.meaning import MEANING
-from headrace.spark.checkpoint import Checkpoint
-from headrace.spark.failures import failure
-from headrace.spark.feeds import Feed, Feeds
-from headrace.spark.identity import Identity
-from headrace.spark.job import SparkJob
-from headrace.spark.levels import cut
-from headrace.spark.lower import Lowering
-from headrace.spark.start import begin
-from headrace.spark.summary import InputCounts, prove
-from headrace.spark.times import judged
+from headrace.spark.checkpoint.folder import Checkpoint
+from headrace.spark.compile.feeds import Feed, Feeds
+from headrace.spark.compile.identity import Identity
+from headrace.spark.compile.job import SparkJob
+from headrace.spark.compile.levels import cut
+from headrace.spark.compile.lower import Lowering
+from headrace.spark.compile.times import judged
+from headrace.spark.run.failures import failure
+from headrace.spark.run.start import begin
+from headrace.spark.run.summary import InputCounts, prove
 from tests.unit.errors import check_error
 
 charges = hr.read.memory([], "card string, amount int, ts timestamp", name="charges").watermark("ts", "1 minute")

@@ -9,10 +9,10 @@ import pytest
 import headrace as hr
 from headrace.errors import HeadraceError
 from headrace.schema import parse_schema
-from headrace.spark.checkpoint import Checkpoint
-from headrace.spark.identity import Entry, Identity, QueryIdentity, Shape
-from headrace.spark.inspect import unknown_table, unreadable
-from headrace.spark.layout import Cell, first
+from headrace.spark.checkpoint.folder import Checkpoint
+from headrace.spark.compile.identity import Entry, Identity, QueryIdentity, Shape
+from headrace.spark.compile.layout import Cell, first
+from headrace.spark.inspect.inspect import unknown_table, unreadable
 from tests.unit.errors import check_error
 
 charges = hr.read.memory([], "card string, amount int", name="charges")

@@ -10,8 +10,8 @@ import headrace as hr
 from headrace.errors import HeadraceError
 from headrace.ops import Expect, event_time, kind_of
 from headrace.plan import Plan
-from headrace.spark.record import Totals
-from headrace.spark.summary import ExpectationCounts, expectations_of
+from headrace.spark.checkpoint.record import Totals
+from headrace.spark.run.summary import ExpectationCounts, expectations_of
 from headrace.syntax.script import statements
 from tests.unit.errors import check_error
 

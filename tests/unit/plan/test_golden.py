@@ -9,14 +9,14 @@ from typing import Any
 import pytest
 
 import headrace.ops  # noqa: F401  # registers the nodes
+from headrace.durable.segments import FORMAT as MANIFEST
 from headrace.plan import Plan
 from headrace.plan.codec import FORMAT as PLAN
 from headrace.plan.node import REGISTRY
 from headrace.ports.registry import connectors
 from headrace.program.cell import Cell
 from headrace.program.statement import Statement
-from headrace.segments import FORMAT as MANIFEST
-from headrace.spark.checkpoint import FORMAT as CHECKPOINT
+from headrace.spark.checkpoint.folder import FORMAT as CHECKPOINT
 from tests import golden
 
 NOW = golden.GOLDEN / str(CHECKPOINT)

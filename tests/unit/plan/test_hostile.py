@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 import headrace as hr
+from headrace.durable.sums import read
 from headrace.errors import HeadraceError
-from headrace.spark.checkpoint import stored_in
-from headrace.sums import read
+from headrace.spark.checkpoint.folder import stored_in
 from tests import golden
 from tests.unit.errors import check_error
 from tests.unit.plan.hostile import hostile, plans

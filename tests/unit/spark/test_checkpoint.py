@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
+from headrace.durable.sums import read, text_of
 from headrace.errors import HeadraceError
-from headrace.spark.checkpoint import Checkpoint
-from headrace.spark.identity import Identity
-from headrace.sums import read, text_of
+from headrace.spark.checkpoint.folder import Checkpoint
+from headrace.spark.compile.identity import Identity
 from tests.unit.errors import check_error
 
 

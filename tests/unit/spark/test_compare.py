@@ -11,7 +11,7 @@ import pytest
 import headrace as hr
 from headrace.errors import HeadraceError
 from headrace.plan import Plan
-from headrace.spark.compare import refuse_in_mid_epoch
+from headrace.spark.checkpoint.compare import refuse_in_mid_epoch
 from tests.unit.errors import check_error
 
 BEFORE: dict[str, Any] = {"least": 1, "topic": "out", "key": None, "options": {}}

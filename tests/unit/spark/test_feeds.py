@@ -8,9 +8,9 @@ import headrace as hr
 from headrace.analysis.schemas import Schemas
 from headrace.plan import Plan
 from headrace.schema import parse_schema
-from headrace.spark.feeds import Feed, Feeds, origin
-from headrace.spark.identity import Shape
-from headrace.spark.lower import Lowering, shape
+from headrace.spark.compile.feeds import Feed, Feeds, origin
+from headrace.spark.compile.identity import Shape
+from headrace.spark.compile.lower import Lowering, shape
 
 SCHEMA = "card string, amount int"
 

@@ -10,9 +10,9 @@ import pytest
 
 from headrace.errors import HeadraceError
 from headrace.ports import Mark
-from headrace.spark.agreement import agree
-from headrace.spark.history import KEPT, History
-from headrace.spark.record import Totals, Written
+from headrace.spark.checkpoint.agreement import agree
+from headrace.spark.checkpoint.history import KEPT, History
+from headrace.spark.checkpoint.record import Totals, Written
 from tests.unit.errors import check_error
 
 

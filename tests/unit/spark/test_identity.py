@@ -7,8 +7,8 @@ from dataclasses import replace
 import pytest
 
 from headrace.errors import HeadraceError
-from headrace.spark.identity import Identity, InputShape, QueryShape, Shape, identify
-from headrace.spark.layout import Cell
+from headrace.spark.compile.identity import Identity, InputShape, QueryShape, Shape, identify
+from headrace.spark.compile.layout import Cell
 from tests.unit.errors import check_error
 
 EVENT = InputShape("card string, amount int, ts timestamp", ("card", "card of charges"), ("ts of charges",))

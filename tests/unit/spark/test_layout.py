@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import pytest
 
-from headrace.spark.layout import Cell, Layout, Unreadable, first, follow, widens
+from headrace.spark.compile.layout import Cell, Layout, Unreadable, first, follow, widens
 
 N, X = Cell("n", "value", "int"), Cell("x", "value", "string")
 

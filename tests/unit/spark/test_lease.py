@@ -13,14 +13,14 @@ from pathlib import Path
 import pytest
 
 from headrace.errors import HeadraceError
-from headrace.spark.lease import Lease
+from headrace.spark.checkpoint.lease import Lease
 from tests.unit.errors import check_error
 
 HOLDS = """
 import sys, time
 from pathlib import Path
 from headrace.errors import HeadraceError
-from headrace.spark.lease import Lease
+from headrace.spark.checkpoint.lease import Lease
 lease = Lease(Path(sys.argv[1]), silence=float(sys.argv[2]))
 print(lease.term, flush=True)
 sys.stdin.readline()

@@ -10,7 +10,7 @@ import headrace as hr
 from headrace.analysis.clocks import Clock, clocks
 from headrace.errors import HeadraceError
 from headrace.plan import Plan
-from headrace.spark.levels import Query, cut
+from headrace.spark.compile.levels import Query, cut
 from tests.unit.errors import check_error
 
 

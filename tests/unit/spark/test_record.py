@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from headrace.spark.record import Record
+from headrace.spark.checkpoint.record import Record
 
 COUNTS = [["charges", 0, 0, "read", 3], ["charges", 0, 0, "max_time", 70], [None, 1, 0, "in", 3], [None, 1, 0, "handled", 3]]
 

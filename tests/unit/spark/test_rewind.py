@@ -12,16 +12,16 @@ import pytest
 from headrace import ports
 from headrace.connectors.files import Sink
 from headrace.connectors.memory import Sink as Memory
+from headrace.durable.manifest import Manifest, Owner
 from headrace.errors import HeadraceError
-from headrace.manifest import Manifest, Owner
 from headrace.schema import parse_schema
-from headrace.spark import outlets, rewind
-from headrace.spark.checkpoint import Checkpoint
-from headrace.spark.identity import Identity
-from headrace.spark.lease import Lease
-from headrace.spark.outlets import Outlet
-from headrace.spark.record import Record, Written
-from headrace.spark.rewind import Rewound, planned
+from headrace.spark.checkpoint.folder import Checkpoint
+from headrace.spark.checkpoint.lease import Lease
+from headrace.spark.checkpoint.record import Record, Written
+from headrace.spark.compile.identity import Identity
+from headrace.spark.run import ahead, outlets
+from headrace.spark.run.ahead import Rewound, planned
+from headrace.spark.run.outlets import Outlet
 from tests.unit.spark.test_history import Logs
 from tests.unit.test_manifest import stage
 
@@ -71,7 +71,7 @@ class Put:
 def put(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Put]:
     monkeypatch.setattr(outlets, "session", lambda: None)
     # the logs are made by hand
-    monkeypatch.setattr(rewind, "needed", lambda query: ())
+    monkeypatch.setattr(ahead, "needed", lambda query: ())
     made = Put(tmp_path)
     yield made
     made.checkpoint.close()

@@ -9,13 +9,14 @@ from pathlib import Path
 import pytest
 
 from headrace.errors import HeadraceError
-from headrace.spark.checkpoint import Checkpoint
-from headrace.spark.epochs import Committer
-from headrace.spark.identity import Identity, QueryIdentity
-from headrace.spark.levels import Query
-from headrace.spark.progress import Progress
-from headrace.spark.run import Run, RunningQuery
-from headrace.spark.signals import Signals
+from headrace.spark.checkpoint.folder import Checkpoint
+from headrace.spark.compile.identity import Identity, QueryIdentity
+from headrace.spark.compile.levels import Query
+from headrace.spark.run.epochs import Committer
+from headrace.spark.run.progress import Progress
+from headrace.spark.run.query import RunningQuery
+from headrace.spark.run.run import Run
+from headrace.spark.run.signals import Signals
 from tests.unit.errors import check_error
 
 
@@ -169,7 +170,7 @@ def test_who_watches_and_fails_ends_the_run(start: Start, tmp_path: Path) -> Non
 @pytest.mark.parametrize("problem", [Py4JNetworkError("no answer"), Py4JError("An error occurred while calling o12.isActive"), EOFError()])
 @pytest.mark.parametrize("bounded", [False, True])
 def test_the_jvms_end_is_told_by_the_run_alone(start: Start, problem: Exception, bounded: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("headrace.spark.run.log_file", lambda: Path("spark.log"))
+    monkeypatch.setattr("headrace.spark.run.run.log_file", lambda: Path("spark.log"))
     handle = Handle()
     run = start(handle, bounded=bounded)
     assert run.wait(0.2) is None

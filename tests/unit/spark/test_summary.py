@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from headrace.spark.progress import Progress
-from headrace.spark.summary import InputCounts, SourceCounts, Summary
+from headrace.spark.run.progress import Progress
+from headrace.spark.run.summary import InputCounts, SourceCounts, Summary
 
 
 def summary(folder: Path, **given: int) -> Summary:

@@ -7,11 +7,11 @@ from typing import Any
 
 import headrace as hr
 from headrace.plan import Plan, Role
-from headrace.spark.checkpoint import Stored
-from headrace.spark.identity import Entry, Identity, InputShape, QueryIdentity, Shape
-from headrace.spark.inspect import _named_key
-from headrace.spark.layout import Cell, Layout, first
-from headrace.spark.tables import epochs, kept
+from headrace.spark.checkpoint.folder import Stored
+from headrace.spark.compile.identity import Entry, Identity, InputShape, QueryIdentity, Shape
+from headrace.spark.compile.layout import Cell, Layout, first
+from headrace.spark.inspect.inspect import _named_key
+from headrace.spark.inspect.tables import epochs, kept
 
 charges = hr.read.memory([], "card string, amount int, ts timestamp", name="charges").watermark("ts", "1 minute")
 

@@ -8,8 +8,8 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from headrace.durable.filelog import lengths_read
 from headrace.errors import ConnectorError, HeadraceError, here
-from headrace.filelog import lengths_read
 from headrace.jvm.session import jvm
 from headrace.ports import paths
 from headrace.ports.options import wrong

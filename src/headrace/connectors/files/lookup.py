@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import headrace.ports as ports
 from headrace.connectors.files.remote import RemoteManifest
 from headrace.connectors.reach import opened
+from headrace.durable.manifest import CONTROL, committed_files
 from headrace.errors import ConnectorError, here
-from headrace.manifest import CONTROL, committed_files
 from headrace.ports import paths
 from headrace.ports.options import choice, path_of, texts
 from headrace.schema import Struct, milliseconds, schema_of, shown

@@ -19,11 +19,11 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from headrace.connectors.reach import reach
+from headrace.durable.manifest import CONTROL, Owner, StagedFile, may_write, replaced
+from headrace.durable.marks import Mark
+from headrace.durable.segments import FORMAT, moment, of_this_format
 from headrace.errors import ConnectorError
-from headrace.manifest import CONTROL, Owner, StagedFile, may_write, replaced
-from headrace.marks import Mark
 from headrace.points import point
-from headrace.segments import FORMAT, moment, of_this_format
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -172,10 +172,3 @@ def _epoch(path: str) -> int | None:
     parts = path.rpartition("/")[2].split("-")
     is_ours = len(parts) >= 6 and parts[0] == PREFIX and parts[1].isdigit() and not path.startswith(f"{CONTROL}/")
     return int(parts[1]) if is_ours else None
-
-
-def committed(folder: str) -> list[str]:
-    """The files of all complete epochs in a folder of a store, oldest epoch first."""
-    from headrace.jvm.session import session
-
-    return RemoteManifest(session(), folder).files()

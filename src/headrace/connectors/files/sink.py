@@ -15,8 +15,8 @@ from headrace.connectors.files.folders import (
 )
 from headrace.connectors.files.remote import PREFIX, RemoteManifest
 from headrace.connectors.files.withdrawing import rewound
+from headrace.durable.manifest import Manifest, Owner, StagedFile, clears, committed_files
 from headrace.errors import ConnectorError, here
-from headrace.manifest import Manifest, Owner, StagedFile, clears, committed_files
 from headrace.masking import masked_problem
 from headrace.ports import paths
 from headrace.ports.options import choice, columns_named, path_of, texts, wrong
@@ -101,6 +101,13 @@ class Sink(ports.Sink):
     @classmethod
     def from_options(cls, options: Mapping[str, Any]) -> Sink:
         return cls(**options)
+
+    @staticmethod
+    def committed(folder: str) -> list[str]:
+        """The files of all complete epochs in a folder of a store, oldest epoch first. Starts the session."""
+        from headrace.jvm.session import session
+
+        return RemoteManifest(session(), folder).files()
 
     def describe(self) -> str:
         return f"files {self.path} ({self.format}{' by ' + ', '.join(self.partition_by) if self.partition_by else ''})"

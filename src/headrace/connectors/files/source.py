@@ -24,8 +24,8 @@ from headrace.connectors.files.folders import (
 )
 from headrace.connectors.files.remote import RemoteManifest
 from headrace.connectors.reach import opened
+from headrace.durable.manifest import CONTROL, committed_files
 from headrace.errors import ConnectorError, here
-from headrace.manifest import CONTROL, committed_files
 from headrace.ports import paths
 from headrace.ports.options import choice, flag, number, path_of, texts, wrong
 from headrace.schema import Struct, schema_of

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from headrace import ports
 from headrace.connectors.files.remote import RemoteManifest
-from headrace.manifest import Manifest
-from headrace.marks import named
+from headrace.durable.manifest import Manifest
+from headrace.durable.marks import named
 
 
 def rewound(manifest: Manifest | RemoteManifest, sink: str, mark: ports.Mark) -> ports.Rewind:

@@ -19,8 +19,8 @@ from dataclasses import dataclass
 
 from headrace.connectors.jdbc.database import Database
 from headrace.connectors.jdbc.dialect import Dialect
+from headrace.durable.marks import Mark
 from headrace.errors import CheckpointError, HeadraceError
-from headrace.marks import Mark
 
 TABLE = "_headrace_epochs"
 STAGE = "_headrace_stage_"

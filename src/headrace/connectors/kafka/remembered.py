@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 
-from headrace.atomic import replace
 from headrace.connectors.kafka.look import Found, read_before
+from headrace.durable.atomic import replace
 from headrace.errors import ConnectorError
 from headrace.ports import SourceContext
 

@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import headrace.ports as ports
-from headrace.atomic import replace
 from headrace.connectors.kafka.cluster import Cluster
 from headrace.connectors.kafka.contents import records
 from headrace.connectors.kafka.encoding import Writing
@@ -21,6 +20,7 @@ from headrace.connectors.kafka.layout import VERB, Layout
 from headrace.connectors.kafka.needs import KAFKA
 from headrace.connectors.kafka.problems import problem
 from headrace.connectors.kafka.registry import Registry, registered
+from headrace.durable.atomic import replace
 from headrace.errors import ConnectorError
 from headrace.jvm.packages import attach
 from headrace.jvm.session import jvm, session

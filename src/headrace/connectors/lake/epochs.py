@@ -10,8 +10,8 @@ from typing import ClassVar, Generic, TypeVar
 
 from headrace import ports
 from headrace.connectors.lake.place import Place
+from headrace.durable.marks import named
 from headrace.errors import CheckpointError, ConnectorError, HeadraceError
-from headrace.marks import named
 from headrace.schema import Struct
 
 W = TypeVar("W")

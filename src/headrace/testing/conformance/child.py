@@ -10,7 +10,7 @@ from pathlib import Path
 
 from headrace.certify.child import short_lived
 from headrace.plan import Plan
-from headrace.spark.job import compile
+from headrace.spark.compile.job import compile
 from headrace.testing.conformance.workbench import read_all
 
 

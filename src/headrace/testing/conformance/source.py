@@ -24,7 +24,7 @@ from headrace.plan import Plan
 from headrace.plan.meaning import meaning, meant
 from headrace.points import POINTS
 from headrace.schema import Struct, parse_schema
-from headrace.spark.job import compile
+from headrace.spark.compile.job import compile
 from headrace.testing.collected import CollectingSink
 from headrace.testing.conformance.kills import killed
 from headrace.testing.conformance.report import NotTried, Report

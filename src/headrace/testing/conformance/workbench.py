@@ -16,11 +16,11 @@ from headrace.ops.stream import Stream
 from headrace.plan import Node, Plan
 from headrace.plan.meaning import meaning
 from headrace.schema import Struct, parse_schema
-from headrace.spark.checkpoint import stored_in
-from headrace.spark.failures import failure
-from headrace.spark.job import SparkJob, compile
-from headrace.spark.record import Record
-from headrace.spark.start import begin, start
+from headrace.spark.checkpoint.folder import stored_in
+from headrace.spark.checkpoint.record import Record
+from headrace.spark.compile.job import SparkJob, compile
+from headrace.spark.run.failures import failure
+from headrace.spark.run.start import begin, start
 from headrace.testing.conformance.samples import Row
 
 PARTITIONS = 2

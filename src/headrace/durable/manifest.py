@@ -1,0 +1,312 @@
+"""What the epochs of a files sink wrote: a manifest per epoch with rows, which alone decides what belongs to the result.
+
+    out/
+      part-00000000000000000003-00000.parquet     a committed file
+      _headrace/owner.json                        who writes here
+      _headrace/00000000000000000003.json         the manifest of epoch 3
+      _headrace/…-….1.jsonl                       manifests put together (`segments`)
+      _headrace/staging/3-0-17/...                files of an epoch that is not committed yet
+      _headrace/withdrawn/…24-5f1c77ab/...        epochs from 24 on that were put aside with their manifests
+
+A commit writes the manifest atomically, then moves the epoch's files from the staging folder to their visible names. The move can be done
+again as often as need be, so a crash between the two is mended by `Manifest.recover`. Readers skip names that begin with `_`, so nobody
+sees a staged file; a reader that must not see half of the newest epoch asks `committed_files`.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import time
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from headrace.durable import sums
+from headrace.durable.atomic import create, replace
+from headrace.durable.marks import Mark
+from headrace.durable.segments import FORMAT, End, Segments, Span, moment, of_this_format
+from headrace.durable.sums import text_of
+from headrace.errors import CheckpointError, ConnectorError
+from headrace.points import point
+
+CONTROL = "_headrace"
+
+
+@dataclass(frozen=True)
+class Owner:
+    """Who writes a folder: the job, its sink, the identity of its checkpoint, and the query whose epochs the manifests count."""
+
+    job: str
+    sink: str
+    checkpoint: str
+    query: str = "main"
+
+
+@dataclass(frozen=True)
+class StagedFile:
+    """A file as a task left it: path below the staging folder's parent, rows and bytes."""
+
+    path: str
+    rows: int
+    bytes: int
+
+
+class Manifest:
+    """The epochs of one output folder.
+
+    >>> import tempfile
+    >>> folder = Path(tempfile.mkdtemp())
+    >>> manifest = Manifest(folder)
+    >>> manifest.claim(Owner("job", "sink", "c1"))
+    >>> staged = folder / "_headrace/staging/0-0-1/part-0.json"
+    >>> staged.parent.mkdir(parents=True); _ = staged.write_text("{}")
+    >>> manifest.commit(0, [StagedFile("_headrace/staging/0-0-1/part-0.json", 1, 2)])
+    >>> [path.name for path in committed_files(folder)]
+    ['part-00000000000000000000-00000.json']
+    """
+
+    def __init__(self, folder: Path, term: int = 1) -> None:
+        self.folder = folder
+        self.term = term
+        self.control = folder / CONTROL
+        self.staging = self.control / "staging"
+        self._segments = Segments(self.control)
+        self._gone: tuple[int, Path] | None = None
+        self._sink = ""
+
+    def claim(self, owner: Owner) -> None:
+        """Marks the folder as written by `owner`. A sink of another name takes over where the epochs are numbered on: in the same query of
+        the same checkpoint. Else it raises FOLDER_OWNED.
+        """
+        self._sink = owner.sink
+        found = self.owner()
+        may_write(self.folder, found, owner)
+        if found != owner:
+            self.control.mkdir(parents=True, exist_ok=True)
+            replace(self.control / "owner.json", text_of({"format": FORMAT, **asdict(owner)}, indent=1))
+
+    def owner(self) -> Owner | None:
+        text = read(self.control / "owner.json")
+        return None if text is None else Owner(text["job"], text["sink"], text["checkpoint"], text.get("query", "main"))
+
+    def entries(self) -> Iterator[dict[str, Any]]:
+        """The manifests of the committed epochs, in order."""
+        return self._segments.entries()
+
+    def mark(self) -> Mark:
+        """The last epoch that is committed."""
+        newest = self._segments.last()
+        return Mark(exists=self.folder.is_dir()) if newest is None else Mark(newest["epoch"], newest.get("identity", ""))
+
+    def commit(self, epoch: int, staged: Iterable[StagedFile], identity: str = "") -> None:
+        """Makes the staged files the output of `epoch`; without any there is nothing to do. An epoch that is committed already stays as it
+        was.
+
+        Not so one by a process that was asleep while this one took over, and whose staged files are gone: it takes what is staged now.
+        """
+        if self._gone and epoch > self._gone[0]:
+            raise _missing(*self._gone)
+        path = self.path(epoch)
+        files = sorted(staged, key=lambda file: file.path)
+        if not files:
+            return
+        made = [self.entry(epoch, number, file) for number, file in enumerate(files)]
+        entry: dict[str, Any] = {
+            "format": FORMAT,
+            "epoch": epoch,
+            "identity": identity,
+            "term": self.term,
+            "at": moment(time.time()),
+            "files": made,
+        }
+        if not create(path, text_of(entry, indent=1)):
+            found = read(path)
+            if found is not None and found.get("term", 1) > self.term:
+                raise replaced(self.folder, epoch)
+            if found is not None:
+                Mark(epoch, found.get("identity", "")).holds(epoch, identity, str(self.folder))
+            if found is not None and self._lost(found) is None:
+                entry = found
+            else:
+                replace(path, text_of(entry, indent=1))
+        self._gone = None
+        point("in sink commit", self._sink)
+        self.reveal(entry)
+        self._segments.compact()
+        self._sweep({*(file.path for file in files), *(file["staged"] for file in entry["files"])})
+
+    def recover(self, held: Callable[[], None] = lambda: None) -> None:
+        """After a crash: finishes the newest commit and removes what was staged for an epoch that never was one. `held` raises where
+        another process has taken over; what it stages later is not in the list that is made first.
+        """
+        left = list(self.staging.iterdir()) if self.staging.is_dir() else []
+        held()
+        self.put_aside()
+        newest = self._segments.last()
+        if newest is not None:
+            lost = self._lost(newest)
+            # the epoch may come again; if a later one comes, a file of the result has gone
+            self._gone = None if lost is None else (newest["epoch"], lost)
+            if lost is None:
+                self.reveal(newest)
+        self._remove(left)
+
+    def clear(self) -> None:
+        """Removes the files that the manifests name, and the manifests; nothing else in the folder."""
+        self.put_aside()
+        for file in self.files():
+            file.unlink(missing_ok=True)
+            remove_empty(file.parent, self.folder)
+        shutil.rmtree(self.control, ignore_errors=True)
+
+    def later(self, epoch: int) -> list[dict[str, Any]]:
+        """The manifests of the epochs after one."""
+        return list(self._segments.entries(epoch))
+
+    def withdraw(self, epoch: int, tag: str) -> None:
+        """Takes the epochs after one out of the result, in one step, and puts their files and manifests aside, under a name with this tag.
+        Where it is cut off, `recover` finishes it.
+        """
+        create(self.control / End(epoch + 1, tag).name, "")
+        self.put_aside()
+
+    def put_aside(self) -> None:
+        """Finishes what `withdraw` began."""
+        while (end := self._segments.end()) is not None:
+            aside = self.aside(end.first - 1, end.tag)
+            aside.mkdir(parents=True, exist_ok=True)
+            for entry in self._segments.entries(end.first - 1, withdrawn=True):
+                replace(aside / Span(entry["epoch"], entry["epoch"], 0).name, text_of(entry, indent=1))
+                for file in entry["files"]:
+                    for place in (self.folder / file["staged"], self.folder / file["path"]):
+                        if place.exists():
+                            (aside / file["path"]).parent.mkdir(parents=True, exist_ok=True)
+                            os.replace(place, aside / file["path"])
+                            if not place.is_relative_to(self.control):
+                                remove_empty(place.parent, self.folder)
+            self._segments.cut(end)
+            (self.control / end.name).unlink(missing_ok=True)
+
+    def aside(self, epoch: int, tag: str) -> Path:
+        """Where the epochs after one are put."""
+        return self.control / "withdrawn" / f"{epoch + 1:020}-{tag}"
+
+    def files(self) -> list[Path]:
+        """The files of all committed epochs, in order of epoch."""
+        return [self.folder / file["path"] for entry in self.entries() for file in entry["files"]]
+
+    def path(self, epoch: int) -> Path:
+        return self.control / Span(epoch, epoch, 0).name
+
+    def entry(self, epoch: int, number: int, file: StagedFile) -> dict[str, Any]:
+        staged = PurePosixPath(file.path)
+        partition = staged.relative_to(PurePosixPath(CONTROL, "staging")).parts[1:-1]
+        suffix = "".join(staged.suffixes[-2:]) if staged.suffix in (".gz", ".zst", ".bz2") else staged.suffix
+        final = PurePosixPath(*partition, f"part-{epoch:020}-{number:05}{suffix}")
+        return {"path": str(final), "staged": file.path, "rows": file.rows, "bytes": file.bytes}
+
+    def reveal(self, entry: dict[str, Any]) -> None:
+        """Gives the files of an epoch their visible names."""
+        lost = self._lost(entry)
+        if lost is not None:
+            raise _missing(entry["epoch"], lost)
+        for file in entry["files"]:
+            staged, final = self.folder / file["staged"], self.folder / file["path"]
+            if staged.exists():
+                final.parent.mkdir(parents=True, exist_ok=True)
+                os.replace(staged, final)
+
+    def _sweep(self, staged: Iterable[str]) -> None:
+        """Removes the folders in which tasks had staged these files, and no others: they may be of a process that has taken over."""
+        self._remove(self.staging / task for task in {PurePosixPath(path).parts[2] for path in staged})
+
+    def _remove(self, tasks: Iterable[Path]) -> None:
+        for task in tasks:
+            shutil.rmtree(task, ignore_errors=True)
+        with suppress(OSError):
+            self.staging.rmdir()
+
+    def _lost(self, entry: dict[str, Any]) -> Path | None:
+        """A file of an epoch that is neither staged nor visible."""
+        for file in entry["files"]:
+            staged, final = self.folder / file["staged"], self.folder.joinpath(file["path"])
+            if not staged.exists() and not final.exists():
+                return final
+        return None
+
+
+def _missing(epoch: int, file: Path) -> ConnectorError:
+    return ConnectorError(
+        "OUTPUT_MISSING",
+        f"{file} belongs to epoch {epoch} and is gone",
+        hint="restore the file, or start with fresh=True to write the output anew.",
+    )
+
+
+def committed_files(folder: str | os.PathLike[str]) -> list[Path]:
+    """The data files of all complete epochs in a folder that a files sink writes, oldest epoch first.
+
+    Reading these and no others gives every row exactly once and never a part of an epoch, also while the job runs or after it was killed.
+
+    >>> import tempfile
+    >>> committed_files(tempfile.mkdtemp())
+    []
+    """
+    manifest = Manifest(Path(folder))
+    *older, newest = [[manifest.folder / file["path"] for file in entry["files"]] for entry in manifest.entries()] or [[]]
+    complete = [*older, newest] if all(file.exists() for file in newest) else older
+    return [file for files in complete for file in files]
+
+
+def read(path: Path) -> dict[str, Any] | None:
+    """A manifest, or the owner of a folder; None if there is none."""
+    value = sums.read(path)
+    return None if value is None else of_this_format(value, path)
+
+
+def may_write(folder: object, found: Owner | None, owner: Owner) -> None:
+    """Refuse a folder that another one has written."""
+    if found is None or (found.checkpoint, found.query) == (owner.checkpoint, owner.query):
+        return
+    holds = f"{folder} holds the output of sink {found.sink} of job {found.job}"
+    if found.job != owner.job:
+        raise CheckpointError(
+            "FOLDER_OWNED",
+            f"{holds}, and this is job {owner.job}",
+            hint=f"write to another folder; if the job {found.job} is gone, remove the folder by hand: fresh=True does not, "
+            "as another job wrote it.",
+        )
+    other = "checkpoint" if found.checkpoint != owner.checkpoint else "query of this job"
+    raise CheckpointError(
+        "FOLDER_OWNED",
+        f"{holds}, written from another {other}",
+        hint="write to another folder, go on from the checkpoint that wrote it, or start with fresh=True, "
+        "which removes the files it wrote.",
+    )
+
+
+def clears(found: Owner, owner: Owner) -> bool:
+    """Whether a fresh start of `owner` removes what a folder holds: what the same job wrote before it, from another checkpoint. What
+    carries this checkpoint's own id came after the fresh start.
+    """
+    return found.job == owner.job and found.checkpoint != owner.checkpoint
+
+
+def replaced(folder: object, epoch: int | None = None) -> CheckpointError:
+    """The error of a process whose place another has taken."""
+    does = f"writes {folder} now" if epoch is None else f"has written epoch {epoch} of {folder}"
+    return CheckpointError(
+        "LEASE_LOST",
+        f"another process {does}: this one gave no sign for too long",
+        hint="nothing is lost or doubled, and the other goes on.",
+    )
+
+
+def remove_empty(folder: Path, root: Path) -> None:
+    """Removes partition folders that became empty, up to but without the root."""
+    while folder != root and not any(folder.iterdir()):
+        folder.rmdir()
+        folder = folder.parent

@@ -1,0 +1,214 @@
+"""Manifests put together, so that their number grows with the logarithm of the number of epochs.
+
+    00000000000000000207.json                                the manifest of epoch 207
+    00000000000000000000-00000000000000000099.1.jsonl        a hundred manifests, a line each
+    00000000000000000000-00000000000000009999.2.jsonl        a hundred of those
+    withdrawing-00000000000000000024-5f1c77ab                the epochs from 24 on do not count and are being put aside
+
+The newest hundred manifests at least stay by themselves. A segment is there before its parts go, and a part that lies within a segment does
+not count, so a crash between the two changes nothing for a reader.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from headrace.durable.atomic import replace
+from headrace.durable.sums import text_in, text_of, unreadable, value_of
+from headrace.errors import CheckpointError
+
+FORMAT = 2
+"""Manifests of format 1 have no identity, and empty epochs have them too."""
+
+FAN = 100
+_NAME = re.compile(r"(\d{20})(?:\.json|-(\d{20})\.(\d+)\.jsonl)")
+_END = re.compile(r"withdrawing-(\d{20})-(\w+)")
+
+
+@dataclass(frozen=True, order=True)
+class Span:
+    """A file of manifests: those of the epochs from `first` to `last`; `level` 0 is a manifest by itself."""
+
+    first: int
+    last: int
+    level: int
+
+    @property
+    def name(self) -> str:
+        """
+        >>> Span(0, 99, 1).name
+        '00000000000000000000-00000000000000000099.1.jsonl'
+        """
+        return f"{self.first:020}.json" if self.level == 0 else f"{self.first:020}-{self.last:020}.{self.level}.jsonl"
+
+
+def spans(names: Iterable[str]) -> list[Span]:
+    """The files of manifests among these names, in order, without those that lie within another.
+
+    >>> [span.level for span in spans([Span(0, 0, 0).name, Span(7, 7, 0).name, Span(0, 5, 1).name, "owner.json"])]
+    [1, 0]
+    """
+    kept: list[Span] = []
+    for span in sorted(_all(names), key=lambda one: (one.first, -one.level)):
+        if not kept or kept[-1].last < span.last:
+            kept.append(span)
+    return kept
+
+
+def due(there: Sequence[Span]) -> Sequence[Span]:
+    """The files that are to become one next; none where there are few of each level."""
+    for level in range(1 + max((span.level for span in there), default=-1)):
+        alike = [span for span in there if span.level == level]
+        if len(alike) >= (FAN if level else 2 * FAN):
+            return alike[:FAN]
+    return ()
+
+
+@dataclass(frozen=True)
+class End:
+    """Where the manifests that count end: the epoch `first` and all later ones are being put aside. `tag` tells it from other such ends."""
+
+    first: int
+    tag: str
+
+    @property
+    def name(self) -> str:
+        return f"withdrawing-{self.first:020}-{self.tag}"
+
+
+class Segments:
+    """The manifests in a folder, however they are put together."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        # as many by themselves as make `compact` look for the first time
+        self._alone = 2 * FAN
+
+    def last(self) -> dict[str, Any] | None:
+        """The manifest of the last epoch that has one."""
+        there, end = self._there()
+        if not there:
+            return None
+        newest = there[-1]
+        return [*self.entries(newest.last - 1 if end is None or newest.last < end.first else newest.first - 1)][-1]
+
+    def entries(self, after: int = -1, *, withdrawn: bool = False) -> Iterator[dict[str, Any]]:
+        """The manifests of the epochs after one, in order, `withdrawn` or not; a writer may put them together meanwhile."""
+        there, end = self._there(withdrawn)
+        while there:
+            span = there.pop(0)
+            if span.last <= after:
+                continue
+            try:
+                read = self.read(span)
+            except FileNotFoundError:
+                there, end = self._there(withdrawn)
+                continue
+            yield from (entry for entry in read if entry["epoch"] > after and (end is None or entry["epoch"] < end.first))
+            after = span.last
+
+    def read(self, span: Span) -> list[dict[str, Any]]:
+        """The manifests in a file."""
+        text = text_in(self._folder / span.name)
+        read = [self._entry(span, line) for line in (text.splitlines() if span.level else [text])]
+        if not read or (read[0]["epoch"], read[-1]["epoch"]) != (span.first, span.last):
+            raise unreadable(self._folder / span.name, "it does not hold the manifests of the epochs in its name")
+        return read
+
+    def end(self) -> End | None:
+        """Where the manifests that count end, while later ones are being put aside."""
+        return _end(self._names())
+
+    def cut(self, end: End) -> None:
+        """Remove the manifests from an end on."""
+        for span in sorted(_all(self._names()), reverse=True):
+            if span.last < end.first:
+                continue
+            kept = [entry for entry in self.read(span) if entry["epoch"] < end.first]
+            if kept:
+                short = Span(span.first, kept[-1]["epoch"], span.level)
+                replace(self._folder / short.name, "".join(text_of(entry) + "\n" for entry in kept))
+            (self._folder / span.name).unlink()
+
+    def compact(self) -> None:
+        """Put manifests together where there are many; called once for each that is added."""
+        self._alone += 1
+        if self._alone < 2 * FAN:
+            return
+        names = self._names()
+        there = spans(names)
+        # what a crash, or a process that was replaced, has left
+        for span in set(_all(names)).difference(there):
+            (self._folder / span.name).unlink(missing_ok=True)
+        while parts := due(there):
+            try:
+                text = "".join(map(self._lines, parts))
+            except FileNotFoundError:
+                # another process puts them together
+                return
+            whole = Span(parts[0].first, parts[-1].last, parts[0].level + 1)
+            replace(self._folder / whole.name, text)
+            for part in parts:
+                (self._folder / part.name).unlink(missing_ok=True)
+            there = sorted([whole, *(span for span in there if span not in parts)])
+        self._alone = sum(1 for span in there if span.level == 0)
+
+    def _there(self, withdrawn: bool = False) -> tuple[list[Span], End | None]:
+        names = self._names()
+        end = None if withdrawn else _end(names)
+        return [span for span in spans(names) if end is None or span.first < end.first], end
+
+    def _names(self) -> list[str]:
+        return os.listdir(self._folder) if self._folder.is_dir() else []
+
+    def _lines(self, span: Span) -> str:
+        file = self._folder / span.name
+        text = text_in(file)
+        if span.level:
+            return text
+        # a manifest of format 1 is as old as its file
+        entry = {"at": moment(file.stat().st_mtime), **self._entry(span, text)}
+        return text_of(entry) + "\n"
+
+    def _entry(self, span: Span, text: str) -> dict[str, Any]:
+        file = self._folder / span.name
+        entry = of_this_format(value_of(text, file), file)
+        if not entry.keys() >= {"epoch", "files"}:
+            raise unreadable(file, "it is no manifest")
+        return entry
+
+
+def of_this_format(entry: dict[str, Any], place: object) -> dict[str, Any]:
+    """What was read as it is, if this version can read it."""
+    if entry.get("format") not in (1, FORMAT):
+        raise CheckpointError(
+            "MANIFEST_FORMAT",
+            f"{place} has format {entry.get('format')}; this version of headrace reads formats 1 and {FORMAT}",
+            hint="use the version of headrace that wrote it.",
+        )
+    return entry
+
+
+def moment(seconds: float) -> str:
+    """A moment as manifests have it.
+
+    >>> moment(0)
+    '1970-01-01T00:00:00+00:00'
+    """
+    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="seconds")
+
+
+def _all(names: Iterable[str]) -> list[Span]:
+    matches = (_NAME.fullmatch(name) for name in names)
+    return [Span(int(match[1]), int(match[2] or match[1]), int(match[3] or 0)) for match in matches if match]
+
+
+def _end(names: Iterable[str]) -> End | None:
+    ends = [End(int(match[1]), match[2]) for match in map(_END.fullmatch, names) if match]
+    return min(ends, key=lambda end: end.first, default=None)

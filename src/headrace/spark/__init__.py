@@ -1,0 +1,1 @@
+"""Jobs on Spark: compiled, checkpointed, run, migrated and inspected, lowest first."""

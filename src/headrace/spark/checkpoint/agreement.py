@@ -1,0 +1,116 @@
+"""Whether the sinks of a query hold what its checkpoint has written, and nothing of another history; asked before anything is touched."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from headrace.durable.marks import Mark, named
+from headrace.errors import HeadraceError
+from headrace.spark.checkpoint.history import History
+from headrace.spark.checkpoint.record import Totals, Written
+
+
+@dataclass(frozen=True)
+class Strange:
+    """A sink that holds something else than its checkpoint has written: where, what, and what was written there last."""
+
+    sink: str
+    place: str
+    held: Mark
+    last: Mark | None
+    problem: str
+
+
+def agree(
+    checkpoint: Path,
+    query: Path,
+    history: History,
+    totals: Totals,
+    marks: Mapping[str, tuple[str, Mark | None]],
+    rewinds: Callable[[], bool] = lambda: False,
+) -> None:
+    """Complain where the parts of a query's checkpoint, or its sinks, are not of one history. `marks`: of each sink its place, and what it
+    holds; None where it cannot tell. `rewinds`: whether all sinks of the job can be brought back to the checkpoint.
+
+    A checkpoint that an earlier copy has replaced is behind its sinks: CHECKPOINT_BEHIND. A sink that was emptied, removed or put back is
+    behind its checkpoint: TABLE_REPLACED, TABLE_MISSING.
+    """
+    history.check(totals.epoch)
+    found = strange(history, totals, marks)
+    if found:
+        last_logged = history.logged("offsets")
+        raise _behind(checkpoint, (one.problem for one in found), last_logged, _begun_at(query, last_logged), rewinds())
+
+
+def strange(history: History, totals: Totals, marks: Mapping[str, tuple[str, Mark | None]]) -> list[Strange]:
+    """The sinks that hold epochs which the checkpoint has not written. Raises for those that lack what it has written."""
+    pending = history.pending()
+    found = []
+    for sink, (place, mark) in marks.items():
+        if mark is None:
+            continue
+        written = totals.written.get(sink)
+        # at a new place a sink begins anew
+        last = written.mark if written is not None and written.place == place else None
+        if last is not None and mark.epoch < last.epoch and not mark.fades:
+            raise mark.lacks(last, sink, place)
+        known = [last, pending] if last is not None else [pending, *_elsewhere(mark, history, totals.written)]
+        expected = [one for one in known if one is not None]
+        if mark.fades and all(one.epoch != mark.epoch for one in expected):
+            expected += _of_this_number(mark.epoch, history)
+        problem = judge(sink, mark, expected, history.adopted)
+        if problem is not None:
+            found.append(Strange(sink, place, mark, last, problem))
+    return found
+
+
+def judge(sink: str, mark: Mark, known: Iterable[Mark], adopted: int = -1) -> str | None:
+    """What is wrong with what a sink holds, or None. `known`: the epochs that may be the last one there; those up to `adopted` have no
+    identity, and their numbers decide.
+
+    >>> judge("best", Mark(3, "c"), [Mark(3, "c")])
+    >>> judge("best", Mark(9, "x"), [Mark(3, "c")])
+    'best holds epoch 9'
+    >>> judge("best", Mark(3, "x"), [Mark(3, "c")])
+    'best holds epoch 3 of another history'
+    """
+    expected = [one for one in known if one.epoch == mark.epoch]
+    if mark.epoch < 0 or any(one.agrees(mark.identity) for one in expected) or (not mark.identity and mark.epoch <= adopted):
+        return None
+    return f"{sink} holds epoch {mark.epoch}" + (" of another history" if expected else "")
+
+
+def _elsewhere(mark: Mark, history: History, written: Mapping[str, Written]) -> list[Mark]:
+    """What a sink may hold that is new by its name or place: what was written under another one."""
+    identity = history.of(mark.epoch)
+    return [*(one.mark for one in written.values()), *([Mark(mark.epoch, identity)] if identity else ())]
+
+
+def _of_this_number(epoch: int, history: History) -> list[Mark]:
+    """The epoch of this history that a mark which fades may be of; it can be older than the identities that are kept."""
+    identity = history.of(epoch)
+    return [Mark(epoch, identity)] if identity or history.adopted < epoch <= history.logged("commits") else []
+
+
+def _behind(checkpoint: Path, problems: Iterable[str], last: int, since: datetime | None, rewinds: bool) -> HeadraceError:
+    when = "" if since is None else f", begun {since:%Y-%m-%d %H:%M:%S} UTC"
+    back = "bring the sinks back to it: headrace rewind FILE" if rewinds else "put back what the sinks held at the same moment"
+    return HeadraceError(
+        "CHECKPOINT_BEHIND",
+        f"{'; '.join(problems)}, and the checkpoint {checkpoint}, which ends with {named(last)}{when}, has not written that",
+        hint="nothing was changed. The checkpoint was put back from an earlier copy, or a copy of it has run elsewhere: go on from the "
+        f"newest one.\nto go on from this one, {back}; fresh=True starts over.",
+    )
+
+
+def _begun_at(query: Path, epoch: int) -> datetime | None:
+    """When Spark logged an epoch; None where that is not known."""
+    try:
+        lines = (query / "offsets" / str(epoch)).read_text(encoding="utf-8").splitlines()
+        return datetime.fromtimestamp(json.loads(lines[1])["batchTimestampMs"] / 1000, UTC)
+    except (OSError, ValueError, LookupError, TypeError, OverflowError):
+        return None

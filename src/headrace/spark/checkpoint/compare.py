@@ -1,0 +1,87 @@
+"""A job and the checkpoint that it is to go on from, compared before anything is touched."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from headrace.errors import HeadraceError
+from headrace.ops import Source
+from headrace.ops.feeding import over
+from headrace.ops.sink import restored_sink
+from headrace.plan import Node, Plan, order
+from headrace.plan.codec import without_sites
+from headrace.spark.checkpoint.folder import Stored
+from headrace.spark.compile.identity import Identity, identify
+from headrace.spark.compile.job import SparkJob, compile
+
+
+def with_frozen_schemas(job: SparkJob, stored: Stored | None) -> SparkJob:
+    """Schemas that were found by looking are those of the first start: files that came since may look otherwise."""
+    known = {node["name"]: node for node in (stored.plan["nodes"] if stored is not None else ()) if node.get("inferred")}
+    looked = {
+        name: node.schema
+        for name, node in job.plan.nodes.items()
+        if isinstance(node, Source) and node.inferred and name in known and known[name]["connector"] == node.connector
+    }
+    other = {name: known[name]["schema"] for name, schema in looked.items() if known[name]["schema"] != schema}
+
+    def frozen(node: Node) -> Node:
+        if isinstance(node, Source) and str(node.name) in other:
+            return replace(node, schema=other[str(node.name)], live=None)
+        return over(node, other)
+
+    plan = job.plan.changed(frozen)
+    return job if plan.fingerprint == job.plan.fingerprint else compile(plan)
+
+
+def identified(job: SparkJob, stored: Stored | None, folder: Path, *, offline: bool = False) -> tuple[Identity, dict[str, str]]:
+    """Numbers for all operators and sinks; refuses a checkpoint that this job cannot go on from (`offline`: once it is rewritten)."""
+    if stored is None:
+        return identify(Identity(), job.shapes)
+    if stored.job != job.plan.job:
+        raise HeadraceError(
+            "CHECKPOINT_OTHER_JOB",
+            f"{folder} is the checkpoint of job {stored.job}, and this is job {job.plan.job}",
+            hint="give each job a folder of its own; a renamed job keeps its old name in hr.job(...) or starts over with fresh=True.",
+        )
+    changed = [
+        f"{name} was {stored.settings.get(name)} and is {value}"
+        for name, value in job.settings.items()
+        if stored.settings.get(name) != value
+    ]
+    if changed:
+        raise HeadraceError(
+            "SETTINGS_CHANGED",
+            f"settings that change what the job means are not those of the checkpoint: {'; '.join(changed)}",
+            hint="set them as they were, or start over with fresh=True.",
+        )
+    return identify(stored.identity, job.shapes, offline=offline)
+
+
+def refuse_in_mid_epoch(plan: Plan, before: Mapping[str, Any], unfinished: Mapping[str, int]) -> None:
+    """Refuse a change in front of sinks that take an epoch in parts and have one to do again, those of `unfinished`: its rows would lie in
+    other parts, and nobody could tell those that are there from those that are missing. `before`: the plan that began the epoch.
+    """
+    known, now = ({node["name"]: node for node in without_sites(json.loads(json.dumps(one)))["nodes"]} for one in (before, plan.to_json()))
+    for sink, epoch in unfinished.items():
+        for node in order([plan.nodes[sink]]):
+            name = str(node.name)
+            if name in known and (known[name] == now[name] or _lays_out(known[name]) == _lays_out(now[name])):
+                continue
+            raise HeadraceError(
+                "EPOCH_UNFINISHED",
+                f"{sink}: epoch {epoch} was cut off, and {name} {'is not what it was' if name in known else 'has come'} since",
+                hint="let the version that began the epoch end it, then start this one; or start over with fresh=True.",
+                site=node.site,
+            )
+
+
+def _lays_out(node: Mapping[str, Any]) -> Mapping[str, Any]:
+    """What of a node decides in which task rows lie; of a sink not each option does."""
+    if node["op"] != "sink":
+        return node
+    return {**node, "options": restored_sink(node["connector"], node["options"]).lays_out()}

@@ -1,0 +1,262 @@
+"""The checkpoint folder of a job.
+
+job.json       the plan, settings, partitions and identity that this checkpoint was written under
+queries/NAME   Spark's checkpoint of a query
+epochs/NAME     the identity of each epoch of a query
+record/NAME.TERM.json  what the query's epochs counted
+dead_letters/NAME   rows that failed and that nobody reads, as JSON
+repaired/SOURCE     dead letters that were repaired, read as rows of their source
+refused/NAME        rows that the other side of a sink did not take
+foreach_batch/NAME  rows of an epoch on their way to a function
+errors.log     the Java traces of failures
+rewound.jsonl  which sinks were brought back to this checkpoint
+clearing       the folder is being emptied, and the outputs with it, to start over
+sealing        the flush at the end of bounded input has begun, so the watermark may stand at the end of time
+sealed         that flush is done
+migrated       the job goes on in another folder, which it names (`headrace state migrate`)
+lock.TERM      who works here now, in the how many-th start
+"""
+
+from __future__ import annotations
+
+import shutil
+import uuid
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from headrace.durable import private
+from headrace.durable.atomic import replace
+from headrace.durable.sums import read, text_of, unreadable
+from headrace.errors import HeadraceError
+from headrace.plan.codec import refuse_unwritten, short, typed
+from headrace.plan.meaning import settings_of
+from headrace.plan.naming import spelled, valid_name
+from headrace.spark.checkpoint.history import History, last_logged
+from headrace.spark.checkpoint.lease import SILENCE, Lease, is_lock
+from headrace.spark.checkpoint.record import Record
+from headrace.spark.compile.identity import Identity
+
+FORMAT = 2
+"""Format 1 knew no identities of epochs."""
+MIGRATED = "migrated"
+_CLEARING = "clearing"
+
+
+@dataclass(frozen=True)
+class Stored:
+    """`job.json`: under what the state of this checkpoint was written. `id` names the checkpoint to the sinks it fed."""
+
+    id: str
+    job: str
+    plan: Mapping[str, Any]
+    settings: Mapping[str, str]
+    partitions: int
+    identity: Identity
+    adopted: Mapping[str, int] = field(default_factory=dict)
+    """The last epoch of each query that a version without identities of epochs began."""
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "format": FORMAT,
+            "id": self.id,
+            "job": self.job,
+            "settings": dict(self.settings),
+            "partitions": self.partitions,
+            "identity": self.identity.to_json(),
+            "adopted": dict(self.adopted),
+            "plan": dict(self.plan),
+        }
+
+
+def stored_in(folder: Path) -> Stored | None:
+    """What the `job.json` of a folder says; None if there is none. Looks without locking."""
+    path = folder / "job.json"
+    value = read(path)
+    if value is None:
+        return None
+    try:
+        refuse_unwritten(value)
+        if value["format"] not in (1, FORMAT):
+            raise HeadraceError(
+                "CHECKPOINT_FORMAT",
+                f"{path} has format {short(value['format'])}; this version of headrace reads formats 1 and {FORMAT}",
+                hint="use the version of headrace that wrote it, or start over with fresh=True.",
+            )
+        return _stored(value, folder)
+    except HeadraceError as problem:
+        if problem.code == "CHECKPOINT_FORMAT":
+            raise
+        raise unreadable(path, problem.message) from None
+    except (AttributeError, IndexError, KeyError, RecursionError, TypeError, ValueError) as problem:
+        raise unreadable(path, f"it is no job.json of headrace ({type(problem).__name__}: {problem})") from None
+
+
+def _stored(value: Any, folder: Path) -> Stored:
+    """What a `job.json` says; whoever reads it goes by the names in it, so they are names."""
+    plan, identity = value["plan"], Identity.from_json(value["identity"])
+    for node in plan["nodes"]:
+        spelled(node["name"])
+    id, job = valid_name(value["id"]), valid_name(value["job"])
+    begun = last_logged(folder) if value["format"] == 1 else {str(name): typed(epoch, int) for name, epoch in value["adopted"].items()}
+    return Stored(id, job, plan, settings_of(value["settings"]), typed(value["partitions"], int), identity, begun)
+
+
+def is_checkpoint(folder: Path) -> bool:
+    """Whether a job keeps, or kept, its state in a folder."""
+    return (folder / "job.json").is_file() or is_clearing(folder)
+
+
+def is_clearing(folder: Path) -> bool:
+    """Whether a clearing of the checkpoint in a folder has begun and is to be finished."""
+    return (folder / _CLEARING).exists()
+
+
+def query_folder(folder: Path, name: str) -> Path:
+    """Where Spark keeps the checkpoint of a query."""
+    return folder / "queries" / name
+
+
+class Checkpoint:
+    """An open checkpoint folder, locked by this process until `close`. Opening changes nothing but the lock.
+
+    `fresh`: what is stored is of no interest. `waits` is told whom a standby waits for, `silence` is its patience (`Lease`). `clearing`
+    says that a clearing has begun, now or before a crash, and is to be finished.
+    """
+
+    def __init__(self, folder: Path, *, fresh: bool = False, waits: Callable[[str], None] | None = None, silence: float = SILENCE) -> None:
+        self.folder = folder.absolute()
+        try:
+            self._made = not self.folder.exists()
+            self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+            _must_be_ours(self.folder)
+            # all that Python and Spark write below holds rows, and lies behind this door
+            private.folder(self.folder)
+            self.lease = Lease(self.folder, waits, silence)
+        except OSError as problem:
+            raise unusable(self.folder, str(problem.strerror)) from None
+        try:
+            self.stored = None if fresh or self.clearing else stored_in(self.folder)
+            # the sinks know the checkpoint by this name
+            self.id = self.stored.id if self.stored is not None else uuid.uuid4().hex
+        except BaseException:
+            self.lease.release()
+            raise
+
+    @property
+    def clearing(self) -> bool:
+        """A clearing has begun and is to be finished."""
+        return is_clearing(self.folder)
+
+    def begin_clearing(self) -> None:
+        """From here on the checkpoint counts as empty, whatever happens before `end_clearing`."""
+        (self.folder / _CLEARING).touch()
+        self.stored = None
+        self.id = uuid.uuid4().hex
+
+    @property
+    def begun(self) -> bool:
+        """Whether a query has ever been started here; before that nothing depends on what is stored."""
+        return any(any(self.folder.glob(trace)) for trace in ("queries/*/offsets", "epochs/*/*.json", "record/*.json"))
+
+    def empty(self) -> None:
+        """Where a clearing has begun, remove everything but the lock."""
+        for path in self.folder.iterdir() if self.clearing else ():
+            if not is_lock(path.name) and path.name != _CLEARING:
+                shutil.rmtree(path) if path.is_dir() else path.unlink()
+
+    def end_clearing(self) -> None:
+        """What is stored from now on counts again."""
+        (self.folder / _CLEARING).unlink(missing_ok=True)
+
+    def store(self, job: str, plan: Mapping[str, Any], settings: Mapping[str, str], partitions: int, identity: Identity) -> Stored:
+        """Write `job.json` for the run that begins now."""
+        adopted = {} if self.stored is None else self.stored.adopted
+        stored = Stored(self.id, job, plan, settings, partitions, identity, adopted)
+        replace(self.folder / "job.json", text_of(stored.to_json(), indent=1))
+        self.stored = stored
+        return stored
+
+    def query(self, name: str) -> Path:
+        return query_folder(self.folder, name)
+
+    def unfinished(self, name: str) -> int | None:
+        """The epoch of a query that was begun and not ended, which comes again."""
+        history = self.history(name)
+        begun = history.logged("offsets")
+        return begun if begun > history.logged("commits") else None
+
+    def history(self, name: str, plan: str = "") -> History:
+        """The identities of a query's epochs; `plan` is the fingerprint of the plan under which new ones begin."""
+        adopted = -1 if self.stored is None else self.stored.adopted.get(name, -1)
+        return History(self.folder / "epochs" / name, self.query(name), plan, adopted)
+
+    def record(self, name: str) -> Record:
+        return Record(self.folder / "record", name, self.lease.term)
+
+    def dead_letters(self, name: str) -> Path:
+        return self.folder / "dead_letters" / name
+
+    @property
+    def errors(self) -> Path:
+        return self.folder / "errors.log"
+
+    @property
+    def sealed(self) -> bool:
+        # Where no flush ever began no time was brought to its end.
+        return self.sealing and (self.folder / "sealed").exists()
+
+    @property
+    def sealing(self) -> bool:
+        return (self.folder / "sealing").exists()
+
+    @property
+    def migrated(self) -> Path | None:
+        """The checkpoint in which the job goes on, where an offline rewrite has made one of this."""
+        try:
+            return Path((self.folder / MIGRATED).read_text(encoding="utf-8").strip())
+        except FileNotFoundError:
+            return None
+
+    def begin_seal(self) -> None:
+        (self.folder / "sealing").touch()
+
+    def seal(self) -> None:
+        (self.folder / "sealed").touch()
+
+    def close(self) -> None:
+        """Unlock. A folder that this process made and in which nothing was stored goes away again."""
+        self.lease.release()
+        if self._made and self.stored is None and all(is_lock(path.name) for path in self.folder.iterdir()):
+            shutil.rmtree(self.folder, ignore_errors=True)
+
+
+def unusable(folder: Path, said: str) -> HeadraceError:
+    """A folder that the system does not let us work in."""
+    return HeadraceError(
+        "CHECKPOINT_UNUSABLE",
+        f"the checkpoint folder {folder} cannot be used: {said}",
+        hint="checkpoint= names a folder on a disk of this machine that this user may write to.",
+    )
+
+
+def migrated(folder: Path, to: Path) -> HeadraceError:
+    """Of two checkpoints with one id only one may go on: sinks could not tell their epochs apart."""
+    return HeadraceError(
+        "CHECKPOINT_MIGRATED",
+        f"the job of {folder} goes on in {to}, which was made of it",
+        hint=f"start it with checkpoint={to}\nto go back to what was before that, remove {to} and the file {folder / MIGRATED}",
+    )
+
+
+def _must_be_ours(folder: Path) -> None:
+    """A folder with other things in it is never taken for a checkpoint: fresh=True would remove them."""
+    # a first start may have been killed while it wrote its job.json or its lock
+    names = {path.name for path in folder.iterdir() if not path.name.startswith((".job.json.", ".lock.")) and not is_lock(path.name)}
+    if names - {_CLEARING} and not names & {"job.json", _CLEARING}:
+        raise HeadraceError(
+            "NOT_A_CHECKPOINT",
+            f"{folder} is not empty and no checkpoint: it has no job.json",
+            hint="give an empty or a new folder as checkpoint=.",
+        )

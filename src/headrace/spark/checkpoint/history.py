@@ -1,0 +1,136 @@
+"""The history of a query: the identity of each epoch, and whether the parts of its checkpoint are of one moment.
+
+epochs/QUERY/7.json    the identity of epoch 7, drawn once, between the log of its offsets and its tasks
+
+An identity covers the epoch before, the plan, the logged offsets and time, and a random value: two copies of a checkpoint that run apart
+are two histories, although they count their epochs alike.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import secrets
+from collections.abc import Mapping
+from pathlib import Path
+
+from headrace.durable.atomic import create
+from headrace.durable.filelog import last_of, logs_read
+from headrace.durable.marks import Mark, named
+from headrace.durable.sums import CURE, read, text_of, unreadable
+from headrace.errors import HeadraceError
+
+FORMAT = 1
+KEPT = 100
+"""The identities of so many epochs are kept, as Spark keeps the logs of as many."""
+
+
+class History:
+    """The identities of the epochs of one query. `folder` is `epochs/QUERY` of the checkpoint, `query` Spark's own folder of the query, and
+    `plan` the fingerprint of the job's plan. Epochs up to `adopted` are from before there were identities.
+    """
+
+    def __init__(self, folder: Path, query: Path, plan: str, adopted: int = -1) -> None:
+        self._folder = folder
+        self._query = query
+        self._plan = plan
+        self.adopted = adopted
+
+    def begin(self, epoch: int) -> str:
+        """The identity of an epoch whose offsets are logged: drawn now, or the one that an earlier try of it drew."""
+        if epoch <= self.adopted:
+            return ""
+        offsets = _digest(self._query / "offsets" / str(epoch))
+        entry = self._entry(epoch) or self._drawn(epoch, offsets)
+        if entry["offsets"] != offsets:
+            raise _incomplete(self._query / "offsets" / str(epoch), "is not the log that this epoch began with")
+        return entry["identity"]
+
+    def of(self, epoch: int) -> str:
+        """The identity of an epoch; empty where it has none, or none is kept."""
+        entry = self._entry(epoch)
+        return "" if entry is None else entry["identity"]
+
+    def pending(self) -> Mark | None:
+        """The epoch that was begun and not ended, where its tasks may have begun."""
+        logged, ended = self.logged("offsets"), self.logged("commits")
+        if logged <= ended or (logged > self.adopted and not self.of(logged)):
+            return None
+        return Mark(logged, self.of(logged))
+
+    def logged(self, log: str) -> int:
+        """The last epoch in one of Spark's logs of the query, `offsets` or `commits`; -1 for none."""
+        return _newest(self._query / log, "")
+
+    def check(self, recorded: int) -> None:
+        """Complain where Spark's logs, the identities and the record, which ends with the epoch `recorded`, are not of one moment."""
+        logged, ended, drawn = self.logged("offsets"), self.logged("commits"), _newest(self._folder, ".json")
+        offsets = self._query / "offsets"
+        if recorded > logged:
+            raise _incomplete(offsets, f"ends with {named(logged)}, and the job has counted {named(recorded)}")
+        if drawn > logged:
+            raise _incomplete(offsets, f"ends with {named(logged)}, and {named(drawn)} has begun")
+        if logged > ended + 1:
+            raise _incomplete(self._query / "commits", f"ends with {named(ended)}, and {named(logged)} has begun")
+        if recorded < ended:
+            raise _incomplete(self._query / "commits", f"ends with {named(ended)}, and the job has counted {named(recorded)}")
+        if recorded > max(self.adopted, drawn):
+            raise _incomplete(self._folder, f"ends with {named(drawn)}, and the job has counted {named(recorded)}")
+        if drawn == logged > self.adopted:
+            # what the query goes on from
+            self.begin(drawn)
+        for source, needed in logs_read(offsets / str(logged)).items():
+            log = self._query / "sources" / source
+            if needed > (newest := last_of(log)):
+                raise _incomplete(log, f"names the files of epochs up to {newest}, and the query has read up to {needed}")
+
+    def tidy(self) -> None:
+        """Remove identities that are no longer kept and that an earlier run has not come to remove."""
+        newest = _newest(self._folder, ".json")
+        for file in self._folder.glob("*.json"):
+            if file.stem.isdigit() and int(file.stem) <= newest - KEPT:
+                file.unlink(missing_ok=True)
+
+    def _drawn(self, epoch: int, offsets: str) -> dict[str, str]:
+        parts = (self.of(epoch - 1), str(epoch), self._plan, offsets, secrets.token_hex(16))
+        identity = hashlib.sha256("\0".join(parts).encode()).hexdigest()[:32]
+        self._folder.mkdir(parents=True, exist_ok=True)
+        # Of two processes one wins, and both go by what stands there.
+        create(self._file(epoch), text_of({"format": FORMAT, "identity": identity, "offsets": offsets}))
+        self._file(epoch - KEPT).unlink(missing_ok=True)
+        entry = self._entry(epoch)
+        assert entry is not None  # just made
+        return entry
+
+    def _entry(self, epoch: int) -> dict[str, str] | None:
+        entry = read(self._file(epoch))
+        if entry is not None and not entry.keys() >= {"identity", "offsets"}:
+            raise unreadable(self._file(epoch), "it is no identity of an epoch")
+        return entry
+
+    def _file(self, epoch: int) -> Path:
+        return self._folder / f"{epoch}.json"
+
+
+def last_logged(folder: Path) -> Mapping[str, int]:
+    """The last epoch that each query of a checkpoint has begun."""
+    return {query.name: _newest(query / "offsets", "") for query in sorted((folder / "queries").glob("*")) if query.is_dir()}
+
+
+def _incomplete(what: Path, why: str) -> HeadraceError:
+    return HeadraceError(
+        "CHECKPOINT_INCOMPLETE",
+        f"{what} {why}",
+        hint=f"parts of the checkpoint are missing, or were copied at different moments.\n{CURE}",
+    )
+
+
+def _newest(folder: Path, suffix: str) -> int:
+    names = (file.name.removesuffix(suffix) for file in folder.glob(f"*{suffix}"))
+    return max((int(name) for name in names if name.isdigit()), default=-1)
+
+
+def _digest(file: Path) -> str:
+    try:
+        return hashlib.sha256(file.read_bytes()).hexdigest()
+    except FileNotFoundError:
+        raise _incomplete(file, "is gone") from None

@@ -1,0 +1,151 @@
+"""The record of a query: what its epochs counted, added up and kept beside the checkpoint.
+
+Spark replays an epoch whose end it did not see. The record knows the last epoch it has added, so a replayed one adds nothing.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Container, Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from headrace.durable.atomic import replace
+from headrace.durable.sums import read, text_of, unreadable
+from headrace.ports import Mark
+
+FORMAT = 2
+TIME = "max_time"
+
+
+@dataclass(frozen=True)
+class Written:
+    """The last epoch that brought rows to a sink, its identity, and where the sink wrote then."""
+
+    epoch: int
+    identity: str
+    place: str
+
+    @property
+    def mark(self) -> Mark:
+        return Mark(self.epoch, self.identity)
+
+
+# source name ("" behind the first level), op id, side, metric
+Key = tuple[str, int, int, str]
+
+
+@dataclass(frozen=True)
+class Totals:
+    """Counts of a query up to and with `epoch`. A run reads them in other threads than the one that adds to them, so they never change.
+
+    >>> totals = Totals().with_epoch(0, [["charges", 0, 0, "read", 3], ["charges", 0, 0, "max_time", 70]], {"alerts": 1})
+    >>> totals.with_epoch(0, [["charges", 0, 0, "read", 3]], {"alerts": 1}) is totals      # the same epoch again
+    True
+    >>> totals.of_source("charges", "read"), totals.times(), totals.rows
+    (3, {'charges': 70}, {'alerts': 1})
+    """
+
+    epoch: int = -1
+    counts: Mapping[Key, int] = field(default_factory=dict)
+    rows: Mapping[str, int] = field(default_factory=dict)
+    written: Mapping[str, Written] = field(default_factory=dict)
+
+    def with_epoch(
+        self, epoch: int, counts: Iterable[list[Any]], rows: Mapping[str, int], written: Mapping[str, Written] | None = None
+    ) -> Totals:
+        """The totals with one epoch more; these very ones if they have it already."""
+        if epoch <= self.epoch:
+            return self
+        sums = dict(self.counts)
+        for source, op, side, metric, n in counts:
+            key = (str(source or ""), int(op), int(side), str(metric))
+            if metric == TIME:
+                sums[key] = max(sums.get(key, int(n)), int(n))
+            else:
+                sums[key] = sums.get(key, 0) + int(n)
+        sent = {**self.rows, **{sink: self.rows.get(sink, 0) + n for sink, n in rows.items()}}
+        return Totals(epoch, sums, sent, {**self.written, **(written or {})})
+
+    def of_source(self, source: str, metric: str) -> int:
+        return sum(n for (name, _, _, kind), n in self.counts.items() if name == source and kind == metric)
+
+    def of_input(self, op: int, side: int, metric: str) -> int:
+        return sum(n for (_, number, at, kind), n in self.counts.items() if number == op and at == side and kind == metric)
+
+    def of_operators(self, ops: Container[int], metric: str) -> int:
+        return sum(n for (_, op, _, kind), n in self.counts.items() if kind == metric and op in ops)
+
+    def times(self) -> dict[str, int]:
+        """Source -> the latest event time it has brought, in micros."""
+        return {name: n for (name, _, _, metric), n in self.counts.items() if metric == TIME}
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "format": FORMAT,
+            "epoch": self.epoch,
+            "counts": [[*key, n] for key, n in sorted(self.counts.items())],
+            "rows": dict(self.rows),
+            "written": {sink: [one.epoch, one.identity, one.place] for sink, one in sorted(self.written.items())},
+        }
+
+    @classmethod
+    def from_json(cls, value: Mapping[str, Any]) -> Totals:
+        counts = {(source, op, side, metric): n for source, op, side, metric, n in value["counts"]}
+        # a record of format 1 does not say what sinks were written
+        written = {sink: Written(*one) for sink, one in value.get("written", {}).items()}
+        return cls(value["epoch"], counts, dict(value["rows"]), written)
+
+
+class Record:
+    """The totals of one query on disk: `<checkpoint>/record/<query>.<term>.json`.
+
+    Each term has a file of its own and goes on from the newest before it, so a process that was asleep while another took over writes where
+    nobody reads.
+    """
+
+    def __init__(self, folder: Path, query: str, term: int) -> None:
+        self.folder = folder
+        self.query = query
+        self.term = term
+        self._before = newest(folder, query)
+        self.totals = recorded(folder, query)
+
+    @property
+    def path(self) -> Path:
+        return self.folder / f"{self.query}.{self.term}.json"
+
+    def add(self, epoch: int, counts: Iterable[list[Any]], rows: Mapping[str, int], written: Mapping[str, Written] | None = None) -> bool:
+        """Add an epoch and store the sum; False if it was there already."""
+        totals = self.totals.with_epoch(epoch, counts, rows, written)
+        if totals is self.totals:
+            return False
+        self.folder.mkdir(parents=True, exist_ok=True)
+        replace(self.path, text_of(totals.to_json()))
+        self.totals = totals
+        if self._before not in (None, self.path):
+            self._before.unlink(missing_ok=True)
+            self._before = None
+        return True
+
+
+def recorded(folder: Path, query: str) -> Totals:
+    """What the epochs of a query have counted. Raises CHECKPOINT_UNREADABLE."""
+    file = newest(folder, query)
+    if file is None:
+        return Totals()
+    try:
+        return Totals.from_json(read(file) or {})
+    except (KeyError, TypeError, ValueError) as problem:
+        raise unreadable(file, f"it is no record: {problem!r}") from None
+
+
+def newest(folder: Path, query: str) -> Path | None:
+    """The record of a query in its newest term; versions before terms had one without a number."""
+    found = {path: int(path.name[len(query) + 1 : -5] or -1) for path in folder.glob("*.json") if _of(path.name, query)}
+    return max(found, key=lambda path: found[path], default=None)
+
+
+def _of(name: str, query: str) -> bool:
+    return re.fullmatch(re.escape(query) + r"(\.\d+)?\.json", name) is not None

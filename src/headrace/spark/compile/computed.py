@@ -1,0 +1,106 @@
+"""Cells whose first value is computed from those of the version before: their texts, asked of Spark when a checkpoint is met."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+
+from headrace.analysis.faults import Fault, error_of
+from headrace.errors import HeadraceError, Site
+from headrace.jvm.session import jvm, session
+from headrace.ops import Program
+from headrace.spark.compile.identity import Entry, QueryIdentity
+from headrace.spark.compile.job import SparkJob
+from headrace.spark.compile.layout import Cell, Layout
+from headrace.spelling import suggestion
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A computed cell of a program, and the layout that its text is over."""
+
+    node: str
+    cell: Cell
+    before: Layout
+    site: Site | None
+
+    @property
+    def readable(self) -> tuple[Cell, ...]:
+        """What a text can name: the cells that have one value per key."""
+        return tuple(cell for cell in self.before.cells if cell.kind in ("value", "timer") and cell.key is None)
+
+
+def check_computed(job: SparkJob, queries: Iterable[QueryIdentity]) -> None:
+    """Refuses texts that give no value for their cell over the cells of the version before; all of them as one error."""
+    asked = {f"{one.node}.{one.cell.name}/{number}": one for number, one in enumerate(_asked(job, queries))}
+    if not asked:
+        return
+    nodes = [
+        {
+            "id": place,
+            "site": None if one.site is None else str(one.site),
+            "computed": {
+                "cell": one.cell.name,
+                "type": one.cell.type,
+                "text": one.cell.computed,
+                "from": [[cell.name, cell.type] for cell in one.readable],
+            },
+        }
+        for place, one in asked.items()
+    ]
+    spark = session()
+    request = json.dumps({"settings": dict(job.settings), "nodes": nodes})
+    found = json.loads(jvm(spark).headrace.check.Check.check(spark._jsparkSession, request))["errors"]
+    errors = [_refused(asked[fault["node"]], Fault.from_json(fault, None, ())) for fault in found]
+    if errors:
+        first, *rest = errors
+        raise HeadraceError(first.code, first.message, hint=first.hint, site=first.site, also=rest)
+
+
+def _asked(job: SparkJob, queries: Iterable[QueryIdentity]) -> Iterator[Asked]:
+    for query in queries:
+        for entry in query.live().values():
+            node = job.plan.nodes.get(entry.shape.name)
+            if isinstance(node, Program):
+                yield from _of(node, entry)
+
+
+def _of(node: Program, entry: Entry) -> Iterator[Asked]:
+    sites = {cell.id: told.site for cell, told in zip(entry.layouts[-1].cells, node.traced.cells, strict=True)}
+    for before, layout in zip(entry.layouts, entry.layouts[1:], strict=False):
+        for cell in layout.cells:
+            if cell.computed is not None:
+                # one that has gone again is computed all the same, for what others are computed from
+                yield Asked(entry.shape.name, cell, before, sites.get(cell.id) or node.site)
+
+
+_CONSTANT = "the clock and random numbers are for handlers: a first value is the same whenever its key is next worked on"
+
+
+def _refused(asked: Asked, fault: Fault) -> HeadraceError:
+    fault = replace(fault, node=f"{asked.node}.{asked.cell.name}")
+    text = f", in `{asked.cell.computed}`"
+    if fault.condition == "NON_DETERMINISTIC":
+        message, hint = f"{fault.node}: {fault.message}{text}", _CONSTANT
+    elif fault.condition.startswith("UNRESOLVED_COLUMN"):
+        message, hint = _unknown(asked, fault, text)
+    else:
+        said = error_of(fault)
+        message, hint = said.message, said.hint or "an expression over the cells of the version before gives the cell its first value"
+    return HeadraceError("BAD_WAS", message, hint=hint, site=asked.site)
+
+
+def _unknown(asked: Asked, fault: Fault, text: str) -> tuple[str, str]:
+    """A name that is no cell of the version before, or one that an expression cannot read."""
+    name = fault.parameters.get("objectName", "").replace("`", "")
+    first = name.partition(".")[0].lower()
+    kept = next((cell for cell in asked.before.cells if cell.name.lower() == first and cell not in asked.readable), None)
+    if kept is not None:
+        return (
+            f"{fault.node}: the cell {kept.name} is {kept.said}, which an expression cannot read{text}",
+            "it reads values and timers without keys; in a handler all cells can be read",
+        )
+    names = {cell.name.lower(): cell.name for cell in asked.readable}
+    has = f"it had: {', '.join(names.values())}" if names else "it had none that an expression can read"
+    return f"{fault.node}: the version before had no cell `{name}`{text}", suggestion(first, names.values(), has)

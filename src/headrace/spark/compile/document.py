@@ -1,0 +1,211 @@
+"""The query document: all that the kernel has to know of a query, as one JSON object."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from headrace.ops import Lookup, Sink, Source, forgets_after, kind_of, kinds
+from headrace.ops.changes import CHANGE
+from headrace.ops.source import DEAD_SCHEMA as DEAD
+from headrace.plan import Node, Unweigh
+from headrace.plan.codec import without_sites
+from headrace.plan.meaning import MEANING
+from headrace.ports.weights import WEIGHT
+from headrace.spark.compile.feeds import Feed
+from headrace.spark.compile.identity import DEAD_LETTERS, LOOKUP, InputShape, QueryIdentity, QueryShape, Shape, repaired_scan
+from headrace.spark.compile.levels import Query
+from headrace.spark.compile.lower import Inlet, Lowering, inlets, looked_up, lower, shape
+from headrace.spark.compile.placing import deals_out, place_key
+from headrace.syntax import quote
+
+Json = dict[str, Any]
+FORMAT = 1
+
+
+def shape_of(query: Query, at: Lowering) -> QueryShape:
+    """What a query keeps between epochs."""
+    operators = [shape(node, query.level(str(node.name)), at) for node in query.operators]
+    sinks = [Shape(str(sink.name), "sink", site=sink.site) for sink in query.sinks]
+    lookups = [Shape(str(node.name), LOOKUP, inputs={"input": InputShape("", (), ())}, site=node.site) for node in query.looked_up]
+    dead = Shape(DEAD_LETTERS, "sink")
+    sources = tuple(sorted(str(source.name) for source in query.sources))
+    return QueryShape(query.name, sources, len(query.levels), query.clock, (*operators, *lookups, *sinks, dead))
+
+
+def build(
+    query: Query,
+    identity: QueryIdentity,
+    at: Lowering,
+    readers: Mapping[str, Mapping[str, Any]],
+    stages: Mapping[str, Mapping[str, Any]],
+    partitions: int,
+    asks: Mapping[str, Mapping[str, Any]] | None = None,
+) -> Json:
+    """The document of a query.
+
+    `readers` says how the kernel reads each source's scan and what was repaired of it, `stages` what tasks do for each sink, `asks` how
+    they ask the table of a lookup, all as the connectors say.
+    """
+    routes = _Routes(query, identity, at, partitions)
+    document: Json = {
+        "format": FORMAT,
+        "job": at.plan.job,
+        "query": identity.name,
+        "partitions": partitions,
+        "clock": query.clock,
+        "settings": {**MEANING, **at.plan.settings},
+        "sources": [_source(source, routes, readers) for source in query.sources if isinstance(source, Source)],
+        "levels": [[_operator(node, identity, at, routes) for node in level] for level in query.levels],
+        "retired": [identity.retired(level) for level, _ in enumerate(query.levels, 1)],
+        "sinks": [*(_sink(sink, identity, at, stages) for sink in query.sinks), _dead_sink(query, identity, stages)],
+    }
+    if query.looked_up:
+        document["lookups"] = [
+            [[_lookup(node, identity, at, (asks or {}).get(str(node.name), {}), routes) for node in nodes] for nodes in rounds]
+            for rounds in query.lookups
+        ]
+    if deals_out(query):
+        document["placed"] = True
+    text = json.dumps(without_sites(document), sort_keys=True)
+    return {**document, "fingerprint": hashlib.sha256(text.encode()).hexdigest()[:32]}
+
+
+def _source(source: Source, routes: _Routes, readers: Mapping[str, Mapping[str, Any]]) -> Json:
+    name = str(source.name)
+    mended = readers.get(repaired_scan(name))
+    mark = source.watermark
+    return {
+        "name": name,
+        "schema": source.schema,
+        "reader": {"options": {}, **readers[name]},
+        **({} if mended is None else {"repaired": dict(mended)}),
+        "malformed": source.connect().malformed,
+        "watermark": None if mark is None else {"column": mark.column, "delay_ms": mark.delay_ms},
+        "routes": routes.of(name, "main"),
+        "dead": routes.dead(name),
+    }
+
+
+def _operator(node: Node, identity: QueryIdentity, at: Lowering, routes: _Routes) -> Json:
+    name = str(node.name)
+    made = lower(node, identity.live()[name], at)
+    for output in made["outputs"]:
+        output["routes"] = routes.dead(name) if output["name"] == "dead_letter" else routes.of(name, output["name"])
+    return made
+
+
+def _lookup(node: Lookup, identity: QueryIdentity, at: Lowering, ask: Mapping[str, Any], routes: _Routes) -> Json:
+    name = str(node.name)
+    made = looked_up(node, identity.live()[name].op, ask, DEAD, at)
+    for output in made["outputs"]:
+        output["routes"] = routes.dead(name) if output["name"] == "dead_letter" else routes.of(name, output["name"])
+    return made
+
+
+def _sink(sink: Node, identity: QueryIdentity, at: Lowering, stages: Mapping[str, Mapping[str, Any]]) -> Json:
+    name = str(sink.name)
+    made: Json = {"op": identity.live()[name].op, "name": name, "schema": _sink_schema(sink, at), "stage": dict(stages[name])}
+    connected = sink.connect() if isinstance(sink, Sink) else None
+    if connected is not None and connected.on_refused is not None:
+        made |= {"refused": connected.on_refused, "key": list(connected.key)}
+    return {**made, "weighted": True} if _weighed(sink) else made
+
+
+def _sink_schema(sink: Node, at: Lowering) -> str:
+    """The columns that a sink is given, behind them the weight where it takes changes."""
+    schema = at.schemas.of[str(sink.name)].ddl
+    return f"{schema}, {WEIGHT} bigint" if _weighed(sink) else schema
+
+
+def _weighed(sink: Node) -> bool:
+    return isinstance(sink, Sink) and sink.mode != "append"
+
+
+def dead_letters(query: Query) -> str:
+    """The columns of a query's dead letters. Where rows are also taken away, so are their letters, and each says which of both it is."""
+    changing = any(kind == "changes" for kind in kinds(list(query.sinks)).values())
+    return f"{DEAD}, {CHANGE} string" if changing else DEAD
+
+
+def _dead_sink(query: Query, identity: QueryIdentity, stages: Mapping[str, Mapping[str, Any]]) -> Json:
+    return {
+        "op": identity.live()[DEAD_LETTERS].op,
+        "name": DEAD_LETTERS,
+        "schema": dead_letters(query),
+        "stage": dict(stages[DEAD_LETTERS]),
+    }
+
+
+class _Routes:
+    """The routes of a query by the output they leave."""
+
+    def __init__(self, query: Query, identity: QueryIdentity, at: Lowering, partitions: int) -> None:
+        self._made: dict[tuple[str, str], list[Json]] = {}
+        self._partitions = partitions
+        letters = dead_letters(query)
+        said = [] if letters == DEAD else [Unweigh(CHANGE, True).to_json(DEAD_LETTERS)]
+        self._dead = {**_to_sink(identity.live()[DEAD_LETTERS].op, letters), "steps": said}
+        numbers = {name: entry.op for name, entry in identity.live().items()}
+        steady = any(sink.connect().traits.repeatable for sink in query.sinks if isinstance(sink, Sink))
+        for node in (*query.looked_up, *query.operators):
+            for inlet in inlets(node, at, steady):
+                self._into(numbers[str(node.name)], inlet, at, apart=_touches(node, inlet))
+        for sink in query.sinks:
+            steps = [Unweigh(WEIGHT, False).to_json(str(sink.name))] if _weighed(sink) else []
+            for feed in at.feeds.into(sink.inputs[0]):
+                self._add(feed.then(*steps), _to_sink(numbers[str(sink.name)], _sink_schema(sink, at), place_key(sink)))
+
+    def _into(self, op: int, inlet: Inlet, at: Lowering, *, apart: bool) -> None:
+        route = {
+            "to": op,
+            "side": inlet.side,
+            "delivery": inlet.delivery,
+            "shards": inlet.shards or self._partitions,
+            "key": [list(item) for item in inlet.key],
+            "key_schema": inlet.key_schema,
+            "time": inlet.time,
+            "order": inlet.order,
+            "combines": inlet.combines and not apart,
+            "schema": inlet.schema,
+        }
+        for rank, feed in enumerate(at.feeds.into(inlet.stream)):
+            ranked = {"rank": rank} if inlet.order == "position" else {}
+            self._add(feed.then(*inlet.steps), {**route, **ranked})
+
+    def _add(self, feed: Feed, route: Json) -> None:
+        routes = self._made.setdefault((feed.producer, feed.output), [])
+        # Of routes that begin with the same steps the first one tells of rows that fail there, so that each is one dead letter.
+        told = max((_alike(list(feed.steps), other["steps"]) for other in routes), default=0)
+        steps = [{**step, "quiet": True} if place < told else step for place, step in enumerate(feed.steps)]
+        routes.append({**route, "steps": steps})
+
+    def of(self, producer: str, output: str) -> list[Json]:
+        return self._made.get((producer, output), [])
+
+    def dead(self, producer: str) -> list[Json]:
+        """Where dead letters go: to those who read them, else beside the checkpoint."""
+        return self.of(producer, "dead_letter") or [self._dead]
+
+
+def _touches(node: Node, inlet: Inlet) -> bool:
+    """Whether a row that comes and goes within an epoch matters to an operator: the group it came to is not forgotten for a while."""
+    return forgets_after(node) is not None and kind_of(inlet.stream) == "changes"
+
+
+def _to_sink(op: int, schema: str, key: tuple[str, ...] = ()) -> Json:
+    """Rows for a sink. With a key those of each key stay together and in order, whatever levels they pass."""
+    route = {"to": op, "side": 0, "delivery": "none", "key": [], "time": None, "order": None, "schema": schema}
+    return {**route, "delivery": "place", "key": [[name, quote(name)] for name in key], "order": "position"} if key else route
+
+
+def _alike(steps: list[Json], others: list[Json]) -> int:
+    """How many steps two routes have in common from their beginning on."""
+    count = 0
+    for step, other in zip(steps, others, strict=False):
+        if step != {name: value for name, value in other.items() if name != "quiet"}:
+            break
+        count += 1
+    return count

@@ -1,0 +1,369 @@
+"""Identity: which operator of the job owns which state of the checkpoint.
+
+State on disk is found by op id and level. A name is given an id once; ids are never reused and entries are never removed, so state
+that a removed operator left behind is never taken for somebody else's. A job that would read state as something it is not is
+refused before anything is touched.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from headrace.errors import HeadraceError, Site
+from headrace.plan.codec import typed
+from headrace.plan.naming import spelled
+from headrace.spark.compile import layout, rekey, reshape
+from headrace.spark.compile.layout import Cell, Layout
+
+# The sink for dead letters that nobody reads; no node of a plan can have this name.
+DEAD_LETTERS = "#dead_letters"
+
+SINK, LOOKUP = "sink", "lookup"
+
+_TEXTS = tuple[str, ...]
+
+
+def repaired_scan(source: str) -> str:
+    """What the scan of a source's repaired rows is called; no source can have this name."""
+    return f"{source}#repaired"
+
+
+@dataclass(frozen=True)
+class InputShape:
+    """One input of a program: its row, and where its key and time columns come from (texts back to the source or program)."""
+
+    schema: str
+    key: tuple[str, ...]
+    time: tuple[str, ...]
+
+    def to_json(self) -> dict[str, Any]:
+        return {"schema": self.schema, "key": list(self.key), "time": list(self.time)}
+
+    @classmethod
+    def from_json(cls, value: dict[str, Any]) -> InputShape:
+        return cls(typed(value["schema"], str), typed(value["key"], _TEXTS), typed(value["time"], _TEXTS))
+
+
+@dataclass(frozen=True)
+class Shape:
+    """What an operator keeps between epochs, as the plan asks for it. A sink or a lookup keeps nothing but its number.
+
+    `content` is all that an operator of a query says: its state is of use to no other.
+    """
+
+    name: str
+    kind: str
+    level: int = 0
+    key: str = ""
+    order: str = ""
+    clock: str = "none"
+    inputs: dict[str, InputShape] = field(default_factory=dict)
+    cells: tuple[Cell, ...] = ()
+    site: Site | None = None
+    content: str = ""
+
+    @property
+    def keeps(self) -> bool:
+        """Whether it has a place in a level, with state there."""
+        return self.kind not in (SINK, LOOKUP)
+
+
+@dataclass(frozen=True)
+class QueryShape:
+    """One query of the job: what it reads, how many levels it has and by which clock, its operators and sinks."""
+
+    name: str
+    sources: tuple[str, ...]
+    levels: int
+    clock: str
+    shapes: tuple[Shape, ...]
+
+
+@dataclass(frozen=True)
+class Entry:
+    """An operator or sink that this checkpoint has known. A retired one was removed; its name may come back under a new id."""
+
+    op: int
+    shape: Shape
+    layouts: tuple[Layout, ...] = ()
+    retired: bool = False
+
+    def to_json(self) -> dict[str, Any]:
+        shape = self.shape
+        value: dict[str, Any] = {"op": self.op, "name": shape.name, "kind": shape.kind, "retired": self.retired}
+        if shape.keeps:
+            value |= {"level": shape.level, "key": shape.key, "order": shape.order, "clock": shape.clock}
+            value["inputs"] = {name: one.to_json() for name, one in shape.inputs.items()}
+            value["layouts"] = [one.to_json() for one in self.layouts]
+        return value | ({"content": shape.content} if shape.content else {})
+
+    @classmethod
+    def from_json(cls, value: dict[str, Any]) -> Entry:
+        inputs = {name: InputShape.from_json(one) for name, one in value.get("inputs", {}).items()}
+        shape = Shape(
+            typed(value["name"], str),
+            typed(value["kind"], str),
+            typed(value.get("level", 0), int),
+            typed(value.get("key", ""), str),
+            typed(value.get("order", ""), str),
+            typed(value.get("clock", "none"), str),
+            inputs,
+            content=typed(value.get("content", ""), str),
+        )
+        layouts = tuple(Layout.from_json(one) for one in value.get("layouts", []))
+        if shape.keeps and not layouts:
+            raise ValueError(f"{shape.name} has no layout of its state")
+        return cls(typed(value["op"], int), shape, layouts, typed(value["retired"], bool))
+
+
+@dataclass(frozen=True)
+class QueryIdentity:
+    """A query as the checkpoint knows it: its folder's name, sources, levels, clock and entries."""
+
+    name: str
+    sources: tuple[str, ...]
+    levels: int
+    clock: str
+    entries: tuple[Entry, ...]
+
+    def live(self) -> dict[str, Entry]:
+        return {entry.shape.name: entry for entry in self.entries if not entry.retired}
+
+    def retired(self, level: int) -> list[int]:
+        """The ids of the operators that earlier versions of the job had at a level; rows they held may lie there still."""
+        return [entry.op for entry in self.entries if entry.retired and entry.shape.keeps and entry.shape.level == level]
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "name": self.name,
+            "sources": list(self.sources),
+            "levels": self.levels,
+            "clock": self.clock,
+            "entries": [entry.to_json() for entry in self.entries],
+        }
+
+    @classmethod
+    def from_json(cls, value: dict[str, Any]) -> QueryIdentity:
+        entries = tuple(Entry.from_json(one) for one in value["entries"])
+        sources, levels = typed(value["sources"], _TEXTS), typed(value["levels"], int)
+        if value["clock"] not in _TIMES:
+            raise ValueError(f"a query has the clock {value['clock']!r}")
+        return cls(spelled(value["name"]), sources, levels, value["clock"], entries)
+
+
+@dataclass(frozen=True)
+class Identity:
+    """All that the checkpoint knows of the job's queries; `next` is the first id never given away."""
+
+    queries: tuple[QueryIdentity, ...] = ()
+    next: int = 1
+
+    def query(self, name: str) -> QueryIdentity:
+        return next(query for query in self.queries if query.name == name)
+
+    def to_json(self) -> dict[str, Any]:
+        return {"next": self.next, "queries": [query.to_json() for query in self.queries]}
+
+    @classmethod
+    def from_json(cls, value: dict[str, Any]) -> Identity:
+        return cls(tuple(QueryIdentity.from_json(one) for one in value["queries"]), typed(value["next"], int))
+
+
+_KEEP = "fresh=True starts over with an empty checkpoint; to keep what was computed, keep the earlier version of this part."
+_MIGRATE = "`headrace state migrate FILE --to FOLDER` makes a checkpoint for this version of it; fresh=True starts over with an empty one."
+
+
+def refuse(what: str, site: Site | None = None, cure: str | None = None) -> HeadraceError:
+    hint = f"{cure}; {_KEEP}" if cure else _KEEP
+    return HeadraceError("STATE_CHANGED", f"{what}, and the checkpoint holds state of the earlier version", hint=hint, site=site)
+
+
+class _Numbers:
+    def __init__(self, first: int) -> None:
+        self.next = first
+
+    def take(self) -> int:
+        self.next += 1
+        return self.next - 1
+
+
+def identify(stored: Identity, queries: Sequence[QueryShape], *, offline: bool = False) -> tuple[Identity, dict[str, str]]:
+    """Give every operator and sink its number, keeping those of `stored`; and under which folder name each query goes on.
+
+    Everything that keeps the job from going on is raised as one error. `offline`: what an offline rewrite can follow is none of it.
+    """
+    numbers = _Numbers(stored.next)
+    errors: list[HeadraceError] = []
+    names: dict[str, str] = {}
+    kept: dict[str, QueryIdentity] = {query.name: query for query in stored.queries}
+    taken: dict[str, str] = {}
+    for query in queries:
+        try:
+            old = _counterpart(stored, query)
+            if old is not None and old.name in taken:
+                raise refuse(f"what was one query, {old.name}, is now two")
+            name = old.name if old is not None else _free(query.name, kept)
+            taken[name] = query.name
+            kept[name] = _follow(old, query, name, numbers, offline) if old is not None else _fresh(query, name, numbers)
+            _stay(stored, query, name)
+            names[query.name] = name
+        except HeadraceError as error:
+            errors.extend([error, *error.also])
+    if errors:
+        hint = _MIGRATE if not offline and _migrates(stored, queries) else _KEEP
+        first, *rest = [HeadraceError(error.code, error.message, hint=hint, site=error.site) for error in errors]
+        raise HeadraceError(first.code, first.message, hint=hint, site=first.site, also=rest)
+    return Identity(tuple(kept.values()), numbers.next), names
+
+
+def _migrates(stored: Identity, queries: Sequence[QueryShape]) -> bool:
+    """Whether an offline rewrite could follow all of it."""
+    try:
+        identify(stored, queries, offline=True)
+    except HeadraceError:
+        return False
+    return True
+
+
+def _free(name: str, kept: dict[str, QueryIdentity]) -> str:
+    number, free = 2, name
+    while free in kept:
+        free = f"{name}_{number}"
+        number += 1
+    return free
+
+
+def _counterpart(stored: Identity, query: QueryShape) -> QueryIdentity | None:
+    """The stored query that this one goes on with: the one with the same operators, else the same sources, else the same sinks."""
+    programs = {shape.name for shape in query.shapes if shape.keeps}
+    same = [old for old in stored.queries if programs & {n for n, entry in old.live().items() if entry.shape.keeps}]
+    if len(same) > 1:
+        raise refuse(f"the queries {' and '.join(old.name for old in same)} have become one")
+    if same:
+        return same[0]
+    sinks = {shape.name for shape in _sinks(query)}
+    alike = [old for old in stored.queries if set(old.sources) == set(query.sources)]
+    # The last ones share sinks alone: they are found so that the refusal can say what has become of their sources.
+    return next((old for old in (*alike, *stored.queries) if sinks & set(old.live())), alike[0] if len(alike) == 1 else None)
+
+
+def _sinks(query: QueryShape) -> list[Shape]:
+    """The sinks of the plan; every query has one more, for dead letters."""
+    return [shape for shape in query.shapes if shape.kind == SINK and shape.name != DEAD_LETTERS]
+
+
+def _stay(stored: Identity, query: QueryShape, name: str) -> None:
+    """A sink knows epochs by their numbers, and each query has its own: another one's epochs would be taken for written already."""
+    for shape in _sinks(query):
+        for other in stored.queries:
+            known = {entry.shape.name for entry in other.entries if entry.shape.kind == SINK}
+            if other.name != name and shape.name in known:
+                raise refuse(
+                    f"the sink {shape.name} was written by query {other.name} and would now be written by query {name}", shape.site
+                )
+
+
+def _fresh(query: QueryShape, name: str, numbers: _Numbers) -> QueryIdentity:
+    entries = tuple(_enter(shape, numbers) for shape in query.shapes)
+    return QueryIdentity(name, query.sources, query.levels, query.clock, entries)
+
+
+def _enter(shape: Shape, numbers: _Numbers) -> Entry:
+    return Entry(numbers.take(), shape, (layout.first(shape.cells),) if shape.keeps else ())
+
+
+def _follow(old: QueryIdentity, query: QueryShape, name: str, numbers: _Numbers, offline: bool) -> QueryIdentity:
+    errors: list[HeadraceError] = []
+    gone, come = sorted(set(old.sources) - set(query.sources)), sorted(set(query.sources) - set(old.sources))
+    if gone or come:
+        changed = [f"the source {one} is gone" for one in gone] + [f"the source {one} is new" for one in come]
+        errors.append(refuse(f"{' and '.join(changed)} in query {name}"))
+    if old.levels != query.levels:
+        longer = "longer" if query.levels > old.levels else "shorter"
+        errors.append(
+            refuse(f"query {name} had {old.levels} levels of operators and now has {query.levels} (a {longer} chain renumbers them all)")
+        )
+    elif old.levels and old.clock != query.clock:
+        was, now = _TIMES[old.clock], _TIMES[query.clock]
+        errors.append(refuse(f"query {name} had {was} and now has {now}"))
+    live = old.live()
+    entries: list[Entry] = []
+    for shape in query.shapes:
+        entry = live.pop(shape.name, None)
+        if entry is None or entry.shape.kind != shape.kind:
+            entries.append(_enter(shape, numbers))
+            continue
+        try:
+            entries.append(Entry(entry.op, shape, _layouts(entry, shape, offline)))
+        except HeadraceError as error:
+            errors.append(error)
+    if errors:
+        first, *rest = errors
+        raise HeadraceError(first.code, first.message, hint=first.hint, site=first.site, also=rest)
+    here = {entry.op for entry in entries}
+    past = [replace(entry, retired=True) for entry in old.entries if entry.op not in here]
+    return QueryIdentity(name, query.sources, query.levels, query.clock, (*past, *entries))
+
+
+# The clocks of a query, in the words of the refusal.
+_TIMES = {"none": "neither a watermark nor timers", "event": "a watermark", "processing": "timers of processing time"}
+
+# What must not change while there is state, in the words of the refusal; each says what is new, or nothing.
+_RULES: tuple[Callable[[Shape, Shape], str | None], ...] = (
+    lambda old, new: "computes something else than before" if old.content != new.content else None,
+    lambda old, new: f"moved from level {old.level} to level {new.level}" if old.level != new.level else None,
+    lambda old, new: f'has order="{new.order}" instead of "{old.order}"' if old.order != new.order else None,
+    lambda old, new: f"has timers of {new.clock} time instead of {old.clock}" if _clock(old) != _clock(new) else None,
+)
+
+
+def _clock(shape: Shape) -> str:
+    return "processing" if shape.clock == "processing" else "event"
+
+
+def _layouts(entry: Entry, shape: Shape, offline: bool) -> tuple[Layout, ...]:
+    """The entry's layouts for the operator as it is now; raises what its state cannot follow."""
+    old = entry.shape
+    if not shape.keeps:
+        return ()
+    for rule in _RULES:
+        said = rule(old, shape)
+        if said:
+            raise refuse(f"{shape.name} {said}", shape.site)
+    keys = key_columns(old, shape) if offline else None
+    if keys is None and old.key != shape.key:
+        raise refuse(f"{shape.name} is now keyed by {shape.key or 'nothing'} instead of {old.key or 'nothing'}", shape.site)
+    for name, before in old.inputs.items():
+        now = shape.inputs.get(name)
+        if keys is None and now is not None and now.key != before.key:
+            raise refuse(f"the key of {shape.name} is computed in another way for its input {name}", shape.site)
+        if shape.order != "time":
+            continue
+        if now is None:
+            raise refuse(f"{shape.name} has lost its input {name}, of which it may hold rows", shape.site)
+        if now.schema != before.schema and (keys is None or held_columns(before, now, keys) is None):
+            raise refuse(
+                f"{shape.name} may hold rows of its input {name}, which had the columns {before.schema} and now has {now.schema}",
+                shape.site,
+            )
+        if now.time != before.time:
+            raise refuse(f"the event time of {shape.name} comes from elsewhere for its input {name}", shape.site)
+    if shape.order == "time" and set(shape.inputs) != set(old.inputs):
+        raise refuse(f"{shape.name} has the new input {', '.join(sorted(set(shape.inputs) - set(old.inputs)))}", shape.site)
+    try:
+        return layout.follow(entry.layouts, shape.cells, offline=offline)
+    except layout.Unreadable as problem:
+        raise refuse(f"in {shape.name}, {problem}", shape.site, problem.cure) from None
+
+
+def key_columns(old: Shape, new: Shape) -> tuple[int, ...] | None:
+    """The old place of each key column, where the keys of two versions are the same values (`rekey`)."""
+    before, after = ({name: one.key for name, one in shape.inputs.items()} for shape in (old, new))
+    return rekey.columns(old.key, new.key, before, after)
+
+
+def held_columns(before: InputShape, now: InputShape, keys: tuple[int, ...]) -> tuple[int, ...] | None:
+    """The old place of each column of an input, where held rows can be read in its new columns (`reshape`)."""
+    return reshape.columns(before.schema, now.schema, rekey.renamed(before.key, now.key, keys))

@@ -1,0 +1,105 @@
+"""SparkJob: a plan made ready to run: checked, cut into queries, each with what it keeps between epochs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+from headrace.analysis.boundedness import bounded
+from headrace.analysis.casts import warn_of_casts
+from headrace.analysis.clocks import clocks
+from headrace.analysis.expiry import require_expiry
+from headrace.analysis.lookups import require_steady
+from headrace.analysis.repeatable import require_repeatable
+from headrace.analysis.schemas import Schemas, check
+from headrace.errors import HeadraceError
+from headrace.ops import Lookup, Sink, Source
+from headrace.ops.unclosed import require_closing
+from headrace.optimize import optimize
+from headrace.plan import DisplayNames, Node, Plan, displayed
+from headrace.plan.meaning import MEANING
+from headrace.spark.compile.document import shape_of
+from headrace.spark.compile.feeds import Feeds
+from headrace.spark.compile.identity import QueryShape
+from headrace.spark.compile.levels import Query, cut
+from headrace.spark.compile.lower import Lowering
+
+
+@dataclass(frozen=True)
+class SparkJob:
+    """What a plan is on Spark, before it meets a checkpoint; `rewritten` are the names of the rules that changed it."""
+
+    at: Lowering
+    rewritten: tuple[str, ...]
+    queries: tuple[Query, ...]
+    shapes: tuple[QueryShape, ...]
+
+    @property
+    def plan(self) -> Plan:
+        return self.at.plan
+
+    @property
+    def schemas(self) -> Schemas:
+        return self.at.schemas
+
+    @property
+    def settings(self) -> Mapping[str, str]:
+        """The settings that change what the job means."""
+        return {**MEANING, **self.plan.settings}
+
+    @property
+    def time_zone(self) -> str:
+        return self.settings["spark.sql.session.timeZone"]
+
+    @cached_property
+    def shown(self) -> DisplayNames:
+        """What people read in place of the names of its nodes."""
+        return DisplayNames.of(self.plan)
+
+    @property
+    def sources(self) -> tuple[Source, ...]:
+        return tuple(node for node in self.plan.nodes.values() if isinstance(node, Source))
+
+    @property
+    def lookups(self) -> tuple[Lookup, ...]:
+        return tuple(node for node in self.plan.nodes.values() if isinstance(node, Lookup))
+
+    @property
+    def bounded(self) -> bool:
+        """Whether all input has an end."""
+        return bounded(self.plan)
+
+
+def compile(plan: Plan) -> SparkJob:
+    """A plan as it will run; raises what is wrong with its texts, types, clocks and folders. Starts the session."""
+    with displayed(plan):
+        return _compiled(plan)
+
+
+def _compiled(plan: Plan) -> SparkJob:
+    _one_sink_a_folder(plan)
+    require_closing([plan.nodes[name] for name in plan.sinks])
+    require_expiry(plan)
+    require_steady(plan)
+    require_repeatable(plan, check(plan))
+    warn_of_casts(plan, check(plan))
+    plan, rewritten = optimize(plan)
+    schemas = check(plan)
+    at = Lowering(plan, schemas, Feeds(plan, schemas.of))
+    queries = cut(plan, clocks(plan), schemas.timed.keys())
+    return SparkJob(at, rewritten, queries, tuple(shape_of(query, at) for query in queries))
+
+
+def _one_sink_a_folder(plan: Plan) -> None:
+    """Of two sinks in one folder each would take the other's epochs for its own."""
+    taken: dict[str, Node] = {}
+    for sink in plan.nodes.values():
+        owned = sink.connect().owns if isinstance(sink, Sink) else None
+        if owned is not None and taken.setdefault(owned, sink) is not sink:
+            raise HeadraceError(
+                "FOLDER_OWNED",
+                f"the sinks {taken[owned].name} and {sink.name} both write to {owned}",
+                hint="give each sink a folder of its own; streams of the same columns go into one by union.",
+                site=sink.site,
+            )

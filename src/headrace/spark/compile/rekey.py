@@ -1,0 +1,88 @@
+"""Keys of two versions of a program: whether they are the same values under other names, in wider types or in another order."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from headrace.schema import parse_schema
+from headrace.spark.compile.layout import finds
+from headrace.syntax import plain_name
+
+# How the keys of one input come about: their texts, then all lines of their origin (`InputShape.key`).
+Texts = tuple[str, ...]
+
+# A key column as far as it can be told where it comes from: its name there and the places, or its text and all that is known.
+Meaning = tuple[str, frozenset[str]]
+
+
+def columns(old: str, new: str, before: Mapping[str, Texts], after: Mapping[str, Texts]) -> tuple[int, ...] | None:
+    """For each column of the key `new` the place that it had in the key `old`; None if they are not the same values.
+
+    `before` and `after` tell of each input how its keys come about.
+
+    >>> columns("a int, b int", "b bigint, a int", {"event": ("a", "b", "a of s", "b of s")}, {"event": ("b", "a", "a of s", "b of s")})
+    (1, 0)
+    """
+    was, now = parse_schema(old).fields if old else (), parse_schema(new).fields if new else ()
+    both = [(texts, after[name]) for name, texts in before.items() if name in after and (texts or after[name])]
+    if len(was) != len(now):
+        return None
+    if not both:
+        # without an input that both have, nothing is known of a key that looks otherwise
+        return tuple(range(len(now))) if old == new else None
+    found = {_places(texts, others, len(now)) for texts, others in both}
+    places = found.pop()
+    if found or places is None:
+        return None
+    fits = all(finds(str(was[place].type), str(field.type)) for place, field in zip(places, now, strict=True))
+    return places if fits else None
+
+
+def renamed(before: Texts, after: Texts, places: tuple[int, ...]) -> dict[str, str]:
+    """Columns of an input's rows that its keys show to be the same, in small letters: new name -> old name.
+
+    >>> renamed(("card", "card of charges"), ("card_id", "card_id = card", "card of charges"), (0,))
+    {'card_id': 'card'}
+    """
+    if not (before and after):
+        return {}
+    pairs = ((plain_name(after[new]), plain_name(before[old])) for new, old in enumerate(places))
+    return {new.lower(): old.lower() for new, old in pairs if new and old}
+
+
+def _places(before: Texts, after: Texts, count: int) -> tuple[int, ...] | None:
+    if before == after:
+        return tuple(range(count))
+    if len(before) < count or len(after) < count:
+        return None
+    was = [_meaning(text, before[count:]) for text in before[:count]]
+    now = [_meaning(text, after[count:]) for text in after[:count]]
+    if len(set(was)) < count or set(was) != set(now):
+        return None
+    return tuple(was.index(one) for one in now)
+
+
+def _meaning(text: str, lines: Texts) -> Meaning:
+    """Follows a plain name through plain renamings (`origin` of feeds) to where it was read.
+
+    >>> _meaning("card_id", ("card_id = card", "card of charges"))
+    ('card', frozenset({'charges'}))
+    """
+    made: dict[str, set[str]] = {}
+    read: dict[str, set[str]] = {}
+    for line in lines:
+        left, computed, right = line.partition(" = ")
+        column, _, place = line.rpartition(" of ")
+        known, column, what = (made, left, right) if computed else (read, column, place)
+        known.setdefault(column, set()).add(what)
+    whole = (text, frozenset(lines))
+    name = plain_name(text)
+    # One name for two things on the way: which of them is meant where is not told.
+    if name is None or set(made) & set(read) or any(len(texts) > 1 for texts in made.values()):
+        return whole
+    at, seen = name.lower(), set[str]()
+    while at in made and at not in seen:
+        seen.add(at)
+        (right,) = made[at]
+        at = (plain_name(right) or "").lower()
+    return (at, frozenset(read[at])) if at in read else whole

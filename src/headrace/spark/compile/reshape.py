@@ -1,0 +1,30 @@
+"""Rows that a program holds, in the columns of another version of its input."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from headrace.schema import parse_schema
+from headrace.spark.compile.layout import widens
+
+
+def columns(old: str, new: str, renamed: Mapping[str, str]) -> tuple[int, ...] | None:
+    """For each column of the schema `new` its place in `old`, −1 for one that held rows have not; None where that cannot be told.
+
+    `renamed` are columns known to be the same: new name -> old name, both in small letters. Where columns are gone *and* others are new,
+    a column may have another name only, so that is refused.
+
+    >>> columns("a int, b string", "b string, a bigint, c date", {})
+    (1, 0, -1)
+    >>> columns("a int, b string", "a int, c string", {}), columns("a int, b string", "a int, c string", {"c": "b"})
+    (None, (0, 1))
+    >>> columns("a int", "a int, twice bigint", {"twice": "a"})
+    (0, 0)
+    """
+    was, now = parse_schema(old).fields, parse_schema(new).fields
+    places = {field.name.lower(): place for place, field in enumerate(was)}
+    found = tuple(places.get(renamed.get(field.name.lower(), field.name.lower()), -1) for field in now)
+    if -1 in found and set(range(len(was))) - set(found):
+        return None
+    fits = all(place < 0 or widens(str(was[place].type), str(field.type)) for place, field in zip(found, now, strict=True))
+    return found if fits else None

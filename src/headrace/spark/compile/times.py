@@ -1,0 +1,32 @@
+"""Lateness is judged once, where a source's row meets its first time-driven operator; derived rows are never late."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from headrace.errors import HeadraceError
+from headrace.plan import Node, Plan, Role
+from headrace.spark.compile.feeds import Feed
+
+
+def judged(plan: Plan, node: Node, name: str, feeds: Sequence[Feed], apart: str = ".process(P, derived=stream.key_by(...))") -> bool:
+    """Whether the rows of an input may be late; `apart`: how rows of an operator are given an input of their own."""
+    found = {straight for feed in feeds for straight in _straight(plan.nodes[feed.producer])}
+    if len(found) > 1:
+        raise HeadraceError(
+            "SOURCE_WITH_DERIVED",
+            f"the input `{name}` of {node.name} mixes rows straight from a source with rows that an operator made",
+            hint=f"give the operator's rows an input of their own: {apart}; "
+            "only a source's rows can be late, and within one input the two cannot be told apart.",
+            site=node.site,
+        )
+    return True in found
+
+
+def _straight(producer: Node) -> set[bool]:
+    """Whether rows come straight from a source; those that were looked up on the way do."""
+    if producer.role in (Role.LOOKUP, Role.STATELESS):
+        return {straight for before in producer.inputs for straight in _straight(before)}
+    if producer.role is Role.OUTPUT and producer.inputs[0].role is Role.LOOKUP:
+        return _straight(producer.inputs[0])
+    return {producer.role is Role.SOURCE}

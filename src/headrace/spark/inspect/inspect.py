@@ -1,0 +1,161 @@
+"""The calls into the kernel that decode state and ask it questions."""
+
+from __future__ import annotations
+
+import json
+import pickle
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, TypeVar
+
+from headrace.analysis.faults import Fault, error_of
+from headrace.analysis.relation import relation
+from headrace.errors import HeadraceError
+from headrace.jvm.session import jvm, session
+from headrace.ops import Join, Partition, Program, Sessions, Top, Upserts
+from headrace.plan import Node
+from headrace.schema import Struct, parse_schema
+from headrace.schema.values import rows_from_internal, zone
+from headrace.spark.checkpoint.folder import Stored, query_folder
+from headrace.spark.compile.lower.program import kept as kept_document
+from headrace.spark.compile.lower.relation import interval_of, only_added
+from headrace.spark.inspect.tables import Kept
+from headrace.spark.run.failures import of_java
+from headrace.spelling import suggestion
+from headrace.syntax import plain_name
+
+Rows = list[tuple[Any, ...]]
+T = TypeVar("T")
+
+
+class Inspected:
+    """The tables of a checkpoint in a session of their own; `at` is the epoch of each query. Nothing is read before rows are asked for."""
+
+    def __init__(self, folder: Path, stored: Stored, operators: Sequence[Kept], at: Mapping[str, int]) -> None:
+        self._folder = folder
+        self._zone = zone(stored.settings["spark.sql.session.timeZone"])
+        document = {
+            "settings": dict(stored.settings),
+            "partitions": stored.partitions,
+            "operators": [_document(folder, one, at[one.query]) for one in operators],
+        }
+        spark = session()
+        kernel = jvm(spark).headrace.inspect.Inspect
+        self._tables = self._called(lambda: kernel.open(spark._jsparkSession, json.dumps(document)))
+        self.schemas: dict[str, Struct] = {name: parse_schema(ddl) for name, ddl in json.loads(self._tables.schemas()).items()}
+
+    def count(self, name: str) -> int:
+        """How many rows a table has."""
+        return int(self._called(lambda: self._tables.count(name)))
+
+    def table(self, name: str, limit: int | None) -> tuple[Rows, Struct]:
+        """The rows of a table, in the order of its columns; the first ones up to a limit."""
+        return self._rows(lambda: self._tables.table(name, -1 if limit is None else limit))
+
+    def query(self, sql: str, limit: int | None) -> tuple[Rows, Struct]:
+        """The rows that a query over the tables gives."""
+        fault = self._tables.fault(sql)
+        if fault is not None:
+            raise self._refused(json.loads(fault))
+        return self._rows(lambda: self._tables.query(sql, -1 if limit is None else limit))
+
+    def _rows(self, ask: Callable[[], Any]) -> tuple[Rows, Struct]:
+        answer = self._called(ask)
+        schema = parse_schema(answer.schema())
+        return rows_from_internal(pickle.loads(bytes(answer.rows())), schema, self._zone), schema
+
+    def _called(self, ask: Callable[[], T]) -> T:
+        try:
+            return ask()
+        except Exception as problem:
+            error = of_java(problem, None)
+            if error is None:
+                raise
+            raise unreadable(self._folder, error) from None
+
+    def _refused(self, found: Mapping[str, Any]) -> HeadraceError:
+        """What is wrong with a query, in the words for texts of a plan."""
+        if found["class"].startswith("TABLE_OR_VIEW_NOT_FOUND"):
+            return unknown_table(found["parameters"].get("relationName", "").replace("`", ""), self.schemas)
+        words = {word.lower() for word in re.findall(r"\w+", found["text"])}
+        columns = [column for name, schema in self.schemas.items() if name.lower() in words for column in schema.names]
+        error = error_of(Fault.from_json(found, None, tuple(dict.fromkeys(columns))))
+        if error.code == "BAD_SYNTAX":
+            error.hint = "a query is one SELECT of Spark SQL over the tables of the state."
+        return error
+
+
+def unknown_table(name: str, tables: Mapping[str, Struct]) -> HeadraceError:
+    """There is no such table in the state."""
+    hint = suggestion(name, tables, f"it has: {', '.join(tables)}")
+    return HeadraceError("UNKNOWN_TABLE", f"the state has no table {name}", hint=hint)
+
+
+def unreadable(folder: Path, error: HeadraceError) -> HeadraceError:
+    """What stopped the reading of a state, where there is no better word for it."""
+    if error.code not in ("RUN_FAILED", "INPUT_GONE", "CHECKPOINT_UNREADABLE"):
+        return error
+    return HeadraceError(
+        "STATE_UNREADABLE",
+        f"the state in {folder} cannot be read: {error.message}",
+        hint="a job that runs takes its oldest epochs away: look again. "
+        "A checkpoint that was moved is read once its job has started in its new place.",
+    )
+
+
+def _document(folder: Path, one: Kept, epoch: int) -> dict[str, Any]:
+    """An operator as the kernel needs it to read its state."""
+    return {
+        **(_program(one, one.node) if isinstance(one.node, Program) else _relation(one)),
+        "kind": one.entry.shape.kind,
+        "checkpoint": str(query_folder(folder, one.query)),
+        "epoch": epoch,
+        "tables": [{"name": table.name, "shows": table.shows, "of": table.of} for table in one.tables],
+    }
+
+
+def _program(one: Kept, node: Program) -> dict[str, Any]:
+    shape = one.entry.shape
+    return {
+        **kept_document(one.entry),
+        "order": shape.order,
+        "clock": shape.clock,
+        # inputs are numbered as the plan has them
+        "inputs": [
+            {"name": name, "side": side, "schema": given.schema, "broadcast": name in node.broadcast}
+            for side, (name, given) in enumerate(shape.inputs.items())
+        ],
+    }
+
+
+def _relation(one: Kept) -> dict[str, Any]:
+    shape = one.entry.shape
+    return {
+        "op": one.entry.op,
+        "name": shape.name,
+        "level": shape.level,
+        "key": _named_key(one.node, shape.key),
+        # they are stored in the order of their sides
+        "inputs": [{"name": name, "side": side, "schema": given.schema} for side, (name, given) in enumerate(shape.inputs.items())],
+        "append": only_added(one.node),
+        **relation(one.node),
+        **interval_of(one.node),
+    }
+
+
+def _named_key(node: Node, key: str) -> str:
+    """The key's columns, `key_1` and so on, by the names of what they are: those of the columns that they are computed of alone."""
+    texts: tuple[str, ...] = ()
+    if isinstance(node, Join):
+        texts = tuple(left for left, _ in node.keys)
+    elif isinstance(node, Partition | Sessions | Top):
+        texts = node.per
+    stored = parse_schema(key).fields if key else ()
+    names = node.key if isinstance(node, Upserts) else tuple(plain_name(text) for text in texts)
+    # A join has one more column in its key where rows without partners are spread, and where it has no keys.
+    named = [replace(field, name=name or field.name) for field, name in zip(stored, names, strict=False)]
+    made = Struct((*named, *stored[len(named) :]))
+    clash = len({name.lower() for name in made.names}) < len(made.names)
+    return key if clash else made.ddl

@@ -1,0 +1,169 @@
+"""The offline rewrite of a checkpoint, for a version of its job that a start cannot go on with.
+
+The new checkpoint keeps the id, the epochs, the record and the offsets of the old one, so the job goes on where it was, exactly once. It
+is made beside its place and gets its name when all is there.
+"""
+
+from __future__ import annotations
+
+import errno
+import json
+import shutil
+import time
+from collections.abc import Mapping
+from contextlib import closing, suppress
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from headrace.durable import atomic, private
+from headrace.durable.sums import text_of
+from headrace.errors import HeadraceError
+from headrace.jvm.session import jvm, session
+from headrace.spark.checkpoint.compare import identified, with_frozen_schemas
+from headrace.spark.checkpoint.folder import MIGRATED, Checkpoint, Stored, migrated, unusable
+from headrace.spark.checkpoint.lease import Lease, is_lock
+from headrace.spark.checkpoint.relocation import mend
+from headrace.spark.compile.computed import check_computed
+from headrace.spark.compile.identity import Identity
+from headrace.spark.compile.job import SparkJob
+from headrace.spark.migrate import copies
+from headrace.spark.migrate.migration import Migrated, Migration
+from headrace.spark.migrate.rewrite import Rewrite, rewrites
+from headrace.spark.run.failures import full, of_java
+
+Json = dict[str, Any]
+
+
+def migrate(job: SparkJob, old: Path, new: Path, *, dry_run: bool = False) -> Migration:
+    """Make the checkpoint `new` for this version of a job out of `old`, which stays as it is but for a mark that it was migrated.
+
+    What cannot be followed, or needs no rewrite, is refused before anything is written.
+    """
+    began = time.monotonic()
+    old, new = old.absolute(), new.absolute()
+    if new.exists():
+        raise HeadraceError("CHECKPOINT_EXISTS", f"{new} exists already", hint="name a folder that does not: --to another/place.")
+    if new.is_relative_to(old):
+        raise HeadraceError("CHECKPOINT_EXISTS", f"{new} lies in the old checkpoint {old}", hint="name a folder beside it.")
+    if not old.is_dir():
+        raise _nothing(f"{old} is no folder", "--checkpoint names the folder of an earlier version of the job.")
+    checkpoint = Checkpoint(old)
+    with closing(checkpoint):
+        to = checkpoint.migrated
+        # a mark without its checkpoint is of a rewrite that was killed at its very end
+        if to is not None and to.exists():
+            raise migrated(old, to)
+        if checkpoint.stored is None or not checkpoint.begun:
+            raise _nothing(f"no run has been started in {old}", "run the job there.")
+        stored = checkpoint.stored
+        job = with_frozen_schemas(job, stored)
+        identity, names = identified(job, stored, old, offline=True)
+        check_computed(job, [identity.query(name) for name in names.values()])
+        found = {query.name: rewrites(stored.identity, identity, query) for query in stored.identity.queries}
+        programs = [Migrated(one.name, one.rewritten, one.projected) for made in found.values() for one in made]
+        if not any(one.rewritten for one in programs):
+            raise _nothing(f"this version of the job can go on in {old} as it is", "run it there.")
+        if not dry_run:
+            counts = _Making(job, stored, identity, old, checkpoint.lease.term, new, found).run()
+            programs = [replace(program, **counts.get(program.program, {})) for program in programs]
+        return Migration(job.plan.job, old, new, tuple(programs), dry_run, time.monotonic() - began)
+
+
+def _nothing(what: str, cure: str) -> HeadraceError:
+    return HeadraceError("NOTHING_TO_MIGRATE", f"{what}, so no other checkpoint has to be made of it", hint=cure)
+
+
+class _Making:
+    """One checkpoint in the making."""
+
+    def __init__(
+        self, job: SparkJob, stored: Stored, identity: Identity, old: Path, term: int, new: Path, found: Mapping[str, list[Rewrite]]
+    ) -> None:
+        self.job, self.stored, self.identity, self.old, self.term, self.new = job, stored, identity, old, term, new
+        self.found = {name: made for name, made in found.items() if any(one.spec for one in made)}
+        self.all = [query.name for query in stored.identity.queries]
+        self.place = copies.unfinished(new)
+        self.log = new.with_name(f"{new.name}.errors.log")
+
+    def run(self) -> dict[str, Json]:
+        """Makes it; gives the counts of the programs by name. If it fails, nothing is left of it."""
+        try:
+            private.folder(self.place)
+            # the sinks know the terms of the old one
+            lease = Lease(self.place, after=self.term)
+            try:
+                for path in self.place.iterdir():
+                    if not is_lock(path.name):
+                        shutil.rmtree(path) if path.is_dir() else path.unlink()
+                counts = self._fill()
+                # Marked first: at no moment there are two checkpoints that could both go on.
+                atomic.replace(self.old / MIGRATED, f"{self.new}\n")
+                self.place.rename(self.new)
+                return counts
+            except BaseException:
+                (self.old / MIGRATED).unlink(missing_ok=True)
+                shutil.rmtree(self.place, ignore_errors=True)
+                raise
+            finally:
+                lease.release()
+        except OSError as problem:
+            # copying a folder gives all its troubles in one text
+            said = problem.strerror or str(problem)
+            no_room = problem.errno in (errno.ENOSPC, errno.EFBIG, errno.EDQUOT) or "No space left on device" in said
+            raise (full(f"{self.new} cannot be written: {said}") if no_room else unusable(self.new, said)) from None
+
+    def _fill(self) -> dict[str, Json]:
+        copies.copy(self.old, self.place, self.found)
+        for name in self.all:
+            mend(self._query(self.place, name))
+        counts: dict[str, Json] = {}
+        for name, made in self.found.items():
+            counts |= self._rewritten(name, made)
+        for name in self.all:
+            mend(self._query(self.place, name), self._query(self.new, name))
+        stored = Stored(
+            self.stored.id, self.job.plan.job, self.job.plan.to_json(), self.job.settings, self.stored.partitions, self.identity
+        )
+        atomic.replace(self.place / "job.json", text_of(stored.to_json(), indent=1))
+        return counts
+
+    def _rewritten(self, name: str, made: list[Rewrite]) -> dict[str, Json]:
+        epoch = copies.last_epoch(self._query(self.old, name))
+        if epoch is None:
+            # its first epoch is done again from the beginning
+            return {}
+        # Spark reads the old one where its own notes say
+        mend(self._query(self.old, name))
+        request = {
+            "from": str(self._query(self.old, name)),
+            "to": str(self._query(self.place, name)),
+            "epoch": epoch,
+            "partitions": self.stored.partitions,
+            "settings": dict(self.job.settings),
+            "operators": [one.spec for one in made if one.spec],
+        }
+        names = {one.op: one.name for one in made}
+        counted = json.loads(self._kernel(json.dumps(request)))
+        return {names[one["op"]]: {kind: n for kind, n in one.items() if kind != "op"} for one in counted if one["op"] in names}
+
+    def _kernel(self, request: str) -> str:
+        spark = session()
+        try:
+            answer: str = jvm(spark).headrace.migrate.Migrate.run(spark._jsparkSession, request)
+            return answer
+        except Exception as problem:
+            error = of_java(problem, self.log)
+            if error is None:
+                raise
+            if error.code == "RUN_FAILED":
+                hint = f"nothing was changed: {self.old} is as it was. The Java trace is in {self.log}"
+                raise HeadraceError(error.code, error.message, hint=hint) from None
+            if str(self.log) not in (error.hint or ""):
+                with suppress(OSError):
+                    self.log.unlink()
+            raise error from None
+
+    @staticmethod
+    def _query(folder: Path, name: str) -> Path:
+        return folder / "queries" / name

@@ -1,0 +1,93 @@
+"""Sinks that are brought back to the epoch with which their checkpoint ends: `headrace rewind`.
+
+A checkpoint that was put back from a backup is behind its sinks, and no start goes on there. Where each of these sinks can take back what
+came later, this makes checkpoint and sinks one history again. Sinks are brought back one after the other, each in one step; cut off in
+between, the job is refused as before, and the next call goes on.
+"""
+
+from __future__ import annotations
+
+import json
+from contextlib import closing
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from headrace.errors import HeadraceError
+from headrace.masking import leaving
+from headrace.spark.checkpoint.compare import identified, with_frozen_schemas
+from headrace.spark.checkpoint.folder import Checkpoint, migrated
+from headrace.spark.compile.job import SparkJob
+from headrace.spark.run.ahead import Rewound, planned
+from headrace.spark.run.outlets import each, outlets_of, provide
+
+LOG = "rewound.jsonl"
+"""What was done, in the checkpoint."""
+
+TERMS = 1000
+"""So many starts may the copy that went on have seen, whose terms the sinks know."""
+
+
+@dataclass(frozen=True)
+class Rewinding:
+    """What was done, or with `dry_run` would be, to bring the sinks of a job back to its checkpoint."""
+
+    job: str
+    checkpoint: Path
+    sinks: tuple[Rewound, ...]
+    dry_run: bool
+
+    def __str__(self) -> str:
+        if not self.sinks:
+            return f"{self.job}: the sinks hold what {self.checkpoint} has written, and nothing later"
+        does = "would bring" if self.dry_run else "has brought"
+        end = "nothing was changed; --yes does it" if self.dry_run else "the next start goes on from there"
+        count = f"{len(self.sinks)} sink{'' if len(self.sinks) == 1 else 's'}"
+        return "\n".join([f"{self.job}: {does} {count} back to {self.checkpoint}", *(f"  {one}" for one in self.sinks), end])
+
+
+@leaving()
+def rewind(job: SparkJob, folder: Path, *, dry_run: bool) -> Rewinding:
+    """Bring the sinks of a job back to the epoch with which its checkpoint ends; with `dry_run` say how. All is refused where one of them
+    cannot come back, and nothing is touched then.
+    """
+    folder = folder.absolute()
+    if not folder.is_dir():
+        raise _nothing(f"{folder} is no folder")
+    provide(job)
+    checkpoint = Checkpoint(folder)
+    with closing(checkpoint):
+        begun = False
+        try:
+            if checkpoint.migrated is not None:
+                raise migrated(checkpoint.folder, checkpoint.migrated)
+            stored = checkpoint.stored
+            if stored is None or not checkpoint.begun:
+                raise _nothing(f"no run has been started in {folder}")
+            job = with_frozen_schemas(job, stored)
+            _, names = identified(job, stored, checkpoint.folder)
+            outlets = {name: outlets_of(job, query, checkpoint.dead_letters(name)) for query, name in each(job, names)}
+            if not dry_run:
+                checkpoint.lease.skip(TERMS)
+            steps = planned(job, checkpoint, outlets)
+            for step in () if dry_run else steps:
+                checkpoint.lease.check()
+                begun = True
+                _note(checkpoint.folder, step, "begins")
+                step.rewind.work()
+                _note(checkpoint.folder, step, "done")
+            return Rewinding(job.plan.job, checkpoint.folder, steps, dry_run)
+        finally:
+            if not begun:
+                checkpoint.lease.decline()
+
+
+def _note(folder: Path, step: Rewound, what: str) -> None:
+    told = {"at": f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%S}+00:00", "sink": step.sink, "place": step.place}
+    with (folder / LOG).open("a", encoding="utf-8") as log:
+        log.write(json.dumps({**told, "from": step.held, "to": step.to, "how": step.how, "what": what}) + "\n")
+
+
+def _nothing(what: str) -> HeadraceError:
+    why = f"{what}, so there is no epoch to which sinks could come back"
+    return HeadraceError("NOTHING_TO_REWIND", why, hint="--checkpoint names the folder in which the job keeps its state.")

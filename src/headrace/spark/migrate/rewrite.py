@@ -1,0 +1,95 @@
+"""What becomes of one program's state in an offline rewrite: what is rewritten, in words and for the kernel, and what is read as it is."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from headrace.schema import parse_schema
+from headrace.spark.compile.identity import Entry, Identity, QueryIdentity, Shape, held_columns, key_columns
+from headrace.spark.compile.layout import FIXED, Cell
+
+Json = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Rewrite:
+    """One program. `spec` is what the kernel has to do; None: its bytes stay as they are, whatever names they go by now."""
+
+    op: int
+    name: str
+    rewritten: tuple[str, ...]
+    projected: tuple[str, ...]
+    spec: Json | None
+
+
+def rewrites(stored: Identity, now: Identity, query: QueryIdentity) -> list[Rewrite]:
+    """The programs of a stored query that its new version still has."""
+    after = {entry.op: entry for entry in now.query(query.name).entries if not entry.retired}
+    return [_rewrite(entry, after[entry.op]) for entry in stored.query(query.name).live().values() if _stays(entry, after)]
+
+
+def _stays(entry: Entry, after: Mapping[int, Entry]) -> bool:
+    return entry.shape.keeps and entry.op in after
+
+
+def _rewrite(old: Entry, new: Entry) -> Rewrite:
+    key, key_words = _key(old.shape, new.shape)
+    cells, cell_words, projected = _cells(old.layouts[-1].cells, new.layouts[-1].cells)
+    inputs, input_words = _inputs(old.shape, new.shape)
+    spec = {"op": new.op, "name": new.shape.name, "key": key, "cells": cells, "inputs": inputs}
+    return Rewrite(new.op, new.shape.name, (*key_words, *cell_words, *input_words), projected, spec if key or cells or inputs else None)
+
+
+def _key(old: Shape, new: Shape) -> tuple[Json | None, list[str]]:
+    places = key_columns(old, new)
+    assert places is not None, f"the keys of {new.name} were compared before"
+    was, now = (parse_schema(shape.key).fields if shape.key else () for shape in (old, new))
+    same = all(place == i and was[place].type == field.type for i, (place, field) in enumerate(zip(places, now, strict=True)))
+    words = [f"its key is {new.key} instead of {old.key}"] if old.key != new.key else []
+    if not words and any(old.inputs[name].key != one.key for name, one in new.inputs.items() if name in old.inputs):
+        words = ["its key comes by other names"]
+    return None if same else {"old": old.key, "new": new.key, "places": list(places)}, words
+
+
+def _cells(old: tuple[Cell, ...], new: tuple[Cell, ...]) -> tuple[list[Json], list[str], tuple[str, ...]]:
+    before = {cell.id: cell for cell in old}
+    cells: list[Json] = []
+    words: list[str] = []
+    projected: list[str] = []
+    for cell in new:
+        was = before.pop(cell.id, None)
+        if was is None:
+            projected.append(f"{cell.name} is new")
+            continue
+        if was.name != cell.name:
+            projected.append(f"{was.name} is called {cell.name}")
+        if was.said == cell.said:
+            continue
+        if cell.kind in FIXED:
+            cells.append({"id": cell.id, "name": cell.name, "kind": cell.kind, "old": _told(was), "new": _told(cell)})
+            words.append(f"{cell.name} is {cell.said} instead of {was.said}")
+        else:
+            projected.append(f"{cell.name} is {cell.type} instead of {was.type}")
+    projected += [f"{cell.name} is gone" for cell in before.values()]
+    return cells, words, tuple(projected)
+
+
+def _told(cell: Cell) -> Json:
+    return {"type": cell.type, "key": cell.key, "expires": cell.expires_ms is not None}
+
+
+def _inputs(old: Shape, new: Shape) -> tuple[list[Json], list[str]]:
+    """All inputs, if rows that it may hold have other columns now: the rows of all of them lie in one order."""
+    found: list[Json] = []
+    words: list[str] = []
+    keys = key_columns(old, new) or ()
+    for side, (name, before) in enumerate(old.inputs.items() if new.order == "time" else ()):
+        now = new.inputs[name]
+        places = held_columns(before, now, keys)
+        assert places is not None, f"the columns of {name} of {new.name} were compared before"
+        found.append({"side": side, "old": before.schema, "new": now.schema, "places": list(places)})
+        if now.schema != before.schema:
+            words.append(f"held rows of its input {name} have the columns {now.schema} instead of {before.schema}")
+    return found if words else [], words

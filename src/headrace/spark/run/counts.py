@@ -1,0 +1,65 @@
+"""What the queries of a run have counted, put together as a summary tells it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from headrace.plan import Role, nearest
+from headrace.ports import aside
+from headrace.spark.checkpoint.folder import Checkpoint
+from headrace.spark.compile.identity import DEAD_LETTERS
+from headrace.spark.run.query import RunningQuery
+from headrace.spark.run.summary import (
+    ExpectationCounts,
+    InputCounts,
+    LookupCounts,
+    SourceCounts,
+    counts_of,
+    expectations_of,
+    lookups_of,
+    source_counts,
+)
+
+
+def counted(queries: Iterable[RunningQuery], checkpoint: Checkpoint) -> dict[str, Any]:
+    """By the names of the fields of `Summary`, those that are of the checkpoint's whole life.
+
+    A source, or an expectation of its rows, that two queries have is one.
+    """
+    sources: dict[str, SourceCounts] = {}
+    expected: dict[tuple[str, str], ExpectationCounts] = {}
+    sinks: dict[str, int] = {}
+    dead: dict[str, int] = {}
+    inputs: list[InputCounts] = []
+    lookups: list[LookupCounts] = []
+    for query in queries:
+        totals = query.totals
+        for source in query.query.sources:
+            name = str(source.name)
+            sources.setdefault(name, source_counts(totals, name))
+        for one in expectations_of(totals, query.query.sinks):
+            expected.setdefault((one.stream, one.name), one)
+        for sink in query.query.sinks:
+            sinks[str(sink.name)] = totals.rows.get(str(sink.name), 0)
+        dead[str(checkpoint.dead_letters(query.identity.name))] = totals.rows.get(DEAD_LETTERS, 0)
+        inputs.extend(counts_of(totals, query.programs(), _feeders(query)))
+        lookups.extend(lookups_of(totals, query.lookups()))
+    return {
+        "sources": tuple(sources.values()),
+        "expectations": tuple(expected.values()),
+        "sinks": sinks,
+        "dead_letters": {**dead, **aside.counted(checkpoint.folder)},
+        "inputs": tuple(inputs),
+        "lookups": tuple(lookups),
+    }
+
+
+def _feeders(query: RunningQuery) -> dict[tuple[str, str], tuple[str, ...]]:
+    """Name and input of an operator or lookup -> the sources, operators and lookups that send it rows."""
+    live = query.identity.live()
+    return {
+        (str(node.name), name): tuple(str(one.name) for one in nearest(stream, (Role.SOURCE, Role.LOOKUP, Role.STATEFUL)))
+        for node in (*query.query.operators, *query.query.looked_up)
+        for name, stream in zip(live[str(node.name)].shape.inputs, node.inputs, strict=True)
+    }

@@ -1,0 +1,143 @@
+"""Epochs: what happens in the driver when Spark has staged one: sinks commit, then the record adds it up."""
+
+from __future__ import annotations
+
+import json
+import pickle
+import threading
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from headrace.jvm import preparing
+from headrace.masking import masked
+from headrace.points import calls, point
+from headrace.ports import Sink, SinkContext, Staged
+from headrace.ports.aside import put_aside_by_tasks
+from headrace.spark.checkpoint.history import History
+from headrace.spark.checkpoint.record import Record, Written
+
+
+@dataclass(frozen=True)
+class OpenSink:
+    """A sink that is open for a run, and what it was opened with; `op` is its number in the query. A quiet one is not told of epochs
+    without rows for it.
+    """
+
+    op: int
+    name: str
+    sink: Sink
+    schema: str
+    context: SinkContext
+    quiet: bool = False
+
+
+class Committer:
+    """Commits the epochs of one query: called by the JVM, once per epoch and again for one whose end Spark did not see.
+
+    Sinks come first and the record last: an epoch that a crash cut off is done again by the sinks, which all know how, and counted once.
+    `held` raises where another process works on the checkpoint by now: a process that was asleep for a while writes nothing more.
+    `clock` tells by seconds how long a source has been silent.
+    """
+
+    def __init__(
+        self,
+        sinks: Mapping[int, OpenSink],
+        record: Record,
+        history: History,
+        held: Callable[[], None],
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self.sinks = sinks
+        self.history = history
+        self.held = held
+        self.clock = clock
+        self.record = record
+        self.failed: BaseException | None = None
+        self.failed_sink: str | None = None
+        self.last_rows: dict[str, float] = {}
+        self._lock = threading.Lock()
+        self._begun: tuple[int, str] = (-1, "")
+
+    def commit(self, epoch: int, staged: Any) -> str | None:
+        """The call from the JVM: None once everything is committed, else the text that ends the query."""
+        return self._told(lambda: self._commit(int(epoch), staged))
+
+    def still(self) -> str | None:
+        """The call from the JVM before an epoch is logged: None while this process may go on."""
+        return self._told(self.held)
+
+    def begin(self, epoch: int) -> str:
+        """The call from the JVM before the tasks of an epoch begin: "=" and its identity while this process may go on."""
+        problem = self._told(lambda: self._begin(int(epoch)))
+        return f"={self._begun[1]}" if problem is None else problem
+
+    def _begin(self, epoch: int) -> None:
+        self.held()
+        self._begun = (epoch, self.history.begin(epoch))
+
+    def _told(self, work: Callable[[], object]) -> str | None:
+        try:
+            with self._lock:
+                work()
+        except BaseException as problem:
+            # Anything that leaves this method would be a Java trace; the run raises what is kept here.
+            self.failed = problem
+            return masked(f"{type(problem).__name__}: {problem}")
+        return None
+
+    def _commit(self, epoch: int, staged: Any) -> None:
+        found = json.loads(staged.json())
+        identity = self._identity_of(epoch)
+        rows: dict[str, int] = {}
+        written: dict[str, Written] = {}
+        for text, part in found["sinks"].items():
+            one = self.sinks[int(text)]
+            rows[one.name] = part["rows"]
+            if one.quiet and not part["rows"]:
+                continue
+            self.held()
+            self.failed_sink = one.name
+            point("before sink commit", one.name)
+            given = Staged(part["rows"], tuple(part["files"]), _rows(staged, one.op), tuple(part["parts"]), identity)
+            # Before the rows beside them: once those are there, the epoch may be taken for done.
+            put_aside_by_tasks(one.context, epoch, given)
+            with calls(one.name):
+                one.sink.commit(epoch, given)
+            point("after sink commit", one.name)
+            if part["rows"]:
+                written[one.name] = Written(epoch, identity, place_of(one.sink))
+        self.failed_sink = None
+        self.held()
+        now = self.clock()
+        for source, _, _, metric, n in found["counts"]:
+            if source and metric == "read" and n:
+                self.last_rows[source] = now
+        point("before the record", self.record.query)
+        self.record.add(epoch, found["counts"], rows, written)
+        point("after the record", self.record.query)
+        preparing.later()
+
+    def _identity_of(self, epoch: int) -> str:
+        begun, identity = self._begun
+        if begun != epoch:
+            raise RuntimeError(f"epoch {epoch} is to be committed, and the one that has begun is {begun}")
+        return identity
+
+    class Java:
+        # the interface by which py4j lets the JVM call this object
+        implements = ("headrace.sink.Committer",)
+
+
+def place_of(sink: Sink) -> str:
+    """Where a sink writes, as the record names it."""
+    return sink.owns or sink.describe()
+
+
+def _rows(staged: Any, op: int) -> Callable[[], list[tuple[Any, ...]]]:
+    def read() -> list[tuple[Any, ...]]:
+        found: list[tuple[Any, ...]] = pickle.loads(bytes(staged.rows(op)))
+        return found
+
+    return read

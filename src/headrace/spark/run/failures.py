@@ -1,0 +1,174 @@
+"""What ended a query, as an error of ours; the Java trace goes to a file."""
+
+from __future__ import annotations
+
+import datetime as dt
+import errno
+import json
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from headrace.durable import private
+from headrace.durable.atomic import replace
+from headrace.durable.sums import CURE
+from headrace.errors import CODES, HeadraceError, Site
+from headrace.jvm.session import jvm, session
+from headrace.jvm.store import cure, lacking
+from headrace.masking import masked
+from headrace.spark.checkpoint.examine import whole
+
+# Conditions of the kernel and what they are called here, with the cure.
+_KNOWN: Mapping[str, tuple[str, str | None]] = {
+    "KEYS_MEET": ("KEYS_MEET", "keep the type that tells them apart; what stands under the two cannot be put together."),
+    "KEY_NOT_UNIQUE": ("KEY_NOT_UNIQUE", "name columns that tell the rows apart, or make one row of them: .top(1, by=..., per=...)."),
+    "LOOKUP_FAILED": ("LOOKUP_FAILED", "no row of the epoch is lost: the next start looks its rows up again."),
+    "EXPECTATION_FAILED": (
+        "EXPECTATION_FAILED",
+        'nothing of its epoch is written. Mend the input, or let such rows go to the dead letters: on_violation="dead_letter".',
+    ),
+    "FILE_BROKEN": (
+        "FILE_BROKEN",
+        'put a whole copy of it in its place; with broken_files="skip" read.files goes on without such files, a dead letter for each.',
+    ),
+    "MALFORMED_ROW": ("MALFORMED_ROW", 'mend the input, or let such rows go to the dead letters: malformed="dead_letter".'),
+    "DEAD_LETTER_FAILED": ("DEAD_LETTER_FAILED", "steps behind a dead_letter output must not fail: use try_cast and the like there."),
+    "MEMORY_SOURCE_LOST": ("ROWS_GONE", "rows in memory end with their process: start over with fresh=True, or put them into files."),
+    "KEY_COLLATION": ("WRONG_TYPE", "key by something that is compared byte by byte: lower(name), or the column collated as UTF8_BINARY."),
+    "OFFSETS_GONE": (
+        "OFFSETS_GONE",
+        'keep records for longer than a job may stand; on_gap="skip" goes on, with a dead letter for each gap.',
+    ),
+    "REGISTRY_UNREACHABLE": ("REGISTRY_UNREACHABLE", "the next start goes on from the last epoch, when the registry answers again."),
+    "ORDER_TYPE": ("WRONG_TYPE", 'leave the column out or make it a string: select("...", d="to_json(column)").'),
+    "QUERY_FAILED": ("BAD_EXPRESSION", "a value of the state does not do: try_divide, try_cast and the like give null instead."),
+    "SINK_COMMIT": ("SINK_FAILED", "the next start writes the epoch again."),
+    "SINK_SCHEMA": ("WRONG_TYPE", 'give the column a type that the format has: with_columns(d="to_json(column)").'),
+    "SINK_WRITE": ("SINK_FAILED", "the next start writes the epoch again."),
+    "SOURCE_SCHEMA": ("WRONG_TYPE", "give the schema that the files have; a cast behind the source changes a type."),
+    "STATE_LAYOUT": ("STATE_MISMATCH", "start the newer version of the job, or start over with fresh=True."),
+    "CHECKPOINT_UNREADABLE": ("CHECKPOINT_UNREADABLE", CURE),
+    "CHECKPOINT_INCOMPLETE": ("CHECKPOINT_INCOMPLETE", CURE),
+    "TABLE_CHANGED": ("TABLE_CHANGED", "read what changes: changes=True."),
+    "TABLE_FEATURE": ("TABLE_FEATURE", "read a table, or a copy of it, without that."),
+    "TABLE_REPLACED": ("TABLE_REPLACED", "start over with fresh=True, or give the job the table that it read."),
+    "TABLE_UNREADABLE": ("TABLE_UNREADABLE", "the next start goes on from the last epoch."),
+    "TIMER_LOOP": ("TIMER_LOOP", "a timer that sets a timer sets it later than its own time: self.again.set(at + hr.seconds(1))."),
+    "TOPIC_GONE": ("TOPIC_GONE", 'start over with fresh=True when there is one again; on_gap="skip" goes on without it.'),
+    "VERSION_GONE": (
+        "VERSION_GONE",
+        "start over with fresh=True, and keep the table's old versions for longer than the job may stand still.",
+    ),
+    "WAS_FAILED": (
+        "WAS_FAILED",
+        "mend the expression, with try_add or coalesce for one, and start again: no state is lost, and keys worked on before keep theirs.",
+    ),
+    "STATE_OF_ANOTHER_LEVEL": ("STATE_MISMATCH", "restore the checkpoint from a copy, or start over with fresh=True."),
+}
+_FULL = re.compile(r"No space left on device|File too large|Disk quota exceeded|Not enough space|SQLITE_FULL|The table '[^']*' is full")
+# What Spark says of checkpoint files that it cannot read; a file that it cannot write is another thing.
+_DAMAGED = re.compile(
+    r"CANNOT_LOAD_STATE_STORE\.(?!FAILED_TO_GET_CHANGELOG_WRITER)|CHECKPOINT_FILE_CHECKSUM_VERIFICATION_FAILED"
+    r"|STDS_FAILED_TO_READ_|/_stateSchema/\S+ does not exist|\(latestId: "
+)
+_LOG_BYTES = 1 << 20
+_GONE = re.compile(r"FileNotFoundException|FAILED_READ_FILE\.FILE_NOT_EXIST|PATH_NOT_FOUND")
+
+
+def failure(report: str, log: Path | None, committing: BaseException | None = None, sink: str | None = None) -> HeadraceError:
+    """The error for a query that ended with `report` (the kernel's JSON), while `committing` had been raised in the sink of this name."""
+    found = json.loads(report)
+    where = _written(log, found["trace"])
+    if isinstance(committing, HeadraceError):
+        return committing
+    if committing is not None:
+        return _of_sink(committing, sink, where)
+    condition, message = found["condition"], _first_lines(found["message"])
+    site = Site.parse(found["site"]) if found.get("site") else None
+    node = f"{found['node']}: " if found.get("node") and not message.startswith(f"{found['node']}:") else ""
+    if _FULL.search(found["trace"]):
+        return full(f"{node}{message}", site)
+    if (scheme := lacking(found["trace"])) is not None:
+        return HeadraceError("UNKNOWN_FILE_SYSTEM", f"{node}the session has no file system for {scheme}://", hint=cure(scheme), site=site)
+    if condition in _KNOWN:
+        code, hint = _KNOWN[condition]
+        return HeadraceError(code, f"{node}{message}", hint=found.get("hint") or hint, site=site)
+    if condition in ("INTERNAL", "KERNEL_DOCUMENT"):
+        return HeadraceError("INTERNAL", f"{node}{message}", hint=f"this is a fault of headrace; please report it.{where}", site=site)
+    if condition in CODES:
+        return HeadraceError(condition, f"{node}{message}", hint=found.get("hint"), site=site)
+    if _DAMAGED.search(found["trace"]):
+        return _damaged(log, f"{node}{message}", where)
+    if (condition and _GONE.search(condition)) or _GONE.search(found["class"]):
+        return HeadraceError("INPUT_GONE", f"{node}{message}", hint="files that were listed must stay until they are read.", site=site)
+    cause = _first_lines(found.get("cause") or "")
+    if cause and (cause.partition(": ")[2] or cause) not in message:
+        message = f"{message}; caused by {cause}"
+    return HeadraceError("RUN_FAILED", f"{node}{message}", hint=f"the next start goes on from the last epoch.{where}", site=site)
+
+
+def _damaged(log: Path | None, message: str, where: str) -> HeadraceError:
+    """State or logs that cannot be read, by the file that is damaged where that is found."""
+    queries = [] if log is None else sorted((log.parent / "queries").glob("*"))
+    damage = next((damage for query in queries for damage in whole(query)), None)
+    return damage.error() if damage is not None else HeadraceError("CHECKPOINT_UNREADABLE", message, hint=f"{CURE}{where}")
+
+
+def full(message: str, site: Site | None = None) -> HeadraceError:
+    """A disk without room."""
+    return HeadraceError(
+        "DISK_FULL",
+        message,
+        hint="make room (the checkpoint, the output and Spark's temporary folder need it) and start again: no row is lost or doubled.",
+        site=site,
+    )
+
+
+def gone(problem: BaseException) -> bool:
+    """Whether a call failed because the JVM has ended: py4j's own error, which has no trace of Java's."""
+    name, text = type(problem).__name__, str(problem)
+    broken = name == "Py4JError" and text.startswith("An error occurred while calling") and "Trace:" not in text
+    return broken or name == "Py4JNetworkError" or isinstance(problem, ConnectionError | EOFError)
+
+
+def of_java(problem: Exception, log: Path | None) -> HeadraceError | None:
+    """The error for an exception of the JVM outside of a running query; None if it did not come from there."""
+    java = getattr(problem, "java_exception", None) or getattr(problem, "_origin", None)
+    if java is None:
+        return None
+    return failure(jvm(session()).headrace.query.Trouble.json(java), log)
+
+
+def _of_sink(problem: BaseException, sink: str | None, where: str) -> HeadraceError:
+    if isinstance(problem, OSError) and problem.errno in (errno.ENOSPC, errno.EFBIG, errno.EDQUOT):
+        return full(f"{sink or 'the record'}: {problem.strerror}: {problem.filename}")
+    return HeadraceError(
+        "SINK_FAILED",
+        f"{sink or 'the record'} could not be written: {type(problem).__name__}: {problem}",
+        hint=f"the next start writes the epoch again.{where}",
+        cause=problem,
+    )
+
+
+def _first_lines(message: str) -> str:
+    """Spark's message without what only a developer of Spark reads."""
+    text = re.split(r"\n\s*at |\nDriver stacktrace|\n== |SQLSTATE:|\nCaused by:", message.strip())[0]
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    return " ".join(lines[:4]).rstrip(" .;")
+
+
+def _written(log: Path | None, trace: Any) -> str:
+    """Append a trace to the log, from which the oldest go at a megabyte; where it lies, for the hint."""
+    if log is None:
+        return ""
+    try:
+        with private.file(log).open("a", encoding="utf-8") as file:
+            file.write(masked(f"--- {dt.datetime.now(dt.UTC):%Y-%m-%d %H:%M:%S} UTC\n{trace}\n"))
+        if log.stat().st_size > _LOG_BYTES:
+            newest = log.read_bytes()[-_LOG_BYTES // 2 :].decode(errors="replace")
+            replace(log, newest[newest.find("\n--- ") + 1 :])
+    except OSError:
+        # The disk may be full, and that is then what is being reported.
+        return ""
+    return f" The Java trace is in {log}"

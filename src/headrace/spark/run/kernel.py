@@ -1,0 +1,45 @@
+"""The call that starts a query in the JVM."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from headrace.jvm.callbacks import listen
+from headrace.jvm.session import jvm
+from headrace.spark.run.epochs import Committer
+from headrace.spark.run.failures import of_java
+from headrace.spark.run.loader import Loader
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+
+def start_query(
+    spark: SparkSession,
+    document: Mapping[str, Any],
+    scans: Mapping[str, DataFrame],
+    committer: Committer,
+    checkpoint: Path,
+    *,
+    every: int,
+    manual_clock: bool,
+    log: Path,
+    loader: Loader,
+) -> Any:
+    """Start the query of a document; gives the kernel's `Run`."""
+    listen(spark)
+    frames = jvm(spark).java.util.HashMap()
+    for name, frame in scans.items():
+        frames.put(name, frame._jdf)
+    try:
+        return jvm(spark).headrace.Kernel.start(
+            spark._jsparkSession, json.dumps(document), frames, committer, str(checkpoint), str(every), manual_clock, loader
+        )
+    except Exception as problem:
+        error = of_java(problem, log)
+        if error is None:
+            raise
+        raise error from None

@@ -1,0 +1,89 @@
+"""The sinks of a job's queries, with what comes to each and what a connector needs to be asked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from headrace import ports
+from headrace.errors import HeadraceError
+from headrace.jvm.packages import attach
+from headrace.jvm.session import session
+from headrace.ops import Lookup, Sink, Source
+from headrace.plan import Node
+from headrace.schema import Struct, parse_schema
+from headrace.spark.checkpoint.folder import Checkpoint
+from headrace.spark.compile.document import dead_letters
+from headrace.spark.compile.identity import DEAD_LETTERS
+from headrace.spark.compile.job import SparkJob
+from headrace.spark.compile.levels import Query
+from headrace.spark.run.epochs import OpenSink
+
+
+@dataclass(frozen=True)
+class Outlet:
+    """A sink of a query with what comes to it."""
+
+    name: str
+    sink: ports.Sink
+    schema: Struct
+    mode: str = "append"
+    node: Node | None = None
+    """None: the dead letters, which the checkpoint keeps."""
+
+    def context(self, job: SparkJob, checkpoint: Checkpoint, query: str) -> ports.SinkContext:
+        return ports.SinkContext(
+            job=job.plan.job,
+            name=self.name,
+            schema=self.schema,
+            session=session(),
+            checkpoint=checkpoint.folder,
+            checkpoint_id=checkpoint.id,
+            time_zone=job.time_zone,
+            fresh=checkpoint.clearing,
+            query=query,
+            mode=self.mode,
+            unfinished=checkpoint.unfinished(query),
+            term=checkpoint.lease.term,
+            held=checkpoint.lease.check,
+            partitions=1 if checkpoint.stored is None else checkpoint.stored.partitions,
+            on_refused=self.sink.on_refused,
+            shown=job.shown(self.name),
+        )
+
+    def opened(self, op: int, context: ports.SinkContext) -> OpenSink:
+        return OpenSink(op, self.name, self.sink, self.schema.ddl, context, quiet=self.name == DEAD_LETTERS)
+
+
+def outlets_of(job: SparkJob, query: Query, letters: Path) -> list[Outlet]:
+    """The sinks of a query, the one for dead letters last."""
+    nodes = [node for node in query.sinks if isinstance(node, Sink)]
+    outlets = [Outlet(str(node.name), node.connect(), job.schemas.of[str(node.name)], node.mode, node) for node in nodes]
+    folder = ports.sink_class("files").from_options({"path": str(letters), "format": "json"})
+    return [*outlets, Outlet(DEAD_LETTERS, folder, parse_schema(dead_letters(query)))]
+
+
+def each(job: SparkJob, names: Mapping[str, str]) -> list[tuple[Query, str]]:
+    """Each query with the name that the checkpoint knows it by."""
+    return [(query, names[query.name]) for query in job.queries]
+
+
+def provide(job: SparkJob) -> None:
+    """Put what its connectors need into the session."""
+    for query in job.queries:
+        for node in (*query.sources, *query.looked_up, *query.sinks):
+            if isinstance(node, Source | Lookup | Sink):
+                with at(node):
+                    attach(session(), [node.connect().needs])
+
+
+@contextmanager
+def at(node: Node | None) -> Iterator[None]:
+    """What a connector refuses is refused at the line that wrote it."""
+    try:
+        yield
+    except HeadraceError as error:
+        error.site = (node and node.site) or error.site
+        raise

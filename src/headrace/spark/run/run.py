@@ -1,0 +1,295 @@
+"""Run: a job while it runs."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from headrace.errors import HeadraceError
+from headrace.jvm.session import log_file
+from headrace.plan import DisplayNames
+from headrace.spark.checkpoint.folder import Checkpoint
+from headrace.spark.run.counts import counted
+from headrace.spark.run.failures import failure, gone, of_java
+from headrace.spark.run.progress import Display, Progress, progress_of
+from headrace.spark.run.query import RunningQuery
+from headrace.spark.run.signals import Signals
+from headrace.spark.run.summary import Summary, expectations_of, prove
+
+_PAUSE = 0.1
+
+
+class Run:
+    """A job that was started: `.status .progress .metrics .error .wait(timeout) .stop()`.
+
+    `status` is running, flushing, stopping, stopped, finished or failed.
+    """
+
+    def __init__(
+        self,
+        job: str,
+        checkpoint: Checkpoint,
+        queries: list[RunningQuery],
+        *,
+        bounded: bool,
+        flush: bool,
+        closed: Callable[[], None],
+        shown: DisplayNames | None = None,
+    ) -> None:
+        self.job = job
+        self._shown = shown or DisplayNames({})
+        self.status = "running"
+        self.error: HeadraceError | None = None
+        self.display = Display(job, False)
+        self._checkpoint = checkpoint
+        self._queries = queries
+        self._bounded = bounded
+        # a flush that was cut short is finished, whatever was asked for
+        self._flush = flush or checkpoint.sealing
+        # Whether this is the first run whose end brings time to an end: the job cannot go on with more input behind it.
+        self.first_end = bounded and flush and not checkpoint.sealing and any(query.query.final for query in queries)
+        self._seals = self.first_end or checkpoint.sealing
+        self._closed = closed
+        self._started = time.monotonic()
+        self._seconds: float | None = None
+        # Who asks for a stop and who ends the run are two threads: what `status` is between them is settled under the lock.
+        self._lock = threading.Lock()
+        self._ask = threading.Event()
+        self._now = threading.Event()
+        self._ending = False
+        self._over = threading.Event()
+        self._thread = threading.Thread(target=self._drive, name=f"headrace {job}", daemon=True)
+        self._thread.start()
+
+    def __repr__(self) -> str:
+        return f"<Run {self.job}: {self.status}>"
+
+    @property
+    def checkpoint(self) -> Path:
+        """The folder in which the job keeps its state."""
+        return self._checkpoint.folder
+
+    @property
+    def progress(self) -> Progress:
+        """Where the run stands now."""
+        return progress_of(
+            self._reports(),
+            rows=self._rows(),
+            epochs=sum(query.totals.epoch - query.epoch_before for query in self._queries),
+            seconds=self._elapsed(),
+            state_keys=sum(query.state_keys() for query in self._queries),
+            live=not self._bounded,
+            violated=sum(one.violated for query in self._queries for one in expectations_of(query.totals, query.query.sinks)),
+        )
+
+    @property
+    def metrics(self) -> dict[str, Any]:
+        """The counts so far, as data: what `Summary.to_json` says at the end."""
+        return self._summary().to_json()
+
+    def wait(self, timeout: float | None = None) -> Summary | None:
+        """Wait for the end and give the summary; None if it has not come within `timeout` seconds. Raises what ended the run.
+
+        Ctrl-C or SIGTERM finishes the epoch and stops; a second one stops at once.
+        """
+        with Signals() as signals, self.display as display:
+            return self.watch(lambda: display.show(lambda: self.progress, self.status), signals, timeout)
+
+    def watch(self, look: Callable[[], None], signals: Signals, timeout: float | None = None) -> Summary | None:
+        """`wait`, looking in ten times a second. If `look` fails, or somebody has no more patience, the run ends at once."""
+        until = None if timeout is None else time.monotonic() + timeout
+        asked = 0
+        signals.watched = True
+        try:
+            while not self._over.wait(_PAUSE):
+                look()
+                if signals.asked > asked:
+                    asked = signals.asked
+                    self._request(now=asked > 1)
+                if until is not None and time.monotonic() > until:
+                    return None
+        except BaseException:
+            # Whoever is told of this knows of no run that goes on, and of no checkpoint that is locked.
+            self._request(now=True)
+            self._over.wait()
+            raise
+        self._thread.join()
+        if self.error is not None:
+            raise self.error
+        return self.summary()
+
+    def stop(self, timeout: float | None = None) -> Summary | None:
+        """Finish the epoch and stop; the next start goes on from there."""
+        self._request(now=False)
+        return self.wait(timeout)
+
+    def summary(self) -> Summary:
+        """What the run did; proves that every row of every program's input is accounted for."""
+        found = self._summary()
+        prove(found.inputs)
+        return found
+
+    def _request(self, *, now: bool) -> None:
+        with self._lock:
+            if self._ending:
+                return
+            self.status = "stopping"
+            self._ask.set()
+        if now:
+            self._now.set()
+        for query in self._queries:
+            try:
+                if now:
+                    query.handle.stop()
+                else:
+                    query.handle.requestStop()
+            except Exception as problem:
+                # Where there is no JVM there is nothing to stop, and the run's own thread will say so.
+                if not gone(problem):
+                    raise
+
+    def _becomes(self, status: str) -> bool:
+        """Take on a status, unless somebody has asked for a stop."""
+        with self._lock:
+            if not self._ask.is_set():
+                self.status = status
+            return not self._ask.is_set()
+
+    def _reports(self) -> list[str | None]:
+        """What Spark says of the last epoch of each query; nothing where the JVM has ended, which is not for a look at progress to tell."""
+        try:
+            return [query.handle.lastProgress() for query in self._queries] if self._seconds is None else []
+        except Exception as problem:
+            if not gone(problem):
+                raise
+            return []
+
+    def _drive(self) -> None:
+        """The run's own thread, from the start to the end of all queries."""
+        try:
+            for query in self._queries:
+                query.restore()
+            if self._bounded:
+                self._to_the_end()
+            else:
+                self._on_and_on()
+            for query in self._queries if self._ask.is_set() else ():
+                # An epoch takes as long as it takes, unless it is not to be waited for.
+                while not query.handle.awaitTermination(1000) and not self._now.is_set():
+                    pass
+        except Exception as problem:
+            # A fault in this thread would otherwise be seen by nobody.
+            self.error = self.error or self._problem(problem)
+        finally:
+            self._finish()
+
+    def _to_the_end(self) -> None:
+        ends = [threading.Thread(target=self._exhaust, args=(query,), daemon=True) for query in self._queries]
+        for end in ends:
+            end.start()
+        while any(end.is_alive() for end in ends):
+            self._idle()
+            if self._failed() is not None:
+                self._request(now=True)
+            for end in ends:
+                end.join(_PAUSE)
+
+    def _exhaust(self, query: RunningQuery) -> None:
+        """Read all there is; then, to flush, let time come to its end."""
+        try:
+            query.handle.processAllAvailable()
+            if self._flush and query.query.final and query.handle.isActive() and self._becomes("flushing"):
+                self._checkpoint.begin_seal()
+                query.flush()
+                query.handle.processAllAvailable()
+        except Exception as problem:
+            # A stop from another thread ends the wait with an exception that means nothing more.
+            if not self._ask.is_set():
+                self.error = self.error or self._problem(problem)
+
+    def _on_and_on(self) -> None:
+        while not self._ask.is_set() and all(query.handle.isActive() for query in self._queries):
+            self._idle()
+            time.sleep(_PAUSE)
+        if not self._ask.is_set():
+            # One query ended by itself, so it failed; the others go with it.
+            self._request(now=False)
+
+    def _idle(self) -> None:
+        self._checkpoint.lease.check()
+        for query in self._queries:
+            query.advance_idle(self._started)
+
+    def _failed(self) -> RunningQuery | None:
+        return next((query for query in self._queries if not query.handle.isActive() and query.handle.exception()), None)
+
+    def _finish(self) -> None:
+        with self._lock:
+            self._ending = True
+            stopped = self._ask.is_set()
+        try:
+            for query in self._queries:
+                query.handle.stop()
+            failed = self._failed()
+            if failed is not None:
+                committer = failed.committer
+                self.error = failure(failed.handle.exception(), self._checkpoint.errors, committer.failed, committer.failed_sink)
+            # where another process has taken over, whatever failed here did so because of that, and the end is not ours to mark
+            self._checkpoint.lease.check()
+            if self.error is None and not stopped and self._bounded and self._seals:
+                self._checkpoint.seal()
+        except Exception as problem:
+            lost = isinstance(problem, HeadraceError) and problem.code == "LEASE_LOST"
+            self.error = self._problem(problem) if lost else self.error or self._problem(problem)
+        finally:
+            self._seconds = time.monotonic() - self._started
+            try:
+                self._closed()
+            except Exception as problem:
+                self.error = self.error or self._problem(problem)
+            if self.error is not None:
+                self._shown.error(self.error)
+            self.status = "failed" if self.error is not None else "stopped" if stopped else "finished"
+            self._over.set()
+
+    def _problem(self, problem: Exception) -> HeadraceError:
+        """What ended the run outside of its queries: the JVM's end, something in it, or a fault of ours."""
+        if isinstance(problem, HeadraceError):
+            return problem
+        if gone(problem):
+            log = log_file()
+            return HeadraceError(
+                "RUN_FAILED",
+                "Spark's JVM has ended",
+                hint="the next start goes on from the last epoch." + (f" The JVM's log is in {log}" if log else ""),
+            )
+        return of_java(problem, self._checkpoint.errors) or HeadraceError(
+            "INTERNAL", f"{type(problem).__name__}: {problem}", hint="this is a fault of headrace; please report it.", cause=problem
+        )
+
+    def _rows(self) -> int:
+        """Rows read in this run; a source that two queries read is one source."""
+        read: dict[str, int] = {}
+        for query in self._queries:
+            for name, n in query.read().items():
+                read[name] = max(read.get(name, 0), n - query.before.get(name, 0))
+        return sum(read.values())
+
+    def _elapsed(self) -> float:
+        return time.monotonic() - self._started if self._seconds is None else self._seconds
+
+    def _summary(self) -> Summary:
+        progress = self.progress
+        return Summary(
+            job=self.job,
+            **counted(self._queries, self._checkpoint),
+            rows=progress.rows,
+            epochs=progress.epochs,
+            seconds=progress.seconds,
+            sealed=self._checkpoint.sealed,
+            stopped=self.status in ("stopping", "stopped"),
+            names=self._shown.names,
+        )

@@ -1,0 +1,317 @@
+"""Starting a job: what can be refused first is, then the checkpoint is told of the job, then sinks open, then queries start."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Mapping
+from contextlib import ExitStack, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from headrace import ports
+from headrace.errors import HeadraceError
+from headrace.jvm import fetch
+from headrace.jvm.packages import require
+from headrace.jvm.session import session
+from headrace.masking import leaving
+from headrace.ops import Lookup, Sink, Source
+from headrace.plan import DisplayNames, Plan, displayed
+from headrace.spark.checkpoint import repaired, torn
+from headrace.spark.checkpoint.compare import identified, refuse_in_mid_epoch, with_frozen_schemas
+from headrace.spark.checkpoint.folder import Checkpoint, Stored, migrated
+from headrace.spark.checkpoint.lease import SILENCE
+from headrace.spark.checkpoint.relocation import mend
+from headrace.spark.compile.computed import check_computed
+from headrace.spark.compile.document import build
+from headrace.spark.compile.identity import QueryIdentity, repaired_scan
+from headrace.spark.compile.job import SparkJob
+from headrace.spark.compile.levels import Query
+from headrace.spark.compile.placing import in_parts
+from headrace.spark.run.ahead import refuse_other_history
+from headrace.spark.run.epochs import Committer, OpenSink
+from headrace.spark.run.kernel import start_query
+from headrace.spark.run.loader import Loader
+from headrace.spark.run.outlets import Outlet, at, each, outlets_of, provide
+from headrace.spark.run.query import RunningQuery
+from headrace.spark.run.run import Run
+
+
+@dataclass
+class Started:
+    """The queries of a job, running on an open checkpoint; `close` gives sinks and checkpoint back once they have ended.
+
+    `sealed`: the checkpoint was read to its end before and nothing new has come, so there are no queries.
+    """
+
+    checkpoint: Checkpoint
+    queries: list[RunningQuery]
+    close: Callable[[], None]
+    sealed: bool = False
+
+
+def start(
+    job: SparkJob,
+    folder: Path,
+    *,
+    every: int = 0,
+    partitions: int | None = None,
+    fresh: bool = False,
+    flush: bool = True,
+    waits: Callable[[str], None] | None = None,
+    silence: float = SILENCE,
+) -> Run:
+    """Start a job on the checkpoint in `folder`, or go on from there, and drive it to its end."""
+    begun = begin(job, folder, every=every, partitions=partitions, fresh=fresh, waits=waits, silence=silence)
+    return Run(
+        job.plan.job,
+        begun.checkpoint,
+        begun.queries,
+        bounded=job.bounded,
+        flush=flush and not begun.sealed,
+        closed=begun.close,
+        shown=job.shown,
+    )
+
+
+@leaving()
+def begin(
+    job: SparkJob,
+    folder: Path,
+    *,
+    every: int = 0,
+    partitions: int | None = None,
+    fresh: bool = False,
+    clock: Callable[[], float] | None = None,
+    waits: Callable[[str], None] | None = None,
+    silence: float = SILENCE,
+) -> Started:
+    """Start the queries of a job; `clock`: seconds by a clock that is moved by hand, where processing time stands still otherwise; `waits`
+    is told whom a standby waits for, and after `silence` seconds without a sign another process may take over.
+
+    What its plan, its sources and the checkpoint refuse is refused before anything is touched. Sinks and the kernel are asked last: with
+    `fresh` the checkpoint is empty by then, and a clearing that they cut off is finished by the next start.
+    """
+    provide(job)
+    for source in job.sources:
+        _check(source)
+    for lookup in job.lookups:
+        _check(lookup)
+    checkpoint = Checkpoint(folder, fresh=fresh, waits=waits, silence=silence)
+    # what is to be given back, last things first; one that fails does not keep the others
+    opened = ExitStack()
+    opened.callback(checkpoint.close)
+    running: list[RunningQuery] = []
+    opening = False
+    try:
+        if not fresh and checkpoint.migrated is not None:
+            raise migrated(checkpoint.folder, checkpoint.migrated)
+        # Nothing depends on what a start stored that never got to its queries.
+        stored = checkpoint.stored if checkpoint.begun else None
+        job = with_frozen_schemas(job, stored)
+        identity, names = identified(job, stored, checkpoint.folder)
+        suit(job, starting=True)
+        outlets = {name: outlets_of(job, query, checkpoint.dead_letters(name)) for query, name in each(job, names)}
+        anew = dict.fromkeys(outlets, False)
+        if stored is not None and not fresh:
+            for name in outlets:
+                anew[name] = refuse_other_history(job, checkpoint, name, outlets)
+        check_computed(job, [identity.query(name) for name in names.values()])
+        if stored is not None and not fresh:
+            refuse_in_mid_epoch(job.plan, stored.plan, _unfinished(job, checkpoint, names))
+        number = _partitions(stored, partitions)
+        if stored is not None and (checkpoint.sealed or checkpoint.sealing):
+            _refuse_endless(job)
+            _refuse_new_input(job, checkpoint, stored, names)
+            if checkpoint.sealed:
+                return Started(checkpoint, [], opened.close, sealed=True)
+        if fresh:
+            checkpoint.begin_clearing()
+        checkpoint.empty()
+        # Before sinks make anything here: a folder with something in it is a checkpoint by its job.json, and sinks know it by its id.
+        checkpoint.store(job.plan.job, job.plan.to_json(), job.settings, number, identity)
+        opening = True
+        sinks = {name: _open(job, identity.query(name), checkpoint, outlets[name], opened) for _, name in each(job, names)}
+        checkpoint.end_clearing()
+        for query, name in each(job, names):
+            running.append(_started(job, query, identity.query(name), checkpoint, sinks[name], number, every, clock, anew[name]))
+        return Started(checkpoint, running, opened.close)
+    except BaseException as problem:
+        _displayed(problem, job, checkpoint)
+        for one in running:
+            opened.callback(one.handle.stop)
+        with suppress(Exception):  # why the start was refused matters more
+            if not opening:
+                checkpoint.lease.decline()
+            opened.close()
+        raise
+
+
+def _displayed(problem: BaseException, job: SparkJob, checkpoint: Checkpoint) -> None:
+    """What is refused is told with display names, also of operators that only the version has that the checkpoint knows."""
+    if isinstance(problem, HeadraceError):
+        job.shown.error(problem)
+        with suppress(Exception):  # a plan that cannot be read is what the problem tells of
+            if checkpoint.stored is not None:
+                DisplayNames.of(Plan.from_json(checkpoint.stored.plan)).error(problem)
+
+
+def _check(node: Source | Lookup) -> None:
+    with at(node):
+        node.connect().check()
+
+
+@leaving()
+def suit(job: SparkJob, *, starting: bool = False) -> None:
+    """Ask for each connector whether what it needs is there or may be fetched, and each sink whether it takes what comes to it."""
+    with displayed(job.plan):
+        _suit(job, starting)
+
+
+def _suit(job: SparkJob, starting: bool) -> None:
+    for node in job.plan.nodes.values():
+        if isinstance(node, Source | Lookup | Sink):
+            with at(node):
+                connector = node.connect()
+                require(connector.needs, fetching=fetch.allowed())
+                if isinstance(connector, ports.Sink):
+                    try:
+                        connector.suits(str(node.name), job.schemas.of[str(node.name)])
+                    except HeadraceError as error:
+                        # A job can be made where nobody reaches its servers.
+                        if starting or error.fault != "environment":
+                            raise
+
+
+def _unfinished(job: SparkJob, checkpoint: Checkpoint, names: Mapping[str, str]) -> dict[str, int]:
+    """The epochs that come again, of sinks that may have them in part."""
+    found = [(sink, checkpoint.unfinished(name)) for query, name in each(job, names) for sink in query.sinks if in_parts(sink)]
+    return {str(sink.name): epoch for sink, epoch in found if epoch is not None}
+
+
+def _partitions(stored: Stored | None, asked: int | None) -> int:
+    """Tasks per level: those of the checkpoint, else those asked for, else one per core."""
+    if stored is None:
+        return asked or session().sparkContext.defaultParallelism
+    if asked not in (None, stored.partitions):
+        raise HeadraceError(
+            "PARTITIONS_CHANGED",
+            f"{asked} partitions were asked for, and the checkpoint has {stored.partitions}",
+            hint=f"ask for {stored.partitions} or none, or start over with fresh=True.",
+        )
+    return stored.partitions
+
+
+def _refuse_endless(job: SparkJob) -> None:
+    """What is read without an end needs a watermark that goes on, and that of a sealed checkpoint stands at the end of time."""
+    endless = [str(source.name) for source in job.sources if not source.connect().traits.bounded]
+    if endless:
+        has = "has" if len(endless) == 1 else "have"
+        raise _sealed(f"{', '.join(endless)} {has} no end now")
+
+
+def _refuse_new_input(job: SparkJob, checkpoint: Checkpoint, stored: Stored, names: Mapping[str, str]) -> None:
+    """A sealed checkpoint stands at the end of time: whatever came now would be late."""
+    before = {node["name"]: node for node in stored.plan["nodes"]}
+    found: list[str] = []
+    for query, name in each(job, names):
+        for source in query.sources:
+            if isinstance(source, Source):
+                context = ports.SourceContext(str(source.name), checkpoint.query(name), job.time_zone)
+                with at(source):
+                    unread = source.connect().unread(session(), context)
+                mended = repaired.unread(checkpoint.folder, checkpoint.query(name), str(source.name))
+                unread = mended + (unread or 0) if mended else unread
+                known = before.get(str(source.name), {})
+                if unread or (unread is None and known.get("options") != json.loads(json.dumps(dict(source.options)))):
+                    found.append(f"{source.name} ({unread} new)" if unread else str(source.name))
+    if found:
+        raise _sealed(f"{', '.join(dict.fromkeys(found))} has new input")
+
+
+def _sealed(what: str) -> HeadraceError:
+    return HeadraceError(
+        "CHECKPOINT_SEALED",
+        f"{what}, and the job has read its bounded input to the end and fired all its timers",
+        hint="start over with fresh=True; flush=False keeps a job open for input that comes later.",
+    )
+
+
+def _open(job: SparkJob, identity: QueryIdentity, checkpoint: Checkpoint, outlets: list[Outlet], opened: ExitStack) -> dict[int, OpenSink]:
+    """Open the sinks of a query, and let each mend what a killed run left."""
+    found: dict[int, OpenSink] = {}
+    live = identity.live()
+    for one in outlets:
+        context = one.context(job, checkpoint, identity.name)
+        with at(one.node):
+            one.sink.open(context)
+            opened.callback(one.sink.close)
+            one.sink.recover()
+        found[live[one.name].op] = one.opened(live[one.name].op, context)
+    return found
+
+
+def _started(
+    job: SparkJob,
+    query: Query,
+    identity: QueryIdentity,
+    checkpoint: Checkpoint,
+    sinks: Mapping[int, OpenSink],
+    partitions: int,
+    every: int,
+    clock: Callable[[], float] | None,
+    anew: bool,
+) -> RunningQuery:
+    spark = session()
+    mend(checkpoint.query(identity.name))
+    pending = checkpoint.unfinished(identity.name) is not None
+    torn.clear(checkpoint.query(identity.name))
+    scans, readers = {}, {}
+    for source in query.sources:
+        if isinstance(source, Source):
+            name = str(source.name)
+            context = ports.SourceContext(name, checkpoint.query(identity.name), job.time_zone, pending, anew)
+            connected = source.connect()
+            with at(source):
+                scans[name], readers[name] = connected.scan(spark, context)
+            lines = connected.repairs
+            # What ends by itself is not watched for repaired rows that come meanwhile: each scan has its price in every epoch.
+            if lines is not None and (not connected.traits.bounded or repaired.folder(checkpoint.folder, name).is_dir()):
+                key = repaired_scan(name)
+                scans[key], readers[key] = repaired.scan(spark, checkpoint.folder, source, lines, pending=pending, anew=anew)
+    stages = {one.name: one.sink.stage() for one in sinks.values()}
+    asks, loader = _lookups(job, query)
+    document = build(query, identity, job.at, readers, stages, partitions, asks)
+    history = checkpoint.history(identity.name, job.plan.fingerprint)
+    history.tidy()
+    committer = Committer(sinks, checkpoint.record(identity.name), history, checkpoint.lease.check, clock or time.monotonic)
+    totals = committer.record.totals
+    handle = start_query(
+        spark,
+        document,
+        scans,
+        committer,
+        checkpoint.query(identity.name),
+        every=every,
+        manual_clock=clock is not None,
+        log=checkpoint.errors,
+        loader=loader,
+    )
+    running = RunningQuery(query, identity, handle, committer, {}, totals.epoch)
+    running.before = running.read()
+    return running
+
+
+def _lookups(job: SparkJob, query: Query) -> tuple[dict[str, dict[str, Any]], Loader]:
+    """How the tables of lookups are asked, and what loads those that are not."""
+    asks: dict[str, dict[str, Any]] = {}
+    whole: dict[str, tuple[ports.Lookup, ports.LookupContext]] = {}
+    for node in query.looked_up:
+        connected, name = node.connect(), str(node.name)
+        context = ports.LookupContext(name, tuple(theirs for _, theirs in node.keys), job.time_zone)
+        if connected.traits.whole:
+            whole[name] = (connected, context)
+        else:
+            asks[name] = connected.ask(context)
+    return asks, Loader(whole)

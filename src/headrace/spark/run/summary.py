@@ -1,0 +1,306 @@
+"""What a run did, with the proof that no row of a program's input went missing."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import asdict, dataclass, field
+from html import escape
+from pathlib import Path
+from typing import Any
+
+from headrace.errors import HeadraceError
+from headrace.ops import Expect
+from headrace.plan import DisplayNames, Node, order
+from headrace.spark.checkpoint.record import Totals
+
+
+@dataclass(frozen=True)
+class InputCounts:
+    """Rows of one input of a program, over the life of the checkpoint: each was handled, late, dead or is held.
+
+    `filtered` rows were left out by a filter on their way to the input; they are none of its rows. `feeders` are the nodes that the rows
+    come from: the dead letter of a row without a key or event time is theirs.
+    """
+
+    program: str
+    input: str
+    rows_in: int
+    handled: int
+    late: int
+    dead: int
+    held: int
+    filtered: int = 0
+    feeders: tuple[str, ...] = ()
+
+    @property
+    def lost(self) -> int:
+        return self.rows_in - self.handled - self.late - self.dead - self.held
+
+    def to_json(self) -> dict[str, int]:
+        return {
+            "filtered": self.filtered,
+            "in": self.rows_in,
+            "handled": self.handled,
+            "late": self.late,
+            "dead": self.dead,
+            "held": self.held,
+        }
+
+
+@dataclass(frozen=True)
+class SourceCounts:
+    """What became of all that a source has read, over the life of the checkpoint.
+
+    `rows` went on; `malformed` could not be read; `skipped` are blank lines and comments; `tombstones` are records without a value that
+    were passed over. `broken` counts whole files that could not be read, with `broken_files="skip"`, or that changed
+    after they were read: what a file had then is among `read`, nothing of what it has now.
+    """
+
+    name: str
+    read: int
+    malformed: int
+    skipped: int = 0
+    tombstones: int = 0
+    broken: int = 0
+
+    @property
+    def rows(self) -> int:
+        return self.read - self.malformed - self.skipped - self.tombstones
+
+    def to_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+@dataclass(frozen=True)
+class ExpectationCounts:
+    """How many rows of a stream met what was expected of them and how many did not, over the life of the checkpoint.
+
+    They are the rows that are there: one that was taken away again counts no more.
+    """
+
+    stream: str
+    name: str
+    on_violation: str
+    passed: int
+    violated: int
+
+    def to_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+@dataclass(frozen=True)
+class LookupCounts:
+    """What a lookup did, over the life of the checkpoint.
+
+    `hits` counts the rows whose answer was kept, `asked` the keys that were asked for, in so many `requests` (those that were made again
+    among them) that took `seconds` in all, and `missed` the rows that met nothing.
+    """
+
+    name: str
+    hits: int
+    asked: int
+    requests: int
+    missed: int
+    seconds: float
+
+    def to_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+@dataclass(frozen=True, repr=False)
+class Summary:
+    """What a run did. `rows`, `epochs` and `seconds` are of this run; all other counts are of the checkpoint's whole life.
+
+    `sources`, `inputs`, `lookups` and `expectations` list `SourceCounts`, `InputCounts`, `LookupCounts` and `ExpectationCounts`; `sinks`
+    maps a sink's name to the rows it got; `dead_letters` maps a folder to the rows that lie there because nobody read them, or because a
+    sink could not hold them. `stopped` is True if somebody stopped the run before its end. `names` has what people read in place of a
+    stored name.
+    """
+
+    job: str
+    sources: tuple[SourceCounts, ...]
+    inputs: tuple[InputCounts, ...]
+    sinks: Mapping[str, int]
+    dead_letters: Mapping[str, int]
+    rows: int
+    epochs: int
+    seconds: float
+    sealed: bool
+    stopped: bool
+    expectations: tuple[ExpectationCounts, ...] = ()
+    lookups: tuple[LookupCounts, ...] = ()
+    names: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def rows_per_second(self) -> float:
+        return self.rows / self.seconds if self.seconds > 0 else 0.0
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "job": self.job,
+            "rows": self.rows,
+            "epochs": self.epochs,
+            "seconds": round(self.seconds, 3),
+            "sources": [one.to_json() for one in self.sources],
+            "inputs": [{"program": one.program, "input": one.input, **one.to_json()} for one in self.inputs],
+            "lookups": [one.to_json() for one in self.lookups],
+            "expectations": [one.to_json() for one in self.expectations],
+            "sinks": dict(self.sinks),
+            "dead_letters": dict(self.dead_letters),
+            "sealed": self.sealed,
+            "stopped": self.stopped,
+        }
+
+    def __str__(self) -> str:
+        return "\n".join(_text(self))
+
+    def __repr__(self) -> str:
+        return f"<Summary {_text(self)[0]}>"
+
+    def _repr_html_(self) -> str:
+        return f"<pre>{escape(str(self))}</pre>"
+
+
+def counts_of(
+    totals: Totals, programs: Mapping[int, tuple[str, Mapping[int, str]]], feeders: Mapping[tuple[str, str], tuple[str, ...]] | None = None
+) -> tuple[InputCounts, ...]:
+    """The inputs' counts; `programs` maps an op id to its name and to the names of its sides, `feeders` a program and an input to the nodes
+    that its rows come from.
+    """
+    return tuple(
+        InputCounts(
+            name,
+            side_name,
+            rows_in=totals.of_input(op, side, "in"),
+            **{metric: totals.of_input(op, side, metric) for metric in ("handled", "late", "dead", "held", "filtered")},
+            feeders=(feeders or {}).get((name, side_name), ()),
+        )
+        for op, (name, sides) in sorted(programs.items(), key=lambda item: item[1][0])
+        for side, side_name in sorted(sides.items())
+    )
+
+
+def source_counts(totals: Totals, name: str) -> SourceCounts:
+    """The counts of a source."""
+    return SourceCounts(name, *(totals.of_source(name, metric) for metric in ("read", "malformed", "skipped", "tombstones", "broken")))
+
+
+def expectations_of(totals: Totals, sinks: Iterable[Node]) -> tuple[ExpectationCounts, ...]:
+    """The counts of all that is expected on the way to some sinks."""
+    return tuple(
+        ExpectationCounts(
+            str(node.name),
+            name,
+            node.on_violation,
+            *(totals.of_source(str(node.name), f"{outcome} {name}") for outcome in ("passed", "violated")),
+        )
+        for node in order(sinks)
+        if isinstance(node, Expect)
+        for name, _ in node.expectations
+    )
+
+
+def lookups_of(totals: Totals, lookups: Mapping[int, str]) -> tuple[LookupCounts, ...]:
+    """The counts of lookups, by their numbers."""
+    found = []
+    for op, name in lookups.items():
+        hits, asked, requests, missed, micros = (
+            totals.of_input(op, 0, metric) for metric in ("hits", "asked", "requests", "missed", "micros")
+        )
+        found.append(LookupCounts(name, hits, asked, requests, missed, round(micros / 1e6, 3)))
+    return tuple(found)
+
+
+def prove(inputs: tuple[InputCounts, ...]) -> None:
+    """Rows in = handled + late + dead + held, or it is our fault and is said so."""
+    for one in inputs:
+        if one.lost:
+            raise HeadraceError(
+                "ROWS_UNACCOUNTED",
+                f"input {one.input} of {one.program} got {one.rows_in} rows: {one.handled} handled, {one.late} late, {one.dead} dead, "
+                f"{one.held} held; {abs(one.lost)} {'are missing' if one.lost > 0 else 'too many'}",
+                hint="this is a fault of headrace; please report it with the checkpoint's job.json and record folder.",
+            )
+
+
+def _text(summary: Summary) -> list[str]:
+    shown = DisplayNames(summary.names)
+    if not summary.rows and not summary.stopped and not (summary.sealed and summary.epochs):
+        over = "fresh=True (--fresh) removes the checkpoint and what the sinks wrote, and reads all again."
+        lines = [f"{summary.job}: nothing new to read. {over}"]
+    else:
+        end = " and sealed" if summary.sealed else ", stopped" if summary.stopped else ""
+        read = f"{many(summary.rows, 'row')} in {many(summary.epochs, 'epoch')}"
+        lines = [f"{summary.job}: {read}, {summary.seconds:.1f} s ({summary.rows_per_second:,.0f} rows/s){end}"]
+    of_sources = [
+        "read",
+        "malformed",
+        *(name for name in ("skipped", "tombstones", "broken") if any(getattr(one, name) for one in summary.sources)),
+    ]
+    lines += _table(
+        ("source", *of_sources), [(shown(one.name), *(f"{getattr(one, name):,}" for name in of_sources)) for one in summary.sources]
+    )
+    counts = ["in", "handled", "late", "dead", "held"]
+    if any(one.filtered for one in summary.inputs):
+        counts.insert(0, "filtered")
+    lines += _table(
+        ("program input", *counts),
+        [(_input(one, shown), *(f"{one.to_json()[name]:,}" for name in counts)) for one in summary.inputs],
+    )
+    lines += _table(
+        ("lookup", "hits", "asked", "requests", "missed", "seconds"),
+        [
+            (shown(one.name), *(f"{n:,}" for n in (one.hits, one.asked, one.requests, one.missed)), f"{one.seconds:,.1f}")
+            for one in summary.lookups
+        ],
+    )
+    lines += _table(
+        ("expectation", "passed", "violated"),
+        [(f"{shown(one.stream)}: {one.name}", f"{one.passed:,}", f"{one.violated:,}") for one in summary.expectations],
+    )
+    lines += _table(("sink", "rows"), [(shown(name), f"{rows:,}") for name, rows in summary.sinks.items()])
+    return [*lines, *_dead(summary, shown)]
+
+
+def many(count: int, what: str) -> str:
+    """A count with its noun.
+
+    >>> many(1, "epoch"), many(2000, "row")
+    ('1 epoch', '2,000 rows')
+    """
+    return f"{count:,} {what}{'' if count == 1 else 's'}"
+
+
+def _input(one: InputCounts, shown: DisplayNames) -> str:
+    return shown(one.program) if one.input == "event" else f"{shown(one.program)}.{one.input}"
+
+
+def _dead(summary: Summary, shown: DisplayNames) -> Iterator[str]:
+    """Where the rows are that failed, and how they are read."""
+    for one in summary.inputs:
+        if one.dead:
+            feeders = " and ".join(f'{shown(name)}.output("dead_letter")' for name in one.feeders)
+            keyless = f"those without a key or event time are in {feeders}, " if feeders else ""
+            yield f'  dead rows of {_input(one, shown)}: {keyless}those that failed in {shown(one.program)}.output("dead_letter")'
+    for folder, rows in summary.dead_letters.items():
+        if rows:
+            yield f"  {many(rows, 'dead letter')} in {folder}"
+    if sum(summary.dead_letters.values()):
+        checkpoint = Path(next(iter(summary.dead_letters))).parents[1]
+        job = summary.job if checkpoint == Path(".headrace", summary.job).absolute() else checkpoint
+        yield f"  headrace letters show {shlex.quote(str(job))} lists them"
+
+
+def _table(head: tuple[str, ...], rows: list[tuple[str, ...]]) -> list[str]:
+    """Plain columns, so that the text reads the same in a terminal, a log and a test."""
+    if not rows:
+        return []
+    widths = [max(len(line[i]) for line in [head, *rows]) for i in range(len(head))]
+    return [
+        "  "
+        + "  ".join(
+            cell.ljust(width) if i == 0 else cell.rjust(width) for i, (cell, width) in enumerate(zip(line, widths, strict=True))
+        ).rstrip()
+        for line in [head, *rows]
+    ]
