@@ -6,12 +6,12 @@ import re
 from pathlib import Path
 
 import pytest
-from headrace.durable import segments
-from headrace.spark.compile import document
 
 from headrace.certify import certificate
+from headrace.durable import segments
 from headrace.plan import codec
 from headrace.spark.checkpoint import folder, history, record
+from headrace.spark.compile import document
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = sorted((ROOT / "docs" / "contribute").glob("*.md"))
