@@ -4,7 +4,7 @@ import scala.util.control.NonFatal
 
 import headrace.HeadraceKernelException
 import headrace.check.Fault
-import headrace.route.Failure
+import headrace.letter.Failure
 import headrace.sink.Pickled
 import org.apache.spark.SparkThrowable
 import org.apache.spark.sql.{classic, AnalysisException}

@@ -2,7 +2,8 @@ package headrace.level
 
 import java.nio.charset.StandardCharsets.UTF_8
 
-import headrace.route.{Origin, RowJson}
+import headrace.letter.RowJson
+import headrace.route.Origin
 import headrace.source.{LineParser, LineSpec, Texts}
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.JoinedRow

@@ -2,9 +2,10 @@ package headrace.lookup
 
 import java.util.concurrent.{ExecutionException, Future}
 
-import headrace.operator.{Counts, Input}
-import headrace.route.{Counter, Dead, Origin, RowJson, Sender}
-import headrace.wire.{Wire, WireBuffer}
+import headrace.letter.RowJson
+import headrace.operator.Input
+import headrace.route.{Counter, Dead, Origin, Sender}
+import headrace.wire.{Counts, Wire, WireBuffer}
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.{BoundReference, GenericInternalRow, JoinedRow, UnsafeProjection, UnsafeRow}
 import org.apache.spark.unsafe.Platform

@@ -3,7 +3,7 @@ package headrace.lookup
 import scala.util.control.NonFatal
 
 import headrace.HeadraceKernelException
-import headrace.route.Failure
+import headrace.letter.Failure
 
 /** How long a question is put again, after pauses that grow, before the epoch fails. */
 private[lookup] final case class Patience(retryMs: Long) {

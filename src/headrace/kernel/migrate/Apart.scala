@@ -3,8 +3,8 @@ package headrace.migrate
 import java.util.Arrays
 
 import headrace.HeadraceKernelException
+import headrace.letter.RowJson
 import headrace.level.Work
-import headrace.route.RowJson
 import headrace.wire.Wire
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.{BoundReference, UnsafeProjection, UnsafeRow}

@@ -2,7 +2,7 @@ package headrace.operator
 
 import headrace.bind.{Bind, Settings}
 import headrace.state.{Alarm, State}
-import headrace.wire.Wire
+import headrace.wire.{Counts, Wire}
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.expressions.{Expression, UnsafeRow}
 import org.apache.spark.sql.types.StructType

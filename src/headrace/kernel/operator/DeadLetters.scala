@@ -1,6 +1,6 @@
 package headrace.operator
 
-import headrace.route.{Failure, RowJson}
+import headrace.letter.{Failure, RowJson}
 import headrace.wire.Wire
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.{GenericInternalRow, UnsafeProjection}

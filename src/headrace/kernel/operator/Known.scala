@@ -1,6 +1,7 @@
 package headrace.operator
 
 import headrace.state.State
+import headrace.wire.Counts
 
 /** The rows of a key without those that take away what is not there, which are told of on the way.
   *

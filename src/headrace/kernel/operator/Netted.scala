@@ -1,5 +1,6 @@
 package headrace.operator
 
+import headrace.wire.Counts
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow
 import org.apache.spark.unsafe.Platform
 import org.apache.spark.unsafe.array.ByteArrayMethods

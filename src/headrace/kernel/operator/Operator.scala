@@ -45,20 +45,6 @@ trait Out {
   def count(side: Int, metric: Int, n: Long): Unit
 }
 
-/** The metrics of an operator's input. Over a run, in = handled + late + dead + held; `filtered` rows were left out on the way to it. `keys` is
-  * of the operator, under side 0: how many keys have state.
-  */
-object Counts {
-  val Handled = 0
-  val Late = 1
-  val Dead = 2
-  val Held = 3
-  val In = 4
-  val Filtered = 5
-  val Keys = 6
-  val names: Array[String] = Array("handled", "late", "dead", "held", "in", "filtered", "keys")
-}
-
 /** Rows of one key and due items in, rows out. It knows nothing of Spark's streaming.
   *
   * An instance serves one task at a time and is pooled: `open` begins a task, then for each key `start` and `step` until it says false;

@@ -5,10 +5,10 @@ import java.util.Base64
 import scala.collection.mutable
 
 import headrace.bind.Settings
+import headrace.letter.RowJson
 import headrace.operator.program.{Program, ProgramOperator}
-import headrace.route.RowJson
 import headrace.state.{Alarm, State}
-import headrace.wire.{OrderBytes, OrderKey}
+import headrace.wire.{Counts, OrderBytes, OrderKey}
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions._

@@ -1,7 +1,7 @@
 package headrace.operator
 
 import headrace.HeadraceKernelException
-import headrace.route.RowJson
+import headrace.letter.RowJson
 import headrace.state.State
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.{GenericInternalRow, JoinedRow, UnsafeRow}

@@ -1,6 +1,7 @@
 package headrace.operator
 
 import headrace.state.State
+import headrace.wire.Counts
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow
 
 /** An operator whose keys are the rows themselves: of each, all that comes in an epoch is one net weight. */

@@ -1,7 +1,6 @@
 package headrace.route
 
-import headrace.operator.Counts
-import headrace.wire.{Wire, WireBuffer}
+import headrace.wire.{Counts, Wire, WireBuffer}
 import org.apache.spark.sql.catalyst.expressions.{GenericInternalRow, UnsafeProjection}
 import org.apache.spark.unsafe.types.UTF8String
 

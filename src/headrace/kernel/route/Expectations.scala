@@ -1,6 +1,7 @@
 package headrace.route
 
 import headrace.HeadraceKernelException
+import headrace.letter.Failure
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.Predicate
 import org.apache.spark.unsafe.types.UTF8String

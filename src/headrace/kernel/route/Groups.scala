@@ -1,5 +1,6 @@
 package headrace.route
 
+import headrace.letter.Failure
 import headrace.wire.Wire
 import org.apache.spark.sql.catalyst.expressions.{Expression, UnsafeProjection, UnsafeRow, XXH64}
 

@@ -1,8 +1,9 @@
 package headrace.route
 
 import headrace.HeadraceKernelException
-import headrace.operator.{Counts, Input}
-import headrace.wire.{Combined, OrderBytes, OrderKey, WireBuffer}
+import headrace.letter.{Failure, RowJson}
+import headrace.operator.Input
+import headrace.wire.{Combined, Counts, OrderBytes, OrderKey, WireBuffer}
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.unsafe.types.UTF8String

@@ -2,7 +2,7 @@ package headrace.sink
 
 import com.fasterxml.jackson.databind.ObjectMapper
 import headrace.HeadraceKernelException
-import headrace.route.RowJson
+import headrace.letter.RowJson
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.UnsafeProjection
 import org.apache.spark.sql.types.StructType

@@ -1,6 +1,6 @@
 package headrace.state
 
-import headrace.operator.Counts
+import headrace.wire.Counts
 import org.apache.spark.sql.Encoders
 import org.apache.spark.sql.execution.streaming.operators.stateful.transformwithstate.statefulprocessor.ImplicitGroupingKeyTracker
 import org.apache.spark.sql.streaming.{MapState, StatefulProcessorHandle, TTLConfig, ValueState}

@@ -1,7 +1,7 @@
 package headrace.operator.aggregate
 
+import headrace.letter.Failure
 import headrace.operator._
-import headrace.route.Failure
 import headrace.state.State
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.{JoinedRow, UnsafeProjection, UnsafeRow}

@@ -1,6 +1,7 @@
 package headrace.operator.join
 
-import headrace.operator.{Counts, Input, Out}
+import headrace.operator.{Input, Out}
+import headrace.wire.Counts
 import org.apache.spark.sql.catalyst.expressions.{BoundReference, UnsafeProjection, UnsafeRow}
 import org.apache.spark.sql.types.StructType
 

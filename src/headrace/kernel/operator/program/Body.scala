@@ -1,5 +1,6 @@
 package headrace.operator.program
 
+import headrace.letter.Rejected
 import headrace.operator.program.cell.{EntriesCode, Projected}
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.types._

@@ -1,7 +1,7 @@
 package headrace.operator.program
 
 import headrace.HeadraceKernelException
-import headrace.route.{Failure, RowJson}
+import headrace.letter.{Failure, RowJson}
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.expressions.codegen.CodegenFallback

@@ -1,7 +1,7 @@
 package headrace.operator.program
 
+import headrace.letter.{Failure, RowJson}
 import headrace.operator.Out
-import headrace.route.{Failure, RowJson}
 import headrace.wire.Wire
 import org.apache.spark.sql.catalyst.expressions.{GenericInternalRow, UnsafeProjection, UnsafeRow}
 import org.apache.spark.sql.types._

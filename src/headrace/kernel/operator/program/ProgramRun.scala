@@ -4,6 +4,7 @@ import headrace.HeadraceKernelException
 import headrace.operator._
 import headrace.operator.program.cell.Due
 import headrace.state.State
+import headrace.wire.Counts
 import org.apache.spark.TaskContext
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow
 
@@ -269,7 +270,7 @@ final class ProgramRun(spec: ProgramOperator, machine: Machine) extends Operator
     out.count(side, Counts.Dead, 1)
   }
 
-  private def ofRow(e: Throwable): Boolean = !machine.failedOutside && headrace.route.Failure.ofRow(e)
+  private def ofRow(e: Throwable): Boolean = !machine.failedOutside && headrace.letter.Failure.ofRow(e)
 
   /** Lets go of the task's rows and state. */
   override def close(): Unit = {

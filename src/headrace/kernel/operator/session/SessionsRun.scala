@@ -2,7 +2,7 @@ package headrace.operator.session
 
 import headrace.operator._
 import headrace.state.{CellPages, Roots, State}
-import headrace.wire.Wire
+import headrace.wire.{Counts, Wire}
 import org.apache.spark.sql.catalyst.expressions.{GenericInternalRow, JoinedRow, UnsafeRow}
 import org.apache.spark.unsafe.Platform
 

@@ -1,9 +1,8 @@
-package headrace.route
+package headrace.letter
 
 import scala.util.control.NonFatal
 
 import headrace.HeadraceKernelException
-import headrace.operator.program.Rejected
 import org.apache.spark.{SparkThrowable, TaskKilledException}
 
 /** Which failures are a row's own, and what is said of them. */

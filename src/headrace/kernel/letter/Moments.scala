@@ -1,4 +1,4 @@
-package headrace.route
+package headrace.letter
 
 /** How times are written as text: Spark writes milliseconds unless it is told otherwise, and a row is to be read as it was. */
 object Moments {
