@@ -7,11 +7,11 @@ import java.util.{Map => JMap, UUID}
 import scala.jdk.CollectionConverters._
 
 import headrace.checkpoint.Held
-import headrace.level.{Carried, Pool, Specs}
 import headrace.lookup.{Clients, TableLoader, Tables}
 import headrace.query._
 import headrace.sink.{Committer, Sink}
 import headrace.source.Control
+import headrace.task.{Carried, Pool, Specs}
 import org.apache.spark.sql.{classic, DataFrame, SparkSession}
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.execution.streaming.state.headrace.Lineage

@@ -1,7 +1,8 @@
 package headrace.level
 
 import headrace.operator.{Epoch, Input, Out}
-import headrace.route.{Counter, Dead, HostedSpec, Sender}
+import headrace.route.{Counter, Dead, Sender}
+import headrace.task.HostedSpec
 import headrace.wire.{Bundled, Wire, WireBuffer}
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow

@@ -3,6 +3,7 @@ package headrace.level
 import headrace.HeadraceKernelException
 import headrace.operator.Epoch
 import headrace.state.SparkState
+import headrace.task.Carried
 import headrace.wire.{Bundled, Wire}
 import org.apache.spark.TaskContext
 import org.apache.spark.sql.catalyst.InternalRow

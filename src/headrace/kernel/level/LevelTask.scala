@@ -3,6 +3,7 @@ package headrace.level
 import java.util.concurrent.ConcurrentHashMap
 
 import headrace.operator.Epoch
+import headrace.task.{Carried, Pool, Work}
 import headrace.wire.WireBuffer
 import org.apache.spark.TaskContext
 import org.apache.spark.sql.catalyst.InternalRow

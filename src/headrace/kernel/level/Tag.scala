@@ -2,7 +2,8 @@ package headrace.level
 
 import headrace.HeadraceKernelException
 import headrace.operator.Input
-import headrace.route.{Counter, Dead, Origin, Sender, SourceSpec}
+import headrace.route.{Counter, Dead, Origin, Sender}
+import headrace.task.{Carried, Pool, SourceSpec, Work}
 import headrace.wire.WireBuffer
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.unsafe.types.UTF8String

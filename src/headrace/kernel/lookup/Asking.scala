@@ -5,6 +5,7 @@ import java.util.concurrent.{ExecutionException, Future}
 import headrace.letter.RowJson
 import headrace.operator.Input
 import headrace.route.{Counter, Dead, Origin, Sender}
+import headrace.task.LookupSpec
 import headrace.wire.{Counts, Wire, WireBuffer}
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.{BoundReference, GenericInternalRow, JoinedRow, UnsafeProjection, UnsafeRow}

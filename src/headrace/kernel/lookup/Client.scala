@@ -5,6 +5,7 @@ import java.util.concurrent.{Callable, ExecutorService, Future, LinkedBlockingQu
 import com.google.common.base.Ticker
 import com.google.common.cache.{Cache, CacheBuilder}
 import headrace.Masking
+import headrace.task.LookupSpec
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.{BoundReference, UnsafeProjection, UnsafeRow}
 import org.apache.spark.sql.types.StructType

@@ -1,5 +1,7 @@
 package headrace.lookup
 
+import headrace.task.LookupSpec
+
 /** The tables that the queries of a JVM ask, one client for each lookup of a query.
   *
   * Those of queries that ended are closed; on executors, which do not hear of that, the least used ones are.

@@ -2,7 +2,7 @@ package headrace.lookup
 
 import scala.collection.mutable
 
-import headrace.level.{Carried, Pool, Work}
+import headrace.task.{Carried, Pool, Work}
 import headrace.wire.Wire
 import org.apache.spark.broadcast.Broadcast
 import org.apache.spark.sql.catalyst.InternalRow

@@ -4,6 +4,7 @@ import scala.util.control.NonFatal
 
 import headrace.HeadraceKernelException
 import headrace.letter.Failure
+import headrace.task.LookupSpec
 
 /** How long a question is put again, after pauses that grow, before the epoch fails. */
 private[lookup] final case class Patience(retryMs: Long) {

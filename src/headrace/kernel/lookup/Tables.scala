@@ -3,6 +3,7 @@ package headrace.lookup
 import scala.collection.mutable
 
 import headrace.HeadraceKernelException
+import headrace.task.LookupSpec
 import org.apache.spark.broadcast.Broadcast
 import org.apache.spark.sql.{classic, DataFrame}
 import org.apache.spark.sql.catalyst.expressions.{Expression, UnsafeProjection, UnsafeRow}

@@ -4,7 +4,7 @@ import java.util.Arrays
 
 import headrace.HeadraceKernelException
 import headrace.letter.RowJson
-import headrace.level.Work
+import headrace.task.Work
 import headrace.wire.Wire
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.{BoundReference, UnsafeProjection, UnsafeRow}

@@ -34,7 +34,7 @@ object Migrate {
         val together = if (rekeyed.isEmpty) moved else moved.sortWithinPartitions(Store.group)
         staged(new Apart(rekeyed, state.schema), toAttributes(state.schema), together)
       }
-      def staged(work: headrace.level.Work, output: Seq[org.apache.spark.sql.catalyst.expressions.Attribute], from: DataFrame) =
+      def staged(work: headrace.task.Work, output: Seq[org.apache.spark.sql.catalyst.expressions.Attribute], from: DataFrame) =
         Inside.frame(own, headrace.query.Stage(work, output, Inside.plan(from)))
 
       StateFiles.rewrite(own, asked.from, asked.to, asked.epoch, rewritten)

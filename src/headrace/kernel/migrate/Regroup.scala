@@ -2,7 +2,7 @@ package headrace.migrate
 
 import java.util.Arrays
 
-import headrace.level.Work
+import headrace.task.Work
 import headrace.wire.Wire
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow

@@ -2,9 +2,10 @@ package headrace.query
 
 import headrace.HeadraceKernelException
 import headrace.bind.Bind
-import headrace.lookup.{LookupSpec, WholeTable}
+import headrace.lookup.WholeTable
 import headrace.route._
 import headrace.source.LineSpec
+import headrace.task.{HostedSpec, LookupSpec, SourceSpec}
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.expressions.{BoundReference, Cast, CollationKey, Expression, GetStructField}
 import org.apache.spark.sql.catalyst.util.CollationFactory

@@ -3,8 +3,8 @@ package headrace.query
 import scala.jdk.CollectionConverters._
 
 import com.fasterxml.jackson.databind.{JsonNode, ObjectMapper}
+import headrace.task.Ask
 import headrace.{HeadraceKernelException, Masking}
-import headrace.lookup.Ask
 import org.apache.spark.sql.types.StructType
 
 /** The query document as Python wrote it: what a query reads, how its rows travel, which operators stand where. Texts are not bound yet.

@@ -1,7 +1,8 @@
 package headrace.query
 
-import headrace.level.{Carried, Level, Tag, Tail, Work}
+import headrace.level.{Level, Tag, Tail}
 import headrace.lookup.{Lookups, Tables}
+import headrace.task.{Carried, Work}
 import headrace.wire.{Wire, WireBuffer}
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.analysis.UnresolvedDeserializer

@@ -1,6 +1,6 @@
 package headrace.query
 
-import headrace.level.Work
+import headrace.task.Work
 import org.apache.spark.rdd.RDD
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.{Attribute, AttributeSet, Expression}

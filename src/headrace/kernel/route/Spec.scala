@@ -1,7 +1,5 @@
 package headrace.route
 
-import headrace.operator.OperatorSpec
-import headrace.source.LineSpec
 import org.apache.spark.sql.catalyst.expressions.{Expression, Generator}
 import org.apache.spark.sql.types.{DataType, IntegerType, LongType, StringType, StructField, StructType}
 import org.apache.spark.unsafe.types.UTF8String
@@ -121,33 +119,4 @@ final case class Route(
     rank: Int,
     combines: Boolean,
     schema: StructType)
-    extends Serializable
-
-/** How a scan of a source becomes rows of `schema`. `key` tells the scans of a query apart: a source has its own and may have one of what was
-  * repaired. `malformed` says what becomes of what is none: `dead_letter`, `fail` or `skip`. */
-final case class SourceSpec(
-    key: String,
-    name: String,
-    schema: StructType,
-    scan: StructType,
-    lines: Option[LineSpec],
-    malformed: String,
-    watermark: Int,
-    routes: Seq[Route],
-    dead: Seq[Route])
-    extends Serializable
-
-/** An operator, and where each of its outputs goes (in the order of `operator.outputs`).
-  *
-  * `sides` gives the number of columns of each side's rows, `dead` is the output for rows that a route loses (−1: there is none).
-  */
-final case class HostedSpec(
-    op: Int,
-    name: String,
-    keyFields: Int,
-    sides: Array[Int],
-    operator: OperatorSpec,
-    outputs: Seq[Seq[Route]],
-    dead: Int,
-    partitions: Int)
     extends Serializable

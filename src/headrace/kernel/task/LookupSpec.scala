@@ -1,4 +1,4 @@
-package headrace.lookup
+package headrace.task
 
 import headrace.route.Route
 import org.apache.spark.sql.types.StructType

@@ -1,10 +1,8 @@
-package headrace.level
+package headrace.task
 
 import java.io.{ByteArrayInputStream, ByteArrayOutputStream, ObjectInputStream, ObjectOutputStream, ObjectStreamClass}
 
 import headrace.Secrets
-import headrace.lookup.LookupSpec
-import headrace.route.{HostedSpec, SourceSpec}
 import org.apache.spark.broadcast.Broadcast
 
 /** All bound specs of a query, broadcast once. Each is kept as bytes: an instance reads a copy of its own, so no two tasks

@@ -1,4 +1,4 @@
-package headrace.level
+package headrace.task
 
 import org.apache.spark.sql.catalyst.InternalRow
 

@@ -1,4 +1,4 @@
-package headrace.level
+package headrace.task
 
 import java.util.concurrent.ConcurrentLinkedDeque
 
