@@ -1,7 +1,8 @@
-package headrace
+package headrace.run
 
 import java.util.concurrent.atomic.AtomicBoolean
 
+import headrace.HeadraceKernelException
 import headrace.query.Trouble
 import headrace.source.Control
 import org.apache.spark.sql.headrace.Time

@@ -1,4 +1,4 @@
-package headrace
+package headrace.run
 
 import java.nio.charset.StandardCharsets.UTF_8
 import java.security.MessageDigest
@@ -6,6 +6,7 @@ import java.util.{Map => JMap, UUID}
 
 import scala.jdk.CollectionConverters._
 
+import headrace.HeadraceKernelException
 import headrace.checkpoint.Held
 import headrace.lookup.{Clients, TableLoader, Tables}
 import headrace.query._
