@@ -8,7 +8,7 @@ import headrace.wire.Counts
 import org.apache.spark.TaskContext
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow
 
-/** A program at work: one key after another, in the order of DESIGN 7 and 9.
+/** A program at work: one key after another.
   *
   * `order = "time"`: first the late rows; then all that is due (held rows, rows of unjudged inputs, timers) in the order of time, rows
   * before timers, including what is added on the way; what is not due yet is held. `order = "arrival"`: rows as they
