@@ -11,8 +11,6 @@ private[bag] final class Journal {
   private var length = 0
   var isOn = false
 
-  def isEmpty: Boolean = length == 0
-
   def begin(): Unit = {
     isOn = true
     length = 0

@@ -1,7 +1,5 @@
 package headrace.query
 
-import java.util.concurrent.ConcurrentHashMap
-
 import headrace.HeadraceKernelException
 import headrace.operator.{Closing, Consolidate, Expiring, Ledger, OperatorSpec, Temporal, Upserts}
 import headrace.operator.aggregate.Aggregate
@@ -11,30 +9,28 @@ import headrace.operator.program.ProgramOperator
 import headrace.operator.session.Sessions
 import org.apache.spark.sql.SparkSession
 
-/** The operators the kernel can host, by the `kind` a query document gives them. A new kind is registered here and nowhere else. */
-object Kinds {
+/** The operators the kernel can host, by the `kind` a query document gives them. A new kind has its line here and nowhere else. */
+private[query] object Kinds {
 
   /** Reads and binds an operator's part of the document, on the driver. */
-  type Build = (SparkSession, String) => OperatorSpec
+  def build(session: SparkSession, operator: OperatorText): OperatorSpec =
+    Expiring.around(operator.json, Closing.around(session, operator.json, bare(session, operator)))
 
-  private val builds = new ConcurrentHashMap[String, Build]
-  register("program", ProgramOperator.build)
-  register("aggregate", Aggregate.build)
-  register("join", Join.build)
-  register("join_asof", (_, document) => AsOf.build(document))
-  register("partition", Partition.build)
-  register("top", Top.build)
-  register("ledger", (_, document) => Ledger.build(document))
-  register("consolidate", (_, document) => Consolidate.build(document))
-  register("upserts", (_, document) => Upserts.build(document))
-  register("temporal", Temporal.build)
-  register("sessions", (_, document) => Sessions.build(document))
-
-  private def register(kind: String, build: Build): Unit = builds.put(kind, build)
-
-  private[query] def build(session: SparkSession, operator: OperatorText): OperatorSpec = {
-    val build = builds.get(operator.kind)
-    if (build == null) throw new HeadraceKernelException("INTERNAL", s"no operator of kind ${operator.kind}", operator.name, operator.site)
-    Expiring.around(operator.json, Closing.around(session, operator.json, build(session, operator.json)))
+  private def bare(session: SparkSession, operator: OperatorText): OperatorSpec = {
+    val document = operator.json
+    operator.kind match {
+      case "program" => ProgramOperator.build(session, document)
+      case "aggregate" => Aggregate.build(session, document)
+      case "join" => Join.build(session, document)
+      case "join_asof" => AsOf.build(document)
+      case "partition" => Partition.build(session, document)
+      case "top" => Top.build(session, document)
+      case "ledger" => Ledger.build(document)
+      case "consolidate" => Consolidate.build(document)
+      case "upserts" => Upserts.build(document)
+      case "temporal" => Temporal.build(session, document)
+      case "sessions" => Sessions.build(document)
+      case other => throw new HeadraceKernelException("INTERNAL", s"no operator of kind $other", operator.name, operator.site)
+    }
   }
 }

@@ -1,7 +1,6 @@
 package headrace.sink
 
 import java.util
-import java.util.concurrent.ConcurrentHashMap
 import java.util.UUID
 
 import scala.collection.mutable
@@ -14,52 +13,23 @@ import headrace.point.Point
 import headrace.wire.Wire
 import org.apache.spark.broadcast.Broadcast
 import org.apache.spark.internal.Logging
-import org.apache.spark.sql.{DataFrame, Row, SparkSession}
+import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow
-import org.apache.spark.sql.connector.catalog.{SupportsWrite, Table, TableCapability, TableProvider}
-import org.apache.spark.sql.connector.expressions.Transform
+import org.apache.spark.sql.connector.catalog.{SupportsWrite, Table, TableCapability}
 import org.apache.spark.sql.connector.write.{DataWriter, LogicalWriteInfo, PhysicalWriteInfo, Write, WriteBuilder, WriterCommitMessage}
 import org.apache.spark.sql.connector.write.streaming.{StreamingDataWriterFactory, StreamingWrite}
 import org.apache.spark.sql.headrace.Inside
-import org.apache.spark.sql.streaming.DataStreamWriter
 import org.apache.spark.sql.types.StructType
-import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
 /** The one sink of a query: it takes wire rows, stages those of every sink in the tasks, and commits all sinks of an epoch in one call. */
-class Sink extends TableProvider {
-  override def inferSchema(options: CaseInsensitiveStringMap): StructType = Wire.schema
-  override def getTable(schema: StructType, partitioning: Array[Transform], properties: util.Map[String, String]): Table =
-    Sink.take(new CaseInsensitiveStringMap(properties).get("id"))
-}
-
 object Sink {
 
-  /** Tables on their way from `write` to the query that Spark starts with them: options can only carry text. */
-  private val waiting = new ConcurrentHashMap[String, SinkTable]
-
   /** The table of one query, for one start of it. `sinks` as in a query document. */
-  def table(session: SparkSession, sinks: String, timeZone: String, committer: Committer): Table = make(session, sinks, timeZone, committer)
-
-  private def make(session: SparkSession, sinks: String, timeZone: String, committer: Committer): SinkTable = {
+  def table(session: SparkSession, sinks: String, timeZone: String, committer: Committer): Table = {
     val specs = SinkSpec.read(sinks)
     val stages = specs.map(sink => sink.op -> WriterStage(session, sink, timeZone)).toMap
     new SinkTable(specs, stages, committer, UUID.randomUUID.toString.take(8))
-  }
-
-  /** A writer for a frame of wire rows; the caller gives it its checkpoint and trigger, and starts it once. `sinks` as in a query
-    * document.
-    */
-  def write(frame: DataFrame, sinks: String, timeZone: String, committer: Committer): DataStreamWriter[Row] = {
-    val id = UUID.randomUUID.toString
-    waiting.put(id, make(frame.sparkSession, sinks, timeZone, committer))
-    frame.writeStream.format(classOf[Sink].getName).option("id", id).outputMode("append")
-  }
-
-  private[sink] def take(id: String): SinkTable = {
-    val table = waiting.remove(id)
-    if (table == null) throw new HeadraceKernelException("INTERNAL", s"sink $id was started before")
-    table
   }
 }
 
