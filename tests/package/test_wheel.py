@@ -57,7 +57,7 @@ def test_what_is_in_it(wheel: Path) -> None:
         (metadata,) = (name for name in names if name.endswith(".dist-info/METADATA"))
         described = archive.read(metadata).decode()
     folder = metadata.rpartition("/")[0]
-    scala = {f"headrace/jvm/scala/{name}" for name, _ in kernel().sources}
+    scala = {f"headrace/kernel/{name}" for name, _ in kernel().sources}
     expected = {
         "headrace/py.typed",
         "headrace/ops/read.pyi",

@@ -1,4 +1,4 @@
-"""Build jars: the Scala compiler in the PySpark wheel turns the kernel's `scala/**/*.scala` into one, once per source and Spark version,
+"""Build jars: the Scala compiler in the PySpark wheel turns `kernel/**/*.scala` into one, once per source and Spark version,
 and the Scala of a connector into another.
 
 A wheel of headrace holds the kernel's jar for the Spark it was built with. With other sources or another Spark the jar comes from the
@@ -27,7 +27,7 @@ from headrace.jvm.cache import folder
 from headrace.jvm.java import Java, find
 from headrace.jvm.locale import utf8_environment
 
-SOURCES = Path(__file__).parent / "scala"
+SOURCES = Path(__file__).parents[1] / "kernel"
 SHIPPED = Path(__file__).parent / "jar"
 KEY_ENTRY = "headrace/kernel.key"
 """The jar's own key, so that a session can be asked which kernel it carries."""

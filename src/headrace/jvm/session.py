@@ -89,7 +89,7 @@ def end() -> None:
 
 
 def jvm(spark: SparkSession) -> Any:
-    """The JVM's packages by name: `jvm(spark).headrace.Kernel`."""
+    """The JVM's packages by name: `jvm(spark).headrace.run.Kernel`."""
     return spark._jvm
 
 

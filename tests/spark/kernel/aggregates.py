@@ -13,7 +13,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from headrace.jvm.session import jvm
+from tests.spark.kernel.trials import attached
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -100,7 +100,7 @@ def trial(
     ddl = ", ".join(f"`{f.name}` {f.dataType.simpleString()}" for f in schema)
     document = operator(ddl, aggregates, keys, **more)
     request = {"settings": SETTINGS | (settings or {}), "operator": document, "epochs": epochs, "restart": restart}
-    trials = jvm(spark).headrace.operator.aggregate.AggregateTrial
+    trials = attached(spark).headrace.operator.aggregate.AggregateTrial
     done = trials.run(spark._jsparkSession, json.dumps(request), changes._jdf)
     from pyspark.sql import DataFrame
 

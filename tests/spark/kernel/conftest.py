@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from headrace.jvm import compile, java
-from headrace.jvm.packages import attach
+from headrace.jvm.packages import attach, provide
 from headrace.packages import Packages
+from tests.spark.kernel.trials import TRIALS
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -26,12 +27,9 @@ def writers(spark: SparkSession) -> None:
 
 
 @pytest.fixture(scope="session")
-def trials(tmp_path_factory: pytest.TempPathFactory) -> Trials:
+def trials() -> Trials:
     """Runs the main class of a trial with some words."""
-    runtime, kernel = java.find(), compile.kernel_jar()
-    jar = tmp_path_factory.mktemp("trials") / "trials.jar"
-    said = compile.scalac(runtime, Path(__file__).parent / "scala", jar, kernel)
-    assert said is None, said
+    runtime, kernel, jar = java.find(), compile.kernel_jar(), provide(TRIALS)[-1]
 
     def run(main: str, *words: object) -> str:
         path = f"{jar}:{kernel}:{compile.spark_jars()}/*"

@@ -180,7 +180,7 @@ class Query:
             made = self.scans.get(s["name"])
             frame = made() if made else self.jvm.headrace.source.Memory.frame(self.spark._jsparkSession, self.board, s["name"], s["schema"])
             scans.put(s["name"], frame)
-        self.run = self.jvm.headrace.Kernel.start(
+        self.run = self.jvm.headrace.run.Kernel.start(
             self.spark._jsparkSession, json.dumps(self.document), scans, self.out, self.checkpoint, "0", self.manual, None
         )
 

@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headrace.jvm.session import jvm
 from tests.scale import runs
 from tests.spark.kernel.aggregates import SETTINGS, Base, Change, changes, check, trial
+from tests.spark.kernel.trials import attached
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -140,7 +140,7 @@ def test_what_was_never_there_is_left_alone(spark: SparkSession) -> None:
 
 
 def types(spark: SparkSession, *texts: str, columns: str = "k string, i int, d double, m decimal(10,2)") -> list[str]:
-    asked = jvm(spark).headrace.operator.aggregate.AggregateTrial
+    asked = attached(spark).headrace.operator.aggregate.AggregateTrial
     return list(json.loads(asked.types(spark._jsparkSession, columns, json.dumps(texts))))
 
 

@@ -213,7 +213,7 @@ def test_compiled_instances_are_kept_from_epoch_to_epoch_and_dropped_with_the_qu
     q = Query(spark, tmp_path, [source("t", ROW, keyed(1), dead=3)], [[counting(1, 1, route(2, OUT))]], {2: OUT, 3: DEAD})
     for n in range(3):
         q.commit(t=[("a", n, second(n))])
-    pool = q.jvm.headrace.level.Pool
+    pool = q.jvm.headrace.task.Pool
     name = next(
         n for n in q.jvm.scala.jdk.javaapi.CollectionConverters.asJava(pool.queries()) if n.startswith(q.document["fingerprint"] + "/")
     )

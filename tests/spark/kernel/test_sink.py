@@ -83,11 +83,13 @@ class Query:
         frame = DataFrame(
             self.jvm.headrace.source.Memory.frame(self.spark._jsparkSession, self.board, "wire", WIRE), self.spark
         ).repartition(partitions, "op", "row")
-        writer = self.jvm.headrace.sink.Sink.write(frame._jdf, json.dumps(self.sinks), self.zone, committer)
-        java = writer.option("checkpointLocation", str(self.checkpoint)).start()
+        java, inside = self.spark._jsparkSession, self.jvm.org.apache.spark.sql.headrace
+        table = self.jvm.headrace.sink.Sink.table(java, json.dumps(self.sinks), self.zone, committer)
+        soon = self.jvm.org.apache.spark.sql.streaming.Trigger.ProcessingTime(0)
+        query = inside.Inside.start(java, str(self.checkpoint), frame._jdf, table, soon, inside.Time(self.jvm.scala.Option.empty()))
         from pyspark.sql.streaming.query import StreamingQuery
 
-        return StreamingQuery(java)
+        return StreamingQuery(query)
 
     def run(self, committer: Committer, **options: Any) -> None:
         query = self.start(committer, **options)

@@ -7,9 +7,9 @@ import json
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from headrace.jvm.session import jvm
 from headrace.program import trace
 from headrace.schema import parse_schema
+from tests.spark.kernel.trials import attached
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -169,7 +169,7 @@ def trial(
     spark: SparkSession, operator: Json, *epochs: Json, state: list[Json] | None = None, settings: dict[str, str] | None = None
 ) -> Tried:
     request = {"settings": SETTINGS | (settings or {}), "operator": operator, "state": state or [], "epochs": list(epochs)}
-    answer = json.loads(jvm(spark).headrace.operator.Trial.run(spark._jsparkSession, json.dumps(request)))
+    answer = json.loads(attached(spark).headrace.operator.Trial.run(spark._jsparkSession, json.dumps(request)))
     return Tried(
         [e["rows"] for e in answer["epochs"]],
         [{f"{i}.{metric}": n for i, metric, n in e["counts"]} for e in answer["epochs"]],

@@ -19,7 +19,7 @@ from tests.unit.errors import check_error
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-LIFT = refused_table.PAGE.parents[1] / "src" / "headrace" / "jvm" / "scala" / "lift"
+LIFT = refused_table.PAGE.parents[1] / "src" / "headrace" / "kernel" / "lift"
 ALL = refusals()
 QUERIES = [refusal for section in ("constructs", "functions", "queries that Spark refuses") for refusal in ALL[section]]
 

@@ -35,7 +35,7 @@ def start_query(
     for name, frame in scans.items():
         frames.put(name, frame._jdf)
     try:
-        return jvm(spark).headrace.Kernel.start(
+        return jvm(spark).headrace.run.Kernel.start(
             spark._jsparkSession, json.dumps(document), frames, committer, str(checkpoint), str(every), manual_clock, loader
         )
     except Exception as problem:

@@ -6,8 +6,8 @@ import java.util.UUID
 import scala.util.Try
 
 import _root_.headrace.checkpoint.LocalCheckpointFileManager
-import _root_.headrace.operator.Counts
 import _root_.headrace.state.SparkState
+import _root_.headrace.wire.Counts
 import org.apache.hadoop.conf.Configuration
 import org.apache.spark.sql.{Encoders, SparkSession}
 import org.apache.spark.sql.catalyst.encoders.{encoderFor, ExpressionEncoder}

@@ -2,8 +2,8 @@ package headrace.bag {
 
   import java.util.{Arrays, UUID}
 
-  import headrace.operator.Counts
   import headrace.state.{CellPages, SparkState, State}
+  import headrace.wire.Counts
   import org.apache.hadoop.conf.Configuration
   import org.apache.spark.sql.{Encoders, SparkSession}
   import org.apache.spark.sql.catalyst.encoders.{encoderFor, ExpressionEncoder}

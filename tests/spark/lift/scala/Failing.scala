@@ -5,7 +5,7 @@ import java.io.{ByteArrayInputStream, ByteArrayOutputStream, ObjectInputStream, 
 import scala.util.{Failure => No, Success, Try}
 
 import headrace.bind.Bind
-import headrace.route.Failure
+import headrace.letter.Failure
 import org.apache.spark.sql.{classic, DataFrame, SparkSession}
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.{Expression, InterpretedUnsafeProjection, UnsafeProjection, UnsafeRow}

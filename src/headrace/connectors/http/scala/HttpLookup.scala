@@ -6,8 +6,8 @@ import java.nio.charset.StandardCharsets.UTF_8
 
 import scala.collection.mutable
 
+import headrace.letter.{Failure, Moments}
 import headrace.lookup.{Answer, LookupStage, Unanswerable}
-import headrace.route.{Failure, Moments}
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.{BoundReference, Cast, EvalMode, Expression, GenericInternalRow, JsonToStructs, UnsafeProjection, UnsafeRow}
 import org.apache.spark.sql.catalyst.json.{JacksonGenerator, JSONOptions}

@@ -5,7 +5,7 @@ import java.sql.{BatchUpdateException, SQLException}
 import scala.util.control.NonFatal
 
 import headrace.HeadraceKernelException
-import headrace.route.Failure.unclassed
+import headrace.letter.Failure.unclassed
 
 /** What drivers say when something fails. */
 private[jdbc] object Failure {

@@ -1,6 +1,6 @@
 package headrace.jdbc
 
-import headrace.route.Moments
+import headrace.letter.Moments
 import org.apache.spark.sql.catalyst.expressions.{BoundReference, Cast, Expression, RuntimeReplaceable, StructsToJson, UnsafeProjection, UnsafeRow}
 import org.apache.spark.sql.types._
 

@@ -6,8 +6,8 @@ import javax.net.ssl.SSLParameters
 import scala.jdk.CollectionConverters._
 
 import headrace.Trust
+import headrace.letter.Failure
 import headrace.lookup.{Answer, LookupStage, Unanswerable}
-import headrace.route.Failure
 import org.apache.commons.pool2.impl.GenericObjectPoolConfig
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.{BoundReference, Cast, EvalMode, GenericInternalRow, JsonToStructs, UnsafeProjection}

@@ -4,7 +4,7 @@ import java.io.{CharArrayWriter, Writer}
 import java.nio.charset.StandardCharsets.UTF_8
 import java.util
 
-import headrace.route.Moments
+import headrace.letter.Moments
 import org.apache.spark.sql.catalyst.csv.{CSVOptions, UnivocityGenerator}
 import org.apache.spark.sql.catalyst.expressions.{BoundReference, UnsafeProjection, UnsafeRow}
 import org.apache.spark.sql.catalyst.json.{JacksonGenerator, JSONOptions}

@@ -1,0 +1,72 @@
+package headrace.inspect
+
+import scala.util.control.NonFatal
+
+import headrace.HeadraceKernelException
+import headrace.check.Fault
+import headrace.letter.Failure
+import headrace.sink.Pickled
+import org.apache.spark.SparkThrowable
+import org.apache.spark.sql.{classic, AnalysisException}
+import org.apache.spark.sql.catalyst.expressions.RowOrdering
+import org.apache.spark.sql.execution.SQLExecution
+import org.apache.spark.sql.functions.col
+import org.apache.spark.sql.headrace.Inside
+import org.json4s._
+import org.json4s.jackson.JsonMethods
+
+/** Tables of state, as Python sees them: views of a session that nobody else has. Every answer is text or a plain value. */
+final class Inspected private[inspect] (own: classic.SparkSession, tables: Seq[(String, Shown)]) {
+  private val frames: Map[String, classic.DataFrame] =
+    tables.map { case (name, shown) => name -> Inside.frame(own, shown.rows, shown.schema) }.toMap
+  // A view of the user's may have the name.
+  frames.foreach { case (name, frame) => frame.createOrReplaceTempView(s"`$name`") }
+
+  /** Each table's columns, in the order of the document. */
+  def schemas: String =
+    JsonMethods.compact(JObject(tables.map { case (name, shown) => name -> (JString(shown.schema.toDDL): JValue) }.toList))
+
+  def count(name: String): Long = frames(name).count()
+
+  /** The rows of a table in the order of its columns, where these have one; the first `limit`, or all if it is negative. */
+  def table(name: String, limit: Int): Answer = {
+    val frame = frames(name)
+    val order = frame.schema.fields.filter(f => RowOrdering.isOrderable(f.dataType)).map(f => col(s"`${f.name.replace("`", "``")}`"))
+    // All of them go to one place, so one task sorts them: an order over many would read the state twice.
+    answer(if (limit < 0) frame.repartition(1).sortWithinPartitions(order.toSeq: _*) else frame.orderBy(order.toSeq: _*), limit)
+  }
+
+  /** What is wrong with a query, as JSON (`Fault`); null if nothing is. */
+  def fault(sql: String): String =
+    try {
+      val names = frame(sql).columns.map(_.toLowerCase)
+      names.diff(names.distinct).headOption.map(n => fault(sql, Fault.What("COLUMN_ALREADY_EXISTS", s"two columns are called $n"))).orNull
+    } catch { case e: AnalysisException => fault(sql, Fault.of(e)) }
+
+  private def fault(sql: String, what: Fault.What): String = JsonMethods.compact(Fault("query", "", "", sql, what).json)
+
+  def query(sql: String, limit: Int): Answer =
+    try answer(frame(sql), limit)
+    catch {
+      case NonFatal(e) =>
+        // Data exceptions of the standard, such as a division by zero, are the query's own.
+        val own = Iterator.iterate(e)(_.getCause).takeWhile(_ != null).collectFirst {
+          case s: SparkThrowable if s.getSqlState != null && s.getSqlState.startsWith("22") => Failure.reason(s.asInstanceOf[Throwable])
+        }
+        throw own.fold(e)(why => new HeadraceKernelException("QUERY_FAILED", s"query: $why"))
+    }
+
+  private def frame(sql: String): classic.DataFrame = {
+    val parser = own.sessionState.sqlParser
+    // The whole text must be one that Spark reads, and what is run can be nothing but a query.
+    parser.parsePlan(sql)
+    Inside.frame(own, parser.parseQuery(sql))
+  }
+
+  private def answer(all: classic.DataFrame, limit: Int): Answer = {
+    val frame = if (limit < 0) all else all.limit(limit)
+    val done = frame.queryExecution
+    val rows = SQLExecution.withNewExecutionId(done)(done.executedPlan.executeCollect())
+    new Answer(frame.schema.toDDL, Pickled.rows(rows.iterator, frame.schema))
+  }
+}

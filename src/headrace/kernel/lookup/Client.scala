@@ -1,0 +1,116 @@
+package headrace.lookup
+
+import java.util.concurrent.{Callable, ExecutorService, Future, LinkedBlockingQueue, ThreadPoolExecutor, TimeUnit}
+
+import com.google.common.base.Ticker
+import com.google.common.cache.{Cache, CacheBuilder}
+import headrace.Masking
+import headrace.task.LookupSpec
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.expressions.{BoundReference, UnsafeProjection, UnsafeRow}
+import org.apache.spark.sql.types.StructType
+
+/** An outside table as the tasks of a JVM share it: its connection, the answers that are kept, the threads that ask.
+  *
+  * No more requests are under way at once than the spec says: a task that wants more waits, and with it all that stands before it.
+  */
+private[lookup] final class Client(spec: LookupSpec) extends Answers {
+  private var stage: LookupStage = _
+  private val columns = ThreadLocal.withInitial[UnsafeProjection](() => Client.columns(spec))
+  private val kept: Option[Cache[KeyBytes, Found]] =
+    if (spec.cacheMs == 0) None
+    else
+      Some(
+        CacheBuilder.newBuilder()
+          .maximumSize(spec.cacheKeys)
+          .expireAfterWrite(spec.cacheMs, TimeUnit.MILLISECONDS)
+          .ticker(Client.ticker)
+          .build[KeyBytes, Found]())
+  private val threads: ExecutorService = {
+    val made = new ThreadPoolExecutor(spec.inFlight, spec.inFlight, 10L, TimeUnit.SECONDS, new LinkedBlockingQueue[Runnable], Client.daemon(spec.name))
+    made.allowCoreThreadTimeOut(true)
+    made
+  }
+
+  /** What is kept for a key; null if nothing is. */
+  override def recall(key: KeyBytes): Found = if (kept.isEmpty) null else kept.get.getIfPresent(key)
+
+  /** Asks for keys, in a while. */
+  override def ask(keys: Array[KeyBytes]): Future[Asked] = threads.submit(new Callable[Asked] { override def call(): Asked = asked(keys) })
+
+  private def asked(keys: Array[KeyBytes]): Asked = {
+    val begun = System.nanoTime
+    val rows = keys.map(key => Client.row(key.bytes, spec.key): InternalRow)
+    var requests = 0
+    val answers = Patience(spec.retryMs).of(spec) {
+      requests += 1
+      val found = opened().ask(rows)
+      if (found.length != keys.length)
+        throw new Unanswerable(s"the table gave ${found.length} answers to ${keys.length} questions")
+      found
+    }
+    val found = answers.map { answer =>
+      if (answer.refused != null) new Found(Array.empty, Masking.masked(answer.refused))
+      else if (answer.rows.isEmpty) Found.nothing
+      else new Found(answer.rows.map(columns.get()(_).copy()).toArray, null)
+    }
+    // A failure of a key is not kept: it may be mended the next time.
+    kept.foreach(cache => keys.zip(found).foreach { case (key, one) => if (one.refused == null) cache.put(key, one) })
+    new Asked(found, requests, (System.nanoTime - begun) / 1000)
+  }
+
+  /** Opened by whoever asks first; one that could not be opened is tried again. */
+  private def opened(): LookupStage = synchronized {
+    if (stage == null) {
+      val made = Client.make(spec)
+      made.open()
+      stage = made
+    }
+    stage
+  }
+
+  def close(): Unit = {
+    threads.shutdownNow()
+    synchronized {
+      if (stage != null) stage.close()
+      stage = null
+    }
+  }
+}
+
+/** What came of a request: an answer for each key, how many times it was made, and how long that took. */
+private[lookup] final class Asked(val found: Array[Found], val requests: Int, val micros: Long)
+
+object Client {
+
+  /** The time by which answers grow old; a test moves its own. */
+  @volatile private var source: Ticker = Ticker.systemTicker
+  val ticker: Ticker = new Ticker { override def read(): Long = source.read() }
+  def clock(ticker: Ticker): Unit = source = ticker
+
+  def row(bytes: Array[Byte], schema: StructType): UnsafeRow = {
+    val row = new UnsafeRow(schema.length)
+    row.pointTo(bytes, bytes.length)
+    row
+  }
+
+  /** The columns of the table's rows that go on. */
+  def columns(spec: LookupSpec): UnsafeProjection =
+    UnsafeProjection.create(spec.given.map(i => BoundReference(i, spec.table(i).dataType, nullable = true)))
+
+  private def make(spec: LookupSpec): LookupStage = {
+    val ask = spec.ask.get
+    Masking.hide(ask.secrets)
+    val loader = Option(Thread.currentThread.getContextClassLoader).getOrElse(getClass.getClassLoader)
+    val constructor = Class.forName(ask.className, true, loader)
+      .getConstructor(classOf[String], classOf[StructType], classOf[StructType], classOf[Map[_, _]], classOf[String])
+    try constructor.newInstance(spec.name, spec.key, spec.table, ask.options, spec.timeZone).asInstanceOf[LookupStage]
+    catch { case e: java.lang.reflect.InvocationTargetException => throw e.getCause }
+  }
+
+  private def daemon(name: String): java.util.concurrent.ThreadFactory = work => {
+    val thread = new Thread(work, s"headrace-lookup-$name")
+    thread.setDaemon(true)
+    thread
+  }
+}

@@ -1,0 +1,43 @@
+package headrace.lookup
+
+import headrace.task.LookupSpec
+
+/** The tables that the queries of a JVM ask, one client for each lookup of a query.
+  *
+  * Those of queries that ended are closed; on executors, which do not hear of that, the least used ones are.
+  */
+private[headrace] object Clients {
+  private val Kept = 24
+
+  private val byQuery = new java.util.LinkedHashMap[(String, Int), Client](16, 0.75f, true) {
+    override def removeEldestEntry(eldest: java.util.Map.Entry[(String, Int), Client]): Boolean = {
+      val over = size > Kept
+      if (over) eldest.getValue.close()
+      over
+    }
+  }
+
+  private[lookup] def of(query: String, spec: LookupSpec): Client = byQuery.synchronized {
+    val place = (query, spec.op)
+    val known = byQuery.get(place)
+    if (known != null) known
+    else {
+      val made = new Client(spec)
+      byQuery.put(place, made)
+      made
+    }
+  }
+
+  def drop(query: String): Unit = {
+    val ended = byQuery.synchronized {
+      val found = new java.util.ArrayList[Client]
+      byQuery.entrySet.removeIf { entry =>
+        val its = entry.getKey._1 == query
+        if (its) found.add(entry.getValue)
+        its
+      }
+      found
+    }
+    ended.forEach(_.close())
+  }
+}

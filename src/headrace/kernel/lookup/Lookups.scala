@@ -1,0 +1,53 @@
+package headrace.lookup
+
+import scala.collection.mutable
+
+import headrace.task.{Carried, Pool, Work}
+import headrace.wire.Wire
+import org.apache.spark.broadcast.Broadcast
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.expressions.UnsafeRow
+
+/** One round of lookups: takes the rows that are for them and gives what they find; all others pass.
+  *
+  * `tables` are in the driver alone; what an epoch finds in them is settled when it begins. `constant` are the lookups whose answers are
+  * the same whenever they are asked.
+  */
+final class Lookups(
+    carried: Carried,
+    ops: Set[Int],
+    constant: Set[Int],
+    @transient tables: Tables,
+    loaded: Map[Int, Broadcast[Loaded]] = Map.empty)
+    extends Work {
+  override def name: String = "lookup"
+  override def steady: Boolean = ops.forall(op => constant(op) || loaded.contains(op))
+  override def begun(): Work = new Lookups(carried, ops, constant, null, tables.now(ops))
+
+  override def apply(partition: Int, rows: Iterator[InternalRow]): Iterator[InternalRow] = {
+    val asking = mutable.LinkedHashMap.empty[Int, Asking]
+    def of(op: Int): Asking = asking.getOrElseUpdate(
+      op, {
+        val found = Pool.borrow(carried.query, part(op))(new Asking(carried.specs.value.lookup(op)))
+        found.open(partition, loaded.get(op).fold[Answers](Clients.of(carried.query, found.spec))(_.value))
+        found
+      })
+    val looked = rows.flatMap { wire =>
+      val op = wire.getInt(Wire.Op)
+      if (ops.contains(op)) {
+        val one = of(op)
+        one.take(wire.asInstanceOf[UnsafeRow])
+        one.sent
+      } else Iterator.single(wire)
+    }
+    looked ++ asking.iterator.flatMap { case (op, one) =>
+      one.finish()
+      one.sent ++ {
+        Pool.giveBack(carried.query, part(op), one)
+        Iterator.empty
+      }
+    }
+  }
+
+  private def part(op: Int): String = s"lookup $op"
+}

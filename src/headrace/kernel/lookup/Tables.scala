@@ -1,0 +1,79 @@
+package headrace.lookup
+
+import scala.collection.mutable
+
+import headrace.HeadraceKernelException
+import headrace.task.LookupSpec
+import org.apache.spark.broadcast.Broadcast
+import org.apache.spark.sql.{classic, DataFrame}
+import org.apache.spark.sql.catalyst.expressions.{Expression, UnsafeProjection, UnsafeRow}
+import org.apache.spark.sql.execution.SQLExecution
+
+/** Reads an outside table as a whole: implemented by the driver's Python. */
+trait TableLoader {
+
+  /** The frame of the table of a lookup, by its name, or a text that says why there is none. */
+  def load(lookup: String): Object
+
+  /** A text that is another one when the table is; null where that cannot be told. */
+  def state(lookup: String): String
+}
+
+/** A lookup whose table is loaded as a whole: `by` gives the key of a row of the table. */
+final case class WholeTable(spec: LookupSpec, by: Seq[Expression], refreshMs: Option[Long])
+
+/** The tables that a query has loaded, in the driver; each is sent to the executors once, and again when it was loaded again. */
+final class Tables(session: classic.SparkSession, loader: TableLoader, tables: Seq[WholeTable]) {
+  private final class Held(val table: Broadcast[Loaded], val state: String, var at: Long)
+  private val held = mutable.HashMap.empty[Int, Held]
+
+  /** What an epoch that begins now finds, by the number of the lookup. */
+  private[lookup] def now(ops: Set[Int]): Map[Int, Broadcast[Loaded]] = synchronized {
+    tables.filter(table => ops(table.spec.op)).map(table => table.spec.op -> current(table)).toMap
+  }
+
+  private def current(table: WholeTable): Broadcast[Loaded] = {
+    val millis = Client.ticker.read() / 1000000L
+    val known = held.get(table.spec.op)
+    if (known.exists(one => table.refreshMs.forall(millis - one.at < _))) known.get.table
+    else {
+      // Asked for before the table is loaded: what changes meanwhile is loaded the next time.
+      val state = loader.state(table.spec.name)
+      if (state != null && known.exists(_.state == state)) {
+        known.get.at = millis
+        known.get.table
+      } else {
+        val made = Patience(table.spec.retryMs).of(table.spec)(session.sparkContext.broadcast(load(table)))
+        // Tasks of the epoch before are done with the old one.
+        known.foreach(_.table.destroy())
+        held(table.spec.op) = new Held(made, state, millis)
+        made
+      }
+    }
+  }
+
+  private def load(table: WholeTable): Loaded = {
+    val spec = table.spec
+    val frame = loader.load(spec.name) match {
+      case frame: DataFrame => frame.select(spec.table.fieldNames.map(name => frame.col(s"`${name.replace("`", "``")}`")).toSeq: _*)
+      case reason => throw new NotLoaded(String.valueOf(reason))
+    }
+    if (frame.schema.map(_.dataType) != spec.table.map(_.dataType))
+      throw new Unanswerable(s"it has the columns ${frame.schema.toDDL}, and not ${spec.table.toDDL}")
+    val execution = frame.asInstanceOf[classic.DataFrame].queryExecution
+    val rows = SQLExecution.withNewExecutionId(execution)(execution.executedPlan.executeCollect())
+    val (keyOf, columns) = (UnsafeProjection.create(table.by), Client.columns(spec))
+    val found = new java.util.HashMap[KeyBytes, mutable.ArrayBuffer[UnsafeRow]]
+    rows.foreach { row =>
+      val key = keyOf(row)
+      if (!key.anyNull)
+        found.computeIfAbsent(new KeyBytes(key.getBytes.clone()), _ => new mutable.ArrayBuffer[UnsafeRow](1)) += columns(row).copy()
+    }
+    val made = new java.util.HashMap[KeyBytes, Found](found.size * 2)
+    found.forEach((key, rows) => made.put(key, new Found(rows.toArray, null)))
+    new Loaded(made)
+  }
+}
+
+/** What Python says of a table that it could not read; files may be there the next time. */
+private[lookup] final class NotLoaded(message: String) extends RuntimeException(message)

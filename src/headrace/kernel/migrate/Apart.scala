@@ -1,0 +1,46 @@
+package headrace.migrate
+
+import java.util.Arrays
+
+import headrace.HeadraceKernelException
+import headrace.letter.RowJson
+import headrace.task.Work
+import headrace.wire.Wire
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.expressions.{BoundReference, UnsafeProjection, UnsafeRow}
+import org.apache.spark.sql.types.StructType
+
+/** Rows of the store as Spark takes them, where no two groups have become one: they come sorted by their group, if keys have changed. */
+private[migrate] final class Apart(rekeyed: Map[Int, Change], schema: StructType) extends Work {
+  override def name: String = "apart"
+
+  override def apply(partition: Int, rows: Iterator[InternalRow]): Iterator[InternalRow] = {
+    val columns = UnsafeProjection.create(schema.fields.zipWithIndex.map { case (f, i) => BoundReference(i, f.dataType, f.nullable) }.toSeq)
+    var group: Array[Byte] = null
+    var former: Array[Byte] = null
+    rows.map { row =>
+      if (rekeyed.nonEmpty) {
+        val (to, from) = (Store.groupOf(row), row.getBinary(Store.Former))
+        if (group != null && Arrays.equals(group, to)) {
+          if (!Arrays.equals(former, from)) throw meet(former, from)
+        } else {
+          group = to
+          former = from
+        }
+      }
+      columns(row)
+    }
+  }
+
+  private def meet(one: Array[Byte], other: Array[Byte]): HeadraceKernelException = {
+    val change = rekeyed(Wire.opOf(one))
+    val json = new RowJson(change.key.get.from)
+    val Seq(first, second) = Seq(one, other).map { group =>
+      val bytes = Arrays.copyOfRange(group, Wire.KeyStart, group.length)
+      val row = new UnsafeRow(change.key.get.from.length)
+      row.pointTo(bytes, bytes.length)
+      json(row).toString
+    }.sorted
+    new HeadraceKernelException("KEYS_MEET", s"the keys $first and $second are one as ${change.key.get.to.toDDL}", change.name)
+  }
+}

@@ -1,0 +1,44 @@
+package headrace.migrate
+
+import headrace.query.{Confs, StageStrategy}
+import org.apache.spark.sql.{functions, DataFrame, SparkSession}
+import org.apache.spark.sql.catalyst.types.DataTypeUtils.toAttributes
+import org.apache.spark.sql.headrace.{Inside, StateFiles}
+import org.apache.spark.sql.internal.SQLConf
+import org.apache.spark.sql.types.BinaryType
+
+/** The door from Python to the offline rewrite: the state of one query, as it was behind its last committed epoch, written anew.
+  *
+  * Spark reads and writes the stores (`StateFiles`); in between every row of every column family passes here:
+  *
+  * sort by group → `Regroup`: rows in their new form, under their new group → exchange by group → `Apart`: no two groups are one now
+  */
+object Migrate {
+
+  /** `request` is JSON (`Request`), the answer `[{"op": 3, "keys": 2, "entries": 10, "held": 0, "bytes": 512}]`. */
+  def run(session: SparkSession, request: String): String = {
+    val asked = Request.read(request)
+    val own = Inside.clone(session)
+    (asked.settings ++ Confs.stored(own, asked.partitions, asked.to)).foreach { case (name, value) => own.conf.set(name, value) }
+    own.experimental.extraStrategies = StageStrategy +: own.experimental.extraStrategies
+    SQLConf.withExistingConf(own.sessionState.conf) {
+      val changes = asked.operators.map(Change.of)
+      val counted = own.sparkContext.collectionAccumulator[Counted]
+      val rekeyed = changes.filter(_.key.isDefined).map(c => c.op -> c).toMap
+
+      def rewritten(state: DataFrame): DataFrame = {
+        val sorted = state.sortWithinPartitions(Store.group)
+        val regroup = new Regroup(changes.map(c => c.op -> c).toMap, state.schema, counted)
+        val regrouped = staged(regroup, toAttributes(Store.withFormer(state.schema)), sorted)
+        val moved = regrouped.repartition(asked.partitions, functions.col(Store.group))
+        val together = if (rekeyed.isEmpty) moved else moved.sortWithinPartitions(Store.group)
+        staged(new Apart(rekeyed, state.schema), toAttributes(state.schema), together)
+      }
+      def staged(work: headrace.task.Work, output: Seq[org.apache.spark.sql.catalyst.expressions.Attribute], from: DataFrame) =
+        Inside.frame(own, headrace.query.Stage(work, output, Inside.plan(from)))
+
+      StateFiles.rewrite(own, asked.from, asked.to, asked.epoch, rewritten)
+      Counted.json(counted.value)
+    }
+  }
+}

@@ -1,0 +1,92 @@
+package headrace.migrate
+
+import java.util.Arrays
+
+import headrace.task.Work
+import headrace.wire.Wire
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.expressions.UnsafeRow
+import org.apache.spark.sql.types.StructType
+import org.apache.spark.unsafe.types.UTF8String
+import org.apache.spark.util.CollectionAccumulator
+
+/** The rows of a store, group by group, in their new form. What does not change goes through as it is; of what does, the pages of one
+  * group at a time are in memory.
+  */
+private[migrate] final class Regroup(changes: Map[Int, Change], schema: StructType, counted: CollectionAccumulator[Counted]) extends Work {
+  override def name: String = "regroup"
+
+  override def apply(partition: Int, rows: Iterator[InternalRow]): Iterator[InternalRow] = new Iterator[InternalRow] {
+    private val store = new Store(schema)
+    private val rewrites = changes.map { case (op, change) => op -> new OperatorRewrite(change) }
+    private val counts = scala.collection.mutable.HashMap.empty[Int, Counted]
+    private var former: Array[Byte] = _
+    private var group: Array[Byte] = _
+    private var rewrite: OperatorRewrite = _
+    private var count: Counted = _
+    private var bagFamily: UTF8String = _
+    private var ready: Iterator[InternalRow] = Iterator.empty
+    private var ended = false
+
+    override def hasNext: Boolean = {
+      while (!ready.hasNext && !ended)
+        if (rows.hasNext) ready = take(rows.next())
+        else {
+          ready = finish()
+          ended = true
+          counts.values.foreach(counted.add)
+        }
+      ready.hasNext
+    }
+
+    override def next(): InternalRow = ready.next()
+
+    private def take(row: InternalRow): Iterator[InternalRow] = {
+      val found = Store.groupOf(row)
+      if (former != null && Arrays.equals(found, former)) rewritten(row)
+      else {
+        val before = finish()
+        begin(found)
+        before ++ rewritten(row)
+      }
+    }
+
+    private def begin(found: Array[Byte]): Unit = {
+      val op = Wire.opOf(found)
+      former = found
+      rewrite = rewrites.getOrElse(op, null)
+      group = if (rewrite == null) found else rewrite.group(found)
+      count = counts.getOrElseUpdate(op, new Counted(op))
+      // What is kept for all keys is no key.
+      if (!Wire.isShared(found)) count.keys += 1
+    }
+
+    private def rewritten(row: InternalRow): Iterator[InternalRow] = {
+      val kind = store.kindOf(row)
+      val family = row.getUTF8String(Store.Family).copy()
+      val number = if (kind == Store.Whole) 0L else store.numberOf(row, kind)
+      if (kind == Store.Page && rewrite != null && rewrite.keep(number, () => store.bytesOf(row))) {
+        bagFamily = family
+        Iterator.empty
+      } else Iterator.single(counting(store.raw(group, kind, number, family, row.getBinary(Store.Value), former)))
+    }
+
+    /** The pages that were kept of the group, rewritten. */
+    private def finish(): Iterator[InternalRow] =
+      if (rewrite == null) Iterator.empty
+      else {
+        val pages = rewrite.pages(Wire.isShared(former), count)
+        val (to, from, of, family) = (group, former, count, bagFamily)
+        pages.map { case (number, bytes) =>
+          val made = store.row(to, Store.Page, number, family, bytes, from)
+          of.bytes += made.getSizeInBytes
+          made
+        }
+      }
+
+    private def counting(row: UnsafeRow): UnsafeRow = {
+      count.bytes += row.getSizeInBytes
+      row
+    }
+  }
+}

@@ -1,0 +1,41 @@
+package headrace.operator
+
+import headrace.letter.{Failure, RowJson}
+import headrace.wire.Wire
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.expressions.{GenericInternalRow, UnsafeProjection}
+import org.apache.spark.sql.types.StructType
+import org.apache.spark.unsafe.types.UTF8String
+
+/** Dead letters of a relational operator: rows over which an expression of it fails, with their weights, so that their going cancels them.
+  */
+final class DeadLetters(name: String) {
+  private val node = UTF8String.fromString(name)
+  private val values = new GenericInternalRow(Wire.deadSchema.length)
+  private lazy val encode = UnsafeProjection.create(Wire.deadSchema)
+
+  /** What a letter of such rows says. */
+  def of(schema: StructType): DeadLetters.Of = new DeadLetters.Of(this, new RowJson(schema))
+
+  private def put(reason: String, raw: UTF8String, weight: Long, out: Out): Unit = {
+    values.update(0, node)
+    values.update(1, UTF8String.fromString(reason))
+    values.update(2, null)
+    values.setNullAt(3)
+    values.update(4, raw)
+    out.emit(Relational.DeadLetter, encode(values), Input.NoTime, weight)
+  }
+}
+
+object DeadLetters {
+  final class Of private[DeadLetters] (letters: DeadLetters, json: RowJson) {
+
+    /** A row that failed; anything but a row's own failure is thrown again. */
+    def put(e: Throwable, row: InternalRow, weight: Long, out: Out): Unit = {
+      if (!Failure.ofRow(e)) throw e
+      letters.put(Failure.reason(e), json(row), weight, out)
+    }
+
+    def put(reason: String, row: InternalRow, weight: Long, out: Out): Unit = letters.put(reason, json(row), weight, out)
+  }
+}

@@ -1,0 +1,146 @@
+package headrace.operator
+
+import headrace.HeadraceKernelException
+import headrace.letter.RowJson
+import headrace.state.State
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.expressions.{GenericInternalRow, JoinedRow, UnsafeRow}
+import org.apache.spark.sql.types.StructType
+import org.apache.spark.unsafe.types.UTF8String
+
+/** The one row of each key: of an epoch at the most one that goes and one that comes, what goes first.
+  *
+  * `last`: a row takes the place of the one before it, and one that is taken away ends the key. Else the rows of a key add up, and two that
+  * are there at the end of an epoch stop the query; `unique`: there cannot be two, so none is kept. `pairs`: each change is a row that is
+  * added and says what it is, an update twice. `replaces`: a row goes only where none takes its place; so last rows need not be kept.
+  */
+final case class Upserts(
+    name: String,
+    site: String,
+    key: StructType,
+    row: StructType,
+    last: Boolean,
+    unique: Boolean,
+    pairs: Boolean,
+    replaces: Boolean)
+    extends OperatorSpec {
+  override def outputs: Seq[String] = Relational.Outputs
+  override def instance(): Operator = new UpsertsRun(this)
+}
+
+object Upserts {
+  def build(document: String): Upserts = {
+    val read = Relational.read(document)
+    // In a key columns are numbered; the user is told of them by their names.
+    val key = StructType(read.names("by").zip(read.key).map { case (name, field) => field.copy(name = name) })
+    val flags = Seq("last", "unique", "pairs", "replaces").map(read.flag)
+    Upserts(read.name, read.text("site").orNull, key, read.side(0), flags(0), flags(1), flags(2), flags(3))
+  }
+
+  private[operator] val Insert = word("insert")
+  private[operator] val Delete = word("delete")
+  private[operator] val Before = word("update_before")
+  private[operator] val After = word("update_after")
+
+  private def word(text: String): InternalRow = new GenericInternalRow(Array[Any](UTF8String.fromString(text)))
+}
+
+private final class UpsertsRun(spec: Upserts) extends Operator {
+  private val rows: Taken = if (spec.last) new Plain else new Netted
+  private val width = spec.row.length
+  private val stored = new UnsafeRow(width)
+  private val said = new JoinedRow
+  private lazy val keyJson = new RowJson(spec.key)
+  private lazy val rowJson = new RowJson(spec.row)
+
+  private var key: UnsafeRow = _
+  private var state: State = _
+  private var out: Out = _
+
+  override def open(epoch: Epoch): Unit = ()
+
+  override def start(key: UnsafeRow, rows: Iterator[Input], state: State, out: Out): Unit = {
+    this.key = key
+    this.state = state
+    this.out = out
+    this.rows.of(rows, out)
+  }
+
+  override def step(): Boolean = {
+    if (spec.last && spec.replaces) change(null, newest(null))
+    else if (spec.last) {
+      val had = live()
+      settle(had, newest(had))
+    } else if (spec.unique) addUp(null, change)
+    else addUp(live(), settle)
+    false
+  }
+
+  override def close(): Unit = {
+    rows.release()
+    key = null
+    state = null
+    out = null
+  }
+
+  private def live(): UnsafeRow = {
+    val bytes = state.get()
+    if (bytes == null) null
+    else {
+      stored.pointTo(bytes, bytes.length)
+      stored
+    }
+  }
+
+  private def newest(had: UnsafeRow): UnsafeRow = {
+    var found = had
+    while (rows.hasNext) {
+      val input = rows.next()
+      found = if (input.weight > 0) input.row.copy() else null
+    }
+    found
+  }
+
+  /** What is there of a key after its rows' net: `had` is what was, null where that is not known or none. */
+  private def addUp(had: UnsafeRow, done: (UnsafeRow, UnsafeRow) => Unit): Unit = {
+    var gone: UnsafeRow = null
+    var come: UnsafeRow = null
+    while (rows.hasNext) {
+      val input = rows.next()
+      if (input.weight < 0) {
+        if (gone != null || input.weight < -1 || (!spec.unique && input.row != had)) missing(input.row)
+        gone = input.row.copy()
+      } else {
+        if (come != null || input.weight > 1) twice(if (come == null) input.row else come, input.row)
+        come = input.row.copy()
+      }
+    }
+    if (had != null && gone == null && come != null) twice(had, come)
+    val before = if (gone == null) had else gone
+    done(before, if (come == null && gone == null) had else come)
+  }
+
+  private def settle(had: UnsafeRow, has: UnsafeRow): Unit = {
+    change(had, has)
+    if (has == null) { if (had != null) state.remove() }
+    else if (has != had) state.put(has.getBytes)
+  }
+
+  private def change(had: UnsafeRow, has: UnsafeRow): Unit =
+    if (had != has) {
+      if (had != null && !(spec.replaces && has != null)) send(had, if (has == null) Upserts.Delete else Upserts.Before, -1L)
+      if (has != null) send(has, if (had == null) Upserts.Insert else Upserts.After, 1L)
+    }
+
+  private def send(row: UnsafeRow, word: InternalRow, weight: Long): Unit =
+    if (spec.pairs) out.emit(Relational.Main, said(row, word), Input.NoTime)
+    else out.emit(Relational.Main, row, Input.NoTime, weight)
+
+  private def twice(first: UnsafeRow, second: UnsafeRow): Unit =
+    fail(s"two rows are there for the key ${keyJson(key)}: ${rowJson(first)} and ${rowJson(second)}")
+
+  private def missing(row: UnsafeRow): Unit =
+    fail(s"a row of the key ${keyJson(key)} is taken away that is not there: ${rowJson(row)}")
+
+  private def fail(message: String): Unit = throw new HeadraceKernelException("KEY_NOT_UNIQUE", message, spec.name, spec.site)
+}

@@ -1,0 +1,65 @@
+package headrace.operator.join
+
+import headrace.operator.{Input, Out}
+import headrace.wire.Counts
+import org.apache.spark.sql.catalyst.expressions.{BoundReference, UnsafeProjection, UnsafeRow}
+import org.apache.spark.sql.types.StructType
+
+/** Rows without those that are late, which are told of at once. By the number of a side: how its rows are judged; null: they are not. */
+private[join] final class OnTime(sides: Array[OnTime.Judge]) extends Iterator[Input] {
+  private var rows: Iterator[Input] = Iterator.empty
+  private var limit = Long.MinValue
+  private var out: Out = _
+  private var toldOf = -1
+  private var ahead: Input = _
+
+  /** Begins with a key's rows; `toldOf`: of the late ones of this side another key tells. */
+  def of(rows: Iterator[Input], limit: Long, out: Out, toldOf: Int = -1): this.type = {
+    this.rows = rows
+    this.limit = limit
+    this.out = out
+    this.toldOf = toldOf
+    ahead = null
+    this
+  }
+
+  override def hasNext: Boolean = {
+    while (ahead == null && rows.hasNext) {
+      val row = rows.next()
+      val judge = sides(row.side)
+      if (judge != null && judge.isLate(row.row, limit)) late(row, judge) else ahead = row
+    }
+    ahead != null
+  }
+
+  override def next(): Input = {
+    if (!hasNext) throw new NoSuchElementException
+    val found = ahead
+    ahead = null
+    found
+  }
+
+  def release(): Unit = {
+    rows = Iterator.empty
+    ahead = null
+    out = null
+  }
+
+  private def late(input: Input, judge: OnTime.Judge): Unit = {
+    if (input.side != toldOf) out.emit(judge.output, judge(input.row), Input.NoTime, input.weight)
+    out.count(input.side, Counts.Late, math.abs(input.weight))
+  }
+}
+
+private object OnTime {
+
+  /** A row is late once the watermark is at the time in a column and `delay` more. It goes to the output as it is, or as `shown` says. */
+  final case class Judge(time: Int, delay: Long, output: Int, shown: UnsafeProjection = null) {
+    def apply(row: UnsafeRow): UnsafeRow = if (shown == null) row else shown(row)
+    def isLate(row: UnsafeRow, watermark: Long): Boolean = !row.isNullAt(time) && Reach.plus(row.getLong(time), delay) <= watermark
+  }
+
+  /** A row without its first column, its time. */
+  def columns(schema: StructType): UnsafeProjection =
+    UnsafeProjection.create(schema.fields.toSeq.zipWithIndex.drop(1).map { case (f, i) => BoundReference(i, f.dataType, nullable = true) })
+}

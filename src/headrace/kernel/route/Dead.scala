@@ -1,0 +1,33 @@
+package headrace.route
+
+import headrace.wire.Wire
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.expressions.{GenericInternalRow, UnsafeProjection}
+import org.apache.spark.unsafe.types.UTF8String
+
+/** Where a row was read; null and −1 where nobody knows. `before` is the place that it was sent on with, where it has been sent before. */
+final class Origin {
+  var before: Array[Byte] = _
+  var file: UTF8String = _
+  var position: Long = -1L
+}
+
+/** Writes dead letters to routes. Dead letters of one source, or of one operator, share the routes.
+  *
+  * A dead letter that a step behind it cannot take stops the query: there is nowhere left to put it.
+  */
+final class Dead(name: String, routes: Array[Sender]) {
+  private val values = new GenericInternalRow(Wire.deadSchema.length)
+  private lazy val encode = UnsafeProjection.create(Wire.deadSchema)
+
+  def put(node: String, reason: String, origin: Origin, raw: UTF8String, moment: Long, weight: Long): Unit = {
+    values.update(0, UTF8String.fromString(if (node == null) name else node))
+    values.update(1, UTF8String.fromString(reason))
+    values.update(2, if (origin == null) null else origin.file)
+    if (origin == null || origin.position < 0) values.setNullAt(3) else values.setLong(3, origin.position)
+    values.update(4, raw)
+    val row = encode(values)
+    var i = 0
+    while (i < routes.length) { routes(i).send(row, moment, null, weight); i += 1 }
+  }
+}

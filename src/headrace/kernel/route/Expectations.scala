@@ -1,0 +1,45 @@
+package headrace.route
+
+import headrace.HeadraceKernelException
+import headrace.letter.Failure
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.expressions.Predicate
+import org.apache.spark.unsafe.types.UTF8String
+
+/** The conditions of one step, compiled, and their counts. All of them are looked at for every row: what is counted for one does not depend on the
+  * others.
+  *
+  * The counts are of the rows that are there: one that is taken away is counted away.
+  */
+private[route] final class Expectations(step: Expect, counter: Counter) {
+  private val conditions = step.conditions.map(Predicate.create(_)).toArray
+  // Another route has this very step, and counts.
+  private val counts = if (step.quiet) null else step.names.map(counter.expectation(step.node, _)).toArray
+
+  def open(partition: Int): Unit = conditions.foreach(_.initialize(partition))
+
+  /** What the row does not meet, in one line; null if it meets all. A condition that is null or fails is not met. */
+  def unmet(row: InternalRow, weight: Long): String = {
+    var found: String = null
+    var i = 0
+    while (i < conditions.length) {
+      val why =
+        try if (conditions(i).eval(row)) null else ""
+        catch { case e: Throwable if Failure.ofRow(e) => ": " + Failure.reason(e) }
+      if (counts != null) counter.add(counts(i), if (why == null) 0 else 1, weight)
+      if (why != null) found = (if (found == null) "EXPECTATION: " else found + "; ") + named(i) + why
+      i += 1
+    }
+    found
+  }
+
+  /** What ends the run. */
+  def failure(reason: String, origin: Origin, raw: UTF8String): HeadraceKernelException = {
+    val place = if (origin == null || origin.file == null) "" else s" at ${origin.file}, position ${origin.position}"
+    val said = reason.stripPrefix("EXPECTATION: ")
+    new HeadraceKernelException("EXPECTATION_FAILED", s"${step.node}: a row$place does not meet $said: $raw", step.node, step.site)
+  }
+
+  private def named(i: Int): String =
+    if (step.names(i) == step.texts(i)) step.texts(i) else s"${step.names(i)} (${step.texts(i)})"
+}

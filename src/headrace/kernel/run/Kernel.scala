@@ -1,0 +1,125 @@
+package headrace.run
+
+import java.nio.charset.StandardCharsets.UTF_8
+import java.security.MessageDigest
+import java.util.{Map => JMap, UUID}
+
+import scala.jdk.CollectionConverters._
+
+import headrace.HeadraceKernelException
+import headrace.checkpoint.Held
+import headrace.lookup.{Clients, TableLoader, Tables}
+import headrace.query._
+import headrace.sink.{Committer, Sink}
+import headrace.source.Control
+import headrace.task.{Carried, Pool, Specs}
+import org.apache.spark.sql.{classic, DataFrame, SparkSession}
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
+import org.apache.spark.sql.execution.streaming.state.headrace.Lineage
+import org.apache.spark.sql.headrace.{Inside, KeySortStrategy, Time}
+import org.apache.spark.sql.internal.SQLConf
+import org.apache.spark.sql.streaming.Trigger
+
+/** The door from Python: a query document in, a running query out.
+  *
+  * scans → tag (parse, stateless steps) → lookups → level 1 → lookups → level 2 → … → sink. Nothing of it touches the given session: the query runs in a clone.
+  */
+object Kernel {
+
+  /** Starts the query of a document.
+    *
+    * `scans` gives each source's frame by name, `trigger` the milliseconds between two epochs (0: as fast as possible). With `manualClock`,
+    * processing time stands still until `Run.advance`. `loader` reads the tables of lookups that are not asked key by key.
+    */
+  def start(
+      session: SparkSession,
+      document: String,
+      scans: JMap[String, DataFrame],
+      committer: Committer,
+      checkpoint: String,
+      trigger: String,
+      manualClock: Boolean,
+      loader: TableLoader): Run = {
+    val own = Inside.clone(session)
+    Confs.settings(document).foreach { case (name, value) => own.conf.set(name, value) }
+    SQLConf.withExistingConf(own.sessionState.conf) {
+      val doc = Document.read(document)
+      Confs.ours(own, doc, checkpoint).foreach { case (name, value) => own.conf.set(name, value) }
+      started(own, doc, document, scans.asScala.toMap, committer, checkpoint, trigger, manualClock, loader)
+    }
+  }
+
+  private def started(
+      own: classic.SparkSession,
+      doc: Document,
+      text: String,
+      scans: Map[String, DataFrame],
+      committer: Committer,
+      checkpoint: String,
+      trigger: String,
+      manualClock: Boolean,
+      loader: TableLoader): Run = {
+    own.experimental.extraStrategies = StageStrategy +: KeySortStrategy +: own.experimental.extraStrategies
+    Chain.check(own, checkpoint, doc.levels.size)
+    val control = UUID.randomUUID.toString
+    Control.create(control)
+    val query = s"${doc.fingerprint}/${digest(text)}"
+    try {
+      val frame = this.frame(own, doc, query, scans, control, loader)
+      Chain.verify(own, frame, doc.levels.size, doc.placed)
+      val now = Chain.lastTime(own, checkpoint).getOrElse(0L).max(System.currentTimeMillis)
+      val time = new Time(if (manualClock) Some(now) else None)
+      val sink = Sink.table(own, doc.sinks.toString, own.conf.get("spark.sql.session.timeZone"), committer)
+      Lineage.shorten(own, checkpoint)
+      Held.by(checkpoint, () => committer.still())
+      val running = Inside.start(own, checkpoint, frame, sink, Trigger.ProcessingTime(trigger.toLong), time)
+      val ticks = if (doc.clock == "processing") Some(new Ticks(control, time)) else None
+      new Run(running, control, time, ticks, () => { Pool.drop(query); Clients.drop(query); Held.drop(checkpoint) })
+    } catch {
+      case e: Throwable =>
+        Held.drop(checkpoint)
+        Control.drop(control)
+        throw e
+    }
+  }
+
+  private def frame(
+      own: classic.SparkSession,
+      doc: Document,
+      query: String,
+      scans: Map[String, DataFrame],
+      control: String,
+      loader: TableLoader): DataFrame = {
+    val binding = new Binding(own, doc.partitions)
+    def plan(source: SourceText, key: String): (String, LogicalPlan) = {
+      def missing = new HeadraceKernelException("INTERNAL", s"no scan was given for the source $key", source.name)
+      key -> Inside.named(scans.getOrElse(key, throw missing), key)
+    }
+    val plans = doc.sources.flatMap(s => (s.name +: s.repaired.map(_.scan).toSeq).map(plan(s, _))).toMap
+    val sources = doc.sources.flatMap { s =>
+      binding.source(s, plans(s.name).schema) +: s.repaired.map(r => binding.repaired(s, r, plans(r.scan).schema)).toSeq
+    }
+    val operators = doc.levels.flatMap(_.operators).map(binding.hosted)
+    val lookups = doc.lookups.flatten.flatten.map(text => text -> binding.lookup(text, own.conf.get("spark.sql.session.timeZone")))
+    val tables = new Tables(own, loader, lookups.collect { case (text, spec) if spec.ask.isEmpty => binding.whole(text, spec) })
+    val frames = new Frames(own, Carried(query, own.sparkContext.broadcast(Specs(sources, operators, lookups.map(_._2)))))
+    def lookedUp(level: Int, plan: LogicalPlan): LogicalPlan =
+      doc.lookups.lift(level).toSeq.flatten.foldLeft(plan) { (from, round) =>
+        frames.lookups(round.map(_.op).toSet, round.filter(_.constant).map(_.op).toSet, tables, from)
+      }
+    def controlOf(source: String): LogicalPlan = Inside.plan(Control.frame(own, control, source))
+    val timed = doc.sources.exists(_.watermark.nonEmpty)
+    val tagged = doc.sources.map { s =>
+      val read = s.name +: s.repaired.map(_.scan).toSeq
+      frames.source(read.map(key => key -> plans(key)), s.watermark.map(_ => controlOf(s.name)), s.watermark.map(_._2))
+    }
+    val all = frames.union(if (timed && doc.clock != "processing") tagged else tagged :+ frames.gate(controlOf(null)))
+    val rows = doc.levels.zipWithIndex.foldLeft(lookedUp(0, all)) { case (plan, (level, i)) =>
+      lookedUp(i + 1, frames.level(i + 1, level.operators.map(_.op).toSet, level.retired, doc.clock, plan))
+    }
+    frames.frame(if (doc.placed) frames.placed(rows) else rows)
+  }
+
+  private def digest(text: String): String =
+    MessageDigest.getInstance("SHA-256").digest(text.getBytes(UTF_8)).take(12).map(b => f"$b%02x").mkString
+}

@@ -1,0 +1,48 @@
+package headrace.sink
+
+import com.fasterxml.jackson.databind.ObjectMapper
+import headrace.HeadraceKernelException
+import headrace.letter.RowJson
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.expressions.UnsafeProjection
+import org.apache.spark.sql.types.StructType
+
+/** Rows that a sink cannot write, put aside by one task: dead letters of the sink. They travel in the note of the task's part, and the driver
+  * keeps them before the sink commits. As they pass through the driver their size is limited.
+  *
+  * Whether a row is put aside must depend on the row alone: a replay of the epoch puts the same rows aside. With `fails` the first row
+  * ends the job. `schema` may end with the weight, which is no column of the row.
+  */
+final class Aside(sink: String, schema: StructType, val fails: Boolean) {
+  import Aside._
+
+  private lazy val json = new RowJson(schema)
+  // A row may have its weight as one more field.
+  private lazy val columns = UnsafeProjection.create(schema)
+  private val letters = mapper.createArrayNode()
+  private var size = 0L
+
+  def put(row: InternalRow, reason: String): Unit = {
+    if (fails) throw new HeadraceKernelException("ROW_REFUSED", s"$sink: $reason", sink, hint = Cure)
+    val raw = json(columns(row)).toString
+    size += raw.length
+    if (size > Most)
+      throw new HeadraceKernelException(
+        "SINK_FAILED",
+        s"$sink: more than ${Most >> 20} MB of rows cannot be written in one task of an epoch, the last one as $reason",
+        sink,
+        hint = "leave such rows out in front of the sink; nothing of the epoch was written.")
+    letters.addObject().put("reason", reason).put("raw", raw)
+  }
+
+  def rows: Long = letters.size
+
+  /** For the note of the task's part. */
+  private[sink] def note: Map[String, String] = if (letters.isEmpty) Map.empty else Map("aside" -> letters.toString)
+}
+
+private object Aside {
+  val Most: Long = 64L << 20
+  val Cure = "nothing of the epoch was written. Mend such rows in front of the sink, or let them go to the dead letters: on_refused=\"dead_letter\"."
+  val mapper = new ObjectMapper
+}
