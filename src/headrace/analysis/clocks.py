@@ -62,45 +62,45 @@ def clocks(plan: Plan) -> Mapping[str, Clock]:
     ends = [plan.nodes[name] for name in plan.sinks]
     closing, near = groups(ends), intervals(ends)
     operators = {name: node for name, node in plan.nodes.items() if node.role is Role.STATEFUL}
-    return {name: _WATERMARK if node in near else _clock(node, closing.get(node)) for name, node in operators.items()}
+    return {name: _WATERMARK if node in near else clock_of(node, closing.get(node)) for name, node in operators.items()}
 
 
 @singledispatch
-def _clock(node: Node, group: Group | None) -> Clock:
+def clock_of(node: Node, group: Group | None) -> Clock:
     raise TypeError(f"{type(node).__name__} does not say which time it goes by")
 
 
-@_clock.register
+@clock_of.register
 def _(node: Program, group: Group | None) -> Clock:
     return {EVENT: _WATERMARK, PROCESSING: _MACHINE, NONE: _NO_TIME}[node.clock]
 
 
-@_clock.register
+@clock_of.register
 def _(node: AsOf, group: Group | None) -> Clock:
     return _WATERMARK if node.clock == EVENT else _NO_TIME
 
 
-@_clock.register
+@clock_of.register
 def _(node: Temporal, group: Group | None) -> Clock:
     return _MACHINE
 
 
-@_clock.register
+@clock_of.register
 def _(node: Sessions, group: Group | None) -> Clock:
     return _NO_TIME if ended(node) is None else _WATERMARK
 
 
-@_clock.register(Consolidate)
-@_clock.register(Ledger)
-@_clock.register(Upserts)
+@clock_of.register(Consolidate)
+@clock_of.register(Ledger)
+@clock_of.register(Upserts)
 def _(node: Consolidate | Ledger | Upserts, group: Group | None) -> Clock:
     return _NO_TIME
 
 
-@_clock.register(Aggregate)
-@_clock.register(Join)
-@_clock.register(Partition)
-@_clock.register(Top)
+@clock_of.register(Aggregate)
+@clock_of.register(Join)
+@clock_of.register(Partition)
+@clock_of.register(Top)
 def _(node: Aggregate | Join | Partition | Top, group: Group | None) -> Clock:
     """Groups that close go by the time of their keys, those that expire by event time."""
     if group is None:

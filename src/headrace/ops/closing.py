@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from functools import singledispatch
 
 from headrace.ops.aggregate import Aggregate
+from headrace.ops.asof import AsOf
 from headrace.ops.changes import Changes
 from headrace.ops.consolidate import Consolidate
 from headrace.ops.expect import Expect
@@ -30,8 +31,10 @@ from headrace.ops.program import Program
 from headrace.ops.project import Project
 from headrace.ops.sessions import Sessions
 from headrace.ops.source import Source
+from headrace.ops.temporal import Temporal
 from headrace.ops.top import Top
 from headrace.ops.union import Union
+from headrace.ops.upserts import Upserts
 from headrace.ops.weigh import Weighed
 from headrace.ops.window import CHANGES, CLOSE, Windows
 from headrace.plan import Node, order
@@ -105,14 +108,14 @@ def closing(ends: Iterable[Node]) -> dict[Node, Columns]:
     """
     found: dict[Node, Columns] = {}
     for node in order(ends):
-        found[node] = _columns(node, found)
+        found[node] = columns_after(node, found)
     return found
 
 
 def groups(ends: Iterable[Node]) -> dict[Node, Group]:
     """The operators whose groups close, and how."""
     found = closing(ends)
-    return {node: group for node in found if (group := _group(node, found)) is not None}
+    return {node: group for node in found if (group := group_of(node, found)) is not None}
 
 
 def intervals(ends: Iterable[Node]) -> dict[Node, Interval]:
@@ -167,46 +170,53 @@ _COALESCE = re.compile(rf"coalesce\(({_NAME}), ({_NAME})\)")
 
 
 @singledispatch
-def _columns(node: Node, found: Mapping[Node, Columns]) -> Columns:
-    """Behind whatever is not named here nothing closes."""
+def columns_after(node: Node, found: Mapping[Node, Columns]) -> Columns:
+    """The columns of a node's rows that close, those of its inputs being known."""
+    raise TypeError(f"nobody says which columns of {node!r} close")
+
+
+@columns_after.register(AsOf)
+@columns_after.register(Temporal)
+@columns_after.register(Upserts)
+def _(node: Node, found: Mapping[Node, Columns]) -> Columns:
     return {}
 
 
-@_columns.register
+@columns_after.register
 def _(node: Source, found: Mapping[Node, Columns]) -> Columns:
     return {} if node.watermark is None else {node.watermark.column.lower(): Closes(SELF)}
 
 
-@_columns.register(Changes)
-@_columns.register(Consolidate)
-@_columns.register(Expect)
-@_columns.register(Filter)
-@_columns.register(Generated)
-@_columns.register(Ledger)
-@_columns.register(Lookup)
-@_columns.register(Weighed)
+@columns_after.register(Changes)
+@columns_after.register(Consolidate)
+@columns_after.register(Expect)
+@columns_after.register(Filter)
+@columns_after.register(Generated)
+@columns_after.register(Ledger)
+@columns_after.register(Lookup)
+@columns_after.register(Weighed)
 def _(node: Changes | Consolidate | Expect | Filter | Generated | Ledger | Lookup | Weighed, found: Mapping[Node, Columns]) -> Columns:
     return found[node.input]
 
 
-@_columns.register
+@columns_after.register
 def _(node: Explode, found: Mapping[Node, Columns]) -> Columns:
     gone = (node.replaces or "").lower()
     return {name: closes for name, closes in found[node.input].items() if name != gone}
 
 
-@_columns.register
+@columns_after.register
 def _(node: Project, found: Mapping[Node, Columns]) -> Columns:
     return _named(node.items, found[node.input])
 
 
-@_columns.register
+@columns_after.register
 def _(node: Union, found: Mapping[Node, Columns]) -> Columns:
     first, *others = (found[branch] for branch in node.branches)
     return {name: closes for name, closes in first.items() if all(other.get(name) == closes for other in others)}
 
 
-@_columns.register
+@columns_after.register
 def _(node: Windows, found: Mapping[Node, Columns]) -> Columns:
     before = found[node.input]
     time = carried(node.time, before)
@@ -223,7 +233,7 @@ def _(node: Windows, found: Mapping[Node, Columns]) -> Columns:
     return {name: replace(closes, emit=node.emit, early_ms=node.early_ms) for name, closes in {**kept, **made}.items()}
 
 
-@_columns.register
+@columns_after.register
 def _(node: Sessions, found: Mapping[Node, Columns]) -> Columns:
     # Its rows are sent long after their own time, and with a start that may be older still.
     end = _ended(node, found[node.input])
@@ -241,19 +251,19 @@ def _ended(node: Sessions, before: Columns) -> Closes | None:
     return Closes(SELF, max(own, node.lateness_ms), node.emit, time.straight)
 
 
-@_columns.register
+@columns_after.register
 def _(node: Aggregate, found: Mapping[Node, Columns]) -> Columns:
     return _made(_named(node.keys, found[node.input]))
 
 
-@_columns.register(Partition)
-@_columns.register(Top)
+@columns_after.register(Partition)
+@columns_after.register(Top)
 def _(node: Partition | Top, found: Mapping[Node, Columns]) -> Columns:
     # Of the other columns a value may still be taken away when its own time has passed.
     return _made(_named([(plain_name(text) or "", text) for text in node.per], found[node.input]))
 
 
-@_columns.register
+@columns_after.register
 def _(node: Join, found: Mapping[Node, Columns]) -> Columns:
     meeting = dict(_meeting(node, found))
     sides = (0,) if node.how in ("semi", "anti", "existence") else (0, 1)
@@ -265,12 +275,12 @@ def _(node: Join, found: Mapping[Node, Columns]) -> Columns:
     return _made({name.lower(): closes for name, closes in named.items() if name is not None})
 
 
-@_columns.register
+@columns_after.register
 def _(node: Program, found: Mapping[Node, Columns]) -> Columns:
     return _emitted(node, "main")
 
 
-@_columns.register
+@columns_after.register
 def _(node: OutputOf, found: Mapping[Node, Columns]) -> Columns:
     if isinstance(node.input, Lookup) and node.output == MISSED:
         return found[node.input.input]
@@ -296,22 +306,46 @@ def _made(columns: Columns) -> Columns:
 
 
 @singledispatch
-def _group(node: Node, found: Mapping[Node, Columns]) -> Group | None:
+def group_of(node: Node, found: Mapping[Node, Columns]) -> Group | None:
+    """How the groups of a node close, the columns of its inputs that close being known; None: it has none, or they never do."""
+    raise TypeError(f"nobody says how the groups of {node!r} close")
+
+
+@group_of.register(AsOf)
+@group_of.register(Changes)
+@group_of.register(Consolidate)
+@group_of.register(Expect)
+@group_of.register(Explode)
+@group_of.register(Filter)
+@group_of.register(Generated)
+@group_of.register(Ledger)
+@group_of.register(Lookup)
+@group_of.register(OutputOf)
+@group_of.register(Program)
+@group_of.register(Project)
+@group_of.register(Sessions)
+@group_of.register(Source)
+@group_of.register(Temporal)
+@group_of.register(Union)
+@group_of.register(Upserts)
+@group_of.register(Weighed)
+@group_of.register(Windows)
+def _(node: Node, found: Mapping[Node, Columns]) -> Group | None:
     return None
 
 
-@_group.register
+@group_of.register
 def _(node: Aggregate, found: Mapping[Node, Columns]) -> Group | None:
     return _of_one([text for _, text in node.keys], found[node.input])
 
 
-@_group.register(Partition)
-@_group.register(Top)
+@group_of.register(Partition)
+@group_of.register(Top)
 def _(node: Partition | Top, found: Mapping[Node, Columns]) -> Group | None:
     return _of_one(node.per, found[node.input])
 
 
-@_group.register
+@group_of.register
 def _(node: Join, found: Mapping[Node, Columns]) -> Group | None:
     keys = tuple(_meeting(node, found))
     judged = tuple(any(closes.straight for closes in found[side].values()) for side in (node.left, node.right))

@@ -10,8 +10,10 @@ from typing import Any
 
 import headrace.ports as ports
 from headrace.errors import HeadraceError, PlanError, here
+from headrace.ops.closing import Columns, Group, columns_after, group_of
 from headrace.ops.columns import label
-from headrace.ops.kind import kind_of
+from headrace.ops.keys import Keys, keys_after
+from headrace.ops.kind import kind_after, kind_of
 from headrace.ops.source import plain
 from headrace.ops.unclosed import require_closing
 from headrace.ops.upserts import shown, upserts
@@ -62,6 +64,26 @@ class Sink(Node):
 
     def describe(self) -> str:
         return self.connect().describe()
+
+
+@kind_after.register
+def _(node: Sink, kinds: dict[Node, str]) -> str:
+    return kinds[node.input]
+
+
+@keys_after.register
+def _(node: Sink, keys: dict[Node, Keys]) -> Keys:
+    return keys[node.input]
+
+
+@columns_after.register
+def _(node: Sink, found: Mapping[Node, Columns]) -> Columns:
+    return found[node.input]
+
+
+@group_of.register
+def _(node: Sink, found: Mapping[Node, Columns]) -> Group | None:
+    return None
 
 
 def restored_sink(connector: str, options: Mapping[str, Any]) -> ports.Sink:

@@ -42,61 +42,61 @@ def event_time(node: Node) -> str | None:
     """
     times: dict[Node, str | None] = {}
     for before in order([node]):
-        times[before] = _time(before, times)
+        times[before] = time_after(before, times)
     return times[node]
 
 
 @singledispatch
-def _time(node: Node, times: dict[Node, str | None]) -> str | None:
+def time_after(node: Node, times: dict[Node, str | None]) -> str | None:
     raise TypeError(f"nobody says what the event time of {node!r} is")
 
 
-@_time.register
+@time_after.register
 def _(node: Source, times: dict[Node, str | None]) -> str | None:
     return None if node.watermark is None else node.watermark.column
 
 
-@_time.register(Changes)
-@_time.register(Consolidate)
-@_time.register(Expect)
-@_time.register(Filter)
-@_time.register(Generated)
-@_time.register(Lookup)
-@_time.register(Sink)
-@_time.register(Weighed)
-@_time.register(Windows)
+@time_after.register(Changes)
+@time_after.register(Consolidate)
+@time_after.register(Expect)
+@time_after.register(Filter)
+@time_after.register(Generated)
+@time_after.register(Lookup)
+@time_after.register(Sink)
+@time_after.register(Weighed)
+@time_after.register(Windows)
 def _(
     node: Changes | Consolidate | Expect | Filter | Generated | Lookup | Sink | Weighed | Windows, times: dict[Node, str | None]
 ) -> str | None:
     return times[node.input]
 
 
-@_time.register(Aggregate)
-@_time.register(Join)
-@_time.register(Ledger)
-@_time.register(Partition)
-@_time.register(Sessions)
-@_time.register(Temporal)
-@_time.register(Top)
-@_time.register(Upserts)
+@time_after.register(Aggregate)
+@time_after.register(Join)
+@time_after.register(Ledger)
+@time_after.register(Partition)
+@time_after.register(Sessions)
+@time_after.register(Temporal)
+@time_after.register(Top)
+@time_after.register(Upserts)
 def _(node: Aggregate | Join | Ledger | Partition | Sessions | Temporal | Top | Upserts, times: dict[Node, str | None]) -> str | None:
     # What a query gives is right at the end of each epoch, whatever the times in its rows.
     return None
 
 
-@_time.register
+@time_after.register
 def _(node: AsOf, times: dict[Node, str | None]) -> str | None:
     # A row goes on when the watermark passes it: in the order of time, as those of a program. Behind a version that is awaited it is older.
     return times[node.left] if node.emit == "close" and node.direction == "backward" else None
 
 
-@_time.register
+@time_after.register
 def _(node: Explode, times: dict[Node, str | None]) -> str | None:
     time = times[node.input]
     return None if node.replaces is not None and node.replaces == time else time
 
 
-@_time.register
+@time_after.register
 def _(node: Project, times: dict[Node, str | None]) -> str | None:
     time = times[node.input]
     if time is None:
@@ -106,18 +106,18 @@ def _(node: Project, times: dict[Node, str | None]) -> str | None:
     return next((name for name in named if name.lower() == time.lower()), named[0] if named else None)
 
 
-@_time.register
+@time_after.register
 def _(node: Union, times: dict[Node, str | None]) -> str | None:
     found = {None if time is None else time.lower() for time in (times[branch] for branch in node.branches)}
     return times[node.branches[0]] if len(found) == 1 else None
 
 
-@_time.register
+@time_after.register
 def _(node: Program, times: dict[Node, str | None]) -> str | None:
     return node.output_time("main")
 
 
-@_time.register
+@time_after.register
 def _(node: OutputOf, times: dict[Node, str | None]) -> str | None:
     if isinstance(node.input, Lookup) and node.output == MISSED:
         return times[node.input.input]

@@ -9,17 +9,27 @@ from functools import singledispatch
 from headrace.ops import (
     Aggregate,
     AsOf,
+    Changes,
+    Consolidate,
     Expect,
     Explode,
     Filter,
     Generated,
     Join,
+    Ledger,
     Lookup,
     OutputOf,
+    Partition,
+    Program,
     Project,
     Sessions,
+    Sink,
+    Source,
     Temporal,
+    Top,
+    Union,
     Upserts,
+    Weighed,
     Windows,
     forgets_after,
     judged,
@@ -51,7 +61,7 @@ def narrow_inputs(plan: Plan) -> Plan:
     wanted: dict[Node, Columns] = {}
     changes: dict[Node, Callable[[Node], Node]] = {}
     for node in reversed(list(plan.nodes.values())):
-        asked = {} if node in late or _knows(node) else _asked(node, wanted.get(node))
+        asked = {} if node in late or _knows(node) else columns_read(node, wanted.get(node))
         for before in node.inputs:
             place = next((name for name in asked if getattr(node, name) is before), None)
             columns = None if place is None else asked[place]
@@ -104,67 +114,82 @@ def _read(node: Node, texts: Iterable[str | None]) -> Columns:
 
 
 @singledispatch
-def _asked(node: Node, wanted: Columns) -> Mapping[str, Columns]:
+def columns_read(node: Node, wanted: Columns) -> Mapping[str, Columns]:
     """By the names of its inputs, the columns that a node needs of them; an input that is not named is needed as it is."""
+    raise TypeError(f"nobody says which columns {node!r} needs")
+
+
+@columns_read.register(Changes)
+@columns_read.register(Consolidate)
+@columns_read.register(Ledger)
+@columns_read.register(OutputOf)
+@columns_read.register(Partition)
+@columns_read.register(Program)
+@columns_read.register(Sink)
+@columns_read.register(Source)
+@columns_read.register(Top)
+@columns_read.register(Union)
+@columns_read.register(Weighed)
+def _(node: Node, wanted: Columns) -> Mapping[str, Columns]:
     return {}
 
 
-@_asked.register
+@columns_read.register
 def _(node: Filter, wanted: Columns) -> Mapping[str, Columns]:
     return {"input": _both(wanted, _read(node.input, node.where))}
 
 
-@_asked.register
+@columns_read.register
 def _(node: Expect, wanted: Columns) -> Mapping[str, Columns]:
     # A dead letter, and what ends a run, shows the whole row.
     shows = node.on_violation in ("dead_letter", "fail")
     return {"input": None if shows else _both(wanted, _read(node.input, (text for _, text in node.expectations)))}
 
 
-@_asked.register
+@columns_read.register
 def _(node: Project, wanted: Columns) -> Mapping[str, Columns]:
     # Also what nobody reads is computed, as it may fail.
     return {"input": _read(node.input, (text for _, text in node.items))}
 
 
-@_asked.register(Explode)
-@_asked.register(Generated)
+@columns_read.register(Explode)
+@columns_read.register(Generated)
 def _(node: Explode | Generated, wanted: Columns) -> Mapping[str, Columns]:
     return {"input": _both(wanted, _read(node.input, [node.text]))}
 
 
-@_asked.register
+@columns_read.register
 def _(node: Lookup, wanted: Columns) -> Mapping[str, Columns]:
     return {"input": _both(wanted, _read(node.input, (text for text, _ in node.keys)))}
 
 
-@_asked.register
+@columns_read.register
 def _(node: Windows, wanted: Columns) -> Mapping[str, Columns]:
     return {"input": _both(wanted, _read(node.input, [node.time]))}
 
 
-@_asked.register
+@columns_read.register
 def _(node: Sessions, wanted: Columns) -> Mapping[str, Columns]:
     return {"input": _both(wanted, _read(node.input, (*node.per, node.time, node.until)))}
 
 
-@_asked.register
+@columns_read.register
 def _(node: Aggregate, wanted: Columns) -> Mapping[str, Columns]:
     return {"input": _read(node.input, (text for _, text in (*node.keys, *node.aggregates)))}
 
 
-@_asked.register
+@columns_read.register
 def _(node: Upserts, wanted: Columns) -> Mapping[str, Columns]:
     # Where each change is told, one of a column that nobody reads is a change as well.
     return {"input": _both(wanted, frozenset(name.lower() for name in node.key)) if node.last and not node.pairs else None}
 
 
-@_asked.register
+@columns_read.register
 def _(node: Temporal, wanted: Columns) -> Mapping[str, Columns]:
     return {"input": _both(wanted, _read(node.input, (*node.since, *node.until)))}
 
 
-@_asked.register
+@columns_read.register
 def _(node: Join, wanted: Columns) -> Mapping[str, Columns]:
     sides = {}
     for side, place in enumerate(("left", "right")):
@@ -173,6 +198,6 @@ def _(node: Join, wanted: Columns) -> Mapping[str, Columns]:
     return sides
 
 
-@_asked.register
+@columns_read.register
 def _(node: AsOf, wanted: Columns) -> Mapping[str, Columns]:
     return {"left": _both(wanted, _read(node.left, [*(left for left, _ in node.keys), node.time[0]]))}

@@ -11,6 +11,7 @@ from headrace.plan import Plan, facts
 from tests.unit.analysis.test_expiry import VERBS
 from tests.unit.analysis.test_expiry import plan as expiring
 from tests.unit.analysis.test_queries import as_of, cards, changing, charges, orders, rates, spent, timed
+from tests.unit.ops import test_windows as windows
 
 pytestmark = pytest.mark.usefixtures("spark")
 
@@ -77,6 +78,18 @@ def kept(stream: hr.Stream) -> str:
 )
 def test_what_is_kept(stream: hr.Stream, said: str) -> None:
     assert kept(stream) == said
+
+
+def test_when_groups_are_given_back() -> None:
+    rest = "till then: grows with the number of groups: a row of numbers for a group of card, window_end"
+    assert kept(windows.spent) == f"given back when the watermark passes window_end; rows that come later are late; {rest}"
+    assert kept(windows.once) == f"given back when the watermark passes window_end and 1 minute more; rows that come later are late; {rest}"
+    assert kept(windows.spent.top(1, by="spent", per="window_end")).startswith(
+        "given back when the watermark passes window_end; till then: "
+    )
+    assert kept(windows.plain.window(hr.tumble("ts", "1 hour")).group_by("window_end").agg(n="count(*)")).startswith("grows with")
+    timed = windows.charges.with_columns(at="current_timestamp()").window(hr.tumble("at", "1 hour"), emit="close")
+    assert kept(timed.group_by("window_end").agg(n="count(*)")).startswith("given back when processing time passes window_end; till then: ")
 
 
 @pytest.mark.parametrize("verb", VERBS)

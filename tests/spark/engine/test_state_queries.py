@@ -284,6 +284,23 @@ def test_what_is_kept_where_rows_are_only_added(tmp_path: Path) -> None:
     assert found.table(aggregates[0]).rows() == [(("a",), 3, 3), (("b",), 1, 1)]
 
 
+def test_an_as_of_join_shows_rows_and_versions(tmp_path: Path) -> None:
+    bids = hr.read.memory([("a", 5, "2026-01-01 10:00:07"), ("b", 1, "2026-01-01 10:00:09")], "k string, n int, ts timestamp", name="bids")
+    rates = hr.read.memory(
+        [("a", 0.5, "2026-01-01 10:00:01"), ("a", 0.7, "2026-01-01 10:00:08")], "k string, rate double, at timestamp", name="rates"
+    )
+    joined = bids.join_asof(rates, on="k", time=("ts", "at")).named("rated")
+    hr.job("rated", joined.write.memory(mode="changes")).run(checkpoint=tmp_path / "s", progress=False)
+    found = hr.state(tmp_path / "s")
+    assert found.tables == {
+        "rated_left": "key struct<k: string>, k string, n int, ts timestamp, count bigint",
+        "rated_right": "key struct<k: string>, rate double, at timestamp, count bigint",
+    }
+    clock = [dt.datetime(2026, 1, 1, 10, 0, second, tzinfo=dt.UTC) for second in range(10)]
+    assert found.table("rated_left").rows() == [(("a",), "a", 5, clock[7], 1), (("b",), "b", 1, clock[9], 1)]
+    assert found.table("rated_right").rows() == [(("a",), 0.5, clock[1], 1), (("a",), 0.7, clock[8], 1)]
+
+
 VALUES: dict[str, tuple[str, list[Any]]] = {
     "truth": ("boolean", [True, False]),
     "tiny": ("tinyint", [-128, 0, 127]),

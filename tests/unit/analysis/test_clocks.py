@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import headrace as hr
-from headrace.analysis.clocks import _clock, clocks
+from headrace.analysis.clocks import clock_of, clocks
 from headrace.plan import Node, Plan, Role
 from headrace.plan.node import REGISTRY
 
@@ -33,7 +33,7 @@ class Woken(hr.Program):
 
 
 def test_each_operator_says_it() -> None:
-    silent = [cls for cls in REGISTRY.values() if cls.role is Role.STATEFUL and _clock.dispatch(cls) is _clock.dispatch(Node)]
+    silent = [cls for cls in REGISTRY.values() if cls.role is Role.STATEFUL and clock_of.dispatch(cls) is clock_of.dispatch(Node)]
     assert silent == []
 
 

@@ -122,7 +122,6 @@ def test_which_clock_a_group_closes_by() -> None:
     by_clock = timed.group_by("window_end").agg(n="count(*)")
     group = groups([by_clock._node])[by_clock._node]
     assert (group.clocks, group.judged, group.final) == ({"processing"}, (False,), True)
-    assert "given back when processing time passes window_end; till then: " in said(by_clock, "state")
     met = by_clock.join(once.select(e="window_end"), on="window_end = e")._node
     assert met not in groups([met]), "one side goes by another clock"
 
@@ -143,17 +142,8 @@ def said(stream: hr.Stream, fact: str) -> str:
     return list(facts(plan, fact).values())[-1].text
 
 
-def test_explain_says_when_state_is_given_back() -> None:
-    kept = "till then: grows with the number of groups: a row of numbers for a group of card, window_end"
-    assert said(spent, "state") == f"given back when the watermark passes window_end; rows that come later are late; {kept}"
-    assert (
-        said(once, "state") == f"given back when the watermark passes window_end and 1 minute more; rows that come later are late; {kept}"
-    )
+def test_explain_says_when_rows_are_sent() -> None:
     assert said(once, "rows") == "are only added, once, when their group closes"
-    assert said(spent.top(1, by="spent", per="window_end"), "state").startswith(
-        "given back when the watermark passes window_end; till then: "
-    )
-    assert said(plain.window(hr.tumble("ts", "1 hour")).group_by("window_end").agg(n="count(*)"), "state").startswith("grows with")
     assert hours._node.describe() == "tumble ts by 1 hour, emit=changes"
     moved = charges.window(hr.hop("ts", "1 hour", "5 minutes", offset="1 minute"), lateness="2 minutes")
     assert moved._node.describe() == "hop ts by 1 hour every 5 minutes from 1 minute on, emit=changes, 2 minutes late at the most"

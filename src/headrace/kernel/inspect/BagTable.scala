@@ -2,7 +2,7 @@ package headrace.inspect
 
 import headrace.bag.Leaf
 import headrace.operator.aggregate.{AggregateOperator, Group}
-import headrace.operator.join.{IntervalRun, Sides, TimedSide}
+import headrace.operator.join.{AsOfRun, IntervalRun, Sides, TimedSide}
 import headrace.operator.partition.Sorted
 import headrace.operator.session.SessionsRun
 import headrace.state.{Roots, SparkState}
@@ -90,6 +90,11 @@ private[inspect] object Root {
   /** Of a join whose rows lie in the order of time. */
   final class OfTimedSide(side: Int) extends Root(Sides.bag(side)) {
     override def reader(): Array[Byte] => Array[Byte] = IntervalRun.root(_, side)
+  }
+
+  /** Of an as-of join, whose sides lie in the order of time. */
+  final class OfTimeline(side: Int) extends Root(side) {
+    override def reader(): Array[Byte] => Array[Byte] = Roots.page(_, AsOfRun.Header, AsOfRun.Bags, side)
   }
 
   final class OfPartition extends Root(Sorted.BagNumber) {

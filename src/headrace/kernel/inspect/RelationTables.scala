@@ -7,7 +7,7 @@ import headrace.HeadraceKernelException
 import headrace.bind.Bind
 import headrace.operator.Relational
 import headrace.operator.aggregate.{Aggregate, AggregateOperator}
-import headrace.operator.join.Join
+import headrace.operator.join.{AsOf, Join}
 import headrace.wire.OrderRead
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.optimizer.NormalizeNaNAndZero
@@ -35,7 +35,16 @@ private[inspect] final class RelationTables(own: classic.SparkSession, document:
     }
   }
 
-  private def side(number: Int): Shown = {
+  private def side(number: Int): Shown = if (kind == "join_asof") timeline(number) else joined(number)
+
+  /** Rows that may get another version, and versions, both without the time that they lie under. */
+  private def timeline(number: Int): Shown = {
+    val join = AsOf.build(document.toString)
+    val row = Bind.nullable(StructType(if (number == Join.Left) join.left.drop(1) else join.sent.map(join.right(_))))
+    new BagTable(keys(row), new Root.OfTimeline(number), new Entry.InValue(row), partners = false, from, level)
+  }
+
+  private def joined(number: Int): Shown = {
     val join = Join.build(own, document.toString)
     val row = Bind.nullable(join.side(number))
     def bag(root: Root, entry: Entry) = new BagTable(keys(row), root, entry, join.countsPartners(number), from, level)

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from functools import singledispatch
 from pathlib import Path
 
-from headrace.ops import Aggregate, Join, Ledger, Partition, Program, Sessions, Temporal, Top, Upserts, unique
+from headrace.ops import Aggregate, AsOf, Consolidate, Join, Ledger, Partition, Program, Sessions, Temporal, Top, Upserts, unique
 from headrace.plan import DisplayNames, Node, Plan
 from headrace.spark.checkpoint.folder import Stored, query_folder
 from headrace.spark.compile.identity import Entry
@@ -62,7 +62,7 @@ def kept(stored: Stored) -> tuple[Kept, ...]:
     names, shown = _Names(), DisplayNames.of(plan)
     given = {entry.op: names.give(_plain(entry.shape.name, shown)) for _, entry, _ in found}
     all = [
-        Kept(query, entry, node, tuple(_tables(node, entry, given[entry.op], names)), given[entry.op], re.sub(r"\W", "_", entry.shape.name))
+        Kept(query, entry, node, tuple(tables(node, entry, given[entry.op], names)), given[entry.op], re.sub(r"\W", "_", entry.shape.name))
         for query, entry, node in found
     ]
     return tuple(one for one in all if one.tables)
@@ -94,38 +94,44 @@ class _Names:
 
 
 @singledispatch
-def _tables(node: Node, entry: Entry, name: str, names: _Names) -> Iterable[StateTable]:
-    """The tables of an operator; none where it keeps nothing."""
-    return ()
+def tables(node: Node, entry: Entry, name: str, names: _Names) -> Iterable[StateTable]:
+    """The tables of an operator."""
+    raise TypeError(f"nobody says what shows the state of {node!r}")
 
 
-@_tables.register(Ledger)
-@_tables.register(Temporal)
-@_tables.register(Partition)
-@_tables.register(Sessions)
-@_tables.register(Top)
+@tables.register
+def _(node: Consolidate, entry: Entry, name: str, names: _Names) -> Iterable[StateTable]:
+    return ()  # it keeps nothing
+
+
+@tables.register(Ledger)
+@tables.register(Temporal)
+@tables.register(Partition)
+@tables.register(Sessions)
+@tables.register(Top)
 def _(node: Ledger | Partition | Sessions | Temporal | Top, entry: Entry, name: str, names: _Names) -> Iterable[StateTable]:
     yield StateTable(name, ROWS)
 
 
-@_tables.register
+@tables.register
 def _(node: Upserts, entry: Entry, name: str, names: _Names) -> Iterable[StateTable]:
     if not (node.replaces if node.last else unique(node.input, node.key)):
         yield StateTable(name, ROWS)
 
 
-@_tables.register
-def _(node: Join, entry: Entry, name: str, names: _Names) -> Iterable[StateTable]:
+@tables.register(AsOf)
+@tables.register(Join)
+def _(node: AsOf | Join, entry: Entry, name: str, names: _Names) -> Iterable[StateTable]:
     yield StateTable(names.give(f"{name}_left"), LEFT)
     yield StateTable(names.give(f"{name}_right"), RIGHT)
 
 
-@_tables.register
+@tables.register
 def _(node: Aggregate, entry: Entry, name: str, names: _Names) -> Iterable[StateTable]:
     yield StateTable(name, GROUPS)
 
 
-@_tables.register
+@tables.register
 def _(node: Program, entry: Entry, name: str, names: _Names) -> Iterable[StateTable]:
     cells = entry.layouts[-1].cells
     if entry.shape.key or any(_in_row(cell) for cell in cells):

@@ -21,7 +21,7 @@ final class AsOfRun(spec: AsOf) extends Operator {
     val (rows, output) = if (side == Join.Left) (spec.left, AsOf.Late) else (spec.right, AsOf.LateVersions)
     if (spec.judged.getOrElse(side, false)) OnTime.Judge(0, 0L, output, OnTime.columns(rows)) else null
   })
-  private val roots = new Roots(2)
+  private val roots = new Roots(AsOfRun.Bags)
   private val left = new Timeline(spec.left, spec.left.fieldNames.indices.drop(1), roots.pages(0))
   private val right = new Timeline(spec.right, spec.sent, roots.pages(1))
   private val both = new JoinedRow
@@ -265,9 +265,10 @@ final class AsOfRun(spec: AsOf) extends Operator {
   }
 }
 
-private object AsOfRun {
+private[headrace] object AsOfRun {
   val Format: Byte = 1
   val Header = 16
+  val Bags = 2
 
   /** How many rows of a range are told before that is handed on. */
   val AtOnce = 64
