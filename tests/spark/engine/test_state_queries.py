@@ -293,12 +293,12 @@ def test_an_as_of_join_shows_rows_and_versions(tmp_path: Path) -> None:
     hr.job("rated", joined.write.memory(mode="changes")).run(checkpoint=tmp_path / "s", progress=False)
     found = hr.state(tmp_path / "s")
     assert found.tables == {
-        "rated_left": "key struct<k: string>, k string, n int, ts timestamp, count bigint",
-        "rated_right": "key struct<k: string>, rate double, at timestamp, count bigint",
+        "rated_left": "key struct<k: string, spread: int>, k string, n int, ts timestamp, count bigint",
+        "rated_right": "key struct<k: string, spread: int>, rate double, at timestamp, count bigint",
     }
     clock = [dt.datetime(2026, 1, 1, 10, 0, second, tzinfo=dt.UTC) for second in range(10)]
-    assert found.table("rated_left").rows() == [(("a",), "a", 5, clock[7], 1), (("b",), "b", 1, clock[9], 1)]
-    assert found.table("rated_right").rows() == [(("a",), 0.5, clock[1], 1), (("a",), 0.7, clock[8], 1)]
+    assert found.table("rated_left").rows() == [(("a", None), "a", 5, clock[7], 1), (("b", None), "b", 1, clock[9], 1)]
+    assert found.table("rated_right").rows() == [(("a", None), 0.5, clock[1], 1), (("a", None), 0.7, clock[8], 1)]
 
 
 VALUES: dict[str, tuple[str, list[Any]]] = {

@@ -90,6 +90,8 @@ TRUTHS = {
 }
 
 SCHEMA = "id int, x string, n int, ts timestamp, day string, `odd.name` string, `a``b` string, `select` string"
+ALL = ("n", "x", "ts", "day", "`odd.name`", "`a``b`", "`select`")
+"""What its texts are over."""
 OTHER = "j int, y string, m int"
 COMMITS = 2
 
@@ -154,8 +156,8 @@ def truths(a: hr.Stream, b: hr.Stream, texts: Mapping[str, str]) -> Queries:
             ),
             "left join": (a.join(b, on=on, how="left").select("id", "j"), f"SELECT id, j FROM a LEFT JOIN b ON {on}"),
             "having": (
-                a.group_by("n", "x", "ts").agg(c="count(*)").filter(f"c > 0 AND ({text}\n)").select("n", "x", "c"),
-                f"SELECT n, x, count(*) c FROM a GROUP BY n, x, ts HAVING c > 0 AND ({text}\n)",
+                a.group_by(*ALL).agg(c="count(*)").filter(f"c > 0 AND ({text}\n)").select("n", "x", "c"),
+                f"SELECT n, x, count(*) c FROM a GROUP BY {', '.join(ALL)} HAVING c > 0 AND ({text}\n)",
             ),
         }
         for verb in others if FULL else [list(others)[number % 3]]:

@@ -93,8 +93,8 @@ private[inspect] object Root {
   }
 
   /** Of an as-of join, whose sides lie in the order of time. */
-  final class OfTimeline(side: Int) extends Root(side) {
-    override def reader(): Array[Byte] => Array[Byte] = Roots.page(_, AsOfRun.Header, AsOfRun.Bags, side)
+  final class OfTimeline(side: Int) extends Root(AsOfRun.bag(side)) {
+    override def reader(): Array[Byte] => Array[Byte] = Roots.page(_, AsOfRun.Header, AsOfRun.Bags, bag)
   }
 
   final class OfPartition extends Root(Sorted.BagNumber) {

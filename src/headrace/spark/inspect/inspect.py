@@ -14,7 +14,7 @@ from headrace.analysis.faults import Fault, error_of
 from headrace.analysis.relation import relation
 from headrace.errors import HeadraceError
 from headrace.jvm.session import jvm, session
-from headrace.ops import Join, Partition, Program, Sessions, Top, Upserts
+from headrace.ops import AsOf, Join, Partition, Program, Sessions, Top, Upserts
 from headrace.plan import Node
 from headrace.schema import Struct, parse_schema
 from headrace.schema.values import rows_from_internal, zone
@@ -148,7 +148,7 @@ def _relation(one: Kept) -> dict[str, Any]:
 def _named_key(node: Node, key: str) -> str:
     """The key's columns, `key_1` and so on, by the names of what they are: those of the columns that they are computed of alone."""
     texts: tuple[str, ...] = ()
-    if isinstance(node, Join):
+    if isinstance(node, AsOf | Join):
         texts = tuple(left for left, _ in node.keys)
     elif isinstance(node, Partition | Sessions | Top):
         texts = node.per

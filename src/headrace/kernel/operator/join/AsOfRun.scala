@@ -22,8 +22,8 @@ final class AsOfRun(spec: AsOf) extends Operator {
     if (spec.judged.getOrElse(side, false)) OnTime.Judge(0, 0L, output, OnTime.columns(rows)) else null
   })
   private val roots = new Roots(AsOfRun.Bags)
-  private val left = new Timeline(spec.left, spec.left.fieldNames.indices.drop(1), roots.pages(0))
-  private val right = new Timeline(spec.right, spec.sent, roots.pages(1))
+  private val left = new Timeline(spec.left, spec.left.fieldNames.indices.drop(1), roots.pages(AsOfRun.bag(Join.Left)))
+  private val right = new Timeline(spec.right, spec.sent, roots.pages(AsOfRun.bag(Join.Right)))
   private val both = new JoinedRow
   private val none = new GenericInternalRow(spec.sent.size)
 
@@ -269,6 +269,9 @@ private[headrace] object AsOfRun {
   val Format: Byte = 1
   val Header = 16
   val Bags = 2
+
+  /** The bag of a side. */
+  def bag(side: Int): Int = if (side == Join.Left) 0 else 1
 
   /** How many rows of a range are told before that is handed on. */
   val AtOnce = 64
