@@ -1,0 +1,366 @@
+"""The law of the gate: Spark's volatile parts are named in `gate` folders alone, PySpark's private ones in `headrace/jvm` alone."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.unit.test_kernel import COMMENT, GATES
+
+ROOT = Path(__file__).resolve().parents[2]
+SOURCE = ROOT / "src" / "headrace"
+
+# Names are given below `org.apache.spark`. What neither list has is volatile: Spark changes it between versions without a word.
+PUBLIC = (
+    *("Partition", "SparkContext", "SparkEnv", "SparkThrowable", "TaskContext", "TaskKilledException", "broadcast", "rdd.RDD"),
+    *(f"sql.{name}" for name in ("AnalysisException", "Column", "DataFrame", "Encoders", "Row", "SQLContext", "SparkSession")),
+    *(f"sql.{package}" for package in ("connector", "functions", "jdbc", "sources", "streaming", "types")),
+    *("sql.util.CaseInsensitiveStringMap", "util.CollectionAccumulator", "util.SerializableConfiguration"),
+)
+"""Documented, developers' API included."""
+
+CATALYST = (
+    *("AliasIdentifier", "FunctionIdentifier", "InternalRow", "QueryPlanningTracker"),
+    *("analysis", "expressions", "optimizer", "parser", "plans", "rules", "trees", "types", "util"),
+)
+"""Expressions, plans and rows of Catalyst: the lift and the operators are built of them, so they may be named anywhere."""
+
+FREE = (*PUBLIC, *(f"sql.catalyst.{name}" for name in CATALYST), "types.variant", "unsafe")
+MEMBERS = ("cloneSession", "queryExecution", "sessionState", "sharedState")
+"""Of sessions and frames, by which one gets at the rest without a name."""
+
+PRIVATE = ("_gateway", "_jdf", "_jsc", "_jsparkSession", "_jvm", "_sc")
+"""Of PySpark's classes."""
+
+BROKEN: dict[str, tuple[str, ...]] = {
+    "analysis/schemas.py": ("_jsparkSession",),
+    "connectors/http/scala/HttpLookup.scala": (
+        "sql.catalyst.json.JSONOptions",
+        "sql.catalyst.json.JacksonGenerator",
+    ),
+    "connectors/jdbc/database.py": ("_jvm",),
+    "connectors/jdbc/scala/LookupRows.scala": (
+        "executor.InputMetrics",
+        "sql.execution.datasources.jdbc.JdbcUtils",
+    ),
+    "connectors/jdbc/scala/ResultRows.scala": ("sql.execution.datasources.jdbc.JdbcUtils",),
+    "connectors/kafka/scala/registry/Avro.scala": (
+        "sql.avro.AvroDeserializer",
+        "sql.avro.AvroSerializer",
+        "sql.avro.SchemaConverters",
+        "sql.internal.LegacyBehaviorPolicy",
+    ),
+    "connectors/kafka/scala/sink/Form.scala": (
+        "sql.catalyst.csv.CSVOptions",
+        "sql.catalyst.csv.UnivocityGenerator",
+        "sql.catalyst.json.JSONOptions",
+        "sql.catalyst.json.JacksonGenerator",
+    ),
+    "connectors/kafka/scala/source/Offsets.scala": ("sql.internal.connector.SimpleTableProvider",),
+    "connectors/kafka/scala/source/Read.scala": ("sql.internal.connector.SimpleTableProvider",),
+    "connectors/kafka/scala/source/Stream.scala": ("internal.Logging",),
+    "connectors/kafka/sink.py": ("_jvm",),
+    "connectors/memory.py": (
+        "_jsparkSession",
+        "_jvm",
+    ),
+    "connectors/values.py": (
+        "_jsparkSession",
+        "_jvm",
+    ),
+    "kernel/bind/Aggregation.scala": (
+        ".sessionState",
+        "sql.classic",
+    ),
+    "kernel/bind/Bind.scala": (
+        ".sessionState",
+        "sql.classic",
+    ),
+    "kernel/bind/Clock.scala": ("sql.internal.SQLConf",),
+    "kernel/bind/Outside.scala": (
+        ".sessionState",
+        "sql.classic",
+        "sql.execution.aggregate.ScalaAggregator",
+        "sql.execution.aggregate.ScalaUDAF",
+    ),
+    "kernel/bind/Settings.scala": (
+        ".sessionState",
+        "sql.classic",
+        "sql.internal.SQLConf",
+    ),
+    "kernel/check/Check.scala": (
+        ".sessionState",
+        "sql.classic",
+        "sql.internal.SQLConf",
+    ),
+    "kernel/checkpoint/LocalCheckpointFileManager.scala": (
+        "sql.execution.streaming.checkpointing.CheckpointFileManager",
+        "sql.execution.streaming.checkpointing.CheckpointFileManager.CancellableFSDataOutputStream",
+    ),
+    "kernel/inspect/Families.scala": (
+        ".queryExecution",
+        "sql.classic",
+    ),
+    "kernel/inspect/Inspect.scala": (
+        ".sessionState",
+        "sql.internal.SQLConf",
+    ),
+    "kernel/inspect/Inspected.scala": (
+        ".queryExecution",
+        ".sessionState",
+        "sql.classic",
+        "sql.execution.SQLExecution",
+    ),
+    "kernel/inspect/ProgramTables.scala": (
+        ".queryExecution",
+        "sql.classic",
+    ),
+    "kernel/inspect/RelationTables.scala": ("sql.classic",),
+    "kernel/letter/RowJson.scala": (
+        "sql.catalyst.json.JSONOptions",
+        "sql.catalyst.json.JacksonGenerator",
+        "sql.internal.SQLConf",
+    ),
+    "kernel/lift/Analyse.scala": (
+        ".sessionState",
+        "sql.classic",
+    ),
+    "kernel/lift/Calls.scala": ("sql.internal.SQLConf",),
+    "kernel/lift/Lift.scala": (
+        ".sessionState",
+        "sql.classic",
+    ),
+    "kernel/lift/Literals.scala": ("sql.internal.SQLConf",),
+    "kernel/lift/Printer.scala": ("sql.internal.SQLConf",),
+    "kernel/lift/Temporal.scala": ("sql.internal.SQLConf",),
+    "kernel/lift/Verify.scala": (
+        ".sessionState",
+        "sql.classic",
+    ),
+    "kernel/lookup/Tables.scala": (
+        ".queryExecution",
+        "sql.classic",
+        "sql.execution.SQLExecution",
+    ),
+    "kernel/migrate/Change.scala": ("sql.internal.SQLConf",),
+    "kernel/migrate/Migrate.scala": (
+        ".sessionState",
+        "sql.internal.SQLConf",
+    ),
+    "kernel/operator/partition/WindowFunctions.scala": (
+        "sql.execution.ExternalAppendOnlyUnsafeRowArray",
+        "sql.execution.metric.SQLMetric",
+        "sql.execution.window.WindowEvaluatorFactoryBase",
+        "sql.internal.SQLConf",
+    ),
+    "kernel/operator/partition/WindowPlan.scala": (
+        ".sessionState",
+        "sql.classic",
+    ),
+    "kernel/operator/program/Field.scala": ("sql.internal.SQLConf",),
+    "kernel/operator/program/Former.scala": ("sql.internal.SQLConf",),
+    "kernel/query/Binding.scala": ("sql.internal.SQLConf",),
+    "kernel/query/Chain.scala": (
+        "sql.classic",
+        "sql.execution.SortExec",
+        "sql.execution.SparkPlan",
+        "sql.execution.exchange.Exchange",
+        "sql.execution.streaming.operators.stateful.transformwithstate.TransformWithStateExec",
+    ),
+    "kernel/query/Confs.scala": (
+        ".sessionState",
+        "sql.classic",
+        "sql.execution.streaming.state.RocksDBStateStoreProvider",
+    ),
+    "kernel/query/Frames.scala": (
+        ".queryExecution",
+        "sql.catalyst.encoders.ExpressionEncoder",
+        "sql.catalyst.encoders.encoderFor",
+        "sql.classic",
+    ),
+    "kernel/query/Numbered.scala": (
+        ".sessionState",
+        "sql.classic",
+    ),
+    "kernel/query/Stage.scala": (
+        "sql.execution.SparkPlan",
+        "sql.execution.SparkStrategy",
+        "sql.execution.UnaryExecNode",
+    ),
+    "kernel/run/Kernel.scala": (
+        ".sessionState",
+        "sql.classic",
+        "sql.internal.SQLConf",
+    ),
+    "kernel/sink/FileStager.scala": (
+        "sql.catalyst.catalog.ExternalCatalogUtils",
+        "sql.execution.datasources.FileFormat",
+        "sql.execution.datasources.OutputWriter",
+        "sql.execution.datasources.OutputWriterFactory",
+        "sql.execution.datasources.csv.CSVFileFormat",
+        "sql.execution.datasources.json.JsonFileFormat",
+        "sql.execution.datasources.orc.OrcFileFormat",
+        "sql.execution.datasources.parquet.ParquetFileFormat",
+        "sql.internal.SQLConf",
+    ),
+    "kernel/sink/Sink.scala": ("internal.Logging",),
+    "kernel/source/Board.scala": (
+        "sql.classic",
+        "sql.execution.python.EvaluatePython",
+    ),
+    "kernel/source/Broken.scala": (
+        ".sessionState",
+        "paths.SparkPath",
+        "sql.classic",
+        "sql.execution.datasources.FileFormat",
+        "sql.execution.datasources.HadoopFsRelation",
+        "sql.execution.datasources.PartitionedFile",
+    ),
+    "kernel/source/CsvLines.scala": (
+        "sql.catalyst.csv.CSVOptions",
+        "sql.catalyst.csv.UnivocityParser",
+    ),
+    "kernel/source/FileLog.scala": ("sql.execution.streaming.checkpointing.CheckpointFileManager",),
+    "kernel/source/Files.scala": (
+        ".sessionState",
+        "sql.classic",
+        "sql.execution.datasources.DataSource",
+        "sql.execution.datasources.HadoopFsRelation",
+        "sql.execution.datasources.InMemoryFileIndex",
+        "sql.execution.datasources.LogicalRelation",
+        "sql.execution.streaming.Offset",
+        "sql.execution.streaming.Source",
+        "sql.execution.streaming.runtime.FileStreamSourceOffset",
+    ),
+    "kernel/source/JsonLines.scala": (
+        "sql.catalyst.json.JSONOptions",
+        "sql.catalyst.json.JacksonParser",
+    ),
+    "kernel/source/LineFormat.scala": (
+        "sql.execution.datasources.OutputWriterFactory",
+        "sql.execution.datasources.PartitionedFile",
+        "sql.execution.datasources.TextBasedFileFormat",
+    ),
+    "kernel/source/Listed.scala": (
+        "sql.classic",
+        "sql.execution.datasources.FileIndex",
+        "sql.execution.datasources.HadoopFsRelation",
+        "sql.execution.datasources.LogicalRelation",
+        "sql.execution.datasources.PartitionDirectory",
+        "sql.execution.datasources.parquet.ParquetFileFormat",
+        "sql.execution.streaming.Offset",
+        "sql.execution.streaming.Source",
+    ),
+    "kernel/source/WholeFiles.scala": (
+        "sql.execution.datasources.FileFormat",
+        "sql.execution.datasources.OutputWriterFactory",
+        "sql.execution.datasources.PartitionedFile",
+        "sql.execution.datasources.orc.OrcFileFormat",
+    ),
+    "kernel/state/SparkState.scala": (
+        "sql.execution.streaming.operators.stateful.transformwithstate.statefulprocessor.ImplicitGroupingKeyTracker",
+    ),
+    "kernel/store/Store.scala": (
+        ".sessionState",
+        "sql.classic",
+    ),
+    "spark/compile/computed.py": ("_jsparkSession",),
+    "spark/inspect/inspect.py": ("_jsparkSession",),
+    "spark/migrate/migrate.py": ("_jsparkSession",),
+    "spark/run/kernel.py": (
+        "_jdf",
+        "_jsparkSession",
+    ),
+    "spark/run/loader.py": ("_jdf",),
+    "testing/board.py": ("_jsparkSession",),
+}
+"""The files that break the law, and the names by which they do. The list only gets shorter."""
+
+NAMED = re.compile(r"\borg\.apache\.spark((?:\.\w+)+)?(?:\.\{([^}]*)\})?")
+MEMBER = re.compile(rf"\.({'|'.join(MEMBERS)})\b")
+
+
+def volatile(text: str) -> set[str]:
+    """The volatile names in a Scala file."""
+    code = COMMENT.sub(lambda of: of[1] or re.sub(r"[^\n]", " ", of[0]), text)
+    return {name for name in _names(code) if not _is_free(name)} | {f".{name}" for name in MEMBER.findall(code)}
+
+
+def _names(code: str) -> Iterator[str]:
+    for package, selected in NAMED.findall(code):
+        for name in selected.split(",") if selected else [""]:
+            yield f"{package}.{name.strip().split(' ')[0]}".strip(".")
+
+
+def _is_free(name: str) -> bool:
+    ours = tuple(gate.removeprefix("org.apache.spark.") for gate in (*GATES, "org.apache.spark.sql.kafka010.Offsets"))
+    return f"{name}.".startswith(tuple(f"{free}." for free in (*FREE, *ours)))
+
+
+def private(text: str) -> set[str]:
+    """The private names of PySpark in a Python file: attributes, arguments by name, and texts that are nothing but one."""
+    nodes = list(ast.walk(ast.parse(text)))
+    names = [node.attr for node in nodes if isinstance(node, ast.Attribute)]
+    names += [node.arg for node in nodes if isinstance(node, ast.keyword) and node.arg]
+    names += [node.value for node in nodes if isinstance(node, ast.Constant) and isinstance(node.value, str)]
+    return set(names) & set(PRIVATE)
+
+
+def scala() -> Iterator[tuple[Path, str]]:
+    for folder in (SOURCE / "kernel", *sorted((SOURCE / "connectors").glob("*/scala"))):
+        for file in sorted(folder.rglob("*.scala")):
+            yield file, file.read_text(encoding="utf-8")
+
+
+def broken() -> dict[str, tuple[str, ...]]:
+    found = {file: volatile(text) for file, text in scala() if file.parent.name != "gate"}
+    python = (file for file in sorted(SOURCE.rglob("*.py")) if not file.is_relative_to(SOURCE / "jvm"))
+    found |= {file: private(file.read_text(encoding="utf-8")) for file in python}
+    return {file.relative_to(SOURCE).as_posix(): tuple(sorted(names)) for file, names in found.items() if names}
+
+
+def test_volatile_parts_are_named_at_the_gate() -> None:
+    assert broken() == BROKEN
+
+
+def test_packages_of_spark_lie_at_the_gate() -> None:
+    within = {file for file, text in scala() if re.search(r"^\s*package org\.apache\.spark\b", text, re.M)}
+    assert {file.relative_to(SOURCE).as_posix() for file in within if file.parent.name != "gate"} == set()
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("import org.apache.spark.sql.{classic, DataFrame}", {"sql.classic"}),
+        (
+            "import org.apache.spark.sql.execution.{\n  SortExec => Sort,\n  SparkPlan}",
+            {"sql.execution.SortExec", "sql.execution.SparkPlan"},
+        ),
+        ("import org.apache.spark.sql._", {"sql._"}),
+        ("import org.apache.spark.sql.catalyst._", {"sql.catalyst._"}),
+        ("val plan = frame.queryExecution.analyzed // of org.apache.spark.sql.classic", {".queryExecution"}),
+        ('s"new org.apache.spark.sql.internal.SQLConf()"', {"sql.internal.SQLConf"}),
+        ("import org.apache.spark.sql.types._\nimport org.apache.spark.sql.catalyst.expressions.{Add, Cast}", set()),
+        ("import org.apache.spark.rdd.RDD\nimport org.apache.spark.rdd.InputFileBlockHolder", {"rdd.InputFileBlockHolder"}),
+        ("import org.apache.spark.sql.headrace.Inside", set()),
+    ],
+)
+def test_a_volatile_name_is_seen(text: str, names: set[str]) -> None:
+    assert volatile(text) == names
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("java(spark._jsparkSession, frame._jdf)", {"_jsparkSession", "_jdf"}),
+        ("SparkConf(_jvm=None)", {"_jvm"}),
+        ('getattr(spark, "_jsc")', {"_jsc"}),
+        ('"""Not `_jvm`, _jdf."""\nclassic = spark.session  # _jdf', set()),
+    ],
+)
+def test_a_private_name_is_seen(text: str, names: set[str]) -> None:
+    assert private(text) == names
