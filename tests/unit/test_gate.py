@@ -49,84 +49,17 @@ BROKEN: dict[str, tuple[str, ...]] = {
     ),
     "connectors/kafka/scala/source/Read.scala": ("sql.internal.connector.SimpleTableProvider",),
     "connectors/kafka/scala/source/Stream.scala": ("internal.Logging",),
-    "kernel/bind/Aggregation.scala": (
-        ".sessionState",
-        "sql.classic",
-    ),
-    "kernel/bind/Bind.scala": (
-        ".sessionState",
-        "sql.classic",
-    ),
-    "kernel/bind/Clock.scala": ("sql.internal.SQLConf",),
     "kernel/bind/Outside.scala": (
-        ".sessionState",
-        "sql.classic",
         "sql.execution.aggregate.ScalaAggregator",
         "sql.execution.aggregate.ScalaUDAF",
-    ),
-    "kernel/bind/Settings.scala": (
-        ".sessionState",
-        "sql.classic",
-        "sql.internal.SQLConf",
-    ),
-    "kernel/check/Check.scala": (
-        ".sessionState",
-        "sql.classic",
-        "sql.internal.SQLConf",
     ),
     "kernel/checkpoint/LocalCheckpointFileManager.scala": (
         "sql.execution.streaming.checkpointing.CheckpointFileManager",
         "sql.execution.streaming.checkpointing.CheckpointFileManager.CancellableFSDataOutputStream",
     ),
-    "kernel/inspect/Families.scala": (
-        ".queryExecution",
-        "sql.classic",
-    ),
-    "kernel/inspect/Inspect.scala": (
-        ".sessionState",
-        "sql.internal.SQLConf",
-    ),
-    "kernel/inspect/Inspected.scala": (
-        ".queryExecution",
-        ".sessionState",
-        "sql.classic",
-        "sql.execution.SQLExecution",
-    ),
-    "kernel/inspect/ProgramTables.scala": (
-        ".queryExecution",
-        "sql.classic",
-    ),
-    "kernel/inspect/RelationTables.scala": ("sql.classic",),
     "kernel/letter/RowJson.scala": (
         "sql.catalyst.json.JSONOptions",
         "sql.catalyst.json.JacksonGenerator",
-        "sql.internal.SQLConf",
-    ),
-    "kernel/lift/Analyse.scala": (
-        ".sessionState",
-        "sql.classic",
-    ),
-    "kernel/lift/Calls.scala": ("sql.internal.SQLConf",),
-    "kernel/lift/Lift.scala": (
-        ".sessionState",
-        "sql.classic",
-    ),
-    "kernel/lift/Literals.scala": ("sql.internal.SQLConf",),
-    "kernel/lift/Printer.scala": ("sql.internal.SQLConf",),
-    "kernel/lift/Temporal.scala": ("sql.internal.SQLConf",),
-    "kernel/lift/Verify.scala": (
-        ".sessionState",
-        "sql.classic",
-    ),
-    "kernel/lookup/Tables.scala": (
-        ".queryExecution",
-        "sql.classic",
-        "sql.execution.SQLExecution",
-    ),
-    "kernel/migrate/Change.scala": ("sql.internal.SQLConf",),
-    "kernel/migrate/Migrate.scala": (
-        ".sessionState",
-        "sql.internal.SQLConf",
     ),
     "kernel/operator/partition/WindowFunctions.scala": (
         "sql.execution.ExternalAppendOnlyUnsafeRowArray",
@@ -134,44 +67,21 @@ BROKEN: dict[str, tuple[str, ...]] = {
         "sql.execution.window.WindowEvaluatorFactoryBase",
         "sql.internal.SQLConf",
     ),
-    "kernel/operator/partition/WindowPlan.scala": (
-        ".sessionState",
-        "sql.classic",
-    ),
-    "kernel/operator/program/Field.scala": ("sql.internal.SQLConf",),
-    "kernel/operator/program/Former.scala": ("sql.internal.SQLConf",),
-    "kernel/query/Binding.scala": ("sql.internal.SQLConf",),
     "kernel/query/Chain.scala": (
-        "sql.classic",
         "sql.execution.SortExec",
         "sql.execution.SparkPlan",
         "sql.execution.exchange.Exchange",
         "sql.execution.streaming.operators.stateful.transformwithstate.TransformWithStateExec",
     ),
-    "kernel/query/Confs.scala": (
-        ".sessionState",
-        "sql.classic",
-        "sql.execution.streaming.state.RocksDBStateStoreProvider",
-    ),
+    "kernel/query/Confs.scala": ("sql.execution.streaming.state.RocksDBStateStoreProvider",),
     "kernel/query/Frames.scala": (
-        ".queryExecution",
         "sql.catalyst.encoders.ExpressionEncoder",
         "sql.catalyst.encoders.encoderFor",
-        "sql.classic",
-    ),
-    "kernel/query/Numbered.scala": (
-        ".sessionState",
-        "sql.classic",
     ),
     "kernel/query/Stage.scala": (
         "sql.execution.SparkPlan",
         "sql.execution.SparkStrategy",
         "sql.execution.UnaryExecNode",
-    ),
-    "kernel/run/Kernel.scala": (
-        ".sessionState",
-        "sql.classic",
-        "sql.internal.SQLConf",
     ),
     "kernel/sink/FileStager.scala": (
         "sql.catalyst.catalog.ExternalCatalogUtils",
@@ -185,14 +95,9 @@ BROKEN: dict[str, tuple[str, ...]] = {
         "sql.internal.SQLConf",
     ),
     "kernel/sink/Sink.scala": ("internal.Logging",),
-    "kernel/source/Board.scala": (
-        "sql.classic",
-        "sql.execution.python.EvaluatePython",
-    ),
+    "kernel/source/Board.scala": ("sql.execution.python.EvaluatePython",),
     "kernel/source/Broken.scala": (
-        ".sessionState",
         "paths.SparkPath",
-        "sql.classic",
         "sql.execution.datasources.FileFormat",
         "sql.execution.datasources.HadoopFsRelation",
         "sql.execution.datasources.PartitionedFile",
@@ -203,8 +108,6 @@ BROKEN: dict[str, tuple[str, ...]] = {
     ),
     "kernel/source/FileLog.scala": ("sql.execution.streaming.checkpointing.CheckpointFileManager",),
     "kernel/source/Files.scala": (
-        ".sessionState",
-        "sql.classic",
         "sql.execution.datasources.DataSource",
         "sql.execution.datasources.HadoopFsRelation",
         "sql.execution.datasources.InMemoryFileIndex",
@@ -223,7 +126,6 @@ BROKEN: dict[str, tuple[str, ...]] = {
         "sql.execution.datasources.TextBasedFileFormat",
     ),
     "kernel/source/Listed.scala": (
-        "sql.classic",
         "sql.execution.datasources.FileIndex",
         "sql.execution.datasources.HadoopFsRelation",
         "sql.execution.datasources.LogicalRelation",
@@ -240,10 +142,6 @@ BROKEN: dict[str, tuple[str, ...]] = {
     ),
     "kernel/state/SparkState.scala": (
         "sql.execution.streaming.operators.stateful.transformwithstate.statefulprocessor.ImplicitGroupingKeyTracker",
-    ),
-    "kernel/store/Store.scala": (
-        ".sessionState",
-        "sql.classic",
     ),
 }
 """The files that break the law, and the names by which they do. The list only gets shorter."""

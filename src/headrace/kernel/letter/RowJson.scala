@@ -4,13 +4,13 @@ import java.io.StringWriter
 
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.json.{JacksonGenerator, JSONOptions}
-import org.apache.spark.sql.internal.SQLConf
+import org.apache.spark.sql.headrace.Settings
 import org.apache.spark.sql.types.StructType
 import org.apache.spark.unsafe.types.UTF8String
 
 /** Rows as JSON text, by Spark's own generator. */
 final class RowJson(schema: StructType) {
-  private lazy val options = new JSONOptions(Moments.Whole + ("ignoreNullFields" -> "false"), SQLConf.get.sessionLocalTimeZone)
+  private lazy val options = new JSONOptions(Moments.Whole + ("ignoreNullFields" -> "false"), Settings.zone)
 
   /** The text of a row. A row that cannot be written so is still a dead letter, with the cause instead. */
   def apply(row: InternalRow): UTF8String =

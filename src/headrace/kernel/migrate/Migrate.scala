@@ -3,8 +3,7 @@ package headrace.migrate
 import headrace.query.{Confs, StageStrategy}
 import org.apache.spark.sql.{functions, DataFrame, SparkSession}
 import org.apache.spark.sql.catalyst.types.DataTypeUtils.toAttributes
-import org.apache.spark.sql.headrace.{Inside, StateFiles}
-import org.apache.spark.sql.internal.SQLConf
+import org.apache.spark.sql.headrace.{Inside, Settings, StateFiles}
 import org.apache.spark.sql.types.BinaryType
 
 /** The door from Python to the offline rewrite: the state of one query, as it was behind its last committed epoch, written anew.
@@ -20,8 +19,8 @@ object Migrate {
     val asked = Request.read(request)
     val own = Inside.clone(session)
     (asked.settings ++ Confs.stored(own, asked.partitions, asked.to)).foreach { case (name, value) => own.conf.set(name, value) }
-    own.experimental.extraStrategies = StageStrategy +: own.experimental.extraStrategies
-    SQLConf.withExistingConf(own.sessionState.conf) {
+    Inside.plansBy(own, StageStrategy)
+    Settings.under(own) {
       val changes = asked.operators.map(Change.of)
       val counted = own.sparkContext.collectionAccumulator[Counted]
       val rekeyed = changes.filter(_.key.isDefined).map(c => c.op -> c).toMap

@@ -1,7 +1,8 @@
 package headrace.operator
 
-import headrace.bind.{Bind, Settings}
+import headrace.bind.Bind
 import headrace.state.State
+import org.apache.spark.sql.headrace.Settings
 import org.apache.spark.TaskContext
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.expressions._

@@ -2,7 +2,7 @@ package headrace.query
 
 import headrace.HeadraceKernelException
 import headrace.wire.Wire
-import org.apache.spark.sql.{classic, DataFrame}
+import org.apache.spark.sql.{DataFrame, SparkSession}
 import org.apache.spark.sql.execution.{SortExec, SparkPlan}
 import org.apache.spark.sql.execution.exchange.Exchange
 import org.apache.spark.sql.execution.streaming.operators.stateful.transformwithstate.TransformWithStateExec
@@ -14,7 +14,7 @@ private[headrace] object Chain {
   /** One exchange and one sort in front of each level, and none elsewhere: a second exchange would lose the order. `placed`: one exchange
     * in front of the sinks.
     */
-  def verify(session: classic.SparkSession, frame: DataFrame, levels: Int, placed: Boolean): Unit = {
+  def verify(session: SparkSession, frame: DataFrame, levels: Int, placed: Boolean): Unit = {
     val plan = Inside.physical(session, frame)
     def broken(what: String) = throw new HeadraceKernelException("INTERNAL", s"the physical plan of the query has $what:\n$plan")
     val found = plan.collect { case t: TransformWithStateExec => t }
@@ -38,7 +38,7 @@ private[headrace] object Chain {
   /** Spark numbers stateful operators from the sink backwards, so in a chain of another length each level would stand on another's state.
     * The names of the state tell whose it is.
     */
-  def check(session: classic.SparkSession, checkpoint: String, levels: Int): Unit =
+  def check(session: SparkSession, checkpoint: String, levels: Int): Unit =
     new Numbered(session, checkpoint).operators().foreach { case (number, metadata) =>
       val written = levelOf(metadata)
       val here = levels - number
@@ -55,7 +55,7 @@ private[headrace] object Chain {
   def levelOf(metadata: String): Option[Int] = "level(\\d+)_cells".r.findFirstMatchIn(metadata).map(_.group(1).toInt)
 
   /** The processing time of the last epoch in the checkpoint: a clock of our own goes on from there. */
-  def lastTime(session: classic.SparkSession, checkpoint: String): Option[Long] =
+  def lastTime(session: SparkSession, checkpoint: String): Option[Long] =
     new Numbered(session, checkpoint)
       .last("offsets")
       .flatMap("\"batchTimestampMs\":(\\d+)".r.findFirstMatchIn(_).map(found => Wire.calendar(found.group(1).toLong)))

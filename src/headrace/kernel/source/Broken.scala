@@ -12,7 +12,8 @@ import org.apache.hadoop.fs.{ChecksumException, Path}
 import org.apache.hadoop.io.compress.CompressionCodecFactory
 import org.apache.spark.{SparkThrowable, TaskKilledException}
 import org.apache.spark.paths.SparkPath
-import org.apache.spark.sql.{classic, SparkSession}
+import org.apache.spark.sql.headrace.Inside
+import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.execution.datasources.{FileFormat, HadoopFsRelation, PartitionedFile}
 import org.apache.spark.sql.types.StructType
@@ -31,7 +32,7 @@ object Broken {
       failed <- chain.collectFirst { case e: SparkThrowable if e.getCondition != null && e.getCondition.startsWith("FAILED_READ_FILE") => e }
       text <- Option(failed.getMessageParameters.get("path"))
       session <- SparkSession.getActiveSession.orElse(SparkSession.getDefaultSession)
-      conf = session.asInstanceOf[classic.SparkSession].sessionState.newHadoopConf()
+      conf = Inside.hadoop(session)
       path <- located(text, conf)
       if ofContent(failed.asInstanceOf[Throwable]) && readable(path, conf)
     } yield error(shown(path), said(failed.asInstanceOf[Throwable]))
@@ -42,8 +43,8 @@ object Broken {
   def whereEmpty(path: Path, isText: Boolean, conf: Configuration): Boolean = !isText || new CompressionCodecFactory(conf).getCodec(path) != null
 
   /** Those of some files that cannot be read from beginning to end, with the reason. Text that is not compressed is not looked at. */
-  private[source] def among(session: classic.SparkSession, relation: HadoopFsRelation, files: Seq[Path]): Seq[(Path, String)] = {
-    val conf = session.sessionState.newHadoopConfWithOptions(relation.options)
+  private[source] def among(session: SparkSession, relation: HadoopFsRelation, files: Seq[Path]): Seq[(Path, String)] = {
+    val conf = Inside.hadoop(session, relation.options)
     val isText = relation.fileFormat.isInstanceOf[LineFormat]
     val asked = files.filter(whereEmpty(_, isText, conf)).map(_.toUri.toString)
     if (asked.isEmpty) Nil

@@ -4,7 +4,7 @@ import java.net.URI
 
 import headrace.HeadraceKernelException
 import org.apache.hadoop.fs.Path
-import org.apache.spark.sql.{classic, Column, DataFrame, SparkSession, SQLContext}
+import org.apache.spark.sql.{Column, DataFrame, SparkSession, SQLContext}
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.plans.logical.LocalRelation
 import org.apache.spark.sql.catalyst.types.DataTypeUtils.toAttributes
@@ -39,7 +39,7 @@ class Files extends StreamSourceProvider {
 
   override def createSource(sql: SQLContext, place: String, schema: Option[StructType], provider: String, options: Map[String, String]): Source =
     // That of the query, which says how files of a checkpoint are written; the frame was made in the user's.
-    new FileSource(SparkSession.active.asInstanceOf[classic.SparkSession], place, CaseInsensitiveMap(options))
+    new FileSource(SparkSession.active, place, CaseInsensitiveMap(options))
 }
 
 /** How files of one kind are read: the format, the columns it gives, and where the position of a row comes from. */
@@ -53,7 +53,7 @@ private final case class Shape(format: String, read: StructType, values: StructT
   } ++ (col(position).as("_position") +: Shape.ofFile.map(f => if (read.contains(f)) col(f.name) else lit(null).cast(f.dataType).as(f.name)))
 
   /** The rows of whole files that are not read. */
-  def unread(session: classic.SparkSession, files: Seq[(Path, String)]): DataFrame = {
+  def unread(session: SparkSession, files: Seq[(Path, String)]): DataFrame = {
     val rows = files.map { case (path, why) =>
       InternalRow.fromSeq(columns.map(f => if (f.name == "_file") UTF8String.fromString(path.toUri.toString) else if (f.name == "_broken") UTF8String.fromString(why) else null))
     }
@@ -82,13 +82,13 @@ private object Shape {
 /** An epoch's files are logged before Spark logs its offset, so a replay reads exactly them, whatever has come into the folder since. With them it
   * logs how long they are, and later which of them have changed.
   */
-private final class FileSource(session: classic.SparkSession, place: String, options: CaseInsensitiveMap[String])
+private final class FileSource(session: SparkSession, place: String, options: CaseInsensitiveMap[String])
     extends Source
     with SupportsAdmissionControl
     with ReportsSourceMetrics {
   private val shape = Shape(options)
   private val path = new Path(options("path"))
-  private val conf = session.sessionState.newHadoopConf()
+  private val conf = Inside.hadoop(session)
   private val fs = path.getFileSystem(conf)
   private val base = fs.makeQualified(path)
   private val pattern = options.get("pattern").exists(_.toBoolean)

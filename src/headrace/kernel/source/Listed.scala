@@ -5,7 +5,7 @@ import java.util.UUID
 
 import headrace.HeadraceKernelException
 import org.apache.hadoop.fs.{FileStatus, Path}
-import org.apache.spark.sql.{classic, Column, DataFrame, SparkSession, SQLContext}
+import org.apache.spark.sql.{Column, DataFrame, SparkSession, SQLContext}
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.{Cast, Expression, Literal}
 import org.apache.spark.sql.catalyst.util.CaseInsensitiveMap
@@ -42,7 +42,7 @@ class Listed extends StreamSourceProvider {
 
   override def createSource(sql: SQLContext, place: String, schema: Option[StructType], provider: String, options: Map[String, String]): Source = {
     val all = CaseInsensitiveMap(options)
-    new ListedSource(SparkSession.active.asInstanceOf[classic.SparkSession], Listed.of(all("id")), all("id"), ListedShape(all))
+    new ListedSource(SparkSession.active, Listed.of(all("id")), all("id"), ListedShape(all))
   }
 }
 
@@ -60,12 +60,12 @@ object Listed {
   /** The frame of files that are read once; `files` is what [[Lister.files]] would tell of them. */
   def whole(session: SparkSession, files: String, ddl: String, constant: String): DataFrame = {
     val shape = ListedShape(CaseInsensitiveMap(Map("ddl" -> ddl, "constant" -> constant, "changes" -> "false")))
-    read(session.asInstanceOf[classic.SparkSession], () => Told.files(files), shape.inFiles, shape.ofFiles, streaming = false)
+    read(session, () => Told.files(files), shape.inFiles, shape.ofFiles, streaming = false)
       .select(shape.values: _*)
   }
 
   private[source] def read(
-      session: classic.SparkSession,
+      session: SparkSession,
       files: () => Seq[ListedFile],
       inFiles: StructType,
       ofFiles: StructType,
@@ -95,7 +95,7 @@ private object ListedShape {
       options("changes").toBoolean)
 }
 
-private final class ListedSource(session: classic.SparkSession, lister: Lister, id: String, shape: ListedShape)
+private final class ListedSource(session: SparkSession, lister: Lister, id: String, shape: ListedShape)
     extends Source
     with SupportsAdmissionControl {
   override val schema: StructType = shape.columns

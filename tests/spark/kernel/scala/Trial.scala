@@ -4,11 +4,11 @@ import java.util.Base64
 
 import scala.collection.mutable
 
-import headrace.bind.Settings
 import headrace.letter.RowJson
 import headrace.operator.program.{Program, ProgramOperator}
 import headrace.state.{Alarm, State}
 import headrace.wire.{Counts, OrderBytes, OrderKey}
+import org.apache.spark.sql.headrace.Settings
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions._

@@ -1,7 +1,8 @@
 package headrace.operator.join
 
-import headrace.bind.{Bind, Settings}
+import headrace.bind.Bind
 import headrace.operator.{Operator, OperatorSpec, Relational}
+import org.apache.spark.sql.headrace.Settings
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.expressions.Expression
 import org.apache.spark.sql.types.StructType

@@ -3,9 +3,9 @@ package headrace.operator.partition
 import java.io.IOException
 import java.util.Arrays
 
-import headrace.bind.Settings
 import headrace.operator.{Epoch, Input, Operator, OperatorSpec, Relational}
 import headrace.wire.OrderBytes
+import org.apache.spark.sql.headrace.Settings
 import org.apache.spark.TaskContext
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.expressions.{SortOrder, UnsafeProjection, UnsafeRow}
