@@ -1,11 +1,11 @@
 package headrace.bind
 
-import org.apache.spark.sql.headrace.{SessionSql, Settings}
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.expressions.aggregate._
 import org.apache.spark.sql.catalyst.optimizer.DecimalAggregates
 import org.apache.spark.sql.catalyst.plans.logical.{Aggregate, LocalRelation, LogicalPlan}
+import org.apache.spark.sql.headrace.{SessionSql, Settings}
 import org.apache.spark.sql.types._
 
 /** An aggregate expression taken apart: the functions in it with their filters, and the result over theirs (`results`, one per function).

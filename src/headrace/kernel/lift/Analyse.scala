@@ -1,6 +1,5 @@
 package headrace.lift
 
-import org.apache.spark.sql.headrace.SessionSql
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.AliasIdentifier
 import org.apache.spark.sql.catalyst.analysis._
@@ -8,6 +7,7 @@ import org.apache.spark.sql.catalyst.expressions.SubqueryExpression
 import org.apache.spark.sql.catalyst.plans.{Inner, LeftOuter, UsingJoin}
 import org.apache.spark.sql.catalyst.plans.logical.{View => _, _}
 import org.apache.spark.sql.catalyst.trees.CurrentOrigin
+import org.apache.spark.sql.headrace.SessionSql
 
 /** A query's text as Spark's analysed plan over views of the given streams, and over nothing else; `missing` is the cure for others. */
 private final class Analyse(

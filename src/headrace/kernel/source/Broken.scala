@@ -12,10 +12,10 @@ import org.apache.hadoop.fs.{ChecksumException, Path}
 import org.apache.hadoop.io.compress.CompressionCodecFactory
 import org.apache.spark.{SparkThrowable, TaskKilledException}
 import org.apache.spark.paths.SparkPath
-import org.apache.spark.sql.headrace.Inside
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.execution.datasources.{FileFormat, HadoopFsRelation, PartitionedFile}
+import org.apache.spark.sql.headrace.Inside
 import org.apache.spark.sql.types.StructType
 import org.apache.spark.util.SerializableConfiguration
 

@@ -6,8 +6,8 @@ import java.util.{ArrayList, List => JList}
 
 import org.apache.hadoop.fs.{FileAlreadyExistsException, FileSystem, Path}
 import org.apache.hadoop.security.AccessControlException
-import org.apache.spark.sql.headrace.Inside
 import org.apache.spark.sql.SparkSession
+import org.apache.spark.sql.headrace.Inside
 
 /** A folder on any file system that Hadoop knows, for the driver's Python: small texts in it, and the names of its files. Names are relative to
   * the folder.

@@ -1,12 +1,12 @@
 package headrace.operator.partition
 
 import headrace.bind.{Bind, Finish, Refusal}
-import org.apache.spark.sql.headrace.SessionSql
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.analysis.UnresolvedStar
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.optimizer.CollapseProject
 import org.apache.spark.sql.catalyst.plans.logical.{LocalRelation, LogicalPlan, Project, Window}
+import org.apache.spark.sql.headrace.SessionSql
 import org.apache.spark.sql.types.{StructField, StructType}
 
 /** Window functions bound: what rows are made into first (`before`), the functions over those, and the result (`after`) over both. */

@@ -5,9 +5,9 @@ import java.util.concurrent.ConcurrentHashMap
 
 import headrace.bind.{Aggregation, Bind}
 import headrace.operator.{Operator, OperatorSpec}
-import org.apache.spark.sql.headrace.Settings
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.expressions.codegen.{CodeAndComment, CodeGenerator, GeneratedClass}
+import org.apache.spark.sql.headrace.Settings
 import org.apache.spark.sql.types.{DataType, StructType}
 import org.json4s.jackson.JsonMethods
 
