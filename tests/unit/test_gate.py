@@ -49,10 +49,6 @@ BROKEN: dict[str, tuple[str, ...]] = {
     ),
     "connectors/kafka/scala/source/Read.scala": ("sql.internal.connector.SimpleTableProvider",),
     "connectors/kafka/scala/source/Stream.scala": ("internal.Logging",),
-    "kernel/bind/Outside.scala": (
-        "sql.execution.aggregate.ScalaAggregator",
-        "sql.execution.aggregate.ScalaUDAF",
-    ),
     "kernel/checkpoint/LocalCheckpointFileManager.scala": (
         "sql.execution.streaming.checkpointing.CheckpointFileManager",
         "sql.execution.streaming.checkpointing.CheckpointFileManager.CancellableFSDataOutputStream",
@@ -60,12 +56,6 @@ BROKEN: dict[str, tuple[str, ...]] = {
     "kernel/letter/RowJson.scala": (
         "sql.catalyst.json.JSONOptions",
         "sql.catalyst.json.JacksonGenerator",
-    ),
-    "kernel/operator/partition/WindowFunctions.scala": (
-        "sql.execution.ExternalAppendOnlyUnsafeRowArray",
-        "sql.execution.metric.SQLMetric",
-        "sql.execution.window.WindowEvaluatorFactoryBase",
-        "sql.internal.SQLConf",
     ),
     "kernel/query/Chain.scala": (
         "sql.execution.SortExec",
@@ -77,11 +67,6 @@ BROKEN: dict[str, tuple[str, ...]] = {
     "kernel/query/Frames.scala": (
         "sql.catalyst.encoders.ExpressionEncoder",
         "sql.catalyst.encoders.encoderFor",
-    ),
-    "kernel/query/Stage.scala": (
-        "sql.execution.SparkPlan",
-        "sql.execution.SparkStrategy",
-        "sql.execution.UnaryExecNode",
     ),
     "kernel/sink/FileStager.scala": (
         "sql.catalyst.catalog.ExternalCatalogUtils",

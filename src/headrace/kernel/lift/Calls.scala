@@ -1,12 +1,12 @@
 package headrace.lift
 
-import headrace.bind.{Clock, Outside}
+import headrace.bind.Clock
 import headrace.lift.Printer.{Lambdas, Text, PRODUCT, SUM}
 import org.apache.spark.sql.catalyst.FunctionIdentifier
 import org.apache.spark.sql.catalyst.analysis.FunctionRegistry
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.expressions.variant.{VariantExplode, VariantGet}
-import org.apache.spark.sql.headrace.Settings
+import org.apache.spark.sql.headrace.{Outside, Settings}
 import org.apache.spark.sql.types._
 
 /** Expressions that are written as calls, and those that an operator between other types turns into. */

@@ -2,7 +2,7 @@ package headrace.query
 
 import headrace.level.{Level, Tag, Tail}
 import headrace.lookup.{Lookups, Tables}
-import headrace.task.{Carried, Work}
+import headrace.task.Carried
 import headrace.wire.{Wire, WireBuffer}
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.analysis.UnresolvedDeserializer
@@ -11,7 +11,7 @@ import org.apache.spark.sql.catalyst.expressions.{AttributeReference, UnsafeRow}
 import org.apache.spark.sql.catalyst.plans.logical.{LocalRelation, LogicalPlan, TransformWithState, Union}
 import org.apache.spark.sql.catalyst.types.DataTypeUtils.toAttributes
 import org.apache.spark.sql.{Column, DataFrame, Encoders, SparkSession}
-import org.apache.spark.sql.headrace.{Inside, KeySort}
+import org.apache.spark.sql.headrace.{InputRow, Inside, KeySort, Opened, Stage, Work}
 import org.apache.spark.sql.streaming.{OutputMode, StatefulProcessor, TimeMode}
 import org.apache.spark.sql.types.ObjectType
 

@@ -16,7 +16,7 @@ import headrace.task.{Carried, Pool, Specs}
 import org.apache.spark.sql.{DataFrame, SparkSession}
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.execution.streaming.state.headrace.Lineage
-import org.apache.spark.sql.headrace.{Inside, KeySortStrategy, Settings, Time}
+import org.apache.spark.sql.headrace.{Inside, KeySortStrategy, Settings, StageStrategy, Time}
 import org.apache.spark.sql.streaming.Trigger
 
 /** The door from Python: a query document in, a running query out.

@@ -8,7 +8,7 @@ import headrace.wire.OrderBytes
 import org.apache.spark.TaskContext
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.expressions.{SortOrder, UnsafeProjection, UnsafeRow}
-import org.apache.spark.sql.headrace.Settings
+import org.apache.spark.sql.headrace.{Settings, WindowFunctions}
 import org.apache.spark.sql.types.StructType
 
 /** Window functions over the rows of each partition, in an order completed by all columns.

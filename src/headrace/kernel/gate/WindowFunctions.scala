@@ -1,4 +1,4 @@
-package headrace.operator.partition
+package org.apache.spark.sql.headrace
 
 import org.apache.spark.SparkEnv
 import org.apache.spark.sql.catalyst.expressions._
@@ -13,7 +13,7 @@ import org.apache.spark.sql.internal.SQLConf
   * read it as they move along. Spark's evaluator does the same over a stream of partitions, but is compiled anew for each stream, and
   * keeps its buffer until the next partition.
   */
-private[partition] final class WindowFunctions(
+final class WindowFunctions(
     first: Seq[Expression],
     columns: Seq[Attribute],
     functions: Seq[NamedExpression],

@@ -1,9 +1,8 @@
-package headrace.bind
+package org.apache.spark.sql.headrace
 
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.expressions.{Expression, ScalaUDF, UserDefinedExpression}
 import org.apache.spark.sql.execution.aggregate.{ScalaAggregator, ScalaUDAF}
-import org.apache.spark.sql.headrace.SessionSql
 
 /** Functions whose code is not Spark's. A plan has them by their name alone: the session in which a job starts has to know it. */
 object Outside {
