@@ -37,36 +37,9 @@ PRIVATE = ("_gateway", "_jdf", "_jsc", "_jsparkSession", "_jvm", "_sc")
 """Of PySpark's classes."""
 
 BROKEN: dict[str, tuple[str, ...]] = {
-    "connectors/http/scala/HttpLookup.scala": (
-        "sql.catalyst.json.JSONOptions",
-        "sql.catalyst.json.JacksonGenerator",
-    ),
-    "connectors/kafka/scala/sink/Form.scala": (
-        "sql.catalyst.csv.CSVOptions",
-        "sql.catalyst.csv.UnivocityGenerator",
-        "sql.catalyst.json.JSONOptions",
-        "sql.catalyst.json.JacksonGenerator",
-    ),
-    "connectors/kafka/scala/source/Read.scala": ("sql.internal.connector.SimpleTableProvider",),
-    "connectors/kafka/scala/source/Stream.scala": ("internal.Logging",),
     "kernel/checkpoint/LocalCheckpointFileManager.scala": (
         "sql.execution.streaming.checkpointing.CheckpointFileManager",
         "sql.execution.streaming.checkpointing.CheckpointFileManager.CancellableFSDataOutputStream",
-    ),
-    "kernel/letter/RowJson.scala": (
-        "sql.catalyst.json.JSONOptions",
-        "sql.catalyst.json.JacksonGenerator",
-    ),
-    "kernel/query/Chain.scala": (
-        "sql.execution.SortExec",
-        "sql.execution.SparkPlan",
-        "sql.execution.exchange.Exchange",
-        "sql.execution.streaming.operators.stateful.transformwithstate.TransformWithStateExec",
-    ),
-    "kernel/query/Confs.scala": ("sql.execution.streaming.state.RocksDBStateStoreProvider",),
-    "kernel/query/Frames.scala": (
-        "sql.catalyst.encoders.ExpressionEncoder",
-        "sql.catalyst.encoders.encoderFor",
     ),
     "kernel/sink/FileStager.scala": (
         "sql.catalyst.catalog.ExternalCatalogUtils",
@@ -79,19 +52,12 @@ BROKEN: dict[str, tuple[str, ...]] = {
         "sql.execution.datasources.parquet.ParquetFileFormat",
         "sql.internal.SQLConf",
     ),
-    "kernel/sink/Sink.scala": ("internal.Logging",),
-    "kernel/source/Board.scala": ("sql.execution.python.EvaluatePython",),
     "kernel/source/Broken.scala": (
         "paths.SparkPath",
         "sql.execution.datasources.FileFormat",
         "sql.execution.datasources.HadoopFsRelation",
         "sql.execution.datasources.PartitionedFile",
     ),
-    "kernel/source/CsvLines.scala": (
-        "sql.catalyst.csv.CSVOptions",
-        "sql.catalyst.csv.UnivocityParser",
-    ),
-    "kernel/source/FileLog.scala": ("sql.execution.streaming.checkpointing.CheckpointFileManager",),
     "kernel/source/Files.scala": (
         "sql.execution.datasources.DataSource",
         "sql.execution.datasources.HadoopFsRelation",
@@ -100,10 +66,6 @@ BROKEN: dict[str, tuple[str, ...]] = {
         "sql.execution.streaming.Offset",
         "sql.execution.streaming.Source",
         "sql.execution.streaming.runtime.FileStreamSourceOffset",
-    ),
-    "kernel/source/JsonLines.scala": (
-        "sql.catalyst.json.JSONOptions",
-        "sql.catalyst.json.JacksonParser",
     ),
     "kernel/source/LineFormat.scala": (
         "sql.execution.datasources.OutputWriterFactory",
@@ -124,9 +86,6 @@ BROKEN: dict[str, tuple[str, ...]] = {
         "sql.execution.datasources.OutputWriterFactory",
         "sql.execution.datasources.PartitionedFile",
         "sql.execution.datasources.orc.OrcFileFormat",
-    ),
-    "kernel/state/SparkState.scala": (
-        "sql.execution.streaming.operators.stateful.transformwithstate.statefulprocessor.ImplicitGroupingKeyTracker",
     ),
 }
 """The files that break the law, and the names by which they do. The list only gets shorter."""

@@ -17,10 +17,11 @@ import org.apache.spark.sql.catalyst.streaming.{HasStreamingSourceIdentifyingNam
 import org.apache.spark.sql.connector.catalog.Table
 import org.apache.spark.sql.execution.{SparkPlan, SparkStrategy, SQLExecution}
 import org.apache.spark.sql.execution.datasources.FileFormat
-import org.apache.spark.sql.execution.streaming.checkpointing.OffsetSeqMetadata
+import org.apache.spark.sql.execution.python.EvaluatePython
+import org.apache.spark.sql.execution.streaming.checkpointing.{CheckpointFileManager, OffsetSeqMetadata}
 import org.apache.spark.sql.execution.streaming.runtime.{IncrementalExecution, MicroBatchExecution, StreamExecution, WatermarkPropagator}
 import org.apache.spark.sql.streaming.{OutputMode, StreamingQuery, Trigger}
-import org.apache.spark.sql.types.StructType
+import org.apache.spark.sql.types.{DataType, StructType}
 import org.apache.spark.unsafe.types.UTF8String
 import org.apache.spark.util.{Clock, ManualClock, SystemClock}
 
@@ -73,6 +74,12 @@ object Inside {
       relation.withSourceIdentifyingName(UserProvided(name)).asInstanceOf[LogicalPlan]
     }
   }
+
+  /** Files that appear whole or not at all, written in the way that the settings name for checkpoints. */
+  def checkpointFiles(folder: Path, settings: Configuration): CheckpointFileManager = CheckpointFileManager.create(folder, settings)
+
+  /** Makes internal values of those that the JVM has unpickled. */
+  def fromPython(dataType: DataType): Any => Any = EvaluatePython.makeFromJava(dataType)
 
   /** The paths that a pattern stands for. */
   def glob(fs: FileSystem, path: Path): Seq[Path] = SparkHadoopUtil.get.globPathIfNecessary(fs, path)

@@ -3,10 +3,7 @@ package headrace.query
 import headrace.HeadraceKernelException
 import headrace.wire.Wire
 import org.apache.spark.sql.{DataFrame, SparkSession}
-import org.apache.spark.sql.execution.{SortExec, SparkPlan}
-import org.apache.spark.sql.execution.exchange.Exchange
-import org.apache.spark.sql.execution.streaming.operators.stateful.transformwithstate.TransformWithStateExec
-import org.apache.spark.sql.headrace.{Inside, KeySortExec}
+import org.apache.spark.sql.headrace.Physical
 
 /** What must hold of the chain of levels before a query may run: in the plan, and in the checkpoint it goes on from. */
 private[headrace] object Chain {
@@ -15,24 +12,16 @@ private[headrace] object Chain {
     * in front of the sinks.
     */
   def verify(session: SparkSession, frame: DataFrame, levels: Int, placed: Boolean): Unit = {
-    val plan = Inside.physical(session, frame)
+    val plan = new Physical(session, frame)
     def broken(what: String) = throw new HeadraceKernelException("INTERNAL", s"the physical plan of the query has $what:\n$plan")
-    val found = plan.collect { case t: TransformWithStateExec => t }
-    if (found.size != levels) broken(s"${found.size} levels instead of $levels")
-    found.foreach { level =>
-      val between = untilNext(level.child)
-      if (between.count(_.isInstanceOf[Exchange]) != 1) broken("not one exchange in front of a level")
-      val ours = between.count(_.isInstanceOf[KeySortExec])
-      if (ours != 1 || between.exists(_.isInstanceOf[SortExec])) broken("not one sort in front of a level")
+    if (plan.before.size != levels) broken(s"${plan.before.size} levels instead of $levels")
+    plan.before.foreach { between =>
+      if (between.exchanges != 1) broken("not one exchange in front of a level")
+      if (between.keySorts != 1 || between.sorts != 0) broken("not one sort in front of a level")
     }
-    val last = untilNext(plan).count(_.isInstanceOf[Exchange])
+    val last = plan.after.exchanges
     if (placed && last != 1) broken(s"$last exchanges in front of the sinks instead of one")
     if (!placed && last != 0) broken("an exchange behind the last level")
-  }
-
-  private def untilNext(plan: SparkPlan): Seq[SparkPlan] = plan match {
-    case _: TransformWithStateExec => Nil
-    case other => other +: other.children.flatMap(untilNext)
   }
 
   /** Spark numbers stateful operators from the sink backwards, so in a chain of another length each level would stand on another's state.

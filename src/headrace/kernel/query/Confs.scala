@@ -5,7 +5,7 @@ import scala.jdk.CollectionConverters._
 import com.fasterxml.jackson.databind.ObjectMapper
 import org.apache.hadoop.fs.Path
 import org.apache.spark.sql.SparkSession
-import org.apache.spark.sql.headrace.Inside
+import org.apache.spark.sql.headrace.{Inside, StateFiles}
 
 /** The settings of a query's own session. */
 private[headrace] object Confs {
@@ -38,7 +38,7 @@ private[headrace] object Confs {
     // A replayed epoch must send the same rows to the same partitions.
     "spark.sql.adaptive.enabled" -> "false",
     "spark.sql.shuffle.partitions" -> partitions.toString,
-    "spark.sql.streaming.stateStore.providerClass" -> "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider",
+    "spark.sql.streaming.stateStore.providerClass" -> StateFiles.provider,
     "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled" -> "true",
     // Else each put asks for the key first, to count rows that nobody reads.
     "spark.sql.streaming.stateStore.rocksdb.trackTotalNumberOfRows" -> "false",

@@ -5,15 +5,12 @@ import headrace.lookup.{Lookups, Tables}
 import headrace.task.Carried
 import headrace.wire.{Wire, WireBuffer}
 import org.apache.spark.sql.catalyst.InternalRow
-import org.apache.spark.sql.catalyst.analysis.UnresolvedDeserializer
-import org.apache.spark.sql.catalyst.encoders.{encoderFor, ExpressionEncoder}
-import org.apache.spark.sql.catalyst.expressions.{AttributeReference, UnsafeRow}
-import org.apache.spark.sql.catalyst.plans.logical.{LocalRelation, LogicalPlan, TransformWithState, Union}
+import org.apache.spark.sql.catalyst.expressions.UnsafeRow
+import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, Union}
 import org.apache.spark.sql.catalyst.types.DataTypeUtils.toAttributes
-import org.apache.spark.sql.{Column, DataFrame, Encoders, SparkSession}
-import org.apache.spark.sql.headrace.{InputRow, Inside, KeySort, Opened, Stage, Work}
-import org.apache.spark.sql.streaming.{OutputMode, StatefulProcessor, TimeMode}
-import org.apache.spark.sql.types.ObjectType
+import org.apache.spark.sql.{Column, DataFrame, SparkSession}
+import org.apache.spark.sql.headrace.{Inside, KeySort, Opened, Stage, Stateful, Work}
+import org.apache.spark.sql.streaming.TimeMode
 
 /** The frame of a query, from sources to wire rows for the sinks. This is the one place that builds Spark plans. */
 final class Frames(session: SparkSession, carried: Carried) {
@@ -37,28 +34,12 @@ final class Frames(session: SparkSession, carried: Carried) {
   def level(number: Int, ops: Set[Int], retired: Set[Int], clock: String, from: LogicalPlan): LogicalPlan = {
     val sorted = KeySort(Inside.plan(frame(from).repartition(new Column(Frames.key))))
     val key = sorted.output(Wire.Key)
-    val keys = encoderFor(Encoders.BINARY)
     val mode = clock match {
       case "event" => TimeMode.EventTime()
       case "processing" => TimeMode.ProcessingTime()
       case _ => TimeMode.None()
     }
-    val level = TransformWithState(
-      keyDeserializer = UnresolvedDeserializer(keys.deserializer, Seq(key)),
-      valueDeserializer = InputRow(sorted.output),
-      groupingAttributes = Seq(key),
-      dataAttributes = sorted.output,
-      statefulProcessor = new Level(carried, number, ops, retired, clock).asInstanceOf[StatefulProcessor[Any, Any, Any]],
-      timeMode = mode,
-      outputMode = OutputMode.Append(),
-      keyEncoder = keys.asInstanceOf[ExpressionEncoder[Any]],
-      outputObjAttr = AttributeReference("obj", ObjectType(classOf[InternalRow]), nullable = false)(),
-      child = sorted,
-      // Without an initial state the rest is not used.
-      initialStateGroupingAttrs = Seq(key),
-      initialStateDataAttrs = sorted.output,
-      initialStateDeserializer = UnresolvedDeserializer(keys.deserializer, Seq(key)),
-      initialState = LocalRelation(keys.schema))
+    val level = Stateful(new Level(carried, number, ops, retired, clock), mode, key, sorted)
     Inside.plan(frame(stage(new Tail(number), stage(new Opened, level))))
   }
 

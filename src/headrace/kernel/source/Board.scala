@@ -11,7 +11,6 @@ import net.razorvine.pickle.Unpickler
 import org.apache.spark.sql.{DataFrame, SparkSession}
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.{Cast, UnsafeProjection, UnsafeRow}
-import org.apache.spark.sql.execution.python.EvaluatePython
 import org.apache.spark.sql.headrace.{Inside, Settings}
 import org.apache.spark.sql.types._
 import org.json4s.{JArray, JString}
@@ -115,7 +114,7 @@ object Board {
   }
 
   private def internal(rows: java.util.List[_], schema: StructType): Iterator[InternalRow] = {
-    val convert = EvaluatePython.makeFromJava(plain(schema))
+    val convert = Inside.fromPython(plain(schema))
     rows.iterator.asScala.map {
       case row: java.util.List[_] => convert(row.toArray).asInstanceOf[InternalRow]
       case row => convert(row).asInstanceOf[InternalRow]
