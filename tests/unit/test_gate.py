@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.unit.test_kernel import COMMENT, GATES
+from tests.unit.test_kernel import COMMENT, GATES, PAGE
 
 ROOT = Path(__file__).resolve().parents[2]
 SOURCE = ROOT / "src" / "headrace"
@@ -40,52 +40,6 @@ BROKEN: dict[str, tuple[str, ...]] = {
     "kernel/checkpoint/LocalCheckpointFileManager.scala": (
         "sql.execution.streaming.checkpointing.CheckpointFileManager",
         "sql.execution.streaming.checkpointing.CheckpointFileManager.CancellableFSDataOutputStream",
-    ),
-    "kernel/sink/FileStager.scala": (
-        "sql.catalyst.catalog.ExternalCatalogUtils",
-        "sql.execution.datasources.FileFormat",
-        "sql.execution.datasources.OutputWriter",
-        "sql.execution.datasources.OutputWriterFactory",
-        "sql.execution.datasources.csv.CSVFileFormat",
-        "sql.execution.datasources.json.JsonFileFormat",
-        "sql.execution.datasources.orc.OrcFileFormat",
-        "sql.execution.datasources.parquet.ParquetFileFormat",
-        "sql.internal.SQLConf",
-    ),
-    "kernel/source/Broken.scala": (
-        "paths.SparkPath",
-        "sql.execution.datasources.FileFormat",
-        "sql.execution.datasources.HadoopFsRelation",
-        "sql.execution.datasources.PartitionedFile",
-    ),
-    "kernel/source/Files.scala": (
-        "sql.execution.datasources.DataSource",
-        "sql.execution.datasources.HadoopFsRelation",
-        "sql.execution.datasources.InMemoryFileIndex",
-        "sql.execution.datasources.LogicalRelation",
-        "sql.execution.streaming.Offset",
-        "sql.execution.streaming.Source",
-        "sql.execution.streaming.runtime.FileStreamSourceOffset",
-    ),
-    "kernel/source/LineFormat.scala": (
-        "sql.execution.datasources.OutputWriterFactory",
-        "sql.execution.datasources.PartitionedFile",
-        "sql.execution.datasources.TextBasedFileFormat",
-    ),
-    "kernel/source/Listed.scala": (
-        "sql.execution.datasources.FileIndex",
-        "sql.execution.datasources.HadoopFsRelation",
-        "sql.execution.datasources.LogicalRelation",
-        "sql.execution.datasources.PartitionDirectory",
-        "sql.execution.datasources.parquet.ParquetFileFormat",
-        "sql.execution.streaming.Offset",
-        "sql.execution.streaming.Source",
-    ),
-    "kernel/source/WholeFiles.scala": (
-        "sql.execution.datasources.FileFormat",
-        "sql.execution.datasources.OutputWriterFactory",
-        "sql.execution.datasources.PartitionedFile",
-        "sql.execution.datasources.orc.OrcFileFormat",
     ),
 }
 """The files that break the law, and the names by which they do. The list only gets shorter."""
@@ -140,6 +94,14 @@ def test_volatile_parts_are_named_at_the_gate() -> None:
 def test_packages_of_spark_lie_at_the_gate() -> None:
     within = {file for file, text in scala() if re.search(r"^\s*package org\.apache\.spark\b", text, re.M)}
     assert {file.relative_to(SOURCE).as_posix() for file in within if file.parent.name != "gate"} == set()
+
+
+def test_the_page_has_the_gate() -> None:
+    (section,) = re.findall(r"^## The gate$(.*?)^## ", PAGE.read_text(encoding="utf-8"), re.M | re.S)
+    rows = re.findall(r"^\| (?:(\w+): )?(`\w+`(?:, `\w+`)*) \|", section, re.M)
+    named = [(connector or "kernel", name) for connector, names in rows for name in re.findall(r"\w+", names)]
+    there = [(file.relative_to(SOURCE).parts, file.stem) for file, _ in scala() if file.parent.name == "gate"]
+    assert sorted(named) == sorted((parts[1] if parts[0] == "connectors" else "kernel", name) for parts, name in there)
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,6 @@ import org.apache.hadoop.fs.{FileSystem, Path}
 import org.apache.spark.deploy.SparkHadoopUtil
 import org.apache.spark.rdd.{InputFileBlockHolder, RDD}
 import org.apache.spark.sql.{classic, DataFrame, SparkSession}
-import org.apache.spark.sql.avro.AvroFileFormat
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.Expression
 import org.apache.spark.sql.catalyst.optimizer.{InsertMapSortInRepartitionExpressions, NormalizeFloatingNumbers}
@@ -16,7 +15,6 @@ import org.apache.spark.sql.catalyst.plans.logical.{LocalRelation, LogicalPlan, 
 import org.apache.spark.sql.catalyst.streaming.{HasStreamingSourceIdentifyingName, UserProvided}
 import org.apache.spark.sql.connector.catalog.Table
 import org.apache.spark.sql.execution.{SparkPlan, SparkStrategy, SQLExecution}
-import org.apache.spark.sql.execution.datasources.FileFormat
 import org.apache.spark.sql.execution.python.EvaluatePython
 import org.apache.spark.sql.execution.streaming.checkpointing.{CheckpointFileManager, OffsetSeqMetadata}
 import org.apache.spark.sql.execution.streaming.runtime.{IncrementalExecution, MicroBatchExecution, StreamExecution, WatermarkPropagator}
@@ -25,7 +23,9 @@ import org.apache.spark.sql.types.{DataType, StructType}
 import org.apache.spark.unsafe.types.UTF8String
 import org.apache.spark.util.{Clock, ManualClock, SystemClock}
 
-/** What Spark keeps to its own packages. */
+/** What Spark keeps to its own packages: sessions and frames from within (in `classic` since Spark 4.0), and queries and their epochs (in
+  * `execution.streaming.runtime` since 4.1).
+  */
 object Inside {
 
   /** A session with the same functions and settings, of which ours may be changed. */
@@ -83,9 +83,6 @@ object Inside {
 
   /** The paths that a pattern stands for. */
   def glob(fs: FileSystem, path: Path): Seq[Path] = SparkHadoopUtil.get.globPathIfNecessary(fs, path)
-
-  /** The format of Avro files. */
-  def avro: FileFormat = new AvroFileFormat
 
   /** The file whose rows the task is given just now; empty if it reads none. */
   def fileBeingRead: UTF8String = InputFileBlockHolder.getInputFilePath

@@ -7,8 +7,8 @@ import org.apache.spark.sql.catalyst.json.{JacksonParser, JSONOptions}
 import org.apache.spark.sql.types.StructType
 import org.apache.spark.unsafe.types.UTF8String
 
-/** The parsers of Spark's JSON source, for single lines. The public `from_json` makes null of what it cannot read and says no reason.
-  * Parsers and options are internal, as they have been since Spark 2.2.
+/** The parsers of Spark's JSON source, for single lines. The public `from_json` makes null of what it cannot read and gives no reason.
+  * Parsers and options are internal; they stand in Catalyst since Spark 2.1.
   */
 final class JsonReading(options: Map[String, String], zone: String) {
   private val read = new JSONOptions(options, zone)
@@ -25,7 +25,7 @@ final class JsonRows private[headrace] (parser: JacksonParser) {
     parser.parse[Array[Byte]](line, open, literal).iterator
 }
 
-/** The same of CSV. Nothing is pruned: the tokenizer would pad short records, and a wrong number of columns would go unseen. */
+/** The same of CSV, in Catalyst since Spark 3.0. Nothing is pruned: the tokenizer would pad short records, and a wrong number of columns would go unseen. */
 final class CsvReading(options: Map[String, String], zone: String) {
   private val read = new CSVOptions(options, columnPruning = false, zone)
 

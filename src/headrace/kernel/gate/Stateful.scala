@@ -16,7 +16,11 @@ import org.apache.spark.sql.types.ObjectType
 object Stateful {
 
   /** Its one column is the row that the processor has given, as an object (`Opened`). */
-  def apply(processor: StatefulProcessor[Array[Byte], InternalRow, InternalRow], mode: TimeMode, key: Attribute, from: LogicalPlan): LogicalPlan = {
+  def apply(
+      processor: StatefulProcessor[Array[Byte], InternalRow, InternalRow],
+      mode: TimeMode,
+      key: Attribute,
+      from: LogicalPlan): LogicalPlan = {
     val keys = encoderFor(Encoders.BINARY)
     TransformWithState(
       keyDeserializer = UnresolvedDeserializer(keys.deserializer, Seq(key)),
