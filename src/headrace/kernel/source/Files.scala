@@ -207,8 +207,8 @@ private final class FileSource(session: SparkSession, place: String, options: Ca
   override def toString: String = s"files $base"
 
   /** Files that are in no log would be read again. */
-  private def reaches(place: String): Unit = {
-    val read = NumberedPlace.number(place)
+  private def reaches(offset: String): Unit = {
+    val read = NumberedPlace.number(offset)
     if (read > log.newest)
       throw new HeadraceKernelException("CHECKPOINT_INCOMPLETE", s"$place names the files of epochs up to ${log.newest}, and the query has read up to $read")
   }
