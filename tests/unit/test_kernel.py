@@ -16,8 +16,9 @@ PAGE = ROOT / "docs" / "kernel.md"
 # Lowest first; "" is the kernel's root. Folders of one floor never import each other.
 FLOORS: tuple[tuple[str, ...], ...] = (
     ("",),
-    ("bag", "letter", "point", "store", "wire"),
-    ("checkpoint", "gate", "state"),
+    ("bag", "point", "wire"),
+    ("gate",),
+    ("checkpoint", "letter", "state", "store"),
     ("bind",),
     ("lift", "operator", "source"),
     ("operator/aggregate", "operator/join", "operator/partition", "operator/program", "operator/session", "route"),

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 from headrace.analysis.faults import Fault, error_of
 from headrace.analysis.relation import relation, relation_inputs
 from headrace.errors import HeadraceError, Site
+from headrace.jvm.frames import java_session
 from headrace.jvm.session import jvm, session
 from headrace.ops import AsOf, OutputOf, Program, Sink, Source, Union
 from headrace.ops.source import DEAD_SCHEMA as DEAD
@@ -66,7 +67,7 @@ def check(plan: Plan) -> Schemas:
     request = json.dumps(
         {"settings": {**MEANING, **plan.settings}, "nodes": [asked for node in plan.nodes.values() if (asked := _asked(node))]}
     )
-    answer = json.loads(jvm(spark).headrace.check.Check.check(spark._jsparkSession, request))
+    answer = json.loads(jvm(spark).headrace.check.Check.check(java_session(spark), request))
     if answer["errors"]:
         raise DisplayNames.of(plan).error(_all([_error(plan, error, answer["schemas"]) for error in answer["errors"]]))
     found = _schemas(plan, answer)

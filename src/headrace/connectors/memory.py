@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import headrace.ports as ports
 from headrace.connectors import beginnings, files
 from headrace.errors import ConnectorError
+from headrace.jvm.frames import java_session, python_frame
+from headrace.jvm.session import jvm
 from headrace.ports import weights
 from headrace.ports.options import wrong
 from headrace.schema import Struct, schema_of
@@ -72,10 +74,8 @@ class Source(ports.Source):
             raise _gone("a memory source")
 
     def scan(self, session: SparkSession, context: ports.SourceContext) -> tuple[DataFrame, dict[str, Any]]:
-        from pyspark.sql import DataFrame
-
         self.check()
-        kernel: Any = session._jvm.headrace.source  # type: ignore[union-attr]  # a classic session has a JVM
+        kernel = jvm(session).headrace.source
         name = context.name
         # The same rows under the same name are the same board, so a job that starts again in this process goes on where it was.
         board = f"{name}-{self._digest[:16]}-{hashlib.sha256(context.time_zone.encode()).hexdigest()[:4]}"
@@ -89,8 +89,8 @@ class Source(ports.Source):
                     # Protocol 2 is the one that the unpickler in Spark reads fastest and without surprises.
                     kernel.Board.append(board, name, bytearray(pickle.dumps(rows[at : at + _SLICE], 2)), self.schema.ddl)
                 kernel.Board.publish(board)
-        frame = kernel.Memory.frame(session._jsparkSession, board, name, self.schema.ddl)
-        return DataFrame(frame, session), {"kind": "columns"}
+        frame = kernel.Memory.frame(java_session(session), board, name, self.schema.ddl)
+        return python_frame(session, frame), {"kind": "columns"}
 
     def beginning(self, session: SparkSession, place: ports.Elsewhere, rows: int, epochs: int) -> files.Source:
         self.check()
@@ -222,11 +222,10 @@ class Lookup(ports.Lookup):
             raise _gone("a memory table")
 
     def load(self, session: SparkSession, context: ports.LookupContext) -> DataFrame:
-        from pyspark.sql import DataFrame
-
-        kernel: Any = session._jvm.headrace.source  # type: ignore[union-attr]  # a classic session has a JVM
+        kernel = jvm(session).headrace.source
         rows = rows_to_internal(self._given or (), self.schema, zone(context.time_zone), context.name)
-        return DataFrame(kernel.Board.table(session._jsparkSession, bytearray(pickle.dumps(rows, 2)), self.schema.ddl), session)
+        table = kernel.Board.table(java_session(session), bytearray(pickle.dumps(rows, 2)), self.schema.ddl)
+        return python_frame(session, table)
 
 
 def _gone(what: str) -> ConnectorError:

@@ -8,6 +8,8 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import headrace.ports as ports
+from headrace.jvm.frames import java_session, python_frame
+from headrace.jvm.session import jvm
 from headrace.schema import Struct, parse_schema
 from headrace.syntax import quote
 
@@ -53,15 +55,13 @@ class Source(ports.Source):
         return f"values ({len(self._rows)} row{'' if len(self._rows) == 1 else 's'})"
 
     def scan(self, session: SparkSession, context: ports.SourceContext) -> tuple[DataFrame, dict[str, Any]]:
-        from pyspark.sql import DataFrame
-
-        kernel: Any = session._jvm.headrace.source  # type: ignore[union-attr]  # a classic session has a JVM
+        kernel = jvm(session).headrace.source
         # The same name in every process: offsets in a checkpoint are of this board.
         board = f"values-{self._digest}-{hashlib.sha256(context.time_zone.encode()).hexdigest()[:4]}"
         texts = json.dumps(self._rows)
-        kernel.Board.fill(session._jsparkSession, board, context.name, self.schema.ddl, texts, context.time_zone)
-        frame = kernel.Memory.frame(session._jsparkSession, board, context.name, self.schema.ddl)
-        return DataFrame(frame, session), {"kind": "columns"}
+        kernel.Board.fill(java_session(session), board, context.name, self.schema.ddl, texts, context.time_zone)
+        frame = kernel.Memory.frame(java_session(session), board, context.name, self.schema.ddl)
+        return python_frame(session, frame), {"kind": "columns"}
 
     def unread(self, session: SparkSession, context: ports.SourceContext) -> int | None:
         return 0

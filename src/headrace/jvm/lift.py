@@ -6,6 +6,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from headrace.jvm.frames import java_frame, java_session, python_frame
 from headrace.jvm.session import jvm, session
 from headrace.syntax import system_times
 
@@ -41,7 +42,7 @@ def lift_sql(
         "missing": missing,
         "outside": list(outside),
     }
-    found: Json = json.loads(jvm(spark).headrace.lift.Lift.sql(spark._jsparkSession, json.dumps(asked)))
+    found: Json = json.loads(jvm(spark).headrace.lift.Lift.sql(java_session(spark), json.dumps(asked)))
     return found
 
 
@@ -53,13 +54,11 @@ def _units(text: str, place: int) -> int:
 def lift_frame(frame: DataFrame) -> Json:
     """The tree of a DataFrame over views."""
     spark = session()
-    found: Json = json.loads(jvm(spark).headrace.lift.Lift.frame(frame._jdf))
+    found: Json = json.loads(jvm(spark).headrace.lift.Lift.frame(java_frame(frame)))
     return found
 
 
 def view(name: str, schema: str) -> DataFrame:
     """A DataFrame that stands for a stream: it has columns and no rows, and cannot be run."""
-    from pyspark.sql import DataFrame
-
     spark = session()
-    return DataFrame(jvm(spark).headrace.lift.Lift.view(spark._jsparkSession, name, schema), spark)
+    return python_frame(spark, jvm(spark).headrace.lift.Lift.view(java_session(spark), name, schema))

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from headrace.errors import HeadraceError
 from headrace.jvm.callbacks import listen
+from headrace.jvm.frames import java_session, python_frame
 from headrace.jvm.session import jvm
 from headrace.masking import masked
 
@@ -31,20 +32,16 @@ class Log(Protocol):
 
 def listed(spark: SparkSession, log: Log, ddl: str, *, constant: Sequence[str] = (), changes: bool = False) -> DataFrame:
     """The streaming frame of a log's files; `constant` names the columns that are the same in a whole file and not in it."""
-    from pyspark.sql import DataFrame
-
     listen(spark)
     lister = _Lister(log)
-    frame = jvm(spark).headrace.source.Listed.frame(spark._jsparkSession, lister, ddl, json.dumps(list(constant)), changes)
-    return DataFrame(frame, spark)
+    frame = jvm(spark).headrace.source.Listed.frame(java_session(spark), lister, ddl, json.dumps(list(constant)), changes)
+    return python_frame(spark, frame)
 
 
 def whole(spark: SparkSession, files: Sequence[File], ddl: str, *, constant: Sequence[str] = ()) -> DataFrame:
     """The frame of some files, read once."""
-    from pyspark.sql import DataFrame
-
-    frame = jvm(spark).headrace.source.Listed.whole(spark._jsparkSession, json.dumps(list(files)), ddl, json.dumps(list(constant)))
-    return DataFrame(frame, spark)
+    frame = jvm(spark).headrace.source.Listed.whole(java_session(spark), json.dumps(list(files)), ddl, json.dumps(list(constant)))
+    return python_frame(spark, frame)
 
 
 class _Lister:

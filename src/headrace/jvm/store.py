@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from headrace.errors import ConnectorError, here
 from headrace.jvm.compile import spark_jars
+from headrace.jvm.frames import java_session
 from headrace.jvm.session import jvm
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ class Store:
 
     def __init__(self, session: SparkSession, folder: str) -> None:
         self.folder = folder.rstrip("/")
-        self._java: Any = self._told(lambda: jvm(session).headrace.store.Store(session._jsparkSession, self.folder))
+        self._java: Any = self._told(lambda: jvm(session).headrace.store.Store(java_session(session), self.folder))
 
     def exists(self, name: str = "") -> bool:
         return bool(self._told(lambda: self._java.exists(name)))

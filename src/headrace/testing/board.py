@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from headrace import ports
+from headrace.jvm.frames import java_session, python_frame
 from headrace.jvm.session import jvm
 from headrace.ports.weights import WEIGHT
 from headrace.schema import Struct
@@ -64,7 +65,5 @@ class BoardSource(ports.Source):
         return f"{self.schema.ddl}, {WEIGHT} bigint" if self.changes else self.schema.ddl
 
     def scan(self, session: SparkSession, context: ports.SourceContext) -> tuple[DataFrame, dict[str, Any]]:
-        from pyspark.sql import DataFrame
-
-        frame = jvm(session).headrace.source.Memory.frame(session._jsparkSession, self.board, self.name, self._pinned)
-        return DataFrame(frame, session), {"kind": "columns"}
+        frame = jvm(session).headrace.source.Memory.frame(java_session(session), self.board, self.name, self._pinned)
+        return python_frame(session, frame), {"kind": "columns"}

@@ -164,7 +164,11 @@ def test_lines_become_rows_or_dead_letters_with_their_place(spark: SparkSession,
     (tmp_path / "in" / "a.json").write_text('{"k": "a", "v": 1}\n\n{oops\n{"k": "b", "v": 0}\n')
 
     def scan() -> Any:
-        frame = spark.readStream.format("headrace.source.LineFormat").schema("value binary, _position bigint").load(str(tmp_path / "in"))
+        frame = (
+            spark.readStream.format("org.apache.spark.sql.headrace.LineFormat")
+            .schema("value binary, _position bigint")
+            .load(str(tmp_path / "in"))
+        )
         return frame._jdf
 
     s = source(

@@ -13,7 +13,7 @@ import pytest
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-FORMAT = "headrace.source.LineFormat"
+FORMAT = "org.apache.spark.sql.headrace.LineFormat"
 
 
 def lines(spark: SparkSession, path: Path, split: int = 128 << 20, **options: str) -> list[tuple[bytes, int]]:

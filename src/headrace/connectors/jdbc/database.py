@@ -8,6 +8,8 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from headrace.jvm.session import jvm
+
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
@@ -32,7 +34,7 @@ class Database:
     """A server and the driver's connection to it, made when it is needed. `name` is what tasks ask for the server by."""
 
     def __init__(self, session: SparkSession, driver: str, url: str, properties: Mapping[str, str]) -> None:
-        java: Any = session._jvm
+        java = jvm(session)
         given = java.java.util.Properties()
         for key, value in properties.items():
             given.setProperty(key, value)

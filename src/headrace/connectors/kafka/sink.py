@@ -196,13 +196,13 @@ class Sink(ports.Sink):
             self._writing(part, format).suits(columns)
 
     def mark(self, context: ports.SinkContext) -> ports.Mark | None:
-        kafka: Any = context.session._jvm.headrace.kafka  # type: ignore[union-attr]  # a classic session has a JVM
+        kafka = jvm(context.session).headrace.kafka
         there = self._told(kafka.Target.look(self.topic, self._id_in(context), context.partitions, self._settings()))
         self._same(context, there.get("topic_id"))
         return ports.Mark(there["epoch"], there["identity"], fades=True) if there else ports.Mark(exists=False)
 
     def open(self, context: ports.SinkContext) -> None:
-        kafka: Any = context.session._jvm.headrace.kafka  # type: ignore[union-attr]  # a classic session has a JVM
+        kafka = jvm(context.session).headrace.kafka
         self._context = context
         self._encodings = {
             part: self._writing(part, format).document(of) for part, (format, of) in self.layout.parts(context.schema).items()

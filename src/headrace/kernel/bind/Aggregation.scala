@@ -1,12 +1,11 @@
 package headrace.bind
 
 import org.apache.spark.sql.SparkSession
-import org.apache.spark.sql.catalyst.QueryPlanningTracker
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.expressions.aggregate._
-import org.apache.spark.sql.catalyst.optimizer.{DecimalAggregates, ReplaceCurrentLike}
+import org.apache.spark.sql.catalyst.optimizer.DecimalAggregates
 import org.apache.spark.sql.catalyst.plans.logical.{Aggregate, LocalRelation, LogicalPlan}
-import org.apache.spark.sql.classic
+import org.apache.spark.sql.headrace.{SessionSql, Settings}
 import org.apache.spark.sql.types._
 
 /** An aggregate expression taken apart: the functions in it with their filters, and the result over theirs (`results`, one per function).
@@ -92,11 +91,11 @@ object Aggregation {
   private def analysed(session: SparkSession, schema: StructType, texts: Seq[String], last: LogicalPlan => LogicalPlan): Seq[Aggregation] =
     if (texts.isEmpty) Nil
     else {
-      val state = session.asInstanceOf[classic.SparkSession].sessionState
+      val sql = new SessionSql(session)
       val columns = Bind.nullable(schema).map(f => AttributeReference(f.name, f.dataType, nullable = true)())
-      val named = texts.zipWithIndex.map { case (text, i) => Alias(parsed(state.sqlParser.parseExpression(text), text), s"result$i")() }
-      val names = ReplaceCurrentLike(state.catalogManager)
-      val plan = state.analyzer.executeAndCheck(Aggregate(Nil, named, LocalRelation(columns)), new QueryPlanningTracker)
+      val named = texts.zipWithIndex.map { case (text, i) => Alias(parsed(sql.expression(text), text), s"result$i")() }
+      val names = sql.currentNames
+      val plan = sql.analysed(Aggregate(Nil, named, LocalRelation(columns)))
       last(new Finish(names, fold = false).execute(plan)) match {
         case Aggregate(Nil, results, _: LocalRelation, _) if results.size == texts.size =>
           results.zip(texts).map {

@@ -3,12 +3,10 @@ package headrace.bind
 import scala.util.control.NonFatal
 
 import org.apache.spark.sql.{AnalysisException, SparkSession}
-import org.apache.spark.sql.catalyst.QueryPlanningTracker
 import org.apache.spark.sql.catalyst.analysis.{MultiAlias, UnresolvedAlias}
 import org.apache.spark.sql.catalyst.expressions.{Left => _, Right => _, _}
-import org.apache.spark.sql.catalyst.optimizer.ReplaceCurrentLike
 import org.apache.spark.sql.catalyst.plans.logical._
-import org.apache.spark.sql.classic
+import org.apache.spark.sql.headrace.{SessionSql, Settings}
 import org.apache.spark.sql.types._
 
 /** Spark SQL text to Catalyst expressions bound to the ordinals of a row of `schema`, ready for `eval` and for code generation.
@@ -81,12 +79,12 @@ object Bind {
 
 /** The columns that texts may name, and the session that reads them. */
 private final class Scope(session: SparkSession, schema: StructType) {
-  private val state = session.asInstanceOf[classic.SparkSession].sessionState
+  private val sql = new SessionSql(session)
   private val attributes = Bind.nullable(schema).map(f => AttributeReference(f.name, f.dataType, nullable = true)())
   private val relation = LocalRelation(attributes)
 
   def parse(text: String): Expression = {
-    val expression = state.sqlParser.parseExpression(text)
+    val expression = sql.expression(text)
     // "amount > 500 and" is, to Spark's parser, a condition that is given the name `and`.
     expression match {
       case Alias(_, name) => throw Refusal("PARSE_SYNTAX_ERROR", s"`$name` at the end is not part of an expression", "error" -> s"'$name'")
@@ -128,7 +126,7 @@ private final class Scope(session: SparkSession, schema: StructType) {
   }
 
   private def analyse(plan: LogicalPlan): LogicalPlan = {
-    val analysed = state.analyzer.executeAndCheck(plan, new QueryPlanningTracker)
+    val analysed = sql.analysed(plan)
     analysed.foreach(_.expressions.foreach(_.foreach {
       case e: PythonFuncExpression =>
         throw Refusal("PYTHON_FUNCTION", s"the Python function ${e.name} in a row expression", "function" -> e.name)
@@ -141,7 +139,7 @@ private final class Scope(session: SparkSession, schema: StructType) {
 
   private def finish(project: Project): Seq[Expression] = {
     def by(fold: Boolean): Seq[Expression] =
-      new Finish(ReplaceCurrentLike(state.catalogManager), fold).execute(project) match {
+      new Finish(sql.currentNames, fold).execute(project) match {
         case Project(list, _) =>
           list.map {
             case Alias(e, _) => e

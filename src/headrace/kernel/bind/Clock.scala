@@ -5,7 +5,7 @@ import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.expressions.codegen.{CodegenContext, CodeGenerator, ExprCode, FalseLiteral}
 import org.apache.spark.sql.catalyst.expressions.codegen.Block.BlockHelper
-import org.apache.spark.sql.internal.SQLConf
+import org.apache.spark.sql.headrace.Settings
 import org.apache.spark.sql.types._
 
 /** The processing time of a row: when the epoch began that the task is of. An epoch that is run again has the same. */
@@ -50,7 +50,7 @@ object Clock {
     case _ => Clock()
   }
 
-  private def zone: Option[String] = Some(SQLConf.get.sessionLocalTimeZone)
+  private def zone: Option[String] = Some(Settings.zone)
 
   /** Does an expression give another value each time because of the time alone? */
   def alone(e: Expression): Boolean =

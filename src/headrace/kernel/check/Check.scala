@@ -3,17 +3,15 @@ package headrace.check
 import scala.collection.mutable
 import scala.util.control.NonFatal
 
-import headrace.bind.{Bind, Clock, Outside, Settings, TextColumns, TimeWindows}
+import headrace.bind.{Bind, Clock, TextColumns, TimeWindows}
 import headrace.lift.Total
 import headrace.operator.program.Program
 import headrace.route.Unweigh
 import org.apache.spark.sql.{AnalysisException, SparkSession}
-import org.apache.spark.sql.catalyst.QueryPlanningTracker
 import org.apache.spark.sql.catalyst.expressions.{BoundReference, Cast, Expression, RowOrdering}
 import org.apache.spark.sql.catalyst.plans.logical.{LocalRelation, Union}
 import org.apache.spark.sql.catalyst.types.DataTypeUtils
-import org.apache.spark.sql.classic
-import org.apache.spark.sql.internal.SQLConf
+import org.apache.spark.sql.headrace.{Outside, SessionSql, Settings}
 import org.apache.spark.sql.types._
 import org.json4s._
 import org.json4s.jackson.JsonMethods
@@ -167,11 +165,11 @@ private final class Check(val session: SparkSession) {
 
   def widest(a: DataType, b: DataType): Option[DataType] = {
     import org.apache.spark.sql.catalyst.analysis.{AnsiTypeCoercion, TypeCoercion}
-    val coercion = if (SQLConf.get.ansiEnabled) AnsiTypeCoercion else TypeCoercion
+    val coercion = if (Settings.isAnsi) AnsiTypeCoercion else TypeCoercion
     coercion.findWiderTypeForTwo(a, b).map(Bind.loosen)
   }
 
-  def same(a: String, b: String): Boolean = SQLConf.get.resolver(a, b)
+  def same(a: String, b: String): Boolean = Settings.sameName(a, b)
 
   /** No column twice. */
   def distinct(node: String, site: String, at: String, names: Seq[String]): Unit =
@@ -205,8 +203,7 @@ private final class Check(val session: SparkSession) {
         val relations = known.map(s => LocalRelation(DataTypeUtils.toAttributes(s)))
         val plan =
           if (relations.size == 1) relations.head
-          else session.asInstanceOf[classic.SparkSession].sessionState.analyzer
-            .executeAndCheck(Union(relations, byName = true, allowMissingCol = false), new QueryPlanningTracker)
+          else new SessionSql(session).analysed(Union(relations, byName = true, allowMissingCol = false))
         schemas(id) = Bind.nullable(plan.schema)
       } catch {
         case e: AnalysisException => fault(id, site, "union", "", Fault.of(e))

@@ -3,39 +3,67 @@ package org.apache.spark.sql.headrace
 import java.util.UUID
 
 import headrace.wire.Wire
+import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.{FileSystem, Path}
 import org.apache.spark.deploy.SparkHadoopUtil
 import org.apache.spark.rdd.{InputFileBlockHolder, RDD}
 import org.apache.spark.sql.{classic, DataFrame, SparkSession}
-import org.apache.spark.sql.avro.AvroFileFormat
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.Expression
 import org.apache.spark.sql.catalyst.optimizer.{InsertMapSortInRepartitionExpressions, NormalizeFloatingNumbers}
 import org.apache.spark.sql.catalyst.plans.logical.{LocalRelation, LogicalPlan, RepartitionByExpression}
 import org.apache.spark.sql.catalyst.streaming.{HasStreamingSourceIdentifyingName, UserProvided}
 import org.apache.spark.sql.connector.catalog.Table
-import org.apache.spark.sql.execution.SparkPlan
-import org.apache.spark.sql.execution.datasources.FileFormat
-import org.apache.spark.sql.execution.streaming.checkpointing.OffsetSeqMetadata
+import org.apache.spark.sql.execution.{SparkPlan, SparkStrategy, SQLExecution}
+import org.apache.spark.sql.execution.python.EvaluatePython
+import org.apache.spark.sql.execution.streaming.checkpointing.{CheckpointFileManager, OffsetSeqMetadata}
 import org.apache.spark.sql.execution.streaming.runtime.{IncrementalExecution, MicroBatchExecution, StreamExecution, WatermarkPropagator}
 import org.apache.spark.sql.streaming.{OutputMode, StreamingQuery, Trigger}
-import org.apache.spark.sql.types.StructType
+import org.apache.spark.sql.types.{DataType, StructType}
 import org.apache.spark.unsafe.types.UTF8String
 import org.apache.spark.util.{Clock, ManualClock, SystemClock}
 
-/** What Spark keeps to its own packages. */
+/** What Spark keeps to its own packages: sessions and frames from within (in `classic` since Spark 4.0), and queries and their epochs (in
+  * `execution.streaming.runtime` since 4.1).
+  */
 object Inside {
 
   /** A session with the same functions and settings, of which ours may be changed. */
-  def clone(session: SparkSession): classic.SparkSession = session.asInstanceOf[classic.SparkSession].cloneSession()
+  def clone(session: SparkSession): SparkSession = classicOf(session).cloneSession()
 
-  def frame(session: classic.SparkSession, plan: LogicalPlan): classic.DataFrame = classic.Dataset.ofRows(session, plan)
+  /** Has a session plan our own nodes: these strategies go before those that it has. */
+  def plansBy(session: SparkSession, strategies: SparkStrategy*): Unit = {
+    val all = classicOf(session).experimental
+    all.extraStrategies = strategies ++ all.extraStrategies
+  }
+
+  /** Hadoop's settings with those of the session on top, as Spark opens files with. */
+  def hadoop(session: SparkSession): Configuration = classicOf(session).sessionState.newHadoopConf()
+
+  /** The same with the options of a frame on top. */
+  def hadoop(session: SparkSession, options: Map[String, String]): Configuration =
+    classicOf(session).sessionState.newHadoopConfWithOptions(options)
+
+  def frame(session: SparkSession, plan: LogicalPlan): DataFrame = classic.Dataset.ofRows(classicOf(session), plan)
 
   /** Rows as a frame; they must be UnsafeRows. */
-  def frame(session: classic.SparkSession, rows: RDD[InternalRow], schema: StructType): classic.DataFrame =
-    session.internalCreateDataFrame(rows, schema)
+  def frame(session: SparkSession, rows: RDD[InternalRow], schema: StructType): DataFrame =
+    classicOf(session).internalCreateDataFrame(rows, schema)
 
-  def plan(frame: DataFrame): LogicalPlan = frame.asInstanceOf[classic.DataFrame].queryExecution.analyzed
+  /** A frame's plan as Spark has analysed it. */
+  def plan(frame: DataFrame): LogicalPlan = execution(frame).analyzed
+
+  /** The rows of a frame as they are computed, without the objects of the public API; a row is valid until the next one is read. */
+  def rows(frame: DataFrame): RDD[InternalRow] = execution(frame).toRdd
+
+  /** All rows of a frame in the driver. Spark's page shows the work as that of a query. */
+  def collected(frame: DataFrame): Array[InternalRow] = {
+    val run = execution(frame)
+    SQLExecution.withNewExecutionId(run)(run.executedPlan.executeCollect())
+  }
+
+  private def classicOf(session: SparkSession) = session.asInstanceOf[classic.SparkSession]
+  private def execution(frame: DataFrame) = frame.asInstanceOf[classic.DataFrame].queryExecution
 
   /** A scan's plan under the source's own name, by which its offsets are kept. Letters, digits and underscores stay, the rest becomes its
     * code.
@@ -47,11 +75,14 @@ object Inside {
     }
   }
 
+  /** Files that appear whole or not at all, written in the way that the settings name for checkpoints. */
+  def checkpointFiles(folder: Path, settings: Configuration): CheckpointFileManager = CheckpointFileManager.create(folder, settings)
+
+  /** Makes internal values of those that the JVM has unpickled. */
+  def fromPython(dataType: DataType): Any => Any = EvaluatePython.makeFromJava(dataType)
+
   /** The paths that a pattern stands for. */
   def glob(fs: FileSystem, path: Path): Seq[Path] = SparkHadoopUtil.get.globPathIfNecessary(fs, path)
-
-  /** The format of Avro files. */
-  def avro: FileFormat = new AvroFileFormat
 
   /** The file whose rows the task is given just now; empty if it reads none. */
   def fileBeingRead: UTF8String = InputFileBlockHolder.getInputFilePath
@@ -67,9 +98,9 @@ object Inside {
     }
 
   /** The plan as an epoch would run it. */
-  def physical(session: classic.SparkSession, frame: DataFrame): SparkPlan =
+  def physical(session: SparkSession, frame: DataFrame): SparkPlan =
     new IncrementalExecution(
-      session,
+      classicOf(session),
       plan(frame),
       OutputMode.Append(),
       "<unknown>",
@@ -92,19 +123,19 @@ object Inside {
 
   private def epoch(session: SparkSession) = {
     val id = session.sparkContext.getLocalProperty(StreamExecution.QUERY_ID_KEY)
-    val all = session.asInstanceOf[classic.SparkSession].sharedState.activeStreamingQueries
+    val all = classicOf(session).sharedState.activeStreamingQueries
     val query = if (id == null) null else all.get(UUID.fromString(id))
     if (query == null) None else Option(query.lastExecution).map(_.offsetSeqMetadata)
   }
 
   def start(
-      session: classic.SparkSession,
+      session: SparkSession,
       checkpoint: String,
       frame: DataFrame,
       sink: Table,
       trigger: Trigger,
       time: Time): StreamingQuery =
-    session.streams.startQuery(
+    classicOf(session).streams.startQuery(
       userSpecifiedName = None,
       userSpecifiedCheckpointLocation = Some(checkpoint),
       df = frame.asInstanceOf[classic.DataFrame],

@@ -6,7 +6,7 @@ import java.util.concurrent.{ConcurrentHashMap, Future}
 import scala.util.control.NonFatal
 
 import org.apache.hadoop.conf.Configuration
-import org.apache.spark.sql.classic
+import org.apache.spark.sql.{classic, SparkSession}
 import org.apache.spark.sql.execution.streaming.checkpointing.{CommitLog, OffsetSeqLog, OffsetSeqMetadata}
 import org.apache.spark.sql.execution.streaming.operators.stateful.transformwithstate.statefulprocessor.StatefulProcessorHandleImpl
 import org.apache.spark.sql.execution.streaming.state._
@@ -61,7 +61,8 @@ object Lineage {
     finally uploads.remove(provider)
 
   /** Makes snapshots of the stores of a query whose lineage is too long, at the version from which the query goes on. */
-  def shorten(session: classic.SparkSession, checkpoint: String): Unit =
+  def shorten(given: SparkSession, checkpoint: String): Unit = {
+    val session = given.asInstanceOf[classic.SparkSession]
     for {
       (epoch, committed) <- new CommitLog(session, s"$checkpoint/commits", readOnly = true).getLatest()
       (_, offsets) <- new OffsetSeqLog(session, s"$checkpoint/offsets", readOnly = true).getLatest()
@@ -77,6 +78,7 @@ object Lineage {
         if (store.lineage >= Longest) store.snapshot()
       }
     }
+  }
 }
 
 /** A store in a checkpoint, as the last epoch left it. */

@@ -2,17 +2,21 @@ package org.apache.spark.sql.headrace
 
 import headrace.HeadraceKernelException
 import org.apache.hadoop.fs.Path
-import org.apache.spark.sql.{classic, DataFrame}
+import org.apache.spark.sql.{classic, DataFrame, SparkSession}
 import org.apache.spark.sql.execution.streaming.runtime.StreamingQueryCheckpointMetadata
-import org.apache.spark.sql.execution.streaming.state.StateRewriter
+import org.apache.spark.sql.execution.streaming.state.{RocksDBStateStoreProvider, StateRewriter}
 
 /** The stores of a query's state, read in one checkpoint and written in another by Spark's own offline rewrite. */
 object StateFiles {
 
+  /** The class of the stores, as a setting names it: the one that keeps them in RocksDB. */
+  val provider: String = classOf[RocksDBStateStoreProvider].getName
+
   /** Rewrites the state behind an epoch and commits that epoch in `to`, where all else of the checkpoint stands already. `change` gets the
     * rows of one stateful operator after the other and gives as many columns back, each row in the partition that its group hashes to.
     */
-  def rewrite(session: classic.SparkSession, from: String, to: String, epoch: Long, change: DataFrame => DataFrame): Unit = {
+  def rewrite(given: SparkSession, from: String, to: String, epoch: Long, change: DataFrame => DataFrame): Unit = {
+    val session = given.asInstanceOf[classic.SparkSession]
     val conf = session.sessionState.newHadoopConf()
     def whole(folder: String): String = {
       val path = new Path(folder)

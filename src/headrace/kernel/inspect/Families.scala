@@ -6,14 +6,15 @@ import headrace.query.{Chain, Numbered}
 import headrace.state.SparkState
 import org.apache.spark.rdd.RDD
 import org.apache.spark.sql.catalyst.InternalRow
-import org.apache.spark.sql.classic
+import org.apache.spark.sql.{DataFrame, SparkSession}
 import org.apache.spark.sql.functions.col
+import org.apache.spark.sql.headrace.Inside
 import org.apache.spark.sql.types.StructType
 
 /** What Spark keeps of the levels of one query after an epoch, read by Spark's own source for state. A variable that was not there yet at
   * that epoch is empty.
   */
-private[inspect] final class Families(session: classic.SparkSession, checkpoint: String, epoch: Long) {
+private[inspect] final class Families(session: SparkSession, checkpoint: String, epoch: Long) {
   private val operators: Map[Int, (Int, String)] =
     new Numbered(session, checkpoint).operators(epoch).flatMap { case (number, metadata) =>
       Chain.levelOf(metadata).map(level => level -> (number, metadata))
@@ -31,19 +32,20 @@ private[inspect] final class Families(session: classic.SparkSession, checkpoint:
     case Some((number, metadata)) if metadata.contains(name) =>
       read.getOrElseUpdate(
         name,
-        contents(
-          session.read
-            .format("statestore")
-            .option("path", checkpoint)
-            .option("operatorId", number.toLong)
-            .option("batchId", epoch)
-            .option("stateVarName", name)
-            .load(),
-          columns).queryExecution.toRdd)
+        Inside.rows(
+          contents(
+            session.read
+              .format("statestore")
+              .option("path", checkpoint)
+              .option("operatorId", number.toLong)
+              .option("batchId", epoch)
+              .option("stateVarName", name)
+              .load(),
+            columns)))
     case _ => session.sparkContext.emptyRDD[InternalRow]
   }
 
   /** What the columns hold: Spark wraps each in a struct of one field. */
-  private def contents(frame: classic.DataFrame, columns: Seq[String]): classic.DataFrame =
+  private def contents(frame: DataFrame, columns: Seq[String]): DataFrame =
     frame.select(columns.map(name => col(name).getField(frame.schema(name).dataType.asInstanceOf[StructType].head.name)): _*)
 }

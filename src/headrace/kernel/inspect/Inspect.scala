@@ -5,8 +5,7 @@ import scala.jdk.CollectionConverters._
 import com.fasterxml.jackson.databind.ObjectMapper
 import headrace.query.Confs
 import org.apache.spark.sql.SparkSession
-import org.apache.spark.sql.headrace.Inside
-import org.apache.spark.sql.internal.SQLConf
+import org.apache.spark.sql.headrace.{Inside, Settings}
 
 /** The door from Python to the state of a checkpoint: a document of what operators keep there in, tables out.
   *
@@ -25,7 +24,7 @@ object Inspect {
       .map(_.get("checkpoint").asText)
       .distinct
       .foreach(folder => Confs.stored(own, partitions, folder).foreach { case (name, value) => own.conf.set(name, value) })
-    SQLConf.withExistingConf(own.sessionState.conf) {
+    Settings.under(own) {
       val families = operators
         .map(o => (o.get("checkpoint").asText, o.get("epoch").asLong))
         .distinct

@@ -7,17 +7,16 @@ import headrace.check.Fault
 import headrace.letter.Failure
 import headrace.sink.Pickled
 import org.apache.spark.SparkThrowable
-import org.apache.spark.sql.{classic, AnalysisException}
+import org.apache.spark.sql.{AnalysisException, DataFrame, SparkSession}
 import org.apache.spark.sql.catalyst.expressions.RowOrdering
-import org.apache.spark.sql.execution.SQLExecution
 import org.apache.spark.sql.functions.col
-import org.apache.spark.sql.headrace.Inside
+import org.apache.spark.sql.headrace.{Inside, SessionSql}
 import org.json4s._
 import org.json4s.jackson.JsonMethods
 
 /** Tables of state, as Python sees them: views of a session that nobody else has. Every answer is text or a plain value. */
-final class Inspected private[inspect] (own: classic.SparkSession, tables: Seq[(String, Shown)]) {
-  private val frames: Map[String, classic.DataFrame] =
+final class Inspected private[inspect] (own: SparkSession, tables: Seq[(String, Shown)]) {
+  private val frames: Map[String, DataFrame] =
     tables.map { case (name, shown) => name -> Inside.frame(own, shown.rows, shown.schema) }.toMap
   // A view of the user's may have the name.
   frames.foreach { case (name, frame) => frame.createOrReplaceTempView(s"`$name`") }
@@ -56,17 +55,15 @@ final class Inspected private[inspect] (own: classic.SparkSession, tables: Seq[(
         throw own.fold(e)(why => new HeadraceKernelException("QUERY_FAILED", s"query: $why"))
     }
 
-  private def frame(sql: String): classic.DataFrame = {
-    val parser = own.sessionState.sqlParser
+  private def frame(text: String): DataFrame = {
+    val sql = new SessionSql(own)
     // The whole text must be one that Spark reads, and what is run can be nothing but a query.
-    parser.parsePlan(sql)
-    Inside.frame(own, parser.parseQuery(sql))
+    sql.statement(text)
+    Inside.frame(own, sql.query(text))
   }
 
-  private def answer(all: classic.DataFrame, limit: Int): Answer = {
+  private def answer(all: DataFrame, limit: Int): Answer = {
     val frame = if (limit < 0) all else all.limit(limit)
-    val done = frame.queryExecution
-    val rows = SQLExecution.withNewExecutionId(done)(done.executedPlan.executeCollect())
-    new Answer(frame.schema.toDDL, Pickled.rows(rows.iterator, frame.schema))
+    new Answer(frame.schema.toDDL, Pickled.rows(Inside.collected(frame).iterator, frame.schema))
   }
 }

@@ -8,11 +8,11 @@ import headrace.operator.program.{Held, Program, ProgramOperator}
 import headrace.wire.Wire
 import org.apache.spark.rdd.RDD
 import org.apache.spark.sql.catalyst.InternalRow
-import org.apache.spark.sql.classic
+import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.headrace.Inside
 
 /** The tables of one program: of its keys (`keys`), a cell with entries (`cell`), or the rows of an input that wait (`held`). */
-private[inspect] final class ProgramTables(own: classic.SparkSession, document: JsonNode, from: Families, partitions: Int) {
+private[inspect] final class ProgramTables(own: SparkSession, document: JsonNode, from: Families, partitions: Int) {
   private val program = ProgramOperator.parse(own, document.toString)
   private val op = document.get("op").asInt
   private val level = document.get("level").asInt
@@ -39,5 +39,5 @@ private[inspect] final class ProgramTables(own: classic.SparkSession, document: 
   }
 
   private def inOrder(entries: RDD[InternalRow]): RDD[InternalRow] =
-    Inside.frame(own, entries, EntryTable.entry).sortWithinPartitions("key", "entry").queryExecution.toRdd
+    Inside.rows(Inside.frame(own, entries, EntryTable.entry).sortWithinPartitions("key", "entry"))
 }

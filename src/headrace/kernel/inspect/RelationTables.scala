@@ -12,13 +12,13 @@ import headrace.wire.OrderRead
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.optimizer.NormalizeNaNAndZero
 import org.apache.spark.sql.catalyst.util.CollationFactory
-import org.apache.spark.sql.classic
+import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.types._
 
 /** The tables of one operator of a query: a side of a join (`left`, `right`), the groups of an aggregate and the values it keeps (`groups`),
   * or its rows (`rows`).
   */
-private[inspect] final class RelationTables(own: classic.SparkSession, document: JsonNode, from: Families, names: Names) {
+private[inspect] final class RelationTables(own: SparkSession, document: JsonNode, from: Families, names: Names) {
   private val read = Relational.read(document.toString)
   private val op = document.get("op").asInt
   private val level = document.get("level").asInt

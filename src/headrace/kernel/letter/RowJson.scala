@@ -3,22 +3,19 @@ package headrace.letter
 import java.io.StringWriter
 
 import org.apache.spark.sql.catalyst.InternalRow
-import org.apache.spark.sql.catalyst.json.{JacksonGenerator, JSONOptions}
-import org.apache.spark.sql.internal.SQLConf
+import org.apache.spark.sql.headrace.{JsonText, Settings}
 import org.apache.spark.sql.types.StructType
 import org.apache.spark.unsafe.types.UTF8String
 
 /** Rows as JSON text, by Spark's own generator. */
 final class RowJson(schema: StructType) {
-  private lazy val options = new JSONOptions(Moments.Whole + ("ignoreNullFields" -> "false"), SQLConf.get.sessionLocalTimeZone)
+  private lazy val json = new JsonText(schema, Moments.Whole + ("ignoreNullFields" -> "false"), Settings.zone)
 
   /** The text of a row. A row that cannot be written so is still a dead letter, with the cause instead. */
   def apply(row: InternalRow): UTF8String =
     try {
       val out = new StringWriter
-      val generator = new JacksonGenerator(schema, out, options)
-      generator.write(row)
-      generator.flush()
+      json.to(out).write(row)
       UTF8String.fromString(out.toString)
     } catch { case e: Throwable if Failure.ofRow(e) => UTF8String.fromString("not printable: " + Failure.reason(e)) }
 }

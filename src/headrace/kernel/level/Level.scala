@@ -8,6 +8,7 @@ import headrace.wire.{Bundled, Wire}
 import org.apache.spark.TaskContext
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.execution.streaming.state.headrace.Lineage
+import org.apache.spark.sql.headrace.GroupingKey
 import org.apache.spark.sql.streaming._
 
 /** One stateful operator of Spark that hosts every operator of one depth, keyed by (operator, key).
@@ -67,7 +68,7 @@ final class Level(carried: Carried, number: Int, ops: Set[Int], retired: Set[Int
 
   private def sharedGroup(op: Int): Iterator[InternalRow] = {
     val key = task.hosted(op, epoch).sharedKey
-    val sent = SparkState.under(key) {
+    val sent = GroupingKey.under(key) {
       val all = steps(key, Iterator.empty, SparkState.NotRinging)
       all.map(_.copy()).toList
     }

@@ -3,10 +3,11 @@ package headrace.level
 import java.util.concurrent.ConcurrentHashMap
 
 import headrace.operator.Epoch
-import headrace.task.{Carried, Pool, Work}
+import headrace.task.{Carried, Pool}
 import headrace.wire.WireBuffer
 import org.apache.spark.TaskContext
 import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.headrace.Work
 
 /** The operators one task of a level has borrowed. They are given back when the counts behind the level have been read, which is when all of
   * the task's rows have been: a failed task gives nothing back.

@@ -3,9 +3,10 @@ package headrace.level
 import headrace.HeadraceKernelException
 import headrace.operator.Input
 import headrace.route.{Counter, Dead, Origin, Sender}
-import headrace.task.{Carried, Pool, SourceSpec, Work}
+import headrace.task.{Carried, Pool, SourceSpec}
 import headrace.wire.WireBuffer
 import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.headrace.Work
 import org.apache.spark.unsafe.types.UTF8String
 
 /** From a source's scan to wire rows: parsing, the stateless steps in front of the first level, and at the end this partition's counts. */

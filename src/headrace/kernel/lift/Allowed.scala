@@ -2,7 +2,7 @@ package headrace.lift
 
 import java.util.Locale
 
-import headrace.bind.{Clock, Outside}
+import headrace.bind.Clock
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.analysis.ResolvedInlineTable
 import org.apache.spark.sql.catalyst.expressions._
@@ -11,6 +11,7 @@ import org.apache.spark.sql.catalyst.plans.logical.{View => _, _}
 import org.apache.spark.sql.catalyst.trees.Origin
 import org.apache.spark.sql.catalyst.trees.TreePattern.CURRENT_LIKE
 import org.apache.spark.sql.catalyst.util.toPrettySQL
+import org.apache.spark.sql.headrace.Outside
 import org.apache.spark.unsafe.types.UTF8String
 
 /** What of Spark's queries has no incremental meaning, found in the analysed plan, where each part still knows its place in the text. */

@@ -1,13 +1,13 @@
 package headrace.lift
 
 import org.apache.spark.sql.SparkSession
-import org.apache.spark.sql.catalyst.{AliasIdentifier, QueryPlanningTracker}
+import org.apache.spark.sql.catalyst.AliasIdentifier
 import org.apache.spark.sql.catalyst.analysis._
 import org.apache.spark.sql.catalyst.expressions.SubqueryExpression
 import org.apache.spark.sql.catalyst.plans.{Inner, LeftOuter, UsingJoin}
 import org.apache.spark.sql.catalyst.plans.logical.{View => _, _}
 import org.apache.spark.sql.catalyst.trees.CurrentOrigin
-import org.apache.spark.sql.classic
+import org.apache.spark.sql.headrace.SessionSql
 
 /** A query's text as Spark's analysed plan over views of the given streams, and over nothing else; `missing` is the cure for others. */
 private final class Analyse(
@@ -17,12 +17,12 @@ private final class Analyse(
     clauses: Seq[Analyse.Clause],
     outside: Set[String],
     missing: String) {
-  private val state = session.asInstanceOf[classic.SparkSession].sessionState
+  private val sql = new SessionSql(session)
 
   def apply(query: String): LogicalPlan = {
     // Common table expressions go first: one of a stream's name hides the stream.
-    val parsed = CTESubstitution(WindowTables(Expires.found(state.sqlParser.parsePlan(query))))
-    state.analyzer.executeAndCheck(substituted(parsed), new QueryPlanningTracker)
+    val parsed = CTESubstitution(WindowTables(Expires.found(sql.statement(query))))
+    sql.analysed(substituted(parsed))
   }
 
   /** Each mention of a stream is a view with columns of its own. What is not a stream is refused here, before Spark asks its catalog. */
@@ -64,7 +64,7 @@ private final class Analyse(
     val from = times.collectFirst { case (name, time) if name == view.name => view.output.find(a => Names.fold(a.name) == Names.fold(time)) }.flatten
     if (SystemTime.isNow(clause.time)) throw Refused(s"the stream ${view.name} FOR SYSTEM_TIME AS OF now", Cures.systemTime, table, view.name)
     val at = from.getOrElse(throw new Refused(s"${view.name} FOR SYSTEM_TIME AS OF, which has no time of its rows", Cures.versions, clause.time.trim, table.origin))
-    val time = state.sqlParser.parseExpression(clause.time)
+    val time = sql.expression(clause.time)
     CurrentOrigin.withOrigin(table.origin)(SystemTime.Versions(alias, time, at))
   }
 

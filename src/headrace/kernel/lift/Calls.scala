@@ -1,12 +1,12 @@
 package headrace.lift
 
-import headrace.bind.{Clock, Outside}
+import headrace.bind.Clock
 import headrace.lift.Printer.{Lambdas, Text, PRODUCT, SUM}
 import org.apache.spark.sql.catalyst.FunctionIdentifier
 import org.apache.spark.sql.catalyst.analysis.FunctionRegistry
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.expressions.variant.{VariantExplode, VariantGet}
-import org.apache.spark.sql.internal.SQLConf
+import org.apache.spark.sql.headrace.{Outside, Settings}
 import org.apache.spark.sql.types._
 
 /** Expressions that are written as calls, and those that an operator between other types turns into. */
@@ -118,16 +118,16 @@ private object Calls {
     .groupMap(_._1)(_._2).view.mapValues(_.sorted).toMap
 
   /** A function that fails under ANSI, and one that gives null, are the same class. */
-  private def tried(name: String, failing: Boolean): String = if (failing == SQLConf.get.ansiEnabled) name else s"try_$name"
+  private def tried(name: String, failing: Boolean): String = if (failing == Settings.isAnsi) name else s"try_$name"
 
   private def made(name: String, m: MakeTimestamp): String = {
-    val suffix = if (m.dataType == SQLConf.get.timestampType) "" else if (m.dataType == TimestampNTZType) "_ntz" else "_ltz"
+    val suffix = if (m.dataType == Settings.timestampType) "" else if (m.dataType == TimestampNTZType) "_ntz" else "_ltz"
     tried(name + suffix, m.failOnError)
   }
 
   private def parsed(t: ParseToTimestamp): String = {
     val alias = t.getTagValue(FunctionRegistry.FUNC_ALIAS)
-    if (t.dataType == SQLConf.get.timestampType) tried("to_timestamp", t.failOnError)
+    if (t.dataType == Settings.timestampType) tried("to_timestamp", t.failOnError)
     else alias.getOrElse(if (t.dataType == TimestampNTZType) "to_timestamp_ntz" else "to_timestamp_ltz")
   }
 
@@ -168,7 +168,7 @@ private object Calls {
   }
 
   private def ddl(schema: DataType): Expression = Literal(schema match {
-    case s: StructType if SQLConf.get.timestampType == TimestampType => headrace.bind.Bind.loosen(s).asInstanceOf[StructType].toDDL
+    case s: StructType if Settings.timestampType == TimestampType => headrace.bind.Bind.loosen(s).asInstanceOf[StructType].toDDL
     case other => Literals.sql(other)
   })
 

@@ -1,8 +1,7 @@
 package headrace.lift
 
-import headrace.bind.Settings
 import org.apache.spark.sql.SparkSession
-import org.apache.spark.sql.headrace.Inside
+import org.apache.spark.sql.headrace.{Inside, Settings}
 
 /** SQL functions that a query may call. Catalyst puts their bodies into the plan, so nobody needs them later. */
 private object Functions {

@@ -2,14 +2,13 @@ package headrace.lift
 
 import scala.util.control.NonFatal
 
-import headrace.bind.{Bind, Settings, TextColumns}
+import headrace.bind.{Bind, TextColumns}
 import org.apache.spark.SparkThrowable
-import org.apache.spark.sql.{classic, AnalysisException, DataFrame, SparkSession}
-import org.apache.spark.sql.catalyst.QueryPlanningTracker
+import org.apache.spark.sql.{AnalysisException, DataFrame, SparkSession}
 import org.apache.spark.sql.catalyst.analysis.UnresolvedAlias
 import org.apache.spark.sql.catalyst.expressions.AttributeReference
 import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, Project, Sort}
-import org.apache.spark.sql.headrace.Inside
+import org.apache.spark.sql.headrace.{Inside, SessionSql, Settings}
 import org.apache.spark.sql.types.{StructField, StructType}
 import org.json4s._
 import org.json4s.jackson.JsonMethods
@@ -49,7 +48,7 @@ object Lift {
 
   /** A DataFrame over a stream of these columns, to be built on and given to `frame`. */
   def view(session: SparkSession, name: String, ddl: String): DataFrame =
-    Inside.frame(session.asInstanceOf[classic.SparkSession], View.of(name, ddl))
+    Inside.frame(session, View.of(name, ddl))
 
   /** Lifts what a DataFrame would compute, under the settings of its session. */
   def frame(frame: DataFrame): String = this.frame(frame, "{}")
@@ -63,9 +62,9 @@ object Lift {
   /** One expression over columns, as the printer says it: `{"text"}`, or `{"refused"}` or `{"error"}`. */
   def printed(session: SparkSession, ddl: String, text: String): String = Settings.inForce(session) {
     answered {
-      val state = session.asInstanceOf[classic.SparkSession].sessionState
-      val asked = Project(Seq(UnresolvedAlias(state.sqlParser.parseExpression(text))), View.of("t", ddl))
-      val plan = state.analyzer.executeAndCheck(asked, new QueryPlanningTracker)
+      val sql = new SessionSql(session)
+      val asked = Project(Seq(UnresolvedAlias(sql.expression(text))), View.of("t", ddl))
+      val plan = sql.analysed(asked)
       new Allowed(session).check(plan)
       JObject("text" -> JString(written(new Tree(session).of(Rewrite(plan)).json)))
     }

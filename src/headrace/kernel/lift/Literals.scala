@@ -5,7 +5,7 @@ import java.time.ZoneOffset
 import headrace.bind.Bind
 import org.apache.spark.sql.catalyst.expressions.Literal
 import org.apache.spark.sql.catalyst.util._
-import org.apache.spark.sql.internal.SQLConf
+import org.apache.spark.sql.headrace.Settings
 import org.apache.spark.sql.types._
 import org.apache.spark.unsafe.types.{CalendarInterval, UTF8String, VariantVal}
 
@@ -55,7 +55,7 @@ private object Literals {
   /** A type as text, without promises about nulls: a cast cannot make them. */
   def sql(dataType: DataType): String = dataType match {
     // The bare word is the one of the two types that the settings say.
-    case TimestampType if SQLConf.get.timestampType != TimestampType => "TIMESTAMP_LTZ"
+    case TimestampType if Settings.timestampType != TimestampType => "TIMESTAMP_LTZ"
     case ArrayType(element, _) => s"ARRAY<${sql(element)}>"
     case MapType(key, value, _) => s"MAP<${sql(key)}, ${sql(value)}>"
     case StructType(fields) => fields.map(f => s"${QuotingUtils.quoteIfNeeded(f.name)}: ${sql(f.dataType)}").mkString("STRUCT<", ", ", ">")

@@ -3,7 +3,7 @@ package headrace.lift
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.expressions.aggregate.AggregateExpression
 import org.apache.spark.sql.catalyst.trees.Origin
-import org.apache.spark.sql.internal.SQLConf
+import org.apache.spark.sql.headrace.Settings
 import org.apache.spark.sql.types._
 
 /** Analysed expressions as Spark SQL text over named columns.
@@ -68,7 +68,7 @@ final class Printer(scope: Scope) {
       val name = child.dataType.asInstanceOf[StructType].fields(ordinal).name
       Text(s"${at(child, PRIMARY, in)}.${Names.quoted(name)}")
     case GetArrayStructFields(child, field, _, _, _) => Text(s"${at(child, PRIMARY, in)}.${Names.quoted(field.name)}")
-    case GetArrayItem(child, index, failing) if failing == SQLConf.get.ansiEnabled => Text(s"${at(child, PRIMARY, in)}[${text(index, in).text}]")
+    case GetArrayItem(child, index, failing) if failing == Settings.isAnsi => Text(s"${at(child, PRIMARY, in)}[${text(index, in).text}]")
     case GetArrayItem(child, index, false) => Text(s"get(${arguments(Seq(child, index), in)})")
     case GetMapValue(child, key) => Text(s"${at(child, PRIMARY, in)}[${text(key, in).text}]")
     case Collate(child, name: ResolvedCollation) => Text(s"${at(child, PRIMARY, in)} COLLATE ${collation(name)}", PRIMARY - 1)

@@ -1,10 +1,11 @@
 package headrace.lift
 
-import headrace.bind.{Bind, Clock, Outside}
+import headrace.bind.{Bind, Clock}
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.expressions.aggregate.AggregateExpression
 import org.apache.spark.sql.catalyst.util.{ArrayData, MapData}
 import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.headrace.Outside
 import org.apache.spark.sql.types._
 
 /** Compares an expression with what its own text was analysed to, over other attributes.

@@ -3,7 +3,7 @@ package headrace.lift
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.plans.logical.{Filter, LogicalPlan, UnaryNode}
 import org.apache.spark.sql.catalyst.trees.TreePattern.CURRENT_LIKE
-import org.apache.spark.sql.internal.SQLConf
+import org.apache.spark.sql.headrace.Settings
 import org.apache.spark.sql.types._
 
 /** The rows of a child while the time is at or behind all of `since` and before all of `until`.
@@ -56,7 +56,7 @@ private object Temporal {
   /** The next moment: the time has whole microseconds. */
   private def behind(time: Expression): Expression = later(time, Literal(1L, DayTimeIntervalType()))
 
-  private def later(time: Expression, interval: Expression) = TimestampAddInterval(time, interval, Some(SQLConf.get.sessionLocalTimeZone))
+  private def later(time: Expression, interval: Expression) = TimestampAddInterval(time, interval, Some(Settings.zone))
 
   /** The current time, or that time moved by days and parts of them; with what stands beside it moved the other way. */
   private object Clock {

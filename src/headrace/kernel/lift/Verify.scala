@@ -4,12 +4,11 @@ import scala.util.control.NonFatal
 
 import headrace.bind.{Bind, FromOnly}
 import org.apache.spark.sql.{AnalysisException, SparkSession}
-import org.apache.spark.sql.catalyst.QueryPlanningTracker
 import org.apache.spark.sql.catalyst.analysis.{MultiAlias, UnresolvedAlias}
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.expressions.aggregate.AggregateExpression
 import org.apache.spark.sql.catalyst.plans.logical._
-import org.apache.spark.sql.classic
+import org.apache.spark.sql.headrace.SessionSql
 
 /** Has texts analysed again, over columns of the names and types that whoever runs them will have, and compares.
   *
@@ -18,7 +17,7 @@ import org.apache.spark.sql.classic
 private final class Verify(session: SparkSession) {
   import Verify._
 
-  private val state = session.asInstanceOf[classic.SparkSession].sessionState
+  private val sql = new SessionSql(session)
 
   /** Expressions over single rows. */
   def rows(scope: Scope, all: Seq[Printed]): Unit = compared(scope, all, new Relation(scope), Project(_, _))
@@ -51,11 +50,11 @@ private final class Verify(session: SparkSession) {
     new Same(relation.attributes).difference(Normal(p.expression), Normal(back)).foreach(d => throw differs(p, d))
 
   private def parse(p: Printed): Expression =
-    try state.sqlParser.parseExpression(p.text)
+    try sql.expression(p.text)
     catch { case e: AnalysisException => throw differs(p, e.getMessage.linesIterator.find(_.nonEmpty).getOrElse("")) }
 
   private def analysed(all: Seq[Printed], plan: LogicalPlan): LogicalPlan =
-    try state.analyzer.executeAndCheck(plan, new QueryPlanningTracker)
+    try sql.analysed(plan)
     catch {
       case e: AnalysisException => throw differs(all.head, e.getSimpleMessage)
       case NonFatal(e) => throw differs(all.head, e.toString)

@@ -2,11 +2,12 @@ package headrace.lookup
 
 import scala.collection.mutable
 
-import headrace.task.{Carried, Pool, Work}
+import headrace.task.{Carried, Pool}
 import headrace.wire.Wire
 import org.apache.spark.broadcast.Broadcast
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow
+import org.apache.spark.sql.headrace.Work
 
 /** One round of lookups: takes the rows that are for them and gives what they find; all others pass.
   *

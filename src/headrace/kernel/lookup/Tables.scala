@@ -5,9 +5,9 @@ import scala.collection.mutable
 import headrace.HeadraceKernelException
 import headrace.task.LookupSpec
 import org.apache.spark.broadcast.Broadcast
-import org.apache.spark.sql.{classic, DataFrame}
+import org.apache.spark.sql.{DataFrame, SparkSession}
 import org.apache.spark.sql.catalyst.expressions.{Expression, UnsafeProjection, UnsafeRow}
-import org.apache.spark.sql.execution.SQLExecution
+import org.apache.spark.sql.headrace.Inside
 
 /** Reads an outside table as a whole: implemented by the driver's Python. */
 trait TableLoader {
@@ -23,7 +23,7 @@ trait TableLoader {
 final case class WholeTable(spec: LookupSpec, by: Seq[Expression], refreshMs: Option[Long])
 
 /** The tables that a query has loaded, in the driver; each is sent to the executors once, and again when it was loaded again. */
-final class Tables(session: classic.SparkSession, loader: TableLoader, tables: Seq[WholeTable]) {
+final class Tables(session: SparkSession, loader: TableLoader, tables: Seq[WholeTable]) {
   private final class Held(val table: Broadcast[Loaded], val state: String, var at: Long)
   private val held = mutable.HashMap.empty[Int, Held]
 
@@ -60,8 +60,7 @@ final class Tables(session: classic.SparkSession, loader: TableLoader, tables: S
     }
     if (frame.schema.map(_.dataType) != spec.table.map(_.dataType))
       throw new Unanswerable(s"it has the columns ${frame.schema.toDDL}, and not ${spec.table.toDDL}")
-    val execution = frame.asInstanceOf[classic.DataFrame].queryExecution
-    val rows = SQLExecution.withNewExecutionId(execution)(execution.executedPlan.executeCollect())
+    val rows = Inside.collected(frame)
     val (keyOf, columns) = (UnsafeProjection.create(table.by), Client.columns(spec))
     val found = new java.util.HashMap[KeyBytes, mutable.ArrayBuffer[UnsafeRow]]
     rows.foreach { row =>

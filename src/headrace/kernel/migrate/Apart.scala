@@ -4,10 +4,10 @@ import java.util.Arrays
 
 import headrace.HeadraceKernelException
 import headrace.letter.RowJson
-import headrace.task.Work
 import headrace.wire.Wire
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.{BoundReference, UnsafeProjection, UnsafeRow}
+import org.apache.spark.sql.headrace.Work
 import org.apache.spark.sql.types.StructType
 
 /** Rows of the store as Spark takes them, where no two groups have become one: they come sorted by their group, if keys have changed. */

@@ -6,8 +6,7 @@ import com.fasterxml.jackson.databind.JsonNode
 import headrace.operator.program.Program
 import headrace.state.State
 import org.apache.spark.sql.catalyst.expressions.{BoundReference, Cast, Expression, Literal}
-import org.apache.spark.sql.headrace.Inside
-import org.apache.spark.sql.internal.SQLConf
+import org.apache.spark.sql.headrace.{Inside, Settings}
 import org.apache.spark.sql.types._
 
 /** What changes in the state of one operator: its key, the entries of some cells, the rows that it holds. Data only. */
@@ -69,6 +68,6 @@ private[migrate] object Change {
 
   private def casted(from: StructType, place: Int, to: DataType): Expression = {
     val was = BoundReference(place, from(place).dataType, nullable = true)
-    if (was.dataType == to) was else Cast(was, to, Some(SQLConf.get.sessionLocalTimeZone))
+    if (was.dataType == to) was else Cast(was, to, Some(Settings.zone))
   }
 }

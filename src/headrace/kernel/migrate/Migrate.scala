@@ -1,10 +1,9 @@
 package headrace.migrate
 
-import headrace.query.{Confs, StageStrategy}
+import headrace.query.Confs
 import org.apache.spark.sql.{functions, DataFrame, SparkSession}
 import org.apache.spark.sql.catalyst.types.DataTypeUtils.toAttributes
-import org.apache.spark.sql.headrace.{Inside, StateFiles}
-import org.apache.spark.sql.internal.SQLConf
+import org.apache.spark.sql.headrace.{Inside, Settings, Stage, StageStrategy, StateFiles, Work}
 import org.apache.spark.sql.types.BinaryType
 
 /** The door from Python to the offline rewrite: the state of one query, as it was behind its last committed epoch, written anew.
@@ -20,8 +19,8 @@ object Migrate {
     val asked = Request.read(request)
     val own = Inside.clone(session)
     (asked.settings ++ Confs.stored(own, asked.partitions, asked.to)).foreach { case (name, value) => own.conf.set(name, value) }
-    own.experimental.extraStrategies = StageStrategy +: own.experimental.extraStrategies
-    SQLConf.withExistingConf(own.sessionState.conf) {
+    Inside.plansBy(own, StageStrategy)
+    Settings.under(own) {
       val changes = asked.operators.map(Change.of)
       val counted = own.sparkContext.collectionAccumulator[Counted]
       val rekeyed = changes.filter(_.key.isDefined).map(c => c.op -> c).toMap
@@ -34,8 +33,8 @@ object Migrate {
         val together = if (rekeyed.isEmpty) moved else moved.sortWithinPartitions(Store.group)
         staged(new Apart(rekeyed, state.schema), toAttributes(state.schema), together)
       }
-      def staged(work: headrace.task.Work, output: Seq[org.apache.spark.sql.catalyst.expressions.Attribute], from: DataFrame) =
-        Inside.frame(own, headrace.query.Stage(work, output, Inside.plan(from)))
+      def staged(work: Work, output: Seq[org.apache.spark.sql.catalyst.expressions.Attribute], from: DataFrame) =
+        Inside.frame(own, Stage(work, output, Inside.plan(from)))
 
       StateFiles.rewrite(own, asked.from, asked.to, asked.epoch, rewritten)
       Counted.json(counted.value)

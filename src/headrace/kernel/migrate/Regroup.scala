@@ -2,10 +2,10 @@ package headrace.migrate
 
 import java.util.Arrays
 
-import headrace.task.Work
 import headrace.wire.Wire
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow
+import org.apache.spark.sql.headrace.Work
 import org.apache.spark.sql.types.StructType
 import org.apache.spark.unsafe.types.UTF8String
 import org.apache.spark.util.CollectionAccumulator

@@ -1,10 +1,11 @@
 package headrace.operator
 
-import headrace.bind.{Bind, Settings}
+import headrace.bind.Bind
 import headrace.state.{Alarm, State}
 import headrace.wire.{Counts, Wire}
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.expressions.{Expression, UnsafeRow}
+import org.apache.spark.sql.headrace.Settings
 import org.apache.spark.sql.types.StructType
 
 /** An operator whose groups can come to an end. */

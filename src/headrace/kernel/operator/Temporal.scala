@@ -1,10 +1,11 @@
 package headrace.operator
 
-import headrace.bind.{Bind, Settings}
+import headrace.bind.Bind
 import headrace.state.State
 import org.apache.spark.TaskContext
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.headrace.Settings
 import org.apache.spark.sql.types.StructType
 import org.apache.spark.unsafe.Platform
 

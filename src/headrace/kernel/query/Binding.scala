@@ -9,8 +9,7 @@ import headrace.task.{HostedSpec, LookupSpec, SourceSpec}
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.expressions.{BoundReference, Cast, CollationKey, Expression, GetStructField}
 import org.apache.spark.sql.catalyst.util.CollationFactory
-import org.apache.spark.sql.headrace.Inside
-import org.apache.spark.sql.internal.SQLConf
+import org.apache.spark.sql.headrace.{Inside, Settings}
 import org.apache.spark.sql.types._
 
 /** Turns the texts of a query document into bound specs. All of Catalyst's analysis for a query happens here, on the driver, once. */
@@ -34,7 +33,7 @@ final class Binding(session: SparkSession, partitions: Int) {
     val (scanned, parsed) = text.schema.fields.partition(f => reader == "columns" || beside(f.name))
     val lines = reader match {
       case "columns" => None
-      case kind => Some(LineSpec(kind, StructType(parsed), options, SQLConf.get.sessionLocalTimeZone, SQLConf.get.caseSensitiveAnalysis, records))
+      case kind => Some(LineSpec(kind, StructType(parsed), options, Settings.zone, Settings.isCaseSensitive, records))
     }
     scanned.foreach { f =>
       val found = scan.fields.find(_.name == f.name)
@@ -209,7 +208,7 @@ final class Binding(session: SparkSession, partitions: Int) {
       }
 
   private def casted(e: Expression, to: DataType): Expression =
-    if (Bind.loosen(e.dataType) == Bind.loosen(to)) e else Cast(e, to, Some(SQLConf.get.sessionLocalTimeZone))
+    if (Bind.loosen(e.dataType) == Bind.loosen(to)) e else Cast(e, to, Some(Settings.zone))
 
   private def collated(t: DataType): Boolean = t match {
     case s: StringType => s.collationId != CollationFactory.UTF8_BINARY_COLLATION_ID

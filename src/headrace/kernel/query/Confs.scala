@@ -4,7 +4,8 @@ import scala.jdk.CollectionConverters._
 
 import com.fasterxml.jackson.databind.ObjectMapper
 import org.apache.hadoop.fs.Path
-import org.apache.spark.sql.classic
+import org.apache.spark.sql.SparkSession
+import org.apache.spark.sql.headrace.{Inside, StateFiles}
 
 /** The settings of a query's own session. */
 private[headrace] object Confs {
@@ -16,9 +17,9 @@ private[headrace] object Confs {
   }
 
   /** Those of work on a stored query's state beside it: that of the query, as far as its stores are concerned. */
-  def stored(session: classic.SparkSession, partitions: Int, checkpoint: String): Map[String, String] = stores(partitions) ++ files(session, checkpoint)
+  def stored(session: SparkSession, partitions: Int, checkpoint: String): Map[String, String] = stores(partitions) ++ files(session, checkpoint)
 
-  def ours(session: classic.SparkSession, document: Document, checkpoint: String): Map[String, String] = Map(
+  def ours(session: SparkSession, document: Document, checkpoint: String): Map[String, String] = Map(
     // Spark refuses plans like ours by their shape: two stateful operators, rows that go on after being late.
     "spark.sql.streaming.unsupportedOperationCheck" -> "false",
     // What the session may have set otherwise would change when rows are due: an epoch follows for what an epoch made due; the slowest
@@ -37,7 +38,7 @@ private[headrace] object Confs {
     // A replayed epoch must send the same rows to the same partitions.
     "spark.sql.adaptive.enabled" -> "false",
     "spark.sql.shuffle.partitions" -> partitions.toString,
-    "spark.sql.streaming.stateStore.providerClass" -> "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider",
+    "spark.sql.streaming.stateStore.providerClass" -> StateFiles.provider,
     "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled" -> "true",
     // Else each put asks for the key first, to count rows that nobody reads.
     "spark.sql.streaming.stateStore.rocksdb.trackTotalNumberOfRows" -> "false",
@@ -47,8 +48,8 @@ private[headrace] object Confs {
   private def clock(document: Document): Map[String, String] =
     if (document.clock == "processing") Map("spark.sql.streaming.noDataMicroBatches.enabled" -> "false") else Map.empty
 
-  private def files(session: classic.SparkSession, checkpoint: String): Option[(String, String)] = {
-    val scheme = new Path(checkpoint).getFileSystem(session.sessionState.newHadoopConf()).getUri.getScheme
+  private def files(session: SparkSession, checkpoint: String): Option[(String, String)] = {
+    val scheme = new Path(checkpoint).getFileSystem(Inside.hadoop(session)).getUri.getScheme
     val key = "spark.sql.streaming.checkpointFileManagerClass"
     // Who asked for another one in the session gets it.
     if (scheme != "file" || session.conf.getOption(key).isDefined) None

@@ -2,21 +2,18 @@ package headrace.query
 
 import headrace.level.{Level, Tag, Tail}
 import headrace.lookup.{Lookups, Tables}
-import headrace.task.{Carried, Work}
+import headrace.task.Carried
 import headrace.wire.{Wire, WireBuffer}
 import org.apache.spark.sql.catalyst.InternalRow
-import org.apache.spark.sql.catalyst.analysis.UnresolvedDeserializer
-import org.apache.spark.sql.catalyst.encoders.{encoderFor, ExpressionEncoder}
-import org.apache.spark.sql.catalyst.expressions.{AttributeReference, UnsafeRow}
-import org.apache.spark.sql.catalyst.plans.logical.{LocalRelation, LogicalPlan, TransformWithState, Union}
+import org.apache.spark.sql.catalyst.expressions.UnsafeRow
+import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, Union}
 import org.apache.spark.sql.catalyst.types.DataTypeUtils.toAttributes
-import org.apache.spark.sql.{classic, Column, Encoders}
-import org.apache.spark.sql.headrace.{Inside, KeySort}
-import org.apache.spark.sql.streaming.{OutputMode, StatefulProcessor, TimeMode}
-import org.apache.spark.sql.types.ObjectType
+import org.apache.spark.sql.{Column, DataFrame, SparkSession}
+import org.apache.spark.sql.headrace.{Inside, KeySort, Opened, Stage, Stateful, Work}
+import org.apache.spark.sql.streaming.TimeMode
 
 /** The frame of a query, from sources to wire rows for the sinks. This is the one place that builds Spark plans. */
-final class Frames(session: classic.SparkSession, carried: Carried) {
+final class Frames(session: SparkSession, carried: Carried) {
 
   /** A source: tagged rows of its scans, by their keys, and its control rows, under one watermark; behind it Spark knows of no event time and
     * drops nothing as late.
@@ -24,7 +21,7 @@ final class Frames(session: classic.SparkSession, carried: Carried) {
   def source(scans: Seq[(String, LogicalPlan)], control: Option[LogicalPlan], delayMs: Option[Long]): LogicalPlan = {
     val tagged = scans.map { case (key, scan) => stage(new Tag(carried, key), scan) }
     val both = union(tagged ++ control.map(stage(new ControlRows, _)))
-    delayMs.fold(both)(delay => stage(new Data, analysed(frame(both).withWatermark(Frames.time, s"$delay milliseconds"))))
+    delayMs.fold(both)(delay => stage(new Data, Inside.plan(frame(both).withWatermark(Frames.time, s"$delay milliseconds"))))
   }
 
   /** Control rows alone, for a query in which no source has a watermark: only the gate is wanted. */
@@ -35,31 +32,15 @@ final class Frames(session: classic.SparkSession, carried: Carried) {
   /** One exchange, one sort, one stateful operator. The number of partitions is the session's, which a restart takes from the checkpoint.
     */
   def level(number: Int, ops: Set[Int], retired: Set[Int], clock: String, from: LogicalPlan): LogicalPlan = {
-    val sorted = KeySort(analysed(frame(from).repartition(new Column(Frames.key))))
+    val sorted = KeySort(Inside.plan(frame(from).repartition(new Column(Frames.key))))
     val key = sorted.output(Wire.Key)
-    val keys = encoderFor(Encoders.BINARY)
     val mode = clock match {
       case "event" => TimeMode.EventTime()
       case "processing" => TimeMode.ProcessingTime()
       case _ => TimeMode.None()
     }
-    val level = TransformWithState(
-      keyDeserializer = UnresolvedDeserializer(keys.deserializer, Seq(key)),
-      valueDeserializer = InputRow(sorted.output),
-      groupingAttributes = Seq(key),
-      dataAttributes = sorted.output,
-      statefulProcessor = new Level(carried, number, ops, retired, clock).asInstanceOf[StatefulProcessor[Any, Any, Any]],
-      timeMode = mode,
-      outputMode = OutputMode.Append(),
-      keyEncoder = keys.asInstanceOf[ExpressionEncoder[Any]],
-      outputObjAttr = AttributeReference("obj", ObjectType(classOf[InternalRow]), nullable = false)(),
-      child = sorted,
-      // Without an initial state the rest is not used.
-      initialStateGroupingAttrs = Seq(key),
-      initialStateDataAttrs = sorted.output,
-      initialStateDeserializer = UnresolvedDeserializer(keys.deserializer, Seq(key)),
-      initialState = LocalRelation(keys.schema))
-    analysed(frame(stage(new Tail(number), stage(new Opened, level))))
+    val level = Stateful(new Level(carried, number, ops, retired, clock), mode, key, sorted)
+    Inside.plan(frame(stage(new Tail(number), stage(new Opened, level))))
   }
 
   /** A round of lookups, for the rows that came so far. */
@@ -67,12 +48,11 @@ final class Frames(session: classic.SparkSession, carried: Carried) {
     stage(new Lookups(carried, ops, constant, tables), from)
 
   /** Rows for the sinks dealt out by their keys: a replay brings each to the task that had it, however input is split into tasks. */
-  def placed(from: LogicalPlan): LogicalPlan = analysed(frame(from).repartition(new Column(Frames.key)))
+  def placed(from: LogicalPlan): LogicalPlan = Inside.plan(frame(from).repartition(new Column(Frames.key)))
 
-  def frame(plan: LogicalPlan): classic.DataFrame = Inside.frame(session, plan)
+  def frame(plan: LogicalPlan): DataFrame = Inside.frame(session, plan)
 
   private def stage(work: Work, child: LogicalPlan): LogicalPlan = Stage(work, toAttributes(Wire.schema), child)
-  private def analysed(frame: org.apache.spark.sql.DataFrame): LogicalPlan = frame.asInstanceOf[classic.DataFrame].queryExecution.analyzed
 }
 
 private object Frames {

@@ -3,11 +3,12 @@ package headrace.query
 import java.nio.charset.StandardCharsets.UTF_8
 
 import org.apache.hadoop.fs.Path
-import org.apache.spark.sql.classic
+import org.apache.spark.sql.SparkSession
+import org.apache.spark.sql.headrace.Inside
 
 /** The files of a checkpoint that Spark names by the number of an epoch, in folders by what they tell: `offsets/7`. */
-private[headrace] final class Numbered(session: classic.SparkSession, checkpoint: String) {
-  private val files = new Path(checkpoint).getFileSystem(session.sessionState.newHadoopConf())
+private[headrace] final class Numbered(session: SparkSession, checkpoint: String) {
+  private val files = new Path(checkpoint).getFileSystem(Inside.hadoop(session))
 
   /** The text of the last file of a folder, up to and with a number. */
   def last(folder: String, until: Long = Long.MaxValue): Option[String] =

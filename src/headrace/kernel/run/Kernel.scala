@@ -13,11 +13,10 @@ import headrace.query._
 import headrace.sink.{Committer, Sink}
 import headrace.source.Control
 import headrace.task.{Carried, Pool, Specs}
-import org.apache.spark.sql.{classic, DataFrame, SparkSession}
+import org.apache.spark.sql.{DataFrame, SparkSession}
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.execution.streaming.state.headrace.Lineage
-import org.apache.spark.sql.headrace.{Inside, KeySortStrategy, Time}
-import org.apache.spark.sql.internal.SQLConf
+import org.apache.spark.sql.headrace.{Inside, KeySortStrategy, Settings, StageStrategy, Time}
 import org.apache.spark.sql.streaming.Trigger
 
 /** The door from Python: a query document in, a running query out.
@@ -42,7 +41,7 @@ object Kernel {
       loader: TableLoader): Run = {
     val own = Inside.clone(session)
     Confs.settings(document).foreach { case (name, value) => own.conf.set(name, value) }
-    SQLConf.withExistingConf(own.sessionState.conf) {
+    Settings.under(own) {
       val doc = Document.read(document)
       Confs.ours(own, doc, checkpoint).foreach { case (name, value) => own.conf.set(name, value) }
       started(own, doc, document, scans.asScala.toMap, committer, checkpoint, trigger, manualClock, loader)
@@ -50,7 +49,7 @@ object Kernel {
   }
 
   private def started(
-      own: classic.SparkSession,
+      own: SparkSession,
       doc: Document,
       text: String,
       scans: Map[String, DataFrame],
@@ -59,7 +58,7 @@ object Kernel {
       trigger: String,
       manualClock: Boolean,
       loader: TableLoader): Run = {
-    own.experimental.extraStrategies = StageStrategy +: KeySortStrategy +: own.experimental.extraStrategies
+    Inside.plansBy(own, StageStrategy, KeySortStrategy)
     Chain.check(own, checkpoint, doc.levels.size)
     val control = UUID.randomUUID.toString
     Control.create(control)
@@ -84,7 +83,7 @@ object Kernel {
   }
 
   private def frame(
-      own: classic.SparkSession,
+      own: SparkSession,
       doc: Document,
       query: String,
       scans: Map[String, DataFrame],

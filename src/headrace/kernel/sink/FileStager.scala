@@ -11,20 +11,10 @@ import scala.util.control.NonFatal
 import headrace.HeadraceKernelException
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.Path
-import org.apache.hadoop.mapreduce.{Job, TaskAttemptID, TaskType}
-import org.apache.hadoop.mapreduce.task.TaskAttemptContextImpl
 import org.apache.spark.sql.SparkSession
-import org.apache.spark.sql.catalyst.catalog.ExternalCatalogUtils
 import org.apache.spark.sql.catalyst.expressions.{BoundReference, Cast, Expression, UnsafeProjection, UnsafeRow}
-import org.apache.spark.sql.execution.datasources.{FileFormat, OutputWriter, OutputWriterFactory}
-import org.apache.spark.sql.execution.datasources.csv.CSVFileFormat
-import org.apache.spark.sql.execution.datasources.json.JsonFileFormat
-import org.apache.spark.sql.execution.datasources.orc.OrcFileFormat
-import org.apache.spark.sql.execution.datasources.parquet.ParquetFileFormat
-import org.apache.spark.sql.headrace.Inside
-import org.apache.spark.sql.internal.SQLConf
+import org.apache.spark.sql.headrace.{FileWriting, RowFile, RowFiles}
 import org.apache.spark.sql.types.{StringType, StructType}
-import org.apache.spark.util.SerializableConfiguration
 
 /** A files sink as the tasks of all its epochs know it: made once per query, by Spark's own writer for the format. */
 private[sink] final class FileStage(
@@ -32,15 +22,13 @@ private[sink] final class FileStage(
     schema: StructType,
     stage: Stage.Files,
     timeZone: String,
-    factory: OutputWriterFactory,
-    hadoop: SerializableConfiguration)
+    files: RowFiles)
     extends WriterStage {
   import stage.partitionBy
   private val partitionFields = partitionBy.map(schema.fieldIndex)
   private val dataFields = FileStage.dataFields(schema, stage)
-  val dataSchema: StructType = StructType(dataFields.map(schema(_)))
 
-  def conf: Configuration = hadoop.value
+  def conf: Configuration = files.conf
   def partitioned: Boolean = partitionFields.nonEmpty
 
   private def field(i: Int): Expression = BoundReference(i, schema(i).dataType, schema(i).nullable)
@@ -60,11 +48,11 @@ private[sink] final class FileStage(
 
   /** The partition's folders as Spark names them: `a=1/b=x%2Fy/`. */
   def foldersOf(texts: Seq[String]): String =
-    partitionBy.zip(texts).map { case (name, text) => ExternalCatalogUtils.getPartitionPathString(name, text) + "/" }.mkString
+    partitionBy.zip(texts).map { case (name, text) => FileWriting.folder(name, text) + "/" }.mkString
 
   /** Why no folder can be named after the values of a partition; null if one can. `rest` is what follows in a file's path. */
   def unfit(texts: Seq[String], rest: String): String = {
-    val names = partitionBy.zip(texts).map { case (name, text) => name -> ExternalCatalogUtils.getPartitionPathString(name, text) }
+    val names = partitionBy.zip(texts).map { case (name, text) => name -> FileWriting.folder(name, text) }
     val (most, longest) = FileStage.limits(root)
     val size = s"$root/${names.map(_._2).mkString("/")}/$rest".getBytes(UTF_8).length
     names
@@ -103,11 +91,7 @@ private[sink] final class FileStage(
   }
 
   /** A writer for `path`; the file extension is the format's. */
-  def writer(path: String => Path): (Path, OutputWriter) = {
-    val context = new TaskAttemptContextImpl(conf, new TaskAttemptID("headrace", 0, TaskType.REDUCE, 0, 0))
-    val file = path(factory.getFileExtension(context))
-    (file, factory.newInstance(file.toString, dataSchema, context))
-  }
+  def writer(path: String => Path): (Path, RowFile) = files.open(path)
 }
 
 private[sink] object FileStage {
@@ -123,32 +107,19 @@ private[sink] object FileStage {
     schema.indices.filter(i => stage.keepsPartitions || !stage.partitionBy.contains(schema(i).name))
 
   def apply(session: SparkSession, name: String, schema: StructType, stage: Stage.Files, timeZone: String): FileStage = {
-    val format: FileFormat = stage.format match {
-      case "parquet" => new ParquetFileFormat
-      case "json" => new JsonFileFormat
-      case "csv" => new CSVFileFormat
-      case "orc" => new OrcFileFormat
-      case "avro" => Inside.avro
-      case other => throw new IllegalArgumentException(s"no writer for files of format $other")
-    }
+    val format = FileWriting(stage.format)
     val dataSchema = StructType(dataFields(schema, stage).map(schema(_)))
     def refuse(why: String) = throw new HeadraceKernelException("SINK_SCHEMA", s"sink $name: $why", name)
     if (dataSchema.isEmpty) refuse("partition_by takes every column, none is left for the files")
-    dataSchema.filterNot(f => format.supportDataType(f.dataType)).foreach { f =>
+    dataSchema.filterNot(f => format.holds(f.dataType)).foreach { f =>
       refuse(s"${stage.format} files cannot hold column ${f.name} of type ${f.dataType.sql}")
     }
     // What Spark's own file sinks hand to a format: the session's settings, then the sink's options, on top of Hadoop's.
     val conf = new Configuration(session.sparkContext.hadoopConfiguration)
     (session.conf.getAll ++ stage.options - "path" - "paths").foreach { case (key, value) => if (value != null) conf.set(key, value) }
     StagedFileSystem.use(conf)
-    val job = Job.getInstance(conf)
     val zone = stage.options.collectFirst { case (key, value) if key.equalsIgnoreCase("timeZone") => value }.getOrElse(timeZone)
-    val options = stage.options + ("timeZone" -> zone)
-    val factory = format.prepareWrite(session, job, options, dataSchema)
-    // Spark's default, INT96, is a type that most other readers have given up.
-    job.getConfiguration.set(SQLConf.PARQUET_OUTPUT_TIMESTAMP_TYPE.key, "TIMESTAMP_MICROS")
-
-    new FileStage(name, schema, stage, zone, factory, new SerializableConfiguration(job.getConfiguration))
+    new FileStage(name, schema, stage, zone, format.files(session, conf, stage.options + ("timeZone" -> zone), dataSchema))
   }
 }
 
@@ -160,7 +131,7 @@ private[sink] object FileStage {
 private[sink] final class FileStager(stage: FileStage, task: String, partition: Int, aside: Aside) extends Stager {
   import FileStager._
 
-  private final class OpenFile(val relative: String, val path: Path, val values: Seq[String], val writer: OutputWriter) { var rows = 0L }
+  private final class OpenFile(val relative: String, val path: Path, val values: Seq[String], val writer: RowFile) { var rows = 0L }
 
   private val (folder, name) = stage.placeOf(task)
   private val fs = stage.root.getFileSystem(stage.conf)

@@ -12,7 +12,6 @@ import headrace.checkpoint.Held
 import headrace.point.Point
 import headrace.wire.Wire
 import org.apache.spark.broadcast.Broadcast
-import org.apache.spark.internal.Logging
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow
@@ -21,6 +20,7 @@ import org.apache.spark.sql.connector.write.{DataWriter, LogicalWriteInfo, Physi
 import org.apache.spark.sql.connector.write.streaming.{StreamingDataWriterFactory, StreamingWrite}
 import org.apache.spark.sql.headrace.Inside
 import org.apache.spark.sql.types.StructType
+import org.slf4j.LoggerFactory
 
 /** The one sink of a query: it takes wire rows, stages those of every sink in the tasks, and commits all sinks of an epoch in one call. */
 object Sink {
@@ -52,7 +52,7 @@ private[sink] final class SinkTable(sinks: Seq[SinkSpec], stages: Map[Int, Write
   }
 
   /** Spark makes one for every epoch. */
-  private final class EpochWrite extends StreamingWrite with Logging {
+  private final class EpochWrite extends StreamingWrite {
     private var committing = false
 
     override def createStreamingWriterFactory(info: PhysicalWriteInfo): StreamingDataWriterFactory = {
@@ -90,7 +90,7 @@ private[sink] final class SinkTable(sinks: Seq[SinkSpec], stages: Map[Int, Write
             }
           } catch {
             // What failed the epoch is what its user must read; Spark would tell this instead.
-            case NonFatal(e) => logWarning(s"epoch $epoch failed, and what it had written could not be removed", e)
+            case NonFatal(e) => LoggerFactory.getLogger(getClass).warn(s"epoch $epoch failed, and what it had written could not be removed", e)
           }
         }
       }

@@ -6,13 +6,12 @@ import scala.collection.mutable
 import scala.jdk.CollectionConverters._
 
 import headrace.HeadraceKernelException
-import headrace.bind.{Bind, Settings}
+import headrace.bind.Bind
 import net.razorvine.pickle.Unpickler
-import org.apache.spark.sql.{classic, DataFrame, SparkSession}
+import org.apache.spark.sql.{DataFrame, SparkSession}
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.{Cast, UnsafeProjection, UnsafeRow}
-import org.apache.spark.sql.execution.python.EvaluatePython
-import org.apache.spark.sql.headrace.Inside
+import org.apache.spark.sql.headrace.{Inside, Settings}
 import org.apache.spark.sql.types._
 import org.json4s.{JArray, JString}
 import org.json4s.jackson.JsonMethods
@@ -105,7 +104,7 @@ object Board {
     val schema = StructType.fromDDL(ddl)
     val chunks = Chunk.pack(internal(unpickled(rows), schema), schema)
     val all = session.sparkContext.parallelize(chunks, math.max(1, math.min(chunks.size, session.sparkContext.defaultParallelism)))
-    Inside.frame(session.asInstanceOf[classic.SparkSession], all.flatMap(_.iterator), schema)
+    Inside.frame(session, all.flatMap(_.iterator), schema)
   }
 
   private def unpickled(rows: Array[Byte]): java.util.List[_] = new Unpickler().loads(rows).asInstanceOf[AnyRef] match {
@@ -115,7 +114,7 @@ object Board {
   }
 
   private def internal(rows: java.util.List[_], schema: StructType): Iterator[InternalRow] = {
-    val convert = EvaluatePython.makeFromJava(plain(schema))
+    val convert = Inside.fromPython(plain(schema))
     rows.iterator.asScala.map {
       case row: java.util.List[_] => convert(row.toArray).asInstanceOf[InternalRow]
       case row => convert(row).asInstanceOf[InternalRow]

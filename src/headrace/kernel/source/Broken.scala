@@ -11,11 +11,9 @@ import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.{ChecksumException, Path}
 import org.apache.hadoop.io.compress.CompressionCodecFactory
 import org.apache.spark.{SparkThrowable, TaskKilledException}
-import org.apache.spark.paths.SparkPath
-import org.apache.spark.sql.{classic, SparkSession}
+import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.InternalRow
-import org.apache.spark.sql.execution.datasources.{FileFormat, HadoopFsRelation, PartitionedFile}
-import org.apache.spark.sql.types.StructType
+import org.apache.spark.sql.headrace.{FileRelation, Inside}
 import org.apache.spark.util.SerializableConfiguration
 
 /** Files whose bytes can be read, and not as what they should be: cut off, or damaged. One that cannot be opened is not broken: the file system
@@ -31,7 +29,7 @@ object Broken {
       failed <- chain.collectFirst { case e: SparkThrowable if e.getCondition != null && e.getCondition.startsWith("FAILED_READ_FILE") => e }
       text <- Option(failed.getMessageParameters.get("path"))
       session <- SparkSession.getActiveSession.orElse(SparkSession.getDefaultSession)
-      conf = session.asInstanceOf[classic.SparkSession].sessionState.newHadoopConf()
+      conf = Inside.hadoop(session)
       path <- located(text, conf)
       if ofContent(failed.asInstanceOf[Throwable]) && readable(path, conf)
     } yield error(shown(path), said(failed.asInstanceOf[Throwable]))
@@ -42,15 +40,12 @@ object Broken {
   def whereEmpty(path: Path, isText: Boolean, conf: Configuration): Boolean = !isText || new CompressionCodecFactory(conf).getCodec(path) != null
 
   /** Those of some files that cannot be read from beginning to end, with the reason. Text that is not compressed is not looked at. */
-  private[source] def among(session: classic.SparkSession, relation: HadoopFsRelation, files: Seq[Path]): Seq[(Path, String)] = {
-    val conf = session.sessionState.newHadoopConfWithOptions(relation.options)
-    val isText = relation.fileFormat.isInstanceOf[LineFormat]
-    val asked = files.filter(whereEmpty(_, isText, conf)).map(_.toUri.toString)
+  private[source] def among(session: SparkSession, relation: FileRelation, files: Seq[Path]): Seq[(Path, String)] = {
+    val conf = relation.conf
+    val asked = files.filter(whereEmpty(_, relation.isText, conf)).map(_.toUri.toString)
     if (asked.isEmpty) Nil
     else {
-      val options = relation.options + (FileFormat.OPTION_RETURNING_BATCH -> "false")
-      val read = relation.fileFormat
-        .buildReaderWithPartitionValues(session, relation.dataSchema, new StructType, relation.dataSchema, Nil, options, conf)
+      val read = relation.reader(conf)
       val carried = session.sparkContext.broadcast(new SerializableConfiguration(conf))
       val tasks = math.min(asked.size, 4 * session.sparkContext.defaultParallelism)
       session.sparkContext
@@ -63,13 +58,13 @@ object Broken {
   }
 
   /** Why a file cannot be read. It is tried twice, as a file system may have been away for a moment. */
-  private def why(path: Path, read: PartitionedFile => Iterator[InternalRow], conf: Configuration): Option[String] = {
+  private def why(path: Path, read: (Path, Long) => Iterator[InternalRow], conf: Configuration): Option[String] = {
     def tried(): Option[Throwable] =
       try {
         val length = path.getFileSystem(conf).getFileStatus(path).getLen
         if (length == 0) Some(new IllegalArgumentException(Empty))
         else {
-          val rows = read(PartitionedFile(InternalRow.empty, SparkPath.fromPath(path), 0L, length, fileSize = length))
+          val rows = read(path, length)
           while (rows.hasNext) rows.next()
           None
         }

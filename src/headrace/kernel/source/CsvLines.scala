@@ -5,8 +5,8 @@ import java.util.Locale
 
 import scala.util.control.NonFatal
 
-import org.apache.spark.sql.catalyst.csv.{CSVOptions, UnivocityParser}
 import org.apache.spark.sql.catalyst.util.BadRecordException
+import org.apache.spark.sql.headrace.CsvReading
 import org.apache.spark.sql.types.{StringType, StructField, StructType}
 import org.apache.spark.unsafe.types.UTF8String
 
@@ -18,11 +18,10 @@ import org.apache.spark.unsafe.types.UTF8String
   * more or fewer columns than the header (or the schema) is malformed.
   */
 private final class CsvLines(spec: LineSpec) extends LineParser(spec) {
-  // Pruning would let the tokenizer pad short records, and a wrong number of columns would go unseen.
-  private val options = new CSVOptions(spec.options - "encoding" - "charset", columnPruning = false, spec.timeZone)
-  private val header = options.headerFlag
+  private val reading = new CsvReading(spec.options - "encoding" - "charset", spec.timeZone)
+  private val header = reading.hasHeader
   private val byPosition = new Columns(spec.schema.fields.toSeq)
-  private val comment = if (options.isCommentSet) options.comment.toString else null
+  private val comment = reading.comment
 
   private var current: UTF8String = _
   private var columns: Either[String, Columns] = Right(byPosition)
@@ -30,7 +29,7 @@ private final class CsvLines(spec: LineSpec) extends LineParser(spec) {
   /** A file's columns in its own order. A parser for it, and one converter per field for the moment a record fails. */
   private final class Columns(fields: Seq[StructField]) {
     val size: Int = fields.size
-    val parser = new UnivocityParser(StructType(fields), spec.schema, options)
+    val parser = reading.parser(StructType(fields), spec.schema)
     val places: Seq[Int] = spec.schema.fields.toSeq.map(fields.indexOf)
     private lazy val converters = spec.schema.fields.map(f => parser.makeConverter(f.name, f.dataType, f.nullable))
 
@@ -105,7 +104,7 @@ private final class CsvLines(spec: LineSpec) extends LineParser(spec) {
     else if (tokens.length != known.size) malformed(s"${tokens.length} columns instead of ${known.size}")
     else
       known.fault(tokens) match {
-        case Some((field, shown)) if shown == null || shown == options.nullValue => missing(field)
+        case Some((field, shown)) if shown == null || shown == reading.nullValue => missing(field)
         case Some((field, shown)) => unreadable(field.name, shown, field.dataType.sql)
         case None => malformed(s"not CSV: ${LineParser.said(cause)}")
       }

@@ -8,7 +8,7 @@ import com.fasterxml.jackson.databind.{JsonNode, ObjectMapper}
 import headrace.HeadraceKernelException
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.{FileAlreadyExistsException, Path}
-import org.apache.spark.sql.execution.streaming.checkpointing.CheckpointFileManager
+import org.apache.spark.sql.headrace.Inside
 
 /** A file in the log: its length in bytes when it was found, -1 where an earlier version has logged it. One that has changed after it was read
   * is logged again, with the length that it `was` read with; else that is -1.
@@ -32,7 +32,7 @@ private[source] final case class Logged(path: String, length: Long, was: Long = 
   * An object says `path`, `batchId`, `length`, and `was` of a file that has changed; `v1` and `v2` know no lengths.
   */
 private[source] final class FileLog(folder: Path, settings: Configuration) {
-  private val files = CheckpointFileManager.create(folder, settings)
+  private val files = Inside.checkpointFiles(folder, settings)
   private val json = new ObjectMapper
   private var segments: Vector[Segment] = opened()
 

@@ -4,17 +4,14 @@ import java.net.URI
 
 import headrace.HeadraceKernelException
 import org.apache.hadoop.fs.Path
-import org.apache.spark.sql.{classic, Column, DataFrame, SparkSession, SQLContext}
+import org.apache.spark.sql.{Column, DataFrame, SparkSession, SQLContext}
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.plans.logical.LocalRelation
 import org.apache.spark.sql.catalyst.types.DataTypeUtils.toAttributes
 import org.apache.spark.sql.catalyst.util.CaseInsensitiveMap
-import org.apache.spark.sql.connector.read.streaming.{Offset => StreamOffset, ReadLimit, ReadMaxFiles, ReportsSourceMetrics, SupportsAdmissionControl}
-import org.apache.spark.sql.execution.datasources.{DataSource, HadoopFsRelation, InMemoryFileIndex, LogicalRelation}
-import org.apache.spark.sql.execution.streaming.{Offset, Source}
-import org.apache.spark.sql.execution.streaming.runtime.FileStreamSourceOffset
+import org.apache.spark.sql.connector.read.streaming.{Offset => StreamOffset, ReadLimit, ReadMaxFiles, ReportsSourceMetrics}
 import org.apache.spark.sql.functions.{col, lit}
-import org.apache.spark.sql.headrace.Inside
+import org.apache.spark.sql.headrace.{AvroFiles, FileRelation, FrameSource, Inside, LineFormat, NumberedPlace, OrcFiles, WholeFiles}
 import org.apache.spark.sql.sources.StreamSourceProvider
 import org.apache.spark.sql.types.{LongType, StructType}
 import org.apache.spark.unsafe.types.UTF8String
@@ -37,23 +34,23 @@ class Files extends StreamSourceProvider {
   override def sourceSchema(sql: SQLContext, schema: Option[StructType], provider: String, options: Map[String, String]): (String, StructType) =
     "files" -> Shape(CaseInsensitiveMap(options)).columns
 
-  override def createSource(sql: SQLContext, place: String, schema: Option[StructType], provider: String, options: Map[String, String]): Source =
+  override def createSource(sql: SQLContext, place: String, schema: Option[StructType], provider: String, options: Map[String, String]): FrameSource =
     // That of the query, which says how files of a checkpoint are written; the frame was made in the user's.
-    new FileSource(SparkSession.active.asInstanceOf[classic.SparkSession], place, CaseInsensitiveMap(options))
+    new FileSource(SparkSession.active, place, CaseInsensitiveMap(options))
 }
 
 /** How files of one kind are read: the format, the columns it gives, and where the position of a row comes from. */
 private final case class Shape(format: String, read: StructType, values: StructType, position: String) {
-  val columns: StructType = StructType(values.add("_position", LongType) ++ Shape.ofFile)
+  val columns: StructType = StructType(values.add("_position", LongType) ++ WholeFiles.unread)
 
   /** The columns of what was read, in their own types. */
   def picked: Seq[Column] = values.map { f =>
     val found = col(s"`${f.name.replace("`", "``")}`")
     if (read(f.name).dataType == f.dataType) found else found.cast(f.dataType).as(f.name)
-  } ++ (col(position).as("_position") +: Shape.ofFile.map(f => if (read.contains(f)) col(f.name) else lit(null).cast(f.dataType).as(f.name)))
+  } ++ (col(position).as("_position") +: WholeFiles.unread.map(f => if (read.contains(f)) col(f.name) else lit(null).cast(f.dataType).as(f.name)))
 
   /** The rows of whole files that are not read. */
-  def unread(session: classic.SparkSession, files: Seq[(Path, String)]): DataFrame = {
+  def unread(session: SparkSession, files: Seq[(Path, String)]): DataFrame = {
     val rows = files.map { case (path, why) =>
       InternalRow.fromSeq(columns.map(f => if (f.name == "_file") UTF8String.fromString(path.toUri.toString) else if (f.name == "_broken") UTF8String.fromString(why) else null))
     }
@@ -62,9 +59,6 @@ private final case class Shape(format: String, read: StructType, values: StructT
 }
 
 private object Shape {
-
-  /** Why a whole file is not read. A format of ours gives them as nulls, as another projection of each row has its price. */
-  val ofFile: StructType = StructType.fromDDL("_file string, _broken string")
 
   def apply(options: CaseInsensitiveMap[String]): Shape = options("reader") match {
     case "lines" =>
@@ -82,13 +76,12 @@ private object Shape {
 /** An epoch's files are logged before Spark logs its offset, so a replay reads exactly them, whatever has come into the folder since. With them it
   * logs how long they are, and later which of them have changed.
   */
-private final class FileSource(session: classic.SparkSession, place: String, options: CaseInsensitiveMap[String])
-    extends Source
-    with SupportsAdmissionControl
+private final class FileSource(session: SparkSession, place: String, options: CaseInsensitiveMap[String])
+    extends FrameSource
     with ReportsSourceMetrics {
   private val shape = Shape(options)
   private val path = new Path(options("path"))
-  private val conf = session.sessionState.newHadoopConf()
+  private val conf = Inside.hadoop(session)
   private val fs = path.getFileSystem(conf)
   private val base = fs.makeQualified(path)
   private val pattern = options.get("pattern").exists(_.toBoolean)
@@ -122,12 +115,12 @@ private final class FileSource(session: classic.SparkSession, place: String, opt
 
   override def getDefaultReadLimit: ReadLimit = limit.map(n => ReadLimit.maxFiles(n)).getOrElse(ReadLimit.allAvailable())
 
-  override def latestOffset(start: StreamOffset, readLimit: ReadLimit): StreamOffset = synchronized {
-    Option(start).foreach(reaches)
+  override protected def latest(start: Option[String], readLimit: ReadLimit): String = synchronized {
+    start.foreach(reaches)
     pending = true
     anew = true
     if (!listed || (follow && waiting.isEmpty)) {
-      val coming = logged(Option(start), log.newest).map(file => known(file.path)).toSet
+      val coming = logged(start, log.newest).map(file => known(file.path)).toSet
       waiting = list().flatMap(toLog(_, coming))
       listed = true
     }
@@ -141,7 +134,7 @@ private final class FileSource(session: classic.SparkSession, place: String, opt
       waiting = rest
       taken.foreach(remember)
     }
-    if (log.newest < 0) null else FileStreamSourceOffset(log.newest)
+    if (log.newest < 0) null else NumberedPlace.json(log.newest)
   }
 
   /** What the log is to say of a file that was listed. `coming` are those that were logged and are yet to be read. */
@@ -154,16 +147,14 @@ private final class FileSource(session: classic.SparkSession, place: String, opt
   private def remember(file: Logged): Unit = read.put(known(file.path), if (file.changed) FileSource.Told else file.length)
 
   /** The files after an offset. */
-  private def logged(start: Option[StreamOffset], to: Long): Seq[Logged] = {
-    val from = start.fold(0L)(offset => FileStreamSourceOffset(offset.asInstanceOf[Offset]).logOffset + 1)
+  private def logged(start: Option[String], to: Long): Seq[Logged] = {
+    val from = start.fold(0L)(NumberedPlace.number(_) + 1)
     if (from > to) Nil else log.between(from, to)
   }
 
-  override def getOffset: Option[Offset] = throw new UnsupportedOperationException("asked for by latestOffset")
-
-  override def getBatch(start: Option[Offset], end: Offset): DataFrame = synchronized {
+  override protected def frame(start: Option[String], end: String): DataFrame = synchronized {
     reaches(end)
-    val to = FileStreamSourceOffset(end).logOffset
+    val to = NumberedPlace.number(end)
     val (changed, found) = logged(start, to).partition(_.changed)
     val paths = found.map(file => placed(file.path))
     val all = if (found.isEmpty) None else Some(relation(paths))
@@ -173,7 +164,7 @@ private final class FileSource(session: classic.SparkSession, place: String, opt
     val rest = if (broken.isEmpty) all else if (whole.isEmpty) None else Some(relation(whole))
     if (anew) amend(start, to, found, (all ++ rest).flatMap(lengths).toMap)
     val unread = changed.map(file => placed(file.path) -> FileSource.said(file)) ++ broken
-    val rows = rest.map(frame)
+    val rows = rest.map(_.frame.select(shape.picked: _*))
     if (unread.isEmpty) rows.getOrElse(shape.unread(session, Nil))
     else {
       val letters = shape.unread(session, unread)
@@ -182,7 +173,7 @@ private final class FileSource(session: classic.SparkSession, place: String, opt
   }
 
   /** The files that are to be read and are not there any more: a reader of Spark's passes over them without a word. */
-  private def gone(files: Seq[Path], relation: Option[HadoopFsRelation]): Seq[(Path, String)] = {
+  private def gone(files: Seq[Path], relation: Option[FileRelation]): Seq[(Path, String)] = {
     val there = relation.toSeq.flatMap(lengths).map(_._1).toSet
     val missing = if (pending) files.filterNot(there) else Nil
     if (!skips) missing.headOption.foreach(file => throw Broken.error(file.toUri.getPath, FileSource.Gone))
@@ -192,33 +183,20 @@ private final class FileSource(session: classic.SparkSession, place: String, opt
   /** Logs how long the files are now that they are read, where that has changed since they were found: one that was still being written has grown, and a
     * broken one may have been replaced by a whole copy.
     */
-  private def amend(start: Option[Offset], to: Long, files: Seq[Logged], lengths: Map[Path, Long]): Unit = {
+  private def amend(start: Option[String], to: Long, files: Seq[Logged], lengths: Map[Path, Long]): Unit = {
     val amended = files.flatMap { file =>
       lengths.get(placed(file.path)).filter(length => file.length >= 0 && file.length != length).map(length => file.copy(length = length))
     }
     if (amended.nonEmpty) {
-      log.amend(start.fold(0L)(FileStreamSourceOffset(_).logOffset + 1), to, amended.map(file => file.path -> file.length).toMap)
+      log.amend(start.fold(0L)(NumberedPlace.number(_) + 1), to, amended.map(file => file.path -> file.length).toMap)
       amended.foreach(remember)
     }
   }
 
-  private def lengths(relation: HadoopFsRelation): Seq[(Path, Long)] = relation.location match {
-    case index: InMemoryFileIndex => index.allFiles().map(file => file.getPath -> file.getLen)
-    case _ => Nil
-  }
+  private def lengths(relation: FileRelation): Seq[(Path, Long)] = relation.files.map(file => file.getPath -> file.getLen)
 
-  private def relation(files: Seq[Path]): HadoopFsRelation =
-    DataSource(
-      session,
-      paths = files.map(escaped),
-      userSpecifiedSchema = Some(shape.read),
-      className = shape.format,
-      options = format ++ partitionRoot ++ sums)
-      .resolveRelation(checkFilesExist = false, readOnly = true)
-      .asInstanceOf[HadoopFsRelation]
-
-  private def frame(relation: HadoopFsRelation): DataFrame =
-    Inside.frame(session, LogicalRelation(relation, isStreaming = true)).select(shape.picked: _*)
+  private def relation(files: Seq[Path]): FileRelation =
+    FileRelation(session, files.map(escaped), shape.format, shape.read, format ++ partitionRoot ++ sums)
 
   override def metrics(consumed: java.util.Optional[StreamOffset]): java.util.Map[String, String] = synchronized {
     java.util.Map.of("filesOutstanding", waiting.size.toString)
@@ -229,8 +207,8 @@ private final class FileSource(session: classic.SparkSession, place: String, opt
   override def toString: String = s"files $base"
 
   /** Files that are in no log would be read again. */
-  private def reaches(offset: StreamOffset): Unit = {
-    val read = FileStreamSourceOffset(offset.asInstanceOf[Offset]).logOffset
+  private def reaches(offset: String): Unit = {
+    val read = NumberedPlace.number(offset)
     if (read > log.newest)
       throw new HeadraceKernelException("CHECKPOINT_INCOMPLETE", s"$place names the files of epochs up to ${log.newest}, and the query has read up to $read")
   }
@@ -259,8 +237,7 @@ private final class FileSource(session: classic.SparkSession, place: String, opt
   private def list(): Vector[Logged] = if (named.isEmpty && !pattern && !fs.exists(base)) Vector.empty
   else {
     val roots = named.getOrElse(if (pattern) Inside.glob(fs, base) else Seq(base))
-    val index = new InMemoryFileIndex(session, roots, format, Some(new StructType))
-    val found = index.allFiles()
+    val found = FileRelation.list(session, roots, format)
     empty = found.filter(file => file.getLen == 0 && Broken.whereEmpty(file.getPath, isText, conf)).map(_.getPath.toUri.toString).toSet
     val files = found.map(status => (Logged(status.getPath.toUri.toString, status.getLen), status.getModificationTime)).toVector
     val sorted = if (named.nonEmpty) {

@@ -6,9 +6,8 @@ import scala.util.control.NonFatal
 
 import com.fasterxml.jackson.core.{JsonFactory, JsonParser, JsonProcessingException, JsonToken}
 import com.fasterxml.jackson.core.util.JsonParserDelegate
-import org.apache.spark.sql.catalyst.InternalRow
-import org.apache.spark.sql.catalyst.json.{JacksonParser, JSONOptions}
 import org.apache.spark.sql.catalyst.util.{BadRecordException, JsonArraysAsStructsException}
+import org.apache.spark.sql.headrace.{JsonReading, JsonRows}
 import org.apache.spark.sql.types.{StringType, StructField, StructType}
 import org.apache.spark.unsafe.types.UTF8String
 
@@ -17,24 +16,18 @@ import org.apache.spark.unsafe.types.UTF8String
   * makes other text of it: bytes that are not UTF-8, and halves of characters.
   */
 private final class JsonLines(spec: LineSpec) extends LineParser(spec) {
-  private val options = new JSONOptions(spec.options - "encoding" - "charset", spec.timeZone)
-  private val parser = of(spec.schema)
+  private val reading = new JsonReading(spec.options - "encoding" - "charset", spec.timeZone)
+  private val parser = reading.rows(spec.schema)
 
   /** A parser per field, made when a line fails: it finds the field at fault and its text. */
-  private lazy val fields = spec.schema.fields.map { field => (field, of(alone(field)), of(alone(StructField(field.name, StringType)))) }
+  private lazy val fields = spec.schema.fields.map { field => (field, reading.rows(alone(field)), reading.rows(alone(StructField(field.name, StringType)))) }
   private def alone(field: StructField) = StructType(Array(field))
-
-  private def of(schema: StructType) = new JacksonParser(schema, options, allowArrayAsStructs = false)
 
   private var tokens: WholeLine = _
   private val open: (JsonFactory, Array[Byte]) => JsonParser = (factory, bytes) => {
     tokens = new WholeLine(factory.createParser(bytes, 0, bytes.length))
     tokens
   }
-  private val literal: Array[Byte] => UTF8String = UTF8String.fromBytes(_)
-
-  private def rows(parser: JacksonParser, line: Array[Byte]): Iterator[InternalRow] =
-    parser.parse[Array[Byte]](line, open, literal).iterator
 
   override protected def checksTexts: Boolean = false
 
@@ -42,7 +35,7 @@ private final class JsonLines(spec: LineSpec) extends LineParser(spec) {
     if (JsonLines.blank(line)) LineParser.Nothing
     else
       try {
-        val found = rows(parser, line)
+        val found = parser.of(line, open)
         lazy val flaw = JsonLines.flaw(line)
         if (tokens.more) malformed("not JSON: text behind the object")
         else if (flaw != null) malformed(s"not JSON: $flaw")
@@ -66,7 +59,7 @@ private final class JsonLines(spec: LineSpec) extends LineParser(spec) {
 
   /** What is wrong with the line as JSON, if anything: found by reading all its tokens. */
   private def syntax(line: Array[Byte]): Option[String] = {
-    val tokens = options.buildJsonFactory().createParser(line, 0, line.length)
+    val tokens = reading.factory.createParser(line, 0, line.length)
     try {
       val first = tokens.nextToken()
       while (tokens.nextToken() != null) ()
@@ -80,14 +73,14 @@ private final class JsonLines(spec: LineSpec) extends LineParser(spec) {
   private def fault(line: Array[Byte]): Option[Int] =
     fields.collectFirst { case (field, typed, plain) if fails(typed, line) =>
       val shown =
-        try rows(plain, line).nextOption().map(_.getUTF8String(0).toString)
+        try plain.of(line, open).nextOption().map(_.getUTF8String(0).toString)
         catch { case NonFatal(_) => None }
       unreadable(field.name, shown.orNull, field.dataType.sql)
     }
 
-  private def fails(parser: JacksonParser, line: Array[Byte]): Boolean =
+  private def fails(parser: JsonRows, line: Array[Byte]): Boolean =
     try {
-      rows(parser, line)
+      parser.of(line, open)
       false
     } catch { case _: BadRecordException => true }
 }

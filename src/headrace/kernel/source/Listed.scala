@@ -5,16 +5,13 @@ import java.util.UUID
 
 import headrace.HeadraceKernelException
 import org.apache.hadoop.fs.{FileStatus, Path}
-import org.apache.spark.sql.{classic, Column, DataFrame, SparkSession, SQLContext}
+import org.apache.spark.sql.{Column, DataFrame, SparkSession, SQLContext}
 import org.apache.spark.sql.catalyst.InternalRow
-import org.apache.spark.sql.catalyst.expressions.{Cast, Expression, Literal}
+import org.apache.spark.sql.catalyst.expressions.{Cast, Literal}
 import org.apache.spark.sql.catalyst.util.CaseInsensitiveMap
-import org.apache.spark.sql.connector.read.streaming.{Offset => StreamOffset, ReadLimit, SupportsAdmissionControl}
-import org.apache.spark.sql.execution.datasources.{FileIndex, HadoopFsRelation, LogicalRelation, PartitionDirectory}
-import org.apache.spark.sql.execution.datasources.parquet.ParquetFileFormat
-import org.apache.spark.sql.execution.streaming.{Offset, Source}
+import org.apache.spark.sql.connector.read.streaming.ReadLimit
 import org.apache.spark.sql.functions.{col, lit, when}
-import org.apache.spark.sql.headrace.Inside
+import org.apache.spark.sql.headrace.{AlikeFiles, FileRelation, FrameSource}
 import org.apache.spark.sql.sources.StreamSourceProvider
 import org.apache.spark.sql.types.{LongType, StringType, StructType}
 import org.json4s.{JArray, JInt, JObject, JString, JValue}
@@ -40,9 +37,9 @@ class Listed extends StreamSourceProvider {
   override def sourceSchema(sql: SQLContext, schema: Option[StructType], provider: String, options: Map[String, String]): (String, StructType) =
     "listed" -> ListedShape(CaseInsensitiveMap(options)).columns
 
-  override def createSource(sql: SQLContext, place: String, schema: Option[StructType], provider: String, options: Map[String, String]): Source = {
+  override def createSource(sql: SQLContext, place: String, schema: Option[StructType], provider: String, options: Map[String, String]): FrameSource = {
     val all = CaseInsensitiveMap(options)
-    new ListedSource(SparkSession.active.asInstanceOf[classic.SparkSession], Listed.of(all("id")), all("id"), ListedShape(all))
+    new ListedSource(SparkSession.active, Listed.of(all("id")), all("id"), ListedShape(all))
   }
 }
 
@@ -60,21 +57,30 @@ object Listed {
   /** The frame of files that are read once; `files` is what [[Lister.files]] would tell of them. */
   def whole(session: SparkSession, files: String, ddl: String, constant: String): DataFrame = {
     val shape = ListedShape(CaseInsensitiveMap(Map("ddl" -> ddl, "constant" -> constant, "changes" -> "false")))
-    read(session.asInstanceOf[classic.SparkSession], () => Told.files(files), shape.inFiles, shape.ofFiles, streaming = false)
+    read(session, () => Told.files(files), shape.inFiles, shape.ofFiles, streaming = false)
       .select(shape.values: _*)
   }
 
   private[source] def read(
-      session: classic.SparkSession,
+      session: SparkSession,
       files: () => Seq[ListedFile],
       inFiles: StructType,
       ofFiles: StructType,
       streaming: Boolean): DataFrame = {
     // An optional column is null where a file does not have it.
     val optional = StructType(inFiles.map(_.copy(nullable = true)))
-    val relation = HadoopFsRelation(new ListedIndex(files, ofFiles), ofFiles, optional, None, new ParquetFileFormat, Map.empty)(session)
-    Inside.frame(session, LogicalRelation(relation, isStreaming = streaming))
+    FileRelation.parquet(session, () => alike(files(), ofFiles), optional, ofFiles, streaming)
   }
+
+  /** Files by the values of the columns that are not in them. */
+  private def alike(files: Seq[ListedFile], ofFiles: StructType): Seq[AlikeFiles] =
+    files.groupBy(file => (file.values, file.change)).toSeq.sortBy(_._2.head.path).map { case ((values, change), alike) =>
+      val row = InternalRow.fromSeq(ofFiles.map { field =>
+        val text = if (field.name == "_change_type") Some(change) else values.get(field.name)
+        text.map(t => Cast(Literal(t), field.dataType, Some("UTC")).eval(null)).orNull
+      })
+      AlikeFiles(row, alike.map(f => new FileStatus(f.bytes, false, 1, 1L << 27, 0L, new Path(f.path))))
+    }
 
   private[source] def of(id: String): Lister = listers.get(id)
   private[source] def drop(id: String): Unit = listers.remove(id)
@@ -95,23 +101,19 @@ private object ListedShape {
       options("changes").toBoolean)
 }
 
-private final class ListedSource(session: classic.SparkSession, lister: Lister, id: String, shape: ListedShape)
-    extends Source
-    with SupportsAdmissionControl {
+private final class ListedSource(session: SparkSession, lister: Lister, id: String, shape: ListedShape) extends FrameSource {
   override val schema: StructType = shape.columns
 
   override def getDefaultReadLimit: ReadLimit = ReadLimit.allAvailable()
 
-  override def latestOffset(start: StreamOffset, limit: ReadLimit): StreamOffset = {
-    val told = lister.latest(if (start == null) null else start.json)
-    if (told == null) null else Position(Told.checked(told))
+  override protected def latest(start: Option[String], limit: ReadLimit): String = {
+    val told = lister.latest(start.orNull)
+    if (told == null) null else Told.checked(told)
   }
 
-  override def getOffset: Option[Offset] = throw new UnsupportedOperationException("asked for by latestOffset")
-
-  override def getBatch(start: Option[Offset], end: Offset): DataFrame = {
+  override protected def frame(start: Option[String], end: String): DataFrame = {
     // Spark asks for the last epoch of a checkpoint again and reads nothing of it, so nothing is listed before it is read.
-    lazy val files = Told.files(lister.files(start.map(_.json).orNull, end.json))
+    lazy val files = Told.files(lister.files(start.orNull, end))
     if (!shape.changes) read(files, shape.inFiles, shape.ofFiles, None)
     else {
       val change = "_change_type"
@@ -129,8 +131,6 @@ private final class ListedSource(session: classic.SparkSession, lister: Lister, 
   override def stop(): Unit = Listed.drop(id)
   override def toString: String = "listed files"
 }
-
-private final case class Position(override val json: String) extends Offset
 
 private final case class ListedFile(path: String, bytes: Long, values: Map[String, String], change: String)
 
@@ -165,24 +165,4 @@ private object Told {
     case (JString(code), JString(message)) => throw new HeadraceKernelException(code, message)
     case _ => ()
   }
-}
-
-/** Files by name, with the values of the columns that are not in them. Nothing filters these columns: the steps of a query stand behind the tag. */
-private final class ListedIndex(named: () => Seq[ListedFile], constants: StructType) extends FileIndex {
-  private lazy val files = named()
-
-  override def listFiles(partitionFilters: Seq[Expression], dataFilters: Seq[Expression]): Seq[PartitionDirectory] =
-    files.groupBy(file => (file.values, file.change)).toSeq.sortBy(_._2.head.path).map { case ((values, change), alike) =>
-      val row = InternalRow.fromSeq(constants.map { field =>
-        val text = if (field.name == "_change_type") Some(change) else values.get(field.name)
-        text.map(t => Cast(Literal(t), field.dataType, Some("UTC")).eval(null)).orNull
-      })
-      PartitionDirectory(row, alike.map(f => new FileStatus(f.bytes, false, 1, 1L << 27, 0L, new Path(f.path))).toArray)
-    }
-
-  override def rootPaths: Seq[Path] = Nil
-  override def inputFiles: Array[String] = files.map(_.path).toArray
-  override def refresh(): Unit = ()
-  override def sizeInBytes: Long = files.map(_.bytes).sum
-  override def partitionSchema: StructType = constants
 }

@@ -2,7 +2,7 @@ package headrace.state
 
 import headrace.wire.Counts
 import org.apache.spark.sql.Encoders
-import org.apache.spark.sql.execution.streaming.operators.stateful.transformwithstate.statefulprocessor.ImplicitGroupingKeyTracker
+import org.apache.spark.sql.headrace.GroupingKey
 import org.apache.spark.sql.streaming.{MapState, StatefulProcessorHandle, TTLConfig, ValueState}
 
 /** State on Spark's store, under the key that the level is being asked about: a column family for values and one for the pages of bags,
@@ -46,7 +46,7 @@ final class SparkState(handle: StatefulProcessorHandle, level: Int, hasClock: Bo
     override def alarm(armed: Long, next: Long): Long = readOnly()
     override def shared: State = this
 
-    private def there[T](read: => T): T = SparkState.under(sharedKey)(read)
+    private def there[T](read: => T): T = GroupingKey.under(sharedKey)(read)
     private def readOnly(): Nothing = throw new IllegalStateException("a key changes what is kept for all keys")
   }
 
@@ -94,14 +94,6 @@ final class SparkState(handle: StatefulProcessorHandle, level: Int, hasClock: Bo
 
 object SparkState {
   val NotRinging: Long = Long.MinValue
-
-  /** Does something under another key than the one Spark has set. */
-  def under[T](key: Array[Byte])(work: => T): T = {
-    val before = ImplicitGroupingKeyTracker.getImplicitKeyOption
-    ImplicitGroupingKeyTracker.setImplicitKey(key)
-    try work
-    finally before.fold(ImplicitGroupingKeyTracker.removeImplicitKey())(ImplicitGroupingKeyTracker.setImplicitKey)
-  }
 
   def values(level: Int): String = s"level${level}_cells"
   def bags(level: Int): String = s"level${level}_bags"

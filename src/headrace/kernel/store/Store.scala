@@ -6,14 +6,15 @@ import java.util.{ArrayList, List => JList}
 
 import org.apache.hadoop.fs.{FileAlreadyExistsException, FileSystem, Path}
 import org.apache.hadoop.security.AccessControlException
-import org.apache.spark.sql.{classic, SparkSession}
+import org.apache.spark.sql.SparkSession
+import org.apache.spark.sql.headrace.Inside
 
 /** A folder on any file system that Hadoop knows, for the driver's Python: small texts in it, and the names of its files. Names are relative to
   * the folder.
   */
 final class Store(session: SparkSession, folder: String) {
   private val root = new Path(folder)
-  private val files: FileSystem = root.getFileSystem(session.asInstanceOf[classic.SparkSession].sessionState.newHadoopConf())
+  private val files: FileSystem = root.getFileSystem(Inside.hadoop(session))
 
   def exists(name: String): Boolean = files.exists(at(name))
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 
 from headrace.analysis.faults import Fault, error_of
 from headrace.errors import HeadraceError, Site
+from headrace.jvm.frames import java_session
 from headrace.jvm.session import jvm, session
 from headrace.ops import Program
 from headrace.spark.compile.identity import Entry, QueryIdentity
@@ -51,7 +52,7 @@ def check_computed(job: SparkJob, queries: Iterable[QueryIdentity]) -> None:
     ]
     spark = session()
     request = json.dumps({"settings": dict(job.settings), "nodes": nodes})
-    found = json.loads(jvm(spark).headrace.check.Check.check(spark._jsparkSession, request))["errors"]
+    found = json.loads(jvm(spark).headrace.check.Check.check(java_session(spark), request))["errors"]
     errors = [_refused(asked[fault["node"]], Fault.from_json(fault, None, ())) for fault in found]
     if errors:
         first, *rest = errors

@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 from headrace.analysis.faults import Fault, error_of
 from headrace.analysis.relation import relation
 from headrace.errors import HeadraceError
+from headrace.jvm.frames import java_session
 from headrace.jvm.session import jvm, session
 from headrace.ops import AsOf, Join, Partition, Program, Sessions, Top, Upserts
 from headrace.plan import Node
@@ -43,7 +44,7 @@ class Inspected:
         }
         spark = session()
         kernel = jvm(spark).headrace.inspect.Inspect
-        self._tables = self._called(lambda: kernel.open(spark._jsparkSession, json.dumps(document)))
+        self._tables = self._called(lambda: kernel.open(java_session(spark), json.dumps(document)))
         self.schemas: dict[str, Struct] = {name: parse_schema(ddl) for name, ddl in json.loads(self._tables.schemas()).items()}
 
     def count(self, name: str) -> int:

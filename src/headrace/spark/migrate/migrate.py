@@ -19,6 +19,7 @@ from typing import Any
 from headrace.durable import atomic, private
 from headrace.durable.sums import text_of
 from headrace.errors import HeadraceError
+from headrace.jvm.frames import java_session
 from headrace.jvm.session import jvm, session
 from headrace.spark.checkpoint.compare import identified, with_frozen_schemas
 from headrace.spark.checkpoint.folder import MIGRATED, Checkpoint, Stored, migrated, unusable
@@ -150,7 +151,7 @@ class _Making:
     def _kernel(self, request: str) -> str:
         spark = session()
         try:
-            answer: str = jvm(spark).headrace.migrate.Migrate.run(spark._jsparkSession, request)
+            answer: str = jvm(spark).headrace.migrate.Migrate.run(java_session(spark), request)
             return answer
         except Exception as problem:
             error = of_java(problem, self.log)

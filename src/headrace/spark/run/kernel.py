@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from headrace.jvm.callbacks import listen
+from headrace.jvm.frames import java_frames, java_session
 from headrace.jvm.session import jvm
 from headrace.spark.run.epochs import Committer
 from headrace.spark.run.failures import of_java
@@ -31,12 +32,16 @@ def start_query(
 ) -> Any:
     """Start the query of a document; gives the kernel's `Run`."""
     listen(spark)
-    frames = jvm(spark).java.util.HashMap()
-    for name, frame in scans.items():
-        frames.put(name, frame._jdf)
     try:
         return jvm(spark).headrace.run.Kernel.start(
-            spark._jsparkSession, json.dumps(document), frames, committer, str(checkpoint), str(every), manual_clock, loader
+            java_session(spark),
+            json.dumps(document),
+            java_frames(spark, scans),
+            committer,
+            str(checkpoint),
+            str(every),
+            manual_clock,
+            loader,
         )
     except Exception as problem:
         error = of_java(problem, log)

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from headrace.errors import HeadraceError
+from headrace.jvm.frames import java_frame
 from headrace.jvm.session import session
 from headrace.masking import masked
 from headrace.ports import Lookup, LookupContext
@@ -21,7 +22,7 @@ class Loader:
         """The call from the JVM: the frame, or a text that says why there is none."""
         try:
             connected, context = self._tables[name]
-            return connected.load(session(), context)._jdf
+            return java_frame(connected.load(session(), context))
         except HeadraceError as problem:
             return problem.message
         except BaseException as problem:

@@ -4,13 +4,13 @@ import java.io.{ByteArrayInputStream, ByteArrayOutputStream, ObjectInputStream, 
 
 import scala.collection.mutable
 
-import headrace.bind.{Bind, Settings}
+import headrace.bind.Bind
 import headrace.operator._
 import headrace.state.State
 import org.apache.spark.sql.{classic, DataFrame, SparkSession}
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions._
-import org.apache.spark.sql.headrace.Inside
+import org.apache.spark.sql.headrace.{Inside, Settings}
 import org.apache.spark.sql.types._
 import org.json4s._
 import org.json4s.jackson.JsonMethods

@@ -13,6 +13,7 @@ import org.apache.spark.sql.{Encoders, SparkSession}
 import org.apache.spark.sql.catalyst.encoders.{encoderFor, ExpressionEncoder}
 import org.apache.spark.sql.execution.streaming.operators.stateful.transformwithstate.statefulprocessor._
 import org.apache.spark.sql.execution.streaming.state._
+import org.apache.spark.sql.headrace.GroupingKey
 import org.apache.spark.sql.streaming.TimeMode
 import org.apache.spark.sql.types._
 
@@ -124,7 +125,7 @@ private final class Trial(session: SparkSession, folder: String) {
     work(state)
   }
 
-  private def under(key: Int)(work: => Unit): Unit = SparkState.under(Array.fill[Byte](key)(key.toByte))(work)
+  private def under(key: Int)(work: => Unit): Unit = GroupingKey.under(Array.fill[Byte](key)(key.toByte))(work)
 
   private def opened(): RocksDBStateStoreProvider = {
     val made = new RocksDBStateStoreProvider

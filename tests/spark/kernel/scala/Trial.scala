@@ -4,7 +4,6 @@ import java.util.Base64
 
 import scala.collection.mutable
 
-import headrace.bind.Settings
 import headrace.letter.RowJson
 import headrace.operator.program.{Program, ProgramOperator}
 import headrace.state.{Alarm, State}
@@ -12,6 +11,7 @@ import headrace.wire.{Counts, OrderBytes, OrderKey}
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.headrace.Settings
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.types._
 import org.apache.spark.unsafe.types.UTF8String

@@ -10,9 +10,8 @@ import headrace.letter.{Failure, Moments}
 import headrace.lookup.{Answer, LookupStage, Unanswerable}
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.{BoundReference, Cast, EvalMode, Expression, GenericInternalRow, JsonToStructs, UnsafeProjection, UnsafeRow}
-import org.apache.spark.sql.catalyst.json.{JacksonGenerator, JSONOptions}
 import org.apache.spark.sql.catalyst.util.GenericArrayData
-import org.apache.spark.sql.headrace.Inside
+import org.apache.spark.sql.headrace.{Inside, JsonText}
 import org.apache.spark.sql.types.{ArrayType, DataType, StringType, StructType}
 import org.apache.spark.unsafe.types.UTF8String
 
@@ -75,9 +74,7 @@ final class HttpLookup(name: String, key: StructType, table: StructType, options
   /** The keys as a list of objects. */
   private def body(asked: Array[InternalRow]): String = {
     val out = new StringWriter
-    val generator = new JacksonGenerator(ArrayType(key), out, new JSONOptions(Moments.Whole, timeZone))
-    generator.write(new GenericArrayData(asked.toArray[Any]))
-    generator.flush()
+    new JsonText(ArrayType(key), Moments.Whole, timeZone).to(out).write(new GenericArrayData(asked.toArray[Any]))
     out.toString
   }
 

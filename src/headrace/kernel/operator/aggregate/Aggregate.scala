@@ -1,9 +1,10 @@
 package headrace.operator.aggregate
 
-import headrace.bind.{Aggregation, Bind, Settings}
+import headrace.bind.{Aggregation, Bind}
 import headrace.operator.Relational
 import org.apache.spark.sql.{AnalysisException, SparkSession}
 import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.headrace.Settings
 import org.apache.spark.sql.types.{DataType, StructType}
 
 /** Groups of rows as one row each, kept up to date.

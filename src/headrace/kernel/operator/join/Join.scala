@@ -1,9 +1,10 @@
 package headrace.operator.join
 
-import headrace.bind.{Bind, Settings}
+import headrace.bind.Bind
 import headrace.operator.{Operator, OperatorSpec, Relational}
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.expressions.Expression
+import org.apache.spark.sql.headrace.Settings
 import org.apache.spark.sql.types.StructType
 
 /** How the sides of a join meet. `pairs`: a row for each pair that meets; the others say of each left row only whether it meets any. */

@@ -3,12 +3,12 @@ package headrace.operator.partition
 import java.io.IOException
 import java.util.Arrays
 
-import headrace.bind.Settings
 import headrace.operator.{Epoch, Input, Operator, OperatorSpec, Relational}
 import headrace.wire.OrderBytes
 import org.apache.spark.TaskContext
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.expressions.{SortOrder, UnsafeProjection, UnsafeRow}
+import org.apache.spark.sql.headrace.{Settings, WindowFunctions}
 import org.apache.spark.sql.types.StructType
 
 /** Window functions over the rows of each partition, in an order completed by all columns.
@@ -100,7 +100,10 @@ private final class PartitionRun(spec: Partition) extends OrderedRun(spec.name, 
 
   /** The partition as it is (`sign` 1) or was (−1), row by row. Where a function fails it has none. */
   private final class Said(sign: Long) {
-    val functions = new WindowFunctions(spec.plan)
+    val functions = {
+      val plan = spec.plan
+      new WindowFunctions(plan.before, plan.columns, plan.functions, plan.order, plan.after)
+    }
     private val columns = UnsafeProjection.create(spec.row)
     private var first: UnsafeRow = _
     private var said = 0L // rows that the difference has

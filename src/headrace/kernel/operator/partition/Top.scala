@@ -1,9 +1,9 @@
 package headrace.operator.partition
 
-import headrace.bind.Settings
 import headrace.operator.{Input, Operator, OperatorSpec, Relational}
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.expressions.{SortOrder, UnsafeRow}
+import org.apache.spark.sql.headrace.Settings
 import org.apache.spark.sql.types.StructType
 
 /** The rows of each partition from `offset` on, `count` of them (all where there is none), in an order completed by all columns.

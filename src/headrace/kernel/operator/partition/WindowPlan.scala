@@ -2,12 +2,11 @@ package headrace.operator.partition
 
 import headrace.bind.{Bind, Finish, Refusal}
 import org.apache.spark.sql.SparkSession
-import org.apache.spark.sql.catalyst.QueryPlanningTracker
 import org.apache.spark.sql.catalyst.analysis.UnresolvedStar
 import org.apache.spark.sql.catalyst.expressions._
-import org.apache.spark.sql.catalyst.optimizer.{CollapseProject, ReplaceCurrentLike}
+import org.apache.spark.sql.catalyst.optimizer.CollapseProject
 import org.apache.spark.sql.catalyst.plans.logical.{LocalRelation, LogicalPlan, Project, Window}
-import org.apache.spark.sql.classic
+import org.apache.spark.sql.headrace.SessionSql
 import org.apache.spark.sql.types.{StructField, StructType}
 
 /** Window functions bound: what rows are made into first (`before`), the functions over those, and the result (`after`) over both. */
@@ -23,12 +22,12 @@ object WindowPlan {
 
   /** The functions, as pairs of name and text, over rows of a schema. All are of one partitioning and order. */
   def of(session: SparkSession, schema: StructType, functions: Seq[(String, String)]): WindowPlan = {
-    val state = session.asInstanceOf[classic.SparkSession].sessionState
+    val sql = new SessionSql(session)
     val columns = Bind.nullable(schema).map(f => AttributeReference(f.name, f.dataType, nullable = true)())
-    val asked = functions.map { case (name, text) => Alias(state.sqlParser.parseExpression(text), name)() }
-    val plan = state.analyzer.executeAndCheck(Project(UnresolvedStar(None) +: asked, LocalRelation(columns)), new QueryPlanningTracker)
+    val asked = functions.map { case (name, text) => Alias(sql.expression(text), name)() }
+    val plan = sql.analysed(Project(UnresolvedStar(None) +: asked, LocalRelation(columns)))
     // Constants stay as they are: one that fails must fail for the row. Some rules look at the top of a plan alone.
-    val finish = new Finish(ReplaceCurrentLike(state.catalogManager), fold = false)
+    val finish = new Finish(sql.currentNames, fold = false)
     taken(CollapseProject(plan.transformUp { case node => finish.execute(node) }), columns)
   }
 

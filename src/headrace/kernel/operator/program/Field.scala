@@ -49,9 +49,9 @@ private[program] final class Places {
 }
 
 private[program] object Field {
-  import org.apache.spark.sql.internal.SQLConf
+  import org.apache.spark.sql.headrace.Settings
 
-  def zone: Option[String] = Some(SQLConf.get.sessionLocalTimeZone)
+  def zone: Option[String] = Some(Settings.zone)
 
   /** As an INSERT would store it: a value that the cell cannot hold is an error whatever the session's ANSI setting is. */
   def stored(e: Expression, target: DataType): Expression =

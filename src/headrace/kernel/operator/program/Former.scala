@@ -5,7 +5,7 @@ import headrace.letter.{Failure, RowJson}
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.expressions.codegen.CodegenFallback
-import org.apache.spark.sql.internal.SQLConf
+import org.apache.spark.sql.headrace.Settings
 import org.apache.spark.sql.types._
 
 /** A layout in which rows may still be stored, and the way of such a row to the next layout: a renamed cell stays, a removed one goes, a
@@ -59,7 +59,7 @@ object Former {
     case -1 => Literal(null, column.dataType)
     case i =>
       val was = BoundReference(i, from.columns(i).dataType, nullable = true)
-      if (was.dataType == column.dataType) was else Cast(was, column.dataType, Some(SQLConf.get.sessionLocalTimeZone))
+      if (was.dataType == column.dataType) was else Cast(was, column.dataType, Some(Settings.zone))
   }
 
   /** A text over the cells of a layout, as an expression over its stored row. */

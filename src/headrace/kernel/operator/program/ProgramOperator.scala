@@ -7,6 +7,7 @@ import headrace.bind.{Aggregation, Bind}
 import headrace.operator.{Operator, OperatorSpec}
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.expressions.codegen.{CodeAndComment, CodeGenerator, GeneratedClass}
+import org.apache.spark.sql.headrace.Settings
 import org.apache.spark.sql.types.{DataType, StructType}
 import org.json4s.jackson.JsonMethods
 
@@ -51,7 +52,7 @@ object ProgramOperator {
 
   /** Binds an operator of the query document. Runs under the plan's settings (`Settings.under`), on the driver. */
   def build(session: SparkSession, operator: String): ProgramOperator =
-    headrace.bind.Settings.inForce(session)(build(session, parse(session, operator)))
+    Settings.inForce(session)(build(session, parse(session, operator)))
 
   /** The program of an operator of the query document, its aggregates bound. */
   def parse(session: SparkSession, operator: String): Program =

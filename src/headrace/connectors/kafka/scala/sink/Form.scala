@@ -1,13 +1,12 @@
 package headrace.kafka
 
-import java.io.{CharArrayWriter, Writer}
+import java.io.Writer
 import java.nio.charset.StandardCharsets.UTF_8
 import java.util
 
 import headrace.letter.Moments
-import org.apache.spark.sql.catalyst.csv.{CSVOptions, UnivocityGenerator}
 import org.apache.spark.sql.catalyst.expressions.{BoundReference, UnsafeProjection, UnsafeRow}
-import org.apache.spark.sql.catalyst.json.{JacksonGenerator, JSONOptions}
+import org.apache.spark.sql.headrace.{CsvText, JsonText}
 import org.apache.spark.sql.types.{BinaryType, StructType}
 
 /** Columns of a row as the bytes of a key, a value or a header. Used by one task. */
@@ -37,25 +36,20 @@ private[kafka] object Form {
   private final class Json(schema: StructType, places: Seq[Int], timeZone: String) extends Form {
     private val pick = picked(schema, places)
     private val out = new Utf8Writer
-    private val generator =
-      new JacksonGenerator(StructType(places.map(schema(_))), out, new JSONOptions(Moments.Whole + ("ignoreNullFields" -> "false"), timeZone))
+    private val json = new JsonText(StructType(places.map(schema(_))), Moments.Whole + ("ignoreNullFields" -> "false"), timeZone).to(out)
 
     override def apply(row: UnsafeRow): Array[Byte] = {
       out.clear()
-      generator.write(pick(row))
-      generator.flush()
+      json.write(pick(row))
       out.bytes
     }
   }
 
   private final class Csv(schema: StructType, places: Seq[Int], timeZone: String) extends Form {
     private val pick = picked(schema, places)
-    private val generator = new UnivocityGenerator(
-      StructType(places.map(schema(_))),
-      new CharArrayWriter,
-      new CSVOptions(Moments.Whole, columnPruning = false, timeZone))
+    private val csv = new CsvText(StructType(places.map(schema(_))), Moments.Whole, timeZone)
 
-    override def apply(row: UnsafeRow): Array[Byte] = generator.writeToString(pick(row)).getBytes(UTF_8)
+    override def apply(row: UnsafeRow): Array[Byte] = csv(pick(row)).getBytes(UTF_8)
   }
 }
 

@@ -4,12 +4,12 @@ import java.util.{Map => JMap, Set => JSet}
 
 import scala.jdk.CollectionConverters._
 
-import org.apache.spark.sql.connector.catalog.{Column, SupportsRead, Table, TableCapability}
+import org.apache.spark.sql.connector.catalog.{Column, SupportsRead, Table, TableCapability, TableProvider}
+import org.apache.spark.sql.connector.expressions.Transform
 import org.apache.spark.sql.connector.read.{Scan, ScanBuilder}
 import org.apache.spark.sql.connector.read.streaming.MicroBatchStream
-import org.apache.spark.sql.internal.connector.SimpleTableProvider
 import org.apache.spark.sql.kafka010.Offsets
-import org.apache.spark.sql.types.StructType
+import org.apache.spark.sql.types.{StructField, StructType}
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
 /** Spark's own Kafka source with an end, a limit, a word about what is gone, and offsets for tools.
@@ -18,13 +18,27 @@ import org.apache.spark.sql.util.CaseInsensitiveStringMap
   * read), `headrace.limit` (records per epoch), `headrace.gaps` (`fail` or `skip`), `headrace.group` (whose offsets are committed),
   * `headrace.source` (the name to tell in errors).
   */
-class Read extends SimpleTableProvider {
-  override def getTable(options: CaseInsensitiveStringMap): Table = {
+class Read extends TableProvider {
+  // Spark asks for the columns and then for the table, of one object: the table is made once.
+  private var table: Option[Table] = None
+
+  override def inferSchema(options: CaseInsensitiveStringMap): StructType =
+    StructType(made(options).columns.map(column => StructField(column.name, column.dataType, column.nullable)))
+
+  override def getTable(schema: StructType, partitioning: Array[Transform], options: JMap[String, String]): Table =
+    made(new CaseInsensitiveStringMap(options))
+
+  private def made(options: CaseInsensitiveStringMap): Table = {
+    if (table.isEmpty) table = Some(read(options))
+    table.get
+  }
+
+  private def read(options: CaseInsensitiveStringMap): Table = {
     val cluster = Clusters.take(options.get("headrace.cluster"))
     val kafka = cluster.map { case (name, value) => s"kafka.$name" -> value }
     val own = options.asCaseSensitiveMap.asScala.toMap.filterNot(_._1.toLowerCase.startsWith("headrace."))
     val all = new CaseInsensitiveStringMap((own ++ kafka).asJava)
-    val inner = Offsets.provider.getTable(all).asInstanceOf[Table with SupportsRead]
+    val inner = Offsets.table(all)
     new ReadTable(inner, all, cluster, Limits(options))
   }
 }

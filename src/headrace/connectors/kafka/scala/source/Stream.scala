@@ -7,11 +7,11 @@ import scala.jdk.OptionConverters._
 import headrace.HeadraceKernelException
 import org.apache.kafka.clients.admin.TopicDescription
 import org.apache.kafka.common.{TopicPartition, Uuid}
-import org.apache.spark.internal.Logging
 import org.apache.spark.sql.connector.read.{InputPartition, PartitionReaderFactory}
 import org.apache.spark.sql.connector.read.streaming.{MicroBatchStream, Offset, ReadLimit, ReportsSourceMetrics, SupportsAdmissionControl}
 import org.apache.spark.sql.kafka010.Offsets
 import org.apache.spark.sql.types.StructType
+import org.slf4j.LoggerFactory
 
 /** The records of topics epoch by epoch: what each has is asked here, and Spark's own stream says where they begin, and reads them. */
 private final class Stream(
@@ -21,8 +21,7 @@ private final class Stream(
     limits: Limits)
     extends MicroBatchStream
     with SupportsAdmissionControl
-    with ReportsSourceMetrics
-    with Logging {
+    with ReportsSourceMetrics {
   private lazy val cluster = new Cluster(properties)
   private val ends = limits.ends.map(Offsets.parse)
   private var ids = Map.empty[String, Uuid]
@@ -108,7 +107,7 @@ private final class Stream(
   private def tell(done: Map[TopicPartition, Long]): Unit = limits.group.foreach { group =>
     if (!told.contains(done)) {
       told = Some(done)
-      cluster.commit(group, done, e => logWarning(s"the offsets of a group could not be committed: ${e.getMessage}"))
+      cluster.commit(group, done, e => Stream.log.warn(s"the offsets of a group could not be committed: ${e.getMessage}"))
     }
   }
 
@@ -138,6 +137,7 @@ private final class Stream(
 }
 
 private object Stream {
+  private val log = LoggerFactory.getLogger(classOf[Stream])
 
   /** At the most so many records, of each partition its share of what waits, and one at least: no partition starves another one. */
   def share(from: Map[TopicPartition, Long], until: Map[TopicPartition, Long], records: Long): Map[TopicPartition, Long] = {

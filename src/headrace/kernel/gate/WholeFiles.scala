@@ -1,14 +1,14 @@
-package headrace.source
+package org.apache.spark.sql.headrace
 
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.{FileStatus, Path}
 import org.apache.hadoop.mapreduce.Job
 import org.apache.spark.sql.SparkSession
+import org.apache.spark.sql.avro.AvroFileFormat
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.{BoundReference, GenericInternalRow, JoinedRow, Literal, UnsafeProjection}
 import org.apache.spark.sql.execution.datasources.{FileFormat, OutputWriterFactory, PartitionedFile}
 import org.apache.spark.sql.execution.datasources.orc.OrcFileFormat
-import org.apache.spark.sql.headrace.Inside
 import org.apache.spark.sql.sources.Filter
 import org.apache.spark.sql.types._
 
@@ -47,7 +47,7 @@ abstract class WholeFiles(format: FileFormat) extends FileFormat with Serializab
 }
 
 final class OrcFiles extends WholeFiles(new OrcFileFormat)
-final class AvroFiles extends WholeFiles(Inside.avro)
+final class AvroFiles extends WholeFiles(new AvroFileFormat)
 
 object AvroFiles {
 
@@ -64,10 +64,13 @@ object AvroFiles {
 }
 
 object WholeFiles {
+
+  /** Why a whole file is not read: null in rows. A format of ours gives these columns, as another projection of each row has its price. */
+  val unread: StructType = StructType.fromDDL("_file string, _broken string")
   val position: StructField = StructField("_position", LongType)
 
   /** What stands in no file: the index of a row, and the columns that are null in rows. */
-  val columns: StructType = StructType(position +: Shape.ofFile)
+  val columns: StructType = StructType(position +: WholeFiles.unread)
   private val beside = columns.fieldNames.toSet
 
   /** Rows of the columns `found` as those of `wanted`, with their index and what is null. */

@@ -1,13 +1,11 @@
-package headrace.query
+package org.apache.spark.sql.headrace
 
-import headrace.task.Work
 import org.apache.spark.rdd.RDD
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.{Attribute, AttributeSet, Expression}
 import org.apache.spark.sql.catalyst.expressions.codegen.{CodegenContext, EmptyBlock, ExprCode, FalseLiteral, JavaCode}
 import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, UnaryNode}
 import org.apache.spark.sql.execution.{SparkPlan, SparkStrategy, UnaryExecNode}
-import org.apache.spark.sql.headrace.Unsteady
 import org.apache.spark.sql.types.{DataType, ObjectType}
 
 /** A piece of `Work` in Spark's plan: Spark's internal rows in and out, with no encoder between.

@@ -1,4 +1,4 @@
-package headrace.task
+package org.apache.spark.sql.headrace
 
 import org.apache.spark.sql.catalyst.InternalRow
 

@@ -1,4 +1,4 @@
-package headrace.operator.partition
+package org.apache.spark.sql.headrace
 
 import org.apache.spark.SparkEnv
 import org.apache.spark.sql.catalyst.expressions._
@@ -13,9 +13,14 @@ import org.apache.spark.sql.internal.SQLConf
   * read it as they move along. Spark's evaluator does the same over a stream of partitions, but is compiled anew for each stream, and
   * keeps its buffer until the next partition.
   */
-private[partition] final class WindowFunctions(plan: WindowPlan) {
-  private val before = UnsafeProjection.create(plan.before)
-  private val after = UnsafeProjection.create(plan.after)
+final class WindowFunctions(
+    first: Seq[Expression],
+    columns: Seq[Attribute],
+    functions: Seq[NamedExpression],
+    order: Seq[SortOrder],
+    result: Seq[Expression]) {
+  private val before = UnsafeProjection.create(first)
+  private val after = UnsafeProjection.create(result)
   private var frames: WindowFunctions.Frames = _
   private var buffer: ExternalAppendOnlyUnsafeRowArray = _ // of the task
   private var rest: Iterator[UnsafeRow] = Iterator.empty
@@ -31,7 +36,7 @@ private[partition] final class WindowFunctions(plan: WindowPlan) {
 
   /** Takes in the rows of a partition, in their order. */
   def read(rows: Iterator[UnsafeRow]): Unit = {
-    if (frames == null) frames = new WindowFunctions.Frames(plan)
+    if (frames == null) frames = new WindowFunctions.Frames(functions, order, columns)
     if (buffer == null) buffer = WindowFunctions.buffer()
     clear()
     rows.foreach(row => buffer.add(before(row)))
@@ -77,11 +82,12 @@ private object WindowFunctions {
   }
 
   /** The frames of all functions, compiled. */
-  private final class Frames(plan: WindowPlan) extends WindowEvaluatorFactoryBase {
-    override def windowExpression: Seq[NamedExpression] = plan.functions
+  private final class Frames(functions: Seq[NamedExpression], order: Seq[SortOrder], columns: Seq[Attribute])
+      extends WindowEvaluatorFactoryBase {
+    override def windowExpression: Seq[NamedExpression] = functions
     override def partitionSpec: Seq[Expression] = Nil
-    override def orderSpec: Seq[SortOrder] = plan.order
-    override def childOutput: Seq[Attribute] = plan.columns
+    override def orderSpec: Seq[SortOrder] = order
+    override def childOutput: Seq[Attribute] = columns
     override val spillSize: SQLMetric = new SQLMetric("size")
 
     private val expressions = windowFrameExpressionFactoryPairs.flatMap(_._1)

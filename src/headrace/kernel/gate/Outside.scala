@@ -1,7 +1,6 @@
-package headrace.bind
+package org.apache.spark.sql.headrace
 
-import org.apache.spark.sql.{classic, SparkSession}
-import org.apache.spark.sql.catalyst.FunctionIdentifier
+import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.expressions.{Expression, ScalaUDF, UserDefinedExpression}
 import org.apache.spark.sql.execution.aggregate.{ScalaAggregator, ScalaUDAF}
 
@@ -21,10 +20,7 @@ object Outside {
   }
 
   /** Does this session find it by its name? A name that Spark has too might be another function in the next session. */
-  def isRegistered(session: SparkSession, e: Expression): Boolean = name(e).exists { name =>
-    val catalog = session.asInstanceOf[classic.SparkSession].sessionState.catalog
-    catalog.isTemporaryFunction(FunctionIdentifier(name)) && !catalog.isBuiltinFunction(name)
-  }
+  def isRegistered(session: SparkSession, e: Expression): Boolean = name(e).exists(new SessionSql(session).isRegistered)
 
   /** Whether both run the same code. One that `CREATE FUNCTION` names by its class is made anew for each call. */
   def same(a: Expression, b: Expression): Boolean = (code(a), code(b)) match {

@@ -1,4 +1,4 @@
-package headrace.source
+package org.apache.spark.sql.headrace
 
 import java.net.URI
 
@@ -77,7 +77,7 @@ class LineFormat extends TextBasedFileFormat with Serializable {
 object LineFormat {
 
   /** `_file` and `_broken` are null: beside the lines stand rows that say why a whole file is not read. */
-  val schema: StructType = StructType(StructType.fromDDL("value binary, _position bigint") ++ Shape.ofFile)
+  val schema: StructType = StructType(StructType.fromDDL("value binary, _position bigint") ++ WholeFiles.unread)
 
   private def read(
       file: PartitionedFile,

@@ -1,0 +1,40 @@
+package org.apache.spark.sql.headrace
+
+import com.fasterxml.jackson.core.{JsonFactory, JsonParser}
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.csv.{CSVOptions, UnivocityParser}
+import org.apache.spark.sql.catalyst.json.{JacksonParser, JSONOptions}
+import org.apache.spark.sql.types.StructType
+import org.apache.spark.unsafe.types.UTF8String
+
+/** The parsers of Spark's JSON source, for single lines. The public `from_json` makes null of what it cannot read and gives no reason.
+  * Parsers and options are internal; they stand in Catalyst since Spark 2.1.
+  */
+final class JsonReading(options: Map[String, String], zone: String) {
+  private val read = new JSONOptions(options, zone)
+
+  def factory: JsonFactory = read.buildJsonFactory()
+  def rows(schema: StructType): JsonRows = new JsonRows(new JacksonParser(schema, read, allowArrayAsStructs = false))
+}
+
+/** The rows of lines, whose tokens `open` reads. */
+final class JsonRows private[headrace] (parser: JacksonParser) {
+  private val literal: Array[Byte] => UTF8String = UTF8String.fromBytes(_)
+
+  def of(line: Array[Byte], open: (JsonFactory, Array[Byte]) => JsonParser): Iterator[InternalRow] =
+    parser.parse[Array[Byte]](line, open, literal).iterator
+}
+
+/** The same of CSV, in Catalyst since Spark 3.0. Nothing is pruned: the tokenizer would pad short records, and a wrong number of columns would go unseen. */
+final class CsvReading(options: Map[String, String], zone: String) {
+  private val read = new CSVOptions(options, columnPruning = false, zone)
+
+  def hasHeader: Boolean = read.headerFlag
+  def nullValue: String = read.nullValue
+
+  /** What a line begins with that is none of the records; null if every line is one. */
+  def comment: String = if (read.isCommentSet) read.comment.toString else null
+
+  /** A parser of records that have the columns of `found`, for those of `wanted`. */
+  def parser(found: StructType, wanted: StructType): UnivocityParser = new UnivocityParser(found, wanted, read)
+}

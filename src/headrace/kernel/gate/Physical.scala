@@ -1,0 +1,31 @@
+package org.apache.spark.sql.headrace
+
+import org.apache.spark.sql.{DataFrame, SparkSession}
+import org.apache.spark.sql.execution.{SortExec, SparkPlan}
+import org.apache.spark.sql.execution.exchange.Exchange
+import org.apache.spark.sql.execution.streaming.operators.stateful.transformwithstate.TransformWithStateExec
+
+/** What Spark puts between two levels, or behind the last: exchanges, sorts by key of ours, sorts of its own. */
+final case class Between(exchanges: Int, keySorts: Int, sorts: Int)
+
+/** The chain of levels as an epoch would run it: `before` each level, and `after` the last. The planner tells of it in physical plans alone,
+  * whose nodes are internal in all versions of Spark.
+  */
+final class Physical(session: SparkSession, frame: DataFrame) {
+  private val plan = Inside.physical(session, frame)
+
+  val before: Seq[Between] = plan.collect { case level: TransformWithStateExec => between(level.child) }
+  val after: Between = between(plan)
+
+  override def toString: String = plan.toString
+
+  private def between(plan: SparkPlan): Between = {
+    val nodes = untilNext(plan)
+    Between(nodes.count(_.isInstanceOf[Exchange]), nodes.count(_.isInstanceOf[KeySortExec]), nodes.count(_.isInstanceOf[SortExec]))
+  }
+
+  private def untilNext(plan: SparkPlan): Seq[SparkPlan] = plan match {
+    case _: TransformWithStateExec => Nil
+    case other => other +: other.children.flatMap(untilNext)
+  }
+}
