@@ -1,0 +1,85 @@
+"""Counts the places where the house is not yet as it should be: `python tools/counts.py`, `--list` names them.
+
+* tests of `isinstance` on operators outside of the operators' own files
+* files that break the law of the gate to Spark
+* texts of SQL that sqlglot prints
+* regular expressions over texts of SQL, outside of `syntax/` and of what reads messages
+
+That no modules import each other is tested (`tests/unit/test_imports.py`).
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+SOURCE = ROOT / "src" / "headrace"
+OF_SQL = ("ops", "optimize", "analysis", "sql", "expr", "program")
+MESSAGES = ("faults.py", "query.py", "lost.py")
+
+
+def main() -> None:
+    sys.path[:0] = [str(ROOT), str(ROOT / "src")]
+    from tests.unit.test_gate import BROKEN
+
+    trees = {file: ast.parse(file.read_text(encoding="utf-8")) for file in sorted(SOURCE.rglob("*.py"))}
+    counts = {
+        "isinstance over operators outside their files": list(_isinstance(trees)),
+        "files that break the law of the gate": list(BROKEN),
+        "texts of SQL that sqlglot prints": list(_calls(trees, "sql", within=("syntax",), keyword="dialect")),
+        "regular expressions over SQL": list(_expressions(trees)),
+    }
+    for what, places in counts.items():
+        print(f"{len(places):4}  {what}")
+        for place in places if "--list" in sys.argv else ():
+            print(f"      {place}")
+
+
+def _operators(trees: dict[Path, ast.Module]) -> dict[str, Path]:
+    """The classes of nodes and the files they stand in."""
+    return {
+        one.name: file
+        for file, tree in trees.items()
+        if file.parent.name == "ops"
+        for one in tree.body
+        if isinstance(one, ast.ClassDef) and any(isinstance(base, ast.Name) and base.id == "Node" for base in one.bases)
+    }
+
+
+def _isinstance(trees: dict[Path, ast.Module]) -> Iterator[str]:
+    operators = _operators(trees)
+    for file, tree in trees.items():
+        for call in ast.walk(tree):
+            if isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id == "isinstance":
+                names = {name.id for name in ast.walk(call.args[1]) if isinstance(name, ast.Name)}
+                if any(operators[name] != file for name in names & operators.keys()):
+                    yield _place(file, call)
+
+
+def _calls(trees: dict[Path, ast.Module], method: str, *, within: tuple[str, ...], keyword: str) -> Iterator[str]:
+    for file, tree in trees.items():
+        for call in ast.walk(tree) if file.parent.name in within else ():
+            named = isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and call.func.attr == method
+            if named and any(one.arg == keyword for one in call.keywords):  # type: ignore[attr-defined]  # it is a call
+                yield _place(file, call)
+
+
+def _expressions(trees: dict[Path, ast.Module]) -> Iterator[str]:
+    for file, tree in trees.items():
+        if file.relative_to(SOURCE).parts[0] not in OF_SQL or file.name in MESSAGES:
+            continue
+        for call in ast.walk(tree):
+            if isinstance(call, ast.Call) and re.fullmatch(r"re\.(compile|match|fullmatch|search|sub|findall)", ast.unparse(call.func)):
+                yield _place(file, call)
+
+
+def _place(file: Path, node: ast.AST) -> str:
+    return f"{file.relative_to(SOURCE)}:{node.lineno}"  # type: ignore[attr-defined]  # calls have lines
+
+
+if __name__ == "__main__":
+    main()
