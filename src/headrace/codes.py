@@ -87,7 +87,7 @@ CODES: dict[str, Code] = {
     "BAD_QUERY": Code("PlanError", "user", "a query that cannot be read or kept up to date"),
     "BAD_COLUMN": Code("PlanError", "user", "something that is no column where one is expected"),
     "BAD_INPUT": Code("PlanError", "user", "something that is no stream, or not keyed, where a keyed stream is expected"),
-    "BAD_KEY": Code("PlanError", "user", "keys that do not do"),
+    "BAD_KEY": Code("PlanError", "user", "invalid keys"),
     "BAD_NAME": Code("PlanError", "user", "a text that cannot be a name"),
     "BAD_ORDER": Code("PlanError", "user", "an order of rows that does not exist"),
     "DUPLICATE_COLUMN": Code("PlanError", "user", "two columns of one name"),
@@ -132,7 +132,7 @@ CODES: dict[str, Code] = {
     # connectors
     "DATABASE_REFUSED": Code("ConnectorError", "environment", "a database that does not let the user in, or do what is needed"),
     "DATABASE_UNREACHABLE": Code("ConnectorError", "environment", "a database that does not answer"),
-    "DESCRIPTOR_UNREADABLE": Code("ConnectorError", "user", "a file that is to describe records and does not do"),
+    "DESCRIPTOR_UNREADABLE": Code("ConnectorError", "user", "an unusable descriptor file"),
     "FILE_BROKEN": Code("RunError", "input", "an input file that is cut off, damaged or gone"),
     "FOLDER_NOT_WRITABLE": Code("ConnectorError", "environment", "a folder that cannot be written"),
     "FOLDER_OWNED": Code("CheckpointError", "user", "an output folder that another sink or checkpoint writes"),

@@ -34,14 +34,15 @@ def add(commands: Any) -> None:
 
 
 def run(asked: argparse.Namespace) -> int:
-    _load_connectors()
+    code = "" if asked.code is None else asked.code.strip("`:[]").upper()
+    if code not in CODES and code not in REASONS:
+        _load_connectors()
     if asked.code is None:
         titles = {**REASONS, **{name: row.title for name, row in CODES.items()}}
         width = max(map(len, titles))
         for name, title in sorted(titles.items()):
             print(f"{name:{width}}  {title}")
         return 0
-    code = asked.code.strip("`:[]").upper()
     if code not in CODES and code not in REASONS:
         all_of_them = "`headrace error` lists all codes; those in [brackets] are Spark's"
         asked.complain(f"no error has the code {asked.code}: {suggestion(code, [*CODES, *REASONS], all_of_them)}")
@@ -50,7 +51,7 @@ def run(asked: argparse.Namespace) -> int:
 
 
 def _load_connectors() -> None:
-    """Those of other packages bring codes of their own; one that cannot be loaded is told of where it is used."""
+    """Connectors of other packages register their codes when imported. One that fails to import is reported where a job uses it."""
     for entry in connectors().values():
         if not entry.value.startswith("headrace."):
             with suppress(Exception):

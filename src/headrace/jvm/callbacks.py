@@ -25,7 +25,7 @@ def listen(spark: SparkSession) -> None:
         _refuse_others(gateway._callback_server)
         gateway._callback_server = None
         parameters.auth_token = secrets.token_hex(32)
-    ensure_callback_server_started(gateway)  # type: ignore[no-untyped-call]
+    ensure_callback_server_started(gateway)  # type: ignore[no-untyped-call]  # PySpark gives it no types
     jvm(spark).headrace.source.Caller.through(gateway.java_gateway_server, parameters.auth_token)
 
 
