@@ -28,7 +28,8 @@ def run() -> None:
 def test_no_thread_is_left_of_a_query_that_has_ended(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
     """Java's finalizer keeps one connection, by which it tells what the JVM has no use for any more. It calls first when Java collects.
 
-    A test before this one may have left another, where a port that a program had opened to all was closed.
+    (`runFinalization` would finalize in a second thread, with a connection of its own.) A test before this one may have left another,
+    where a port that a program had opened to all was closed.
     """
     finalizer: set[threading.Thread] = set()
     collect = clientserver._garbage_collect_proxy
@@ -43,7 +44,6 @@ def test_no_thread_is_left_of_a_query_that_has_ended(spark: SparkSession, monkey
     run()
     java: Any = spark._jvm
     java.java.lang.System.gc()
-    java.java.lang.System.runFinalization()
     run()
     served = set(threading.enumerate()) - before - finalizer
     for thread in served:
