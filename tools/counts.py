@@ -4,7 +4,9 @@
 * files that break the law of the gate to Spark
 * texts of SQL that sqlglot prints
 * regular expressions over texts of SQL, outside of `syntax/` and of what reads messages
+* for five operators, the files that name one: what a change like the one that added it has to look at
 
+`--way` compiles a small job, which starts Spark, and counts the rooms through which the text of a filter passes.
 That no modules import each other is tested (`tests/unit/test_imports.py`).
 """
 
@@ -15,11 +17,14 @@ import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from types import FrameType
 
 ROOT = Path(__file__).resolve().parents[1]
 SOURCE = ROOT / "src" / "headrace"
 OF_SQL = ("ops", "optimize", "analysis", "sql", "expr", "program")
 MESSAGES = ("faults.py", "query.py", "lost.py")
+ADDED = {"AsOf": "join_asof", "Sessions": "sessions", "Temporal": "temporal", "Expect": "expect", "Lookup": "lookup"}
+"""Operators by their classes, with their names in plans and documents."""
 
 
 def main() -> None:
@@ -33,6 +38,9 @@ def main() -> None:
         "texts of SQL that sqlglot prints": list(_calls(trees, "sql", within=("syntax",), keyword="dialect")),
         "regular expressions over SQL": list(_expressions(trees)),
     }
+    counts |= {f"files that name {operator}": list(_named(operator, op)) for operator, op in ADDED.items()}
+    if "--way" in sys.argv:
+        counts["rooms through which the text of a filter passes"] = _way()
     for what, places in counts.items():
         print(f"{len(places):4}  {what}")
         for place in places if "--list" in sys.argv else ():
@@ -75,6 +83,49 @@ def _expressions(trees: dict[Path, ast.Module]) -> Iterator[str]:
         for call in ast.walk(tree):
             if isinstance(call, ast.Call) and re.fullmatch(r"re\.(compile|match|fullmatch|search|sub|findall)", ast.unparse(call.func)):
                 yield _place(file, call)
+
+
+def _named(operator: str, op: str) -> Iterator[str]:
+    """The sources, Python and Scala, that name an operator by its class or by its name in plans."""
+    names = re.compile(rf"\b{operator}\b|[\"']{op}[\"']")
+    for file in sorted((*SOURCE.rglob("*.py"), *SOURCE.rglob("*.scala"))):
+        if names.search(file.read_text(encoding="utf-8")):
+            yield str(file.relative_to(SOURCE))
+
+
+def _way() -> list[str]:
+    """The rooms whose functions were given the text of a filter, alone or within a value, while a job was built and compiled."""
+    import headrace as hr
+
+    text = "amount > 12345"
+    rooms: dict[str, None] = {}
+
+    def entered(frame: FrameType, event: str, _: object) -> None:
+        file = Path(frame.f_code.co_filename)
+        if event == "call" and file.is_relative_to(SOURCE) and any(_holds(value, text) for value in frame.f_locals.values()):
+            room = "/".join(file.relative_to(SOURCE).parts[:-1]) or file.stem
+            rooms[room] = None
+
+    charges = hr.read.memory([("a", 1)], "card string, amount int", name="charges")
+    sys.setprofile(entered)
+    hr.job("way", charges.filter(text).write.memory())
+    sys.setprofile(None)
+    return list(rooms)
+
+
+def _holds(value: object, text: str, depth: int = 3) -> bool:
+    if isinstance(value, str):
+        return text in value
+    if depth == 0 or value is None or isinstance(value, int | bytes | type):
+        return False
+    inside = (
+        value.values()
+        if isinstance(value, dict)
+        else value
+        if isinstance(value, list | tuple | set)
+        else getattr(value, "__dict__", {}).values()
+    )
+    return any(_holds(one, text, depth - 1) for one in inside)
 
 
 def _place(file: Path, node: ast.AST) -> str:
