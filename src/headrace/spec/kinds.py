@@ -9,7 +9,7 @@ import types
 import typing
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Union
+from typing import Any, Self, Union
 
 from headrace.errors import Site
 from headrace.expr import Column, expr
@@ -48,17 +48,31 @@ class Parameter:
 
 def parameters(function: Callable[..., Any]) -> dict[str, Parameter]:
     """The parameters of a function that take one value each, by their names in YAML."""
-    try:
-        signature = inspect.signature(function, eval_str=True)
-    except NameError:  # a name that only type checkers see
-        signature = inspect.signature(function)
     found = {}
-    for one in signature.parameters.values():
+    for one in _signature(function).parameters.values():
         if one.name != "self" and one.kind not in (one.VAR_POSITIONAL, one.VAR_KEYWORD):
             name = _SPELLED.get(one.name, one.name.rstrip("_"))
             kind = TEXT if one.name in _AS_TEXT else kind_of(one.annotation)
             found[name] = Parameter(name, one.name, kind, one.default is one.empty)
     return found
+
+
+def values(function: Callable[..., Any]) -> Parameter | None:
+    """The parameter that takes any number of values, as a list of them; names for them may stand in a mapping."""
+    all = [*_signature(function).parameters.values()]
+    several = next((one for one in all if one.kind is one.VAR_POSITIONAL), None)
+    if several is None:
+        return None
+    named = any(one.kind is one.VAR_KEYWORD for one in all)
+    kind = STREAMS if _options(several.annotation) & _STREAMS else COLUMNS if named else ONE_OR_MORE
+    return Parameter(several.name, several.name, kind, needed=True)
+
+
+def _signature(function: Callable[..., Any]) -> inspect.Signature:
+    try:
+        return inspect.signature(function, eval_str=True)
+    except NameError:  # a name that only type checkers see
+        return inspect.signature(function)
 
 
 # `first.join(second)` is `join: {with: second}` after `from: first`.
@@ -85,16 +99,18 @@ def kind_of(hint: Any) -> Kind | None:
     """The kind of an annotation; None where only Python has such values."""
     options = _options(hint)
     origins = {typing.get_origin(option) or option for option in options}
-    if Stream in origins or Outside in origins:
+    if origins & _STREAMS:
         return STREAM
     if collections.abc.Callable in origins:
         return None
     if collections.abc.Mapping in origins:
-        return NAMES_OR_COLUMNS if str in options else MAP
+        return NAMES_OR_COLUMNS if str in options else NAMES if options == {Mapping[str, str]} else MAP
     lists = [option for option in options if (typing.get_origin(option) or option) in _LISTS]
     if lists:
         of = {one for option in lists for part in typing.get_args(option) for one in _options(part)}
-        return (TEXTS if str in options else LIST_OF_TEXTS) if of & {str, Column} else LIST
+        if not of & {str, Column}:
+            return LIST
+        return TEXTS if str in options else COLUMNS if Column in of else LIST_OF_TEXTS
     return next((kind for plain, kind in _PLAIN.items() if plain in options), ANY)
 
 
@@ -171,6 +187,8 @@ def anything(value: Value, what: str) -> Any:
 
 _INT = re.compile(r"-?(0|[1-9][0-9]*)")
 _FLOAT = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+([eE][-+]?[0-9]+)?|[eE][-+]?[0-9]+)")
+_STREAMS = {Self, Stream, Outside}
+"""How annotations say that a stream or a table outside is wanted; verbs say `Self`."""
 _LISTS = (list, tuple, collections.abc.Sequence, collections.abc.Iterable)
 
 # For editors: a number or a word is as good a text as any, and where a number is wanted a variable may stand for it.

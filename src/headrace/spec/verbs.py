@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
 
-from headrace.errors import PlanError, Site, here
-from headrace.ops.sessions import SessionWindow, sessions
+from headrace.errors import PlanError, Site
+from headrace.ops.handle import verb_name
 from headrace.ops.stream import Stream
-from headrace.ops.window import Window, cumulate, hop, tumble
 from headrace.spec import kinds
-from headrace.spec.kinds import Json, Kind, Parameter, Reference, parameters
+from headrace.spec.kinds import Json, Kind, Parameter, Reference, parameters, values
 from headrace.spec.value import Scalar, Table, Value, fields, unknown
 from headrace.words import WORDS
 
@@ -22,13 +21,14 @@ class Verb:
     """A verb: `call` is given the stream and its arguments.
 
     `parameters` are given by a mapping of their names; `whole` is what any other value stands for, or all values where `only` is set.
+    The values of the parameter `spread` are so many arguments.
     """
 
     name: str
     call: Callable[..., Stream]
     parameters: Mapping[str, Parameter] = field(default_factory=dict)
     whole: Kind | None = None
-    spread: bool = False
+    spread: str | None = None
     only: bool = False
 
     def schema(self) -> Json:
@@ -71,105 +71,34 @@ def _found(value: Any, find: Callable[[Reference], Any]) -> Any:
     return find(value) if isinstance(value, Reference) else value
 
 
-def _group_by(stream: Stream, keys: Any = (), agg: Any = (), expires: str | None = None) -> Stream:
-    return stream.group_by(*keys, expires=expires).agg(*agg)
-
-
-def _expect(stream: Stream, conditions: Any, on_violation: str = "dead_letter", name: str | None = None) -> Stream:
-    return stream.expect(*conditions, on_violation=on_violation, name=name)
-
-
-def _window(
-    stream: Stream,
-    kind: str,
-    time: str,
-    size: str | None = None,
-    step: str | None = None,
-    offset: str | None = None,
-    gap: str | None = None,
-    per: str | Iterable[str] | None = None,
-    emit: str = "changes",
-    early: str | None = None,
-    lateness: str = "0 seconds",
-) -> Stream:
-    given = {"size": size, "step": step, "offset": offset, "gap": gap, "per": per}
-    made = _window_of(kind, time, {name: value for name, value in given.items() if value is not None})
-    return stream.window(made, emit=emit, early=early, lateness=lateness)
-
-
-# Kinds of windows: how they are made, what they need beside the time, and what they may have.
-_WINDOWS: Mapping[str, tuple[Callable[..., Window | SessionWindow], tuple[str, ...], tuple[str, ...]]] = {
-    "tumble": (tumble, ("size",), ("offset",)),
-    "hop": (hop, ("size", "step"), ("offset",)),
-    "cumulate": (cumulate, ("size", "step"), ("offset",)),
-    "sessions": (sessions, ("gap", "per"), ()),
-}
-
-
-def _window_of(kind: str, time: str, given: Mapping[str, Any]) -> Window | SessionWindow:
-    if kind not in _WINDOWS:
-        hint = "the kinds are tumble, hop, cumulate and sessions: `window: {kind: tumble, time: ts, size: 10 seconds}`"
-        raise PlanError("YAML_TYPE", f"there are no windows of the kind `{kind}`", hint=hint, site=here())
-    make, needed, others = _WINDOWS[kind]
-    lacking = [f"needs `{name}`" for name in needed if name not in given]
-    wrong = [f"has no `{name}`" for name in given if name not in (*needed, *others)]
-    if lacking or wrong:
-        hint = f"beside kind and time it has: {', '.join((*needed, *others, 'emit', 'lateness'))}"
-        raise PlanError("YAML_KEY", f"`window` of the kind {kind} {(lacking + wrong)[0]}", hint=hint, site=here())
-    return make(time, **given)
-
-
-# The verbs whose one argument is a list or mapping of what the user names, and whether Python spreads it over several.
-_WHOLE: Mapping[str, tuple[Kind, bool]] = {
-    "filter": (kinds.ONE_OR_MORE, True),
-    "select": (kinds.COLUMNS, True),
-    "with_columns": (kinds.COLUMNS, True),
-    "drop": (kinds.ONE_OR_MORE, True),
-    "rename": (kinds.NAMES, False),
-    "union": (kinds.STREAMS, True),
-}
-_OTHERS = (
-    "explode",
-    "join",
-    "join_asof",
-    "lookup",
-    "distinct",
-    "dedupe",
-    "top",
-    "intersect",
-    "subtract",
-    "changes",
-    "upserts",
-    "watermark",
-    "output",
-    "named",
-    "alias",
-)
-_GROUP_BY = {
-    "keys": Parameter("keys", "keys", kinds.COLUMNS, needed=False),
-    "agg": Parameter("agg", "agg", kinds.COLUMNS, needed=True),
-    "expires": Parameter("expires", "expires", kinds.TEXT, needed=False),
-}
-
-
 @cache
 def verbs() -> Mapping[str, Verb]:
-    """All verbs, by name."""
-    windows = {name: one for name, one in parameters(_window).items() if name != "stream"}
-    expect = {name: one for name, one in parameters(_expect).items() if name != "stream"}
-    expect["conditions"] = Parameter("conditions", "conditions", kinds.COLUMNS, needed=True)
-    found = {
-        "expect": Verb("expect", _expect, expect, kinds.ONE_OR_MORE),
-        "group_by": Verb("group_by", _group_by, _GROUP_BY),
-        "window": Verb("window", _window, windows),
-    }
-    for name, (kind, spread) in _WHOLE.items():
-        found[name] = Verb(name, getattr(Stream, name), whole=kind, spread=spread, only=True)
-    for name in _OTHERS:
-        known = parameters(getattr(Stream, name))
-        alone = [one.needed for one in known.values()][:1] == [True] and not any(one.needed for one in [*known.values()][1:])
-        found[name] = Verb(name, getattr(Stream, name), known, next(iter(known.values())).kind if alone else None)
-    return dict(sorted(found.items()))
+    """All verbs, by name: the methods of streams that are marked as such."""
+    return {name: _verb(name, method) for name, method in sorted(_named())}
+
+
+def _named() -> Iterator[tuple[str, Callable[..., Stream]]]:
+    """The methods of streams that are verbs of files, with their names there."""
+    for name in dir(Stream):
+        method = getattr(Stream, name)
+        called = verb_name(method)
+        if called is not None:
+            yield called, method
+
+
+def _verb(name: str, method: Callable[..., Stream]) -> Verb:
+    """A verb as the signature of its method has it."""
+    known, several = parameters(method), values(method)
+    if several is None:
+        first, *others = [*known.values()] or [None]
+        if first is not None and first.kind is kinds.NAMES:
+            return Verb(name, method, whole=kinds.NAMES, only=True)
+        alone = first is not None and first.needed and not any(one is not None and one.needed for one in others)
+        return Verb(name, method, known, first.kind if alone and first is not None else None)
+    if not known:
+        return Verb(name, method, whole=several.kind, spread=several.python, only=True)
+    columns = Parameter(several.name, several.python, kinds.COLUMNS, needed=True)
+    return Verb(name, method, {several.name: columns, **known}, kinds.ONE_OR_MORE, several.python)
 
 
 def step(value: Value) -> Step:
@@ -199,8 +128,6 @@ _EXAMPLE = "each step is an item of the list: `- filter: amount > 500`"
 def _step(verb: Verb, given: Value | None, site: Site) -> Step:
     if verb.whole is not None and given is not None and (verb.only or not isinstance(given, Table)):
         read = verb.whole.read(given, f"`{verb.name}`")
-        if not verb.only:
-            return Step(verb, given.site, (), {next(iter(verb.parameters.values())).python: read})
         return Step(verb, given.site, tuple(read) if verb.spread else (read,))
     if given is None:
         given = Table({}, {}, site)
@@ -215,4 +142,5 @@ def _step(verb: Verb, given: Value | None, site: Site) -> Step:
     if verb.only:
         raise PlanError("YAML_TYPE", f"`{verb.name}` was given nothing", hint=_EXAMPLE, site=site)
     fields(given, f"`{verb.name}`", {name: one.needed for name, one in verb.parameters.items()}, site)
-    return Step(verb, given.site, (), kinds.arguments(given, f"`{verb.name}`", verb.parameters))
+    keywords = kinds.arguments(given, f"`{verb.name}`", verb.parameters)
+    return Step(verb, given.site, tuple(keywords.pop(verb.spread, ())) if verb.spread else (), keywords)
