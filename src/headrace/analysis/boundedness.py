@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from headrace.ops import Group, Program, Sessions, Source, groups, kinds
-from headrace.ops.closing import EVENT
+from headrace.ops.facts.closing import EVENT
 from headrace.plan import Fact, Node, Plan, Role, fact, order
 from headrace.schema import shown
 

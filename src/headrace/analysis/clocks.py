@@ -25,7 +25,7 @@ from headrace.ops import (
     groups,
     intervals,
 )
-from headrace.ops.closing import EVENT, PROCESSING
+from headrace.ops.facts.closing import EVENT, PROCESSING
 from headrace.plan import Node, Plan, Role
 
 NONE = "none"

@@ -32,8 +32,8 @@ from headrace.ops import (
     kinds,
     unique,
 )
-from headrace.ops.closing import EVENT, IN_STRUCT, SELF, Columns
-from headrace.ops.interval import bounds
+from headrace.ops.facts.closing import EVENT, IN_STRUCT, SELF, Columns
+from headrace.ops.facts.interval import bounds
 from headrace.ops.window import shown_micros
 from headrace.plan import Fact, Node, Plan, Role, fact
 from headrace.schema import shown

@@ -6,9 +6,9 @@ Rows that take away what is forgotten are late, as those are that come to a grou
 from __future__ import annotations
 
 from headrace.ops.aggregate import Aggregate
-from headrace.ops.closing import ended, groups, intervals
+from headrace.ops.facts.closing import ended, groups, intervals
+from headrace.ops.facts.kind import CHANGES, kinds
 from headrace.ops.join import Join
-from headrace.ops.kind import CHANGES, kinds
 from headrace.ops.output import LATE_RIGHT
 from headrace.ops.program import LATE
 from headrace.ops.sessions import Sessions

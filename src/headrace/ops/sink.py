@@ -10,10 +10,10 @@ from typing import Any
 
 import headrace.ports as ports
 from headrace.errors import HeadraceError, PlanError, here
-from headrace.ops.closing import Columns, Group, columns_after, group_of
 from headrace.ops.columns import label
-from headrace.ops.keys import Keys, keys_after
-from headrace.ops.kind import kind_after, kind_of
+from headrace.ops.facts.closing import Columns, Group, columns_after, group_of
+from headrace.ops.facts.keys import Keys, keys_after
+from headrace.ops.facts.kind import kind_after, kind_of
 from headrace.ops.source import plain
 from headrace.ops.unclosed import require_closing
 from headrace.ops.upserts import shown, upserts

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from headrace.errors import PlanError
-from headrace.ops.closing import Columns, closing, groups, intervals
 from headrace.ops.columns import label
 from headrace.ops.consolidate import Consolidate
-from headrace.ops.interval import WAITING, bounds
+from headrace.ops.facts.closing import Columns, closing, groups, intervals
+from headrace.ops.facts.interval import WAITING, bounds
 from headrace.ops.join import Join
 from headrace.ops.ledger import Ledger
 from headrace.ops.sessions import Sessions

@@ -35,7 +35,7 @@ from headrace.ops import (
     judged,
     kind_of,
 )
-from headrace.ops.kind import CHANGES
+from headrace.ops.facts.kind import CHANGES
 from headrace.plan import Node, Plan
 from headrace.syntax import quote, used
 

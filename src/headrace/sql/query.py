@@ -11,11 +11,11 @@ from headrace.errors import HeadraceError, PlanError, here, standing
 from headrace.jvm.lift import lift_frame, lift_sql
 from headrace.jvm.session import unregistered
 from headrace.ops.asof import version_time, versions
+from headrace.ops.facts.time import event_time
 from headrace.ops.join import Join
 from headrace.ops.sessions import Sessions
 from headrace.ops.stream import Stream
 from headrace.ops.tables import Table
-from headrace.ops.time import event_time
 from headrace.ops.view import streams
 from headrace.ops.window import CHANGES, CLOSE, Windows, between
 from headrace.plan import order

@@ -12,10 +12,10 @@ from headrace.analysis.clocks import clock_of
 from headrace.analysis.relation import relation
 from headrace.analysis.state import state_of
 from headrace.ops import Program
-from headrace.ops.closing import columns_after, group_of
-from headrace.ops.keys import keys_after
-from headrace.ops.kind import kind_after
-from headrace.ops.time import time_after
+from headrace.ops.facts.closing import columns_after, group_of
+from headrace.ops.facts.keys import keys_after
+from headrace.ops.facts.kind import kind_after
+from headrace.ops.facts.time import time_after
 from headrace.optimize.narrow import columns_read
 from headrace.plan.node import REGISTRY, Node, Role
 from headrace.plan.step import steps

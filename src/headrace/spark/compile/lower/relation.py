@@ -8,8 +8,8 @@ from collections.abc import Sequence
 
 from headrace.analysis.relation import relation
 from headrace.ops import Join, forgets_after, groups, intervals, judged
-from headrace.ops.closing import EVENT, PROCESSING
-from headrace.ops.kind import kinds
+from headrace.ops.facts.closing import EVENT, PROCESSING
+from headrace.ops.facts.kind import kinds
 from headrace.ops.output import LATE_RIGHT
 from headrace.ops.program import LATE
 from headrace.ops.source import DEAD_SCHEMA as DEAD

@@ -19,9 +19,9 @@ from headrace.ops.changes import Changes
 from headrace.ops.consolidate import Consolidate
 from headrace.ops.expect import Expect
 from headrace.ops.explode import Explode
+from headrace.ops.facts.interval import Delay, Interval, interval
 from headrace.ops.filter import Filter
 from headrace.ops.generate import Generated
-from headrace.ops.interval import Delay, Interval, interval
 from headrace.ops.join import Join
 from headrace.ops.ledger import Ledger
 from headrace.ops.lookup import MISSED, Lookup

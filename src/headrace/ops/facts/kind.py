@@ -7,10 +7,10 @@ from functools import singledispatch
 from headrace.ops.aggregate import Aggregate
 from headrace.ops.asof import AsOf
 from headrace.ops.changes import Changes
-from headrace.ops.closing import groups
 from headrace.ops.consolidate import Consolidate
 from headrace.ops.expect import Expect
 from headrace.ops.explode import Explode
+from headrace.ops.facts.closing import groups
 from headrace.ops.filter import Filter
 from headrace.ops.generate import Generated
 from headrace.ops.join import Join
