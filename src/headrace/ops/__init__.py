@@ -7,12 +7,12 @@ from headrace.ops.consolidate import Consolidate
 from headrace.ops.expect import Expect
 from headrace.ops.explode import Explode
 from headrace.ops.facts.closing import Group, closing, ended, groups, intervals
+from headrace.ops.facts.forgetting import forgets_after, grouped_by, judged
 from headrace.ops.facts.interval import Interval
 from headrace.ops.facts.keys import unique
 from headrace.ops.facts.kind import kind_of, kinds
 from headrace.ops.facts.time import event_time
 from headrace.ops.filter import Filter
-from headrace.ops.forgetting import forgets_after, grouped_by, judged
 from headrace.ops.generate import Generated
 from headrace.ops.join import Join
 from headrace.ops.ledger import Ledger
