@@ -6,8 +6,7 @@ from headrace.ops.changes import Changes
 from headrace.ops.consolidate import Consolidate
 from headrace.ops.expect import Expect
 from headrace.ops.explode import Explode
-from headrace.ops.facts.closing import Group, closing, ended, groups, intervals
-from headrace.ops.facts.forgetting import forgets_after, grouped_by, judged
+from headrace.ops.facts.closing import Group, closing, groups, intervals
 from headrace.ops.facts.interval import Interval
 from headrace.ops.facts.keys import unique
 from headrace.ops.facts.kind import kind_of, kinds
@@ -63,13 +62,9 @@ __all__ = [
     "Weighed",
     "Windows",
     "closing",
-    "ended",
     "event_time",
-    "forgets_after",
-    "grouped_by",
     "groups",
     "intervals",
-    "judged",
     "kind_of",
     "kinds",
     "unique",

@@ -11,13 +11,14 @@ from headrace.errors import HeadraceError, PlanError, here, standing
 from headrace.jvm.lift import lift_frame, lift_sql
 from headrace.jvm.session import unregistered
 from headrace.ops.asof import version_time, versions
+from headrace.ops.facts.closing import CHANGES, CLOSE
 from headrace.ops.facts.time import event_time
 from headrace.ops.join import Join
 from headrace.ops.sessions import Sessions
 from headrace.ops.stream import Stream
 from headrace.ops.tables import Table
 from headrace.ops.view import streams
-from headrace.ops.window import CHANGES, CLOSE, Windows, between
+from headrace.ops.window import Windows, between
 from headrace.plan import order
 from headrace.plan.meaning import meaning
 from headrace.spelling import suggestion

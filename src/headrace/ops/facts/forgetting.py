@@ -5,48 +5,25 @@ Rows that take away what is forgotten are late, as those are that come to a grou
 
 from __future__ import annotations
 
-from headrace.ops.aggregate import Aggregate
-from headrace.ops.facts.closing import ended, groups, intervals
+from headrace.ops.facts.closing import closing
+from headrace.ops.facts.contract import Contract, contract
 from headrace.ops.facts.kind import CHANGES, kinds
-from headrace.ops.join import Join
-from headrace.ops.output import LATE_RIGHT
-from headrace.ops.program import LATE
-from headrace.ops.sessions import Sessions
-from headrace.ops.top import Top
+from headrace.ops.facts.outputs import LATE, LATE_RIGHT
 from headrace.plan import Node
 
 
-def forgets_after(node: Node) -> int | None:
-    """After how long without rows it forgets a group, in milliseconds; None: it does not."""
-    return node.expires_ms if isinstance(node, Aggregate | Join | Top) else None
-
-
-def grouped_by(node: Node) -> tuple[str, ...]:
-    """The texts of what the rows of a group have in common; of a join those of its left side."""
-    if isinstance(node, Aggregate):
-        return tuple(text for _, text in node.keys)
-    if isinstance(node, Join):
-        return tuple(left for left, _ in node.keys)
-    return getattr(node, "per", ())
-
-
-def judged(node: Node) -> tuple[bool, ...]:
-    """Of each input of an operator, whether some of its rows may be late."""
-    if isinstance(node, Sessions):
-        end = ended(node)
-        return (end is not None and end.straight,)
-    group = groups([node]).get(node)
-    if group is not None:
-        return group.judged
-    near = intervals([node]).get(node)
-    if near is not None:
-        return near.judged
-    if forgets_after(node) is None:
+def judged_by_ends(node: Contract) -> tuple[bool, ...]:
+    """Of each input of an operator, whether its rows may come behind the end of their group, or take away what is forgotten."""
+    columns = closing(node.inputs)
+    ending = node.group(columns) or node.interval(columns)
+    if ending is not None:
+        return ending.judged
+    if node.forgets_after is None:
         return ()
-    found = kinds([node])
+    found = kinds(node.inputs)
     return tuple(found[before] == CHANGES for before in node.inputs)
 
 
 def late_outputs(node: Node) -> tuple[str, ...]:
     """The outputs of an operator of a query that have its late rows."""
-    return tuple(name for name, is_judged in zip((LATE, LATE_RIGHT), judged(node), strict=False) if is_judged)
+    return tuple(name for name, is_judged in zip((LATE, LATE_RIGHT), contract(node).judged, strict=False) if is_judged)

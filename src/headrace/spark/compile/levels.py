@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from headrace.analysis.clocks import NONE, Clock
 from headrace.errors import HeadraceError
 from headrace.ops import Lookup, Source
+from headrace.ops.facts.clock import NONE, Clock
+from headrace.ops.relational import Stateful
 from headrace.plan import Node, Plan, Role
 from headrace.plan.walk import order
 
@@ -27,7 +28,7 @@ class Query:
     name: str
     clock: str
     sources: tuple[Node, ...]
-    levels: tuple[tuple[Node, ...], ...]
+    levels: tuple[tuple[Stateful, ...], ...]
     sinks: tuple[Node, ...]
     lookups: tuple[tuple[tuple[Lookup, ...], ...], ...] = ()
     final: bool = False
@@ -37,7 +38,7 @@ class Query:
         return tuple(node for rounds in self.lookups for nodes in rounds for node in nodes)
 
     @property
-    def operators(self) -> tuple[Node, ...]:
+    def operators(self) -> tuple[Stateful, ...]:
         return tuple(node for level in self.levels for node in level)
 
     def level(self, name: str) -> int:
@@ -126,7 +127,7 @@ def _query(name: str, clock: str, nodes: Sequence[Node], sinks: Sequence[Node], 
     for node in nodes:
         before = max((at[one] for one in node.inputs), default=0)
         at[node] = before + 1 if node.role is Role.STATEFUL else before
-    stateful = [node for node in nodes if node.role is Role.STATEFUL]
+    stateful = [node for node in nodes if isinstance(node, Stateful)]
     depth = max((at[node] for node in stateful), default=0)
     levels = tuple(tuple(node for node in stateful if at[node] == number) for number in range(1, depth + 1))
     sources = tuple(node for node in nodes if node.role is Role.SOURCE)
