@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from headrace.errors import PlanError
-from headrace.ops import Source, groups
+from headrace.ops import groups, sources_of
 from headrace.ops.columns import label
 from headrace.ops.operator import operator
 from headrace.plan import Node, Plan, order
@@ -18,7 +18,7 @@ def require_expiry(plan: Plan) -> None:
             raise _one_group(node)
         if node in closed:
             raise _closes(node)
-        if not any(isinstance(before, Source) and before.watermark is not None for before in order([node])):
+        if not any(source.watermark is not None for source in sources_of(order([node]))):
             raise PlanError(
                 "NO_WATERMARK",
                 f"{label(node)} expires by event time, and no source of it has any",

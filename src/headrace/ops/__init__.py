@@ -4,6 +4,7 @@ from headrace.ops.aggregate import Aggregate
 from headrace.ops.asof import AsOf
 from headrace.ops.changes import Changes
 from headrace.ops.consolidate import Consolidate
+from headrace.ops.ends import sinks_of, sources_of
 from headrace.ops.expect import Expect
 from headrace.ops.explode import Explode
 from headrace.ops.facts.closing import Group, closing, groups, intervals
@@ -67,5 +68,7 @@ __all__ = [
     "intervals",
     "kind_of",
     "kinds",
+    "sinks_of",
+    "sources_of",
     "unique",
 ]

@@ -136,6 +136,10 @@ class Join(TwoSided):
             closing = {name: Closes(SELF, -(-micros // 1000)) for name, micros in kept.items() if micros is not None}
         return result({name.lower(): closes for name, closes in closing.items() if name is not None})
 
+    @property
+    def sent_at_close(self) -> bool:
+        return self.emit == CLOSE
+
     def unclosed(self, columns: Mapping[Node, Columns]) -> PlanError | None:
         if self.emit != CLOSE or self.group(columns) is not None:
             return None

@@ -16,7 +16,7 @@ from headrace.ops.facts.keys import Keys
 from headrace.ops.facts.outputs import DEAD_LETTER
 from headrace.ops.facts.reading import Wanted, both, read
 from headrace.ops.inlet import Checked, Inlet, Json, lists, numbered
-from headrace.ops.operator import Consumer, RowWise, operator
+from headrace.ops.operator import Connected, Consumer, RowWise, operator
 from headrace.ops.tables import Table, table_of
 from headrace.plan import Node, Role, node
 from headrace.ports.options import restored
@@ -31,7 +31,7 @@ _DEFAULT = Asking(cache_ms=0, cache_keys=100_000, batch=200, in_flight=4, retry_
 
 
 @node("lookup")
-class Lookup(RowWise, Consumer):
+class Lookup(RowWise, Consumer, Connected):
     """Each row with the rows of its key in a table outside.
 
     Law: a row gets what the table answers once for it, in the epoch in which it arrives; of what changes there later it is not told.
@@ -88,8 +88,11 @@ class Lookup(RowWise, Consumer):
         """Whether a key has the same rows whenever it is asked for."""
         return self.constant or self.connect().traits.repeatable
 
+    @property
+    def unrepeatable(self) -> str | None:
+        return None if self.repeatable else self.connect().traits.why
+
     def connect(self) -> ports.Lookup:
-        """The connector's own object: the one the user made, or one made of what the plan stored."""
         verb = f"lookup.{self.connector}"
         return self.live or restored(ports.lookup_class(self.connector), verb, self.options, parse_schema(self.schema))
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar
 
+import headrace.ports as ports
 from headrace.errors import PlanError
 from headrace.ops.facts.closing import Columns, Group
 from headrace.ops.facts.contract import Contract
@@ -31,6 +32,21 @@ class Operator(Contract):
 
     # Whether no epoch both adds a row and takes it away again in what it gives.
     net: ClassVar[bool] = False
+
+    @property
+    def unrepeatable(self) -> str | None:
+        """Why its rows may be others when an epoch is run again; None: they are the same, or texts that Spark knows say otherwise."""
+        return None
+
+    @property
+    def caveat(self) -> str | None:
+        """What a reader of its rows should know although every row counts once."""
+        return None
+
+    @property
+    def sent_at_close(self) -> bool:
+        """Whether a user can say, and has said, that its result is sent once, when a window, a session or the time of a row closes."""
+        return False
 
     @property
     def takes_last(self) -> bool:
@@ -109,6 +125,14 @@ class Consumer(Operator):
     @abstractmethod
     def inlets(self, at: Checked, steady: bool = True) -> tuple[Inlet, ...]:
         """How rows come to its inputs. `steady`: some sink counts on a replay being equal."""
+
+
+class Connected(Operator):
+    """It stands for an object of a connector."""
+
+    @abstractmethod
+    def connect(self) -> ports.Source | ports.Lookup | ports.Sink:
+        """The connector's own object: the one the user made, or one made of what the plan stored."""
 
 
 class Ungrouped(Operator):

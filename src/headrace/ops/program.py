@@ -180,6 +180,14 @@ class Program(Stateful, Ungrouped):
             return Fact(BOUNDED, f"bounded: {names}, once{held}")
         return Fact(GIVEN, f"given back when {ends}: {names} for {of}{held}")
 
+    @property
+    def caveat(self) -> str | None:
+        if self.order != "arrival":
+            return None
+        if self.clock == PROCESSING:
+            return "follows the wall clock"
+        return "takes rows as they arrive; those of an epoch are sorted, so that a replay is equal"
+
     def document(self) -> Json:
         """It as the check and the kernel read it, without numbers, types and routes."""
         traced = self.traced.to_json()

@@ -18,6 +18,7 @@ from headrace.ops.facts.state import OF_LEFT, OF_RIGHT, OF_ROWS, Basis
 from headrace.ops.inlet import Checked, Inlet, Json, inlet, numbered
 from headrace.ops.operator import Consumer, Unary, Ungrouped, operator
 from headrace.plan import Fact, Node, Role
+from headrace.schema import shown
 from headrace.syntax import plain_name, quote
 
 RIGHT, LEFT = 0, 1
@@ -80,6 +81,12 @@ class Relational(Stateful):
     @abstractmethod
     def key_names(self) -> tuple[str | None, ...]:
         """The names of its key's columns, where they are columns of its rows."""
+
+    def sent(self, changes: bool, group: Group | None) -> str:
+        """In words, whether rows are also taken away, and when they are sent if that is not at once."""
+        if changes:
+            return f"are added and taken away{_early(group) if group is not None and group.early_ms else ''}"
+        return f"are only added{', once, when their group closes' if group is not None and group.final else ''}"
 
     def place_of_filter(self, named: frozenset[str]) -> str | None:
         """The input at which a condition over these columns of its rows, in lower case, says the same; None: it has to stay behind it."""
@@ -226,6 +233,11 @@ class TwoSided(Relational):
             schema += ", spread int"
             key.append(("spread", f"CASE WHEN {none} THEN {_spread(stream, side, at)} END" if kept else "CAST(NULL AS int)"))
         return key, schema, steps
+
+
+def _early(group: Group) -> str:
+    time = "the watermark" if EVENT in group.clocks else "processing time"
+    return f", when {time} passes a multiple of {shown(group.early_ms)} or the end of their group, and behind that in each epoch"
 
 
 def _spread(stream: Node, side: int, at: Checked) -> str:

@@ -118,6 +118,10 @@ class Sessions(Relational, Unary, Ungrouped):
     def knows_rows(self) -> bool:
         return any(self.judged) and kind_of(self.input) == CHANGES
 
+    @property
+    def sent_at_close(self) -> bool:
+        return self.emit == CLOSE
+
     def unclosed(self, columns: Mapping[Node, Columns]) -> PlanError | None:
         timeless = self.emit == CLOSE and self.names[1].lower() not in columns[self]
         return no_time(self, "the rows of a session", self.time) if timeless else None
@@ -166,6 +170,11 @@ class Sessions(Relational, Unary, Ungrouped):
         while name in (column.lower() for column in self.input.columns):
             name += "_"
         return name
+
+    def sent(self, changes: bool, group: Group | None) -> str:
+        if changes:
+            return "are added and taken away, all of a session when its bounds change"
+        return "are only added, once, when their session closes"
 
     def clock_kept(self, ending: Json) -> str:
         return NONE if self.ended is None else EVENT

@@ -16,7 +16,7 @@ from headrace.ops.facts.keys import Keys
 from headrace.ops.facts.kind import kind_of
 from headrace.ops.facts.reading import Wanted
 from headrace.ops.inlet import Json
-from headrace.ops.operator import Unary, Ungrouped, operator
+from headrace.ops.operator import Connected, Unary, Ungrouped, operator
 from headrace.ops.source import plain
 from headrace.ops.unclosed import require_closing
 from headrace.ops.upserts import shown, upserts
@@ -28,7 +28,7 @@ _REFUSED = "on_refused"
 
 
 @node("sink")
-class Sink(Unary, Ungrouped):
+class Sink(Connected, Unary, Ungrouped):
     """A connector with its options, fed by a stream.
 
     >>> import headrace as hr
@@ -63,7 +63,6 @@ class Sink(Unary, Ungrouped):
         return ""
 
     def connect(self) -> ports.Sink:
-        """The connector's own object: the one the user made, or one made of what the plan stored."""
         return self.live or restored_sink(self.connector, self.options)
 
     def describe(self) -> str:

@@ -18,7 +18,7 @@ from headrace.ops.facts.kind import APPEND
 from headrace.ops.facts.outputs import DEAD_LETTER
 from headrace.ops.facts.reading import Wanted
 from headrace.ops.inlet import Json
-from headrace.ops.operator import Ungrouped
+from headrace.ops.operator import Connected, Ungrouped
 from headrace.plan import Node, Role, node
 from headrace.plan.naming import valid_name as valid_name
 from headrace.ports.options import restored
@@ -45,7 +45,7 @@ class Watermark:
 
 
 @node("source")
-class Source(Ungrouped):
+class Source(Connected, Ungrouped):
     """A connector with its options and the schema of its rows; `inferred` if that was found by looking.
 
     >>> import headrace as hr
@@ -80,7 +80,6 @@ class Source(Ungrouped):
         return (DEAD_LETTER,)
 
     def connect(self) -> ports.Source:
-        """The connector's own object: the one the user made, or one made of what the plan stored."""
         return self.live or restored(ports.source_class(self.connector), f"read.{self.connector}", self.options, parse_schema(self.schema))
 
     def describe(self) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from headrace.errors import PlanError
 from headrace.ops.columns import label
-from headrace.ops.facts.closing import CLOSE, closing
+from headrace.ops.facts.closing import closing
 from headrace.ops.operator import operator
 from headrace.ops.relational import WholeRows
 from headrace.ops.sessions import Sessions
@@ -23,10 +23,10 @@ def require_closing(ends: Sequence[Node]) -> None:
         if error is not None:
             raise error
         before = next((waiting[one] for one in node.inputs if waiting[one] is not None), None)
-        if isinstance(node, Windows) and node.emit == CLOSE:
+        if isinstance(node, Windows) and node.sent_at_close:
             before = node
         # Rows of sessions wait by themselves.
-        waits = node.group(columns) is not None or (isinstance(node, Sessions) and node.emit == CLOSE)
+        waits = node.group(columns) is not None or (isinstance(node, Sessions) and node.sent_at_close)
         # The net of whole rows has their windows.
         passes = isinstance(node, WholeRows) and node.net
         if before is not None and (node.role is Role.SINK or (node.role is Role.STATEFUL and not waits and not passes)):

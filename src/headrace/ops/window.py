@@ -96,6 +96,10 @@ class Windows(Repeating):
         own = {name.lower(): replace(time, at=at, lateness_ms=late) for name, at in ended.items()}
         return {name: replace(closes, emit=self.emit, early_ms=self.early_ms) for name, closes in {**kept, **own}.items()}
 
+    @property
+    def sent_at_close(self) -> bool:
+        return self.emit == CLOSE
+
     def unclosed(self, columns: Mapping[Node, Columns]) -> PlanError | None:
         timeless = self.emit == CLOSE and self.names[1].lower() not in columns[self]
         return no_time(self, "what is computed of a window", self.time) if timeless else None

@@ -59,7 +59,7 @@ def build(
         "partitions": partitions,
         "clock": query.clock,
         "settings": {**MEANING, **at.plan.settings},
-        "sources": [_source(source, routes, readers) for source in query.sources if isinstance(source, Source)],
+        "sources": [_source(source, routes, readers) for source in query.sources],
         "levels": [[_operator(node, identity, at, routes) for node in level] for level in query.levels],
         "retired": [identity.retired(level) for level, _ in enumerate(query.levels, 1)],
         "sinks": [*(_sink(sink, identity, at, stages) for sink in query.sinks), _dead_sink(query, identity, stages)],
