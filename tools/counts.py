@@ -48,13 +48,13 @@ def main() -> None:
 
 
 def _operators(trees: dict[Path, ast.Module]) -> dict[str, Path]:
-    """The classes of nodes and the files they stand in."""
+    """The classes of operators, those with `@node`, and the files they stand in."""
     return {
         one.name: file
         for file, tree in trees.items()
         if file.parent.name == "ops"
         for one in tree.body
-        if isinstance(one, ast.ClassDef) and any(isinstance(base, ast.Name) and base.id == "Node" for base in one.bases)
+        if isinstance(one, ast.ClassDef) and any(ast.unparse(decorator).startswith("node(") for decorator in one.decorator_list)
     }
 
 

@@ -17,7 +17,8 @@ from headrace.engine.job import of_script
 from headrace.engine.loading import loading
 from headrace.errors import HeadraceError, Site, standing
 from headrace.masking import masked_problem
-from headrace.ops import Lookup, Sink, Source
+from headrace.ops import Sink
+from headrace.ops.operator import Connected
 from headrace.ops.source import clean
 from headrace.optimize import optimize
 from headrace.plan import Plan, order
@@ -77,7 +78,7 @@ def _of_json(place: Path) -> list[Job]:
     if len(order(ends)) < len(plan.nodes):
         raise _no_plan(f"{place} has nodes that lead to no sink")
     for node in plan.nodes.values():
-        if isinstance(node, Source | Lookup | Sink):
+        if isinstance(node, Connected):
             try:
                 node.connect()
             except HeadraceError as error:

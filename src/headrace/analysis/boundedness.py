@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from headrace.ops import Group, Program, Sessions, Source, groups, kinds
-from headrace.ops.closing import EVENT
-from headrace.plan import Fact, Node, Plan, Role, fact, order
-from headrace.schema import shown
+from headrace.ops import Source, groups, kinds, sources_of
+from headrace.ops.facts.kind import CHANGES
+from headrace.ops.relational import Relational
+from headrace.plan import Fact, Node, Plan, fact, order
 
 
 @fact("rows")
@@ -17,8 +17,8 @@ def rows(plan: Plan) -> Mapping[str, Fact]:
     ends = [plan.nodes[name] for name in plan.sinks]
     changing, closing = kinds(ends), groups(ends)
     for name, node in plan.nodes.items():
-        if node.role is Role.STATEFUL and not isinstance(node, Program):
-            found[name] = Fact(changing[node], _changing(node, changing[node] == "changes", closing.get(node)))
+        if isinstance(node, Relational):
+            found[name] = Fact(changing[node], node.sent(changing[node] == CHANGES, closing.get(node)))
         if isinstance(node, Source):
             traits = node.connect().traits
             end = "bounded" if traits.bounded else "unbounded"
@@ -27,29 +27,11 @@ def rows(plan: Plan) -> Mapping[str, Fact]:
     return found
 
 
-def _changing(node: Node, taken: bool, group: Group | None) -> str:
-    """In words, whether rows are also taken away, and when they are sent if that is not at once."""
-    if isinstance(node, Sessions):
-        return (
-            "are added and taken away, all of a session when its bounds change"
-            if taken
-            else "are only added, once, when their session closes"
-        )
-    if taken:
-        return f"are added and taken away{_early(group) if group is not None and group.early_ms else ''}"
-    return f"are only added{', once, when their group closes' if group is not None and group.final else ''}"
-
-
-def _early(group: Group) -> str:
-    time = "the watermark" if EVENT in group.clocks else "processing time"
-    return f", when {time} passes a multiple of {shown(group.early_ms)} or the end of their group, and behind that in each epoch"
-
-
 def bounded(plan: Plan) -> bool:
     """Whether a job that runs this plan comes to an end of its own."""
-    return all(node.connect().traits.bounded for node in plan.nodes.values() if isinstance(node, Source))
+    return all(source.connect().traits.bounded for source in sources_of(plan.nodes.values()))
 
 
 def sources(node: Node) -> tuple[Source, ...]:
     """The sources that a node's rows come from."""
-    return tuple(before for before in order([node]) if isinstance(before, Source))
+    return sources_of(order([node]))

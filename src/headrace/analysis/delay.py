@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from headrace.ops import Program, Source
+from headrace.ops import Program, Source, sources_of
 from headrace.plan import Fact, Plan, fact, order
 from headrace.schema import shown
 
@@ -41,4 +41,4 @@ def _of_its_query(plan: Plan, node: Program) -> list[Source]:
     together = set(order([node]))
     while more := [nodes for nodes in views if together.intersection(nodes) and not together.issuperset(nodes)]:
         together.update(*more)
-    return [one for one in plan.nodes.values() if isinstance(one, Source) and one in together]
+    return [one for one in sources_of(plan.nodes.values()) if one in together]

@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 from headrace.errors import PlanError
-from headrace.ops import Source, forgets_after, grouped_by, groups
+from headrace.ops import groups, sources_of
 from headrace.ops.columns import label
+from headrace.ops.operator import operator
 from headrace.plan import Node, Plan, order
 
 
 def require_expiry(plan: Plan) -> None:
     """An operator that forgets has groups that do not end by themselves, and stands behind a watermark."""
-    forgetting = [node for node in plan.nodes.values() if forgets_after(node) is not None]
+    forgetting = [node for node in map(operator, plan.nodes.values()) if node.forgets_after is not None]
     closed = groups(forgetting)
     for node in forgetting:
-        if not grouped_by(node):
+        if not node.grouped_by:
             raise _one_group(node)
         if node in closed:
             raise _closes(node)
-        if not any(isinstance(before, Source) and before.watermark is not None for before in order([node])):
+        if not any(source.watermark is not None for source in sources_of(order([node]))):
             raise PlanError(
                 "NO_WATERMARK",
                 f"{label(node)} expires by event time, and no source of it has any",

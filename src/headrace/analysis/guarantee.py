@@ -6,7 +6,8 @@ from collections.abc import Iterable, Mapping
 
 from headrace.analysis.boundedness import sources
 from headrace.analysis.schemas import check
-from headrace.ops import Lookup, Program, Sink
+from headrace.ops import Sink, sinks_of
+from headrace.ops.operator import operator
 from headrace.plan import Fact, Plan, fact, order
 
 EXACTLY, LEAST, MOST, NONE = "exactly once", "at least once", "at most once", "no guarantee"
@@ -15,7 +16,7 @@ EXACTLY, LEAST, MOST, NONE = "exactly once", "at least once", "at most once", "n
 @fact("guarantee")
 def guarantee(plan: Plan) -> Mapping[str, Fact]:
     """For each sink, how often a row counts there."""
-    return {name: _guarantee(plan, node) for name, node in plan.nodes.items() if isinstance(node, Sink)}
+    return {str(node.name): _guarantee(plan, node) for node in sinks_of(plan.nodes.values())}
 
 
 def _guarantee(plan: Plan, node: Sink) -> Fact:
@@ -33,9 +34,9 @@ def _guarantee(plan: Plan, node: Sink) -> Fact:
     unsteady = [f"{', '.join(dict.fromkeys(found))} in {before.name}" for before in order([node]) if (found := texts.get(str(before.name)))]
     if unsteady:
         return Fact(LEAST, f"{LEAST}: {'; '.join(unsteady)} may give other values when an epoch is run again")
-    asked = [before for before in order([node]) if isinstance(before, Lookup) and not before.repeatable]
+    asked = [f"{before.name}: {before.unrepeatable}" for before in map(operator, order([node])) if before.unrepeatable is not None]
     if asked:
-        why = "; ".join(f"{before.name}: {before.connect().traits.why}" for before in asked)
+        why = "; ".join(asked)
         return Fact(LEAST, f"{LEAST}: what is looked up may be other values when an epoch is run again ({why})")
     return Fact(EXACTLY, "; ".join([f"{EXACTLY}: {traits.why}", *([read] if read else []), *_caveats(plan, node)]))
 
@@ -43,11 +44,8 @@ def _guarantee(plan: Plan, node: Sink) -> Fact:
 def _caveats(plan: Plan, node: Sink) -> Iterable[str]:
     """What a reader of the result should know although every row counts once."""
     timed = check(plan).timed
-    for before in order([node]):
+    for before in map(operator, order([node])):
         if str(before.name) in timed:
             yield f"{', '.join(dict.fromkeys(timed[str(before.name)]))} in {before.name} follows the wall clock"
-        if isinstance(before, Program) and before.order == "arrival":
-            if before.clock == "processing":
-                yield f"{before.name} follows the wall clock"
-            else:
-                yield f"{before.name} takes rows as they arrive; those of an epoch are sorted, so that a replay is equal"
+        if before.caveat is not None:
+            yield f"{before.name} {before.caveat}"

@@ -6,8 +6,9 @@ from collections.abc import Mapping
 
 from headrace.analysis.schemas import Schemas, check
 from headrace.errors import PlanError
-from headrace.ops import Program, kinds
-from headrace.plan import Fact, Plan, Role, fact
+from headrace.ops import kinds
+from headrace.ops.relational import Relational
+from headrace.plan import Fact, Plan, fact
 
 _FROM_A_COLUMN = "take the value from a column of the rows: it must be the same when a row is taken away again"
 _AS_A_COLUMN = (
@@ -32,7 +33,7 @@ def require_repeatable(plan: Plan, schemas: Schemas) -> None:
     for found, hint in ((schemas.unsteady, _FROM_A_COLUMN), (schemas.timed, _AS_A_COLUMN)):
         for name, texts in found.items():
             node = plan.nodes[name]
-            kept = node.role is Role.STATEFUL and not isinstance(node, Program)
+            kept = isinstance(node, Relational)
             if kept or any(changing.get(before) == "changes" for before in node.inputs):
                 raise PlanError(
                     "NOT_REPEATABLE",

@@ -8,17 +8,14 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from headrace.analysis.faults import Fault, error_of
-from headrace.analysis.relation import relation, relation_inputs
 from headrace.errors import HeadraceError, Site
 from headrace.jvm.frames import java_session
 from headrace.jvm.session import jvm, session
-from headrace.ops import AsOf, OutputOf, Program, Sink, Source, Union
-from headrace.ops.source import DEAD_SCHEMA as DEAD
-from headrace.plan import DisplayNames, Fact, Node, Plan, Role, fact, steps
+from headrace.ops import Program
+from headrace.ops.operator import operator
+from headrace.plan import DisplayNames, Fact, Plan, fact
 from headrace.plan.meaning import MEANING
 from headrace.schema import Struct, parse_schema
-
-Json = dict[str, Any]
 
 
 class ImplicitCast(NamedTuple):
@@ -65,7 +62,7 @@ def check(plan: Plan) -> Schemas:
         return _found[plan.fingerprint]
     spark = session()
     request = json.dumps(
-        {"settings": {**MEANING, **plan.settings}, "nodes": [asked for node in plan.nodes.values() if (asked := _asked(node))]}
+        {"settings": {**MEANING, **plan.settings}, "nodes": [asked for node in plan.nodes.values() if (asked := operator(node).asked())]}
     )
     answer = json.loads(jvm(spark).headrace.check.Check.check(java_session(spark), request))
     if answer["errors"]:
@@ -85,78 +82,9 @@ def schema_fact(plan: Plan) -> Mapping[str, Fact]:
     return {name: Fact(schema.ddl, schema.ddl) for name, schema in check(plan).of.items()}
 
 
-def operator(node: Program) -> Json:
-    """A program as the check and the kernel read it, without numbers, types and routes."""
-    traced = node.traced.to_json()
-    # The tracer names a late handler by its input, the kernel by the output where such rows go without it.
-    handlers = [{**handler, "on": _late(handler["on"])} if handler["kind"] == "late" else handler for handler in traced["handlers"]]
-    return {
-        "name": node.name,
-        "site": _text(node.site),
-        "kind": "program",
-        "order": node.order,
-        "clock": node.clock,
-        "inputs": [
-            {"name": name, "side": side, "from": stream.name, "key": [list(item) for item in key], "broadcast": name in node.broadcast}
-            for side, (name, stream, key) in enumerate(zip(node.names, node.streams, node.keys, strict=True))
-        ],
-        "cells": traced["cells"],
-        "handlers": handlers,
-        "outputs": [{"name": output, "time": node.output_time(output)} for output in node.outputs],
-    }
-
-
-def _late(on: str) -> str:
-    return {"event": "late", "late": "late"}.get(on, on if on.startswith("late_") else f"late_{on}")
-
-
-def _asked(node: Node) -> Json | None:
-    """What is asked about a node; nothing about one whose schema is another's."""
-    if isinstance(node, Source):
-        mark = None if node.watermark is None else node.watermark.column
-        return {"id": node.name, "site": _text(node.site), "schema": node.schema, "watermark": mark}
-    if isinstance(node, Union):
-        return {"id": node.name, "site": _text(node.site), "union": [_feeding(branch) for branch in node.branches]}
-    if isinstance(node, Program):
-        asked = operator(node)
-        for one, stream in zip(asked["inputs"], node.streams, strict=True):
-            one["from"] = _feeding(stream)
-        return {"id": node.name, "operator": asked}
-    if isinstance(node, OutputOf):
-        if isinstance(node.input, Program) or node.late is not None:
-            return None
-        late = node.input.late(node.output) if isinstance(node.input, AsOf) else None
-        if late is not None:
-            return {"id": node.name, "site": _text(node.site), "input": _feeding(late), "steps": []}
-        # all other outputs are dead letters, which have one fixed schema
-        return {"id": node.name, "schema": DEAD}
-    if node.role in (Role.STATEFUL, Role.LOOKUP):
-        inputs = [_feeding(before) for before in relation_inputs(node)]
-        return {"id": node.name, "site": _text(node.site), "relation": node.op, "inputs": inputs, **relation(node)}
-    if isinstance(node, Sink):
-        return None
-    return {
-        "id": node.name,
-        "site": _text(node.site),
-        "input": _feeding(node.inputs[0]),
-        "steps": [step.to_json(str(node.name)) for step in steps(node)],
-    }
-
-
-def _feeding(node: Node) -> str:
-    """The id under which the check knows the rows of a node."""
-    if isinstance(node, OutputOf) and node.late is not None:
-        return _feeding(node.late)
-    if isinstance(node, OutputOf) and isinstance(node.input, Program):
-        return str(node.input.name) if node.output == "main" else f"{node.input.name}#{node.output}"
-    return str(node.name)
-
-
 def _schemas(plan: Plan, answer: Mapping[str, Any]) -> Schemas:
     read = {name: parse_schema(ddl) if ddl else Struct(()) for name, ddl in answer["schemas"].items()}
-    found: dict[str, Struct] = {}
-    for name, node in plan.nodes.items():
-        found[name] = read[_feeding(node.input if isinstance(node, Sink) else node)]
+    found = {name: read[operator(node).checked_as] for name, node in plan.nodes.items()}
     outputs = {
         (node, output): schema for (node, mark, output), schema in ((name.partition("#"), schema) for name, schema in read.items()) if mark
     }
@@ -182,7 +110,7 @@ def _error(plan: Plan, error: Mapping[str, Any], schemas: Mapping[str, str]) -> 
         site = node.site
     columns: tuple[str, ...] = ()
     if node is not None and not isinstance(node, Program) and node.inputs:
-        ddl = schemas.get(_feeding(node.inputs[0]))
+        ddl = schemas.get(operator(node.inputs[0]).checked_as)
         columns = parse_schema(ddl).names if ddl else ()
     return error_of(Fault.from_json(error, site, columns))
 
@@ -190,7 +118,3 @@ def _error(plan: Plan, error: Mapping[str, Any], schemas: Mapping[str, str]) -> 
 def _all(errors: list[HeadraceError]) -> HeadraceError:
     first, *rest = errors
     return HeadraceError(first.code, first.message, hint=first.hint, site=first.site, also=rest) if rest else first
-
-
-def _text(site: Site | None) -> str | None:
-    return None if site is None else str(site)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from headrace.ops import Sink
+from headrace.ops import sinks_of
 from headrace.plan import Fact, Plan, fact
 
 STEPS = {
@@ -16,7 +16,7 @@ STEPS = {
 @fact("readers see")
 def visible(plan: Plan) -> Mapping[str, Fact]:
     """For each sink that does not show an epoch as a whole, in what steps it does."""
-    found = {name: node.connect().traits.visible for name, node in plan.nodes.items() if isinstance(node, Sink)}
+    found = {str(node.name): node.connect().traits.visible for node in sinks_of(plan.nodes.values())}
     return {name: Fact(step, STEPS[step]) for name, step in found.items() if step in STEPS}
 
 
@@ -25,7 +25,7 @@ def restored(plan: Plan) -> Mapping[str, Fact]:
     """What it means that a checkpoint is put back from a backup: for each sink that holds no identities of its epochs, and for all sinks
     where each of them can be brought back to it.
     """
-    found = {name: node.connect().traits for name, node in plan.nodes.items() if isinstance(node, Sink)}
+    found = {str(node.name): node.connect().traits for node in sinks_of(plan.nodes.values())}
     unmarked = "not noticed here, as the sink holds no mark of its epochs: rows that were written since the copy are written again"
     told = {name: Fact(False, unmarked) for name, traits in found.items() if not traits.marks}
     if all(traits.rewinds or not (traits.marks or traits.repeatable) for traits in found.values()):
@@ -37,5 +37,5 @@ def restored(plan: Plan) -> Mapping[str, Fact]:
 @fact("leaves")
 def leaves(plan: Plan) -> Mapping[str, Fact]:
     """For each sink, what it leaves behind beside its rows, and when that goes away."""
-    found = {name: node.connect().traits.cleans for name, node in plan.nodes.items() if isinstance(node, Sink)}
+    found = {str(node.name): node.connect().traits.cleans for node in sinks_of(plan.nodes.values())}
     return {name: Fact(text, text) for name, text in found.items() if text}

@@ -15,7 +15,7 @@ from headrace.engine.loading import refuse_while_loading
 from headrace.engine.state import stored_job
 from headrace.engine.table import Table
 from headrace.errors import HeadraceError
-from headrace.ops import Source
+from headrace.ops import Source, sources_of
 from headrace.plan import DisplayNames, Plan
 from headrace.ports import Lines
 from headrace.spark.checkpoint import repaired
@@ -92,7 +92,7 @@ class Letters:
         return letters_in(self.folder, self._stored)
 
     def _sources(self) -> list[Source]:
-        return [node for node in Plan.from_json(self._stored.plan).nodes.values() if isinstance(node, Source)]
+        return list(sources_of(Plan.from_json(self._stored.plan).nodes.values()))
 
     def _known(self, source: str) -> None:
         """Refuse a source that the job has not."""

@@ -15,8 +15,8 @@ from headrace.analysis.boundedness import sources
 from headrace.engine.loading import refuse_while_loading
 from headrace.engine.lost import lost
 from headrace.engine.lost import told as missing
-from headrace.ops.keys import known_keys
-from headrace.ops.kind import kind_of
+from headrace.ops.facts.keys import known_keys
+from headrace.ops.facts.kind import kind_of
 from headrace.ops.sink import sink
 from headrace.ops.stream import Stream
 from headrace.plan import Plan

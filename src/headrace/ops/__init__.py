@@ -3,17 +3,18 @@
 from headrace.ops.aggregate import Aggregate
 from headrace.ops.asof import AsOf
 from headrace.ops.changes import Changes
-from headrace.ops.closing import Group, closing, ended, groups, intervals
 from headrace.ops.consolidate import Consolidate
+from headrace.ops.ends import sinks_of, sources_of
 from headrace.ops.expect import Expect
 from headrace.ops.explode import Explode
+from headrace.ops.facts.closing import Group, closing, groups, intervals
+from headrace.ops.facts.interval import Interval
+from headrace.ops.facts.keys import unique
+from headrace.ops.facts.kind import kind_of, kinds
+from headrace.ops.facts.time import event_time
 from headrace.ops.filter import Filter
-from headrace.ops.forgetting import forgets_after, grouped_by, judged
 from headrace.ops.generate import Generated
-from headrace.ops.interval import Interval
 from headrace.ops.join import Join
-from headrace.ops.keys import unique
-from headrace.ops.kind import kind_of, kinds
 from headrace.ops.ledger import Ledger
 from headrace.ops.lookup import Lookup
 from headrace.ops.output import OutputOf
@@ -25,7 +26,6 @@ from headrace.ops.sink import Sink
 from headrace.ops.source import Source, Watermark
 from headrace.ops.stream import Keyed, Stream
 from headrace.ops.temporal import Temporal
-from headrace.ops.time import event_time
 from headrace.ops.top import Top
 from headrace.ops.union import Union
 from headrace.ops.upserts import Upserts
@@ -63,14 +63,12 @@ __all__ = [
     "Weighed",
     "Windows",
     "closing",
-    "ended",
     "event_time",
-    "forgets_after",
-    "grouped_by",
     "groups",
     "intervals",
-    "judged",
     "kind_of",
     "kinds",
+    "sinks_of",
+    "sources_of",
     "unique",
 ]

@@ -5,14 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any
 
 from headrace.errors import PlanError, here
 from headrace.ops.columns import given, name_of, once
 from headrace.ops.expires import Duration, expiring, expiry
-from headrace.ops.source import DEAD_LETTER
+from headrace.ops.facts.keys import Keys, lower
+from headrace.ops.facts.kind import APPEND, CHANGES, only_added
+from headrace.ops.facts.reading import Wanted, read
+from headrace.ops.facts.state import BOUNDED, GROUPS, GROWS, OF_GROUPS, Basis
+from headrace.ops.inlet import Checked, Inlet, Json, inlet, lists
+from headrace.ops.relational import Grouped
 from headrace.ops.values import one_row
-from headrace.plan import Node, Role, node
+from headrace.plan import Fact, Node, node
 from headrace.syntax import quote
 
 
@@ -30,8 +35,8 @@ class Groups:
         return tuple(name for name, _ in self.items)
 
 
-@node("aggregate", Role.STATEFUL)
-class Aggregate(Node):
+@node("aggregate")
+class Aggregate(Grouped):
     """A row for each group of rows with equal keys, its aggregates kept up to date; without keys one row, also for no rows at all.
 
     `seed` is a source of one row, which wakes the one group of an aggregate without keys. `expires_ms`: after how long without rows a group
@@ -45,9 +50,8 @@ class Aggregate(Node):
     <Stream aggregate: card, spent>
     """
 
-    by_content: ClassVar[bool] = True
+    net = True
 
-    input: Node
     keys: tuple[tuple[str, str], ...]
     aggregates: tuple[tuple[str, str], ...]
     seed: Node | None = None
@@ -57,14 +61,61 @@ class Aggregate(Node):
     def columns(self) -> tuple[str, ...]:
         return (*(name for name, _ in self.keys), *(name for name, _ in self.aggregates))
 
-    @property
-    def outputs(self) -> tuple[str, ...]:
-        return (DEAD_LETTER,)
-
     def describe(self) -> str:
         by = f" by {', '.join(name for name, _ in self.keys)}" if self.keys else ""
         shown = ", ".join(f"{text} AS {name}" for name, text in self.aggregates)
         return (f"aggregate{by}: {shown}" if shown else f"distinct{by}") + expiring(self.expires_ms)
+
+    @property
+    def group_columns(self) -> Sequence[tuple[str, str]]:
+        return self.keys
+
+    @property
+    def key_names(self) -> tuple[str | None, ...]:
+        return tuple(name for name, _ in self.keys)
+
+    @property
+    def forgets_after(self) -> int | None:
+        return self.expires_ms
+
+    def kind_after(self, kinds: Mapping[Node, str]) -> str:
+        return APPEND if kinds[self.input] == APPEND and self.keys and not self.aggregates else CHANGES
+
+    def keys_after(self, keys: Mapping[Node, Keys]) -> Keys:
+        return (lower(name for name, _ in self.keys),)
+
+    def columns_read(self, wanted: Wanted) -> Mapping[str, Wanted]:
+        return {"input": read(self.input, (text for _, text in (*self.keys, *self.aggregates)))}
+
+    def kept(self, basis: Basis) -> Fact:
+        of = f"a group of {', '.join(name for name, _ in self.keys)}" if self.keys else "the one group"
+        constant = ("constant", "append") if basis.append else ("constant",)
+        values = [text for text, kept in basis.parts(self) if kept not in constant]
+        if values:
+            more = f"; of {of} it keeps the values of {', '.join(values)}, as any may become the answer when another is taken away"
+            return Fact(GROWS, f"grows with the values that differ{more}")
+        if self.keys:
+            return Fact(GROUPS, f"grows with the number of groups: a row of numbers for {of}")
+        return Fact(BOUNDED, f"bounded: a row of numbers for {of}")
+
+    @property
+    def tables(self) -> tuple[str, ...]:
+        return (OF_GROUPS,)
+
+    def relation(self) -> Json:
+        return {"keys": lists(self.keys), "aggregates": lists(self.aggregates), "global": not self.keys}
+
+    @property
+    def relation_inputs(self) -> tuple[Node, ...]:
+        return (self.input,)
+
+    def inlets(self, at: Checked, steady: bool = True) -> tuple[Inlet, ...]:
+        key = at.key_schema(self)
+        # Of rows that are only added each is taken by itself.
+        order = None if only_added(self) else "rows"
+        rows = inlet(self.input, at, delivery="null_key", key=self.keys, key_schema=key, order=order)
+        # The row of the seed wakes the group, and says nothing.
+        return (rows,) if self.seed is None else (rows, inlet(self.seed, at, delivery="null_key", name="seed", side=1, order=order))
 
 
 def aggregate(

@@ -2,30 +2,39 @@
 
 from __future__ import annotations
 
-from dataclasses import field
+from collections.abc import Mapping
+from dataclasses import field, replace
 from datetime import timedelta
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any
 
 from headrace.errors import PlanError, here
 from headrace.expr import of_text
 from headrace.ops.columns import checked, column_name, duplicate, given, label
+from headrace.ops.facts.clock import NO_TIME, WATERMARK, Clock
+from headrace.ops.facts.closing import CHANGES, CLOSE, EVENT, Columns, Group
+from headrace.ops.facts.keys import Keys
+from headrace.ops.facts.outputs import DEAD_LETTER, LATE
+from headrace.ops.facts.reading import Wanted, both, read
+from headrace.ops.facts.state import GIVEN, GROWS, KEYS, Basis
 from headrace.ops.feeding import fed
+from headrace.ops.inlet import Checked, Inlet, Json, inlet, lists
 from headrace.ops.join import names_of, sides_of
-from headrace.ops.source import DEAD_LETTER
+from headrace.ops.operator import Ungrouped
+from headrace.ops.relational import LEFT, TwoSided
 from headrace.ops.upserts import Upserts
-from headrace.plan import Node, Role, node
+from headrace.plan import Fact, Node, node
 from headrace.schema import milliseconds, shown
 from headrace.syntax import plain_name, quote
 
 HOWS = ("left", "inner")
 DIRECTIONS = ("backward", "forward", "nearest")
-EMITS = ("changes", "close")
-LATE, LATE_VERSIONS = "late", "late_versions"
+EMITS = (CHANGES, CLOSE)
+LATE_VERSIONS = "late_versions"
 
 
-@node("join_asof", Role.STATEFUL)
-class AsOf(Node):
+@node("join_asof")
+class AsOf(Ungrouped, TwoSided):
     """Each left row with the one right row, its version, whose time is next to its own among those of equal keys.
 
     Law: the version is that of the greatest time at or before the row's (backward), the least at or behind it (forward) or the nearest
@@ -45,12 +54,7 @@ class AsOf(Node):
     <Stream join_asof: pair, ts, at, rate>
     """
 
-    by_content: ClassVar[bool] = True
-
-    left: Node
-    right: Node
     how: str = field(metadata={"of": HOWS})
-    keys: tuple[tuple[str, str], ...]
     time: tuple[str, str]
     direction: str = field(default="backward", metadata={"of": DIRECTIONS})
     within_us: int | None = field(default=None, metadata={"least": 0})
@@ -68,10 +72,9 @@ class AsOf(Node):
 
     @property
     def outputs(self) -> tuple[str, ...]:
-        return (LATE, LATE_VERSIONS, DEAD_LETTER) if self.clock == "event" else (DEAD_LETTER,)
+        return (LATE, LATE_VERSIONS, DEAD_LETTER) if self.clock == EVENT else (DEAD_LETTER,)
 
-    def late(self, output: str) -> Node | None:
-        """The input whose late rows an output has."""
+    def rows_of(self, output: str) -> Node | None:
         return {LATE: self.left, LATE_VERSIONS: self.right}.get(output)
 
     def describe(self) -> str:
@@ -79,6 +82,72 @@ class AsOf(Node):
         within = "" if self.within_us is None else f" within {shown(self.within_us // 1000)}"
         once = ", sent once" if self.emit == "close" else ""
         return f"{self.how} join of {self.time[0]} as of {self.time[1]}, {self.direction}{within}, on {met}{once}"
+
+    def kind_after(self, kinds: Mapping[Node, str]) -> str:
+        return kinds[self.left] if self.emit == CLOSE else CHANGES
+
+    def keys_after(self, keys: Mapping[Node, Keys]) -> Keys:
+        return keys[self.left]  # a row has one version at the most
+
+    def time_after(self, times: Mapping[Node, str | None]) -> str | None:
+        # A row goes on when the watermark passes it: in the order of time, as those of a program. Behind a version that is awaited it is
+        # older.
+        return times[self.left] if self.emit == CLOSE and self.direction == "backward" else None
+
+    def closing_after(self, columns: Mapping[Node, Columns]) -> Columns:
+        return {}
+
+    def columns_read(self, wanted: Wanted) -> Mapping[str, Wanted]:
+        # Ties of versions are settled by all their columns.
+        return {"left": both(wanted, read(self.left, [*(left for left, _ in self.keys), self.time[0]]))}
+
+    def goes_by(self, group: Group | None) -> Clock:
+        return WATERMARK if self.clock == EVENT else NO_TIME
+
+    def kept(self, basis: Basis) -> Fact:
+        if self.clock != EVENT:
+            return Fact(GROWS, "grows with the rows of both sides, as any row may get another version; a watermark on both would end that")
+        waits = "rows until the watermark has passed them" if self.direction == "backward" else "rows until no other version can be theirs"
+        if self.direction == "forward" or self.within_us is not None:
+            return Fact(GIVEN, f"given back by the watermark: {waits}, versions until no row can need them")
+        of = f"a key of {', '.join(left for left, _ in self.keys)}"
+        return Fact(KEYS, f"grows with the number of keys: the last version of {of}; given back by the watermark: {waits}")
+
+    def relation(self) -> Json:
+        told = {
+            "how": self.how,
+            "keys": lists(self.keys),
+            "time": list(self.time),
+            "direction": self.direction,
+            "within_us": self.within_us,
+        }
+        return {**told, "shared": list(self.shared), "emit": self.emit, "clock": self.clock}
+
+    def inlets(self, at: Checked, steady: bool = True) -> tuple[Inlet, ...]:
+        return tuple(self._inlet(name, side, stream, at) for name, side, stream in self.sides)
+
+    def _inlet(self, name: str, side: int, stream: Node, at: Checked) -> Inlet:
+        """Rows with their time as the first column, so that those of a side come in the order of time, then of all columns."""
+        text = self.time[0 if side == LEFT else 1]
+        time = "_time"
+        while time in (column.lower() for column in stream.columns):
+            time += "_"
+        items = [[time, text], *([column, quote(column)] for column in stream.columns)]
+        timed = {"project": items, "node": str(self.name), "site": self.line}
+        key, schema, steps = self.met(side, stream, at)
+        steps = (*steps, timed)
+        rows = inlet(stream, at, delivery="null_key", key=key, key_schema=schema, name=name, side=side, order="columns", steps=steps)
+        return replace(rows, schema=f"{time} timestamp, {rows.schema}")
+
+    def clock_kept(self, ending: Json) -> str:
+        return self.clock
+
+    def late_rows(self, ending: Json) -> dict[str, Node]:
+        return {LATE: self.left, LATE_VERSIONS: self.right} if self.clock == EVENT else {}
+
+    def late_inputs(self, at: Checked) -> Mapping[str, bool]:
+        apart = "join them by themselves, and unite what comes of it"
+        return {name: self.clock == EVENT and at.may_be_late(self, name, stream, apart) for name, _, stream in self.sides}
 
 
 def join_asof(

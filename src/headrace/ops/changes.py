@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cached_property
 
 from headrace.errors import here
 from headrace.ops.columns import duplicate
 from headrace.ops.consolidate import consolidate
-from headrace.plan import Node, Step, Unweigh, node, steps
+from headrace.ops.facts.keys import Keys
+from headrace.ops.facts.kind import APPEND
+from headrace.ops.facts.reading import Wanted
+from headrace.ops.operator import Stepwise
+from headrace.plan import Node, Step, Unweigh, node
 
 CHANGE = "_change"
 
 
 @node("changes")
-class Changes(Node):
+class Changes(Stepwise):
     """Each change as a row that is added, with the word `insert` or `delete` in the column `_change`.
 
     >>> import headrace as hr
@@ -23,16 +28,21 @@ class Changes(Node):
     <Stream consolidate.changes: card, spent, _change>
     """
 
-    input: Node
-
     @cached_property
     def columns(self) -> tuple[str, ...]:
         return (*self.input.columns, CHANGE)
 
+    def steps(self) -> tuple[Step, ...]:
+        return (Unweigh(CHANGE, True, self.site),)
 
-@steps.register
-def _(node: Changes) -> tuple[Step, ...]:
-    return (Unweigh(CHANGE, True, node.site),)
+    def kind_after(self, kinds: Mapping[Node, str]) -> str:
+        return APPEND
+
+    def keys_after(self, keys: Mapping[Node, Keys]) -> Keys:
+        return ()
+
+    def columns_read(self, wanted: Wanted) -> Mapping[str, Wanted]:
+        return {}
 
 
 def changes(input: Node, kind: str) -> Changes:

@@ -10,7 +10,7 @@ from headrace.errors import PlanError, here
 from headrace.expr import Column
 from headrace.ops.columns import label
 from headrace.ops.expires import Duration
-from headrace.ops.time import event_time
+from headrace.ops.facts.time import event_time
 from headrace.ops.top import Top, top
 from headrace.plan import Node
 from headrace.program import Program, Value, emit, when

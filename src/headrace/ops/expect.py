@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import field
-from functools import cached_property
 from typing import Any
 
 from headrace.errors import PlanError, here
 from headrace.expr import Column, of_text
 from headrace.ops.columns import bare, checked, known, label
+from headrace.ops.facts.outputs import DEAD_LETTER
+from headrace.ops.facts.reading import Wanted, both, read
+from headrace.ops.operator import Selective
 from headrace.ops.output import OutputOf
-from headrace.ops.source import DEAD_LETTER
-from headrace.plan import Node, Role, node, steps
+from headrace.plan import Node, Role, node
 from headrace.plan.step import Expect as ExpectStep
 from headrace.ports.options import choice
 
@@ -21,7 +22,7 @@ _BECOMES = {DEAD_LETTER: "else a dead letter", "drop": "else dropped", "fail": "
 
 
 @node("expect")
-class Expect(Node):
+class Expect(Selective):
     """The rows that meet all conditions; `expectations` are their names and texts. What becomes of a row that does not is `on_violation`:
     it goes to the dead letters, is dropped, ends the run, or is kept.
 
@@ -34,22 +35,24 @@ class Expect(Node):
     <Stream charges.expect: card, amount>
     """
 
-    input: Node
     expectations: tuple[tuple[str, str], ...]
     on_violation: str = field(default=DEAD_LETTER, metadata={"of": POLICIES})
-
-    @cached_property
-    def columns(self) -> tuple[str, ...]:
-        return self.input.columns
 
     def describe(self) -> str:
         shown = [text if name == text else f"{name} ({text})" for name, text in self.expectations]
         return f"expect {', '.join(shown)}; {_BECOMES[self.on_violation]}"
 
+    def steps(self) -> tuple[ExpectStep, ...]:
+        return (ExpectStep(self.expectations, self.on_violation, self.site),)
 
-@steps.register
-def _(node: Expect) -> tuple[ExpectStep, ...]:
-    return (ExpectStep(node.expectations, node.on_violation, node.site),)
+    @property
+    def keeps_apart(self) -> bool:
+        return False  # nobody has looked at what it leaves of a net
+
+    def columns_read(self, wanted: Wanted) -> Mapping[str, Wanted]:
+        # A dead letter, and what ends a run, shows the whole row.
+        shows = self.on_violation in (DEAD_LETTER, "fail")
+        return {"input": None if shows else both(wanted, read(self.input, (text for _, text in self.expectations)))}
 
 
 def expect(

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cached_property
 from typing import Any
 
 from headrace.errors import PlanError, here
 from headrace.expr import of_text
 from headrace.ops.columns import bare, checked, known, name_of, once
-from headrace.plan import Generate, Node, Project, Step, node, steps
+from headrace.ops.facts.closing import Columns
+from headrace.ops.facts.reading import Wanted, both, read
+from headrace.ops.operator import Repeating
+from headrace.plan import Generate, Node, Project, Step, node
 from headrace.syntax import plain_name, quote
 
 
 @node("explode")
-class Explode(Node):
+class Explode(Repeating):
     """A row for each item of an array (or key and value of a map), the other columns repeated.
 
     Without `as_` the item takes the place of the array. With `as_` it is a new column after the others; a map needs two names.
@@ -27,7 +31,6 @@ class Explode(Node):
     <Stream baskets.explode: card, goods, good>
     """
 
-    input: Node
     text: str
     names: tuple[str, ...]
     replaces: str | None
@@ -44,15 +47,24 @@ class Explode(Node):
     def describe(self) -> str:
         return f"explode {self.text}" + (f" AS {', '.join(self.names)}" if self.replaces is None else "") + (" outer" if self.outer else "")
 
+    def steps(self) -> tuple[Step, ...]:
+        function = "explode_outer" if self.outer else "explode"
+        generate = Generate(f"{function}({self.text})", self.names, self.outer, self.site)
+        if self.replaces is None:
+            return (generate,)
+        items = tuple((name, quote(self.names[0] if name == self.replaces else name)) for name in self.input.columns)
+        return generate, Project(items, self.site)
 
-@steps.register
-def _(node: Explode) -> tuple[Step, ...]:
-    function = "explode_outer" if node.outer else "explode"
-    generate = Generate(f"{function}({node.text})", node.names, node.outer, node.site)
-    if node.replaces is None:
-        return (generate,)
-    items = tuple((name, quote(node.names[0] if name == node.replaces else name)) for name in node.input.columns)
-    return generate, Project(items, node.site)
+    def time_after(self, times: Mapping[Node, str | None]) -> str | None:
+        time = times[self.input]
+        return None if self.replaces is not None and self.replaces == time else time
+
+    def closing_after(self, columns: Mapping[Node, Columns]) -> Columns:
+        gone = (self.replaces or "").lower()
+        return {name: closes for name, closes in columns[self.input].items() if name != gone}
+
+    def columns_read(self, wanted: Wanted) -> Mapping[str, Wanted]:
+        return {"input": both(wanted, read(self.input, [self.text]))}
 
 
 def explode(input: Node, column: Any, as_: Any = None, outer: bool = False, alias: str | None = None) -> Explode:

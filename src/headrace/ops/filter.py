@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from functools import cached_property
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from headrace.errors import here
 from headrace.ops.columns import conditions
-from headrace.plan import Node, Where, node, steps
+from headrace.ops.facts.reading import Wanted, both, read
+from headrace.ops.operator import Selective
+from headrace.plan import Node, Where, node
 
 
 @node("filter")
-class Filter(Node):
+class Filter(Selective):
     """The rows for which every condition is true; rows for which one is false or null go nowhere.
 
     >>> import headrace as hr
@@ -21,20 +22,16 @@ class Filter(Node):
     <Stream charges.filter: card, amount>
     """
 
-    input: Node
     where: tuple[str, ...]
-
-    @cached_property
-    def columns(self) -> tuple[str, ...]:
-        return self.input.columns
 
     def describe(self) -> str:
         return f"filter {' AND '.join(self.where)}"
 
+    def steps(self) -> tuple[Where, ...]:
+        return tuple(Where(text, self.site) for text in self.where)
 
-@steps.register
-def _(node: Filter) -> tuple[Where, ...]:
-    return tuple(Where(text, node.site) for text in node.where)
+    def columns_read(self, wanted: Wanted) -> Mapping[str, Wanted]:
+        return {"input": both(wanted, read(self.input, self.where))}
 
 
 def filter(input: Node, given: Sequence[Any], alias: str | None = None) -> Filter:

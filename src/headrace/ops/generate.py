@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cached_property
 
-from headrace.plan import Generate, Node, Step, node, steps
+from headrace.ops.facts.reading import Wanted, both, read
+from headrace.ops.operator import Repeating
+from headrace.plan import Generate, Step, node
 
 
 @node("generate")
-class Generated(Node):
+class Generated(Repeating):
     """A row for each one that a generator such as `posexplode(xs)` makes, its columns after the input's; with `outer` a row without any is
     kept, with nulls.
     """
 
-    input: Node
     text: str
     names: tuple[str, ...]
     outer: bool
@@ -25,7 +27,8 @@ class Generated(Node):
     def describe(self) -> str:
         return f"generate {self.text} AS {', '.join(self.names)}" + (" outer" if self.outer else "")
 
+    def steps(self) -> tuple[Step, ...]:
+        return (Generate(self.text, self.names, self.outer, self.site),)
 
-@steps.register
-def _(node: Generated) -> tuple[Step, ...]:
-    return (Generate(node.text, node.names, node.outer, node.site),)
+    def columns_read(self, wanted: Wanted) -> Mapping[str, Wanted]:
+        return {"input": both(wanted, read(self.input, [self.text]))}

@@ -2,30 +2,42 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import field
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import field, replace
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any
 
 from headrace.errors import PlanError, here
 from headrace.expr import of_text
 from headrace.ops.columns import bare, checked, column_name, duplicate, label
 from headrace.ops.expires import Duration, expiring, expiry
+from headrace.ops.facts.clock import Clock, clock_of_groups
+from headrace.ops.facts.closing import CHANGES, CLOSE, SELF, Closes, Columns, Group, carried, delays, group_by_keys, result
+from headrace.ops.facts.forgetting import judged_by_ends
+from headrace.ops.facts.interval import Bounds, Interval, Pair, bounds, interval
+from headrace.ops.facts.keys import Keys, lower
+from headrace.ops.facts.kind import APPEND, only_added
+from headrace.ops.facts.reading import Wanted, both, read
+from headrace.ops.facts.state import GIVEN, GROWS, Basis
+from headrace.ops.inlet import Checked, Inlet, Json, inlet, lists
 from headrace.ops.project import Project
-from headrace.ops.source import DEAD_LETTER
-from headrace.ops.window import CHANGES, CLOSE
-from headrace.plan import Node, Role, node
-from headrace.syntax import conjuncts, equal_sides, quote, references
+from headrace.ops.relational import LEFT, RIGHT, TwoSided
+from headrace.ops.window import shown_micros
+from headrace.plan import Fact, Node, node
+from headrace.syntax import conjuncts, equal_sides, plain_name, quote, references
 
 HOWS = ("inner", "left", "right", "full", "semi", "anti")
 EMITS = (CHANGES, CLOSE)
+
+WAITING: Mapping[str, tuple[int, ...]] = {"left": (0,), "anti": (0,), "existence": (0,), "full": (0, 1)}
+"""The sides, left 0 and right 1, of whose rows a kind of join says that they meet none."""
 
 _Parts = tuple[list[tuple[str, str]], list[int], list[str]]
 """Keys of both sides, which of them also meet where both are null, and the other parts of a condition."""
 
 
-@node("join", Role.STATEFUL)
-class Join(Node):
+@node("join")
+class Join(TwoSided):
     """Rows of two inputs whose keys are equal and for which the condition is true.
 
     `how`: inner; left and full also give rows that meet none, with nulls; semi and anti give the left rows that meet some, or none;
@@ -41,12 +53,7 @@ class Join(Node):
     <Stream join.join: card, amount, country>
     """
 
-    by_content: ClassVar[bool] = True
-
-    left: Node
-    right: Node
     how: str = field(metadata={"of": ("inner", "left", "full", "semi", "anti", "existence")})
-    keys: tuple[tuple[str, str], ...]
     null_safe: tuple[int, ...] = ()
     condition: str | None = None
     mark: str | None = None
@@ -63,15 +70,188 @@ class Join(Node):
     def fits(self) -> bool:
         return all(0 <= key < len(self.keys) for key in self.null_safe) and (self.mark is not None) == (self.how == "existence")
 
-    @property
-    def outputs(self) -> tuple[str, ...]:
-        return (DEAD_LETTER,)
-
     def describe(self) -> str:
         met = [f"{left} {'<=>' if i in self.null_safe else '='} {right}" for i, (left, right) in enumerate(self.keys)]
         met += [self.condition] if self.condition is not None else []
         once = "" if self.emit == CHANGES else ", rows without partners once"
         return f"{self.how} join" + (f" on {' AND '.join(met)}" if met else "") + expiring(self.expires_ms) + once
+
+    def kind_after(self, kinds: Mapping[Node, str]) -> str:
+        # A row without partners is taken back, or comes, when the first of them does, unless it is told of when there can be none.
+        alone = self.how in ("inner", "semi") or self.emit == CLOSE
+        return APPEND if kinds[self.left] == kinds[self.right] == APPEND and alone else CHANGES
+
+    def keys_after(self, keys: Mapping[Node, Keys]) -> Keys:
+        if self.how in ("semi", "anti", "existence"):
+            return keys[self.left]
+        if self.how == "full":
+            return ()
+        met = [lower(plain_name(pair[side]) or "" for pair in self.keys) for side in (0, 1)]
+        left = keys[self.left] if any(key <= met[1] for key in keys[self.right]) else ()
+        right = keys[self.right] if self.how == "inner" and any(key <= met[0] for key in keys[self.left]) else ()
+        pairs = tuple(mine | theirs for mine in keys[self.left] for theirs in keys[self.right])
+        return (*left, *right, *pairs)
+
+    def _meeting(self, columns: Mapping[Node, Columns]) -> Iterable[tuple[int, Closes]]:
+        """The keys that close alike on both sides, which then wait for the later of the two."""
+        for number, (left, right) in enumerate(self.keys):
+            one, other = carried(left, columns[self.left]), carried(right, columns[self.right])
+            if one is not None and other is not None and (one.at, one.start, one.clock) == (other.at, other.start, other.clock):
+                emit = CLOSE if self.emit == CLOSE or one.emit == other.emit == CLOSE else CHANGES
+                late, early = max(one.lateness_ms, other.lateness_ms), max(one.early_ms, other.early_ms)
+                yield number, replace(one, lateness_ms=late, emit=emit, early_ms=early)
+
+    def group(self, columns: Mapping[Node, Columns]) -> Group | None:
+        judged = tuple(any(closes.straight for closes in columns[side].values()) for side in (self.left, self.right))
+        return group_by_keys(tuple(self._meeting(columns)), judged)
+
+    def interval(self, columns: Mapping[Node, Columns]) -> Interval | None:
+        # Where its groups end as a whole, rows do not end one by one.
+        if self.expires_ms is not None or any(self._meeting(columns)):
+            return None
+        left, right = delays(columns[self.left]), delays(columns[self.right])
+        return interval(self.bounds, left, right, self.emit) if left and right else None
+
+    @property
+    def bounds(self) -> Mapping[Pair, Bounds]:
+        """The least and the most that columns of the left side are later than those of the right, as its condition says."""
+        texts = [f"{one} = {other}" for i, (one, other) in enumerate(self.keys) if i not in self.null_safe]
+        texts += conjuncts(self.condition) if self.condition is not None else ()
+        return bounds(texts, lower(self.left.columns), lower(self.right.columns))
+
+    @property
+    def forgets_after(self) -> int | None:
+        return self.expires_ms
+
+    @property
+    def judged(self) -> tuple[bool, ...]:
+        return judged_by_ends(self)
+
+    def closing_after(self, columns: Mapping[Node, Columns]) -> Columns:
+        sides = (0,) if self.how in ("semi", "anti", "existence") else (0, 1)
+        closing = {plain_name(self.keys[number][side]): closes for number, closes in self._meeting(columns) for side in sides}
+        if (near := self.interval(columns)) is not None:
+            # A row goes out at the latest when it is forgotten.
+            kept = {near.times[side]: near.kept_us[side] for side in sides}
+            closing = {name: Closes(SELF, -(-micros // 1000)) for name, micros in kept.items() if micros is not None}
+        return result({name.lower(): closes for name, closes in closing.items() if name is not None})
+
+    @property
+    def sent_at_close(self) -> bool:
+        return self.emit == CLOSE
+
+    def unclosed(self, columns: Mapping[Node, Columns]) -> PlanError | None:
+        if self.emit != CLOSE or self.group(columns) is not None:
+            return None
+        near = self.interval(columns)
+        kept = (None, None) if near is None else near.kept_us
+        endless = next((side for side in WAITING.get(self.how, ()) if kept[side] is None), None)
+        return None if endless is None else self._endless(endless, (columns[self.left], columns[self.right]))
+
+    def _endless(self, side: int, columns: tuple[Columns, Columns]) -> PlanError:
+        """Of the rows of a side (left 0, right 1) it would never be said that they meet none."""
+        name = ("left", "right")[side]
+        waits = f"{label(self)} says that a {name} row meets none when none can come any more"
+        keys = [tuple((plain_name(text) or "").lower() for text in pair) for pair in self.keys]
+        known = {
+            pair: [name in closing for name, closing in zip(pair, columns, strict=True)]
+            for pair, ends in self.bounds.items()
+            if ends[side] is not None and pair not in keys
+        }
+        # Where one of the two is event time, it is the other that is missing; two columns that are not may be no times at all.
+        bounding = [pair for pair, timed in known.items() if any(timed) or not all(columns)]
+        if not bounding:
+            return PlanError(
+                "NEVER_CLOSES",
+                f"{waits}, and its condition does not say until when one can",
+                hint='bound the times of both sides, `ts BETWEEN opened AND opened + INTERVAL 1 HOUR`, or send each change: emit="changes"',
+                site=self.site,
+            )
+        pair = max(bounding, key=lambda pair: any(known[pair]))
+        time, of = (pair[1], self.right) if known[pair][0] else (pair[0], self.left)
+        return PlanError(
+            "NO_WATERMARK",
+            f"{waits}, and `{time}` of {label(of)} is not event time, so one always can",
+            hint=f'give the source a watermark, .watermark("{time}", "5 minutes"), or send each change: emit="changes"',
+            site=self.site,
+        )
+
+    def columns_read(self, wanted: Wanted) -> Mapping[str, Wanted]:
+        sides = enumerate((("left", self.left), ("right", self.right)))
+        return {name: both(wanted, read(stream, [*(pair[i] for pair in self.keys), self.condition])) for i, (name, stream) in sides}
+
+    def place_of_filter(self, named: frozenset[str]) -> str | None:
+        # A row of a join that forgets keeps those of its key, also where it is left out behind it.
+        if self.expires_ms is not None:
+            return None
+        if named <= lower(self.left.columns):
+            return None if self.how == "full" else "left"
+        return "right" if self.how == "inner" and named <= lower(self.right.columns) else None
+
+    def goes_by(self, group: Group | None) -> Clock:
+        return clock_of_groups(self, group)
+
+    def kept(self, basis: Basis) -> Fact:
+        near = self.interval(basis.columns)
+        if near is not None:
+            return _one_by_one(near)
+        ends = self.expires_ms is not None or self.group(basis.columns) is not None
+        cure = "" if ends else self._cure(basis.columns)
+        if self.how in ("semi", "anti", "existence") and self.condition is None:
+            counts = "of the right ones it keeps how many a key has"
+            return Fact(GROWS, f"grows with the left rows, each of which may still meet one; {counts}{cure}")
+        partners = "" if self.how == "inner" or self.condition is None else ", and how many partners each has"
+        return Fact(GROWS, f"grows with the rows of both sides, each of which may still meet a row that comes{partners}{cure}")
+
+    def _cure(self, columns: Mapping[Node, Columns]) -> str:
+        """What would let the rows of a join go, if little is missing."""
+        left, right = columns[self.left], columns[self.right]
+        for mine, other in self.bounds:
+            if (mine in left) != (other in right):
+                return f"; a watermark on {other if mine in left else mine} would end that"
+        if not left or not right:
+            return ""
+        mine, other = next(iter(left)), next(iter(right))
+        return f"; a condition as `{mine} BETWEEN {other} AND {other} + INTERVAL 1 HOUR` would end that"
+
+    def relation(self) -> Json:
+        return {"how": self.how, "keys": lists(self.keys), "condition": self.condition, "mark": self.mark}
+
+    def inlets(self, at: Checked, steady: bool = True) -> tuple[Inlet, ...]:
+        # Rows of two streams to which rows are only added meet in any order.
+        order = None if self.how == "inner" and only_added(self) else "rows"
+        if not self.keys:
+            return self._sharded(at, order)
+        return tuple(
+            inlet(stream, at, delivery="null_key", key=key, key_schema=schema, name=name, side=side, order=order, steps=steps)
+            for name, side, stream in self.sides
+            for key, schema, steps in [self.met(side, stream, at, self.null_safe)]
+        )
+
+    def _sharded(self, at: Checked, order: str | None) -> tuple[Inlet, ...]:
+        """Without keys all rows can meet: each left row is in one shard, each right row in all; a right row kept for itself needs one
+        shard.
+        """
+        shards = 1 if self.how == "full" else None
+        schema = at.key_schema(self)
+        return (
+            inlet(self.right, at, delivery="shards", key_schema=schema, name="right", side=RIGHT, order=order, shards=shards),
+            inlet(self.left, at, delivery="shard", key_schema=schema, name="left", side=LEFT, order=order, shards=shards),
+        )
+
+
+def _one_by_one(near: Interval) -> Fact:
+    """What a join keeps whose rows lie near each other in time."""
+    sides = ("left", "right")
+    ends = [f"{name} + {shown_micros(us)}" if us else name for name, us in zip(near.times, near.kept_us, strict=True)]
+    late = "; rows that come when it has passed them are late" if any(near.judged) else ""
+    endless = next((side for side, us in zip((0, 1), near.kept_us, strict=True) if us is None), None)
+    if endless is None:
+        return Fact(GIVEN, f"given back: left rows when the watermark passes {ends[0]}, right rows when it passes {ends[1]}{late}")
+    mine, other = near.times[endless], near.times[1 - endless]
+    bound = f"{other} <= {mine} + INTERVAL 1 HOUR"
+    kept = f"grows with the {sides[endless]} rows, as the condition does not say until when they can meet one: `{bound}` would"
+    return Fact(GROWS, f"{kept}; given back: {sides[1 - endless]} rows when the watermark passes {ends[1 - endless]}{late}")
 
 
 def join(left: Node, right: Node, on: Any, how: str, expires: Duration, emit: str, aliases: tuple[str | None, str | None]) -> Node:

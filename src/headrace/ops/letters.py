@@ -6,10 +6,10 @@ from typing import Any
 
 from headrace.errors import here
 from headrace.ops import output
+from headrace.ops.facts.outputs import DEAD_LETTER, DEAD_SCHEMA
 from headrace.ops.feeding import fed
 from headrace.ops.output import OutputOf
 from headrace.ops.project import Project
-from headrace.ops.source import DEAD_LETTER, DEAD_SCHEMA
 from headrace.ops.union import union
 from headrace.ops.weigh import weigh
 from headrace.plan import Node

@@ -11,7 +11,12 @@ import headrace.ports as ports
 from headrace.errors import PlanError, here
 from headrace.ops.asking import Asking, asking, checked
 from headrace.ops.columns import column_name, duplicate, given, label
-from headrace.ops.source import DEAD_LETTER
+from headrace.ops.facts.closing import Columns
+from headrace.ops.facts.keys import Keys
+from headrace.ops.facts.outputs import DEAD_LETTER
+from headrace.ops.facts.reading import Wanted, both, read
+from headrace.ops.inlet import Checked, Inlet, Json, lists, numbered
+from headrace.ops.operator import Connected, Consumer, RowWise, operator
 from headrace.ops.tables import Table, table_of
 from headrace.plan import Node, Role, node
 from headrace.ports.options import restored
@@ -25,8 +30,8 @@ MISSED = "missed"
 _DEFAULT = Asking(cache_ms=0, cache_keys=100_000, batch=200, in_flight=4, retry_ms=60_000)
 
 
-@node("lookup", Role.LOOKUP)
-class Lookup(Node):
+@node("lookup")
+class Lookup(RowWise, Consumer, Connected):
     """Each row with the rows of its key in a table outside.
 
     Law: a row gets what the table answers once for it, in the epoch in which it arrives; of what changes there later it is not told.
@@ -44,7 +49,9 @@ class Lookup(Node):
     <Stream orders.lookup_customers: customer, amount, country>
     """
 
-    input: Node
+    role = Role.LOOKUP
+    holds_columns = True
+
     connector: str
     options: Mapping[str, Any]
     schema: str
@@ -81,8 +88,11 @@ class Lookup(Node):
         """Whether a key has the same rows whenever it is asked for."""
         return self.constant or self.connect().traits.repeatable
 
+    @property
+    def unrepeatable(self) -> str | None:
+        return None if self.repeatable else self.connect().traits.why
+
     def connect(self) -> ports.Lookup:
-        """The connector's own object: the one the user made, or one made of what the plan stored."""
         verb = f"lookup.{self.connector}"
         return self.live or restored(ports.lookup_class(self.connector), verb, self.options, parse_schema(self.schema))
 
@@ -90,6 +100,39 @@ class Lookup(Node):
         met = " AND ".join(f"{mine} = {quote(theirs)}" for mine, theirs in self.keys)
         kept = f", answers kept for {shown(self.cache_ms)}" if self.cache_ms else ""
         return f"{self.how} lookup in {self.connect().describe()} on {met}{kept}"
+
+    def rows_of(self, output: str) -> Node | None:
+        return self.input if output == MISSED else None
+
+    def output_kind(self, output: str, kinds: Mapping[Node, str]) -> str:
+        return kinds[self]
+
+    def output_time_after(self, output: str, times: Mapping[Node, str | None]) -> str | None:
+        return times[self.input] if output == MISSED else None
+
+    def output_closing_after(self, output: str, columns: Mapping[Node, Columns]) -> Columns:
+        return columns[self.input] if output == MISSED else {}
+
+    def keys_after(self, keys: Mapping[Node, Keys]) -> Keys:
+        return ()
+
+    def columns_read(self, wanted: Wanted) -> Mapping[str, Wanted]:
+        return {"input": both(wanted, read(self.input, (text for text, _ in self.keys)))}
+
+    def relation(self) -> Json:
+        """What the check reads of it."""
+        keys = [[mine, quote(theirs)] for mine, theirs in self.keys]
+        return {"keys": keys, "table": self.schema, "given": lists(self.given)}
+
+    def asked(self) -> Json | None:
+        inputs = [operator(self.input).checked_as]
+        return {"id": self.name, "site": self.line, "relation": self.op, "inputs": inputs, **self.relation()}
+
+    def inlets(self, at: Checked, steady: bool = True) -> tuple[Inlet, ...]:
+        # Behind it only what comes with a row tells where the row was read.
+        order = "position" if any(operator(one).takes_last for one in at.plan.nodes.values()) else None
+        keys = tuple(numbered([text for text, _ in self.keys]))
+        return (Inlet(self.input, "input", 0, at.schema(self.input).ddl, "looked_up", keys, at.key_schema(self), order=order),)
 
 
 def lookup(input: Node, table: Any, on: Any, how: Any, said: tuple[Any, ...], kind: str, alias: str | None) -> Lookup:

@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cached_property
 from typing import Any
 
 from headrace.errors import PlanError, here
-from headrace.ops.asof import AsOf
 from headrace.ops.columns import label
+from headrace.ops.facts.closing import Columns
+from headrace.ops.facts.keys import Keys
+from headrace.ops.facts.outputs import DEAD_SCHEMA
+from headrace.ops.facts.reading import Wanted
 from headrace.ops.feeding import fed
-from headrace.ops.program import LATE, Program
-from headrace.ops.source import DEAD_COLUMNS, DEAD_LETTER
+from headrace.ops.inlet import Json
+from headrace.ops.operator import Unary, Ungrouped, operator
 from headrace.plan import Node, Role, node
 from headrace.spelling import suggestion
 
-LATE_RIGHT = f"{LATE}_right"
 
-
-@node("output", Role.OUTPUT)
-class OutputOf(Node):
+@node("output")
+class OutputOf(Unary, Ungrouped):
     """The rows of one output of a source or operator by its name.
 
     `dead_letter` has the rows that could not be read or computed: `node, reason, file, position, raw`; `late` those that came to an
@@ -31,27 +33,22 @@ class OutputOf(Node):
     <Stream charges.dead_letter: node, reason, file, position, raw>
     """
 
-    input: Node
+    role = Role.OUTPUT
+
     output: str
 
     @cached_property
     def columns(self) -> tuple[str, ...]:
-        if isinstance(self.input, Program):
-            return self.input.output_columns(self.output)
-        return DEAD_COLUMNS if self.late is None else self.late.columns
+        return operator(self.input).output_columns(self.output)
 
     @property
     def fits(self) -> bool:
-        return bool(self.input.outputs) and (self.output in self.input.outputs or self.output in (LATE, LATE_RIGHT))
+        return bool(self.input.outputs) and (self.output in self.input.outputs or self.late is not None)
 
     @property
     def late(self) -> Node | None:
-        """The input of an operator of a query whose rows these are, late ones or such as met nothing; None where they are others."""
-        if isinstance(self.input, Program) or self.output == DEAD_LETTER:
-            return None
-        if isinstance(self.input, AsOf):
-            return self.input.late(self.output)
-        return self.input.inputs[1 if self.output == LATE_RIGHT else 0]
+        """The input of an operator whose rows these are, late ones or such as met nothing; None where they are others."""
+        return operator(self.input).rows_of(self.output)
 
     @property
     def verb(self) -> str:
@@ -59,6 +56,29 @@ class OutputOf(Node):
 
     def describe(self) -> str:
         return f"output {self.output}"
+
+    @property
+    def checked_as(self) -> str:
+        return operator(self.input).output_checked_as(self.output) or str(self.name)
+
+    def asked(self) -> Json | None:
+        known = operator(self.input).output_checked_as(self.output)
+        return {"id": self.name, "schema": DEAD_SCHEMA} if known is None else None
+
+    def kind_after(self, kinds: Mapping[Node, str]) -> str:
+        return operator(self.input).output_kind(self.output, kinds)
+
+    def keys_after(self, keys: Mapping[Node, Keys]) -> Keys:
+        return ()
+
+    def time_after(self, times: Mapping[Node, str | None]) -> str | None:
+        return operator(self.input).output_time_after(self.output, times)
+
+    def closing_after(self, columns: Mapping[Node, Columns]) -> Columns:
+        return operator(self.input).output_closing_after(self.output, columns)
+
+    def columns_read(self, wanted: Wanted) -> Mapping[str, Wanted]:
+        return {}
 
 
 def output(input: Node, wanted: Any, late: tuple[str, ...]) -> OutputOf:

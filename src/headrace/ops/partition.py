@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
-from typing import ClassVar
 
 from headrace.errors import here
-from headrace.ops.source import DEAD_LETTER
-from headrace.plan import Node, Role, node
+from headrace.ops.facts.keys import Keys
+from headrace.ops.facts.kind import CHANGES
+from headrace.ops.facts.state import GROWS, Basis
+from headrace.ops.inlet import Json, lists
+from headrace.ops.relational import Partitioned, partition_of
+from headrace.plan import Fact, Node, node
 from headrace.syntax import windows
 
 Ordering = tuple[str, str, str]
 """A text, `asc` or `desc`, and whether nulls come `first` or `last`."""
 
 
-@node("partition", Role.STATEFUL)
-class Partition(Node):
+@node("partition")
+class Partition(Partitioned):
     """Each row with the values of window functions over its partition. Ties of the order are settled by all columns, nulls first.
 
     `functions` are names and complete texts: `rank() OVER (PARTITION BY shop ORDER BY amount DESC)`.
@@ -29,10 +32,6 @@ class Partition(Node):
     <Stream partition.with_columns: shop, amount, place>
     """
 
-    by_content: ClassVar[bool] = True
-
-    input: Node
-    per: tuple[str, ...]
     order: tuple[Ordering, ...]
     functions: tuple[tuple[str, str], ...]
 
@@ -44,12 +43,24 @@ class Partition(Node):
     def fits(self) -> bool:
         return are_orderings(self.order)
 
-    @property
-    def outputs(self) -> tuple[str, ...]:
-        return (DEAD_LETTER,)
-
     def describe(self) -> str:
         return ", ".join(f"{text} AS {name}" for name, text in self.functions)
+
+    @property
+    def forgets_after(self) -> int | None:
+        return None
+
+    def kind_after(self, kinds: Mapping[Node, str]) -> str:
+        return CHANGES
+
+    def keys_after(self, keys: Mapping[Node, Keys]) -> Keys:
+        return keys[self.input]
+
+    def kept(self, basis: Basis) -> Fact:
+        return Fact(GROWS, f"grows with the rows, which it keeps in the order of each {partition_of(self.per)}")
+
+    def relation(self) -> Json:
+        return {"per": list(self.per), "order": lists(self.order), "functions": lists(self.functions)}
 
 
 def are_orderings(order: Sequence[Ordering]) -> bool:

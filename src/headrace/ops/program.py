@@ -10,13 +10,21 @@ from typing import Any
 from headrace.errors import PlanError, here
 from headrace.expr import Expression
 from headrace.ops.columns import given, label, name_of, once
-from headrace.ops.source import DEAD_COLUMNS, DEAD_LETTER
-from headrace.plan import Node, Role, node
+from headrace.ops.facts.clock import MACHINE, NO_TIME, WATERMARK, Clock
+from headrace.ops.facts.closing import EVENT, PROCESSING, SELF, Closes, Columns, Group
+from headrace.ops.facts.keys import Keys as Unique
+from headrace.ops.facts.kind import APPEND
+from headrace.ops.facts.outputs import DEAD_COLUMNS, DEAD_LETTER, LATE, MAIN
+from headrace.ops.facts.reading import Wanted
+from headrace.ops.facts.state import BOUNDED, GIVEN, KEYS, Basis
+from headrace.ops.facts.time import event_time
+from headrace.ops.inlet import Checked, Inlet, Json, lists
+from headrace.ops.operator import Ungrouped, operator
+from headrace.ops.relational import Stateful
+from headrace.plan import Fact, Node, Role, node
 from headrace.program import Traced, trace
 
-LATE = "late"
-MAIN = "main"
-EVENT = "event"
+MAIN_INPUT = "event"
 
 
 @dataclass(frozen=True)
@@ -44,8 +52,8 @@ class Broadcasted:
         return f"<Broadcasted {label(self._keys.node)}>"
 
 
-@node("program", Role.STATEFUL)
-class Program(Node):
+@node("program")
+class Program(Stateful, Ungrouped):
     """A traced program with its inputs: the main one is called `event`, the others follow in order of name.
 
     `order` is "time" or "arrival", `clock` the clock of its timers ("event", "processing" or "none"), `time` the emitted column that is
@@ -81,7 +89,7 @@ class Program(Node):
     @property
     def fits(self) -> bool:
         inputs = len(self.streams) == len(self.names) == len(set(self.names)) == len(self.keys)
-        return inputs and self.traced.fits and self.names[0] == EVENT and set(self.broadcast) < set(self.names)
+        return inputs and self.traced.fits and self.names[0] == MAIN_INPUT and set(self.broadcast) < set(self.names)
 
     @property
     def verb(self) -> str:
@@ -91,7 +99,7 @@ class Program(Node):
     def outputs(self) -> tuple[str, ...]:
         """The names of all outputs."""
         declared = tuple(output.name for output in self.traced.outputs if output.name != MAIN)
-        late = tuple(LATE if name == EVENT else f"{LATE}_{name}" for name in self.names) if self.order == "time" else ()
+        late = tuple(LATE if name == MAIN_INPUT else f"{LATE}_{name}" for name in self.names) if self.order == "time" else ()
         return (MAIN, *declared, *late, DEAD_LETTER)
 
     def output_columns(self, output: str) -> tuple[str, ...]:
@@ -100,7 +108,7 @@ class Program(Node):
             return DEAD_COLUMNS
         if output in (declared.name for declared in self.traced.outputs):
             return self.traced.columns(output)
-        return self.stream(EVENT if output == LATE else output.removeprefix(f"{LATE}_")).columns
+        return self.stream(MAIN_INPUT if output == LATE else output.removeprefix(f"{LATE}_")).columns
 
     def output_time(self, output: str) -> str | None:
         """The event time of an output: the column named by `time` where the program emits it; late rows and dead letters have none."""
@@ -119,6 +127,117 @@ class Program(Node):
         others = f" with {', '.join(named)}" if named else ""
         return f"program {self.program}{by}{others}, order={self.order}"
 
+    def kind_after(self, kinds: Mapping[Node, str]) -> str:
+        return APPEND
+
+    def keys_after(self, keys: Mapping[Node, Unique]) -> Unique:
+        return ()
+
+    def time_after(self, times: Mapping[Node, str | None]) -> str | None:
+        return self.output_time(MAIN)
+
+    def closing_after(self, columns: Mapping[Node, Columns]) -> Columns:
+        return self.output_closing_after(MAIN, columns)
+
+    def output_kind(self, output: str, kinds: Mapping[Node, str]) -> str:
+        return APPEND
+
+    def output_time_after(self, output: str, times: Mapping[Node, str | None]) -> str | None:
+        return self.output_time(output)
+
+    def output_closing_after(self, output: str, columns: Mapping[Node, Columns]) -> Columns:
+        time = self.output_time(output)
+        # A program that takes rows as they come takes the oldest ones, too.
+        return {} if time is None else {time.lower(): Closes(SELF, straight=self.order == "arrival")}
+
+    def output_checked_as(self, output: str) -> str | None:
+        return str(self.name) if output == MAIN else f"{self.name}#{output}"
+
+    def columns_read(self, wanted: Wanted) -> Mapping[str, Wanted]:
+        # Programs read what they like.
+        return {}
+
+    def goes_by(self, group: Group | None) -> Clock:
+        return {EVENT: WATERMARK, PROCESSING: MACHINE}.get(self.clock, NO_TIME)
+
+    def kept(self, basis: Basis) -> Fact:
+        cells = [cell for cell in self.traced.cells if cell.kind not in ("timer", "broadcast")]
+        keys = [name for name, _ in self.keys[0]]
+        of = f"a key of {', '.join(keys)}" if keys else "the whole stream"
+        shared = ", ".join(cell.name for cell in self.traced.cells if cell.kind == "broadcast")
+        held = " and the rows that wait for the watermark" if self.order == "time" else ""
+        held += f"; {shared} for all keys, once in each partition" if shared else ""
+        if not cells:
+            return Fact(BOUNDED, f"bounded: nothing for {of} but pending timers{held}")
+        expiring = {cell.name for cell in cells if cell.expires_ms is not None}
+        cleared = self.traced.cleared
+        ends = "the program clears it" + (" or it expires" if expiring else "") if cleared else "it expires"
+        stay = ", ".join(cell.name for cell in cells if cell.name not in cleared | expiring)
+        names = ", ".join(cell.name for cell in cells)
+        if stay and keys:
+            return Fact(KEYS, f"grows with the number of keys: {stay} is kept for {of} and never cleared")
+        if stay:
+            return Fact(BOUNDED, f"bounded: {names}, once{held}")
+        return Fact(GIVEN, f"given back when {ends}: {names} for {of}{held}")
+
+    @property
+    def caveat(self) -> str | None:
+        if self.order != "arrival":
+            return None
+        if self.clock == PROCESSING:
+            return "follows the wall clock"
+        return "takes rows as they arrive; those of an epoch are sorted, so that a replay is equal"
+
+    def document(self) -> Json:
+        """It as the check and the kernel read it, without numbers, types and routes."""
+        traced = self.traced.to_json()
+        # The tracer names a late handler by its input, the kernel by the output where such rows go without it.
+        handlers = [{**one, "on": _late(one["on"])} if one["kind"] == "late" else one for one in traced["handlers"]]
+        inputs = enumerate(zip(self.names, self.streams, self.keys, strict=True))
+        return {
+            "name": self.name,
+            "site": self.line,
+            "kind": "program",
+            "order": self.order,
+            "clock": self.clock,
+            "inputs": [
+                {"name": name, "side": side, "from": stream.name, "key": lists(key), "broadcast": name in self.broadcast}
+                for side, (name, stream, key) in inputs
+            ],
+            "cells": traced["cells"],
+            "handlers": handlers,
+            "outputs": [{"name": output, "time": self.output_time(output)} for output in self.outputs],
+        }
+
+    def asked(self) -> Json | None:
+        document = self.document()
+        for one, stream in zip(document["inputs"], self.streams, strict=True):
+            one["from"] = operator(stream).checked_as
+        return {"id": self.name, "operator": document}
+
+    def inlets(self, at: Checked, steady: bool = True) -> tuple[Inlet, ...]:
+        # Rows that are handled as they come are sorted all the same where a sink counts on a replay being equal.
+        order = "time" if self.order == "time" else "columns" if steady else None
+        return tuple(
+            Inlet(
+                stream,
+                name,
+                side,
+                at.schema(stream).ddl,
+                "shared" if name in self.broadcast else "key",
+                key,
+                at.key_schema(self),
+                # an operator without event time takes rows that have none
+                event_time(stream) if self.clock == EVENT else None,
+                order,
+            )
+            for side, (name, stream, key) in enumerate(zip(self.names, self.streams, self.keys, strict=True))
+        )
+
+
+def _late(on: str) -> str:
+    return {"event": "late", "late": "late"}.get(on, on if on.startswith("late_") else f"late_{on}")
+
 
 def key_by(node: Node, columns: tuple[Any, ...], alias: str | None = None) -> Keys:
     if not columns:
@@ -135,7 +254,7 @@ def process(
     main: Keys, program: Any, *, order: str | None, time: str | None, inputs: Mapping[str, Any], times: Mapping[Node, str | None]
 ) -> Program:
     """The node of a program; `times` gives the event time of each input's stream."""
-    named: dict[str, Keys] = {EVENT: main}
+    named: dict[str, Keys] = {MAIN_INPUT: main}
     for name in sorted(inputs):
         named[name] = _input(name, inputs[name], main)
     broadcast = tuple(name for name, keyed in named.items() if keyed.broadcast)

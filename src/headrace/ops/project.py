@@ -8,14 +8,18 @@ from typing import Any
 
 from headrace.errors import PlanError, here
 from headrace.ops.columns import column_name, given, name_of, once
+from headrace.ops.facts.closing import Columns, named
+from headrace.ops.facts.keys import Keys, lower
+from headrace.ops.facts.reading import Wanted, read
+from headrace.ops.operator import Stepwise
 from headrace.ops.partition import windowed
-from headrace.plan import Node, node, steps
+from headrace.plan import Node, node
 from headrace.plan.step import Project as ProjectStep
 from headrace.syntax import plain_name, quote
 
 
 @node("project")
-class Project(Node):
+class Project(Stepwise):
     """All columns of the output with their texts over the input's columns, in order. `by` is the verb that the user wrote.
 
     >>> import headrace as hr
@@ -30,7 +34,6 @@ class Project(Node):
     <Stream charges.rename: card, cents>
     """
 
-    input: Node
     by: str
     items: tuple[tuple[str, str], ...]
 
@@ -52,19 +55,40 @@ class Project(Node):
             shown = [text for text in shown if " AS " in text]
         return f"{self.by} {', '.join(shown)}"
 
+    def steps(self) -> tuple[ProjectStep, ...]:
+        return (ProjectStep(self.items, self.site),)
 
-@steps.register
-def _(node: Project) -> tuple[ProjectStep, ...]:
-    return (ProjectStep(node.items, node.site),)
+    @property
+    def keeps_apart(self) -> bool:
+        return lower(self.input.columns) <= {(plain_name(text) or "").lower() for _, text in self.items}
+
+    def keys_after(self, keys: Mapping[Node, Keys]) -> Keys:
+        called = {(plain_name(text) or "").lower(): name.lower() for name, text in reversed(self.items)}
+        return tuple(frozenset(called[name] for name in key) for key in keys[self.input] if key <= called.keys())
+
+    def time_after(self, times: Mapping[Node, str | None]) -> str | None:
+        time = times[self.input]
+        if time is None:
+            return None
+        copies = [name for name, text in self.items if (plain_name(text) or "").lower() == time.lower()]
+        # Where a copy was made, the one that kept the name is meant.
+        return next((name for name in copies if name.lower() == time.lower()), copies[0] if copies else None)
+
+    def closing_after(self, columns: Mapping[Node, Columns]) -> Columns:
+        return named(self.items, columns[self.input])
+
+    def columns_read(self, wanted: Wanted) -> Mapping[str, Wanted]:
+        # Also what nobody reads is computed, as it may fail.
+        return {"input": read(self.input, (text for _, text in self.items))}
 
 
-def select(input: Node, columns: Sequence[Any], named: dict[str, Any], alias: str | None = None) -> Project:
-    items = tuple((name_of(expression), expression.text) for expression in given(input, columns, named, alias))
+def select(input: Node, columns: Sequence[Any], by_name: dict[str, Any], alias: str | None = None) -> Project:
+    items = tuple((name_of(expression), expression.text) for expression in given(input, columns, by_name, alias))
     return _made(*windowed(input, items), "select")
 
 
-def with_columns(input: Node, columns: Sequence[Any], named: dict[str, Any], alias: str | None = None) -> Project:
-    new = [(name_of(expression), expression.text) for expression in given(input, columns, named, alias)]
+def with_columns(input: Node, columns: Sequence[Any], by_name: dict[str, Any], alias: str | None = None) -> Project:
+    new = [(name_of(expression), expression.text) for expression in given(input, columns, by_name, alias)]
     once((name for name, _ in new), "with_columns")
     texts = {name.lower(): text for name, text in new}
     had = {name.lower() for name in input.columns}

@@ -2,19 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any
 
 from headrace.errors import PlanError, here
 from headrace.expr import Column
 from headrace.ops.columns import given, once
-from headrace.ops.source import DEAD_LETTER
-from headrace.ops.window import CHANGES, CLOSE, COLUMNS, micros, shown_micros, when_sent
-from headrace.plan import Node, Role, node
+from headrace.ops.facts.clock import NO_TIME, NONE, WATERMARK, Clock
+from headrace.ops.facts.closing import CHANGES, CLOSE, EVENT, INSTANTS, NEXT_MILLI, SELF, Closes, Columns, Group, carried, closing, result
+from headrace.ops.facts.keys import Keys
+from headrace.ops.facts.kind import APPEND, kind_of
+from headrace.ops.facts.outputs import LATE
+from headrace.ops.facts.reading import Wanted, both, read
+from headrace.ops.facts.state import GIVEN, GROWS, OF_ROWS, Basis
+from headrace.ops.inlet import Checked, Inlet, Json, inlet, numbered
+from headrace.ops.operator import Unary, Ungrouped
+from headrace.ops.relational import Relational, partition_of
+from headrace.ops.window import COLUMNS, NULL_TIME, micros, no_time, shown_micros, when_sent
+from headrace.plan import Fact, Node, node
 from headrace.schema import shown
+from headrace.syntax import plain_name, quote
 
 
 @dataclass(frozen=True)
@@ -26,8 +36,8 @@ class SessionWindow:
     per: tuple[Any, ...]
 
 
-@node("sessions", Role.STATEFUL)
-class Sessions(Node):
+@node("sessions")
+class Sessions(Relational, Unary, Ungrouped):
     """Each row with its session: the session's start, end and time behind the other columns.
 
     Law: each row has a span, `gap_us` long from its time on, or until the time `until`. Spans of equal `per` that overlap or touch are one
@@ -46,9 +56,6 @@ class Sessions(Node):
     <Stream sessions: card, ts, window_start, window_end, window_time>
     """
 
-    by_content: ClassVar[bool] = True
-
-    input: Node
     per: tuple[str, ...]
     time: str
     gap_us: int | None = field(metadata={"least": 1})
@@ -65,15 +72,119 @@ class Sessions(Node):
     def fits(self) -> bool:
         return len(self.names) == len(COLUMNS) and (self.gap_us is None) != (self.until is None)
 
-    @property
-    def outputs(self) -> tuple[str, ...]:
-        return (DEAD_LETTER,)
-
     def describe(self) -> str:
         per = f" per {', '.join(self.per)}" if self.per else ""
         length = f"until {self.until}" if self.gap_us is None else f"{shown_micros(self.gap_us)} long"
         late = f", {shown(self.lateness_ms)} late at the most" if self.lateness_ms else ""
         return f"spans from {self.time} on{per}, {length}, emit={self.emit}{late}"
+
+    @property
+    def key_names(self) -> tuple[str | None, ...]:
+        return tuple(plain_name(text) for text in self.per)
+
+    def kind_after(self, kinds: Mapping[Node, str]) -> str:
+        # Of a session that has closed nothing is taken back.
+        return APPEND if self.emit == CLOSE else CHANGES
+
+    def keys_after(self, keys: Mapping[Node, Keys]) -> Keys:
+        return keys[self.input]
+
+    @property
+    def ended(self) -> Closes | None:
+        """How sessions close, by their end, and whether their rows come straight from a source; None: they never do."""
+        return self._ended(closing([self.input])[self.input])
+
+    def _ended(self, before: Columns) -> Closes | None:
+        time = carried(self.time, before)
+        if time is None or time.clock != EVENT or time.at not in INSTANTS:
+            return None
+        # A row whose time is the end of a session still joins it.
+        own = time.lateness_ms + (0 if time.at == SELF else 1)
+        return Closes(SELF, max(own, self.lateness_ms), self.emit, time.straight)
+
+    def closing_after(self, columns: Mapping[Node, Columns]) -> Columns:
+        # Its rows are sent long after their own time, and with a start that may be older still.
+        end = self._ended(columns[self.input])
+        if end is None:
+            return {}
+        return result({self.names[1].lower(): end, self.names[2].lower(): replace(end, at=NEXT_MILLI)})
+
+    @property
+    def judged(self) -> tuple[bool, ...]:
+        end = self.ended
+        return (end is not None and end.straight,)
+
+    @property
+    def knows_rows(self) -> bool:
+        return any(self.judged) and kind_of(self.input) == CHANGES
+
+    @property
+    def sent_at_close(self) -> bool:
+        return self.emit == CLOSE
+
+    def unclosed(self, columns: Mapping[Node, Columns]) -> PlanError | None:
+        timeless = self.emit == CLOSE and self.names[1].lower() not in columns[self]
+        return no_time(self, "the rows of a session", self.time) if timeless else None
+
+    def columns_read(self, wanted: Wanted) -> Mapping[str, Wanted]:
+        return {"input": both(wanted, read(self.input, (*self.per, self.time, self.until)))}
+
+    def kept(self, basis: Basis) -> Fact:
+        rows = f"the rows in the order of time{f', of each {partition_of(self.per)}' if self.per else ''}"
+        end = self.ended
+        if end is None:
+            return Fact(GROWS, f"grows with the rows, as one that comes may join two sessions: {rows}")
+        more = f" and {shown(end.lateness_ms)} more" if end.lateness_ms else ""
+        late = "; rows that come later are late" if end.straight else ""
+        return Fact(GIVEN, f"given back when the watermark passes the end of a session{more}{late}; till then: {rows}")
+
+    def goes_by(self, group: Group | None) -> Clock:
+        return NO_TIME if self.ended is None else WATERMARK
+
+    @property
+    def tables(self) -> tuple[str, ...]:
+        return (OF_ROWS,)
+
+    def relation(self) -> Json:
+        spans = {"time": self.time, "gap_us": self.gap_us, "until": self.until}
+        return {"per": list(self.per), **spans, "names": list(self.names), "emit": self.emit}
+
+    def inlets(self, at: Checked, steady: bool = True) -> tuple[Inlet, ...]:
+        """Rows with the span of each as the first columns, so that they come in the order of time, then of all columns."""
+        start, end = self._unused("_start"), self._unused("_end")
+        until = self.until or f"timestampadd(MICROSECOND, {self.gap_us}L, {self.time})"
+        columns = [[column, quote(column)] for column in self.input.columns]
+        here = {"node": str(self.name), "site": self.line}
+        spans: tuple[Json, ...] = (
+            {"where": f"({self.time}) IS NOT NULL", "reason": NULL_TIME, **here},
+            {"project": [[start, self.time], [end, until], *columns], **here},
+            {"where": f"{end} > {start}", **here},
+        )
+        key, schema = numbered(self.per), at.key_schema(self)
+        rows = inlet(self.input, at, delivery="null_key", key=key, key_schema=schema, order="columns", steps=spans)
+        time = next(str(field.type) for field in at.schema(self).fields if field.name == self.names[0])
+        return (replace(rows, schema=f"{start} {time}, {end} {time}, {rows.schema}"),)
+
+    def _unused(self, name: str) -> str:
+        """A name that no column has."""
+        while name in (column.lower() for column in self.input.columns):
+            name += "_"
+        return name
+
+    def sent(self, changes: bool, group: Group | None) -> str:
+        if changes:
+            return "are added and taken away, all of a session when its bounds change"
+        return "are only added, once, when their session closes"
+
+    def clock_kept(self, ending: Json) -> str:
+        return NONE if self.ended is None else EVENT
+
+    def late_rows(self, ending: Json) -> dict[str, Node]:
+        return {LATE: self.input} if any(self.judged) else {}
+
+    def timing(self) -> Json:
+        end = self.ended
+        return {"clock": NONE} if end is None else {"clock": EVENT, "lateness_ms": end.lateness_ms, "judged": end.straight}
 
 
 _UNSAID: Any = object()

@@ -10,10 +10,13 @@ from typing import Any
 
 import headrace.ports as ports
 from headrace.errors import HeadraceError, PlanError, here
-from headrace.ops.closing import Columns, Group, columns_after, group_of
 from headrace.ops.columns import label
-from headrace.ops.keys import Keys, keys_after
-from headrace.ops.kind import kind_after, kind_of
+from headrace.ops.facts.closing import Columns
+from headrace.ops.facts.keys import Keys
+from headrace.ops.facts.kind import kind_of
+from headrace.ops.facts.reading import Wanted
+from headrace.ops.inlet import Json
+from headrace.ops.operator import Connected, Unary, Ungrouped, operator
 from headrace.ops.source import plain
 from headrace.ops.unclosed import require_closing
 from headrace.ops.upserts import shown, upserts
@@ -24,8 +27,8 @@ MODES = ("append", "upsert", "changes")
 _REFUSED = "on_refused"
 
 
-@node("sink", Role.SINK)
-class Sink(Node):
+@node("sink")
+class Sink(Connected, Unary, Ungrouped):
     """A connector with its options, fed by a stream.
 
     >>> import headrace as hr
@@ -34,7 +37,8 @@ class Sink(Node):
     ('charges.files',)
     """
 
-    input: Node
+    role = Role.SINK
+
     connector: str
     options: Mapping[str, Any]
     mode: str = field(default="append", metadata={"of": MODES})
@@ -59,31 +63,32 @@ class Sink(Node):
         return ""
 
     def connect(self) -> ports.Sink:
-        """The connector's own object: the one the user made, or one made of what the plan stored."""
         return self.live or restored_sink(self.connector, self.options)
 
     def describe(self) -> str:
         return self.connect().describe()
 
+    def asked(self) -> Json | None:
+        return None
 
-@kind_after.register
-def _(node: Sink, kinds: dict[Node, str]) -> str:
-    return kinds[node.input]
+    @property
+    def checked_as(self) -> str:
+        return operator(self.input).checked_as
 
+    def kind_after(self, kinds: Mapping[Node, str]) -> str:
+        return kinds[self.input]
 
-@keys_after.register
-def _(node: Sink, keys: dict[Node, Keys]) -> Keys:
-    return keys[node.input]
+    def keys_after(self, keys: Mapping[Node, Keys]) -> Keys:
+        return keys[self.input]
 
+    def time_after(self, times: Mapping[Node, str | None]) -> str | None:
+        return times[self.input]
 
-@columns_after.register
-def _(node: Sink, found: Mapping[Node, Columns]) -> Columns:
-    return found[node.input]
+    def closing_after(self, columns: Mapping[Node, Columns]) -> Columns:
+        return columns[self.input]
 
-
-@group_of.register
-def _(node: Sink, found: Mapping[Node, Columns]) -> Group | None:
-    return None
+    def columns_read(self, wanted: Wanted) -> Mapping[str, Wanted]:
+        return {}
 
 
 def restored_sink(connector: str, options: Mapping[str, Any]) -> ports.Sink:

@@ -12,14 +12,17 @@ from typing import Any
 import headrace.ports as ports
 from headrace.errors import PlanError, here
 from headrace.ops.columns import column_name, label
+from headrace.ops.facts.closing import SELF, Closes, Columns
+from headrace.ops.facts.keys import Keys
+from headrace.ops.facts.kind import APPEND
+from headrace.ops.facts.outputs import DEAD_LETTER
+from headrace.ops.facts.reading import Wanted
+from headrace.ops.inlet import Json
+from headrace.ops.operator import Connected, Ungrouped
 from headrace.plan import Node, Role, node
 from headrace.plan.naming import valid_name as valid_name
 from headrace.ports.options import restored
 from headrace.schema import milliseconds, parse_schema, shown
-
-DEAD_LETTER = "dead_letter"
-DEAD_SCHEMA = "node string, reason string, file string, position bigint, raw string"
-DEAD_COLUMNS = parse_schema(DEAD_SCHEMA).names
 
 
 @dataclass(frozen=True)
@@ -41,8 +44,8 @@ class Watermark:
         return cls(data["column"], data["delay_ms"], data["idle_ms"])
 
 
-@node("source", Role.SOURCE)
-class Source(Node):
+@node("source")
+class Source(Connected, Ungrouped):
     """A connector with its options and the schema of its rows; `inferred` if that was found by looking.
 
     >>> import headrace as hr
@@ -50,6 +53,8 @@ class Source(Node):
     >>> charges.watermark("ts", "5 minutes")
     <Stream charges: card, ts>
     """
+
+    role = Role.SOURCE
 
     connector: str
     options: Mapping[str, Any]
@@ -75,7 +80,6 @@ class Source(Node):
         return (DEAD_LETTER,)
 
     def connect(self) -> ports.Source:
-        """The connector's own object: the one the user made, or one made of what the plan stored."""
         return self.live or restored(ports.source_class(self.connector), f"read.{self.connector}", self.options, parse_schema(self.schema))
 
     def describe(self) -> str:
@@ -83,6 +87,28 @@ class Source(Node):
         if self.watermark is None:
             return text
         return f"{text}, watermark {self.watermark.column} {shown(self.watermark.delay_ms)}"
+
+    def output_kind(self, output: str, kinds: Mapping[Node, str]) -> str:
+        return APPEND
+
+    def asked(self) -> Json | None:
+        mark = None if self.watermark is None else self.watermark.column
+        return {"id": self.name, "site": self.line, "schema": self.schema, "watermark": mark}
+
+    def kind_after(self, kinds: Mapping[Node, str]) -> str:
+        return self.connect().traits.changes
+
+    def keys_after(self, keys: Mapping[Node, Keys]) -> Keys:
+        return ()
+
+    def time_after(self, times: Mapping[Node, str | None]) -> str | None:
+        return None if self.watermark is None else self.watermark.column
+
+    def closing_after(self, columns: Mapping[Node, Columns]) -> Columns:
+        return {} if self.watermark is None else {self.watermark.column.lower(): Closes(SELF)}
+
+    def columns_read(self, wanted: Wanted) -> Mapping[str, Wanted]:
+        return {}
 
 
 def source(connected: ports.Source, schema: str, name: str | None, *, inferred: bool = False) -> Source:

@@ -32,10 +32,10 @@ from headrace.ops import (
     window,
 )
 from headrace.ops.columns import label
-from headrace.ops.forgetting import late_outputs
-from headrace.ops.kind import kind_of
+from headrace.ops.facts.forgetting import late_outputs
+from headrace.ops.facts.kind import kind_of
+from headrace.ops.facts.time import event_time
 from headrace.ops.tables import Table
-from headrace.ops.time import event_time
 from headrace.ops.view import view_of
 from headrace.ops.write import Write
 from headrace.plan import Explanation, Node, Plan, explain, facts

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
-from functools import cached_property
-from typing import ClassVar
+from collections.abc import Mapping
 
-from headrace.ops.source import DEAD_LETTER
-from headrace.plan import Node, Role, node
+from headrace.ops.facts.clock import MACHINE, Clock
+from headrace.ops.facts.closing import Columns, Group
+from headrace.ops.facts.keys import Keys
+from headrace.ops.facts.kind import CHANGES
+from headrace.ops.facts.reading import Wanted, both, read
+from headrace.ops.facts.state import GIVEN, OF_ROWS, Basis
+from headrace.ops.inlet import Json
+from headrace.ops.relational import WholeRows
+from headrace.plan import Fact, Node, node
 
 
-@node("temporal", Role.STATEFUL)
-class Temporal(Node):
+@node("temporal")
+class Temporal(WholeRows):
     """Each row while the processing time is at or behind all of `since` and before all of `until`, which are times that its columns give.
 
     Law: after every epoch it is `WHERE current_timestamp() >= since AND current_timestamp() < until` at the time at which the epoch began.
@@ -19,20 +25,36 @@ class Temporal(Node):
     epoch 2, at 10:30: nothing comes                                          ->   -(a, 09:30)
     """
 
-    by_content: ClassVar[bool] = True
-
-    input: Node
     since: tuple[str, ...]
     until: tuple[str, ...]
-
-    @cached_property
-    def columns(self) -> tuple[str, ...]:
-        return self.input.columns
-
-    @property
-    def outputs(self) -> tuple[str, ...]:
-        return (DEAD_LETTER,)
 
     def describe(self) -> str:
         spans = [*(f"from {text} on" for text in self.since), *(f"until {text}" for text in self.until)]
         return f"rows of now: {', '.join(spans)}"
+
+    def kind_after(self, kinds: Mapping[Node, str]) -> str:
+        return CHANGES if self.until else kinds[self.input]
+
+    def keys_after(self, keys: Mapping[Node, Keys]) -> Keys:
+        return keys[self.input]
+
+    def closing_after(self, columns: Mapping[Node, Columns]) -> Columns:
+        return {}
+
+    def columns_read(self, wanted: Wanted) -> Mapping[str, Wanted]:
+        return {"input": both(wanted, read(self.input, (*self.since, *self.until)))}
+
+    def kept(self, basis: Basis) -> Fact:
+        if self.until:
+            return Fact(GIVEN, "given back when a row's time has passed: each row that is there or will be")
+        return Fact(GIVEN, "given back when a row's time has come: each row that waits for it")
+
+    def goes_by(self, group: Group | None) -> Clock:
+        return MACHINE
+
+    def relation(self) -> Json:
+        return {"since": list(self.since), "until": list(self.until)}
+
+    @property
+    def tables(self) -> tuple[str, ...]:
+        return (OF_ROWS,)

@@ -2,25 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import field
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any
 
 from headrace.errors import PlanError, here
 from headrace.expr import Column
 from headrace.ops.columns import given
 from headrace.ops.expires import Duration, expiring, expiry
+from headrace.ops.facts.keys import Keys, lower
+from headrace.ops.facts.kind import CHANGES
+from headrace.ops.facts.state import BOUNDED, GROUPS, GROWS, Basis
+from headrace.ops.inlet import Json, lists
 from headrace.ops.partition import Ordering, are_orderings
-from headrace.ops.source import DEAD_LETTER
-from headrace.plan import Node, Role, node
-from headrace.syntax import ordering
+from headrace.ops.relational import Partitioned, partition_of
+from headrace.plan import Fact, Node, node
+from headrace.syntax import ordering, plain_name
 
 TIES = ("row_number", "rank", "dense_rank")
 
 
-@node("top", Role.STATEFUL)
-class Top(Node):
+@node("top")
+class Top(Partitioned):
     """The `count` first rows of each partition behind `offset` others, in an order whose ties are settled by all columns, nulls first.
 
     Law: after every epoch it is `ties() OVER (PARTITION BY per ORDER BY order) <= count` of the input so far. `ties` is `row_number`, or
@@ -39,10 +43,6 @@ class Top(Node):
     <Stream top: shop, amount>
     """
 
-    by_content: ClassVar[bool] = True
-
-    input: Node
-    per: tuple[str, ...]
     order: tuple[Ordering, ...]
     count: int | None = field(metadata={"least": 0})
     offset: int = field(default=0, metadata={"least": 0})
@@ -57,16 +57,40 @@ class Top(Node):
     def fits(self) -> bool:
         return are_orderings(self.order)
 
-    @property
-    def outputs(self) -> tuple[str, ...]:
-        return (DEAD_LETTER,)
-
     def describe(self) -> str:
         kept = "all rows" if self.count is None else f"the first {self.count}" + _TIED[self.ties]
         behind = f" behind {self.offset}" if self.offset else ""
         per = f" per {', '.join(self.per)}" if self.per else ""
         by = ", ".join(f"{text} {direction} nulls {nulls}" for text, direction, nulls in self.order)
         return f"{kept}{behind}{per}" + (f" by {by}" if by else "") + expiring(self.expires_ms)
+
+    @property
+    def forgets_after(self) -> int | None:
+        return self.expires_ms
+
+    def kind_after(self, kinds: Mapping[Node, str]) -> str:
+        return CHANGES
+
+    def keys_after(self, keys: Mapping[Node, Keys]) -> Keys:
+        per = [plain_name(text) for text in self.per]
+        one = self.count == 1 and self.ties == "row_number" and all(per)
+        return (*keys[self.input], lower(name for name in per if name)) if one else keys[self.input]
+
+    def kept(self, basis: Basis) -> Fact:
+        if basis.append and self.ties != "row_number":
+            kept = f"the first {self.count} of each {partition_of(self.per)}, and those that tie with the last"
+            if self.ties == "dense_rank":
+                kept = f"those of the first {self.count} values of each {partition_of(self.per)}"
+            return Fact(GROWS, f"grows with the rows that tie: {kept}")
+        if basis.append and self.count is not None:
+            kept = f"the first {self.count + self.offset} rows of each {partition_of(self.per)}"
+            return Fact(GROUPS if self.per else BOUNDED, f"{'grows with the number of partitions' if self.per else 'bounded'}: {kept}")
+        order = f"in the order of each {partition_of(self.per)}"
+        return Fact(GROWS, f"grows with the rows, as those behind move up when one is taken away; {order}")
+
+    def relation(self) -> Json:
+        firsts = {"count": self.count, "offset": self.offset, "ties": self.ties}
+        return {"per": list(self.per), "order": lists(self.order), **firsts}
 
 
 _TIED = {"row_number": "", "rank": " with ties", "dense_rank": " values"}

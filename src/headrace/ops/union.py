@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 
 from headrace.errors import PlanError, here
 from headrace.ops.columns import label
-from headrace.plan import Node, node
+from headrace.ops.facts.closing import Columns
+from headrace.ops.facts.keys import Keys
+from headrace.ops.facts.reading import Wanted
+from headrace.ops.inlet import Json
+from headrace.ops.operator import Ungrouped, all_append, operator
+from headrace.plan import Node, Role, node
 
 
 @node("union")
-class Union(Node):
+class Union(Ungrouped):
     """All rows of all inputs. Columns are matched by name, in the order of the first; types are widened to one that holds all.
 
     >>> import headrace as hr
@@ -20,6 +25,8 @@ class Union(Node):
     >>> north.union(south)                                     # (a, 1) and (2, b)   ->   (a, 1) (b, 2)
     <Stream north.union: card, amount>
     """
+
+    role = Role.STATELESS
 
     branches: tuple[Node, ...]
 
@@ -33,6 +40,26 @@ class Union(Node):
 
     def describe(self) -> str:
         return "union"
+
+    def asked(self) -> Json | None:
+        return {"id": self.name, "site": self.line, "union": [operator(branch).checked_as for branch in self.branches]}
+
+    def kind_after(self, kinds: Mapping[Node, str]) -> str:
+        return all_append(self, kinds)
+
+    def keys_after(self, keys: Mapping[Node, Keys]) -> Keys:
+        return ()
+
+    def time_after(self, times: Mapping[Node, str | None]) -> str | None:
+        found = {None if time is None else time.lower() for time in (times[branch] for branch in self.branches)}
+        return times[self.branches[0]] if len(found) == 1 else None
+
+    def closing_after(self, columns: Mapping[Node, Columns]) -> Columns:
+        first, *others = (columns[branch] for branch in self.branches)
+        return {name: closes for name, closes in first.items() if all(other.get(name) == closes for other in others)}
+
+    def columns_read(self, wanted: Wanted) -> Mapping[str, Wanted]:
+        return {}
 
 
 def union(branches: Sequence[Node]) -> Union:

@@ -2,19 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import field, replace
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any
 
 from headrace.errors import PlanError, here
 from headrace.ops.changes import CHANGE, Changes, changes
 from headrace.ops.columns import column_name, duplicate, once
-from headrace.ops.source import DEAD_LETTER
-from headrace.plan import Node, Role, node
+from headrace.ops.facts.clock import NO_TIME, Clock
+from headrace.ops.facts.closing import Columns, Group
+from headrace.ops.facts.keys import Keys, lower, unique
+from headrace.ops.facts.kind import APPEND, CHANGES
+from headrace.ops.facts.reading import Wanted, both
+from headrace.ops.facts.state import BOUNDED, KEYS, OF_ROWS, Basis
+from headrace.ops.inlet import Checked, Inlet, Json, inlet, numbered
+from headrace.ops.operator import Unary, Ungrouped
+from headrace.ops.relational import Relational
+from headrace.plan import Fact, Node, node
+from headrace.syntax import quote
 
 
-@node("upserts", Role.STATEFUL)
-class Upserts(Node):
+@node("upserts")
+class Upserts(Relational, Unary, Ungrouped):
     """The one row of each key; of an epoch at the most one goes and one comes.
 
     `last`: a row takes the place of the one before it, and a row that is taken away ends the key. Else the rows of a key add up, and two
@@ -31,9 +41,8 @@ class Upserts(Node):
     <Stream upserts: card, amount, _change>
     """
 
-    by_content: ClassVar[bool] = True
+    net = True
 
-    input: Node
     key: tuple[str, ...]
     last: bool
     pairs: bool = False
@@ -47,13 +56,66 @@ class Upserts(Node):
     def fits(self) -> bool:
         return bool(self.key) and set(self.key) <= set(self.input.columns)
 
-    @property
-    def outputs(self) -> tuple[str, ...]:
-        return (DEAD_LETTER,)
-
     def describe(self) -> str:
         what = "the last row" if self.last else "the one row"
         return f"{what} of each {', '.join(self.key)}" + (", each change as a row" if self.pairs else "")
+
+    @property
+    def takes_last(self) -> bool:
+        return self.last
+
+    @property
+    def key_names(self) -> tuple[str | None, ...]:
+        return self.key
+
+    def kind_after(self, kinds: Mapping[Node, str]) -> str:
+        return APPEND if self.pairs else CHANGES
+
+    def keys_after(self, keys: Mapping[Node, Keys]) -> Keys:
+        return () if self.pairs else (lower(self.key),)
+
+    def closing_after(self, columns: Mapping[Node, Columns]) -> Columns:
+        return {}
+
+    def columns_read(self, wanted: Wanted) -> Mapping[str, Wanted]:
+        # Where each change is told, one of a column that nobody reads is a change as well.
+        return {"input": both(wanted, lower(self.key)) if self.last and not self.pairs else None}
+
+    @property
+    def keeps_rows(self) -> bool:
+        """Whether it has to keep the row of a key: not where its sink replaces rows, or where a key has one row at the most."""
+        return not (self.replaces if self.last else unique(self.input, self.key))
+
+    def kept(self, basis: Basis) -> Fact:
+        of = f"a key of {', '.join(self.key)}"
+        if self.last and self.replaces:
+            return Fact(BOUNDED, f"bounded: it keeps nothing, as its sink puts a row in the place of the one with {of}")
+        if self.last:
+            return Fact(KEYS, f"grows with the number of keys: the last row of {of}")
+        if not self.keeps_rows:
+            return Fact(BOUNDED, f"bounded: it keeps nothing, as {of} has one row at the most")
+        return Fact(KEYS, f"grows with the number of keys: the row of {of}, to see whether another comes beside it")
+
+    def place_of_filter(self, named: frozenset[str]) -> str | None:
+        # A row without a key is told of as a dead letter, whatever becomes of the others.
+        return "input" if not self.pairs and not self.last and named <= lower(self.key) else None
+
+    def goes_by(self, group: Group | None) -> Clock:
+        return NO_TIME
+
+    @property
+    def tables(self) -> tuple[str, ...]:
+        return (OF_ROWS,) if self.keeps_rows else ()
+
+    def relation(self) -> Json:
+        alone = not self.last and unique(self.input, self.key)
+        return {"by": list(self.key), "last": self.last, "pairs": self.pairs, "unique": alone, "replaces": self.replaces}
+
+    def inlets(self, at: Checked, steady: bool = True) -> tuple[Inlet, ...]:
+        # Of a row without a key nobody can say which one it replaces; in a result a null is a key as any other.
+        delivery, order = ("key", "position") if self.last else ("null_key", "rows")
+        key = numbered([quote(name) for name in self.key])
+        return (inlet(self.input, at, delivery=delivery, key=key, key_schema=at.key_schema(self), order=order),)
 
 
 def upserts(input: Node, key: Any, kind: str, *, replaces: bool = False) -> Upserts:

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cached_property
 
 from headrace.errors import here
 from headrace.ops.change_words import reason
-from headrace.plan import Node, Step, Weigh, node, steps
+from headrace.ops.facts.keys import Keys
+from headrace.ops.facts.kind import CHANGES
+from headrace.ops.facts.reading import Wanted
+from headrace.ops.operator import Stepwise
+from headrace.plan import Node, Step, Weigh, node
 
 
 @node("weigh")
-class Weighed(Node):
+class Weighed(Stepwise):
     """Each row with the weight that `text` gives: 1 adds it, -1 takes it away, 0 leaves it out."""
 
-    input: Node
     text: str
 
     @cached_property
@@ -23,10 +27,17 @@ class Weighed(Node):
     def describe(self) -> str:
         return f"weigh {self.text}"
 
+    def steps(self) -> tuple[Step, ...]:
+        return (Weigh(self.text, self.site, reason(self.text, self.columns)),)
 
-@steps.register
-def _(node: Weighed) -> tuple[Step, ...]:
-    return (Weigh(node.text, node.site, reason(node.text, node.columns)),)
+    def kind_after(self, kinds: Mapping[Node, str]) -> str:
+        return CHANGES
+
+    def keys_after(self, keys: Mapping[Node, Keys]) -> Keys:
+        return ()
+
+    def columns_read(self, wanted: Wanted) -> Mapping[str, Wanted]:
+        return {}
 
 
 def weigh(input: Node, text: str) -> Weighed:

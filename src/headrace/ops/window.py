@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from functools import cached_property
 from typing import Any
 
 from headrace.errors import PlanError, SchemaError, here
-from headrace.ops.columns import given, once
-from headrace.plan import Generate, Node, Where, node, steps
+from headrace.ops.columns import given, label, once
+from headrace.ops.facts.closing import CHANGES, CLOSE, INSTANTS, NEXT_MILLI, SELF, Columns, carried
+from headrace.ops.facts.reading import Wanted, both, read
+from headrace.ops.operator import Repeating
+from headrace.plan import Generate, Node, Where, node
 from headrace.schema import milliseconds, shown
 
 START, END, TIME = "window_start", "window_end", "window_time"
 COLUMNS = (START, END, TIME)
-CHANGES, CLOSE = "changes", "close"
 
 NULL_TIME = "NULL_TIME: the event time is null"
 """Why a row is in no window, and in no session."""
@@ -32,7 +35,7 @@ class Window:
 
 
 @node("windows")
-class Windows(Node):
+class Windows(Repeating):
     """A row for each window that the time of a row falls into, with the window's start, end and time behind the other columns.
 
     The end is not part of the window; its time is the last millisecond before it. A row without a time is a dead letter.
@@ -45,7 +48,6 @@ class Windows(Node):
     <Stream charges.window: card, ts, window_start, window_end, window_time>
     """
 
-    input: Node
     kind: str = field(metadata={"of": ("tumble", "hop", "cumulate")})
     time: str
     size_us: int = field(metadata={"least": 1})
@@ -75,11 +77,45 @@ class Windows(Node):
         early = f", early every {shown(self.early_ms)}" if self.early_ms else ""
         return f"{self.kind} {self.time} by {shown_micros(self.size_us)}{step}{offset}, emit={self.emit}{early}{late}"
 
+    def steps(self) -> tuple[Where, Generate]:
+        text = f"time_windows({self.time}, '{self.kind}', {self.size_us}L, {self.step_us}L, {self.offset_us}L)"
+        return Where(f"({self.time}) IS NOT NULL", self.site, NULL_TIME), Generate(text, self.names, False, self.site)
 
-@steps.register
-def _(node: Windows) -> tuple[Where, Generate]:
-    text = f"time_windows({node.time}, '{node.kind}', {node.size_us}L, {node.step_us}L, {node.offset_us}L)"
-    return Where(f"({node.time}) IS NOT NULL", node.site, NULL_TIME), Generate(text, node.names, False, node.site)
+    def closing_after(self, columns: Mapping[Node, Columns]) -> Columns:
+        before = columns[self.input]
+        time = carried(self.time, before)
+        if time is None or time.at not in INSTANTS:
+            return before
+        late = max(time.lateness_ms, self.lateness_ms)
+        ended = {
+            self.names[0]: f"timestampadd(MICROSECOND, {self.size_us}L, {SELF})",
+            self.names[1]: SELF,
+            self.names[2]: NEXT_MILLI,
+        }
+        kept = {name: replace(closes, lateness_ms=max(closes.lateness_ms, late)) for name, closes in before.items()}
+        own = {name.lower(): replace(time, at=at, lateness_ms=late) for name, at in ended.items()}
+        return {name: replace(closes, emit=self.emit, early_ms=self.early_ms) for name, closes in {**kept, **own}.items()}
+
+    @property
+    def sent_at_close(self) -> bool:
+        return self.emit == CLOSE
+
+    def unclosed(self, columns: Mapping[Node, Columns]) -> PlanError | None:
+        timeless = self.emit == CLOSE and self.names[1].lower() not in columns[self]
+        return no_time(self, "what is computed of a window", self.time) if timeless else None
+
+    def columns_read(self, wanted: Wanted) -> Mapping[str, Wanted]:
+        return {"input": both(wanted, read(self.input, [self.time]))}
+
+
+def no_time(node: Node, what: str, time: str) -> PlanError:
+    """The error for windows and sessions whose time is no event time, where what comes of them is sent when they close."""
+    return PlanError(
+        "NO_WATERMARK",
+        f"{label(node)} sends {what} when it closes, and `{time}` is not event time there, so none ever does",
+        hint=f'give the source a watermark, .watermark("{time}", "5 minutes"), or send each change: emit="changes"',
+        site=node.site,
+    )
 
 
 def tumble(time: Any, size: str | timedelta, *, offset: str | timedelta = "0 seconds") -> Window:

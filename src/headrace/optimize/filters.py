@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 
 from headrace.analysis.schemas import check
-from headrace.ops import Aggregate, Filter, Join, Partition, Project, Top, Upserts, forgets_after
+from headrace.ops import Filter, Project
+from headrace.ops.relational import Relational
 from headrace.plan import Node, Plan
 from headrace.syntax import conjuncts, plain_name, used
 
@@ -47,40 +48,20 @@ def _one_step(plan: Plan, total: frozenset[str]) -> dict[Node, Callable[[Node], 
     return changes
 
 
-def _operator(node: Node, readers: Counter[Node]) -> tuple[Node | None, frozenset[str]]:
+def _operator(node: Node, readers: Counter[Node]) -> tuple[Relational | None, frozenset[str]]:
     """The operator behind which a filter stands, with the columns that reach the filter as they are; none if others read its rows too."""
     visible = frozenset(name.lower() for name in node.columns)
     while readers[node] == 1 and isinstance(node, Filter | Project):
         if isinstance(node, Project):
             visible &= {name.lower() for name, text in node.items if (plain_name(text) or "").lower() == name.lower()}
         node = node.input
-    alone = readers[node] == 1 and isinstance(node, Aggregate | Join | Partition | Top | Upserts)
-    # A row of a join that forgets keeps those of its key, also where it is left out behind it.
-    alone = alone and not (isinstance(node, Join) and forgets_after(node) is not None)
-    return (node if alone else None), visible
+    return (node if readers[node] == 1 and isinstance(node, Relational) else None), visible
 
 
-def _place(operator: Node, columns: Iterable[str], visible: frozenset[str], text: str) -> str | None:
+def _place(operator: Relational, columns: Iterable[str], visible: frozenset[str], text: str) -> str | None:
     """The input of the operator at which a condition over these columns may stand as well."""
     named = used(text, columns)
-    if not named or not named <= visible:
-        return None
-    if isinstance(operator, Join):
-        if named <= {name.lower() for name in operator.left.columns}:
-            return None if operator.how == "full" else "left"
-        return "right" if operator.how == "inner" and named <= {name.lower() for name in operator.right.columns} else None
-    return "input" if named <= _same_for_all(operator) else None
-
-
-def _same_for_all(operator: Node) -> set[str]:
-    """The columns of an operator's rows that are equal in all rows which it looks at together, and come in under the same name."""
-    if isinstance(operator, Aggregate):
-        return {name.lower() for name, text in operator.keys if (plain_name(text) or "").lower() == name.lower()}
-    if isinstance(operator, Upserts):
-        # A row without a key is told of as a dead letter, whatever becomes of the others.
-        return set() if operator.pairs or operator.last else {name.lower() for name in operator.key}
-    assert isinstance(operator, Partition | Top)
-    return {(plain_name(text) or "").lower() for text in operator.per}
+    return operator.place_of_filter(named) if named and named <= visible else None
 
 
 def _left(stay: tuple[str, ...]) -> Callable[[Node], Node]:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from headrace.ops import Aggregate, Consolidate, Filter, Ledger, Project, Upserts
+from headrace.ops import Consolidate
+from headrace.ops.operator import Stepwise, operator
 from headrace.plan import Node, Plan
-from headrace.syntax import plain_name
 
 
 def net_once(plan: Plan) -> Plan:
@@ -18,15 +18,9 @@ def net_once(plan: Plan) -> Plan:
 
 
 def _net(node: Node) -> bool:
-    while isinstance(node, Filter) or (isinstance(node, Project) and _keeps_all(node)):
+    while isinstance(node, Stepwise) and node.keeps_apart:
         node = node.input
-    return isinstance(node, Aggregate | Consolidate | Ledger | Upserts)
-
-
-def _keeps_all(node: Project) -> bool:
-    """Whether rows that differ before it differ behind it."""
-    kept = {(plain_name(text) or "").lower() for _, text in node.items}
-    return {name.lower() for name in node.input.columns} <= kept
+    return operator(node).net
 
 
 def _without(node: Node) -> Node:

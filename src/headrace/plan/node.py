@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, fields
 from enum import Enum
 from functools import cached_property
+from inspect import isabstract
 from typing import Any, ClassVar, TypeVar, dataclass_transform
 
 from headrace.errors import Site
@@ -94,8 +95,8 @@ N = TypeVar("N", bound=Node)
 
 
 @dataclass_transform(frozen_default=True, eq_default=False, field_specifiers=(field,))
-def node(op: str, role: Role = Role.STATELESS) -> Callable[[type[N]], type[N]]:
-    """Make a class of annotated fields a node and register it for the codec under its name in JSON.
+def node(op: str) -> Callable[[type[N]], type[N]]:
+    """Make a class of annotated fields a node and register it for the codec under its name in JSON. One that leaves a fact out is refused.
 
     >>> @node("example")
     ... class Example(Node):
@@ -108,9 +109,11 @@ def node(op: str, role: Role = Role.STATELESS) -> Callable[[type[N]], type[N]]:
     def register(cls: type[N]) -> type[N]:
         if op in REGISTRY:
             raise TypeError(f"two nodes are called {op}: {REGISTRY[op].__module__} and {cls.__module__}")
+        if isabstract(cls):
+            unsaid = ", ".join(sorted(getattr(cls, "__abstractmethods__", ())))
+            raise TypeError(f"{cls.__module__}.{cls.__name__} does not say: {unsaid}")
         made: Any = dataclass(frozen=True, eq=False, repr=False)(cls)
         made.op = op
-        made.role = role
         REGISTRY[op] = made
         return made  # type: ignore[no-any-return]  # as Any it takes the attributes; it is the class that came
 

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import singledispatch
 from typing import Any
 
 from headrace.errors import Site
-from headrace.plan.node import Node
 
 
 @dataclass(frozen=True)
@@ -92,9 +90,3 @@ Step = Where | Project | Generate | Weigh | Unweigh | Expect
 
 def _place(node: str, site: Site | None) -> dict[str, Any]:
     return {"node": node, "site": None if site is None else str(site)}
-
-
-@singledispatch
-def steps(node: Node) -> tuple[Step, ...]:
-    """The steps of a stateless node. Each operator registers its own: `@steps.register`."""
-    raise TypeError(f"{node!r} has no steps")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -125,6 +126,11 @@ class Traced:
         return next(found.columns for found in self.outputs if found.name == output)
 
     @property
+    def cleared(self) -> frozenset[str]:
+        """The cells from which some handler takes something away."""
+        return frozenset(name for handler in self.handlers for name in _cleared(handler.to_json()["body"]))
+
+    @property
     def fits(self) -> bool:
         """Whether cells have what their kinds need, and handlers name what is there."""
         said = [statement for handler in self.handlers for statement in every(handler.body)]
@@ -150,3 +156,21 @@ class Traced:
             tuple(TracedHandler.from_json(handler) for handler in fields.list("handlers")),
             tuple(TracedOutput.from_json(output) for output in fields.list("outputs")),
         )
+
+
+def _cleared(body: Iterable[Mapping[str, Any]]) -> Iterable[str]:
+    """The cells of which statements take something away."""
+    cells = {step["it"]: step["cell"] for step in _inside(body) if step["do"] == "each"}
+    for step in _inside(body):
+        if step["do"] == "clear" or (step["do"] == "set" and step["value"].upper() == "NULL"):
+            yield step["cell"]
+        elif step["do"] == "replace" and "value" not in step:
+            yield cells[step["it"]]
+
+
+def _inside(body: Iterable[Mapping[str, Any]]) -> Iterable[Mapping[str, Any]]:
+    """All statements of a body, those inside others too."""
+    for statement in body:
+        yield statement
+        for inner in [statement.get("body", ()), *(inner for _, inner in statement.get("branches", ()))]:
+            yield from _inside(inner)

@@ -11,13 +11,13 @@ from headrace.errors import HeadraceError, PlanError, here, standing
 from headrace.jvm.lift import lift_frame, lift_sql
 from headrace.jvm.session import unregistered
 from headrace.ops.asof import version_time, versions
-from headrace.ops.join import Join
-from headrace.ops.sessions import Sessions
+from headrace.ops.facts.closing import CHANGES, CLOSE
+from headrace.ops.facts.time import event_time
+from headrace.ops.operator import operator
 from headrace.ops.stream import Stream
 from headrace.ops.tables import Table
-from headrace.ops.time import event_time
 from headrace.ops.view import streams
-from headrace.ops.window import CHANGES, CLOSE, Windows, between
+from headrace.ops.window import between
 from headrace.plan import order
 from headrace.plan.meaning import meaning
 from headrace.spelling import suggestion
@@ -109,7 +109,7 @@ def _lifted(
     if "tree" not in answer:
         raise _refused(answer, shown, tables if known is None else known)
     found = _read(answer, tables, shown, CHANGES if emit is None else CLOSE, early, expires_ms, outside)
-    if emit is not None and not any(isinstance(node, Join | Sessions | Windows) and node.emit == CLOSE for node in order([found._node])):
+    if emit is not None and not any(node.sent_at_close for node in map(operator, order([found._node]))):
         hint = 'make windows in this query, or say it where they are made: .window(..., emit="close")'
         raise PlanError("NEVER_CLOSES", f"{_said(emit)} stands in a query without windows", hint=hint, site=here())
     return found

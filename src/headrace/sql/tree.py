@@ -28,11 +28,11 @@ from headrace.ops import (
 from headrace.ops.asking import UNSAID
 from headrace.ops.asof import versions
 from headrace.ops.expires import expiry
-from headrace.ops.kind import kind_of
+from headrace.ops.facts.closing import CHANGES
+from headrace.ops.facts.kind import kind_of
 from headrace.ops.sessions import not_early
 from headrace.ops.tables import Table
 from headrace.ops.values import one_row, values
-from headrace.ops.window import CHANGES
 from headrace.plan import Node
 from headrace.syntax import plain_name, quote
 

@@ -13,7 +13,7 @@ from typing import Any, Self
 
 from headrace.errors import HeadraceError, here
 from headrace.jvm.session import jvm, session
-from headrace.ops.kind import kind_of
+from headrace.ops.facts.kind import kind_of
 from headrace.ops.ledger import ledger
 from headrace.ops.sink import Sink
 from headrace.ops.source import Source

@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import headrace as hr
-from headrace.analysis.clocks import clock_of, clocks
-from headrace.plan import Node, Plan, Role
-from headrace.plan.node import REGISTRY
+from headrace.analysis.clocks import clocks
+from headrace.plan import Plan
 
 rows = hr.read.memory([], "card string, amount int, ts timestamp", name="charges")
 timed = rows.watermark("ts", "5 minutes")
@@ -30,11 +29,6 @@ class Woken(hr.Program):
 
     def on_due(self, at: Any) -> None:
         hr.emit(at=at)
-
-
-def test_each_operator_says_it() -> None:
-    silent = [cls for cls in REGISTRY.values() if cls.role is Role.STATEFUL and clock_of.dispatch(cls) is clock_of.dispatch(Node)]
-    assert silent == []
 
 
 def test_what_ends_with_its_input() -> None:

@@ -1,56 +1,76 @@
-"""Every operator says each fact of itself: what nobody says is an error here, and never a silent default."""
+"""Every operator says each fact of itself: one that leaves a fact out cannot be declared, and there is no silent default."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from inspect import signature
+from abc import ABCMeta, abstractmethod
 from typing import Any
 
 import pytest
 
-from headrace.analysis.clocks import clock_of
-from headrace.analysis.relation import relation
-from headrace.analysis.state import state_of
-from headrace.ops import Program
-from headrace.ops.closing import columns_after, group_of
-from headrace.ops.keys import keys_after
-from headrace.ops.kind import kind_after
-from headrace.ops.time import time_after
-from headrace.optimize.narrow import columns_read
-from headrace.plan.node import REGISTRY, Node, Role
-from headrace.plan.step import steps
-from headrace.spark.compile.lower import inlets, lower, shape
-from headrace.spark.inspect.tables import tables
+from headrace.ops import Program, Union
+from headrace.ops.facts.contract import Contract
+from headrace.ops.operator import Consumer, Operator, Stepwise
+from headrace.ops.relational import Relational, Stateful
+from headrace.plan.node import REGISTRY, Node, Role, node
 
-OF_ALL = (kind_after, keys_after, columns_after, group_of, time_after, columns_read)
-OF_ROLES: dict[Role, tuple[Callable[..., Any], ...]] = {
-    Role.STATEFUL: (state_of, clock_of, relation, inlets, shape, lower, tables),
-    Role.STATELESS: (steps,),
-    Role.LOOKUP: (relation, inlets),
+OF_ALL = {
+    "kind_after",
+    "keys_after",
+    "time_after",
+    "closing_after",
+    "group",
+    "interval",
+    "forgets_after",
+    "grouped_by",
+    "judged",
+    "columns_read",
+    "asked",
+}
+OF_BASES: dict[type[Operator], set[str]] = {
+    Stepwise: {"steps"},
+    Consumer: {"inlets"},
+    Stateful: {"kept", "goes_by"},
+    Relational: {"relation", "tables", "key_names"},
 }
 
 
-def facts_of(operator: type[Node]) -> tuple[Callable[..., Any], ...]:
-    found = (*OF_ALL, *OF_ROLES.get(operator.role, ()))
-    # A program is checked as one, and a union is a change of schema alone.
-    return tuple(
-        fact for fact in found if not (fact is relation and operator is Program) and not (fact is steps and operator.op == "union")
-    )
+def unsaid(cls: type[Node], fact: str) -> bool:
+    return bool(getattr(getattr(cls, fact), "__isabstractmethod__", False))
+
+
+def facts_of(cls: type[Node]) -> set[str]:
+    """What a class has to say: all that one of its bases leaves open."""
+    return {name for base in cls.__mro__ for name in vars(base) if unsaid(base, name)}
 
 
 @pytest.mark.parametrize("op", REGISTRY)
 def test_every_operator_says_each_fact(op: str) -> None:
-    operator = REGISTRY[op]
-    unsaid = [fact.__name__ for fact in facts_of(operator) if fact.dispatch(operator) is fact.dispatch(Node)]  # type: ignore[attr-defined]  # they are singledispatch
-    assert unsaid == []
+    cls = REGISTRY[op]
+    assert issubclass(cls, Operator)
+    expected = OF_ALL.union(*(facts for base, facts in OF_BASES.items() if issubclass(cls, base)))
+    assert expected <= facts_of(cls)
+    assert [fact for fact in facts_of(cls) if unsaid(cls, fact)] == []
 
 
-@pytest.mark.parametrize(
-    "fact", sorted({*OF_ALL, *sum(OF_ROLES.values(), ())}, key=lambda fact: fact.__name__), ids=lambda fact: fact.__name__
-)
-def test_an_operator_that_says_nothing_is_an_error(fact: Callable[..., Any]) -> None:
-    class Unheard(Node):
-        pass
+@pytest.mark.parametrize("op", REGISTRY)
+def test_its_role_decides_what_an_operator_has_to_say(op: str) -> None:
+    cls = REGISTRY[op]
+    assert issubclass(cls, Stateful) == (cls.role is Role.STATEFUL)
+    assert issubclass(cls, Consumer) == (cls.role in (Role.STATEFUL, Role.LOOKUP))
+    # A program is checked as one, and a union is a change of schema alone.
+    assert issubclass(cls, Relational) == (cls.role is Role.STATEFUL and cls is not Program)
+    assert issubclass(cls, Stepwise) == (cls.role is Role.STATELESS and cls is not Union)
 
-    with pytest.raises(TypeError, match=r"unnamed|Unheard"):
-        fact(Unheard(), *[None] * (len(signature(fact).parameters) - 1))
+
+@pytest.mark.parametrize(("op", "fact"), [(op, fact) for op, cls in REGISTRY.items() for fact in sorted(facts_of(cls))])
+def test_an_operator_that_leaves_one_out_cannot_be_declared(op: str, fact: str) -> None:
+    def left_out(self: Any) -> None: ...
+
+    silent = ABCMeta("Silent", (REGISTRY[op],), {fact: abstractmethod(left_out)})
+    with pytest.raises(TypeError, match=rf"Silent does not say: {fact}$"):
+        node("silent")(silent)
+    assert "silent" not in REGISTRY
+
+
+def test_no_walk_has_a_default() -> None:
+    assert {name for name in vars(Contract) if not name.startswith("_") and unsaid(Contract, name)} | {"columns_read", "asked"} == OF_ALL

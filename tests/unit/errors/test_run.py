@@ -127,7 +127,9 @@ def test_source_and_derived_rows_in_one_input() -> None:
           hint: give the operator's rows an input of their own: .process(P, derived=stream.key_by(...)); only a source's rows can be late, and within one input the two cannot be told apart.
           more: headrace error SOURCE_WITH_DERIVED
         """,
-        lambda: judged(plan, node, "event", [Feed("charges", "main"), Feed(str(node.name), "main")]),
+        lambda: judged(
+            plan, node, "event", [Feed("charges", "main"), Feed(str(node.name), "main")], ".process(P, derived=stream.key_by(...))"
+        ),
     )
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import headrace as hr
 from headrace.ops import Interval, intervals, kind_of
-from headrace.ops.closing import closing
-from headrace.ops.forgetting import late_outputs
-from headrace.ops.interval import Delay
+from headrace.ops.facts.closing import closing
+from headrace.ops.facts.forgetting import late_outputs
+from headrace.ops.facts.interval import Delay
 from headrace.plan import Plan, facts
 
 SECOND, HOUR = 1_000_000, 3_600_000_000

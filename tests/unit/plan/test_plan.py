@@ -9,7 +9,8 @@ import pytest
 import headrace as hr
 import headrace.ops  # registers the nodes
 from headrace.ops import Partition, Temporal, kind_of
-from headrace.plan import Node, Plan, explain, facts, order, steps
+from headrace.ops.operator import Stepwise
+from headrace.plan import Node, Plan, explain, facts, order
 from headrace.plan.drawing import drawn
 from headrace.plan.node import REGISTRY, Role
 
@@ -182,7 +183,7 @@ def test_inputs_come_first() -> None:
 
 def test_steps() -> None:
     plan = job(charges.filter("amount > 1", "card = 'a'").explode("goods"))
-    found = [step.to_json(name) for name, node in plan.nodes.items() if node.role is Role.STATELESS for step in steps(node)]
+    found = [step.to_json(name) for name, node in plan.nodes.items() if isinstance(node, Stepwise) for step in node.steps()]
     assert [{key: value for key, value in step.items() if key != "site"} for step in found] == [
         {"where": "amount > 1", "node": "charges.filter"},
         {"where": "card = 'a'", "node": "charges.filter"},

@@ -7,8 +7,9 @@ from typing import Any
 import pytest
 
 import headrace as hr
-from headrace.analysis.clocks import Clock, clocks
+from headrace.analysis.clocks import clocks
 from headrace.errors import HeadraceError
+from headrace.ops.facts.clock import Clock
 from headrace.plan import Plan
 from headrace.spark.compile.levels import Query, cut
 from tests.unit.errors import check_error

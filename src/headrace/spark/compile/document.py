@@ -7,9 +7,11 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from headrace.ops import Lookup, Sink, Source, forgets_after, kind_of, kinds
+from headrace.ops import Lookup, Sink, Source, kind_of, kinds
 from headrace.ops.changes import CHANGE
-from headrace.ops.source import DEAD_SCHEMA as DEAD
+from headrace.ops.facts.outputs import DEAD_SCHEMA as DEAD
+from headrace.ops.inlet import Inlet
+from headrace.ops.operator import Consumer, Operator
 from headrace.plan import Node, Unweigh
 from headrace.plan.codec import without_sites
 from headrace.plan.meaning import MEANING
@@ -17,7 +19,7 @@ from headrace.ports.weights import WEIGHT
 from headrace.spark.compile.feeds import Feed
 from headrace.spark.compile.identity import DEAD_LETTERS, LOOKUP, InputShape, QueryIdentity, QueryShape, Shape, repaired_scan
 from headrace.spark.compile.levels import Query
-from headrace.spark.compile.lower import Inlet, Lowering, inlets, looked_up, lower, shape
+from headrace.spark.compile.lower import Lowering, looked_up, lower, shape
 from headrace.spark.compile.placing import deals_out, place_key
 from headrace.syntax import quote
 
@@ -57,7 +59,7 @@ def build(
         "partitions": partitions,
         "clock": query.clock,
         "settings": {**MEANING, **at.plan.settings},
-        "sources": [_source(source, routes, readers) for source in query.sources if isinstance(source, Source)],
+        "sources": [_source(source, routes, readers) for source in query.sources],
         "levels": [[_operator(node, identity, at, routes) for node in level] for level in query.levels],
         "retired": [identity.retired(level) for level, _ in enumerate(query.levels, 1)],
         "sinks": [*(_sink(sink, identity, at, stages) for sink in query.sinks), _dead_sink(query, identity, stages)],
@@ -150,8 +152,9 @@ class _Routes:
         self._dead = {**_to_sink(identity.live()[DEAD_LETTERS].op, letters), "steps": said}
         numbers = {name: entry.op for name, entry in identity.live().items()}
         steady = any(sink.connect().traits.repeatable for sink in query.sinks if isinstance(sink, Sink))
-        for node in (*query.looked_up, *query.operators):
-            for inlet in inlets(node, at, steady):
+        consumers: tuple[Consumer, ...] = (*query.looked_up, *query.operators)
+        for node in consumers:
+            for inlet in node.inlets(at, steady):
                 self._into(numbers[str(node.name)], inlet, at, apart=_touches(node, inlet))
         for sink in query.sinks:
             steps = [Unweigh(WEIGHT, False).to_json(str(sink.name))] if _weighed(sink) else []
@@ -190,9 +193,9 @@ class _Routes:
         return self.of(producer, "dead_letter") or [self._dead]
 
 
-def _touches(node: Node, inlet: Inlet) -> bool:
+def _touches(node: Operator, inlet: Inlet) -> bool:
     """Whether a row that comes and goes within an epoch matters to an operator: the group it came to is not forgotten for a while."""
-    return forgets_after(node) is not None and kind_of(inlet.stream) == "changes"
+    return node.forgets_after is not None and kind_of(inlet.stream) == "changes"
 
 
 def _to_sink(op: int, schema: str, key: tuple[str, ...] = ()) -> Json:

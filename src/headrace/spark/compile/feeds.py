@@ -11,7 +11,8 @@ from functools import cache
 from typing import Any
 
 from headrace.ops import Lookup
-from headrace.plan import Node, Plan, Role, steps
+from headrace.ops.operator import Stepwise
+from headrace.plan import Node, Plan, Role
 from headrace.schema import Struct
 from headrace.syntax import plain_name, quote, references
 
@@ -68,8 +69,9 @@ class Feeds:
             return (Feed(str(node.inputs[0].name), str(vars(node)["output"])),)
         if len(node.inputs) > 1:
             return tuple(feed for before in node.inputs for feed in self._aligned(str(before.name), name, node))
-        done = [step.to_json(name) for step in steps(node)]
-        before = self.of(str(node.inputs[0].name))
+        assert isinstance(node, Stepwise)
+        done = [step.to_json(name) for step in node.steps()]
+        before = self.of(str(node.input.name))
         return tuple(feed.then(*_again(done, before[:place].count(feed))) for place, feed in enumerate(before))
 
     def _aligned(self, branch: str, union: str, node: Node) -> tuple[Feed, ...]:

@@ -14,7 +14,7 @@ from headrace.analysis.lookups import require_steady
 from headrace.analysis.repeatable import require_repeatable
 from headrace.analysis.schemas import Schemas, check
 from headrace.errors import HeadraceError
-from headrace.ops import Lookup, Sink, Source
+from headrace.ops import Lookup, Source, sinks_of, sources_of
 from headrace.ops.unclosed import require_closing
 from headrace.optimize import optimize
 from headrace.plan import DisplayNames, Node, Plan, displayed
@@ -59,7 +59,7 @@ class SparkJob:
 
     @property
     def sources(self) -> tuple[Source, ...]:
-        return tuple(node for node in self.plan.nodes.values() if isinstance(node, Source))
+        return sources_of(self.plan.nodes.values())
 
     @property
     def lookups(self) -> tuple[Lookup, ...]:
@@ -94,8 +94,8 @@ def _compiled(plan: Plan) -> SparkJob:
 def _one_sink_a_folder(plan: Plan) -> None:
     """Of two sinks in one folder each would take the other's epochs for its own."""
     taken: dict[str, Node] = {}
-    for sink in plan.nodes.values():
-        owned = sink.connect().owns if isinstance(sink, Sink) else None
+    for sink in sinks_of(plan.nodes.values()):
+        owned = sink.connect().owns
         if owned is not None and taken.setdefault(owned, sink) is not sink:
             raise HeadraceError(
                 "FOLDER_OWNED",

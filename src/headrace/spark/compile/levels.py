@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from headrace.analysis.clocks import NONE, Clock
 from headrace.errors import HeadraceError
-from headrace.ops import Lookup, Source
+from headrace.ops import Lookup, Source, sources_of
+from headrace.ops.facts.clock import NONE, Clock
+from headrace.ops.relational import Stateful
 from headrace.plan import Node, Plan, Role
 from headrace.plan.walk import order
 
@@ -26,8 +27,8 @@ class Query:
 
     name: str
     clock: str
-    sources: tuple[Node, ...]
-    levels: tuple[tuple[Node, ...], ...]
+    sources: tuple[Source, ...]
+    levels: tuple[tuple[Stateful, ...], ...]
     sinks: tuple[Node, ...]
     lookups: tuple[tuple[tuple[Lookup, ...], ...], ...] = ()
     final: bool = False
@@ -37,7 +38,7 @@ class Query:
         return tuple(node for rounds in self.lookups for nodes in rounds for node in nodes)
 
     @property
-    def operators(self) -> tuple[Node, ...]:
+    def operators(self) -> tuple[Stateful, ...]:
         return tuple(node for level in self.levels for node in level)
 
     def level(self, name: str) -> int:
@@ -126,14 +127,14 @@ def _query(name: str, clock: str, nodes: Sequence[Node], sinks: Sequence[Node], 
     for node in nodes:
         before = max((at[one] for one in node.inputs), default=0)
         at[node] = before + 1 if node.role is Role.STATEFUL else before
-    stateful = [node for node in nodes if node.role is Role.STATEFUL]
+    stateful = [node for node in nodes if isinstance(node, Stateful)]
     depth = max((at[node] for node in stateful), default=0)
     levels = tuple(tuple(node for node in stateful if at[node] == number) for number in range(1, depth + 1))
-    sources = tuple(node for node in nodes if node.role is Role.SOURCE)
+    sources = sources_of(nodes)
     lookups = _rounds(nodes, at, depth)
     kept = [clocks[str(node.name)] for node in stateful if clocks[str(node.name)].name != NONE]
     # Spark fixes a level's clock with its first epoch. Where there is a watermark, a program without timers can get some later.
-    waits = kept or (stateful and any(isinstance(source, Source) and source.watermark is not None for source in sources))
+    waits = kept or (stateful and any(source.watermark is not None for source in sources))
     final = any(one.final for one in kept)
     return Query(name, clock if waits else NONE, sources, levels, tuple(sinks), lookups, final=final)
 
@@ -142,7 +143,7 @@ def _rounds(nodes: Sequence[Node], at: Mapping[Node, int], depth: int) -> tuple[
     """The lookups behind each level, in rounds."""
     before: dict[Node, int] = {}
     for node in nodes:
-        rounds = [before[one] + isinstance(one, Lookup) for one in node.inputs if at[one] == at[node]]
+        rounds = [before[one] + (one.role is Role.LOOKUP) for one in node.inputs if at[one] == at[node]]
         before[node] = max(rounds, default=0)
     found = [node for node in nodes if isinstance(node, Lookup)]
     last = [max((before[node] + 1 for node in found if at[node] == level), default=0) for level in range(depth + 1)]

@@ -19,10 +19,10 @@ def placement(job: SparkJob) -> Mapping[str, Fact]:
             level = query.level(str(node.name))
             found[str(node.name)] = Fact({"query": query.name, "level": level}, f"query {query.name}, level {level} of {levels}")
         for level, rounds in enumerate(query.lookups):
-            for node in (node for nodes in rounds for node in nodes):
+            for lookup in (lookup for nodes in rounds for lookup in nodes):
                 where = f"in front of level 1 of {levels}" if level == 0 else f"behind level {level} of {levels}"
                 text = f"query {query.name}" + (f", {where}" if levels else "")
-                found[str(node.name)] = Fact({"query": query.name, "behind": level}, text)
+                found[str(lookup.name)] = Fact({"query": query.name, "behind": level}, text)
         for sink in query.sinks:
             passed = max((levels - _after(feed.producer, query) for feed in job.at.feeds.into(sink.inputs[0])), default=0)
             text = f"query {query.name}" + (f", its rows pass {passed} level{'' if passed == 1 else 's'} untouched" if passed else "")

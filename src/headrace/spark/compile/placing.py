@@ -6,19 +6,19 @@ Without a level rows lie as the sources were split, which may be otherwise next 
 
 from __future__ import annotations
 
-from headrace.ops import Sink, Source
+from headrace.ops import sinks_of
 from headrace.plan import Node
 from headrace.spark.compile.levels import Query
 
 
 def is_placed(sink: Node) -> bool:
     """Whether the sink commits task by task."""
-    return isinstance(sink, Sink) and sink.connect().traits.placed
+    return any(one.connect().traits.placed for one in sinks_of([sink]))
 
 
 def in_parts(sink: Node) -> bool:
     """Whether the sink may have an epoch in part, which it knows again by how its rows lay."""
-    return is_placed(sink) or (isinstance(sink, Sink) and sink.connect().traits.batched)
+    return is_placed(sink) or any(one.connect().traits.batched for one in sinks_of([sink]))
 
 
 def deals_out(query: Query) -> bool:
@@ -27,12 +27,12 @@ def deals_out(query: Query) -> bool:
 
 
 def _sources_place(query: Query) -> bool:
-    return all(isinstance(source, Source) and source.connect().traits.placed for source in query.sources)
+    return all(source.connect().traits.placed for source in query.sources)
 
 
 def place_key(sink: Node) -> tuple[str, ...]:
     """The columns by which a sink's rows are dealt out; none: by the bytes of each row."""
-    return sink.connect().key if isinstance(sink, Sink) and is_placed(sink) else ()
+    return next((one.connect().key for one in sinks_of([sink]) if is_placed(one)), ())
 
 
 def how(sink: Node, query: Query) -> str | None:

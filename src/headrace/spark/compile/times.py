@@ -9,7 +9,7 @@ from headrace.plan import Node, Plan, Role
 from headrace.spark.compile.feeds import Feed
 
 
-def judged(plan: Plan, node: Node, name: str, feeds: Sequence[Feed], apart: str = ".process(P, derived=stream.key_by(...))") -> bool:
+def judged(plan: Plan, node: Node, name: str, feeds: Sequence[Feed], apart: str) -> bool:
     """Whether the rows of an input may be late; `apart`: how rows of an operator are given an input of their own."""
     found = {straight for feed in feeds for straight in _straight(plan.nodes[feed.producer])}
     if len(found) > 1:

@@ -11,21 +11,20 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from headrace.analysis.faults import Fault, error_of
-from headrace.analysis.relation import relation
 from headrace.errors import HeadraceError
 from headrace.jvm.frames import java_session
 from headrace.jvm.session import jvm, session
-from headrace.ops import AsOf, Join, Partition, Program, Sessions, Top, Upserts
-from headrace.plan import Node
+from headrace.ops import Program
+from headrace.ops.facts.kind import only_added
+from headrace.ops.relational import Relational
 from headrace.schema import Struct, parse_schema
 from headrace.schema.values import rows_from_internal, zone
 from headrace.spark.checkpoint.folder import Stored, query_folder
 from headrace.spark.compile.lower.program import kept as kept_document
-from headrace.spark.compile.lower.relation import interval_of, only_added
+from headrace.spark.compile.lower.relation import interval_of
 from headrace.spark.inspect.tables import Kept
 from headrace.spark.run.failures import of_java
 from headrace.spelling import suggestion
-from headrace.syntax import plain_name
 
 Rows = list[tuple[Any, ...]]
 T = TypeVar("T")
@@ -132,31 +131,26 @@ def _program(one: Kept, node: Program) -> dict[str, Any]:
 
 
 def _relation(one: Kept) -> dict[str, Any]:
-    shape = one.entry.shape
+    shape, node = one.entry.shape, one.node
+    assert isinstance(node, Relational)
     return {
         "op": one.entry.op,
         "name": shape.name,
         "level": shape.level,
-        "key": _named_key(one.node, shape.key),
+        "key": _named_key(node, shape.key),
         # they are stored in the order of their sides
         "inputs": [{"name": name, "side": side, "schema": given.schema} for side, (name, given) in enumerate(shape.inputs.items())],
-        "append": only_added(one.node),
-        **relation(one.node),
-        **interval_of(one.node),
+        "append": only_added(node),
+        **node.relation(),
+        **interval_of(node),
     }
 
 
-def _named_key(node: Node, key: str) -> str:
+def _named_key(node: Relational, key: str) -> str:
     """The key's columns, `key_1` and so on, by the names of what they are: those of the columns that they are computed of alone."""
-    texts: tuple[str, ...] = ()
-    if isinstance(node, AsOf | Join):
-        texts = tuple(left for left, _ in node.keys)
-    elif isinstance(node, Partition | Sessions | Top):
-        texts = node.per
     stored = parse_schema(key).fields if key else ()
-    names = node.key if isinstance(node, Upserts) else tuple(plain_name(text) for text in texts)
     # A join has one more column in its key where rows without partners are spread, and where it has no keys.
-    named = [replace(field, name=name or field.name) for field, name in zip(stored, names, strict=False)]
+    named = [replace(field, name=name or field.name) for field, name in zip(stored, node.key_names, strict=False)]
     made = Struct((*named, *stored[len(named) :]))
     clash = len({name.lower() for name in made.names}) < len(made.names)
     return key if clash else made.ddl

@@ -11,23 +11,21 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import singledispatch
 from pathlib import Path
 
-from headrace.ops import Aggregate, AsOf, Consolidate, Join, Ledger, Partition, Program, Sessions, Temporal, Top, Upserts, unique
+from headrace.ops.relational import Relational
 from headrace.plan import DisplayNames, Node, Plan
 from headrace.spark.checkpoint.folder import Stored, query_folder
 from headrace.spark.compile.identity import Entry
 from headrace.spark.compile.layout import Cell
 
 KEYS, CELL, HELD = "keys", "cell", "held"
-ROWS, LEFT, RIGHT, GROUPS = "rows", "left", "right", "groups"
 
 
 @dataclass(frozen=True)
 class StateTable:
-    """One table. Of a program `shows` is KEYS, CELL or HELD, and `of` the name of the cell or input; of an operator of a query it is ROWS,
-    LEFT, RIGHT or GROUPS."""
+    """One table. Of a program `shows` is KEYS, CELL or HELD, and `of` the name of the cell or input; of an operator of a query it is one of
+    `Relational.tables`."""
 
     name: str
     shows: str
@@ -62,7 +60,7 @@ def kept(stored: Stored) -> tuple[Kept, ...]:
     names, shown = _Names(), DisplayNames.of(plan)
     given = {entry.op: names.give(_plain(entry.shape.name, shown)) for _, entry, _ in found}
     all = [
-        Kept(query, entry, node, tuple(tables(node, entry, given[entry.op], names)), given[entry.op], re.sub(r"\W", "_", entry.shape.name))
+        Kept(query, entry, node, tuple(_tables(node, entry, given[entry.op], names)), given[entry.op], re.sub(r"\W", "_", entry.shape.name))
         for query, entry, node in found
     ]
     return tuple(one for one in all if one.tables)
@@ -93,46 +91,16 @@ class _Names:
         return name
 
 
-@singledispatch
-def tables(node: Node, entry: Entry, name: str, names: _Names) -> Iterable[StateTable]:
+def _tables(node: Node, entry: Entry, name: str, names: _Names) -> Iterable[StateTable]:
     """The tables of an operator."""
-    raise TypeError(f"nobody says what shows the state of {node!r}")
+    if isinstance(node, Relational):
+        # Of several each has a name of its own.
+        own = len(node.tables) == 1
+        return [StateTable(name if own else names.give(f"{name}_{shows}"), shows) for shows in node.tables]
+    return _of_program(entry, name, names)
 
 
-@tables.register
-def _(node: Consolidate, entry: Entry, name: str, names: _Names) -> Iterable[StateTable]:
-    return ()  # it keeps nothing
-
-
-@tables.register(Ledger)
-@tables.register(Temporal)
-@tables.register(Partition)
-@tables.register(Sessions)
-@tables.register(Top)
-def _(node: Ledger | Partition | Sessions | Temporal | Top, entry: Entry, name: str, names: _Names) -> Iterable[StateTable]:
-    yield StateTable(name, ROWS)
-
-
-@tables.register
-def _(node: Upserts, entry: Entry, name: str, names: _Names) -> Iterable[StateTable]:
-    if not (node.replaces if node.last else unique(node.input, node.key)):
-        yield StateTable(name, ROWS)
-
-
-@tables.register(AsOf)
-@tables.register(Join)
-def _(node: AsOf | Join, entry: Entry, name: str, names: _Names) -> Iterable[StateTable]:
-    yield StateTable(names.give(f"{name}_left"), LEFT)
-    yield StateTable(names.give(f"{name}_right"), RIGHT)
-
-
-@tables.register
-def _(node: Aggregate, entry: Entry, name: str, names: _Names) -> Iterable[StateTable]:
-    yield StateTable(name, GROUPS)
-
-
-@tables.register
-def _(node: Program, entry: Entry, name: str, names: _Names) -> Iterable[StateTable]:
+def _of_program(entry: Entry, name: str, names: _Names) -> Iterable[StateTable]:
     cells = entry.layouts[-1].cells
     if entry.shape.key or any(_in_row(cell) for cell in cells):
         yield StateTable(name, KEYS)

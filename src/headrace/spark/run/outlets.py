@@ -11,7 +11,8 @@ from headrace import ports
 from headrace.errors import HeadraceError
 from headrace.jvm.packages import attach
 from headrace.jvm.session import session
-from headrace.ops import Lookup, Sink, Source
+from headrace.ops import Sink
+from headrace.ops.operator import Connected
 from headrace.plan import Node
 from headrace.schema import Struct, parse_schema
 from headrace.spark.checkpoint.folder import Checkpoint
@@ -74,7 +75,7 @@ def provide(job: SparkJob) -> None:
     """Put what its connectors need into the session."""
     for query in job.queries:
         for node in (*query.sources, *query.looked_up, *query.sinks):
-            if isinstance(node, Source | Lookup | Sink):
+            if isinstance(node, Connected):
                 with at(node):
                     attach(session(), [node.connect().needs])
 

@@ -36,7 +36,7 @@ class RunningQuery:
 
     @property
     def timed(self) -> tuple[Source, ...]:
-        return tuple(source for source in self.query.sources if isinstance(source, Source) and source.watermark is not None)
+        return tuple(source for source in self.query.sources if source.watermark is not None)
 
     def read(self) -> dict[str, int]:
         """Rows read so far, by source."""

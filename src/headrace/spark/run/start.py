@@ -16,7 +16,8 @@ from headrace.jvm import fetch
 from headrace.jvm.packages import require
 from headrace.jvm.session import session
 from headrace.masking import leaving
-from headrace.ops import Lookup, Sink, Source
+from headrace.ops import Lookup, Source
+from headrace.ops.operator import Connected
 from headrace.plan import DisplayNames, Plan, displayed
 from headrace.spark.checkpoint import repaired, torn
 from headrace.spark.checkpoint.compare import identified, refuse_in_mid_epoch, with_frozen_schemas
@@ -171,7 +172,7 @@ def suit(job: SparkJob, *, starting: bool = False) -> None:
 
 def _suit(job: SparkJob, starting: bool) -> None:
     for node in job.plan.nodes.values():
-        if isinstance(node, Source | Lookup | Sink):
+        if isinstance(node, Connected):
             with at(node):
                 connector = node.connect()
                 require(connector.needs, fetching=fetch.allowed())
@@ -217,15 +218,14 @@ def _refuse_new_input(job: SparkJob, checkpoint: Checkpoint, stored: Stored, nam
     found: list[str] = []
     for query, name in each(job, names):
         for source in query.sources:
-            if isinstance(source, Source):
-                context = ports.SourceContext(str(source.name), checkpoint.query(name), job.time_zone)
-                with at(source):
-                    unread = source.connect().unread(session(), context)
-                mended = repaired.unread(checkpoint.folder, checkpoint.query(name), str(source.name))
-                unread = mended + (unread or 0) if mended else unread
-                known = before.get(str(source.name), {})
-                if unread or (unread is None and known.get("options") != json.loads(json.dumps(dict(source.options)))):
-                    found.append(f"{source.name} ({unread} new)" if unread else str(source.name))
+            context = ports.SourceContext(str(source.name), checkpoint.query(name), job.time_zone)
+            with at(source):
+                unread = source.connect().unread(session(), context)
+            mended = repaired.unread(checkpoint.folder, checkpoint.query(name), str(source.name))
+            unread = mended + (unread or 0) if mended else unread
+            known = before.get(str(source.name), {})
+            if unread or (unread is None and known.get("options") != json.loads(json.dumps(dict(source.options)))):
+                found.append(f"{source.name} ({unread} new)" if unread else str(source.name))
     if found:
         raise _sealed(f"{', '.join(dict.fromkeys(found))} has new input")
 
@@ -269,17 +269,16 @@ def _started(
     torn.clear(checkpoint.query(identity.name))
     scans, readers = {}, {}
     for source in query.sources:
-        if isinstance(source, Source):
-            name = str(source.name)
-            context = ports.SourceContext(name, checkpoint.query(identity.name), job.time_zone, pending, anew)
-            connected = source.connect()
-            with at(source):
-                scans[name], readers[name] = connected.scan(spark, context)
-            lines = connected.repairs
-            # What ends by itself is not watched for repaired rows that come meanwhile: each scan has its price in every epoch.
-            if lines is not None and (not connected.traits.bounded or repaired.folder(checkpoint.folder, name).is_dir()):
-                key = repaired_scan(name)
-                scans[key], readers[key] = repaired.scan(spark, checkpoint.folder, source, lines, pending=pending, anew=anew)
+        name = str(source.name)
+        context = ports.SourceContext(name, checkpoint.query(identity.name), job.time_zone, pending, anew)
+        connected = source.connect()
+        with at(source):
+            scans[name], readers[name] = connected.scan(spark, context)
+        lines = connected.repairs
+        # What ends by itself is not watched for repaired rows that come meanwhile: each scan has its price in every epoch.
+        if lines is not None and (not connected.traits.bounded or repaired.folder(checkpoint.folder, name).is_dir()):
+            key = repaired_scan(name)
+            scans[key], readers[key] = repaired.scan(spark, checkpoint.folder, source, lines, pending=pending, anew=anew)
     stages = {one.name: one.sink.stage() for one in sinks.values()}
     asks, loader = _lookups(job, query)
     document = build(query, identity, job.at, readers, stages, partitions, asks)

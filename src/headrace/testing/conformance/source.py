@@ -16,7 +16,7 @@ from typing import Any, Protocol
 from headrace import ports
 from headrace.certify.contents import Contents
 from headrace.jvm.session import session
-from headrace.ops.kind import kind_of
+from headrace.ops.facts.kind import kind_of
 from headrace.ops.sink import Sink
 from headrace.ops.sink import sink as sink_of
 from headrace.ops.source import source as source_of

@@ -1,26 +1,30 @@
-"""What core operators are in a query document, one file per operator.
+"""Operators in a query document: relational ones, which say all of it in their own files, programs and lookups."""
 
-A core operator registers `inlets`, `shape` and `lower` for its node; a stateless node has none, as it is steps of routes. A lookup keeps
-nothing: it has `inlets` and `looked_up`.
-"""
+from __future__ import annotations
 
-from headrace.spark.compile.lower import aggregate, asof, join, partition, program, rows, sessions, upserts
+from headrace.ops import Program
+from headrace.ops.inlet import Json
+from headrace.ops.relational import Relational
+from headrace.plan import Node
+from headrace.spark.compile.identity import Entry, Shape
+from headrace.spark.compile.lower import program, relation
 from headrace.spark.compile.lower.lookup import looked_up
-from headrace.spark.compile.lower.operator import Inlet, Lowering, inlets, lower, shape
+from headrace.spark.compile.lower.operator import Lowering
 
-__all__ = [
-    "Inlet",
-    "Lowering",
-    "aggregate",
-    "asof",
-    "inlets",
-    "join",
-    "looked_up",
-    "lower",
-    "partition",
-    "program",
-    "rows",
-    "sessions",
-    "shape",
-    "upserts",
-]
+__all__ = ["Lowering", "looked_up", "lower", "shape"]
+
+
+def shape(node: Node, level: int, at: Lowering) -> Shape:
+    """What an operator keeps between epochs."""
+    if isinstance(node, Program):
+        return program.shape_of(node, level, at)
+    assert isinstance(node, Relational)
+    return relation.shape_of(node, level, at)
+
+
+def lower(node: Node, entry: Entry, at: Lowering) -> Json:
+    """An operator in a query document, with its outputs but without their routes."""
+    if isinstance(node, Program):
+        return program.lowered(node, entry, at)
+    assert isinstance(node, Relational)
+    return relation.lowered(node, entry, at)

@@ -5,29 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from headrace.ops import Lookup, Upserts
+from headrace.ops import Lookup
+from headrace.ops.inlet import Json
 from headrace.ops.lookup import MISSED
-from headrace.spark.compile.lower.operator import Inlet, Json, Lowering, inlets
-from headrace.spark.compile.lower.relation import site_of
-
-
-@inlets.register
-def _(node: Lookup, at: Lowering, steady: bool = True) -> tuple[Inlet, ...]:
-    name = str(node.name)
-    # Behind it only what comes with a row tells where the row was read.
-    order = "position" if any(isinstance(one, Upserts) and one.last for one in at.plan.nodes.values()) else None
-    return (
-        Inlet(
-            node.input,
-            "input",
-            0,
-            at.schemas.of[str(node.input.name)].ddl,
-            "looked_up",
-            tuple((f"key_{i}", text) for i, (text, _) in enumerate(node.keys, 1)),
-            at.schemas.keys[name].ddl,
-            order=order,
-        ),
-    )
+from headrace.spark.compile.lower.operator import Lowering
 
 
 def looked_up(node: Lookup, op: int, ask: Mapping[str, Any], dead: str, at: Lowering) -> Json:
@@ -36,9 +17,9 @@ def looked_up(node: Lookup, op: int, ask: Mapping[str, Any], dead: str, at: Lowe
     return {
         "op": op,
         "name": name,
-        "site": site_of(node),
-        "schema": at.schemas.of[str(node.input.name)].ddl,
-        "key": at.schemas.keys[name].ddl,
+        "site": node.line,
+        "schema": at.schema(node.input).ddl,
+        "key": at.key_schema(node),
         "table": node.schema,
         "by": [theirs for _, theirs in node.keys],
         "given": [theirs for _, theirs in node.given],
@@ -52,8 +33,8 @@ def looked_up(node: Lookup, op: int, ask: Mapping[str, Any], dead: str, at: Lowe
         "constant": node.repeatable,
         "ask": dict(ask) or None,
         "outputs": [
-            {"name": "main", "schema": at.schemas.of[name].ddl, "time": None, "routes": []},
-            {"name": MISSED, "schema": at.schemas.of[str(node.input.name)].ddl, "time": None, "routes": []},
+            {"name": "main", "schema": at.schema(node).ddl, "time": None, "routes": []},
+            {"name": MISSED, "schema": at.schema(node.input).ddl, "time": None, "routes": []},
             {"name": "dead_letter", "schema": dead, "time": None, "routes": []},
         ],
     }

@@ -2,39 +2,17 @@
 
 from __future__ import annotations
 
-from headrace.analysis.schemas import operator
 from headrace.ops import Program, event_time
+from headrace.ops.inlet import Json
 from headrace.spark.compile.feeds import origin
 from headrace.spark.compile.identity import Entry, InputShape, Shape
 from headrace.spark.compile.layout import Cell
-from headrace.spark.compile.lower.operator import Inlet, Json, Lowering, inlets, lower, shape
-from headrace.spark.compile.times import judged
+from headrace.spark.compile.lower.operator import Lowering
 from headrace.syntax import references
 
 
-@inlets.register
-def _(node: Program, at: Lowering, steady: bool = True) -> tuple[Inlet, ...]:
-    # Rows that are handled as they come are sorted all the same where a sink counts on a replay being equal.
-    order = "time" if node.order == "time" else "columns" if steady else None
-    return tuple(
-        Inlet(
-            stream,
-            name,
-            side,
-            at.schemas.of[str(stream.name)].ddl,
-            "shared" if name in node.broadcast else "key",
-            key,
-            at.schemas.keys[str(node.name)].ddl,
-            # an operator without event time takes rows that have none
-            event_time(stream) if node.clock == "event" else None,
-            order,
-        )
-        for side, (name, stream, key) in enumerate(zip(node.names, node.streams, node.keys, strict=True))
-    )
-
-
-@shape.register
-def _(node: Program, level: int, at: Lowering) -> Shape:
+def shape_of(node: Program, level: int, at: Lowering) -> Shape:
+    """What a program keeps: its cells, by the keys of its inputs."""
     inputs: dict[str, InputShape] = {}
     for name, stream, key in zip(node.names, node.streams, node.keys, strict=True):
         feeds = at.feeds.before_lookups(stream)
@@ -43,7 +21,7 @@ def _(node: Program, level: int, at: Lowering) -> Shape:
         columns = None if None in used else tuple(path[0] for paths in used for path in paths or ())
         time = event_time(stream) if node.order == "time" else None
         inputs[name] = InputShape(
-            at.schemas.of[str(stream.name)].ddl,
+            at.schema(stream).ddl,
             (*(text for _, text in key), *sorted(line for feed in feeds for line in origin(feed, columns))),
             tuple(sorted(line for feed in feeds for line in origin(feed, (time,)))) if time else (),
         )
@@ -51,16 +29,16 @@ def _(node: Program, level: int, at: Lowering) -> Shape:
         Cell(cell.name, cell.kind, cell.type, cell.was, key=cell.key, sql=cell.sql, expires_ms=cell.expires_ms, computed=cell.computed)
         for cell in node.traced.cells
     )
-    return Shape(str(node.name), "program", level, at.schemas.keys[str(node.name)].ddl, node.order, node.clock, inputs, cells, node.site)
+    return Shape(str(node.name), "program", level, at.key_schema(node), node.order, node.clock, inputs, cells, node.site)
 
 
-@lower.register
-def _(node: Program, entry: Entry, at: Lowering) -> Json:
+def lowered(node: Program, entry: Entry, at: Lowering) -> Json:
+    """The program with its outputs, without their routes."""
     name = str(node.name)
-    made = operator(node)
+    made = node.document()
     sides = []
     for one, stream in zip(made["inputs"], node.streams, strict=True):
-        schema = at.schemas.of[str(stream.name)].ddl
+        schema = at.schema(stream).ddl
         sides.append(
             {
                 "name": one["name"],
@@ -85,7 +63,7 @@ def _(node: Program, entry: Entry, at: Lowering) -> Json:
 
 def _judged(node: Program, name: str, at: Lowering) -> bool:
     """Whether the rows of an input may be late."""
-    return node.order == "time" and judged(at.plan, node, name, at.feeds.into(node.stream(name)))
+    return node.order == "time" and at.may_be_late(node, name, node.stream(name), ".process(P, derived=stream.key_by(...))")
 
 
 def kept(entry: Entry) -> Json:

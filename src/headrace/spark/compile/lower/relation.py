@@ -1,4 +1,4 @@
-"""Relational operators in a query document: what of them is alike."""
+"""Relational operators in a query document: what of them is alike. The rest each says itself."""
 
 from __future__ import annotations
 
@@ -6,76 +6,71 @@ import hashlib
 import json
 from collections.abc import Sequence
 
-from headrace.analysis.relation import relation
-from headrace.ops import Join, forgets_after, groups, intervals, judged
-from headrace.ops.closing import EVENT, PROCESSING
-from headrace.ops.kind import kinds
-from headrace.ops.output import LATE_RIGHT
-from headrace.ops.program import LATE
-from headrace.ops.source import DEAD_SCHEMA as DEAD
-from headrace.plan import Node
+from headrace.ops.facts.closing import EVENT, PROCESSING, closing
+from headrace.ops.facts.kind import only_added
+from headrace.ops.facts.outputs import DEAD_SCHEMA, LATE, LATE_RIGHT
+from headrace.ops.inlet import Inlet, Json
+from headrace.ops.relational import Relational
 from headrace.plan.codec import encode, without_sites
 from headrace.schema import parse_schema
 from headrace.spark.compile.identity import Entry, InputShape, Shape
-from headrace.spark.compile.lower.operator import Inlet, Json, Lowering, inlets
+from headrace.spark.compile.lower.operator import Lowering
 
 
-def shape_of(node: Node, level: int, at: Lowering) -> Shape:
+def shape_of(node: Relational, level: int, at: Lowering) -> Shape:
     """What any of them keeps: nothing that another one could read."""
     name = str(node.name)
-    found = inlets(node, at)
+    found = node.inlets(at)
+    node.late_inputs(at)  # refuses inputs of which it cannot be told
     content = without_sites(encode(node, {node: name, **{before: str(before.name) for before in node.inputs}}))
     ending = _ending(node, found)
     content |= {"inputs": [inlet.schema for inlet in found], "key": found[0].key_schema, **ending}
     del content["name"]
     digest = hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:16]
     inputs = {inlet.name: InputShape(inlet.schema, (), ()) for inlet in sorted(found, key=lambda inlet: inlet.side)}
-    clock = ending.get("by", EVENT) if ending else "none"
-    return Shape(name, node.op, level, found[0].key_schema, "", clock, inputs, (), node.site, digest)
+    return Shape(name, node.op, level, found[0].key_schema, "", node.clock_kept(ending), inputs, (), node.site, digest)
 
 
-def lowered(node: Node, entry: Entry, at: Lowering) -> Json:
+def lowered(node: Relational, entry: Entry, at: Lowering) -> Json:
     """The operator with its outputs, without their routes."""
-    name = str(node.name)
-    found = inlets(node, at)
+    found = node.inlets(at)
     ending = _ending(node, found)
-    late: list[Json] = [
-        {"name": output, "schema": at.schemas.of[str(stream.name)].ddl, "time": None, "routes": []}
-        for output, stream in zip((LATE, LATE_RIGHT), node.inputs, strict=False)
-        if ending and output in ending["late"]
-    ]
+    late = node.late_inputs(at)
+    outputs = {"main": at.schema(node).ddl, "dead_letter": DEAD_SCHEMA}
+    outputs |= {output: at.schema(stream).ddl for output, stream in node.late_rows(ending).items()}
     return {
         "op": entry.op,
-        "name": name,
-        "site": site_of(node),
+        "name": str(node.name),
+        "site": node.line,
         "kind": node.op,
         "key": found[0].key_schema,
-        "inputs": [{"name": inlet.name, "side": inlet.side, "schema": inlet.schema} for inlet in found],
-        "append": only_added(node),
-        **relation(node),
-        **ending,
-        "outputs": [
-            {"name": "main", "schema": at.schemas.of[name].ddl, "time": None, "routes": []},
-            {"name": "dead_letter", "schema": DEAD, "time": None, "routes": []},
-            *late,
+        "inputs": [
+            {"name": one.name, "side": one.side, "schema": one.schema, **({"judged": late[one.name]} if one.name in late else {})}
+            for one in found
         ],
+        "append": only_added(node),
+        **node.relation(),
+        **ending,
+        "outputs": [{"name": output, "schema": schema, "time": None, "routes": []} for output, schema in outputs.items()],
+        **node.timing(),
     }
 
 
-def _ending(node: Node, found: Sequence[Inlet]) -> Json:
+def _ending(node: Relational, found: Sequence[Inlet]) -> Json:
     """What ends its groups, with the output for late rows of each side.
 
     That is either when they close, as text over their key, and whether it waits until then to say anything; or after how long without
     rows they are forgotten; or when the rows of a join end one by one.
     """
-    group, after, near = groups([node]).get(node), forgets_after(node), interval_of(node)
-    if group is None and after is None and not near:
+    columns = closing(node.inputs)
+    group, after, near = node.group(columns), node.forgets_after, node.interval(columns)
+    if group is None and after is None and near is None:
         return {}
     sides = sorted(found, key=lambda inlet: LATE_RIGHT if inlet.name == "right" else LATE)
-    of = zip((LATE, LATE_RIGHT), judged(node), strict=False)
+    of = zip((LATE, LATE_RIGHT), node.judged, strict=False)
     late = {output: inlet.side for (output, is_judged), inlet in zip(of, sides, strict=False) if is_judged}
-    if isinstance(node, Join) and near:
-        return {**near, "late": late, "emit": node.emit}
+    if near is not None:
+        return {**interval_of(node), "late": late, "emit": near.emit}
     if group is None:
         return {"expires_us": 1000 * (after or 0), "late": late}
     names = parse_schema(found[0].key_schema).names
@@ -87,40 +82,10 @@ def _ending(node: Node, found: Sequence[Inlet]) -> Json:
     return made if EVENT in group.clocks else {**made, "by": PROCESSING}
 
 
-def interval_of(node: Node) -> Json:
+def interval_of(node: Relational) -> Json:
     """Which rows of a join are near enough to meet, and how long they are kept; nothing where it keeps them for ever, or by groups."""
-    near = intervals([node]).get(node)
+    near = node.interval(closing(node.inputs))
     if near is None:
         return {}
     told = {"times": near.times, "lower_us": near.lower_us, "upper_us": near.upper_us, "kept_us": near.kept_us}
     return {"interval": {**told, "delays_us": [delay.us for delay in near.delays]}}
-
-
-def site_of(node: Node) -> str | None:
-    """The user's line, as documents have it."""
-    return None if node.site is None else str(node.site)
-
-
-def only_added(node: Node) -> bool:
-    """Whether rows are only ever added to its inputs."""
-    found = kinds([node])
-    return all(found[before] == "append" for before in node.inputs)
-
-
-def inlet(
-    stream: Node,
-    at: Lowering,
-    *,
-    delivery: str,
-    key: Sequence[tuple[str, str]] = (),
-    key_schema: str = "",
-    name: str = "input",
-    side: int = 0,
-    order: str | None = "rows",
-    steps: tuple[Json, ...] = (),
-    shards: int | None = None,
-) -> Inlet:
-    """An input that takes the rows of a stream."""
-    schema = at.schemas.of[str(stream.name)].ddl
-    combines = order in (None, "rows")
-    return Inlet(stream, name, side, schema, delivery, tuple(key), key_schema, None, order, steps, shards, combines)

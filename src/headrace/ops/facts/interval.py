@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 
-from headrace.ops.join import Join
-from headrace.syntax import conjuncts, differences
+from headrace.syntax import differences
 
 Pair = tuple[str, str]
 Bounds = tuple[int | None, int | None]
-
-WAITING: Mapping[str, tuple[int, ...]] = {"left": (0,), "anti": (0,), "existence": (0,), "full": (0, 1)}
-"""The sides, left 0 and right 1, of whose rows a kind of join says that they meet none."""
 
 
 @dataclass(frozen=True)
@@ -27,13 +23,14 @@ class Delay:
 class Interval:
     """The rows of a join meet where the left time less the right one is at least `lower_us` and at the most `upper_us`, if that is said.
 
-    `times` are a column of the left side and one of the right, `delays` what holds of them.
+    `times` are a column of the left side and one of the right, `delays` what holds of them. `emit`: when it is said that a row meets none.
     """
 
     times: Pair
     lower_us: int | None
     upper_us: int | None
     delays: tuple[Delay, Delay]
+    emit: str = "changes"
 
     @property
     def kept_us(self) -> Bounds:
@@ -52,30 +49,22 @@ class Interval:
         return (self.delays[0].judged, self.delays[1].judged)
 
 
-def interval(node: Join, left: Mapping[str, Delay], right: Mapping[str, Delay]) -> Interval | None:
-    """The interval of a join between columns of event time, given by their names in lower case; of several the one that bounds most.
+def interval(pairs: Mapping[Pair, Bounds], left: Mapping[str, Delay], right: Mapping[str, Delay], emit: str) -> Interval | None:
+    """The interval between columns of event time, given by their names in lower case; of several pairs the one that bounds most.
 
-    >>> import headrace as hr
-    >>> bids = hr.read.memory([], "auction int, ts timestamp", name="bids")
-    >>> auctions = hr.read.memory([], "id int, opened timestamp", name="auctions")
-    >>> near = bids.join(auctions, on="auction = id AND ts BETWEEN opened AND opened + INTERVAL 1 SECOND")
-    >>> interval(near._node, {"ts": Delay(0, True)}, {"opened": Delay(0, True)}).kept_us
+    >>> pairs = bounds(["ts BETWEEN opened AND opened + INTERVAL 1 SECOND"], {"auction", "ts"}, {"id", "opened"})
+    >>> interval(pairs, {"ts": Delay(0, True)}, {"opened": Delay(0, True)}, "changes").kept_us
     (0, 1000000)
     """
-    if not left or not right:
-        return None
-    found = {pair: ends for pair, ends in bounds(node).items() if pair[0] in left and pair[1] in right}
+    found = {pair: ends for pair, ends in pairs.items() if pair[0] in left and pair[1] in right}
     if not found:
         return None
     pair = max(found, key=lambda one: sum(end is not None for end in found[one]))
-    return Interval(pair, *found[pair], (left[pair[0]], right[pair[1]]))
+    return Interval(pair, *found[pair], (left[pair[0]], right[pair[1]]), emit)
 
 
-def bounds(node: Join) -> Mapping[Pair, Bounds]:
-    """The least and the most that columns of the left side are later than those of the right, in microseconds, as the condition says."""
-    mine, theirs = ({name.lower() for name in side.columns} for side in (node.left, node.right))
-    texts = [f"{one} = {other}" for i, (one, other) in enumerate(node.keys) if i not in node.null_safe]
-    texts += conjuncts(node.condition) if node.condition is not None else ()
+def bounds(texts: Iterable[str], mine: Collection[str], theirs: Collection[str]) -> Mapping[Pair, Bounds]:
+    """The least and the most that columns of the left side are later than those of the right, in microseconds, as conditions say."""
     found: dict[Pair, Bounds] = {}
     for said in (one for text in texts for one in differences(text)):
         if said.column in mine and said.other in theirs:

@@ -1,0 +1,39 @@
+"""Whether rows are only ever added to a stream, or also taken away."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from headrace.ops.facts.closing import groups
+from headrace.ops.facts.contract import contracts
+from headrace.plan import Node
+
+APPEND, CHANGES = "append", "changes"
+
+
+def kind_of(node: Node) -> str:
+    """`append` for a stream to which rows are only ever added, else `changes`.
+
+    >>> import headrace as hr
+    >>> charges = hr.read.memory([], "card string, amount int", name="charges")
+    >>> kind_of(charges.filter("amount > 1")._node), kind_of(charges.group_by("card").agg(spent="sum(amount)")._node)
+    ('append', 'changes')
+    """
+    return kinds([node])[node]
+
+
+def kinds(ends: Iterable[Node]) -> dict[Node, str]:
+    """The kind of each node that the given ones need."""
+    ends = list(ends)
+    found: dict[Node, str] = {}
+    closing = groups(ends)
+    for node in contracts(ends):
+        # A result that is sent when its group closes is never taken back.
+        found[node] = APPEND if node in closing and closing[node].final else node.kind_after(found)
+    return found
+
+
+def only_added(node: Node) -> bool:
+    """Whether rows are only ever added to a node's inputs."""
+    found = kinds(node.inputs)
+    return all(found[before] == APPEND for before in node.inputs)

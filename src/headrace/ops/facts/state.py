@@ -1,0 +1,26 @@
+"""What an operator keeps between epochs, for people to read, and as which tables it is shown."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from headrace.ops.facts.closing import Columns
+from headrace.plan import Node
+
+GROWS, GROUPS, KEYS, BOUNDED, GIVEN = "grows with rows", "grows with groups", "grows with keys", "bounded", "given back"
+"""How the state of an operator grows."""
+
+OF_ROWS, OF_LEFT, OF_RIGHT, OF_GROUPS = "rows", "left", "right", "groups"
+"""What a table shows of an operator's state."""
+
+
+@dataclass(frozen=True)
+class Basis:
+    """What is known of an operator: whether rows are only ever added to its inputs, the columns of nodes that close, and for an aggregate,
+    once it is asked, its parts with how much is kept for each.
+    """
+
+    append: bool
+    columns: Mapping[Node, Columns]
+    parts: Callable[[Node], tuple[tuple[str, str], ...]]

@@ -1,0 +1,225 @@
+"""Operators: what each says of itself beside what follows from its inputs, and the bases of those that go row by row.
+
+An operator is one class in one file. What it shares with others it has from its bases; what it does not say cannot be declared.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import ClassVar
+
+import headrace.ports as ports
+from headrace.errors import PlanError
+from headrace.ops.facts.closing import Columns, Group
+from headrace.ops.facts.contract import Contract
+from headrace.ops.facts.interval import Interval
+from headrace.ops.facts.keys import Keys
+from headrace.ops.facts.kind import APPEND, CHANGES
+from headrace.ops.facts.outputs import DEAD_COLUMNS
+from headrace.ops.facts.reading import Wanted
+from headrace.ops.inlet import Checked, Inlet, Json
+from headrace.plan import Node, Role, Step
+
+
+class Operator(Contract):
+    """A node of a plan, with all that Python says of it."""
+
+    # Whether it keeps its rows or repeats their columns, so that those which nobody reads are left out in front of it.
+    holds_columns: ClassVar[bool] = False
+
+    # Whether no epoch both adds a row and takes it away again in what it gives.
+    net: ClassVar[bool] = False
+
+    @property
+    def unrepeatable(self) -> str | None:
+        """Why its rows may be others when an epoch is run again; None: they are the same, or texts that Spark knows say otherwise."""
+        return None
+
+    @property
+    def caveat(self) -> str | None:
+        """What a reader of its rows should know although every row counts once."""
+        return None
+
+    @property
+    def sent_at_close(self) -> bool:
+        """Whether a user can say, and has said, that its result is sent once, when a window, a session or the time of a row closes."""
+        return False
+
+    @property
+    def takes_last(self) -> bool:
+        """Whether of several rows the one counts that was read last."""
+        return False
+
+    @property
+    def knows_rows(self) -> bool:
+        """Whether it has to know of a row that is taken away whether it was there, by all its columns: where it forgets some."""
+        return self.forgets_after is not None and any(self.judged)
+
+    @abstractmethod
+    def columns_read(self, wanted: Wanted) -> Mapping[str, Wanted]:
+        """By the names of its inputs, the columns that it needs of them where `wanted` of its own are read; an input that is not named is
+        needed as it is.
+        """
+
+    @abstractmethod
+    def asked(self) -> Json | None:
+        """What Spark's check is asked about it; None where its schema is another's."""
+
+    @property
+    def checked_as(self) -> str:
+        """The name under which the check knows the columns of its rows."""
+        return str(self.name)
+
+    # Its outputs beside its rows: those that come as they are from an input, else dead letters, unless it says otherwise.
+
+    def rows_of(self, output: str) -> Node | None:
+        """The input whose rows an output has as they came; None where it has others."""
+        return None
+
+    def output_columns(self, output: str) -> tuple[str, ...]:
+        """The columns of an output."""
+        source = self.rows_of(output)
+        return DEAD_COLUMNS if source is None else source.columns
+
+    def output_kind(self, output: str, kinds: Mapping[Node, str]) -> str:
+        """Whether rows are also taken away from an output."""
+        source = self.rows_of(output)
+        # The dead letter of a row that is taken away is taken away as well.
+        return CHANGES if source is None else kinds[source]
+
+    def output_time_after(self, output: str, times: Mapping[Node, str | None]) -> str | None:
+        """The column of an output's rows that is event time."""
+        return None
+
+    def output_closing_after(self, output: str, columns: Mapping[Node, Columns]) -> Columns:
+        """The columns of an output's rows that close."""
+        return {}
+
+    def output_checked_as(self, output: str) -> str | None:
+        """The name under which the check knows the columns of an output; None for dead letters, which have fixed ones."""
+        source = self.rows_of(output)
+        return None if source is None else operator(source).checked_as
+
+    def unclosed(self, columns: Mapping[Node, Columns]) -> PlanError | None:
+        """The error for what it holds until something closes that never does."""
+        return None
+
+    @property
+    def line(self) -> str | None:
+        """The user's line, as documents have it."""
+        return None if self.site is None else str(self.site)
+
+
+def operator(node: Node) -> Operator:
+    """A node of a plan as an operator; all of them are."""
+    assert isinstance(node, Operator)
+    return node
+
+
+class Consumer(Operator):
+    """Routes end at it, and others begin behind it."""
+
+    @abstractmethod
+    def inlets(self, at: Checked, steady: bool = True) -> tuple[Inlet, ...]:
+        """How rows come to its inputs. `steady`: some sink counts on a replay being equal."""
+
+
+class Connected(Operator):
+    """It stands for an object of a connector."""
+
+    @abstractmethod
+    def connect(self) -> ports.Source | ports.Lookup | ports.Sink:
+        """The connector's own object: the one the user made, or one made of what the plan stored."""
+
+
+class Ungrouped(Operator):
+    """Its rows are in no groups that end."""
+
+    def group(self, columns: Mapping[Node, Columns]) -> Group | None:
+        return None
+
+    def interval(self, columns: Mapping[Node, Columns]) -> Interval | None:
+        return None
+
+    @property
+    def forgets_after(self) -> int | None:
+        return None
+
+    @property
+    def grouped_by(self) -> tuple[str, ...]:
+        return ()
+
+    @property
+    def judged(self) -> tuple[bool, ...]:
+        return ()
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Unary(Operator):
+    """It has one input."""
+
+    input: Node
+
+
+class RowWise(Unary, Ungrouped):
+    """It takes each row by itself and keeps nothing: what comes of a row that is taken away is taken away, and times stay as they are."""
+
+    def kind_after(self, kinds: Mapping[Node, str]) -> str:
+        return kinds[self.input]
+
+    def time_after(self, times: Mapping[Node, str | None]) -> str | None:
+        return times[self.input]
+
+    def closing_after(self, columns: Mapping[Node, Columns]) -> Columns:
+        return columns[self.input]
+
+
+class Stepwise(RowWise):
+    """It is steps on the way of a row, and no operator of Spark's."""
+
+    role = Role.STATELESS
+
+    @abstractmethod
+    def steps(self) -> tuple[Step, ...]:
+        """What it does to a row."""
+
+    @property
+    def keeps_apart(self) -> bool:
+        """Whether each row gives one at the most, and rows that differ give others."""
+        return False
+
+    def asked(self) -> Json | None:
+        steps = [step.to_json(str(self.name)) for step in self.steps()]
+        return {"id": self.name, "site": self.line, "input": operator(self.input).checked_as, "steps": steps}
+
+
+class Selective(Stepwise):
+    """It leaves rows out and the others as they are."""
+
+    @cached_property
+    def columns(self) -> tuple[str, ...]:
+        return self.input.columns
+
+    @property
+    def keeps_apart(self) -> bool:
+        return True
+
+    def keys_after(self, keys: Mapping[Node, Keys]) -> Keys:
+        return keys[self.input]
+
+
+class Repeating(Stepwise):
+    """It makes several rows of one, each with its columns."""
+
+    holds_columns = True
+
+    def keys_after(self, keys: Mapping[Node, Keys]) -> Keys:
+        return ()
+
+
+def all_append(node: Node, kinds: Mapping[Node, str]) -> str:
+    """The kind of rows that are taken away only if rows of some input are."""
+    return APPEND if all(kinds[before] == APPEND for before in node.inputs) else CHANGES

@@ -1,0 +1,253 @@
+"""The bases of operators with state: what they keep, by which time they go, and how the kernel reads those of queries."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import ClassVar
+
+from headrace.ops.facts.clock import NONE, Clock, clock_of_groups
+from headrace.ops.facts.closing import EVENT, Columns, Group, group_by_texts, named, result
+from headrace.ops.facts.forgetting import judged_by_ends
+from headrace.ops.facts.interval import Interval
+from headrace.ops.facts.outputs import DEAD_LETTER, LATE, LATE_RIGHT
+from headrace.ops.facts.reading import Wanted
+from headrace.ops.facts.state import OF_LEFT, OF_RIGHT, OF_ROWS, Basis
+from headrace.ops.inlet import Checked, Inlet, Json, inlet, numbered
+from headrace.ops.operator import Consumer, Unary, Ungrouped, operator
+from headrace.plan import Fact, Node, Role
+from headrace.schema import shown
+from headrace.syntax import plain_name, quote
+
+RIGHT, LEFT = 0, 1
+"""The sides of two inputs, as the kernel numbers them."""
+
+# Which sides keep rows that meet none.
+_KEPT = {"left": (LEFT,), "anti": (LEFT,), "existence": (LEFT,), "full": (LEFT, RIGHT)}
+
+
+class Stateful(Consumer):
+    """It keeps something between epochs, in a level of the kernel."""
+
+    role = Role.STATEFUL
+
+    @abstractmethod
+    def kept(self, basis: Basis) -> Fact:
+        """What it keeps, while nothing ends its groups, and whether that grows without limit."""
+
+    @abstractmethod
+    def goes_by(self, group: Group | None) -> Clock:
+        """The time that it goes by; `group` is how its groups close."""
+
+
+class Relational(Stateful):
+    """An operator of queries: after each epoch its rows are what Spark's batch engine would say of its input so far."""
+
+    by_content: ClassVar[bool] = True
+    holds_columns = True
+
+    @property
+    def outputs(self) -> tuple[str, ...]:
+        return (DEAD_LETTER,)
+
+    def time_after(self, times: Mapping[Node, str | None]) -> str | None:
+        # What a query gives is right at the end of each epoch, whatever the times in its rows.
+        return None
+
+    def rows_of(self, output: str) -> Node | None:
+        return None if output == DEAD_LETTER else self.inputs[1 if output == LATE_RIGHT else 0]
+
+    @abstractmethod
+    def relation(self) -> Json:
+        """What the check and the kernel read of it: its texts, without types and routes."""
+
+    @property
+    def relation_inputs(self) -> tuple[Node, ...]:
+        """The inputs whose columns its texts are over."""
+        return self.inputs
+
+    def asked(self) -> Json | None:
+        inputs = [operator(before).checked_as for before in self.relation_inputs]
+        return {"id": self.name, "site": self.line, "relation": self.op, "inputs": inputs, **self.relation()}
+
+    @property
+    @abstractmethod
+    def tables(self) -> tuple[str, ...]:
+        """What tables show of its state; none where it keeps nothing."""
+
+    @property
+    @abstractmethod
+    def key_names(self) -> tuple[str | None, ...]:
+        """The names of its key's columns, where they are columns of its rows."""
+
+    def sent(self, changes: bool, group: Group | None) -> str:
+        """In words, whether rows are also taken away, and when they are sent if that is not at once."""
+        if changes:
+            return f"are added and taken away{_early(group) if group is not None and group.early_ms else ''}"
+        return f"are only added{', once, when their group closes' if group is not None and group.final else ''}"
+
+    def place_of_filter(self, named: frozenset[str]) -> str | None:
+        """The input at which a condition over these columns of its rows, in lower case, says the same; None: it has to stay behind it."""
+        return None
+
+    # Below: its time in query documents and checkpoints. `ending` is what ends its groups, nothing where they never do.
+
+    def clock_kept(self, ending: Json) -> str:
+        """The time by which its state ends, as a checkpoint has it."""
+        return str(ending.get("by", EVENT)) if ending else NONE
+
+    def late_rows(self, ending: Json) -> dict[str, Node]:
+        """The outputs for its late rows, each with the input that they come from."""
+        late = ending.get("late", ())
+        return {name: stream for name, stream in zip((LATE, LATE_RIGHT), self.inputs, strict=False) if name in late}
+
+    def late_inputs(self, at: Checked) -> Mapping[str, bool]:
+        """By the name of an input, whether it may have late rows, where the operator judges each by itself; refuses inputs of which that
+        cannot be said.
+        """
+        return {}
+
+    def timing(self) -> Json:
+        """What else the kernel reads of its time."""
+        return {}
+
+
+class WholeRows(Relational, Unary, Ungrouped):
+    """It compares whole rows and gives some of them as they are: the row is the key."""
+
+    @cached_property
+    def columns(self) -> tuple[str, ...]:
+        return self.input.columns
+
+    @property
+    def key_names(self) -> tuple[str | None, ...]:
+        return ()
+
+    def inlets(self, at: Checked, steady: bool = True) -> tuple[Inlet, ...]:
+        # Of equal rows it makes no difference which comes first.
+        return (inlet(self.input, at, delivery="row", key_schema=at.schema(self.input).ddl, order=None),)
+
+
+class Grouped(Relational, Unary):
+    """Its rows are in groups of equal texts over its input; a group ends when one of them closes, or when no row has come for long."""
+
+    @property
+    @abstractmethod
+    def group_columns(self) -> Sequence[tuple[str, str]]:
+        """What its rows are grouped by, as names of its own columns, empty where there is none, and texts over its input."""
+
+    @property
+    def grouped_by(self) -> tuple[str, ...]:
+        return tuple(text for _, text in self.group_columns)
+
+    @property
+    def key_names(self) -> tuple[str | None, ...]:
+        return tuple(plain_name(text) for text in self.grouped_by)
+
+    def group(self, columns: Mapping[Node, Columns]) -> Group | None:
+        return group_by_texts(self.grouped_by, columns[self.input])
+
+    def interval(self, columns: Mapping[Node, Columns]) -> Interval | None:
+        return None
+
+    @property
+    def judged(self) -> tuple[bool, ...]:
+        return judged_by_ends(self)
+
+    def closing_after(self, columns: Mapping[Node, Columns]) -> Columns:
+        # Of the other columns a value may still be taken away when its own time has passed.
+        return result(named(self.group_columns, columns[self.input]))
+
+    def goes_by(self, group: Group | None) -> Clock:
+        return clock_of_groups(self, group)
+
+    def place_of_filter(self, named: frozenset[str]) -> str | None:
+        # Columns that are equal in all rows of a group, and come in under the same name.
+        alike = {name.lower() for name, text in self.group_columns if (plain_name(text) or "").lower() == name.lower()}
+        return "input" if named <= alike else None
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Partitioned(Grouped):
+    """Rows of its input with their columns, by their places in the order of each partition."""
+
+    per: tuple[str, ...]
+
+    @property
+    def group_columns(self) -> Sequence[tuple[str, str]]:
+        return [(plain_name(text) or "", text) for text in self.per]
+
+    @property
+    def tables(self) -> tuple[str, ...]:
+        return (OF_ROWS,)
+
+    def columns_read(self, wanted: Wanted) -> Mapping[str, Wanted]:
+        # Ties are settled by all columns.
+        return {}
+
+    def inlets(self, at: Checked, steady: bool = True) -> tuple[Inlet, ...]:
+        return (inlet(self.input, at, delivery="null_key", key=numbered(self.per), key_schema=at.key_schema(self)),)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class TwoSided(Relational):
+    """Rows of two inputs meet by equal keys, a text over each side."""
+
+    left: Node
+    right: Node
+
+    how: str
+    keys: tuple[tuple[str, str], ...]
+
+    @property
+    def grouped_by(self) -> tuple[str, ...]:
+        return tuple(left for left, _ in self.keys)
+
+    @property
+    def key_names(self) -> tuple[str | None, ...]:
+        return tuple(plain_name(left) for left, _ in self.keys)
+
+    @property
+    def tables(self) -> tuple[str, ...]:
+        return (OF_LEFT, OF_RIGHT)
+
+    @property
+    def sides(self) -> tuple[tuple[str, int, Node], ...]:
+        """The name, the number and the stream of each side, in the order of the numbers."""
+        return (("right", RIGHT, self.right), ("left", LEFT, self.left))
+
+    def met(
+        self, side: int, stream: Node, at: Checked, null_safe: Sequence[int] = ()
+    ) -> tuple[list[tuple[str, str]], str, tuple[Json, ...]]:
+        """The key of a side with its schema, and the step that leaves out rows which can meet none and are not kept."""
+        texts = [pair[0 if side == LEFT else 1] for pair in self.keys]
+        plain = [i for i in range(len(texts)) if i not in null_safe]
+        none = " OR ".join(f"({texts[i]}) IS NULL" for i in plain)
+        key = numbered(texts)
+        schema = at.key_schema(self)
+        kept = side in _KEPT.get(self.how, ())
+        steps = () if kept or not plain else ({"where": f"NOT ({none})", "node": str(self.name), "site": self.line},)
+        if self.how in _KEPT and plain:
+            schema += ", spread int"
+            key.append(("spread", f"CASE WHEN {none} THEN {_spread(stream, side, at)} END" if kept else "CAST(NULL AS int)"))
+        return key, schema, steps
+
+
+def _early(group: Group) -> str:
+    time = "the watermark" if EVENT in group.clocks else "processing time"
+    return f", when {time} passes a multiple of {shown(group.early_ms)} or the end of their group, and behind that in each epoch"
+
+
+def _spread(stream: Node, side: int, at: Checked) -> str:
+    """Rows with a null in their key meet nobody, and each goes to one of many groups of its side: they would make one group huge."""
+    # Spark hashes no maps, and nothing that may have some inside.
+    hashed = [field for field in at.schema(stream).fields if not any(word in str(field.type) for word in ("map<", "variant", "struct<"))]
+    columns = ", ".join(quote(field.name) for field in hashed)
+    return f"CAST({64 * side} + pmod(xxhash64({columns or '1'}), 64) AS int)"
+
+
+def partition_of(per: tuple[str, ...]) -> str:
+    """A partition in words."""
+    return f"partition of {', '.join(per)}" if per else "partition (there is one)"
