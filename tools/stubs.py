@@ -51,8 +51,8 @@ def spelled(parameter: inspect.Parameter) -> str:
 
 def formatted(text: str) -> str:
     """As ruff would have it, so that a check of the tree's format passes."""
-    command = [sys.executable, "-m", "ruff", "format", "--stdin-filename", "stub.pyi", "-"]
-    return subprocess.run(command, input=text, capture_output=True, text=True, check=True, cwd=FOLDER).stdout
+    command = [sys.executable, "-m", "ruff", "format", "--stdin-filename", str(FOLDER / "stub.pyi"), "-"]
+    return subprocess.run(command, input=text, capture_output=True, text=True, check=True, cwd=ROOT).stdout
 
 
 def read() -> str:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import timedelta
 from functools import cached_property
-from typing import Any
+from typing import Any, Self
 
 from headrace.errors import PlanError, here
 from headrace.ops.columns import given, name_of, once
@@ -14,6 +15,7 @@ from headrace.ops.facts.keys import Keys, lower
 from headrace.ops.facts.kind import APPEND, CHANGES, only_added
 from headrace.ops.facts.reading import Wanted, read
 from headrace.ops.facts.state import BOUNDED, GROUPS, GROWS, OF_GROUPS, Basis
+from headrace.ops.handle import Handle, verb
 from headrace.ops.inlet import Checked, Inlet, Json, inlet, lists
 from headrace.ops.relational import Grouped
 from headrace.ops.values import one_row
@@ -143,3 +145,12 @@ def agg(groups: Groups, columns: Sequence[Any], named: Mapping[str, Any]) -> Agg
 
 def distinct(input: Node, expires: Duration = None) -> Aggregate:
     return aggregate(input, [(name, quote(name)) for name in input.columns], (), expiry(expires, "expires of distinct"))
+
+
+class DistinctVerb(Handle):
+    __slots__ = ()
+
+    @verb("distinct")
+    def distinct(self, *, expires: str | timedelta | None = None) -> Self:
+        """Each row once; with `expires="7 days"` once more if it comes again after it has not come for that long, in event time."""
+        return self._then(distinct(self._node, expires))

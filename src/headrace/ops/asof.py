@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import field, replace
 from datetime import timedelta
 from functools import cached_property
-from typing import Any
+from typing import Any, Self
 
 from headrace.errors import PlanError, here
-from headrace.expr import of_text
+from headrace.expr import Column, of_text
 from headrace.ops.columns import checked, column_name, duplicate, given, label
 from headrace.ops.facts.clock import NO_TIME, WATERMARK, Clock
 from headrace.ops.facts.closing import CHANGES, CLOSE, EVENT, Columns, Group
@@ -17,9 +17,11 @@ from headrace.ops.facts.keys import Keys
 from headrace.ops.facts.outputs import DEAD_LETTER, LATE
 from headrace.ops.facts.reading import Wanted, both, read
 from headrace.ops.facts.state import GIVEN, GROWS, KEYS, Basis
+from headrace.ops.facts.time import event_time
 from headrace.ops.feeding import fed
+from headrace.ops.handle import Handle, other_stream, verb
 from headrace.ops.inlet import Checked, Inlet, Json, inlet, lists
-from headrace.ops.join import names_of, sides_of
+from headrace.ops.on import names_of, sides_of
 from headrace.ops.operator import Ungrouped
 from headrace.ops.relational import LEFT, TwoSided
 from headrace.ops.upserts import Upserts
@@ -228,3 +230,29 @@ def _keys(left: Node, right: Node, text: str, aliases: tuple[str | None, str | N
             site=here(),
         )
     return tuple(keys)
+
+
+class AsOfVerb(Handle):
+    __slots__ = ()
+
+    @verb("join_asof")
+    def join_asof(
+        self,
+        versions: Self,
+        *,
+        on: Column | str | Iterable[str],
+        time: tuple[Column | str, Column | str],
+        how: str = "left",
+        direction: str = "backward",
+        within: str | timedelta | None = None,
+        emit: str = "changes",
+    ) -> Self:
+        """Each row with the version of its time: `orders.join_asof(rates, on="pair", time=("ts", "at"))`.
+
+        `time` is that of a row and of a version; `direction` is backward (the last version at or before the row), forward or nearest, at
+        the most `within` away. `how` is left (nulls where there is none) or inner. With `emit="close"` a row waits until the watermark has
+        passed it, and is sent once; else a version that comes later revises the answer.
+        """
+        stream = other_stream(versions, "join_asof", 'orders.join_asof(rates, on="pair", time=("ts", "at"))')
+        aliases, times = (self._alias, stream._alias), (event_time(self._node), event_time(stream._node))
+        return self._then(join_asof(self._node, stream._node, on, time, how, direction, within, emit, aliases, times))

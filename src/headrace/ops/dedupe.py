@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 from datetime import timedelta
-from typing import Any
+from typing import Any, Self
 
 from headrace.errors import PlanError, here
 from headrace.expr import Column
 from headrace.ops.columns import label
 from headrace.ops.expires import Duration
 from headrace.ops.facts.time import event_time
+from headrace.ops.handle import Handle, verb
+from headrace.ops.program import key_by, processed
 from headrace.ops.top import Top, top
 from headrace.plan import Node
 from headrace.program import Program, Value, emit, when
@@ -72,3 +75,28 @@ def keys(on: Any) -> list[Any]:
 def _known(keep: str) -> None:
     if keep not in ("first", "last"):
         raise PlanError("BAD_INPUT", f"dedupe: keep cannot be {keep!r}", hint='it is "first" or "last"', site=here())
+
+
+class DedupeVerb(Handle):
+    __slots__ = ()
+
+    @verb("dedupe")
+    def dedupe(
+        self,
+        *,
+        on: Column | str | Iterable[Column | str],
+        keep: str = "first",
+        by: Column | str | Iterable[Column | str] | None = None,
+        within: str | timedelta | None = None,
+        expires: str | timedelta | None = None,
+    ) -> Self:
+        """One row for each key: `orders.dedupe(on="id")`, the first by event time; or the last, or in an order `by` columns.
+
+        All keys are kept, as an earlier row may come. With `within="1 hour"` a key is forgotten an hour after its row: the first goes on
+        when the watermark has passed it, is never taken back, and those of the hour behind it are dropped. With `expires="1 hour"` it is
+        forgotten when no row of it has come for an hour, in event time; the next one is then one row more.
+        """
+        if within is None:
+            return self._then(dedupe(self._node, on, keep, by, expires, self._alias), self._alias)
+        program, time = for_a_while(self._node, keep, by, within, expires)
+        return self._then(processed(key_by(self._node, tuple(keys(on)), self._alias), program, "time", time, {}))

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import field
-from typing import Any
+from typing import Any, Self
 
 from headrace.errors import PlanError, here
 from headrace.expr import Column, of_text
 from headrace.ops.columns import bare, checked, known, label
 from headrace.ops.facts.outputs import DEAD_LETTER
 from headrace.ops.facts.reading import Wanted, both, read
+from headrace.ops.handle import Handle, verb
 from headrace.ops.operator import Selective
 from headrace.ops.output import OutputOf
 from headrace.plan import Node, Role, node
@@ -98,3 +99,16 @@ def _name(name: Any) -> str:
 
 def _wrong(message: str, hint: str) -> PlanError:
     return PlanError("BAD_EXPECTATION", message, hint=hint, site=here())
+
+
+class ExpectVerb(Handle):
+    __slots__ = ()
+
+    @verb("expect")
+    def expect(self, *conditions: Column | str, on_violation: str = "dead_letter", name: str | None = None, **named: Column | str) -> Self:
+        """The rows that are as expected: `charges.expect("amount >= 0", known="country IS NOT NULL", on_violation="drop")`.
+
+        Each condition is counted by its name, its alias or its text; one that is null is not met. A row that does not meet all of them
+        goes to the dead letters, or is dropped, ends the run ("fail"), or is kept and only counted ("keep").
+        """
+        return self._then(expect(self._node, conditions, on_violation, name, named, self._alias), self._alias)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cached_property
-from typing import Any
+from typing import Any, Self
 
 from headrace.errors import PlanError, here
-from headrace.expr import of_text
+from headrace.expr import Column, of_text
 from headrace.ops.columns import bare, checked, known, name_of, once
 from headrace.ops.facts.closing import Columns
 from headrace.ops.facts.reading import Wanted, both, read
+from headrace.ops.handle import Handle, verb
 from headrace.ops.operator import Repeating
 from headrace.plan import Generate, Node, Project, Step, node
 from headrace.syntax import plain_name, quote
@@ -87,3 +88,12 @@ def explode(input: Node, column: Any, as_: Any = None, outer: bool = False, alia
     while item.lower() in {name.lower() for name in input.columns}:
         item += "_"
     return Explode(input, expression.text, (item,), replaced, outer, site=here())
+
+
+class ExplodeVerb(Handle):
+    __slots__ = ()
+
+    @verb("explode")
+    def explode(self, column: Column | str, as_: str | tuple[str, ...] | None = None, outer: bool = False) -> Self:
+        """A row for each item of an array or map: `baskets.explode("goods", as_="good")`."""
+        return self._then(explode(self._node, column, as_, outer, self._alias), self._alias)

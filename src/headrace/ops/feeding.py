@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from datetime import timedelta
+from typing import Any, Self
 
 from headrace.errors import ConnectorError, PlanError, here
 from headrace.ops.change_words import weight
 from headrace.ops.columns import column_name
 from headrace.ops.generate import Generated
+from headrace.ops.handle import Handle, verb
 from headrace.ops.ledger import Ledger, ledger
 from headrace.ops.project import Project
 from headrace.ops.signatures import CHANGES
-from headrace.ops.source import Source
+from headrace.ops.source import Source, watermark
 from headrace.ops.upserts import Upserts, key_of
 from headrace.ops.weigh import Weighed, weigh
 from headrace.plan import Node
@@ -166,3 +168,18 @@ def with_source(node: Node, source: Source) -> Node:
         return source
     changed: dict[str, Any] = {"input": with_source(node.inputs[0], source)}
     return replace(node, **changed)
+
+
+class WatermarkVerb(Handle):
+    __slots__ = ()
+
+    @verb("watermark")
+    def watermark(self, column: str, delay: str | timedelta, *, idle: str | timedelta | None = None) -> Self:
+        """Event time: which column it is, and how much later than the newest one a row may come.
+
+        `idle` is how long a silent source may hold back the others: `charges.watermark("ts", "5 minutes", idle="1 hour")`.
+        """
+        source = fed(self._node)
+        if source is not None:
+            return self._then(with_source(self._node, watermark(source, column, delay, idle)), self._alias)
+        return self._then(watermark(self._node, column, delay, idle), self._alias)

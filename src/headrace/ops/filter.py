@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Self
 
 from headrace.errors import here
+from headrace.expr import Column
 from headrace.ops.columns import conditions
 from headrace.ops.facts.reading import Wanted, both, read
+from headrace.ops.handle import Handle, verb
 from headrace.ops.operator import Selective
 from headrace.plan import Node, Where, node
 
@@ -36,3 +38,12 @@ class Filter(Selective):
 
 def filter(input: Node, given: Sequence[Any], alias: str | None = None) -> Filter:
     return Filter(input, conditions(input, given, alias), site=here())
+
+
+class FilterVerb(Handle):
+    __slots__ = ()
+
+    @verb("filter")
+    def filter(self, *conditions: Column | str) -> Self:
+        """The rows for which every condition is true: `charges.filter("amount > 500", hr.col("country") == "SE")`."""
+        return self._then(filter(self._node, conditions, self._alias), self._alias)

@@ -29,7 +29,7 @@ class Handle(Verbs):
         return type(self)(node, alias)
 
 
-def other(stream: Any, verb: str, cure: str) -> Handle:
+def other_stream(stream: Any, verb: str, cure: str) -> Handle:
     """A stream that a verb is given beside its own."""
     if not isinstance(stream, Handle):
         raise PlanError("BAD_INPUT", f"{verb} was given {stream!r}, which is no stream", hint=cure, site=here())

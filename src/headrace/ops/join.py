@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import field, replace
+from datetime import timedelta
 from functools import cached_property
-from typing import Any
+from typing import Any, Self
 
 from headrace.errors import PlanError, here
-from headrace.expr import of_text
-from headrace.ops.columns import bare, checked, column_name, duplicate, label
+from headrace.expr import Column, of_text
+from headrace.ops.columns import checked, column_name, duplicate, label
 from headrace.ops.expires import Duration, expiring, expiry
 from headrace.ops.facts.clock import Clock, clock_of_groups
 from headrace.ops.facts.closing import CHANGES, CLOSE, SELF, Closes, Columns, Group, carried, delays, group_by_keys, result
@@ -19,12 +20,14 @@ from headrace.ops.facts.keys import Keys, lower
 from headrace.ops.facts.kind import APPEND, only_added
 from headrace.ops.facts.reading import Wanted, both, read
 from headrace.ops.facts.state import GIVEN, GROWS, Basis
+from headrace.ops.handle import Handle, other_stream, verb
 from headrace.ops.inlet import Checked, Inlet, Json, inlet, lists
+from headrace.ops.on import apart, names_of, over_both
 from headrace.ops.project import Project
 from headrace.ops.relational import LEFT, RIGHT, TwoSided
 from headrace.ops.window import shown_micros
 from headrace.plan import Fact, Node, node
-from headrace.syntax import conjuncts, equal_sides, plain_name, quote, references
+from headrace.syntax import conjuncts, plain_name, quote
 
 HOWS = ("inner", "left", "right", "full", "semi", "anti")
 EMITS = (CHANGES, CLOSE)
@@ -32,7 +35,6 @@ EMITS = (CHANGES, CLOSE)
 WAITING: Mapping[str, tuple[int, ...]] = {"left": (0,), "anti": (0,), "existence": (0,), "full": (0, 1)}
 """The sides, left 0 and right 1, of whose rows a kind of join says that they meet none."""
 
-_Parts = tuple[list[tuple[str, str]], list[int], list[str]]
 """Keys of both sides, which of them also meet where both are null, and the other parts of a condition."""
 
 
@@ -266,19 +268,6 @@ def join(left: Node, right: Node, on: Any, how: str, expires: Duration, emit: st
     return _on_names(left, right, names, how, after, emit)
 
 
-def names_of(left: Node, right: Node, on: Any, verb: str) -> tuple[str, ...] | None:
-    """The columns of `on` where it names some, as the left side spells them; None where it is a condition."""
-    if isinstance(on, str) and on.strip().isidentifier():
-        on = (on,)
-    if isinstance(on, str) or not isinstance(on, Sequence):
-        return None
-    if not on:
-        raise PlanError("BAD_JOIN", f"{verb} was given no columns", hint='on="card", or a condition: on="a.card = b.number"', site=here())
-    for name in on:
-        column_name(right, name)
-    return tuple(column_name(left, name) for name in on)
-
-
 def _on_names(left: Node, right: Node, names: tuple[str, ...], how: str, after: int | None, emit: str) -> Node:
     if how == "right":
         return _on_names_right(left, right, names, after, emit)
@@ -319,62 +308,18 @@ def _on_condition(
     shared = [name for name in right.columns if name.lower() in {one.lower() for one in left.columns}]
     if shared:
         raise _clash(left, right, shared[0])
-    text = _over_both(left, right, text, aliases)
+    text = over_both(left, right, text, aliases)
     if how == "right":
         swapped = joined(right, left, "left", text, after, emit)
         return Project(swapped, "join", tuple((name, quote(name)) for name in (*left.columns, *right.columns)), site=here())
     return joined(left, right, how, text, after, emit)
 
 
-def _over_both(left: Node, right: Node, text: str, aliases: tuple[str | None, str | None]) -> str:
-    """A condition without the aliases of the streams, its columns checked."""
-    for alias in aliases:
-        expression = bare(of_text(text)._expression, alias)
-        text = expression.text
-    both = {name.lower() for name in (*left.columns, *right.columns)}
-    for path in references(text) or ():
-        if path[0].lower() not in both:
-            hint = f"there are: {', '.join((*left.columns, *right.columns))}"
-            raise PlanError("UNKNOWN_COLUMN", f"no column `{'.'.join(path)}` in {label(left)} or {label(right)}", hint=hint, site=here())
-    return text
-
-
 def joined(left: Node, right: Node, how: str, condition: str | None, expires_ms: int | None = None, emit: str = CHANGES) -> Join:
     """A join on a condition, of which the equalities between the sides become its keys."""
-    keys, safe, rest = _apart(left, right, condition)
+    keys, safe, rest = apart(left, right, condition)
     condition = " AND ".join(f"({part})" for part in rest) or None
     return Join(left, right, how, tuple(keys), tuple(safe), condition, expires_ms=expires_ms, emit=emit, site=here())
-
-
-def sides_of(left: Node, right: Node, text: str, aliases: tuple[str | None, str | None]) -> _Parts:
-    """What a user's condition over both sides consists of."""
-    return _apart(left, right, _over_both(left, right, text, aliases))
-
-
-def _apart(left: Node, right: Node, condition: str | None) -> _Parts:
-    keys: list[tuple[str, str]] = []
-    safe: list[int] = []
-    rest: list[str] = []
-    for part in conjuncts(condition) if condition is not None else ():
-        sides = equal_sides(part)
-        of = [_side(one, left, right) for one in sides[:2]] if sides is not None else []
-        if sides is not None and sorted(of) == ["left", "right"]:
-            safe += [len(keys)] if sides[2] else []
-            keys.append((sides[0], sides[1]) if of[0] == "left" else (sides[1], sides[0]))
-        else:
-            rest.append(part)
-    return keys, safe, rest
-
-
-def _side(text: str, left: Node, right: Node) -> str:
-    """Which side's columns a text is over: left, right, or both or neither."""
-    paths = references(text)
-    used = {path[0].lower() for path in paths or ()}
-    if not used:
-        return "neither"
-    if used <= {name.lower() for name in left.columns}:
-        return "left"
-    return "right" if used <= {name.lower() for name in right.columns} else "both"
 
 
 def _free(wanted: str, taken: Sequence[str]) -> str:
@@ -389,3 +334,30 @@ def _clash(left: Node, right: Node, name: str) -> PlanError:
     found = duplicate(name, mine, "join")
     hint = f'rename it on one side: {label(right)}.rename({{"{name}": "..."}})'
     return PlanError("DUPLICATE_COLUMN", found.message, hint=hint, site=here())
+
+
+class JoinVerb(Handle):
+    __slots__ = ()
+
+    @verb("join")
+    def join(
+        self,
+        other: Self,
+        *,
+        on: Column | str | Iterable[str],
+        how: str = "inner",
+        expires: str | timedelta | None = None,
+        emit: str = "changes",
+    ) -> Self:
+        """Rows of this stream with those of another that they meet: `charges.join(cards, on="card")`.
+
+        `on` names columns that both have, or is a condition over columns of different names. `how` is inner, left, right, full, semi (the
+        rows that meet some) or anti (the rows that meet none). `expires` is how long the rows of a key are kept after the last one came, in
+        event time: `orders.join(payments, on="order", expires="7 days")`.
+
+        Where the condition bounds how far the event times of both sides are apart, `ts BETWEEN opened AND opened + INTERVAL 1 HOUR`, and
+        there is no `expires`, a row is forgotten when it can meet no other. With `emit="close"` only then is it said that a row meets
+        none, once; else at once, to be taken back when it does.
+        """
+        stream = other_stream(other, "join", 'charges.join(cards, on="card")')
+        return self._then(join(self._node, stream._node, on, how, expires, emit, (self._alias, stream._alias)))

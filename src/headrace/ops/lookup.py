@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, field
+from datetime import timedelta
 from functools import cached_property
-from typing import Any
+from typing import Any, Self
 
 import headrace.ports as ports
 from headrace.errors import PlanError, here
@@ -13,8 +14,10 @@ from headrace.ops.asking import Asking, asking, checked
 from headrace.ops.columns import column_name, duplicate, given, label
 from headrace.ops.facts.closing import Columns
 from headrace.ops.facts.keys import Keys
+from headrace.ops.facts.kind import kind_of
 from headrace.ops.facts.outputs import DEAD_LETTER
 from headrace.ops.facts.reading import Wanted, both, read
+from headrace.ops.handle import Handle, verb
 from headrace.ops.inlet import Checked, Inlet, Json, lists, numbered
 from headrace.ops.operator import Connected, Consumer, RowWise, operator
 from headrace.ops.tables import Table, table_of
@@ -238,3 +241,28 @@ def _columns_once(input: Node, table: Table, shared: tuple[str, ...]) -> None:
             mine = taken[name.lower()]
             hint = f'rename that of the stream: {label(input)}.rename({{"{mine}": "..."}}), or leave it out of the schema of {table.name}'
             raise PlanError("DUPLICATE_COLUMN", found.message, hint=hint, site=here())
+
+
+class LookupVerb(Handle):
+    __slots__ = ()
+
+    @verb("lookup")
+    def lookup(
+        self,
+        table: Table,
+        *,
+        on: str | Iterable[str] | Mapping[str, str],
+        how: str = "left",
+        cache: str | timedelta | None = None,
+        cache_keys: int | None = None,
+        batch: int | None = None,
+        in_flight: int | None = None,
+        retry: str | timedelta | None = None,
+    ) -> Self:
+        """Each row with those of its key in a table outside, as they are when the row arrives: `orders.lookup(customers, on="customer")`.
+
+        `on` names columns of both, or texts over the row and columns of the table, `{"upper(name)": "id"}`; `how` is left or inner. An
+        answer is kept for `cache`, of `cache_keys` keys; others are sought `batch` at a time, `in_flight` at once, or as the table says.
+        """
+        said = (cache, cache_keys, batch, in_flight, retry)
+        return self._then(lookup(self._node, table, on, how, said, kind_of(self._node), self._alias), self._alias)

@@ -13,7 +13,7 @@ from headrace.ops.columns import given, label, name_of, once
 from headrace.ops.facts.clock import MACHINE, NO_TIME, WATERMARK, Clock
 from headrace.ops.facts.closing import EVENT, PROCESSING, SELF, Closes, Columns, Group
 from headrace.ops.facts.keys import Keys as Unique
-from headrace.ops.facts.kind import APPEND
+from headrace.ops.facts.kind import APPEND, kind_of
 from headrace.ops.facts.outputs import DEAD_COLUMNS, DEAD_LETTER, LATE, MAIN
 from headrace.ops.facts.reading import Wanted
 from headrace.ops.facts.state import BOUNDED, GIVEN, KEYS, Basis
@@ -293,6 +293,17 @@ def process(
         traced,
         site=here(),
     )
+
+
+def processed(keys: Keys, program: Any, order: str | None, time: str | None, inputs: Mapping[str, Any]) -> Program:
+    """The node of a program that a user wrote behind keys; it handles rows that are only added."""
+    streams = [keys.node, *(one._keys.node for one in inputs.values() if isinstance(getattr(one, "_keys", None), Keys))]
+    for stream in streams:
+        if kind_of(stream) != APPEND:
+            message = f"{title(program)} takes rows that are added, and from {label(stream)} rows are also taken away"
+            hint = "let it handle each change: .changes() gives them as rows, with the word insert or delete in the column _change"
+            raise PlanError("CHANGES_NOT_YET", message, hint=hint, site=here())
+    return process(keys, program, order=order, time=time, inputs=inputs, times={stream: event_time(stream) for stream in streams})
 
 
 def title(program: Any) -> str:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import cached_property
-from typing import Any
+from typing import Any, Self
 
 from headrace.errors import PlanError, here
+from headrace.expr import Column
 from headrace.ops.columns import column_name, given, name_of, once
 from headrace.ops.facts.closing import Columns, named
 from headrace.ops.facts.keys import Keys, lower
 from headrace.ops.facts.reading import Wanted, read
+from headrace.ops.handle import Handle, verb
 from headrace.ops.operator import Stepwise
 from headrace.ops.partition import windowed
 from headrace.plan import Node, node
@@ -116,3 +118,27 @@ def _made(input: Node, items: tuple[tuple[str, str], ...], verb: str) -> Project
         raise PlanError("NO_COLUMNS", f"{verb} leaves no columns", hint="keep one column at least", site=here())
     once((name for name, _ in items), verb)
     return Project(input, verb, items, site=here())
+
+
+class ProjectVerbs(Handle):
+    __slots__ = ()
+
+    @verb("select")
+    def select(self, *columns: Column | str, **named: Column | str) -> Self:
+        """These columns and no others: `charges.select("card", cents="amount * 100")`; `"*"` stands for all."""
+        return self._then(select(self._node, columns, named, self._alias))
+
+    @verb("with_columns")
+    def with_columns(self, *columns: Column | str, **named: Column | str) -> Self:
+        """More columns, or others in the place of those of the same name: `charges.with_columns(large="amount > 500")`."""
+        return self._then(with_columns(self._node, columns, named, self._alias), self._alias)
+
+    @verb("drop")
+    def drop(self, *names: str) -> Self:
+        """Without these columns: `charges.drop("country")`."""
+        return self._then(drop(self._node, names), self._alias)
+
+    @verb("rename")
+    def rename(self, names: Mapping[str, str]) -> Self:
+        """Other names for columns: `charges.rename({"amt": "amount"})`."""
+        return self._then(rename(self._node, names), self._alias)

@@ -21,19 +21,28 @@ from headrace.ops.facts.state import GIVEN, GROWS, OF_ROWS, Basis
 from headrace.ops.inlet import Checked, Inlet, Json, inlet, numbered
 from headrace.ops.operator import Unary, Ungrouped
 from headrace.ops.relational import Relational, partition_of
-from headrace.ops.window import COLUMNS, NULL_TIME, micros, no_time, shown_micros, when_sent
+from headrace.ops.window import COLUMNS, KINDS, NULL_TIME, Windowing, micros, no_time, shown_micros, when_sent
 from headrace.plan import Fact, Node, node
 from headrace.schema import shown
 from headrace.syntax import plain_name, quote
 
 
 @dataclass(frozen=True)
-class SessionWindow:
+class SessionWindow(Windowing):
     """Sessions over a column of time, made by `hr.sessions`; the gap in microseconds."""
 
     time: Any
     gap_us: int
     per: tuple[Any, ...]
+
+    def over(self, input: Node, emit: str, early: str | timedelta | None, lateness: str | timedelta, alias: str | None) -> Sessions:
+        late = when_sent(emit, lateness)
+        if early is not None:
+            raise not_early()
+        [time] = given(input, [self.time], {}, alias)
+        per = given(input, self.per, {}, alias)
+        once([*input.columns, *COLUMNS], "window")
+        return Sessions(input, tuple(one.text for one in per), time.text, self.gap_us, None, COLUMNS, emit, late, site=here())
 
 
 @node("sessions")
@@ -201,16 +210,7 @@ def sessions(time: Any, gap: str | timedelta, *, per: Column | str | Iterable[Co
     return SessionWindow(time, micros(gap, "the gap"), (per,) if isinstance(per, str | Column) else tuple(per))
 
 
-def in_sessions(
-    input: Node, asked: SessionWindow, emit: str, early: str | timedelta | None, lateness: str | timedelta, alias: str | None
-) -> Sessions:
-    late = when_sent(emit, lateness)
-    if early is not None:
-        raise not_early()
-    [time] = given(input, [asked.time], {}, alias)
-    per = given(input, asked.per, {}, alias)
-    once([*input.columns, *COLUMNS], "window")
-    return Sessions(input, tuple(one.text for one in per), time.text, asked.gap_us, None, COLUMNS, emit, late, site=here())
+KINDS["sessions"] = (sessions, ("gap", "per"), ())
 
 
 def not_early() -> PlanError:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Self
+
 from headrace.errors import here
 from headrace.ops.aggregate import aggregate, distinct
 from headrace.ops.filter import Filter
 from headrace.ops.generate import Generated
+from headrace.ops.handle import Handle, other_stream, verb
 from headrace.ops.join import Join
 from headrace.ops.project import Project
 from headrace.ops.union import union
@@ -50,3 +53,17 @@ def _repeated(left: Node, right: Node, verb: str, condition: str, times: str) ->
 def _counted(node: Node, verb: str, counts: tuple[int, int]) -> Project:
     items = (*((name, quote(name)) for name in node.columns), (_LEFT, f"{counts[0]}L"), (_RIGHT, f"{counts[1]}L"))
     return Project(node, verb, items, site=here())
+
+
+class SetVerbs(Handle):
+    __slots__ = ()
+
+    @verb("intersect")
+    def intersect(self, other: Self, *, all: bool = False) -> Self:
+        """The rows that both streams have, each once; with `all` as often as both have it."""
+        return self._then(intersect(self._node, other_stream(other, "intersect", "first.intersect(second)")._node, all))
+
+    @verb("subtract")
+    def subtract(self, other: Self, *, all: bool = False) -> Self:
+        """The rows that the other stream has not, each once; with `all` as many times more often as this one has it."""
+        return self._then(subtract(self._node, other_stream(other, "subtract", "first.subtract(second)")._node, all))

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import field
+from datetime import timedelta
 from functools import cached_property
-from typing import Any
+from typing import Any, Self
 
 from headrace.errors import PlanError, here
 from headrace.expr import Column
@@ -14,6 +15,7 @@ from headrace.ops.expires import Duration, expiring, expiry
 from headrace.ops.facts.keys import Keys, lower
 from headrace.ops.facts.kind import CHANGES
 from headrace.ops.facts.state import BOUNDED, GROUPS, GROWS, Basis
+from headrace.ops.handle import Handle, verb
 from headrace.ops.inlet import Json, lists
 from headrace.ops.partition import Ordering, are_orderings
 from headrace.ops.relational import Partitioned, partition_of
@@ -112,3 +114,24 @@ def top(input: Node, count: Any, by: Any, per: Any, ties: Any, expires: Duration
     order: Sequence[Ordering] = [(found.text, direction, nulls) for found, (_, direction, nulls) in zip(asked, texts, strict=True)]
     partitions = tuple(part.text for part in parts)
     return Top(input, partitions, tuple(order), count, ties=ties, expires_ms=expiry(expires, "expires of top"), site=here())
+
+
+class TopVerb(Handle):
+    __slots__ = ()
+
+    @verb("top")
+    def top(
+        self,
+        n: int,
+        *,
+        by: Column | str | Iterable[Column | str],
+        per: Column | str | Iterable[Column | str] = (),
+        ties: str = "row_number",
+        expires: str | timedelta | None = None,
+    ) -> Self:
+        """The first `n` rows of each group in an order: `sales.top(3, by="amount desc", per="shop")`.
+
+        `ties="rank"` adds those that are equal to the last one in that order; `ties="dense_rank"` takes all rows of the first `n` values.
+        `expires` is after how long without rows a group is forgotten, in event time.
+        """
+        return self._then(top(self._node, n, by, per, ties, expires, self._alias))

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import cached_property
+from typing import Self
 
 from headrace.errors import PlanError, here
 from headrace.ops.columns import label
 from headrace.ops.facts.closing import Columns
 from headrace.ops.facts.keys import Keys
 from headrace.ops.facts.reading import Wanted
+from headrace.ops.handle import Handle, other_stream, verb
 from headrace.ops.inlet import Json
 from headrace.ops.operator import Ungrouped, all_append, operator
 from headrace.plan import Node, Role, node
@@ -81,3 +83,13 @@ def union(branches: Sequence[Node]) -> Union:
                 site=here(),
             )
     return Union(tuple(branches), site=here())
+
+
+class UnionVerb(Handle):
+    __slots__ = ()
+
+    @verb("union")
+    def union(self, *streams: Self) -> Self:
+        """The rows of this stream and of others with the same columns: `north.union(south)`."""
+        nodes = [other_stream(stream, "union", "first.union(second, third)")._node for stream in streams]
+        return self._then(union([self._node, *nodes]))

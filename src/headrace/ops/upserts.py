@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import field, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, Self
 
 from headrace.errors import PlanError, here
 from headrace.ops.changes import CHANGE, Changes, changes
@@ -13,9 +13,10 @@ from headrace.ops.columns import column_name, duplicate, once
 from headrace.ops.facts.clock import NO_TIME, Clock
 from headrace.ops.facts.closing import Columns, Group
 from headrace.ops.facts.keys import Keys, lower, unique
-from headrace.ops.facts.kind import APPEND, CHANGES
+from headrace.ops.facts.kind import APPEND, CHANGES, kind_of
 from headrace.ops.facts.reading import Wanted, both
 from headrace.ops.facts.state import BOUNDED, KEYS, OF_ROWS, Basis
+from headrace.ops.handle import Handle, verb
 from headrace.ops.inlet import Checked, Inlet, Json, inlet, numbered
 from headrace.ops.operator import Unary, Ungrouped
 from headrace.ops.relational import Relational
@@ -145,3 +146,24 @@ def shown(input: Node, kind: str) -> Changes | Upserts:
     if any(name.lower() == CHANGE for name in input.columns):
         raise duplicate(CHANGE, CHANGE, "changes")
     return replace(input, pairs=True, site=here())
+
+
+class UpsertsVerbs(Handle):
+    __slots__ = ()
+
+    @verb("changes")
+    def changes(self) -> Self:
+        """Each change as a row of its own, with the word `insert` or `delete` in the column `_change`.
+
+        Behind `upserts` a row that takes the place of another is an update: two rows, with `update_before` and `update_after`.
+        """
+        return self._then(shown(self._node, kind_of(self._node)))
+
+    @verb("upserts")
+    def upserts(self, key: str | Iterable[str]) -> Self:
+        """One row for each key, `prices.upserts("product")`: each row that comes takes the place of the one with the same key.
+
+        Of a stream from which rows are also taken away the key has to tell the rows apart: two of them at the end of an epoch stop the job
+        with KEY_NOT_UNIQUE. What is known to do so, as the groups of an aggregate are, needs no state for it.
+        """
+        return self._then(upserts(self._node, key, kind_of(self._node)))

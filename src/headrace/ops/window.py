@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from functools import cached_property
-from typing import Any
+from typing import Any, Self
 
 from headrace.errors import PlanError, SchemaError, here
 from headrace.ops.columns import given, label, once
 from headrace.ops.facts.closing import CHANGES, CLOSE, INSTANTS, NEXT_MILLI, SELF, Columns, carried
 from headrace.ops.facts.reading import Wanted, both, read
+from headrace.ops.handle import Handle, verb
 from headrace.ops.operator import Repeating
 from headrace.plan import Generate, Node, Where, node
 from headrace.schema import milliseconds, shown
@@ -23,8 +25,16 @@ NULL_TIME = "NULL_TIME: the event time is null"
 """Why a row is in no window, and in no session."""
 
 
+class Windowing(ABC):
+    """What `.window(...)` is given: windows of some kind over a column of time."""
+
+    @abstractmethod
+    def over(self, input: Node, emit: str, early: str | timedelta | None, lateness: str | timedelta, alias: str | None) -> Node:
+        """The rows of a node with their windows."""
+
+
 @dataclass(frozen=True)
-class Window:
+class Window(Windowing):
     """A kind of windows over a column of time, made by `hr.tumble`, `hr.hop` and `hr.cumulate`; all in microseconds."""
 
     kind: str
@@ -32,6 +42,14 @@ class Window:
     size_us: int
     step_us: int
     offset_us: int
+
+    def over(self, input: Node, emit: str, early: str | timedelta | None, lateness: str | timedelta, alias: str | None) -> Windows:
+        late = when_sent(emit, lateness)
+        apart = 0 if early is None else between(early, emit)
+        [time] = given(input, [self.time], {}, alias)
+        once([*input.columns, *COLUMNS], "window")
+        sizes = (self.size_us, self.step_us, self.offset_us)
+        return Windows(input, self.kind, time.text, *sizes, COLUMNS, emit, late, apart, site=here())
 
 
 @node("windows")
@@ -142,18 +160,6 @@ def cumulate(time: Any, size: str | timedelta, step: str | timedelta, *, offset:
     return Window("cumulate", time, length, every, _offset(offset, length))
 
 
-def window(input: Node, asked: Any, emit: str, early: str | timedelta | None, lateness: str | timedelta, alias: str | None) -> Windows:
-    if not isinstance(asked, Window):
-        hint = '.window(hr.tumble("ts", "10 seconds")), or hr.hop, hr.cumulate or hr.sessions'
-        raise PlanError("BAD_INPUT", f"window was given {asked!r}, which is no window", hint=hint, site=here())
-    late = when_sent(emit, lateness)
-    apart = 0 if early is None else between(early, emit)
-    [time] = given(input, [asked.time], {}, alias)
-    once([*input.columns, *COLUMNS], "window")
-    sizes = (asked.size_us, asked.step_us, asked.offset_us)
-    return Windows(input, asked.kind, time.text, *sizes, COLUMNS, emit, late, apart, site=here())
-
-
 def between(early: str | timedelta, emit: str) -> int:
     """How many milliseconds lie between two early results."""
     if emit != CLOSE:
@@ -190,3 +196,76 @@ def _wrong(message: str, hint: str) -> SchemaError:
 
 def shown_micros(micros: int) -> str:
     return shown(micros // 1000) if micros % 1000 == 0 else f"{micros} microseconds"
+
+
+class WindowVerb(Handle):
+    __slots__ = ()
+
+    def window(
+        self,
+        window_: Windowing,
+        *,
+        emit: str = "changes",
+        early: str | timedelta | None = None,
+        lateness: str | timedelta = "0 seconds",
+    ) -> Self:
+        """Each row with the windows that it falls into, to be grouped, joined or ranked by: `charges.window(hr.tumble("ts", "1 hour"))`.
+
+        It gets the columns `window_start`, `window_end` and `window_time`. What is computed for each window is sent as it changes, or with
+        `emit="close"` once, when the watermark has reached its end and `lateness` more; rows that come after that are late. With
+        `early="1 minute"` besides, what has changed is sent each time the watermark passes a full minute, when it passes the window's end,
+        and from then on in each epoch.
+
+        Of sessions, `hr.sessions("ts", "10 minutes", per="card")`, a row is sent anew when the bounds of its session change, or with
+        `emit="close"` once, when its session closes.
+        """
+        return self._then(_windowing(window_).over(self._node, emit, early, lateness, self._alias), self._alias)
+
+    @verb("window")
+    def _window(
+        self,
+        kind: str,
+        time: str,
+        size: str | None = None,
+        step: str | None = None,
+        offset: str | None = None,
+        gap: str | None = None,
+        per: str | Iterable[str] | None = None,
+        emit: str = "changes",
+        early: str | None = None,
+        lateness: str = "0 seconds",
+    ) -> Self:
+        """As files have it: `window: {kind: tumble, time: ts, size: 10 seconds}`."""
+        options = {"size": size, "step": step, "offset": offset, "gap": gap, "per": per}
+        window = of_kind(kind, time, {name: value for name, value in options.items() if value is not None})
+        return self.window(window, emit=emit, early=early, lateness=lateness)
+
+
+def _windowing(window: Any) -> Windowing:
+    if not isinstance(window, Windowing):
+        hint = '.window(hr.tumble("ts", "10 seconds")), or hr.hop, hr.cumulate or hr.sessions'
+        raise PlanError("BAD_INPUT", f"window was given {window!r}, which is no window", hint=hint, site=here())
+    return window
+
+
+def of_kind(kind: str, time: str, options: Mapping[str, Any]) -> Windowing:
+    """Windows of a kind by its name."""
+    if kind not in KINDS:
+        *names, last = KINDS
+        hint = f"the kinds are {', '.join(names)} and {last}: `window: {{kind: tumble, time: ts, size: 10 seconds}}`"
+        raise PlanError("YAML_TYPE", f"there are no windows of the kind `{kind}`", hint=hint, site=here())
+    make, needed, others = KINDS[kind]
+    lacking = [f"needs `{name}`" for name in needed if name not in options]
+    wrong = [f"has no `{name}`" for name in options if name not in (*needed, *others)]
+    if lacking or wrong:
+        hint = f"beside kind and time it has: {', '.join((*needed, *others, 'emit', 'lateness'))}"
+        raise PlanError("YAML_KEY", f"`window` of the kind {kind} {(lacking + wrong)[0]}", hint=hint, site=here())
+    return make(time, **options)
+
+
+KINDS: dict[str, tuple[Callable[..., Windowing], tuple[str, ...], tuple[str, ...]]] = {
+    "tumble": (tumble, ("size",), ("offset",)),
+    "hop": (hop, ("size", "step"), ("offset",)),
+    "cumulate": (cumulate, ("size", "step"), ("offset",)),
+}
+"""The kinds of windows in files: how they are made, what they need beside the time, and what they may have."""

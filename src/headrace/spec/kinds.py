@@ -110,7 +110,9 @@ def kind_of(hint: Any) -> Kind | None:
         of = {one for option in lists for part in typing.get_args(option) for one in _options(part)}
         if not of & {str, Column}:
             return LIST
-        return TEXTS if str in options else COLUMNS if Column in of else LIST_OF_TEXTS
+        if str in options:
+            return TEXTS
+        return COLUMNS if Column in of and collections.abc.Iterable in origins else LIST_OF_TEXTS
     return next((kind for plain, kind in _PLAIN.items() if plain in options), ANY)
 
 

@@ -90,11 +90,12 @@ def _verb(name: str, method: Callable[..., Stream]) -> Verb:
     """A verb as the signature of its method has it."""
     known, several = parameters(method), values(method)
     if several is None:
-        first, *others = [*known.values()] or [None]
-        if first is not None and first.kind is kinds.NAMES:
+        needed = [one for one in known.values() if one.needed]
+        if [one.kind for one in needed] == [kinds.NAMES]:
             return Verb(name, method, whole=kinds.NAMES, only=True)
-        alone = first is not None and first.needed and not any(one is not None and one.needed for one in others)
-        return Verb(name, method, known, first.kind if alone and first is not None else None)
+        # A value that is no mapping is the first argument, where no other is needed.
+        alone = needed == [*known.values()][:1]
+        return Verb(name, method, known, needed[0].kind if needed and alone else None)
     if not known:
         return Verb(name, method, whole=several.kind, spread=several.python, only=True)
     columns = Parameter(several.name, several.python, kinds.COLUMNS, needed=True)
@@ -128,7 +129,13 @@ _EXAMPLE = "each step is an item of the list: `- filter: amount > 500`"
 def _step(verb: Verb, given: Value | None, site: Site) -> Step:
     if verb.whole is not None and given is not None and (verb.only or not isinstance(given, Table)):
         read = verb.whole.read(given, f"`{verb.name}`")
-        return Step(verb, given.site, tuple(read) if verb.spread else (read,))
+        if verb.spread:
+            return Step(verb, given.site, tuple(read))
+        return (
+            Step(verb, given.site, (read,))
+            if verb.only
+            else Step(verb, given.site, (), {next(iter(verb.parameters.values())).python: read})
+        )
     if given is None:
         given = Table({}, {}, site)
     if not isinstance(given, Table):
