@@ -57,11 +57,12 @@ class Stream(Verbs):
     <Stream charges.filter.select: card, cents>
     """
 
-    __slots__ = ("__weakref__", "_alias", "_node")
+    __slots__ = ("__weakref__", "_alias", "_node", "_plan")
 
     def __init__(self, node: Node, alias: str | None = None) -> None:
         self._node = node
         self._alias = alias
+        self._plan: Plan | None = None
 
     def __repr__(self) -> str:
         return f"<Stream {label(self._node)}: {', '.join(self.columns)}>"
@@ -69,8 +70,7 @@ class Stream(Verbs):
     def _repr_html_(self) -> str:
         """Its columns with their types and the drawing of its plan, for notebooks. Starts the session."""
         rows = "".join(f"<tr><td>{escape(field.name)}</td><td>{escape(field.type.text)}</td></tr>" for field in self.schema.fields)
-        head = "<tr><th>column</th><th>type</th></tr>"
-        return f"<div><table><thead>{head}</thead><tbody>{rows}</tbody></table>{drawn(Plan.of('', [self._node]))}</div>"
+        return f"<div><table><thead><tr><th>column</th><th>type</th></tr></thead><tbody>{rows}</tbody></table>{drawn(self._alone())}</div>"
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -80,7 +80,7 @@ class Stream(Verbs):
     @property
     def schema(self) -> Struct:
         """Its columns with their types. Starts the session, as types are Spark's to find."""
-        plan = Plan.of("", [self._node], asked())
+        plan = self._alone()
         return parse_schema(str(facts(plan, "schema")[plan.sinks[0]].value))
 
     @property
@@ -90,7 +90,13 @@ class Stream(Verbs):
 
     def explain(self, *, verbose: bool = False) -> Explanation:
         """What it is made of and what is known about it. Starts the session."""
-        return explain(Plan.of("", [self._node], asked()), verbose=verbose)
+        return explain(self._alone(), verbose=verbose)
+
+    def _alone(self) -> Plan:
+        """The plan that ends in this stream, with what is learnt of it; another one where a script has other settings."""
+        if self._plan is None or self._plan.settings != asked():
+            self._plan = Plan.of("", [self._node], asked())
+        return self._plan
 
     def filter(self, *conditions: Column | str) -> Stream:
         """The rows for which every condition is true: `charges.filter("amount > 500", hr.col("country") == "SE")`."""
@@ -128,8 +134,7 @@ class Stream(Verbs):
 
     def union(self, *streams: Stream) -> Stream:
         """The rows of this stream and of others with the same columns: `north.union(south)`."""
-        nodes = [_stream(stream, "union", "first.union(second, third)")._node for stream in streams]
-        return Stream(union.union([self._node, *nodes]))
+        return Stream(union.union([self._node, *(_stream(stream, "union", "first.union(second, third)")._node for stream in streams)]))
 
     def join(
         self,
@@ -391,5 +396,4 @@ def _process(keys: program.Keys, program_: Any, order: str | None, time: str | N
             message = f"{program.title(program_)} takes rows that are added, and from {label(node)} rows are also taken away"
             hint = "let it handle each change: .changes() gives them as rows, with the word insert or delete in the column _change"
             raise PlanError("CHANGES_NOT_YET", message, hint=hint, site=here())
-    times = {node: event_time(node) for node in nodes}
-    return Stream(program.process(keys, program_, order=order, time=time, inputs=inputs, times=times))
+    return Stream(program.process(keys, program_, order=order, time=time, inputs=inputs, times={one: event_time(one) for one in nodes}))
