@@ -7,8 +7,9 @@ from typing import Any
 
 from headrace.ops import Lookup, Upserts
 from headrace.ops.lookup import MISSED
-from headrace.spark.compile.lower.operator import Inlet, Json, Lowering, inlets
+from headrace.spark.compile.lower.operator import Inlet, Lowering, inlets
 from headrace.spark.compile.lower.relation import site_of
+from headrace.spark.compile.texts import LookupText, OutputText
 
 
 @inlets.register
@@ -30,30 +31,28 @@ def _(node: Lookup, at: Lowering, steady: bool = True) -> tuple[Inlet, ...]:
     )
 
 
-def looked_up(node: Lookup, op: int, ask: Mapping[str, Any], dead: str, at: Lowering) -> Json:
+def looked_up(node: Lookup, op: int, ask: Mapping[str, Any], dead: str, at: Lowering) -> LookupText:
     """The lookup with its outputs, without their routes. `ask` is what its connector says of how it is asked, nothing for a whole table."""
     name = str(node.name)
-    return {
-        "op": op,
-        "name": name,
-        "site": site_of(node),
-        "schema": at.schemas.of[str(node.input.name)].ddl,
-        "key": at.schemas.keys[name].ddl,
-        "table": node.schema,
-        "by": [theirs for _, theirs in node.keys],
-        "given": [theirs for _, theirs in node.given],
-        "how": node.how,
-        "cache_ms": node.cache_ms,
-        "cache_keys": node.cache_keys,
-        "batch": node.batch,
-        "in_flight": node.in_flight,
-        "retry_ms": node.retry_ms,
-        "refresh_ms": node.connect().refresh_ms,
-        "constant": node.repeatable,
-        "ask": dict(ask) or None,
-        "outputs": [
-            {"name": "main", "schema": at.schemas.of[name].ddl, "time": None, "routes": []},
-            {"name": MISSED, "schema": at.schemas.of[str(node.input.name)].ddl, "time": None, "routes": []},
-            {"name": "dead_letter", "schema": dead, "time": None, "routes": []},
-        ],
-    }
+    rows = at.schemas.of[str(node.input.name)].ddl
+    outputs = {"main": at.schemas.of[name].ddl, MISSED: rows, "dead_letter": dead}
+    return LookupText(
+        op=op,
+        name=name,
+        site=site_of(node),
+        schema=rows,
+        key=at.schemas.keys[name].ddl,
+        table=node.schema,
+        by=tuple(theirs for _, theirs in node.keys),
+        given=tuple(theirs for _, theirs in node.given),
+        how=node.how,
+        cache_ms=node.cache_ms,
+        cache_keys=node.cache_keys,
+        batch=node.batch,
+        in_flight=node.in_flight,
+        retry_ms=node.retry_ms,
+        refresh_ms=node.connect().refresh_ms,
+        constant=node.repeatable,
+        ask=dict(ask) or None,
+        outputs=tuple(OutputText(name=output, schema=schema, time=None, routes=()) for output, schema in outputs.items()),
+    )
