@@ -132,7 +132,7 @@ def _of_yaml(place: Path) -> list[Job]:
         built = spec.build(found)
         with standing(found.site):
             made = job_of(found.job, *built.sinks)
-        spec.check(found, built, made.plan, lambda plan: optimize(plan)[0])
+        spec.check(found, built, made.plan, lambda plan: made._compiled().plan if plan is made.plan else optimize(plan)[0])
     return [made]
 
 

@@ -6,10 +6,12 @@
     golden/1/checkpoints/NAME/2/...        a later version of it, or its last run: the one that the test does
     golden/1/checkpoints/NAME/checkpoint/  the checkpoint after all runs but the last
     golden/1/checkpoints/NAME/result/      and what the sinks had written by then
+    golden/documents/NAME.json             the query documents of these plans; `python -m tests.spark.compile.documents` writes them
 
 The first folder is the format of checkpoints (`headrace.spark.checkpoint.folder.FORMAT`). All paths in the plans are relative, and every run begins in
 the folder that has `in`, `checkpoint` and `result`, so a copy goes on anywhere. What names the place where they were written is Spark's: its log of
 the files that were read, which are not read again, and the metadata of operators, which `headrace.spark.checkpoint.relocation` mends.
+Query documents are those of the present format alone.
 """
 
 from __future__ import annotations

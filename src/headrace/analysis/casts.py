@@ -8,7 +8,7 @@ from typing import Any
 from headrace.analysis.schemas import Schemas
 from headrace.plan import DisplayNames, Plan
 
-# A job is analysed when it is made, explained and run. Each line warns once, as with any warning.
+# Several jobs may have a line in common, which warns once, as with any warning.
 _told: dict[Any, Any] = {}
 
 

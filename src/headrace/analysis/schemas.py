@@ -51,15 +51,21 @@ class Schemas:
         return self.of[node] if output == "main" else self.outputs[node, output]
 
 
-# The last plans: one is looked at when it is made, when it is rewritten, and when it runs.
-_found: dict[str, Schemas] = {}
-_KEPT = 4
-
-
 def check(plan: Plan) -> Schemas:
-    """The schemas of a plan; raises all errors in its texts as one. Starts the session."""
-    if plan.fingerprint in _found:
-        return _found[plan.fingerprint]
+    """The schemas of a plan; raises all errors in its texts as one. Starts the session.
+
+    Spark is asked once: the answer stays with the plan. Only where a text calls functions that are not Spark's own it is asked each time,
+    as the session may have others by their names since.
+    """
+    schemas: Schemas | None = plan.learnt.get(Schemas)
+    if schemas is None:
+        schemas = _ask(plan)
+        if not schemas.outside:
+            plan.learnt[Schemas] = schemas
+    return schemas
+
+
+def _ask(plan: Plan) -> Schemas:
     spark = session()
     request = json.dumps(
         {"settings": {**MEANING, **plan.settings}, "nodes": [asked for node in plan.nodes.values() if (asked := operator(node).asked())]}
@@ -67,13 +73,7 @@ def check(plan: Plan) -> Schemas:
     answer = json.loads(jvm(spark).headrace.check.Check.check(java_session(spark), request))
     if answer["errors"]:
         raise DisplayNames.of(plan).error(_all([_error(plan, error, answer["schemas"]) for error in answer["errors"]]))
-    found = _schemas(plan, answer)
-    if found.outside:  # what the session knows may be another thing the next time
-        return found
-    _found[plan.fingerprint] = found
-    while len(_found) > _KEPT:
-        del _found[next(iter(_found))]
-    return found
+    return _schemas(plan, answer)
 
 
 @fact("schema")

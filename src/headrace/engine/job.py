@@ -17,7 +17,7 @@ from headrace.plan import DisplayNames, Explanation, Node, Plan, displayed, expl
 from headrace.plan.meaning import meaning, meant
 from headrace.plan.naming import valid_name
 from headrace.settings import Settings, settings
-from headrace.spark.compile.job import compile
+from headrace.spark.compile.job import SparkJob, compile
 from headrace.spark.migrate.migrate import migrate
 from headrace.spark.migrate.migration import Migration
 from headrace.spark.migrate.rewind import Rewinding, rewind
@@ -40,10 +40,12 @@ _SEALS = (
 class Job:
     """Sinks and all that feeds them, under one name and with one checkpoint. Made by `hr.job(name, *sinks)` or `hr.load(file)`."""
 
-    def __init__(self, plan: Plan, said: Mapping[str, str] | None = None) -> None:
+    def __init__(self, plan: Plan, said: Mapping[str, str] | None = None, compiled: SparkJob | None = None) -> None:
         self.plan = plan
         # What its script says of its runs; arguments, the environment and headrace.toml win over it.
         self._said = dict(said or {})
+        # None before the first use of a plan that was loaded.
+        self._spark = compiled
 
     def __repr__(self) -> str:
         return f"<Job {self.name}: {', '.join(map(DisplayNames.of(self.plan), self.plan.sinks))}>"
@@ -60,7 +62,7 @@ class Job:
         """
         from headrace.spark.compile.placement import placement
 
-        made = compile(self.plan)
+        made = self._compiled()
         notes = [f"rewritten by the rules: {', '.join(made.rewritten)}"] if made.rewritten else []
         return explain(made.plan, more={"placement": placement(made)}, notes=notes, asked=self.plan, verbose=verbose)
 
@@ -146,9 +148,15 @@ class Job:
         asked = settings(self.name, self._said, checkpoint=checkpoint, every=every, partitions=partitions, progress=shown)
         return asked, Display(self.name, progress if callable(progress) else asked.progress)
 
+    def _compiled(self) -> SparkJob:
+        """The job as Spark runs it: compiled once, and each time where it depends on what the session has beside Spark's own functions."""
+        if self._spark is None or self._spark.outside:
+            self._spark = compile(self.plan)
+        return self._spark
+
     def _start(self, asked: Settings, fresh: bool, flush: bool | None, waits: Callable[[str], None] | None) -> Run:
         run = start(
-            compile(self.plan),
+            self._compiled(),
             asked.checkpoint,
             every=asked.every,
             partitions=asked.partitions,
@@ -186,7 +194,7 @@ class Job:
         refuse_while_loading(f"the job {self.name}")
         old, new = (settings(self.name, self._said, checkpoint=folder).checkpoint for folder in (checkpoint, to))
         with displayed(self.plan):
-            return migrate(compile(self.plan), old, new, dry_run=dry_run)
+            return migrate(self._compiled(), old, new, dry_run=dry_run)
 
     def rewind(self, *, checkpoint: str | os.PathLike[str] | None = None, dry_run: bool = True) -> Rewinding:
         """Bring the sinks back to the epoch with which the `checkpoint` (default `.headrace/NAME`) ends, as `headrace rewind` does.
@@ -198,7 +206,7 @@ class Job:
             job.rewind(dry_run=False)
         """
         refuse_while_loading(f"the job {self.name}")
-        return rewind(compile(self.plan), settings(self.name, self._said, checkpoint=checkpoint).checkpoint, dry_run=dry_run)
+        return rewind(self._compiled(), settings(self.name, self._said, checkpoint=checkpoint).checkpoint, dry_run=dry_run)
 
     def with_paths(self, paths: Mapping[str, str]) -> Job:
         """The same job with other paths for some sources and sinks, by their names."""
@@ -232,7 +240,7 @@ def of_script(name: str, catalogue: Catalogue) -> Job:
             hint = "make a sink and write to it: CREATE SINK out WITH (connector = 'console'); INSERT INTO out SELECT ..."
             raise HeadraceError("NO_SINKS", f"nothing is written by the job {called}", hint=hint, site=here())
         made = job(called, *sinks)
-    return Job(made.plan, said)
+    return Job(made.plan, said, made._spark)
 
 
 def job(name: str, *sinks: Sink) -> Job:
@@ -257,8 +265,9 @@ def job(name: str, *sinks: Sink) -> Job:
             )
     ends = [sink._use() for sink in sinks]
     plan = Plan.of(valid_name(name), ends, meaning())
-    suit(compile(plan))
-    return Job(plan)
+    compiled = compile(plan)
+    suit(compiled)
+    return Job(plan, compiled=compiled)
 
 
 def _alive(made: Plan, old: Plan, moved: set[str]) -> Plan:

@@ -31,7 +31,7 @@ from headrace.ops.upserts import UpsertsVerbs
 from headrace.ops.view import view_of
 from headrace.ops.window import WindowVerb
 from headrace.ops.write import Write
-from headrace.plan import Explanation, Plan, explain, facts
+from headrace.plan import Explanation, Node, Plan, explain, facts
 from headrace.plan.drawing import drawn
 from headrace.plan.meaning import asked
 from headrace.schema import Struct, parse_schema
@@ -67,7 +67,11 @@ class Stream(
     <Stream charges.filter.select: card, cents>
     """
 
-    __slots__ = ("__weakref__",)
+    __slots__ = ("__weakref__", "_plan")
+
+    def __init__(self, node: Node, alias: str | None = None) -> None:
+        super().__init__(node, alias)
+        self._plan: Plan | None = None
 
     def __repr__(self) -> str:
         return f"<Stream {label(self._node)}: {', '.join(self.columns)}>"
@@ -75,8 +79,7 @@ class Stream(
     def _repr_html_(self) -> str:
         """Its columns with their types and the drawing of its plan, for notebooks. Starts the session."""
         rows = "".join(f"<tr><td>{escape(field.name)}</td><td>{escape(field.type.text)}</td></tr>" for field in self.schema.fields)
-        head = "<tr><th>column</th><th>type</th></tr>"
-        return f"<div><table><thead>{head}</thead><tbody>{rows}</tbody></table>{drawn(Plan.of('', [self._node]))}</div>"
+        return f"<div><table><thead><tr><th>column</th><th>type</th></tr></thead><tbody>{rows}</tbody></table>{drawn(self._alone())}</div>"
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -86,7 +89,7 @@ class Stream(
     @property
     def schema(self) -> Struct:
         """Its columns with their types. Starts the session, as types are Spark's to find."""
-        plan = Plan.of("", [self._node], asked())
+        plan = self._alone()
         return parse_schema(str(facts(plan, "schema")[plan.sinks[0]].value))
 
     @property
@@ -96,7 +99,13 @@ class Stream(
 
     def explain(self, *, verbose: bool = False) -> Explanation:
         """What it is made of and what is known about it. Starts the session."""
-        return explain(Plan.of("", [self._node], asked()), verbose=verbose)
+        return explain(self._alone(), verbose=verbose)
+
+    def _alone(self) -> Plan:
+        """The plan that ends in this stream, with what is learnt of it; another one where a script has other settings."""
+        if self._plan is None or self._plan.settings != asked():
+            self._plan = Plan.of("", [self._node], asked())
+        return self._plan
 
     def group_by(self, *columns: Column | str, expires: str | timedelta | None = None) -> Grouped:
         """Grouped by columns, for aggregates kept up to date: `charges.group_by("card").agg(spent="sum(amount)")`.

@@ -85,6 +85,11 @@ class Plan:
         text = json.dumps(without_sites(self.to_json()), sort_keys=True, separators=(",", ":"), ensure_ascii=True)
         return hashlib.sha256(text.encode()).hexdigest()
 
+    @cached_property
+    def learnt(self) -> dict[type, Any]:
+        """What analyses have learnt of this plan and keep with it, by type. A plan that a rewrite makes of it has its own."""
+        return {}
+
     def changed(self, change: Callable[[Node], Node]) -> Plan:
         """The plan with each node as `change` gives it back; its inputs follow by themselves."""
         kept: dict[Node, Node] = {}

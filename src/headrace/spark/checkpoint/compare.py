@@ -28,14 +28,15 @@ def with_frozen_schemas(job: SparkJob, stored: Stored | None) -> SparkJob:
         if isinstance(node, Source) and node.inferred and name in known and known[name]["connector"] == node.connector
     }
     other = {name: known[name]["schema"] for name, schema in looked.items() if known[name]["schema"] != schema}
+    if not other:
+        return job
 
     def frozen(node: Node) -> Node:
         if isinstance(node, Source) and str(node.name) in other:
             return replace(node, schema=other[str(node.name)], live=None)
         return over(node, other)
 
-    plan = job.plan.changed(frozen)
-    return job if plan.fingerprint == job.plan.fingerprint else compile(plan)
+    return compile(job.plan.changed(frozen))
 
 
 def identified(job: SparkJob, stored: Stored | None, folder: Path, *, offline: bool = False) -> tuple[Identity, dict[str, str]]:

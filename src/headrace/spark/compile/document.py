@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from headrace.ops import Lookup, Sink, Source, kind_of, kinds
@@ -21,9 +22,9 @@ from headrace.spark.compile.identity import DEAD_LETTERS, LOOKUP, InputShape, Qu
 from headrace.spark.compile.levels import Query
 from headrace.spark.compile.lower import Lowering, looked_up, lower, shape
 from headrace.spark.compile.placing import deals_out, place_key
+from headrace.spark.compile.texts import Document, Json, LookupText, RouteText, SinkText, SourceText, WatermarkText
 from headrace.syntax import quote
 
-Json = dict[str, Any]
 FORMAT = 1
 
 
@@ -52,68 +53,71 @@ def build(
     they ask the table of a lookup, all as the connectors say.
     """
     routes = _Routes(query, identity, at, partitions)
-    document: Json = {
-        "format": FORMAT,
-        "job": at.plan.job,
-        "query": identity.name,
-        "partitions": partitions,
-        "clock": query.clock,
-        "settings": {**MEANING, **at.plan.settings},
-        "sources": [_source(source, routes, readers) for source in query.sources],
-        "levels": [[_operator(node, identity, at, routes) for node in level] for level in query.levels],
-        "retired": [identity.retired(level) for level, _ in enumerate(query.levels, 1)],
-        "sinks": [*(_sink(sink, identity, at, stages) for sink in query.sinks), _dead_sink(query, identity, stages)],
-    }
-    if query.looked_up:
-        document["lookups"] = [
-            [[_lookup(node, identity, at, (asks or {}).get(str(node.name), {}), routes) for node in nodes] for nodes in rounds]
-            for rounds in query.lookups
-        ]
-    if deals_out(query):
-        document["placed"] = True
+    lookups = tuple(
+        tuple(tuple(_lookup(node, identity, at, (asks or {}).get(str(node.name), {}), routes) for node in nodes) for nodes in rounds)
+        for rounds in query.lookups
+    )
+    document = Document(
+        format=FORMAT,
+        job=at.plan.job,
+        query=identity.name,
+        partitions=partitions,
+        clock=query.clock,
+        settings={**MEANING, **at.plan.settings},
+        sources=tuple(_source(source, routes, readers) for source in query.sources),
+        levels=tuple(tuple(_operator(node, identity, at, routes) for node in level) for level in query.levels),
+        retired=tuple(tuple(identity.retired(level)) for level, _ in enumerate(query.levels, 1)),
+        sinks=(*(_sink(sink, identity, at, stages) for sink in query.sinks), _dead_sink(query, identity, stages)),
+        lookups=lookups if query.looked_up else None,
+        placed=True if deals_out(query) else None,
+    ).to_json()
     text = json.dumps(without_sites(document), sort_keys=True)
     return {**document, "fingerprint": hashlib.sha256(text.encode()).hexdigest()[:32]}
 
 
-def _source(source: Source, routes: _Routes, readers: Mapping[str, Mapping[str, Any]]) -> Json:
+def _source(source: Source, routes: _Routes, readers: Mapping[str, Mapping[str, Any]]) -> SourceText:
     name = str(source.name)
     mended = readers.get(repaired_scan(name))
     mark = source.watermark
-    return {
-        "name": name,
-        "schema": source.schema,
-        "reader": {"options": {}, **readers[name]},
-        **({} if mended is None else {"repaired": dict(mended)}),
-        "malformed": source.connect().malformed,
-        "watermark": None if mark is None else {"column": mark.column, "delay_ms": mark.delay_ms},
-        "routes": routes.of(name, "main"),
-        "dead": routes.dead(name),
-    }
+    return SourceText(
+        name=name,
+        schema=source.schema,
+        reader={"options": {}, **readers[name]},
+        repaired=None if mended is None else dict(mended),
+        malformed=source.connect().malformed,
+        watermark=None if mark is None else WatermarkText(column=mark.column, delay_ms=mark.delay_ms),
+        routes=routes.of(name, "main"),
+        dead=routes.dead(name),
+    )
 
 
 def _operator(node: Node, identity: QueryIdentity, at: Lowering, routes: _Routes) -> Json:
     name = str(node.name)
     made = lower(node, identity.live()[name], at)
     for output in made["outputs"]:
-        output["routes"] = routes.dead(name) if output["name"] == "dead_letter" else routes.of(name, output["name"])
+        output["routes"] = [route.to_json() for route in routes.leaving(name, output["name"])]
     return made
 
 
-def _lookup(node: Lookup, identity: QueryIdentity, at: Lowering, ask: Mapping[str, Any], routes: _Routes) -> Json:
+def _lookup(node: Lookup, identity: QueryIdentity, at: Lowering, ask: Mapping[str, Any], routes: _Routes) -> LookupText:
     name = str(node.name)
     made = looked_up(node, identity.live()[name].op, ask, DEAD, at)
-    for output in made["outputs"]:
-        output["routes"] = routes.dead(name) if output["name"] == "dead_letter" else routes.of(name, output["name"])
-    return made
+    return replace(made, outputs=tuple(replace(output, routes=routes.leaving(name, output.name)) for output in made.outputs))
 
 
-def _sink(sink: Node, identity: QueryIdentity, at: Lowering, stages: Mapping[str, Mapping[str, Any]]) -> Json:
+def _sink(sink: Node, identity: QueryIdentity, at: Lowering, stages: Mapping[str, Mapping[str, Any]]) -> SinkText:
     name = str(sink.name)
-    made: Json = {"op": identity.live()[name].op, "name": name, "schema": _sink_schema(sink, at), "stage": dict(stages[name])}
     connected = sink.connect() if isinstance(sink, Sink) else None
-    if connected is not None and connected.on_refused is not None:
-        made |= {"refused": connected.on_refused, "key": list(connected.key)}
-    return {**made, "weighted": True} if _weighed(sink) else made
+    refused = None if connected is None else connected.on_refused
+    return SinkText(
+        op=identity.live()[name].op,
+        name=name,
+        schema=_sink_schema(sink, at),
+        stage=dict(stages[name]),
+        refused=refused,
+        key=None if connected is None or refused is None else tuple(connected.key),
+        weighted=True if _weighed(sink) else None,
+    )
 
 
 def _sink_schema(sink: Node, at: Lowering) -> str:
@@ -132,24 +136,20 @@ def dead_letters(query: Query) -> str:
     return f"{DEAD}, {CHANGE} string" if changing else DEAD
 
 
-def _dead_sink(query: Query, identity: QueryIdentity, stages: Mapping[str, Mapping[str, Any]]) -> Json:
-    return {
-        "op": identity.live()[DEAD_LETTERS].op,
-        "name": DEAD_LETTERS,
-        "schema": dead_letters(query),
-        "stage": dict(stages[DEAD_LETTERS]),
-    }
+def _dead_sink(query: Query, identity: QueryIdentity, stages: Mapping[str, Mapping[str, Any]]) -> SinkText:
+    op = identity.live()[DEAD_LETTERS].op
+    return SinkText(op=op, name=DEAD_LETTERS, schema=dead_letters(query), stage=dict(stages[DEAD_LETTERS]))
 
 
 class _Routes:
     """The routes of a query by the output they leave."""
 
     def __init__(self, query: Query, identity: QueryIdentity, at: Lowering, partitions: int) -> None:
-        self._made: dict[tuple[str, str], list[Json]] = {}
+        self._made: dict[tuple[str, str], tuple[RouteText, ...]] = {}
         self._partitions = partitions
         letters = dead_letters(query)
-        said = [] if letters == DEAD else [Unweigh(CHANGE, True).to_json(DEAD_LETTERS)]
-        self._dead = {**_to_sink(identity.live()[DEAD_LETTERS].op, letters), "steps": said}
+        said = () if letters == DEAD else (Unweigh(CHANGE, True).to_json(DEAD_LETTERS),)
+        self._dead = replace(_to_sink(identity.live()[DEAD_LETTERS].op, letters), steps=said)
         numbers = {name: entry.op for name, entry in identity.live().items()}
         steady = any(sink.connect().traits.repeatable for sink in query.sinks if isinstance(sink, Sink))
         consumers: tuple[Consumer, ...] = (*query.looked_up, *query.operators)
@@ -162,35 +162,38 @@ class _Routes:
                 self._add(feed.then(*steps), _to_sink(numbers[str(sink.name)], _sink_schema(sink, at), place_key(sink)))
 
     def _into(self, op: int, inlet: Inlet, at: Lowering, *, apart: bool) -> None:
-        route = {
-            "to": op,
-            "side": inlet.side,
-            "delivery": inlet.delivery,
-            "shards": inlet.shards or self._partitions,
-            "key": [list(item) for item in inlet.key],
-            "key_schema": inlet.key_schema,
-            "time": inlet.time,
-            "order": inlet.order,
-            "combines": inlet.combines and not apart,
-            "schema": inlet.schema,
-        }
+        route = RouteText(
+            to=op,
+            side=inlet.side,
+            delivery=inlet.delivery,
+            shards=inlet.shards or self._partitions,
+            key=inlet.key,
+            key_schema=inlet.key_schema,
+            time=inlet.time,
+            order=inlet.order,
+            combines=inlet.combines and not apart,
+            schema=inlet.schema,
+        )
         for rank, feed in enumerate(at.feeds.into(inlet.stream)):
-            ranked = {"rank": rank} if inlet.order == "position" else {}
-            self._add(feed.then(*inlet.steps), {**route, **ranked})
+            self._add(feed.then(*inlet.steps), replace(route, rank=rank if inlet.order == "position" else None))
 
-    def _add(self, feed: Feed, route: Json) -> None:
-        routes = self._made.setdefault((feed.producer, feed.output), [])
+    def _add(self, feed: Feed, route: RouteText) -> None:
+        routes = self.of(feed.producer, feed.output)
         # Of routes that begin with the same steps the first one tells of rows that fail there, so that each is one dead letter.
-        told = max((_alike(list(feed.steps), other["steps"]) for other in routes), default=0)
-        steps = [{**step, "quiet": True} if place < told else step for place, step in enumerate(feed.steps)]
-        routes.append({**route, "steps": steps})
+        told = max((_alike(feed.steps, other.steps) for other in routes), default=0)
+        steps = tuple({**step, "quiet": True} if place < told else step for place, step in enumerate(feed.steps))
+        self._made[feed.producer, feed.output] = (*routes, replace(route, steps=steps))
 
-    def of(self, producer: str, output: str) -> list[Json]:
-        return self._made.get((producer, output), [])
+    def of(self, producer: str, output: str) -> tuple[RouteText, ...]:
+        return self._made.get((producer, output), ())
 
-    def dead(self, producer: str) -> list[Json]:
+    def dead(self, producer: str) -> tuple[RouteText, ...]:
         """Where dead letters go: to those who read them, else beside the checkpoint."""
-        return self.of(producer, "dead_letter") or [self._dead]
+        return self.of(producer, "dead_letter") or (self._dead,)
+
+    def leaving(self, producer: str, output: str) -> tuple[RouteText, ...]:
+        """Where the rows of an output go, its dead letters too."""
+        return self.dead(producer) if output == "dead_letter" else self.of(producer, output)
 
 
 def _touches(node: Operator, inlet: Inlet) -> bool:
@@ -198,13 +201,13 @@ def _touches(node: Operator, inlet: Inlet) -> bool:
     return node.forgets_after is not None and kind_of(inlet.stream) == "changes"
 
 
-def _to_sink(op: int, schema: str, key: tuple[str, ...] = ()) -> Json:
+def _to_sink(op: int, schema: str, key: tuple[str, ...] = ()) -> RouteText:
     """Rows for a sink. With a key those of each key stay together and in order, whatever levels they pass."""
-    route = {"to": op, "side": 0, "delivery": "none", "key": [], "time": None, "order": None, "schema": schema}
-    return {**route, "delivery": "place", "key": [[name, quote(name)] for name in key], "order": "position"} if key else route
+    route = RouteText(to=op, side=0, delivery="none", time=None, order=None, schema=schema)
+    return replace(route, delivery="place", key=tuple((name, quote(name)) for name in key), order="position") if key else route
 
 
-def _alike(steps: list[Json], others: list[Json]) -> int:
+def _alike(steps: tuple[Json, ...], others: tuple[Json, ...]) -> int:
     """How many steps two routes have in common from their beginning on."""
     count = 0
     for step, other in zip(steps, others, strict=False):

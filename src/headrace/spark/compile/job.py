@@ -28,12 +28,16 @@ from headrace.spark.compile.lower import Lowering
 
 @dataclass(frozen=True)
 class SparkJob:
-    """What a plan is on Spark, before it meets a checkpoint; `rewritten` are the names of the rules that changed it."""
+    """What a plan is on Spark, before it meets a checkpoint; `rewritten` are the names of the rules that changed it.
+
+    It holds for every run, unless the plan calls functions from `outside` Spark: the session may have others by their names at the next.
+    """
 
     at: Lowering
     rewritten: tuple[str, ...]
     queries: tuple[Query, ...]
     shapes: tuple[QueryShape, ...]
+    outside: bool = False
 
     @property
     def plan(self) -> Plan:
@@ -82,13 +86,14 @@ def _compiled(plan: Plan) -> SparkJob:
     require_closing([plan.nodes[name] for name in plan.sinks])
     require_expiry(plan)
     require_steady(plan)
-    require_repeatable(plan, check(plan))
-    warn_of_casts(plan, check(plan))
+    asked = check(plan)
+    require_repeatable(plan, asked)
+    warn_of_casts(plan, asked)
     plan, rewritten = optimize(plan)
-    schemas = check(plan)
+    schemas = check(plan) if rewritten else asked
     at = Lowering(plan, schemas, Feeds(plan, schemas.of))
     queries = cut(plan, clocks(plan), schemas.timed.keys())
-    return SparkJob(at, rewritten, queries, tuple(shape_of(query, at) for query in queries))
+    return SparkJob(at, rewritten, queries, tuple(shape_of(query, at) for query in queries), bool(asked.outside))
 
 
 def _one_sink_a_folder(plan: Plan) -> None:

@@ -1,0 +1,19 @@
+"""The document that the kernel gets of a query: no change of ours may change it unseen."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.spark.compile.documents import FOLDER, files, text
+
+
+@pytest.mark.usefixtures("spark")
+@pytest.mark.parametrize(("file", "plans"), list(files()), ids=lambda given: given.stem if isinstance(given, Path) else "")
+def test_the_documents_of_queries_stay(file: Path, plans: list[Path]) -> None:
+    assert text(plans) == file.read_text(encoding="utf-8"), "python -m tests.spark.compile.documents writes the present ones"
+
+
+def test_there_is_a_document_for_each_job() -> None:
+    assert {file.name for file in FOLDER.iterdir()} == {file.name for file, _ in files()}
