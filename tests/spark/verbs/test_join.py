@@ -183,7 +183,7 @@ def test_what_gives_another_value_each_time_is_refused_where_rows_are_taken_away
     check_error(
         """
         NOT_REPEATABLE: spent.with_columns: `rand()` gives another value each time, and rows are also taken away here
-          at test_verbs.py:*: lambda: hr.job("sampled", spent.with_columns(sample="rand()").write.memory()),
+          at test_join.py:*: lambda: hr.job("sampled", spent.with_columns(sample="rand()").write.memory()),
           hint: take the value from a column of the rows: it must be the same when a row is taken away again
           more: headrace error NOT_REPEATABLE
         """,
