@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 
 from headrace.errors import PlanError, here
 from headrace.expr import Column
-from headrace.ops.columns import given, once
+from headrace.ops.columns import given, listed, once, single
 from headrace.ops.source import DEAD_LETTER
 from headrace.ops.window import CHANGES, CLOSE, COLUMNS, micros, shown_micros, when_sent
 from headrace.plan import Node, Role, node
@@ -87,7 +87,7 @@ def sessions(time: Any, gap: str | timedelta, *, per: Column | str | Iterable[Co
     if per is _UNSAID:
         hint = f'name them, hr.sessions({time!r}, {gap!r}, per="card"), or give the whole stream one session at a time: per=()'
         raise PlanError("BAD_KEY", "sessions of what is not said: which columns have sessions of their own", hint=hint, site=here())
-    return SessionWindow(time, micros(gap, "the gap"), (per,) if isinstance(per, str | Column) else tuple(per))
+    return SessionWindow(time, micros(gap, "the gap"), tuple(listed(per, "per")))
 
 
 def in_sessions(
@@ -96,7 +96,7 @@ def in_sessions(
     late = when_sent(emit, lateness)
     if early is not None:
         raise not_early()
-    [time] = given(input, [asked.time], {}, alias)
+    time = single(input, asked.time, alias)
     per = given(input, asked.per, {}, alias)
     once([*input.columns, *COLUMNS], "window")
     return Sessions(input, tuple(one.text for one in per), time.text, asked.gap_us, None, COLUMNS, emit, late, site=here())

@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import Any
 
 from headrace.errors import PlanError, SchemaError, here
-from headrace.ops.columns import given, once
+from headrace.ops.columns import once, single
 from headrace.plan import Generate, Node, Where, node, steps
 from headrace.schema import milliseconds, shown
 
@@ -112,7 +112,7 @@ def window(input: Node, asked: Any, emit: str, early: str | timedelta | None, la
         raise PlanError("BAD_INPUT", f"window was given {asked!r}, which is no window", hint=hint, site=here())
     late = when_sent(emit, lateness)
     apart = 0 if early is None else between(early, emit)
-    [time] = given(input, [asked.time], {}, alias)
+    time = single(input, asked.time, alias)
     once([*input.columns, *COLUMNS], "window")
     sizes = (asked.size_us, asked.step_us, asked.offset_us)
     return Windows(input, asked.kind, time.text, *sizes, COLUMNS, emit, late, apart, site=here())
