@@ -7,7 +7,8 @@ from pathlib import Path
 
 from headrace.certify import certificate
 from headrace.durable import segments
-from headrace.plan import codec
+from headrace.plan import Role, codec
+from headrace.plan.node import REGISTRY
 from headrace.spark.checkpoint import folder, history, record
 from headrace.spark.compile import document
 
@@ -16,6 +17,8 @@ PAGES = sorted((ROOT / "docs" / "contribute").glob("*.md"))
 _NAMED = re.compile(r"(?<![\w/.-])((?:\w+/)+(?:[\w-]+\.(?:py|scala|md|txt))?|[\w-]+\.(?:py|md))(?![\w/])")
 OF_CHECKPOINTS = ("job.json", "record/", "epochs/", "queries/", "_headrace/", "certificates/")
 """Folders of jobs, not of this repository."""
+TITLES = ("What they keep and cost", "Where they are")
+"""The tables of the map of operators."""
 
 
 def test_what_is_named_is_there() -> None:
@@ -36,3 +39,10 @@ def test_numbers_of_formats() -> None:
     modules = (codec, folder, record, history, segments, document, certificate)
     source = ROOT / "src" / "headrace"
     assert said == {str(Path(str(module.__file__)).relative_to(source)): str(module.FORMAT) for module in modules}
+
+
+def test_every_operator_with_state_is_in_the_map() -> None:
+    """Both in the table of costs and in that of files."""
+    text = (ROOT / "docs" / "contribute" / "operators.md").read_text(encoding="utf-8")
+    costs, files = (set(re.findall(r"^\| `(\w+)`", text.partition(f"## {title}")[2].partition("\n## ")[0], re.M)) for title in TITLES)
+    assert costs == files == {op for op, node in REGISTRY.items() if node.role is Role.STATEFUL}

@@ -10,7 +10,7 @@ from typing import Any, Self
 
 from headrace.errors import PlanError, here
 from headrace.expr import Column, of_text
-from headrace.ops.columns import checked, column_name, duplicate, given, label
+from headrace.ops.columns import checked, column_name, duplicate, label, single
 from headrace.ops.facts.clock import NO_TIME, WATERMARK, Clock
 from headrace.ops.facts.closing import CHANGES, CLOSE, EVENT, Columns, Group
 from headrace.ops.facts.keys import Keys
@@ -214,7 +214,7 @@ def _times(left: Node, right: Node, time: Any, aliases: tuple[str | None, str | 
     if not isinstance(time, tuple | list) or len(time) != 2:
         hint = 'one for each side: time=("ts", "valid_from")'
         raise PlanError("BAD_JOIN", f"time of join_asof cannot be {time!r}", hint=hint, site=here())
-    (mine,), (theirs,) = (given(side, [text], {}, alias) for side, text, alias in zip((left, right), time, aliases, strict=True))
+    mine, theirs = (single(side, text, alias) for side, text, alias in zip((left, right), time, aliases, strict=True))
     return mine.text, theirs.text
 
 

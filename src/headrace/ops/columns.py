@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -73,6 +73,25 @@ def given(node: Node, columns: Sequence[Any], named: dict[str, Any], alias: str 
     plain = tuple(bare(expression, alias) for expression in found)
     known(node, plain)
     return plain
+
+
+def single(node: Node, column: Any, alias: str | None) -> Expression:
+    """One expression over a node's columns, where `*` says nothing."""
+    if isinstance(column, str) and column.strip() == "*":
+        raise PlanError("BAD_COLUMN", "`*` stands for all columns where one is asked for", hint="name the column", site=here())
+    [found] = given(node, [column], {}, alias)
+    return found
+
+
+def listed(value: Any, argument: str) -> list[Any]:
+    """The columns of an argument that takes one or several."""
+    if isinstance(value, Column | str):
+        return [value]
+    if isinstance(value, Iterable) and not isinstance(value, bytes | Mapping):
+        return [checked(one) for one in value]
+    shown, _ = _meant(value, one=True)
+    message = f"{argument} is given as {shown}, which is neither a column nor several"
+    raise PlanError("BAD_COLUMN", message, hint='it takes a column or a list of them: "shop", or ["shop", "day"]', site=here())
 
 
 def conditions(node: Node, values: Sequence[Any], alias: str | None) -> tuple[str, ...]:

@@ -9,7 +9,7 @@ from typing import Any, Self
 
 from headrace.errors import PlanError, here
 from headrace.expr import Column
-from headrace.ops.columns import label
+from headrace.ops.columns import label, listed
 from headrace.ops.expires import Duration
 from headrace.ops.facts.time import event_time
 from headrace.ops.handle import Handle, verb
@@ -66,7 +66,7 @@ def for_a_while(input: Node, keep: str, by: Any, within: str | timedelta, expire
 
 
 def keys(on: Any) -> list[Any]:
-    found = [on] if isinstance(on, str | Column) else list(on)
+    found = listed(on, "on")
     if not found:
         raise PlanError("BAD_KEY", "dedupe was given no column", hint='.dedupe(on="id"); for whole rows: .distinct()', site=here())
     return found

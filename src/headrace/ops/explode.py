@@ -14,6 +14,7 @@ from headrace.ops.facts.reading import Wanted, both, read
 from headrace.ops.handle import Handle, verb
 from headrace.ops.operator import Repeating
 from headrace.plan import Generate, Node, Project, Step, node
+from headrace.ports.options import flag
 from headrace.syntax import plain_name, quote
 
 
@@ -69,10 +70,11 @@ class Explode(Repeating):
 
 
 def explode(input: Node, column: Any, as_: Any = None, outer: bool = False, alias: str | None = None) -> Explode:
+    flag("explode", "outer", outer)
     expression = bare(of_text(checked(column))._expression, alias)
     known(input, [expression])
     if as_ is not None:
-        names = (as_,) if isinstance(as_, str) else tuple(as_)
+        names = (as_,) if isinstance(as_, str) else tuple(as_) if isinstance(as_, list | tuple) else ()
         if len(names) not in (1, 2) or not all(isinstance(name, str) for name in names):
             raise PlanError(
                 "BAD_COLUMN", f"explode(as_={as_!r}) is no name", hint='as_="item", or as_=("key", "value") for a map', site=here()

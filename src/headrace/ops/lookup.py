@@ -199,11 +199,12 @@ def over_changes(lookup: Lookup) -> PlanError:
 
 def _keys(input: Node, table: Table, on: Any, alias: str | None) -> tuple[tuple[tuple[str, str], ...], tuple[str, ...]]:
     """The keys of `on`, and the columns of the table that go by the name of the stream's."""
-    given_names = [on] if isinstance(on, str) else on if isinstance(on, Iterable) else ()
-    names = dict(on) if isinstance(on, Mapping) else {name: name for name in given_names}
-    if not names or not all(isinstance(theirs, str) for theirs in names.values()):
+    given_names = [on] if isinstance(on, str) else list(on) if isinstance(on, Iterable) else []
+    are_texts = all(isinstance(name, str) for name in (on.values() if isinstance(on, Mapping) else given_names))
+    if not given_names or not are_texts:
         hint = 'on="customer" where both have it, on={"customer": "id"} where the table calls it id'
         raise PlanError("BAD_LOOKUP", f"on of lookup cannot be {on!r}", hint=hint, site=here())
+    names = on if isinstance(on, Mapping) else {name: name for name in given_names}
     pairs = [(mine, _of_table(table, theirs)) for mine, theirs in names.items()]
     if not isinstance(on, Mapping):
         plain = [(column_name(input, mine), theirs) for mine, theirs in pairs]

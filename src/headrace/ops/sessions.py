@@ -10,7 +10,7 @@ from typing import Any
 
 from headrace.errors import PlanError, here
 from headrace.expr import Column
-from headrace.ops.columns import given, once
+from headrace.ops.columns import given, listed, once, single
 from headrace.ops.facts.clock import NO_TIME, NONE, WATERMARK, Clock
 from headrace.ops.facts.closing import CHANGES, CLOSE, EVENT, INSTANTS, NEXT_MILLI, SELF, Closes, Columns, Group, carried, closing, result
 from headrace.ops.facts.keys import Keys
@@ -39,7 +39,7 @@ class SessionWindow(Windowing):
         late = when_sent(emit, lateness)
         if early is not None:
             raise not_early()
-        [time] = given(input, [self.time], {}, alias)
+        time = single(input, self.time, alias)
         per = given(input, self.per, {}, alias)
         once([*input.columns, *COLUMNS], "window")
         return Sessions(input, tuple(one.text for one in per), time.text, self.gap_us, None, COLUMNS, emit, late, site=here())
@@ -207,7 +207,7 @@ def sessions(time: Any, gap: str | timedelta, *, per: Column | str | Iterable[Co
     if per is _UNSAID:
         hint = f'name them, hr.sessions({time!r}, {gap!r}, per="card"), or give the whole stream one session at a time: per=()'
         raise PlanError("BAD_KEY", "sessions of what is not said: which columns have sessions of their own", hint=hint, site=here())
-    return SessionWindow(time, micros(gap, "the gap"), (per,) if isinstance(per, str | Column) else tuple(per))
+    return SessionWindow(time, micros(gap, "the gap"), tuple(listed(per, "per")))
 
 
 KINDS["sessions"] = (sessions, ("gap", "per"), ())

@@ -13,6 +13,7 @@ from headrace.ops.join import Join
 from headrace.ops.project import Project
 from headrace.ops.union import union
 from headrace.plan import Node
+from headrace.ports.options import flag
 from headrace.syntax import quote
 
 _LEFT, _RIGHT, _COPY = "_left", "_right", "_copy"
@@ -20,14 +21,14 @@ _LEFT, _RIGHT, _COPY = "_left", "_right", "_copy"
 
 def intersect(left: Node, right: Node, all: bool) -> Node:
     """The rows that both have; with `all` each as often as the one that has it less often."""
-    if all:
+    if flag("intersect", "all", all):
         return _repeated(left, right, "intersect", f"{_LEFT} > 0 AND {_RIGHT} > 0", f"least({_LEFT}, {_RIGHT})")
     return distinct(_meeting(left, right, "semi", "intersect"))
 
 
 def subtract(left: Node, right: Node, all: bool) -> Node:
     """The rows of the first that the second has not; with `all` each as many times more often as the first has it."""
-    if all:
+    if flag("subtract", "all", all):
         return _repeated(left, right, "subtract", f"{_LEFT} > {_RIGHT}", f"{_LEFT} - {_RIGHT}")
     return distinct(_meeting(left, right, "anti", "subtract"))
 

@@ -10,7 +10,7 @@ from typing import Any, Self
 
 from headrace.errors import PlanError, here
 from headrace.expr import Column
-from headrace.ops.columns import given
+from headrace.ops.columns import given, listed, single
 from headrace.ops.expires import Duration, expiring, expiry
 from headrace.ops.facts.keys import Keys, lower
 from headrace.ops.facts.kind import CHANGES
@@ -106,12 +106,9 @@ def top(input: Node, count: Any, by: Any, per: Any, ties: Any, expires: Duration
     if ties not in TIES:
         hint = 'row_number, rank or dense_rank: .top(3, by="amount desc", ties="rank")'
         raise PlanError("BAD_ORDER", f"top does not know the ties {ties!r}", hint=hint, site=here())
-    orders = [by] if isinstance(by, str | Column) else list(by)
-    texts = [ordering(one) if isinstance(one, str) else ordering(one._expression.text) for one in orders]
-    columns = [per] if isinstance(per, str | Column) else list(per)
-    parts = given(input, columns, {}, alias)
-    asked = given(input, [text for text, _, _ in texts], {}, alias)
-    order: Sequence[Ordering] = [(found.text, direction, nulls) for found, (_, direction, nulls) in zip(asked, texts, strict=True)]
+    texts = [ordering(one) if isinstance(one, str) else ordering(one._expression.text) for one in listed(by, "by")]
+    parts = given(input, listed(per, "per"), {}, alias)
+    order: Sequence[Ordering] = [(single(input, text, alias).text, direction, nulls) for text, direction, nulls in texts]
     partitions = tuple(part.text for part in parts)
     return Top(input, partitions, tuple(order), count, ties=ties, expires_ms=expiry(expires, "expires of top"), site=here())
 

@@ -10,7 +10,7 @@ from functools import cached_property
 from typing import Any, Self
 
 from headrace.errors import PlanError, SchemaError, here
-from headrace.ops.columns import given, label, once
+from headrace.ops.columns import label, once, single
 from headrace.ops.facts.closing import CHANGES, CLOSE, INSTANTS, NEXT_MILLI, SELF, Columns, carried
 from headrace.ops.facts.reading import Wanted, both, read
 from headrace.ops.handle import Handle, verb
@@ -46,7 +46,7 @@ class Window(Windowing):
     def over(self, input: Node, emit: str, early: str | timedelta | None, lateness: str | timedelta, alias: str | None) -> Windows:
         late = when_sent(emit, lateness)
         apart = 0 if early is None else between(early, emit)
-        [time] = given(input, [self.time], {}, alias)
+        time = single(input, self.time, alias)
         once([*input.columns, *COLUMNS], "window")
         sizes = (self.size_us, self.step_us, self.offset_us)
         return Windows(input, self.kind, time.text, *sizes, COLUMNS, emit, late, apart, site=here())

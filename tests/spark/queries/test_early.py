@@ -17,7 +17,7 @@ from headrace.testing import Harness
 from headrace.testing.collected import Collected, in_order
 from tests.models.windows import SECOND, Input, Watermark, Windowed, commits
 from tests.scale import FULL
-from tests.spark.queries.test_windows import KINDS, SCHEMA, Answer, grouped, keys, queries
+from tests.spark.verbs.test_window import KINDS, SCHEMA, Answer, grouped, keys, queries
 
 EVERY = 4
 SEEDS = range(20) if FULL else range(2)

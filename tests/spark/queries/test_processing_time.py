@@ -17,7 +17,7 @@ from headrace.testing import Harness
 from headrace.testing.collected import Collected
 from tests.models.windows import SECOND, Kind
 from tests.scale import FULL
-from tests.spark.queries.test_windows import grouped, keys
+from tests.spark.verbs.test_window import grouped, keys
 from tests.unit.errors import check_error
 
 SCHEMA = "card string, amount int"

@@ -232,7 +232,7 @@ def test_a_time_is_a_timestamp(spark: SparkSession) -> None:
     check_error(
         """
         WRONG_TYPE: priced: the time of the left side is DATE, not a timestamp, in `day`
-          at test_asof.py:*: priced = orders.join_asof(rates, on="pair", time=("day", "at")).named("priced")
+          at test_join_asof.py:*: priced = orders.join_asof(rates, on="pair", time=("day", "at")).named("priced")
           hint: cast it: CAST(... AS timestamp)
           more: headrace error WRONG_TYPE
         """,
