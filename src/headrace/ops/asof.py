@@ -123,7 +123,7 @@ class AsOf(Ungrouped, TwoSided):
             "direction": self.direction,
             "within_us": self.within_us,
         }
-        return {**told, "shared": list(self.shared), "emit": self.emit, "clock": self.clock}
+        return {**texts, "shared": list(self.shared), "emit": self.emit, "clock": self.clock}
 
     def inlets(self, at: Checked, steady: bool = True) -> tuple[Inlet, ...]:
         return tuple(self._inlet(name, side, stream, at) for name, side, stream in self.sides)

@@ -105,29 +105,29 @@ def _lookup(node: Lookup, identity: QueryIdentity, at: Lowering, ask: Mapping[st
     return replace(made, outputs=tuple(replace(output, routes=routes.leaving(name, output.name)) for output in made.outputs))
 
 
-def _sink(sink: Node, identity: QueryIdentity, at: Lowering, stages: Mapping[str, Mapping[str, Any]]) -> SinkText:
+def _sink(sink: Sink, identity: QueryIdentity, at: Lowering, stages: Mapping[str, Mapping[str, Any]]) -> SinkText:
     name = str(sink.name)
-    connected = sink.connect() if isinstance(sink, Sink) else None
-    refused = None if connected is None else connected.on_refused
+    connected = sink.connect()
+    refused = connected.on_refused
     return SinkText(
         op=identity.live()[name].op,
         name=name,
         schema=_sink_schema(sink, at),
         stage=dict(stages[name]),
         refused=refused,
-        key=None if connected is None or refused is None else tuple(connected.key),
+        key=None if refused is None else tuple(connected.key),
         weighted=True if _weighed(sink) else None,
     )
 
 
-def _sink_schema(sink: Node, at: Lowering) -> str:
+def _sink_schema(sink: Sink, at: Lowering) -> str:
     """The columns that a sink is given, behind them the weight where it takes changes."""
     schema = at.schemas.of[str(sink.name)].ddl
     return f"{schema}, {WEIGHT} bigint" if _weighed(sink) else schema
 
 
-def _weighed(sink: Node) -> bool:
-    return isinstance(sink, Sink) and sink.mode != "append"
+def _weighed(sink: Sink) -> bool:
+    return sink.mode != "append"
 
 
 def dead_letters(query: Query) -> str:
@@ -151,7 +151,7 @@ class _Routes:
         said = () if letters == DEAD else (Unweigh(CHANGE, True).to_json(DEAD_LETTERS),)
         self._dead = replace(_to_sink(identity.live()[DEAD_LETTERS].op, letters), steps=said)
         numbers = {name: entry.op for name, entry in identity.live().items()}
-        steady = any(sink.connect().traits.repeatable for sink in query.sinks if isinstance(sink, Sink))
+        steady = any(sink.connect().traits.repeatable for sink in query.sinks)
         consumers: tuple[Consumer, ...] = (*query.looked_up, *query.operators)
         for node in consumers:
             for inlet in node.inlets(at, steady):

@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from headrace.errors import HeadraceError
-from headrace.ops import Lookup, Source, sources_of
+from headrace.ops import Lookup, Sink, Source, sinks_of, sources_of
 from headrace.ops.facts.clock import NONE, Clock
 from headrace.ops.relational import Stateful
 from headrace.plan import Node, Plan, Role
@@ -29,7 +29,7 @@ class Query:
     clock: str
     sources: tuple[Source, ...]
     levels: tuple[tuple[Stateful, ...], ...]
-    sinks: tuple[Node, ...]
+    sinks: tuple[Sink, ...]
     lookups: tuple[tuple[tuple[Lookup, ...], ...], ...] = ()
     final: bool = False
 
@@ -136,7 +136,7 @@ def _query(name: str, clock: str, nodes: Sequence[Node], sinks: Sequence[Node], 
     # Spark fixes a level's clock with its first epoch. Where there is a watermark, a program without timers can get some later.
     waits = kept or (stateful and any(source.watermark is not None for source in sources))
     final = any(one.final for one in kept)
-    return Query(name, clock if waits else NONE, sources, levels, tuple(sinks), lookups, final=final)
+    return Query(name, clock if waits else NONE, sources, levels, sinks_of(sinks), lookups, final=final)
 
 
 def _rounds(nodes: Sequence[Node], at: Mapping[Node, int], depth: int) -> tuple[tuple[tuple[Lookup, ...], ...], ...]:

@@ -6,19 +6,18 @@ Without a level rows lie as the sources were split, which may be otherwise next 
 
 from __future__ import annotations
 
-from headrace.ops import sinks_of
-from headrace.plan import Node
+from headrace.ops import Sink
 from headrace.spark.compile.levels import Query
 
 
-def is_placed(sink: Node) -> bool:
+def is_placed(sink: Sink) -> bool:
     """Whether the sink commits task by task."""
-    return any(one.connect().traits.placed for one in sinks_of([sink]))
+    return sink.connect().traits.placed
 
 
-def in_parts(sink: Node) -> bool:
+def in_parts(sink: Sink) -> bool:
     """Whether the sink may have an epoch in part, which it knows again by how its rows lay."""
-    return is_placed(sink) or any(one.connect().traits.batched for one in sinks_of([sink]))
+    return is_placed(sink) or sink.connect().traits.batched
 
 
 def deals_out(query: Query) -> bool:
@@ -30,12 +29,12 @@ def _sources_place(query: Query) -> bool:
     return all(source.connect().traits.placed for source in query.sources)
 
 
-def place_key(sink: Node) -> tuple[str, ...]:
+def place_key(sink: Sink) -> tuple[str, ...]:
     """The columns by which a sink's rows are dealt out; none: by the bytes of each row."""
-    return next((one.connect().key for one in sinks_of([sink]) if is_placed(one)), ())
+    return sink.connect().key if is_placed(sink) else ()
 
 
-def how(sink: Node, query: Query) -> str | None:
+def how(sink: Sink, query: Query) -> str | None:
     """In words, for a sink that commits task by task."""
     if not is_placed(sink):
         return None

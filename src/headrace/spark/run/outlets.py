@@ -11,7 +11,6 @@ from headrace import ports
 from headrace.errors import HeadraceError
 from headrace.jvm.packages import attach
 from headrace.jvm.session import session
-from headrace.ops import Sink
 from headrace.ops.operator import Connected
 from headrace.plan import Node
 from headrace.schema import Struct, parse_schema
@@ -60,8 +59,7 @@ class Outlet:
 
 def outlets_of(job: SparkJob, query: Query, letters: Path) -> list[Outlet]:
     """The sinks of a query, the one for dead letters last."""
-    nodes = [node for node in query.sinks if isinstance(node, Sink)]
-    outlets = [Outlet(str(node.name), node.connect(), job.schemas.of[str(node.name)], node.mode, node) for node in nodes]
+    outlets = [Outlet(str(node.name), node.connect(), job.schemas.of[str(node.name)], node.mode, node) for node in query.sinks]
     folder = ports.sink_class("files").from_options({"path": str(letters), "format": "json"})
     return [*outlets, Outlet(DEAD_LETTERS, folder, parse_schema(dead_letters(query)))]
 

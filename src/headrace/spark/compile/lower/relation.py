@@ -87,5 +87,5 @@ def interval_of(node: Relational) -> Json:
     near = node.interval(closing(node.inputs))
     if near is None:
         return {}
-    told = {"times": near.times, "lower_us": near.lower_us, "upper_us": near.upper_us, "kept_us": near.kept_us}
-    return {"interval": {**told, "delays_us": [delay.us for delay in near.delays]}}
+    times = {"times": near.times, "lower_us": near.lower_us, "upper_us": near.upper_us, "kept_us": near.kept_us}
+    return {"interval": {**times, "delays_us": [delay.us for delay in near.delays]}}
