@@ -86,14 +86,16 @@ def _compiled(plan: Plan) -> SparkJob:
     require_closing([plan.nodes[name] for name in plan.sinks])
     require_expiry(plan)
     require_steady(plan)
-    asked = check(plan)
-    require_repeatable(plan, asked)
-    warn_of_casts(plan, asked)
+    schemas = check(plan)
+    require_repeatable(plan, schemas)
+    warn_of_casts(plan, schemas)
+    outside = bool(schemas.outside)
     plan, rewritten = optimize(plan)
-    schemas = check(plan) if rewritten else asked
+    if rewritten:
+        schemas = check(plan)
     at = Lowering(plan, schemas, Feeds(plan, schemas.of))
     queries = cut(plan, clocks(plan), schemas.timed.keys())
-    return SparkJob(at, rewritten, queries, tuple(shape_of(query, at) for query in queries), bool(asked.outside))
+    return SparkJob(at, rewritten, queries, tuple(shape_of(query, at) for query in queries), outside)
 
 
 def _one_sink_a_folder(plan: Plan) -> None:
