@@ -237,3 +237,11 @@ def test_texts_made_of_them(spark: SparkSession, seed: int) -> None:
     values_made, truths_made = made(seed, 10 if FULL else 3)
     check(spark, values_made, are_truths=False, seed=seed)
     check(spark, truths_made, are_truths=True, seed=seed)
+
+
+def test_a_query_says_what_of_it_means_nothing(spark: SparkSession) -> None:
+    rows = hr.read.memory([], "k string, v int", name="rows")
+    with pytest.warns(UserWarning, match="hr.sql: the ORDER BY at the end changes nothing: a stream has no order"):
+        hr.sql("SELECT k FROM rows ORDER BY v", rows=rows)
+    with pytest.warns(UserWarning, match="hr.sql: more than one column is called k: one became k_2"):
+        assert hr.sql("SELECT k, v AS k FROM rows", rows=rows).columns == ("k", "k_2")
