@@ -36,7 +36,7 @@ def test_answers(spark: SparkSession) -> None:
 
 def test_spellings(spark: SparkSession, tmp_path: Path) -> None:
     check_yaml(tmp_path, lambda s: s.sales.intersect(s.sales), "- intersect: sales")
-    check_yaml(tmp_path, lambda s: s.sales.intersect(s.sales, all=True), "- intersect: {other: sales, all: true}")
+    check_yaml(tmp_path, lambda s: s.sales.intersect(s.sales, all=True), "- intersect: {with: sales, all: true}")
 
 
 def test_no_stream() -> None:

@@ -80,7 +80,5 @@ def test_an_append_only_join_is_one(spark: SparkSession) -> None:
 
 
 def test_spellings(spark: SparkSession, tmp_path: Path) -> None:
-    check_yaml(
-        tmp_path, lambda s: s.sales.join(s.shops, on="shop = name", how="left"), "- join: {other: shops, on: shop = name, how: left}"
-    )
+    check_yaml(tmp_path, lambda s: s.sales.join(s.shops, on="shop = name", how="left"), "- join: {with: shops, on: shop = name, how: left}")
     check_sql(lambda s: s.sales.join(s.shops, on="shop = name"), "SELECT * FROM sales JOIN shops ON shop = name")

@@ -1,13 +1,13 @@
-"""watermark: which column is event time. What it does: tests/spark/kernel/test_program_time.py and test_window.py."""
+"""watermark: which column is event time. What it does: tests/spark/kernel/test_program_time.py, test_window.py. In YAML and SQL:
+tests/unit/spec/test_build.py, tests/unit/sql/test_catalogue.py.
+"""
 
 from __future__ import annotations
-
-from pathlib import Path
 
 from pyspark.sql import SparkSession
 
 from headrace.testing import Harness
-from tests.spark.verbs.spelling import check_yaml, streams
+from tests.spark.verbs.spelling import streams
 from tests.unit.errors import check_error
 
 
@@ -17,11 +17,6 @@ def test_it_changes_no_rows_and_holds_none_back(spark: SparkSession) -> None:
         h.commit()
         h.commit({"t": [("+", ("b", "2026-01-01 10:00:00")), ("+", ("a", "2026-01-01 09:00:00")), ("+", ("c", None))]})
         assert out.rows() == [("a",), ("b",), ("c",)]
-
-
-def test_spellings(spark: SparkSession, tmp_path: Path) -> None:
-    at = "timestamp_seconds(id)"
-    check_yaml(tmp_path, lambda s: s.sales.with_columns(at=at), f"- with_columns: {{at: {at}}}")
 
 
 def test_not_a_source() -> None:

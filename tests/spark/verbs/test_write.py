@@ -6,7 +6,6 @@ from pyspark.sql import SparkSession
 
 import headrace as hr
 from tests.spark.verbs.spelling import streams
-from tests.unit.errors import check_error
 
 
 def test_sinks_by_the_names_of_their_connectors() -> None:
@@ -17,15 +16,3 @@ def test_rows_in_memory(spark: SparkSession) -> None:
     sink = hr.read.memory([("a", 1), (None, 2)], "k string, v int", name="t").filter("v > 1").write.memory(name="out")
     hr.job("written", sink).require("exactly once")
     assert repr(sink) == "<Sink t.filter to memory>"
-
-
-def test_an_unknown_connector() -> None:
-    check_error(
-        """
-        UNKNOWN_CONNECTOR: X
-          at test_write.py:*: lambda: streams().sales.write.filez("out"),
-          hint: Y
-          more: headrace error UNKNOWN_CONNECTOR
-        """,
-        lambda: streams().sales.write.filez("out"),
-    )
