@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Set
 from dataclasses import dataclass
 
+from headrace.jvm.texts import readings
 from headrace.ops.join import Join
-from headrace.syntax import conjuncts, differences
+from headrace.syntax import words
 
 Pair = tuple[str, str]
 Bounds = tuple[int | None, int | None]
@@ -64,20 +65,27 @@ def interval(node: Join, left: Mapping[str, Delay], right: Mapping[str, Delay]) 
     """
     if not left or not right:
         return None
-    found = {pair: ends for pair, ends in bounds(node).items() if pair[0] in left and pair[1] in right}
+    found = bounds(node, left.keys(), right.keys())
     if not found:
         return None
     pair = max(found, key=lambda one: sum(end is not None for end in found[one]))
     return Interval(pair, *found[pair], (left[pair[0]], right[pair[1]]))
 
 
-def bounds(node: Join) -> Mapping[Pair, Bounds]:
-    """The least and the most that columns of the left side are later than those of the right, in microseconds, as the condition says."""
-    mine, theirs = ({name.lower() for name in side.columns} for side in (node.left, node.right))
-    texts = [f"{one} = {other}" for i, (one, other) in enumerate(node.keys) if i not in node.null_safe]
-    texts += conjuncts(node.condition) if node.condition is not None else ()
+def bounds(node: Join, left: Set[str] | None = None, right: Set[str] | None = None) -> Mapping[Pair, Bounds]:
+    """The least and the most that columns of the left side are later than those of the right, in microseconds, as the condition says.
+
+    Given some columns of a side, by their names in lower case, only of those. Spark is asked of texts that name one of either side.
+    """
+    mine = {name.lower() for name in node.left.columns} if left is None else left
+    theirs = {name.lower() for name in node.right.columns} if right is None else right
+    texts = [f"({one}) = ({other})" for i, (one, other) in enumerate(node.keys) if i not in node.null_safe]
+    texts += [node.condition] if node.condition is not None else []
+    texts = [text for text in texts if (named := words(text)) is None or (named & mine and named & theirs)]
+    read = readings(texts)
+    parts = [part for text in texts for part in read[text].conjuncts]
     found: dict[Pair, Bounds] = {}
-    for said in (one for text in texts for one in differences(text)):
+    for said in (one for part in parts for one in read[part].differences):
         if said.column in mine and said.other in theirs:
             pair, ends = (said.column, said.other), (said.least_us, said.most_us)
         elif said.column in theirs and said.other in mine:
