@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from functools import lru_cache
 from typing import Any
 
-from headrace.syntax.tokens import tokens, written
+from headrace.syntax.tokens import continued, tokens, written
 
 _PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 _SELECT = "SELECT "
@@ -204,7 +204,7 @@ def parsed(text: str):  # type: ignore[no-untyped-def]  # sqlglot's types are no
     # What sqlglot does not know is Spark's to judge, so its warnings would only alarm.
     logging.getLogger("sqlglot").setLevel(logging.ERROR)
     try:
-        tree = sqlglot.parse_one(_SELECT + text, read="spark")
+        tree = sqlglot.parse_one(_SELECT + continued(text), read="spark")
     except (SqlglotError, RecursionError):
         return None
     from sqlglot import exp
