@@ -108,19 +108,31 @@ def reading(text: str) -> Reading:
 
 def readings(texts: Iterable[str]) -> Mapping[str, Reading]:
     """What each of some texts says, and each part of a condition among them: those not read before are read in one call."""
-    wanted = dict.fromkeys(texts)
-    unread = [text for text in wanted if text not in _readings]
-    answer = {text: _readings[text] for text in wanted if text in _readings}
+    answer: dict[str, Reading] = {}
+    unread: list[str] = []
+    for text in dict.fromkeys(texts):
+        parts = {text: _readings.get(text)}
+        if (whole := parts[text]) is not None:
+            parts |= {part: _readings.get(part) for part in whole.conjuncts}
+        known = {part: reading for part, reading in parts.items() if reading is not None}
+        if len(known) == len(parts):
+            answer |= known
+        else:
+            unread.append(text)
     if unread:
-        spark = session()
-        read = json.loads(jvm(spark).headrace.text.Texts.read(java_session(spark), json.dumps(unread)))
-        answer |= {text: _reading(said) for text, said in read.items()}
-        _readings.update(answer)
-    for reading in list(answer.values()):
-        answer |= {part: _readings[part] for part in reading.conjuncts}
-    for oldest in list(_readings)[: len(_readings) - _KEPT]:
-        del _readings[oldest]
+        answer |= _read(unread)
     return answer
+
+
+def _read(texts: list[str]) -> dict[str, Reading]:
+    spark = session()
+    answer = json.loads(jvm(spark).headrace.text.Texts.read(java_session(spark), json.dumps(texts)))
+    # A text that no JVM can hold, with half a character in it, says nothing.
+    read = {text: Reading((text,)) for text in texts} | {text: _reading(said) for text, said in answer.items()}
+    _readings.update(read)
+    while len(_readings) > _KEPT:
+        _readings.pop(next(iter(_readings)), None)
+    return read
 
 
 def _reading(said: Mapping[str, Any]) -> Reading:

@@ -52,7 +52,18 @@ def test_long_and_deep_texts() -> None:
 
 BOUNDS = {
     ("n", 3): ("n <= 3", "n<4", "4 > n", "3 >= n", "n = 3", "3 = n", "(n <= (3))", "n /* of */ <= 3L", "`n` <= 3S"),
-    None: ("n > 1", "s.n <= 3", "n <= 3.0", "n <= m", "n <= '3'", "n + 1 <= 3", "NOT n <= 3", "n <= 3 OR m", "n <=> 3", "n <= DATE'2026-01-01'"),
+    None: (
+        "n > 1",
+        "s.n <= 3",
+        "n <= 3.0",
+        "n <= m",
+        "n <= '3'",
+        "n + 1 <= 3",
+        "NOT n <= 3",
+        "n <= 3 OR m",
+        "n <=> 3",
+        "n <= DATE'2026-01-01'",
+    ),
 }
 
 
@@ -143,13 +154,67 @@ def test_awkward_texts_are_cut_as_spark_cuts_them(texts: dict[str, str]) -> None
             compare(condition)
 
 
-NAMES = (*"a b a.b `a``b` `and` s.and and or not between case end in like is then when current_timestamp window x.end interval".split(), "`a = b`")
+NAMES = (
+    *"a b a.b `a``b` `and` s.and and or not between case end in like is then when current_timestamp window x.end interval".split(),
+    "`a = b`",
+)
 LITERALS = (
-    *("1", "5L", "1.5BD", "1e2D", "-3", "'it''s'", r"'it\'s'", "' AND '", '"= \' AND"', r"r'\'", r"R'a\d'", "X'1F'", "NULL", "'--'", "'/*'"),
+    *(
+        "1",
+        "5L",
+        "1.5BD",
+        "1e2D",
+        "-3",
+        "'it''s'",
+        r"'it\'s'",
+        "' AND '",
+        '"= \' AND"',
+        r"r'\'",
+        r"R'a\d'",
+        "X'1F'",
+        "NULL",
+        "'--'",
+        "'/*'",
+    ),
     *("DATE'2026-01-01'", "INTERVAL '1' DAY", "INTERVAL 1 HOUR 5 MINUTES", "'a' 'b'", r"'\\'"),
 )
-BLANKS = (" ", "  ", "\n", " /* AND */ ", " /* it's /* = */ OR */ ", " -- AND b = c\n", " -- it's \\\n AND b = c\n", "\t", "\u00a0", " -- x\r")
-SIGNS = ("=", "==", "<=>", "<", "<>", "!=", ">=", "+", "-", "||", "|", "&", "^", "%", "DIV", "/", "<<", ">>", "AND", "OR", "LIKE", "RLIKE", "IS DISTINCT FROM")
+BLANKS = (
+    " ",
+    "  ",
+    "\n",
+    " /* AND */ ",
+    " /* it's /* = */ OR */ ",
+    " -- AND b = c\n",
+    " -- it's \\\n AND b = c\n",
+    "\t",
+    "\u00a0",
+    " -- x\r",
+)
+SIGNS = (
+    "=",
+    "==",
+    "<=>",
+    "<",
+    "<>",
+    "!=",
+    ">=",
+    "+",
+    "-",
+    "||",
+    "|",
+    "&",
+    "^",
+    "%",
+    "DIV",
+    "/",
+    "<<",
+    ">>",
+    "AND",
+    "OR",
+    "LIKE",
+    "RLIKE",
+    "IS DISTINCT FROM",
+)
 
 
 @st.composite
@@ -169,7 +234,10 @@ def conditions(draw: st.DrawFn, depth: int = 3) -> str:
             7: [inner[0], draw(st.sampled_from(("BETWEEN", "NOT BETWEEN", "NOT between SYMMETRIC"))), inner[1], "AND", inner[2]],
             8: ["CASE WHEN", inner[0], "THEN", inner[1], "END"],
             9: ["f(", inner[0], ",", inner[1], ")"],
-            10: [inner[0], draw(st.sampled_from(("IS NOT NULL", "IS TRUE", "IN (1, 2)", "COLLATE UTF8_BINARY", ":: string", ". c", "[0]", ": c")))],
+            10: [
+                inner[0],
+                draw(st.sampled_from(("IS NOT NULL", "IS TRUE", "IN (1, 2)", "COLLATE UTF8_BINARY", ":: string", ". c", "[0]"))),
+            ],
             11: ["exists( xs, v ->", inner[0], ")"],
         }[shape]
     return "".join(word + blank() for word in words)
@@ -186,10 +254,25 @@ def test_random_conditions_are_cut_as_spark_cuts_them(text: str) -> None:
     compare(text)
 
 
-ORDERS = ("a", "a DESC", "(a)desc", "a.desc", "`desc`", "desc", "asc asc", "a nulls first", "a desc NULLS /* all */ last -- b", "nulls last", "a, b")
+ORDERS = (
+    "a",
+    "a DESC",
+    "(a)desc",
+    "a.desc",
+    "`desc`",
+    "desc",
+    "asc asc",
+    "a nulls first",
+    "a desc NULLS /* all */ last -- b",
+    "nulls last",
+    "a, b",
+)
 
 
-@given(st.sampled_from((*NAMES, *LITERALS, "f(a)", "(a)")), st.lists(st.sampled_from(("ASC", "desc", "NULLS", "first", "last", "`desc`")), max_size=3))
+@given(
+    st.sampled_from((*NAMES, *LITERALS, "f(a)", "(a)")),
+    st.lists(st.sampled_from(("ASC", "desc", "NULLS", "first", "last", "`desc`")), max_size=3),
+)
 @runs(100, 1_000)
 def test_random_orders_are_cut_as_spark_cuts_them(text: str, words: list[str]) -> None:
     compare_order(" ".join([text, *words]))
