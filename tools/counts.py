@@ -3,7 +3,8 @@
 * tests of `isinstance` on operators outside of the operators' own files
 * files that break the law of the gate to Spark
 * texts of SQL that sqlglot prints
-* regular expressions over texts of SQL, outside of `syntax/` and of what reads messages
+* trees of sqlglot from which more than names is read: outside of `syntax/names.py` and `syntax/tables.py`
+* regular expressions over texts of SQL, outside of `syntax/`, of what reads messages and of what looks at spellings (`SPELLINGS`)
 * for five operators, the files that name one: what a change like the one that added it has to look at
 
 `--way` compiles a small job, which starts Spark, and counts the rooms through which the text of a filter passes.
@@ -25,6 +26,13 @@ OF_SQL = ("ops", "optimize", "analysis", "sql", "expr", "program")
 MESSAGES = ("faults.py", "query.py", "lost.py")
 ADDED = {"AsOf": "join_asof", "Sessions": "sessions", "Temporal": "temporal", "Expect": "expect", "Lookup": "lookup"}
 """Operators by their classes, with their names in plans and documents."""
+NAMES = ("names.py", "tables.py")
+SPELLINGS = {
+    "expr/column.py": ("_CONSTANT", "sql"),  # a warning; whether a text needs no brackets where it becomes a part of another
+    "ops/columns.py": ("_alone", "name_of"),  # hints of errors
+    "ops/source.py": ("plain",),  # a name made of a path
+}
+"""Functions and constants whose expressions look at how something is written, and decide nothing of what it means."""
 
 
 def main() -> None:
@@ -36,6 +44,7 @@ def main() -> None:
         "isinstance over operators outside their files": list(_isinstance(trees)),
         "files that break the law of the gate": list(BROKEN),
         "texts of SQL that sqlglot prints": list(_calls(trees, "sql", within=("syntax",), keyword="dialect")),
+        "trees of sqlglot that read more than names": list(_trees(trees)),
         "regular expressions over SQL": list(_expressions(trees)),
     }
     counts |= {f"files that name {operator}": list(_named(operator, op)) for operator, op in ADDED.items()}
@@ -76,12 +85,22 @@ def _calls(trees: dict[Path, ast.Module], method: str, *, within: tuple[str, ...
                 yield _place(file, call)
 
 
+def _trees(trees: dict[Path, ast.Module]) -> Iterator[str]:
+    for file, tree in trees.items():
+        for one in ast.walk(tree) if file.parent.name == "syntax" and file.name not in NAMES else ():
+            if isinstance(one, ast.ImportFrom) and one.module == "sqlglot" and any(name.name == "exp" for name in one.names):
+                yield _place(file, one)
+
+
 def _expressions(trees: dict[Path, ast.Module]) -> Iterator[str]:
     for file, tree in trees.items():
         if file.relative_to(SOURCE).parts[0] not in OF_SQL or file.name in MESSAGES:
             continue
-        for call in ast.walk(tree):
-            if isinstance(call, ast.Call) and re.fullmatch(r"re\.(compile|match|fullmatch|search|sub|findall)", ast.unparse(call.func)):
+        spellings = SPELLINGS.get(file.relative_to(SOURCE).as_posix(), ())
+        for call in (inside for one in tree.body if _name(one) not in spellings for inside in ast.walk(one)):
+            if isinstance(call, ast.Call) and re.fullmatch(
+                r"re\.(compile|match|fullmatch|search|sub|split|findall)", ast.unparse(call.func)
+            ):
                 yield _place(file, call)
 
 
@@ -126,6 +145,12 @@ def _holds(value: object, text: str, depth: int = 3) -> bool:
         else getattr(value, "__dict__", {}).values()
     )
     return any(_holds(one, text, depth - 1) for one in inside)
+
+
+def _name(node: ast.stmt) -> str:
+    """The name of a function or of a constant of a module."""
+    target = node.targets[0] if isinstance(node, ast.Assign) else node
+    return str(getattr(target, "name", getattr(target, "id", "")))
 
 
 def _place(file: Path, node: ast.AST) -> str:

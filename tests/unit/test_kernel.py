@@ -18,7 +18,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ("",),
     ("bag", "point", "wire"),
     ("gate",),
-    ("checkpoint", "letter", "state", "store"),
+    ("checkpoint", "letter", "state", "store", "text"),
     ("bind",),
     ("lift", "operator", "source"),
     ("operator/aggregate", "operator/join", "operator/partition", "operator/program", "operator/session", "route"),

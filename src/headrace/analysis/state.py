@@ -41,7 +41,7 @@ def _given_back(node: Stateful, group: Group, kept: Fact) -> Fact:
     times = []
     for number, closes in group.keys:
         text = node.grouped_by[number]
-        time = text if closes.at == SELF else f"{text}.end" if closes.at == IN_STRUCT else closes.at.format(text)
+        time = text if closes.at == SELF else f"{text}.end" if closes.at == IN_STRUCT else closes.at.of(text)
         times.append(f"{time} and {shown(closes.lateness_ms)} more" if closes.lateness_ms else time)
     late = "; rows that come later are late" if any(group.judged) else ""
     clock = "the watermark" if EVENT in group.clocks else "processing time"

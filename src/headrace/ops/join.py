@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import field, replace
 from datetime import timedelta
 from functools import cached_property
@@ -27,7 +27,7 @@ from headrace.ops.project import Project
 from headrace.ops.relational import LEFT, RIGHT, TwoSided
 from headrace.ops.window import shown_micros
 from headrace.plan import Fact, Node, node
-from headrace.syntax import conjuncts, plain_name, quote
+from headrace.syntax import plain_name, quote
 
 HOWS = ("inner", "left", "right", "full", "semi", "anti")
 EMITS = (CHANGES, CLOSE)
@@ -112,14 +112,17 @@ class Join(TwoSided):
         if self.expires_ms is not None or any(self._meeting(columns)):
             return None
         left, right = delays(columns[self.left]), delays(columns[self.right])
-        return interval(self.bounds, left, right, self.emit) if left and right else None
+        return interval(self.bounds(left, right), left, right, self.emit) if left and right else None
+
+    def bounds(self, left: Collection[str], right: Collection[str]) -> Mapping[Pair, Bounds]:
+        """The least and the most that these columns of the left side are later than those of the right, as its condition says."""
+        texts = [f"({one}) = ({other})" for i, (one, other) in enumerate(self.keys) if i not in self.null_safe]
+        texts += [self.condition] if self.condition is not None else []
+        return bounds(texts, left, right)
 
     @property
-    def bounds(self) -> Mapping[Pair, Bounds]:
-        """The least and the most that columns of the left side are later than those of the right, as its condition says."""
-        texts = [f"{one} = {other}" for i, (one, other) in enumerate(self.keys) if i not in self.null_safe]
-        texts += conjuncts(self.condition) if self.condition is not None else ()
-        return bounds(texts, lower(self.left.columns), lower(self.right.columns))
+    def _all_bounds(self) -> Mapping[Pair, Bounds]:
+        return self.bounds(lower(self.left.columns), lower(self.right.columns))
 
     @property
     def forgets_after(self) -> int | None:
@@ -157,7 +160,7 @@ class Join(TwoSided):
         keys = [tuple((plain_name(text) or "").lower() for text in pair) for pair in self.keys]
         known = {
             pair: [name in closing for name, closing in zip(pair, columns, strict=True)]
-            for pair, ends in self.bounds.items()
+            for pair, ends in self._all_bounds.items()
             if ends[side] is not None and pair not in keys
         }
         # Where one of the two is event time, it is the other that is missing; two columns that are not may be no times at all.
@@ -208,7 +211,7 @@ class Join(TwoSided):
     def _cure(self, columns: Mapping[Node, Columns]) -> str:
         """What would let the rows of a join go, if little is missing."""
         left, right = columns[self.left], columns[self.right]
-        for mine, other in self.bounds:
+        for mine, other in self._all_bounds:
             if (mine in left) != (other in right):
                 return f"; a watermark on {other if mine in left else mine} would end that"
         if not left or not right:

@@ -11,7 +11,7 @@ from typing import Any, Self
 
 from headrace.errors import PlanError, SchemaError, here
 from headrace.ops.columns import label, once, single
-from headrace.ops.facts.closing import CHANGES, CLOSE, INSTANTS, NEXT_MILLI, SELF, Columns, carried
+from headrace.ops.facts.closing import CHANGES, CLOSE, INSTANTS, NEXT_MILLI, SELF, Columns, Time, carried
 from headrace.ops.facts.reading import Wanted, both, read
 from headrace.ops.handle import Handle, verb
 from headrace.ops.operator import Repeating
@@ -106,7 +106,7 @@ class Windows(Repeating):
             return before
         late = max(time.lateness_ms, self.lateness_ms)
         ended = {
-            self.names[0]: f"timestampadd(MICROSECOND, {self.size_us}L, {SELF})",
+            self.names[0]: Time(self.size_us),
             self.names[1]: SELF,
             self.names[2]: NEXT_MILLI,
         }

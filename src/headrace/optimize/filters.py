@@ -7,10 +7,11 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 
 from headrace.analysis.schemas import check
+from headrace.jvm.texts import readings
 from headrace.ops import Filter, Project
 from headrace.ops.relational import Relational
 from headrace.plan import Node, Plan
-from headrace.syntax import conjuncts, plain_name, used
+from headrace.syntax import plain_name, used
 
 
 def filters_before_state(plan: Plan) -> Plan:
@@ -33,10 +34,12 @@ def _one_step(plan: Plan, total: frozenset[str]) -> dict[Node, Callable[[Node], 
     """For some filters and the operators behind which they stand, what becomes of them."""
     readers = Counter(before for node in plan.nodes.values() for before in node.inputs)
     changes: dict[Node, Callable[[Node], Node]] = {}
-    for name, node in plan.nodes.items():
-        if not isinstance(node, Filter) or name not in total or node in changes:
+    filters = {name: node for name, node in plan.nodes.items() if isinstance(node, Filter) and name in total}
+    read = readings(text for node in filters.values() for text in node.where)
+    for node in filters.values():
+        if node in changes:
             continue
-        parts = [part for text in node.where for part in conjuncts(text)]
+        parts = [part for text in node.where for part in read[text].conjuncts]
         operator, visible = _operator(node.input, readers)
         if operator is None or operator in changes:
             continue

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
 
 from headrace.errors import Site
+from headrace.jvm.texts import readings
 from headrace.ops import Filter, Partition, Project, Top
 from headrace.plan import Node, Plan
-from headrace.syntax import conjuncts, plain_name, quote, upper_bound
+from headrace.syntax import plain_name, quote
 
 VERB = "number"
-_NUMBERING = re.compile(r"(?i)\s*(row_number|rank|dense_rank)\s*\(")
 
 
 def first_rows(plan: Plan) -> Plan:
@@ -25,11 +24,11 @@ def first_rows(plan: Plan) -> Plan:
     """
     readers = Counter(before for node in plan.nodes.values() for before in node.inputs)
     changes: dict[Node, Callable[[Node], Node]] = {}
-    for node in plan.nodes.values():
-        if not isinstance(node, Filter):
-            continue
-        for part in (part for text in node.where for part in conjuncts(text)):
-            bound = upper_bound(part)
+    filters = [node for node in plan.nodes.values() if isinstance(node, Filter)]
+    read = readings(text for node in filters for text in node.where)
+    for node in filters:
+        for part in (part for text in node.where for part in read[text].conjuncts):
+            bound = read[part].upper_bound
             found = None if bound is None else _numbered(node, bound[0], readers)
             if bound is not None and found is not None and not isinstance(found[0].input, Top):
                 changes[found[0]] = _first(max(bound[1], 1), found[1], node.site)
@@ -47,22 +46,22 @@ def _numbered(filter: Filter, column: str, readers: Counter[Node]) -> tuple[Part
         node = node.input
     if readers[node] != 1 or not isinstance(node, Partition):
         return None
-    given = {name.lower(): _function(text) for name, text in node.functions}
+    given = _rankings(node)
     function = given.get(column.lower())
     return (node, function) if function and all(given.values()) else None
 
 
-def _function(text: str) -> str:
-    """The name of a function that numbers; nothing for any other."""
-    found = _NUMBERING.match(text)
-    return found[1].lower() if found else ""
+def _rankings(node: Partition) -> dict[str, str | None]:
+    """The function by which each column numbers rows, by the column's name in lower case; None for one that does something else."""
+    read = readings(text for _, text in node.functions)
+    return {name.lower(): read[text].ranking for name, text in node.functions}
 
 
 def _first(count: int, ties: str, site: Site | None) -> Callable[[Node], Node]:
     def change(node: Node) -> Node:
         assert isinstance(node, Partition)
         first = Top(node.input, node.per, node.order, count, ties=ties, site=site)
-        if count > 1 or (ties != "row_number" and "row_number" in {_function(text) for _, text in node.functions}):
+        if count > 1 or (ties != "row_number" and "row_number" in _rankings(node).values()):
             return replace(node, input=first)
         kept = [(name, quote(name)) for name in node.input.columns]
         return Project(first, VERB, (*kept, *((name, "1") for name, _ in node.functions)), site=node.site)

@@ -1,20 +1,18 @@
 """Spark SQL text: what it refers to. The only package that imports sqlglot, and only when a text needs it."""
 
-from headrace.syntax.conditions import conjuncts, equal_sides, ordering, upper_bound
-from headrace.syntax.differences import Difference, differences
-from headrace.syntax.names import plain_name, quote, references, split_alias, unqualified, used
+from headrace.syntax.conditions import conjuncts, equal_sides, ordering
+from headrace.syntax.names import path_of, plain_name, quote, references, split_alias, unqualified, used, words
 from headrace.syntax.streaming import Emit, streaming
 from headrace.syntax.system_time import system_times
 from headrace.syntax.tables import tables
 from headrace.syntax.windows import windows
 
 __all__ = [
-    "Difference",
     "Emit",
     "conjuncts",
-    "differences",
     "equal_sides",
     "ordering",
+    "path_of",
     "plain_name",
     "quote",
     "references",
@@ -23,7 +21,7 @@ __all__ = [
     "system_times",
     "tables",
     "unqualified",
-    "upper_bound",
     "used",
     "windows",
+    "words",
 ]

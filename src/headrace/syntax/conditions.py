@@ -1,13 +1,14 @@
-"""Conditions of joins and orders, taken apart by their text."""
+"""Conditions of joins and orders, taken apart at their own words while a verb runs, when there may be no Spark to ask.
+
+They are cut where Spark's parser cuts them, or not at all: tests/spark/kernel/test_texts.py compares the two.
+"""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
-from headrace.syntax.names import parsed
 from headrace.syntax.tokens import outer, tokens, unwrapped, written
 
 _EQUALITIES = ("EQ", "NULLSAFE_EQ")
@@ -63,39 +64,26 @@ def equal_sides(text: str) -> tuple[str, str, bool] | None:
     return written(text, inside[:at]), written(text, inside[at + 1 :]), name == "NULLSAFE_EQ"
 
 
-def upper_bound(text: str) -> tuple[str, int] | None:
-    """The column that a comparison bounds from above, and the largest whole number it can be; None for anything else.
-
-    >>> upper_bound("rn <= 3"), upper_bound("4 > t.rn"), upper_bound("rn = 1"), upper_bound("rn > 1")
-    (('rn', 3), ('rn', 3), ('rn', 1), None)
-    """
-    tree = parsed(text)
-    if tree is None:
-        return None
-    from sqlglot import exp
-
-    found = tree.expressions[0].unnest()
-    turned = {exp.GT: exp.LT, exp.GTE: exp.LTE, exp.EQ: exp.EQ}
-    kind, column, bound = type(found), found.this, found.args.get("expression")
-    if isinstance(column, exp.Literal):
-        kind, column, bound = turned.get(kind, exp.Expression), bound, column
-    if kind not in turned.values() or not isinstance(column, exp.Column) or not isinstance(bound, exp.Literal) or not bound.is_int:
-        return None
-    return column.name, int(bound.this) - (1 if kind is exp.LT else 0)
-
-
-_ORDER = re.compile(r"(?is)^(.*?\S)(?:\s+(asc|desc))?(?:\s+nulls\s+(first|last))?\s*$")
-
-
 def ordering(text: str) -> tuple[str, str, str]:
     """A text of ORDER BY as expression, direction and place of nulls, which is Spark's where it is not said.
 
     >>> ordering("amount"), ordering("amount DESC"), ordering("upper(card) desc nulls first")
     (('amount', 'asc', 'first'), ('amount', 'desc', 'last'), ('upper(card)', 'desc', 'first'))
     """
-    whole = tokens(text)
-    found = _ORDER.match(written(text, whole)) if whole else None
-    if found is None:
+    part: Sequence[Any] = tokens(text)
+    part, nulls = _without(part, {("NULLS", "FIRST"): "first", ("NULLS", "LAST"): "last"})
+    part, direction = _without(part, {("ASC",): "asc", ("DESC",): "desc"})
+    if not part:
         return text, "asc", "first"
-    direction = (found[2] or "asc").lower()
-    return found[1], direction, (found[3] or ("first" if direction == "asc" else "last")).lower()
+    direction = direction or "asc"
+    return written(text, part), direction, nulls or ("first" if direction == "asc" else "last")
+
+
+def _without(part: Sequence[Any], ends: Mapping[tuple[str, ...], str]) -> tuple[Sequence[Any], str]:
+    """Some tokens without the words at their end, and what those mean; in quotes or behind a dot stands a name."""
+    for said, meaning in ends.items():
+        before, last = part[: -len(said)], part[-len(said) :]
+        bare = all(token.token_type.name != "IDENTIFIER" and not token.token_type.name.endswith("STRING") for token in last)
+        if before and bare and tuple(token.text.upper() for token in last) == said and before[-1].token_type.name != "DOT":
+            return before, meaning
+    return part, ""

@@ -7,11 +7,13 @@ from collections.abc import Iterable
 from functools import lru_cache
 from typing import Any
 
-from headrace.syntax.tokens import tokens, written
+from headrace.syntax.tokens import continued, tokens, written
 
 _PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 _SELECT = "SELECT "
 _QUOTED = re.compile(r"`((?:[^`]|``)+)`\Z")
+_PART = re.compile(r"[A-Za-z_][A-Za-z0-9_]*|`(?:[^`]|``)+`")
+_DOTTED = re.compile(rf"(?:{_PART.pattern})(?:\.(?:{_PART.pattern}))+")
 
 # Words that mean something of their own where an expression stands, so a column of that name needs back quotes.
 _SPARK_WORDS = """all and any as between by case cast collate collation cross current_catalog current_database current_date
@@ -49,6 +51,36 @@ def plain_name(text: str) -> str | None:
         return text
     quoted = _QUOTED.match(text)
     return quoted[1].replace("``", "`") if quoted else None
+
+
+def path_of(text: str) -> tuple[str, ...] | None:
+    """The column that a text names, or a field of one, if it is nothing but names with dots between them.
+
+    >>> path_of("amount"), path_of("w.`the end`"), path_of("amount + 1"), path_of("1.5")
+    (('amount',), ('w', 'the end'), None, None)
+    """
+    name = plain_name(text)
+    if name is not None:
+        return (name,)
+    text = text.strip()
+    # Behind a dot, and in front of one, a word of SQL is a name like any other.
+    return tuple(_unquoted(part) for part in _PART.findall(text)) if _DOTTED.fullmatch(text) else None
+
+
+def _unquoted(name: str) -> str:
+    return name[1:-1].replace("``", "`") if name.startswith("`") else name
+
+
+@lru_cache(maxsize=8192)
+def words(text: str) -> frozenset[str] | None:
+    """The words and names of a text in lower case, without its literals and comments; None where sqlglot cannot tell.
+
+    >>> sorted(words("coalesce(`my card`, 'now') > 1 -- a note"))
+    ['coalesce', 'my card']
+    """
+    found = tokens(text)
+    kept = (token for token in found if not token.token_type.name.endswith(("STRING", "NUMBER")))
+    return frozenset(token.text.lower() for token in kept if re.search(r"\w", token.text)) if found else None
 
 
 @lru_cache(maxsize=8192)
@@ -172,7 +204,7 @@ def parsed(text: str):  # type: ignore[no-untyped-def]  # sqlglot's types are no
     # What sqlglot does not know is Spark's to judge, so its warnings would only alarm.
     logging.getLogger("sqlglot").setLevel(logging.ERROR)
     try:
-        tree = sqlglot.parse_one(_SELECT + text, read="spark")
+        tree = sqlglot.parse_one(_SELECT + continued(text), read="spark")
     except (SqlglotError, RecursionError):
         return None
     from sqlglot import exp

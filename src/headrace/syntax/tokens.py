@@ -27,12 +27,33 @@ def tokenizer() -> Any:
 @lru_cache(maxsize=8192)
 def tokens(text: str) -> tuple[Any, ...]:
     """The tokens of a text, each from `start` up to and with `end`; none where sqlglot cannot tell."""
+    return _tokens(continued(text))
+
+
+def _tokens(text: str) -> tuple[Any, ...]:
     from sqlglot.errors import SqlglotError
 
     try:
         return tuple(tokenizer()().tokenize(text))
     except SqlglotError:
         return ()
+
+
+_CONTINUED = "\\\n"
+
+
+def continued(text: str) -> str:
+    """A text whose comments end where Spark ends them: behind a backslash at the end of its line a comment goes on, which sqlglot does not
+    know. Blanks take the place of the two signs, so that all else stays where it is.
+    """
+    while _CONTINUED in text:
+        found = _tokens(text)
+        gaps = zip([0, *(token.end + 1 for token in found)], [*(token.start for token in found), len(text)], strict=True)
+        place = next((at for first, last in gaps if (at := text.find(_CONTINUED, first, last)) >= 0), -1) if found else -1
+        if place < 0:
+            break
+        text = f"{text[:place]}  {text[place + 2 :]}"
+    return text
 
 
 def written(text: str, part: Sequence[Any]) -> str:

@@ -74,6 +74,14 @@ def test_first_rows_tie_as_the_function_that_is_asked_for(spark: SparkSession, f
     assert (top.count, top.ties) == (3, function)
 
 
+def test_a_field_is_not_the_number_of_its_name(spark: SparkSession) -> None:
+    rows = hr.read.memory([], "shop string, amount int, s struct<n: int>", name="rows")
+    numbered = rows.with_columns(n=hr.f.row_number().over(per="shop", by="amount"))
+    by_field, by_number = (plan_of([numbered.filter(text)]) for text in ("s.n <= 1", "( 1 >= `N` ) -- the first"))
+    assert first_rows(by_field) is by_field
+    assert first_rows(by_number) is not by_number
+
+
 def test_what_several_read_is_left_alone(spark: SparkSession) -> None:
     """A filter in front of an operator that others read too would make it two."""
     sales, shops = sources()

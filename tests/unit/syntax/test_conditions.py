@@ -1,4 +1,4 @@
-"""Conditions are cut at the user's own words; tests/spark/queries/test_awkward_texts.py compares the cuts with those of Spark's parser."""
+"""Conditions are cut at the user's own words; tests/spark/kernel/test_texts.py compares the cuts with those of Spark's parser."""
 
 from __future__ import annotations
 
@@ -21,6 +21,7 @@ from headrace.syntax import conjuncts, equal_sides, ordering
         ("w.end = end AND s.and = 1", ("w.end = end", "s.and = 1")),
         ("show = 1 AND b", ("show = 1", "b")),
         ("v:a.b = 1 AND c", ("v:a.b = 1", "c")),
+        ("a -- a note \\\n AND b\n AND c -- \\\n AND d", ("a", "c")),
     ],
 )
 def test_conjuncts_are_parts_of_the_text(text: str, parts: tuple[str, ...]) -> None:
@@ -54,5 +55,15 @@ def test_sides_of_an_equality_are_parts_of_the_text(text: str, sides: tuple[str,
     assert equal_sides(text) == sides
 
 
-def test_a_note_behind_an_order_is_no_part_of_it() -> None:
-    assert ordering("amount DESC -- the largest first") == ("amount", "desc", "last")
+@pytest.mark.parametrize(
+    ("text", "order"),
+    [
+        ("amount DESC -- the largest first", ("amount", "desc", "last")),
+        ("(amount)desc /* and */ NULLS first", ("(amount)", "desc", "first")),
+        ("a.desc", ("a.desc", "asc", "first")),
+        ("desc", ("desc", "asc", "first")),
+        ("`desc` nulls last", ("`desc`", "asc", "last")),
+    ],
+)
+def test_an_order_is_cut_at_its_words(text: str, order: tuple[str, str, str]) -> None:
+    assert ordering(text) == order

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 
-from headrace.syntax import differences
+from headrace.jvm.texts import readings
+from headrace.syntax import words
 
 Pair = tuple[str, str]
 Bounds = tuple[int | None, int | None]
@@ -64,9 +65,15 @@ def interval(pairs: Mapping[Pair, Bounds], left: Mapping[str, Delay], right: Map
 
 
 def bounds(texts: Iterable[str], mine: Collection[str], theirs: Collection[str]) -> Mapping[Pair, Bounds]:
-    """The least and the most that columns of the left side are later than those of the right, in microseconds, as conditions say."""
+    """The least and the most that columns of the left side are later than those of the right, in microseconds, as conditions say.
+
+    The columns of a side are given by their names in lower case. Spark is asked of texts that name one of either side.
+    """
+    named = [text for text in texts if (used := words(text)) is None or not (used.isdisjoint(mine) or used.isdisjoint(theirs))]
+    read = readings(named)
+    parts = [part for text in named for part in read[text].conjuncts]
     found: dict[Pair, Bounds] = {}
-    for said in (one for text in texts for one in differences(text)):
+    for said in (one for part in parts for one in read[part].differences):
         if said.column in mine and said.other in theirs:
             pair, ends = (said.column, said.other), (said.least_us, said.most_us)
         elif said.column in theirs and said.other in mine:

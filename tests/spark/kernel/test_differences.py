@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import pytest
+from pyspark.sql import SparkSession
 
-from headrace.syntax import Difference, differences
+from headrace.jvm.texts import Difference, reading
 
 SECOND, HOUR, DAY = 1_000_000, 3_600_000_000, 86_400_000_000
 
@@ -75,10 +76,10 @@ SILENT = (
 
 
 @pytest.mark.parametrize("text", SAID)
-def test_what_is_said(text: str) -> None:
-    assert list(differences(text)) == SAID[text]
+def test_what_is_said(spark: SparkSession, text: str) -> None:
+    assert list(reading(text).differences) == SAID[text]
 
 
 @pytest.mark.parametrize("text", SILENT)
-def test_what_is_not_said(text: str) -> None:
-    assert [found for found in differences(text) if {found.column, found.other} <= {"ts", "opened"}] == []
+def test_what_is_not_said(spark: SparkSession, text: str) -> None:
+    assert [found for found in reading(text).differences if {found.column, found.other} <= {"ts", "opened"}] == []

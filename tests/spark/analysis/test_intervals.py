@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import pytest
+
 import headrace as hr
 from headrace.ops import Interval, intervals, kind_of
 from headrace.ops.facts.closing import closing
 from headrace.ops.facts.forgetting import late_outputs
 from headrace.ops.facts.interval import Delay
 from headrace.plan import Plan, facts
+
+pytestmark = pytest.mark.usefixtures("spark")  # Spark reads the conditions
 
 SECOND, HOUR = 1_000_000, 3_600_000_000
 plain = hr.read.memory([], "auction int, ts timestamp, price int", name="bids")

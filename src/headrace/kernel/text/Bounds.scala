@@ -1,0 +1,34 @@
+package headrace.text
+
+import org.apache.spark.sql.catalyst.analysis.UnresolvedAttribute
+import org.apache.spark.sql.catalyst.expressions._
+
+/** Where rows are numbered, and how far. */
+private object Bounds {
+  private val Rankings = Set("row_number", "rank", "dense_rank")
+
+  /** The column that a comparison bounds from above, and the largest whole number it can be. */
+  def upper(e: Expression): Option[(String, BigInt)] = e match {
+    case LessThanOrEqual(Column(name), Whole(most)) => Some(name -> most)
+    case LessThan(Column(name), Whole(above)) => Some(name -> (above - 1))
+    case GreaterThanOrEqual(Whole(most), Column(name)) => Some(name -> most)
+    case GreaterThan(Whole(above), Column(name)) => Some(name -> (above - 1))
+    case EqualTo(Column(name), Whole(only)) => Some(name -> only)
+    case EqualTo(Whole(only), Column(name)) => Some(name -> only)
+    case _ => None
+  }
+
+  /** The function by which a text numbers rows, with its window: `row_number`, `rank` or `dense_rank`. */
+  def ranking(e: Expression): Option[String] = e match {
+    case WindowExpression(Call(name, Seq()), _) if Rankings(name) => Some(name)
+    case _ => None
+  }
+}
+
+/** A column, not a field of one. */
+private object Column {
+  def unapply(e: Expression): Option[String] = e match {
+    case UnresolvedAttribute(Seq(name)) => Some(name)
+    case _ => None
+  }
+}

@@ -1,0 +1,75 @@
+"""Joins that tell of rows without partners when none can come any more, where one always can: Spark reads their conditions."""
+
+from __future__ import annotations
+
+import pytest
+
+import headrace as hr
+from headrace.ops.unclosed import require_closing
+from tests.unit.errors import check_error
+
+pytestmark = pytest.mark.usefixtures("spark")
+
+charges = hr.read.memory([], "card string, ts timestamp, amount int", name="charges").watermark("ts", "5 minutes")
+
+
+def checked(stream: hr.Stream) -> None:
+    require_closing([stream.write.memory(name="out")._use()])
+
+
+refunds = hr.read.memory([], "number string, at timestamp, sum int", name="refunds")
+timed = refunds.watermark("at", "5 minutes")
+
+
+def test_rows_without_partners_of_which_it_is_never_told() -> None:
+    check_error(
+        """
+        NEVER_CLOSES: near says that a left row meets none when none can come any more, and its condition does not say until when one can
+          at test_unclosed.py:*: return charges.join(timed, on=on, how=how, emit="close").named("near")
+          hint: bound the times of both sides, `ts BETWEEN opened AND opened + INTERVAL 1 HOUR`, or send each change: emit="changes"
+          more: headrace error NEVER_CLOSES
+        """,
+        lambda: checked(together("card = number AND ts <= at", "left")),
+    )
+    check_error(
+        """
+        NEVER_CLOSES: near says that a right row meets none when none can come any more, and its condition does not say until when one can
+          at test_unclosed.py:*: return charges.join(timed, on=on, how=how, emit="close").named("near")
+          hint: bound the times of both sides, `ts BETWEEN opened AND opened + INTERVAL 1 HOUR`, or send each change: emit="changes"
+          more: headrace error NEVER_CLOSES
+        """,
+        lambda: checked(together("card = number AND ts >= at", "full")),
+    )
+
+
+def together(on: str, how: str) -> hr.Stream:
+    return charges.join(timed, on=on, how=how, emit="close").named("near")
+
+
+def test_rows_without_partners_where_time_is_missing() -> None:
+    check_error(
+        """
+        NO_WATERMARK: near says that a left row meets none when none can come any more, and `at` of refunds is not event time, so one always can
+          at test_unclosed.py:*: return charges.join(refunds, on="card = number AND ts BETWEEN at AND at + INTERVAL 1 HOUR", how="anti", emit="close").named("near")
+          hint: give the source a watermark, .watermark("at", "5 minutes"), or send each change: emit="changes"
+          more: headrace error NO_WATERMARK
+        """,
+        lambda: checked(apart()),
+    )
+
+
+def apart() -> hr.Stream:
+    return charges.join(refunds, on="card = number AND ts BETWEEN at AND at + INTERVAL 1 HOUR", how="anti", emit="close").named("near")
+
+
+@pytest.mark.parametrize(
+    "stream",
+    [
+        together("card = number AND ts >= at", "left"),
+        together("card = number AND ts = at", "full"),
+        together("card = number", "inner"),
+        together("card = number AND ts <= at", "semi"),
+    ],
+)
+def test_joins_that_tell_of_all_rows(stream: hr.Stream) -> None:
+    checked(stream)
