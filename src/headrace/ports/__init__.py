@@ -4,6 +4,7 @@ from headrace.durable.marks import Mark
 from headrace.packages import Jar, Packages
 from headrace.ports.elsewhere import Elsewhere
 from headrace.ports.lookup import Lookup, LookupContext, LookupTraits
+from headrace.ports.option import Options
 from headrace.ports.registry import VERSION, connectors, lookup_class, packages, sink_class, source_class
 from headrace.ports.secrets import Secret
 from headrace.ports.sink import REFUSED, Rewind, Sink, SinkContext, SinkTraits, Staged, cannot_rewind
@@ -20,6 +21,7 @@ __all__ = [
     "LookupContext",
     "LookupTraits",
     "Mark",
+    "Options",
     "Packages",
     "Rewind",
     "Secret",
