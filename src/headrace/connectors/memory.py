@@ -97,7 +97,7 @@ class Source(ports.Source):
         own = zone(str(session.conf.get("spark.sql.session.timeZone")))
         given = rows_to_internal((self._given or [])[:rows], self.schema, own, "the rows")
         beginnings.of_rows(session, rows_from_internal(given, self.schema, UTC), self.schema, place.folder, epochs)
-        return files.Source(place.folder, format="parquet", schema=self.schema, files_per_epoch=1)
+        return files.Source(str(place.folder), format="parquet", schema=self.schema, files_per_epoch=1)
 
 
 class Sink(ports.Options, ports.Sink):

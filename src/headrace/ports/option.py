@@ -35,18 +35,18 @@ Check = Callable[[str, str, Any], Any]
 class Option:
     """One option: a line of Markdown that says what it is for, the type that the verb takes, and how a value is checked and stored.
 
-    `empty` is kept where None is given for None. `stored`: "always", "given" (where it is not the default) or "never". `key` is its name in
-    a plan. A `local` value is about a file of the machine on which a job is made: what a plan stored is not checked again.
+    `empty` makes what is kept where None is given for None. `stored`: "always", "given" (where it is not the default) or "never". `key` is
+    its name in a plan. A `local` value is about a file of the machine on which a job is made: what a plan stored is not checked again.
     """
 
     line: str
     takes: Any
     check: Check
     default: Any = NEEDED
-    empty: Any = None
+    empty: Callable[[], Any] | None = None
     name: str = ""
     kw_only: bool = True
-    stored: str = "given"
+    stored: str = ""
     key: str = ""
     dump: Callable[[Any], Any] | None = None
     load: Callable[[Any], Any] | None = None
@@ -60,7 +60,9 @@ class Option:
 
     def kept(self, verb: str, value: Any) -> Any:
         """A value that was given, as the connector has it."""
-        return self.empty if value is None and self.default is None else self.check(verb, self.name, value)
+        if value is None and self.default is None:
+            return None if self.empty is None else self.empty()
+        return self.check(verb, self.name, value)
 
     def put(self, verb: str, value: Any, plan: dict[str, Any]) -> None:
         """Store a value that is kept."""
@@ -80,9 +82,17 @@ class Said(TypedDict, total=False):
     key: str
 
 
-def option(line: str, check: Check, *, takes: Any, empty: Any = None, **said: Unpack[Said]) -> Any:
-    """An option with a check of its own; `takes` is the type of what is given."""
-    return _option(line, takes, check, said, empty=empty)
+def option(
+    line: str,
+    check: Check,
+    *,
+    takes: Any,
+    empty: Callable[[], Any] | None = None,
+    dump: Callable[[Any], Any] | None = None,
+    **said: Unpack[Said],
+) -> Any:
+    """An option with a check of its own; `takes` is the type of what is given, `dump` makes JSON of what is kept."""
+    return _option(line, takes, check, said, empty=empty, dump=dump)
 
 
 def text(line: str, *, example: str, **said: Unpack[Said]) -> Any:
@@ -114,7 +124,7 @@ def flag(line: str, **said: Unpack[Said]) -> Any:
 def columns(line: str, **said: Unpack[Said]) -> Any:
     """The name of a column, or several; the attribute is a tuple. Where it is needed, none is refused."""
     check = checks.columns_named if "default" in said else _some_columns
-    return _option(line, str | Sequence[str], check, said, empty=())
+    return _option(line, str | Sequence[str], check, said, empty=tuple)
 
 
 def path(line: str, *, example: str, **said: Unpack[Said]) -> Any:
@@ -124,17 +134,35 @@ def path(line: str, *, example: str, **said: Unpack[Said]) -> Any:
 
 def texts(line: str, **said: Unpack[Said]) -> Any:
     """A dict of options for Spark or a library, as texts."""
-    return _option(line, Mapping[str, Any], lambda verb, name, value: checks.texts(verb, name, value or {}), said, empty={})
+    return _option(line, Mapping[str, Any], lambda verb, name, value: checks.texts(verb, name, value or {}), said, empty=dict)
 
 
-def duration(line: str, *, called: str = "", **said: Unpack[Said]) -> Any:
-    """A duration; the attribute has its milliseconds, and under a `key` of its own so has a plan. `called` names it in errors."""
+def duration(line: str, *, called: str = "", least: int = 0, why: str = "", **said: Unpack[Said]) -> Any:
+    """A duration of so many milliseconds at least, `why` being the hint where it has fewer. The attribute has its milliseconds, and so has
+    a plan under a `key` of its own. `called` names it in errors.
+    """
+
+    def check(verb: str, name: str, value: Any) -> int:
+        found = milliseconds(value, called or f"{verb}: {name}")
+        if found < least:
+            raise checks.wrong(f"{verb}: {name} cannot be {value!r}", why)
+        return found
+
     if "key" in said:
         dump, load = (lambda value: value), (lambda value: None if value is None else timedelta(milliseconds=value))
     else:
         dump, load = (lambda value: None if value is None else f"{value} ms"), None
-    check: Check = lambda verb, name, value: milliseconds(value, called or f"{verb}: {name}")  # noqa: E731  # as those of other kinds
     return _option(line, str | timedelta, check, said, dump=dump, load=load)
+
+
+def span(line: str, *, called: str, **said: Unpack[Said]) -> Any:
+    """A duration that stays the text that was given."""
+
+    def check(verb: str, name: str, value: Any) -> Any:
+        milliseconds(value, called)
+        return value
+
+    return _option(line, str, check, said)
 
 
 def secret(line: str, *, takes: str = LINE, **said: Unpack[Said]) -> Any:
@@ -174,7 +202,7 @@ def _option(line: str, takes: Any, check: Check, said: Said, **more: Any) -> Opt
 
 @dataclass_transform(
     kw_only_default=True,
-    field_specifiers=(option, text, plain, number, choice, flag, columns, path, texts, duration, secret, certificates, schema),
+    field_specifiers=(option, text, plain, number, choice, flag, columns, path, texts, duration, span, secret, certificates, schema),
 )
 class Options:
     """What a connector's class derives from, before `Source`, `Sink` or `Lookup`, to declare its options as fields.
@@ -185,13 +213,15 @@ class Options:
 
     verb: ClassVar[str]
     connector: ClassVar[str]
+    stored: ClassVar[str] = "given"
+    """When a plan stores an option that does not say it."""
     declared: ClassVar[Mapping[str, Option]] = {}
     """The options by the names of their attributes."""
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
         own = {
-            attribute: replace(one, name=one.name or attribute, key=one.key or one.name or attribute)
+            attribute: replace(one, name=one.name or attribute, key=one.key or one.name or attribute, stored=one.stored or cls.stored)
             for attribute, one in vars(cls).items()
             if isinstance(one, Option)
         }

@@ -152,7 +152,7 @@ class Source(ports.Source):
         first = frame(session, dialect, self.address.jdbc, self._properties(), self._from, wanted)
         found = (first if self.by is None else first.orderBy(quote(self.by))).limit(rows).collect()
         beginnings.of_rows(session, found, wanted, place.folder, epochs)
-        return files.Source(place.folder, format="parquet", schema=wanted, files_per_epoch=1)
+        return files.Source(str(place.folder), format="parquet", schema=wanted, files_per_epoch=1)
 
     @property
     def _named(self) -> str:
