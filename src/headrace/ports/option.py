@@ -211,7 +211,7 @@ class Options:
     plan stored, too.
     """
 
-    verb: ClassVar[str]
+    does: ClassVar[str]
     connector: ClassVar[str]
     stored: ClassVar[str] = "given"
     """When a plan stores an option that does not say it."""
@@ -236,7 +236,7 @@ class Options:
         """What a plan stores, as JSON: enough for `from_options`, and no secret."""
         plan: dict[str, Any] = {}
         for attribute, one in self.declared.items():
-            one.put(self._asked, getattr(self, attribute), plan)
+            one.put(self.verb, getattr(self, attribute), plan)
         return plan
 
     @classmethod
@@ -256,12 +256,13 @@ class Options:
         return made
 
     @property
-    def _asked(self) -> str:
-        return f"{self.verb}.{self.connector}"
+    def verb(self) -> str:
+        """What errors call it: `write.http`."""
+        return f"{self.does}.{self.connector}"
 
     def _fill(self, given: Mapping[str, Any]) -> None:
         for attribute, one in self.declared.items():
-            setattr(self, attribute, one.kept(self._asked, given[one.name]))
+            setattr(self, attribute, one.kept(self.verb, given[one.name]))
         self.__post_init__()
 
 

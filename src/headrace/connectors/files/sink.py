@@ -49,7 +49,7 @@ class Sink(ports.Options, ports.Sink):
     writer_options: dict[str, str] = option.texts("options of Spark's writer for the format", alias="options", default=None)
 
     def __post_init__(self) -> None:
-        verb = self._asked
+        verb = self.verb
         if self.format == "csv":
             self.writer_options.setdefault("header", "true")
         local = paths.local(self.path)
