@@ -13,7 +13,7 @@ from headrace.connectors.jdbc.batch import frame
 from headrace.connectors.jdbc.database import Database, Problem
 from headrace.connectors.jdbc.dialect import TASK, WEIGHT, Dialect, Target
 from headrace.connectors.jdbc.kinds import NEEDS, dialect_of
-from headrace.connectors.jdbc.ledger import STAGE, Ledger, Writer, forget, orphans
+from headrace.connectors.jdbc.ledger import STAGE, Ledger, forget, orphans
 from headrace.connectors.jdbc.refused import Refused
 from headrace.connectors.jdbc.tables import GONE, make, target, typed
 from headrace.errors import HeadraceError
@@ -136,11 +136,9 @@ class Sink(ports.Options, ports.Sink):
             # At once: nobody should wait to be told of a wrong address.
             self._database.open()
             self._whole = self.dialect.whole(self._database, self.place)
-            told = (".".join(self._whole), ".".join(self.place))
-            writer = Writer(context.job, context.name, *told, context.checkpoint_id, context.query, context.term)
-            self._prefix = f"{STAGE}{writer.id[:16]}_"
+            self._ledger = Ledger(self._database, self.dialect, self._whole, context, ".".join(self.place))
+            self._prefix = f"{STAGE}{self._ledger.id[:16]}_"
             self._stage = self.dialect.quote(*self._whole[:-1], f"{self._prefix}{context.term}")
-            self._ledger = Ledger(self._database, self.dialect, self._whole, writer)
             yield
         except (Problem, HeadraceError) as problem:
             self._database.close()
@@ -157,7 +155,7 @@ class Sink(ports.Options, ports.Sink):
         wrote = ledger.mark().epoch >= 0
         self._made |= make(self._database, self.dialect, self.place, context.schema, self.key, create=self.create, wrote=wrote)
         self._target = target(self._database, self.dialect, self.place, context.schema, self.key)
-        ledger.claim(fresh=context.fresh, made=self._made, empty=self._empty)
+        ledger.claim(made=self._made, empty=self._empty)
 
     def recover(self) -> None:
         """Remove what dead starts have staged, and make the staging table of this one."""
