@@ -10,6 +10,7 @@ from datetime import UTC
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import headrace.ports as ports
+from headrace.codes import Code, register
 from headrace.connectors import beginnings, files
 from headrace.errors import ConnectorError
 from headrace.jvm.frames import java_session, python_frame
@@ -23,6 +24,12 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 PORTS = 1
+
+register(
+    {
+        "ROWS_GONE": Code("ConnectorError", "user", "rows of a memory source in another process"),
+    }
+)
 
 _SLICE = 20_000
 _filling = threading.Lock()
