@@ -28,7 +28,7 @@ def rows(made: Sink, schema: Struct) -> Iterable[Sequence[Any]]:
     """What is there, by nothing of the sink's."""
     if not Path(made.path).exists():
         return []
-    with duckdb.connect(made.path, config={"TimeZone": "UTC"}) as database:
+    with duckdb.connect(made.path) as database:
         found = database.execute("FROM t").arrow().read_all().to_pylist()
     return [tuple(row.get(name) for name in schema.names) for row in found]
 

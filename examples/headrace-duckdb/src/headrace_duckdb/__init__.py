@@ -223,7 +223,7 @@ class Sink(ports.Options, ports.Sink):
         until = time.monotonic() + self.wait_ms / 1000
         while True:
             try:
-                return duckdb.connect(self.path, config={"TimeZone": "UTC"})
+                return duckdb.connect(self.path)
             except duckdb.IOException as problem:
                 if "lock" not in str(problem):
                     raise RunError("SINK_FAILED", f"{self.path} cannot be opened: {problem}", hint="look at its path") from None
