@@ -132,9 +132,9 @@ def path(line: str, *, example: str, **said: Unpack[Said]) -> Any:
     return _option(line, str | os.PathLike[str], lambda verb, name, value: checks.path_of(verb, value, example), said)
 
 
-def texts(line: str, **said: Unpack[Said]) -> Any:
+def texts(line: str, *, takes: Any = Mapping[str, Any], **said: Unpack[Said]) -> Any:
     """A dict of options for Spark or a library, as texts."""
-    return _option(line, Mapping[str, Any], lambda verb, name, value: checks.texts(verb, name, value or {}), said, empty=dict)
+    return _option(line, takes, lambda verb, name, value: checks.texts(verb, name, value or {}), said, empty=dict)
 
 
 def duration(line: str, *, called: str = "", least: int = 0, why: str = "", **said: Unpack[Said]) -> Any:
@@ -250,10 +250,12 @@ class Options:
                 given[one.name] = value if one.load is None else one.load(value)
         if more and "schema" in cls.declared:
             given["schema"] = more[0]
-        made = cls(**given)
+        made: Any = cls(**given)
+        if more:
+            made.schema = more[0]
         for attribute, value in local.items():
             setattr(made, attribute, value)
-        return made
+        return made  # type: ignore[no-any-return]  # as Any it has the schema of a source or lookup
 
     @property
     def verb(self) -> str:
