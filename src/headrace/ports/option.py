@@ -100,9 +100,9 @@ def text(line: str, *, example: str, **said: Unpack[Said]) -> Any:
     return _option(line, str, lambda verb, name, value: checks.text(verb, name, value, example), said)
 
 
-def plain(line: str, **said: Unpack[Said]) -> Any:
-    """A text that is checked elsewhere, with what else it belongs to."""
-    return _option(line, str, lambda verb, name, value: value, said)
+def plain(line: str, *, takes: Any = str, **said: Unpack[Said]) -> Any:
+    """A text, or what it `takes`, that is checked elsewhere, with what else it belongs to."""
+    return _option(line, takes, lambda verb, name, value: value, said)
 
 
 def number(line: str, *, least: int = 1, **said: Unpack[Said]) -> Any:
