@@ -37,8 +37,9 @@ def refused(report: Any) -> list[str]:
     return [line.check for line in report.lines if line.outcome != "passed"]
 
 
-def test_replays_late_commits_and_values() -> None:
-    assert refused(check_sink(sink, rows, rows=0, points=(), kills=0)) == REFUSED
+def test_replays_and_late_commits() -> None:
+    """The checks that find most mistakes, in a minute."""
+    assert refused(check_sink(sink, rows, rows=0, points=(), only=("by a new process", "another has taken over", "times"))) == []
 
 
 @pytest.mark.full

@@ -28,8 +28,8 @@ def _package(spark: object, tmp_path_factory: pytest.TempPathFactory) -> Iterato
             yield
 
 
-def test_replays_late_commits_and_values() -> None:
-    example.test_replays_late_commits_and_values()
+def test_replays_and_late_commits() -> None:
+    example.test_replays_and_late_commits()
 
 
 @pytest.mark.full
