@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from tests import installed  # noqa: F401  # the connectors of this tree
+
 from headrace.errors import CODES, EXIT_CODES, REASONS
+from headrace.ports.registry import load_all
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "errors" / "index.md"
 
@@ -37,6 +40,7 @@ cannot be read. `headrace error CODE` prints these pages, too.
 
 def text() -> str:
     """The page as it should be."""
+    load_all()
     *first, last = (f"{code} for *{fault}*" for fault, code in EXIT_CODES.items())
     rows = (f"| [{name}]({name}.md) | {code.title} | `{code.kind}` | {code.fault} |\n" for name, code in sorted(CODES.items()))
     reasons = (f"| [{name}]({name}.md) | {title} |\n" for name, title in sorted(REASONS.items()))

@@ -6,11 +6,13 @@ python tools/stubs.py           writes read.pyi, tables.pyi and write.pyi in src
 from __future__ import annotations
 
 import inspect
+import re
 import subprocess
 import sys
 import textwrap
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
@@ -21,6 +23,7 @@ from headrace.ops.signatures import parameters  # noqa: E402
 from headrace.ports.registry import connectors  # noqa: E402
 
 FOLDER = ROOT / "src" / "headrace" / "ops"
+_MODULES = re.compile(r"\b(?:collections\.abc|typing|datetime|headrace[\w.]*)\.")
 NOTE = "# Written by tools/stubs.py from the connectors that come with headrace; a test compares."
 
 
@@ -46,7 +49,12 @@ def methods(kind: str, returns: str) -> str:
 
 def spelled(parameter: inspect.Parameter) -> str:
     default = "" if parameter.default is parameter.empty else f" = {parameter.default!r}"
-    return f"{parameter.name}: {parameter.annotation}{default}"
+    return f"{parameter.name}: {annotation(parameter.annotation)}{default}"
+
+
+def annotation(kind: Any) -> str:
+    """A type as a stub names it: as the connector's source has it, or by the last part of each name where an option was declared."""
+    return kind if isinstance(kind, str) else re.sub(_MODULES, "", inspect.formatannotation(kind))
 
 
 def formatted(text: str) -> str:

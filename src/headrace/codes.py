@@ -17,9 +17,12 @@ class Code(NamedTuple):
     kind: str
     fault: str
     title: str
+    cure: str = ""
+    """The hint of an error that the kernel reports by this code."""
 
 
-# One row per code, by the package that raises it. A code never changes its meaning; a page docs/errors/CODE.md explains it.
+# One row per code, by the package that raises it; a connector registers its own. A code never changes its meaning; a page
+# docs/errors/CODE.md explains it.
 CODES: dict[str, Code] = {
     # schema
     "BAD_DURATION": Code("SchemaError", "user", "a duration that cannot be read"),
@@ -129,54 +132,19 @@ CODES: dict[str, Code] = {
     "SESSION_RUNNING": Code("ConfigError", "user", "settings for a new session while another one runs"),
     "SESSION_START": Code("ConfigError", "environment", "Spark did not start"),
     "SPARK_VERSION": Code("ConfigError", "environment", "a Spark of another version"),
-    # connectors
-    "DATABASE_REFUSED": Code("ConnectorError", "environment", "a database that does not let the user in, or do what is needed"),
-    "DATABASE_UNREACHABLE": Code("ConnectorError", "environment", "a database that does not answer"),
-    "DESCRIPTOR_UNREADABLE": Code("ConnectorError", "user", "an unusable descriptor file"),
-    "FILE_BROKEN": Code("RunError", "input", "an input file that is cut off, damaged or gone"),
-    "FOLDER_NOT_WRITABLE": Code("ConnectorError", "environment", "a folder that cannot be written"),
+    # ports: what several connectors say; the codes of one stand beside it
     "FOLDER_OWNED": Code("CheckpointError", "user", "an output folder that another sink or checkpoint writes"),
-    "FUNCTION_FAILED": Code("RunError", "user", "a function of foreach_batch that raised"),
-    "FUNCTION_GONE": Code("ConnectorError", "user", "a function of foreach_batch that cannot be found again"),
-    "HTTP_FAILED": Code("RunError", "environment", "a server that does not answer, or cannot take what is sent for now"),
-    "HTTP_REFUSED": Code("RunError", "input", "a server that refuses what is sent"),
-    "KAFKA_DENIED": Code("ConnectorError", "environment", "a Kafka cluster that does not let the user in"),
-    "KAFKA_FAILED": Code("ConnectorError", "environment", "brokers that did not do what they were asked for"),
-    "KAFKA_FENCED": Code("RunError", "environment", "a transaction that was ended from outside"),
-    "KAFKA_MARKERS_GONE": Code("ConnectorError", "environment", "a cluster that has forgotten how far a job had come"),
-    "KAFKA_RECORD": Code("RunError", "input", "a row that cannot be a record"),
-    "KAFKA_TLS": Code("ConnectorError", "environment", "a TLS connection to Kafka that does not come about"),
-    "KAFKA_TOO_LARGE": Code("RunError", "input", "a record that is larger than a topic takes"),
-    "KAFKA_TRANSACTION_TIMEOUT": Code("ConnectorError", "user", "a transaction that would take longer than the brokers allow"),
-    "KAFKA_UNREACHABLE": Code("ConnectorError", "environment", "a Kafka cluster that does not answer"),
     "MANIFEST_FORMAT": Code("CheckpointError", "user", "a manifest written by a later version"),
-    "NOT_A_FOLDER": Code("ConnectorError", "user", "a file where a folder is expected"),
-    "OFFSETS_GONE": Code("ConnectorError", "input", "records of a topic that were to be read and are gone"),
     "OUTPUT_MISSING": Code("ConnectorError", "environment", "an output file that is gone"),
-    "PARTITION_FOLDERS": Code("ConnectorError", "user", "columns in folder names, which text formats are read without"),
-    "PATH_EMPTY": Code("ConnectorError", "input", "a path with nothing to read"),
-    "PATH_MISSING": Code("ConnectorError", "input", "a path that does not exist"),
-    "ROWS_GONE": Code("ConnectorError", "user", "rows of a memory source in another process"),
-    "REGISTRY_INCOMPATIBLE": Code("ConnectorError", "user", "columns that the registry does not let follow those of before"),
-    "REGISTRY_SCHEMA": Code("ConnectorError", "input", "a schema in the registry that does not fit"),
-    "REGISTRY_SUBJECT": Code("ConnectorError", "user", "a subject that the schema registry does not have, or of another kind"),
-    "REGISTRY_UNREACHABLE": Code("ConnectorError", "environment", "a schema registry that does not answer"),
-    "TOPIC_GONE": Code("ConnectorError", "input", "a topic that was deleted while a job reads it"),
-    "TOPIC_MISSING": Code("ConnectorError", "input", "a topic that does not exist"),
     "SCHEMA_NEEDED": Code("ConnectorError", "user", "a source whose schema cannot be found by looking"),
     "ROW_REFUSED": Code("RunError", "input", "a row that a table does not take"),
     "SINK_FENCED": Code("CheckpointError", "environment", "a process that was replaced by another one"),
     "STORE_FAILED": Code("ConnectorError", "environment", "a store that cannot be read or written"),
-    "TABLE_BUSY": Code("ConnectorError", "environment", "a table to which other writers always commit first"),
-    "TABLE_CHANGED": Code("ConnectorError", "input", "a table whose rows go, read as if they were only added"),
-    "TABLE_FEATURE": Code("ConnectorError", "user", "a table that asks for what headrace cannot do"),
     "TABLE_MISSING": Code("ConnectorError", "user", "a table or other place that is not there"),
     "TABLE_OWNED": Code("CheckpointError", "user", "a table that another checkpoint of the job writes"),
     "TABLE_REPLACED": Code("ConnectorError", "input", "another table where the checkpoint has read or written one"),
     "TABLE_SCHEMA": Code("ConnectorError", "user", "a table that has other columns than the stream"),
-    "TABLE_UNREADABLE": Code("ConnectorError", "environment", "a table that cannot be opened"),
     "UNKNOWN_FILE_SYSTEM": Code("ConnectorError", "environment", "a path in a store that the session has no file system for"),
-    "VERSION_GONE": Code("ConnectorError", "input", "a version of a table that was cleaned up before it was read"),
     # analysis
     "BAD_EXPRESSION": Code("PlanError", "user", "a text that Spark refuses"),
     "BAD_SYNTAX": Code("PlanError", "user", "a text that Spark cannot read"),
@@ -269,8 +237,8 @@ _KINDS = ("PlanError", "SchemaError", "ProgramError", "ConfigError", "Checkpoint
 _pages: dict[str, Path] = {}
 
 
-def register(codes: Mapping[str, Code], pages: Path) -> None:
-    """Add the codes of a connector that is a package of its own, each with a page `CODE.md` in a folder.
+def register(codes: Mapping[str, Code], pages: Path | None = None) -> None:
+    """Add the codes of a connector, each with a page `CODE.md` in a folder; those of headrace's own are in its documentation.
 
     Called where the connector's module is imported. `headrace error CODE` shows the page, and errors are made and caught like ours.
 
@@ -287,12 +255,13 @@ def register(codes: Mapping[str, Code], pages: Path) -> None:
             raise ValueError(f"{code}: the kind is one of {', '.join(_KINDS)}, the fault one of {', '.join(EXIT_CODES)}")
         if code in REASONS or CODES.get(code, row) != row:
             raise ValueError(f"the code {code} is taken")
-        if not (pages / f"{code}.md").is_file():
+        if pages is not None and not (pages / f"{code}.md").is_file():
             raise ValueError(f"the code {code} has no page {pages / f'{code}.md'}")
     for code, row in codes.items():
         if code not in CODES:
             CODES[code] = row
-            _pages[code] = pages / f"{code}.md"
+            if pages is not None:
+                _pages[code] = pages / f"{code}.md"
 
 
 def page_of(code: str) -> str:

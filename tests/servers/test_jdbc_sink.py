@@ -208,8 +208,8 @@ def test_a_process_that_was_replaced_writes_nothing(place: Place) -> None:
         place.run("UPDATE _headrace_epochs SET term = 7")
         check_error(
             """
-            SINK_FENCED: out: start 7 of this job has taken over result, and this is start 1
-              hint: nothing of this epoch was written; the process that took over goes on with it.
+            SINK_FENCED: out: start 7 of this job has taken over the table result, and this is start 1
+              hint: nothing more of this epoch was written; the process that took over goes on with it.
               more: headrace error SINK_FENCED
             """,
             lambda: h.commit({"s": [("+", ("b", 2))]}),
@@ -244,7 +244,7 @@ def test_another_checkpoint_of_the_job(place: Place, tmp_path: Path) -> None:
     job(1, 2).run(checkpoint=tmp_path / "one", progress=False)
     check_error(
         """
-        TABLE_OWNED: the table result holds what sink out of job same wrote from another checkpoint
+        TABLE_OWNED: the table result holds what sink out of job same wrote from another checkpoint or query
           at test_jdbc_sink.py:*: return hr.job("same", source.write.jdbc(place.url, "result", name="out", **place.options))
           hint: write to another table, go on from the checkpoint that wrote it, or start with fresh=True, which empties it.
           more: headrace error TABLE_OWNED
@@ -266,7 +266,7 @@ def test_a_table_that_others_write_too(place: Place, tmp_path: Path) -> None:
     job("two", 2).run(checkpoint=tmp_path / "two", progress=False)
     check_error(
         """
-        TABLE_OWNED: the table result holds what sink out of job one wrote from another checkpoint
+        TABLE_OWNED: the table result holds what sink out of job one wrote from another checkpoint or query
           at test_jdbc_sink.py:*: return hr.job(name, hr.read.memory([(value,)], "n int", name="s").write.jdbc(place.url, "result", name="out", **place.options))
           hint: write to another table, go on from the checkpoint that wrote it, or empty it by hand, and take the job's row out of _headrace_epochs.
           more: headrace error TABLE_OWNED

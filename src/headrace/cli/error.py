@@ -5,12 +5,11 @@ from __future__ import annotations
 import argparse
 import re
 import sys
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from headrace.codes import CODES, REASONS, page_of
-from headrace.ports import connectors
+from headrace.ports.registry import load_all
 from headrace.spelling import suggestion
 
 _PACKAGE = Path(__file__).resolve().parents[1]
@@ -36,7 +35,7 @@ def add(commands: Any) -> None:
 def run(asked: argparse.Namespace) -> int:
     code = "" if asked.code is None else asked.code.strip("`:[]").upper()
     if code not in CODES and code not in REASONS:
-        _load_connectors()
+        load_all()
     if asked.code is None:
         titles = {**REASONS, **{name: row.title for name, row in CODES.items()}}
         width = max(map(len, titles))
@@ -48,14 +47,6 @@ def run(asked: argparse.Namespace) -> int:
         asked.complain(f"no error has the code {asked.code}: {suggestion(code, [*CODES, *REASONS], all_of_them)}")
     _show(page(code))
     return 0
-
-
-def _load_connectors() -> None:
-    """Connectors of other packages register their codes when imported. One that fails to import is reported where a job uses it."""
-    for entry in connectors().values():
-        if not entry.value.startswith("headrace."):
-            with suppress(Exception):
-                entry.load()
 
 
 def page(code: str) -> str:

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any, ClassVar
 
 import headrace.ports as ports
-from headrace.ports.options import number
+from headrace.ports import option
 from headrace.schema.values import rows_from_internal, zone
 
 PORTS = 1
 
 
-class Sink(ports.Sink):
+class Sink(ports.Options, ports.Sink):
     """A table of the newest rows in the terminal, at most `rows` of each epoch.
 
     >>> import headrace as hr
@@ -22,22 +21,16 @@ class Sink(ports.Sink):
     """
 
     connector: ClassVar[str] = "console"
-    on_refused: str | None = None
+    on_refused = None
 
-    def __init__(self, rows: int = 20) -> None:
-        self.rows = number("write.console", "rows", rows)
+    rows: int = option.number("rows that are shown of each epoch, its newest", default=20, kw_only=False, stored="always")
+
+    def __post_init__(self) -> None:
         self._context: ports.SinkContext | None = None
 
     @property
     def traits(self) -> ports.SinkTraits:
         return ports.SinkTraits("plain", "an epoch that is run again is printed again")
-
-    def options(self) -> dict[str, Any]:
-        return {"rows": self.rows}
-
-    @classmethod
-    def from_options(cls, options: Mapping[str, Any]) -> Sink:
-        return cls(**options)
 
     def describe(self) -> str:
         return f"console ({self.rows} row{'' if self.rows == 1 else 's'})"

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import headrace.ports as ports
+from headrace.codes import Code, register
 from headrace.errors import ConnectorError, RunError
 from headrace.masking import masked_problem
 from headrace.ports import paths
@@ -17,6 +18,13 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 PORTS = 1
+
+register(
+    {
+        "FUNCTION_FAILED": Code("RunError", "user", "a function of foreach_batch that raised"),
+        "FUNCTION_GONE": Code("ConnectorError", "user", "a function of foreach_batch that cannot be found again"),
+    }
+)
 
 Function = Callable[["DataFrame", int], object]
 

@@ -5,16 +5,17 @@ from __future__ import annotations
 import hashlib
 import pickle
 import threading
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from datetime import UTC
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import headrace.ports as ports
+from headrace.codes import Code, register
 from headrace.connectors import beginnings, files
 from headrace.errors import ConnectorError
 from headrace.jvm.frames import java_session, python_frame
 from headrace.jvm.session import jvm
-from headrace.ports import weights
+from headrace.ports import option, weights
 from headrace.ports.options import wrong
 from headrace.schema import Struct, schema_of
 from headrace.schema.values import rows_from_internal, rows_to_internal, zone
@@ -23,6 +24,12 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 PORTS = 1
+
+register(
+    {
+        "ROWS_GONE": Code("ConnectorError", "user", "rows of a memory source in another process"),
+    }
+)
 
 _SLICE = 20_000
 _filling = threading.Lock()
@@ -97,10 +104,10 @@ class Source(ports.Source):
         own = zone(str(session.conf.get("spark.sql.session.timeZone")))
         given = rows_to_internal((self._given or [])[:rows], self.schema, own, "the rows")
         beginnings.of_rows(session, rows_from_internal(given, self.schema, UTC), self.schema, place.folder, epochs)
-        return files.Source(place.folder, format="parquet", schema=self.schema, files_per_epoch=1)
+        return files.Source(str(place.folder), format="parquet", schema=self.schema, files_per_epoch=1)
 
 
-class Sink(ports.Sink):
+class Sink(ports.Options, ports.Sink):
     """Rows kept in this process, in `.rows()` of the sink; after a restart in another process the earlier ones are gone.
 
     With a `key` each row takes the place of the one with the same key.
@@ -114,11 +121,12 @@ class Sink(ports.Sink):
     """
 
     connector: ClassVar[str] = "memory"
-    on_refused: str | None = None
+    on_refused = None
     shows: ClassVar[tuple[str, ...]] = ("rows", "epochs", "changes")
 
-    def __init__(self, *, key: str | Sequence[str] | None = None) -> None:
-        self._key = () if key is None else (key,) if isinstance(key, str) else tuple(key)
+    key: tuple[str, ...] = option.columns("each row takes the place of the one with the same key", default=None)
+
+    def __post_init__(self) -> None:
         self._epochs: dict[int, list[tuple[tuple[Any, ...], int]]] = {}
         self._context: ports.SinkContext | None = None
 
@@ -126,17 +134,6 @@ class Sink(ports.Sink):
     def traits(self) -> ports.SinkTraits:
         why = "an epoch that is written again takes the place of its rows, as long as the process lives"
         return ports.SinkTraits("idempotent", why, ("append", "changes", "upsert"))
-
-    @property
-    def key(self) -> tuple[str, ...]:
-        return self._key
-
-    def options(self) -> dict[str, Any]:
-        return {"key": list(self._key)} if self._key else {}
-
-    @classmethod
-    def from_options(cls, options: Mapping[str, Any]) -> Sink:
-        return cls(**options)
 
     def open(self, context: ports.SinkContext) -> None:
         if context.fresh or (self._context is not None and self._context.checkpoint_id != context.checkpoint_id):
@@ -155,9 +152,9 @@ class Sink(ports.Sink):
 
     def rows(self) -> list[tuple[Any, ...]]:
         """All rows that are there, in the order of their epochs."""
-        if self._key and self._context is not None:
+        if self.key and self._context is not None:
             names = [name.lower() for name in self._context.schema.names]
-            places = [names.index(name.lower()) for name in self._key]
+            places = [names.index(name.lower()) for name in self.key]
             return weights.by_key(((row, 1 if sign == "+" else -1) for _, sign, row in self.changes()), places)
         return [
             row

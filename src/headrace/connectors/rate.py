@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import headrace.ports as ports
-from headrace.ports.options import number
-from headrace.schema import Struct, parse_schema
+from headrace.ports import option
+from headrace.schema import parse_schema
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -15,7 +14,7 @@ if TYPE_CHECKING:
 PORTS = 1
 
 
-class Source(ports.Source):
+class Source(ports.Options, ports.Source):
     """So many rows a second, without end: `timestamp` and `value`, which counts from 0.
 
     >>> import headrace as hr
@@ -24,21 +23,13 @@ class Source(ports.Source):
     """
 
     connector: ClassVar[str] = "rate"
-    schema: Struct = parse_schema("timestamp timestamp, value bigint")
+    schema = parse_schema("timestamp timestamp, value bigint")
 
-    def __init__(self, rows_per_second: int) -> None:
-        self.rows_per_second = number("read.rate", "rows_per_second", rows_per_second)
+    rows_per_second: int = option.number("rows that come each second", kw_only=False)
 
     @property
     def traits(self) -> ports.SourceTraits:
         return ports.SourceTraits(bounded=False, replayable=True, why="a second always has the same rows", ordered="time")
-
-    def options(self) -> dict[str, Any]:
-        return {"rows_per_second": self.rows_per_second}
-
-    @classmethod
-    def from_options(cls, options: Mapping[str, Any], schema: Struct) -> Source:
-        return cls(**options)
 
     def describe(self) -> str:
         return f"rate ({self.rows_per_second} rows per second)"

@@ -4,6 +4,8 @@ from headrace.durable.marks import Mark
 from headrace.packages import Jar, Packages
 from headrace.ports.elsewhere import Elsewhere
 from headrace.ports.lookup import Lookup, LookupContext, LookupTraits
+from headrace.ports.option import Options
+from headrace.ports.ownership import Held, Holder, Ownership
 from headrace.ports.registry import VERSION, connectors, lookup_class, packages, sink_class, source_class
 from headrace.ports.secrets import Secret
 from headrace.ports.sink import REFUSED, Rewind, Sink, SinkContext, SinkTraits, Staged, cannot_rewind
@@ -14,12 +16,16 @@ __all__ = [
     "REFUSED",
     "VERSION",
     "Elsewhere",
+    "Held",
+    "Holder",
     "Jar",
     "Lines",
     "Lookup",
     "LookupContext",
     "LookupTraits",
     "Mark",
+    "Options",
+    "Ownership",
     "Packages",
     "Rewind",
     "Secret",

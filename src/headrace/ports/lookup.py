@@ -45,6 +45,7 @@ class Lookup(ABC):
     the table is loaded as a whole.
     """
 
+    does: ClassVar[str] = "lookup"
     connector: ClassVar[str]
     schema: Struct
     """The columns of its rows, those it is asked by among them."""

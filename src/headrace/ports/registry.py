@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
 from types import ModuleType
@@ -86,6 +87,13 @@ def _module(name: str) -> ModuleType:
             site=here(),
         )
     return module
+
+
+def load_all() -> None:
+    """Load every connector, with the error codes that it registers. One that cannot be loaded is reported where a job uses it."""
+    for entry in connectors().values():
+        with suppress(Exception):
+            entry.load()
 
 
 def names_with(kind: str) -> tuple[str, ...]:

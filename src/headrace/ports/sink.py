@@ -118,6 +118,7 @@ class Sink(ABC):
     in order (again for an epoch whose end was not seen), `close`.
     """
 
+    does: ClassVar[str] = "write"
     connector: ClassVar[str]
     on_refused: str | None = "dead_letter"
     """What becomes of a row that cannot be written, one of `REFUSED`; None: there is no such row, and no such option."""

@@ -68,6 +68,7 @@ class Source(ABC):
     A class defines `traits`, `options`, `from_options`, `scan`, and where it can, `infer`.
     """
 
+    does: ClassVar[str] = "read"
     connector: ClassVar[str]
     # Whether its rows may say what they change, so that it is read with `change_column=` and the like.
     feeds: ClassVar[bool] = False

@@ -10,6 +10,7 @@ from headrace.ops.asking import asking
 from headrace.ops.feeding import OPTIONS as FEEDING
 from headrace.ops.sink import MODES
 from headrace.ports import REFUSED, lookup_class, sink_class, source_class
+from headrace.ports.option import without_marks
 from headrace.ports.registry import names_with
 from headrace.spec import kinds
 from headrace.spec.kinds import Json, Kind, Parameter, parameters
@@ -51,11 +52,7 @@ def schemas(kind: str, known: Mapping[str, Json], only: str = "") -> Json:
         cls, takes = find(name), options_of(name)
         if not cls.__module__.startswith(only) or any(one.kind is None and one.needed for one in takes.values()):
             continue
-        options = {
-            one.name: {**one.kind.schema, "enum": list(_WORDS[one.name])} if one.name in _WORDS else one.kind.schema
-            for one in takes.values()
-            if one.kind
-        }
+        options = {one.name: _schema(cls, one.name, one.kind) for one in takes.values() if one.kind}
         ways.append(
             {
                 "if": {"properties": {"connector": {"const": name}}},
@@ -69,6 +66,19 @@ def schemas(kind: str, known: Mapping[str, Json], only: str = "") -> Json:
     names = [way["if"]["properties"]["connector"]["const"] for way in ways]  # type: ignore[index]
     required = [name for name in ("from", "connector") if name in known]
     return {"type": "object", "properties": {**known, "connector": {"enum": names}}, "required": required, "allOf": ways}
+
+
+def _schema(cls: type[Any], name: str, kind: Kind) -> Json:
+    """What a value of an option can be, and what it is for, where the connector declares that."""
+    if name in _WORDS:
+        return {**kind.schema, "enum": list(_WORDS[name])}
+    one = next((one for one in getattr(cls, "declared", {}).values() if one.name == name), None)
+    if one is None:
+        return kind.schema
+    said: Json = {"description": without_marks(one.line)}
+    if one.among:
+        return {**kinds.or_variable(enum=list(one.among)), **said}
+    return {**(kind.schema if one.least is None else kinds.or_variable(type="integer", minimum=one.least)), **said}
 
 
 _KINDS: Mapping[str, tuple[Callable[[str], type[Any]], Callable[[str], Mapping[str, Parameter]]]] = {

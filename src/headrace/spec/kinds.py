@@ -198,8 +198,9 @@ _WORD: Json = {"type": ["string", "number", "boolean"]}
 _VARIABLE: Json = {"type": "string", "pattern": "\\$\\{"}
 
 
-def _or_variable(*kinds: str) -> Json:
-    return {"anyOf": [{"type": list(kinds) if len(kinds) > 1 else kinds[0]}, _VARIABLE]}
+def or_variable(**rules: Any) -> Json:
+    """A value by these rules, or a variable in its place."""
+    return {"anyOf": [rules, _VARIABLE]}
 
 
 def _list(of: Json) -> Json:
@@ -211,9 +212,9 @@ def _one_or_more(*of: Json) -> Json:
 
 
 TEXT = Kind(text, _WORD)
-FLAG = Kind(_flag, _or_variable("boolean"))
-WHOLE = Kind(_whole, _or_variable("integer"))
-NUMBER = Kind(_number, _or_variable("number"))
+FLAG = Kind(_flag, or_variable(type="boolean"))
+WHOLE = Kind(_whole, or_variable(type="integer"))
+NUMBER = Kind(_number, or_variable(type="number"))
 TEXTS = Kind(_texts, _one_or_more(_WORD))
 LIST_OF_TEXTS = Kind(_list_of_texts, _list(_WORD))
 MAP = Kind(_map, {"type": "object"})

@@ -182,8 +182,8 @@ def test_a_table_that_goes_while_it_is_written(tmp_path: Path, kind: str, key: s
     assert lake.mark() == Mark(exists=False)
     lake.make()
     check_error(
-        f"TABLE_REPLACED: sink: {name} is not as this job left it: it was replaced, put back, or written by a copy of the job\n"
-        f"  hint: {hint}\n"
+        f"TABLE_REPLACED: sink: {name} holds no epoch of this job, and the job has written epoch 1 there\n"
+        "  hint: nothing was changed. Put it back as it was, name another place to go on with what comes, or start over with fresh=True.\n"
         "  more: headrace error TABLE_REPLACED",
         lambda: sink.commit(2, staged),
     )

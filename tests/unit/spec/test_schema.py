@@ -53,6 +53,7 @@ def fits(value: Any, schema: Any) -> bool:
             not isinstance(value, dict) or all(fits(one, other) for name, one in value.items() if name not in schema.get("properties", {}))
         ),
         "minProperties": lambda n: not isinstance(value, dict) or len(value) >= n,
+        "minimum": lambda least: not _is(value, "integer") or value >= least,
         "maxProperties": lambda n: not isinstance(value, dict) or len(value) <= n,
         **dict.fromkeys(("then", "$schema", "title", "description"), lambda _: True),
     }

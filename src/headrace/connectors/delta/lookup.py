@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
-from datetime import timedelta
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from headrace import ports
 from headrace.connectors.delta.columns import columns_of
 from headrace.connectors.delta.log import Log, check
-from headrace.connectors.delta.place import NEEDS, place
-from headrace.connectors.lake.stores import stored
+from headrace.connectors.delta.place import NEEDS, Place, storage_of
+from headrace.connectors.lake.stores import Options
 from headrace.connectors.reach import opened
 from headrace.errors import ConnectorError
 from headrace.jvm.packages import provide
-from headrace.ports.options import number, wrong
-from headrace.schema import Struct, milliseconds, schema_of, shown
+from headrace.ports import option
+from headrace.ports.options import wrong
+from headrace.schema import Struct, shown
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -24,7 +23,7 @@ if TYPE_CHECKING:
 _VERB = "lookup.delta"
 
 
-class Lookup(ports.Lookup):
+class Lookup(ports.Options, ports.Lookup):
     """Rows of a Delta table, kept in the memory of each executor.
 
     They are those of the newest version when the job starts, and with `refresh="5 minutes"` the first epoch that begins when they are older
@@ -40,21 +39,39 @@ class Lookup(ports.Lookup):
 
     connector: ClassVar[str] = "delta"
 
-    def __init__(
-        self,
-        path: str | os.PathLike[str],
-        *,
-        schema: Any = None,
-        version: int | None = None,
-        refresh: str | timedelta | None = None,
-        storage_options: Mapping[str, Any] | None = None,
-    ) -> None:
-        self.place = place(_VERB, path, storage_options)
-        self.version = None if version is None else number(_VERB, "version", version, 0)
-        self._refresh_ms = None if refresh is None else milliseconds(refresh, "how old the table may get")
-        if self.version is not None and self._refresh_ms is not None:
+    path: str = option.path("the folder or address of the table", example="out/charges", kw_only=False)
+    schema: Any = option.schema(
+        "the columns that are wanted, with the types that the table gives them; without it all of them, for which the table is opened when "
+        "the job is built",
+        default=None,
+    )
+    version: int | None = option.number(
+        "that version for good: it stays as it is, so sinks behind it keep their guarantee, and rows that may be taken away can be looked "
+        "up too",
+        least=0,
+        default=None,
+    )
+    refresh_ms: int | None = option.duration(
+        "how old the table may get; without it it is read once",
+        called="how old the table may get",
+        alias="refresh",
+        key="refresh_ms",
+        default=None,
+    )
+    storage_options: Options = option.option(
+        'how deltalake reaches a store; secrets by name: `{"AWS_SECRET_ACCESS_KEY": hr.secret("AWS_SECRET_ACCESS_KEY")}`',
+        storage_of,
+        takes=Mapping[str, Any],
+        default=None,
+        empty=dict,
+    )
+
+    def __post_init__(self) -> None:
+        self.place = Place(self.path, self.storage_options)
+        if self.version is not None and self.refresh_ms is not None:
             raise wrong(f"{_VERB}: a version stays as it is, so there is nothing to be read again", "leave out version= or refresh=")
-        self.schema = self._columns() if schema is None else schema_of(schema)
+        if self.schema is None:
+            self.schema = self._columns()
 
     @property
     def traits(self) -> ports.LookupTraits:
@@ -67,27 +84,12 @@ class Lookup(ports.Lookup):
         return NEEDS
 
     @property
-    def refresh_ms(self) -> int | None:
-        return self._refresh_ms
-
-    @property
     def default_name(self) -> str:
         return self.place.folder
 
-    def options(self) -> dict[str, Any]:
-        given = {"path": self.place.path, "version": self.version, "refresh_ms": self._refresh_ms}
-        storage = {"storage_options": stored(self.place.storage)} if self.place.storage else {}
-        return {name: value for name, value in given.items() if value is not None} | storage
-
-    @classmethod
-    def from_options(cls, options: Mapping[str, Any], schema: Struct) -> Lookup:
-        given = dict(options)
-        refresh = given.pop("refresh_ms", None)
-        return cls(**given, schema=schema, refresh=None if refresh is None else timedelta(milliseconds=refresh))
-
     def describe(self) -> str:
         which = "" if self.version is None else f" version {self.version}"
-        again = "" if self._refresh_ms is None else f" (read again after {shown(self._refresh_ms)})"
+        again = "" if self.refresh_ms is None else f" (read again after {shown(self.refresh_ms)})"
         return f"delta {self.place.path}{which}{again}"
 
     def check(self) -> None:

@@ -100,6 +100,11 @@ class Place:
         return revealed(self.storage) or None
 
 
+def storage_of(verb: str, option: str, given: Any) -> Options:
+    """The options of a store that a user gave."""
+    return options_of(verb, option, given, '{"AWS_REGION": "eu-north-1"}')
+
+
 def place(verb: str, path: Any, storage: Mapping[str, Any] | None) -> Place:
     """The place that a user named."""
-    return Place(path_of(verb, path, "out/charges"), options_of(verb, "storage_options", storage, '{"AWS_REGION": "eu-north-1"}'))
+    return Place(path_of(verb, path, "out/charges"), storage_of(verb, "storage_options", storage))

@@ -5,21 +5,20 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import timedelta
 from functools import cache
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from headrace import ports
 from headrace.connectors.delta.columns import delta_schema
 from headrace.connectors.delta.merge import merge
-from headrace.connectors.delta.place import NEEDS, Place, place
+from headrace.connectors.delta.place import NEEDS, Place, storage_of
 from headrace.connectors.delta.stats import statistics
 from headrace.connectors.delta.table import Epochs, Write
 from headrace.connectors.lake.sink import TableSink
-from headrace.connectors.lake.stores import stored
-from headrace.ports import paths
-from headrace.ports.options import number, wrong
-from headrace.schema import Struct, Type, milliseconds
+from headrace.connectors.lake.stores import Options
+from headrace.ports import option, paths
+from headrace.ports.options import wrong
+from headrace.schema import Struct, Type
 
 if TYPE_CHECKING:
     from deltalake.transaction import AddAction, RemoveAction
@@ -29,7 +28,7 @@ _VERB = "write.delta"
 _HOUR = 3_600_000
 
 
-class Sink(TableSink):
+class Sink(ports.Options, TableSink):
     """A Delta table that holds each row once, also after crashes: an epoch is one transaction of the table.
 
     With a `key` each row takes the place of the one with the same key, and rows that are taken away are deleted. `partition_by` makes a
@@ -43,36 +42,53 @@ class Sink(TableSink):
     <Job copy: charges.delta>
     """
 
-    place: Place
     connector: ClassVar[str] = "delta"
     kind: ClassVar[str] = "a Delta table"
     unparted: ClassVar[tuple[str, ...]] = ("binary",)
-    _epochs: Epochs
 
-    def __init__(
-        self,
-        path: str | os.PathLike[str],
-        *,
-        key: str | Sequence[str] | None = None,
-        partition_by: str | Sequence[str] = (),
-        schema: str = "keep",
-        compact_every: int | None = None,
-        vacuum: str | timedelta | None = None,
-        properties: Mapping[str, str] | None = None,
-        storage_options: Mapping[str, Any] | None = None,
-    ) -> None:
-        self.place = place(_VERB, path, storage_options)
-        super().__init__(key=key, partition_by=partition_by, schema=schema, properties=properties)
-        self.compact_every = None if compact_every is None else number(_VERB, "compact_every", compact_every)
-        self.vacuum = None if vacuum is None else milliseconds(vacuum, "vacuum of a Delta sink")
-        if self.vacuum is not None and self.vacuum < _HOUR:
-            raise wrong(
-                f"{_VERB}: vacuum cannot be {vacuum!r}", "it is an hour at least: files that a reader has just begun with must stay"
-            )
+    stored: ClassVar[str] = "always"
+
+    path: str = option.path("the folder or address of the table", example="out/charges", kw_only=False)
+    key: tuple[str, ...] = option.columns(
+        "rows take the place of those with the same key, and rows that are taken away are deleted", default=None
+    )
+    partition_by: tuple[str, ...] = option.columns(
+        "the columns whose values name the folders; a row with a value that no folder can be named after is a "
+        "[dead letter](../outputs.md#rows-that-a-sink-cannot-write)",
+        default=(),
+    )
+    schema: str = option.choice(
+        "with `add` columns that the table lacks are added to it; else they are an error ([TABLE_SCHEMA](../errors/TABLE_SCHEMA.md))",
+        ("keep", "add"),
+        default="keep",
+    )
+    compact_every: int | None = option.number("after so many epochs small files are put together", default=None)
+    vacuum: int | None = option.duration(
+        'files that no version of the last `"7 days"` (an hour at least) needs are removed, at the start and after each compaction',
+        called="vacuum of a Delta sink",
+        least=_HOUR,
+        why="it is an hour at least: files that a reader has just begun with must stay",
+        key="vacuum",
+        default=None,
+    )
+    properties: dict[str, str] = option.texts(
+        'what a new table gets: `{"delta.enableChangeDataFeed": "true"}`', takes=Mapping[str, str], default=None
+    )
+    storage_options: Options = option.option(
+        'how deltalake reaches a store; secrets by name: `{"AWS_SECRET_ACCESS_KEY": hr.secret("AWS_SECRET_ACCESS_KEY")}`',
+        storage_of,
+        takes=Mapping[str, Any],
+        default=None,
+        empty=dict,
+    )
+
+    def __post_init__(self) -> None:
+        self.place: Place = Place(self.path, self.storage_options)
+        self._epochs: Epochs
 
     @property
     def traits(self) -> ports.SinkTraits:
-        if self._key:
+        if self.key:
             why = "each epoch is merged in one transaction of the table, which carries its number"
         else:
             why = "each epoch is one transaction of the table, which carries its number"
@@ -98,15 +114,6 @@ class Sink(TableSink):
     def called(cls, options: Mapping[str, Any]) -> str:
         return paths.last(options["path"])
 
-    def options(self) -> dict[str, Any]:
-        own = {"path": self.place.path, "compact_every": self.compact_every, "vacuum": self.vacuum}
-        return {**own, **super().options(), "storage_options": stored(self.place.storage)}
-
-    @classmethod
-    def from_options(cls, options: Mapping[str, Any]) -> Self:
-        span = options["vacuum"]
-        return super().from_options({**options, "vacuum": None if span is None else timedelta(milliseconds=span)})
-
     def check(self, columns: tuple[str, ...]) -> None:
         super().check(columns)
         if len(set(self.partition_by)) == len(columns):
@@ -118,7 +125,7 @@ class Sink(TableSink):
 
     def stage(self) -> dict[str, Any]:
         stage = {"kind": "files", "format": "parquet", "options": {"timeZone": "UTC"}, "years": True, "folder": self.place.hadoop}
-        if self._key:
+        if self.key:
             return {**stage, "partition_by": []}
         return {**stage, "partition_by": list(self.partition_by), "prefix": self._prefix}
 

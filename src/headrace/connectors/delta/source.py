@@ -2,25 +2,24 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from headrace import ports
 from headrace.connectors.delta.columns import columns_of
 from headrace.connectors.delta.log import Log, check
-from headrace.connectors.delta.place import NEEDS, Place, place
+from headrace.connectors.delta.place import NEEDS, Place, storage_of
 from headrace.connectors.lake.source import TableSource
-from headrace.connectors.lake.stores import stored
+from headrace.connectors.lake.stores import Options
+from headrace.connectors.lake.versions import start_of
+from headrace.ports import option
 from headrace.schema import Struct
 
 if TYPE_CHECKING:
     from deltalake import DeltaTable
 
-_VERB = "read.delta"
 
-
-class Source(TableSource):
+class Source(ports.Options, TableSource):
     """The rows of a Delta table, and with `follow=True` those of the versions that come later.
 
     `start` is where reading begins: a version, a time ("2026-01-31 12:00:00", in UTC if it has no zone) or "latest"; without it all
@@ -35,23 +34,32 @@ class Source(TableSource):
     <Stream charges: card, amount>
     """
 
-    place: Place
     connector: ClassVar[str] = "delta"
     version: ClassVar[str] = "version"
     why: ClassVar[str] = "the table's log names the files of each version"
 
-    def __init__(
-        self,
-        path: str | os.PathLike[str],
-        *,
-        follow: bool = False,
-        start: int | str | None = None,
-        changes: bool = False,
-        files_per_epoch: int | None = None,
-        storage_options: Mapping[str, Any] | None = None,
-    ) -> None:
-        self.place = place(_VERB, path, storage_options)
-        super().__init__(_VERB, "a version (3)", follow=follow, start=start, changes=changes, files_per_epoch=files_per_epoch)
+    stored: ClassVar[str] = "always"
+
+    path: str = option.path("the folder or address of the table", example="out/charges", kw_only=False)
+    follow: bool = option.flag("also the versions that come later", default=False)
+    start: int | str | None = option.option(
+        'a version, a time (in UTC if it has no zone) or `"latest"`; without it all rows that are there are read first',
+        lambda verb, name, start: start_of(verb, start, "a version (3)"),
+        takes=int | str,
+        default=None,
+    )
+    changes: bool = option.flag("rows are also taken away", default=False)
+    files_per_epoch: int | None = option.number("so many files an epoch at the most", default=None)
+    storage_options: Options = option.option(
+        'how deltalake reaches a store; secrets by name: `{"AWS_SECRET_ACCESS_KEY": hr.secret("AWS_SECRET_ACCESS_KEY")}`',
+        storage_of,
+        takes=Mapping[str, Any],
+        default=None,
+        empty=dict,
+    )
+
+    def __post_init__(self) -> None:
+        self.place: Place = Place(self.path, self.storage_options)
 
     @property
     def needs(self) -> ports.Packages:
@@ -60,9 +68,6 @@ class Source(TableSource):
     @property
     def default_name(self) -> str:
         return self.place.folder
-
-    def options(self) -> dict[str, Any]:
-        return {"path": self.place.path, **super().options(), "storage_options": stored(self.place.storage)}
 
     def _table(self) -> DeltaTable:
         table = self.place.table()

@@ -22,10 +22,11 @@ from headrace.connectors.delta.columns import columns_of, delta_field, delta_sch
 from headrace.connectors.delta.log import actions, entry
 from headrace.connectors.delta.place import Place
 from headrace.connectors.lake import epochs
-from headrace.connectors.lake.epochs import LOOKS, MADE, TRIES, State
+from headrace.connectors.lake.epochs import LOOKS, MADE, TRIES
 from headrace.connectors.lake.fitting import lacking, unfitting
 from headrace.errors import ConnectorError
 from headrace.masking import masked_problem
+from headrace.ports import Held
 from headrace.schema import Struct
 
 if TYPE_CHECKING:
@@ -99,12 +100,12 @@ class Epochs(epochs.Epochs[Write]):
         for _ in range(TRIES):
             if not self.place.exists():
                 if self._made(schema, partition_by, properties):
-                    self._written = State(term=self._context.term)
+                    self._own.wrote(-1, "")
                     return
                 continue
             self._table = self.place.table()
             self.refresh()
-            self._refuse_replaced()
+            self._own.refuse_successor(self.state.term)
             if self._commit(self._taken(schema, partition_by, add)) and self._widened(schema):
                 return
         raise self._busy()
@@ -134,7 +135,7 @@ class Epochs(epochs.Epochs[Write]):
             return False
         return True
 
-    def _carried_state(self) -> State:
+    def _carried_state(self) -> Held:
         """The state that the commits carry from which the table's rows come."""
         carried: dict[str, int] = {}
         for _, commit in self._commits():
@@ -144,12 +145,12 @@ class Epochs(epochs.Epochs[Write]):
                 break
         return self._state(carried)
 
-    def _state(self, carried: dict[str, int]) -> State:
+    def _state(self, carried: dict[str, int]) -> Held:
         epoch, identity, term = (carried.get(name) for name in self._applications)
         mark = ports.Mark() if epoch is None else ports.Mark(epoch, f"{identity:0{_DIGITS}x}" if identity else "")
-        return State(mark, term or 0)
+        return Held(mark, term or 0)
 
-    def _history(self) -> Iterator[tuple[int, State | None, bool]]:
+    def _history(self) -> Iterator[tuple[int, Held | None, bool]]:
         for version, commit in self._commits():
             if version >= 0:
                 carried = _carried(commit)

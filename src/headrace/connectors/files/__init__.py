@@ -1,5 +1,6 @@
 """Folders of JSON, CSV, Parquet, ORC or Avro files, read and written."""
 
+from headrace.connectors.files import codes as codes
 from headrace.connectors.files.lookup import Lookup
 from headrace.connectors.files.sink import Sink
 from headrace.connectors.files.source import Source

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import os
 import re
-from collections.abc import Mapping
-from datetime import timedelta
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import headrace.ports as ports
 from headrace.connectors.files.remote import RemoteManifest
 from headrace.connectors.reach import opened
 from headrace.durable.manifest import CONTROL, committed_files
 from headrace.errors import ConnectorError, here
-from headrace.ports import paths
-from headrace.ports.options import choice, path_of, texts
-from headrace.schema import Struct, milliseconds, schema_of, shown
+from headrace.ports import option, paths
+from headrace.schema import Struct, shown
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -23,7 +19,7 @@ if TYPE_CHECKING:
 FORMATS = ("json", "csv", "parquet", "orc")
 
 
-class Lookup(ports.Lookup):
+class Lookup(ports.Options, ports.Lookup):
     """Rows of a file, a folder or a pattern, kept in the memory of each executor.
 
     They are read by Spark when the job starts, and with `refresh="5 minutes"` by the first epoch that begins when they are older than that.
@@ -37,47 +33,31 @@ class Lookup(ports.Lookup):
 
     connector: ClassVar[str] = "files"
 
-    def __init__(
-        self,
-        path: str | os.PathLike[str],
-        *,
-        format: str,
-        schema: Any,
-        refresh: str | timedelta | None = None,
-        options: Mapping[str, Any] | None = None,
-    ) -> None:
-        verb = "lookup.files"
-        self.path = path_of(verb, path, "customers.csv")
-        self.format = choice(verb, "format", format, FORMATS)
-        self.schema = schema_of(schema)
-        self._refresh_ms = None if refresh is None else milliseconds(refresh, "how old the table may get")
-        self.reader_options = texts(verb, "options", options or {})
+    path: str = option.path("a file, a folder or a pattern", example="customers.csv", kw_only=False)
+    format: str = option.choice('`"json"` (an object a line), `"csv"`, `"parquet"` or `"orc"`', FORMATS)
+    schema: Struct = option.schema("the columns of a row")
+    refresh_ms: int | None = option.duration(
+        "how old the table may get before an epoch reads it again; without it it is read once",
+        called="how old the table may get",
+        alias="refresh",
+        key="refresh_ms",
+        default=None,
+    )
+    reader_options: dict[str, str] = option.texts(
+        "options of Spark's reader for the format", alias="options", default=None, stored="always"
+    )
 
     @property
     def traits(self) -> ports.LookupTraits:
         return ports.LookupTraits(repeatable=False, why="files may be others when they are read again", whole=True)
 
     @property
-    def refresh_ms(self) -> int | None:
-        return self._refresh_ms
-
-    @property
     def default_name(self) -> str:
         parts = [part for part in re.split(r"[/\\]", self.path) if part and not paths.SIGNS.search(part) and not part.startswith(".")]
         return parts[-1].split(".")[0] if parts else "files"
 
-    def options(self) -> dict[str, Any]:
-        given = {"path": self.path, "format": self.format, "options": dict(sorted(self.reader_options.items()))}
-        return given | ({} if self._refresh_ms is None else {"refresh_ms": self._refresh_ms})
-
-    @classmethod
-    def from_options(cls, options: Mapping[str, Any], schema: Struct) -> Lookup:
-        given = dict(options)
-        refresh = given.pop("refresh_ms", None)
-        return cls(**given, schema=schema, refresh=None if refresh is None else timedelta(milliseconds=refresh))
-
     def describe(self) -> str:
-        again = "" if self._refresh_ms is None else f", read again after {shown(self._refresh_ms)}"
+        again = "" if self.refresh_ms is None else f", read again after {shown(self.refresh_ms)}"
         return f"files {self.path} ({self.format}{again})"
 
     def check(self) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -18,8 +17,8 @@ from headrace.connectors.files.withdrawing import rewound
 from headrace.durable.manifest import Manifest, Owner, StagedFile, clears, committed_files
 from headrace.errors import ConnectorError, here
 from headrace.masking import masked_problem
-from headrace.ports import paths
-from headrace.ports.options import choice, columns_named, path_of, texts, wrong
+from headrace.ports import option, paths
+from headrace.ports.options import wrong
 from headrace.schema import Struct
 
 if TYPE_CHECKING:
@@ -28,7 +27,7 @@ if TYPE_CHECKING:
 _CLEANS = "staged files of an epoch that was not committed, until the next start"
 
 
-class Sink(ports.Sink):
+class Sink(ports.Options, ports.Sink):
     """A folder of JSON, CSV, Parquet, ORC or Avro files that holds each row once, also after crashes.
 
     The rows of an epoch become visible together: a manifest in the folder's `_headrace` says which files belong to the result, and
@@ -42,19 +41,15 @@ class Sink(ports.Sink):
 
     connector: ClassVar[str] = "files"
 
-    def __init__(
-        self,
-        path: str | os.PathLike[str],
-        *,
-        format: str,
-        partition_by: str | Sequence[str] = (),
-        options: Mapping[str, Any] | None = None,
-    ) -> None:
-        verb = "write.files"
-        self.path = path_of(verb, path)
-        self.format = choice(verb, "format", format, FORMATS)
-        self.partition_by = columns_named(verb, "partition_by", partition_by)
-        self.writer_options = texts(verb, "options", options or {})
+    stored: ClassVar[str] = "always"
+
+    path: str = option.path("a folder that is this sink's alone", example="charges/", kw_only=False)
+    format: str = option.choice('`"json"` (an object a line), `"csv"`, `"parquet"`, `"orc"` or `"avro"`', FORMATS)
+    partition_by: tuple[str, ...] = option.columns("the columns whose values name the folders: `day=2026-01-01/`", default=())
+    writer_options: dict[str, str] = option.texts("options of Spark's writer for the format", alias="options", default=None)
+
+    def __post_init__(self) -> None:
+        verb = self.verb
         if self.format == "csv":
             self.writer_options.setdefault("header", "true")
         local = paths.local(self.path)
@@ -89,18 +84,6 @@ class Sink(ports.Sink):
     @classmethod
     def called(cls, options: Mapping[str, Any]) -> str:
         return paths.last(options["path"])
-
-    def options(self) -> dict[str, Any]:
-        return {
-            "path": self.path,
-            "format": self.format,
-            "partition_by": list(self.partition_by),
-            "options": dict(sorted(self.writer_options.items())),
-        }
-
-    @classmethod
-    def from_options(cls, options: Mapping[str, Any]) -> Sink:
-        return cls(**options)
 
     @staticmethod
     def committed(folder: str) -> list[str]:
@@ -176,7 +159,7 @@ class Sink(ports.Sink):
         self._opened().commit(epoch, files, staged.identity)
 
     def elsewhere(self, place: ports.Elsewhere) -> Sink:
-        return Sink(place.folder, format=self.format, partition_by=self.partition_by, options=self.writer_options)
+        return Sink(str(place.folder), format=self.format, partition_by=self.partition_by, options=self.writer_options)
 
     def contents(self, session: SparkSession, schema: Struct) -> Iterable[Sequence[Any]]:
         files = RemoteManifest(session, self.path).files() if self._remote else list(map(paths.escaped, committed_files(self.folder)))

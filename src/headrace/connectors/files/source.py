@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
 import re
-from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -26,15 +24,17 @@ from headrace.connectors.files.remote import RemoteManifest
 from headrace.connectors.reach import opened
 from headrace.durable.manifest import CONTROL, committed_files
 from headrace.errors import ConnectorError, here
-from headrace.ports import paths
-from headrace.ports.options import choice, flag, number, path_of, texts, wrong
+from headrace.ports import option, paths
+from headrace.ports.options import wrong
 from headrace.schema import Struct, schema_of
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
+_ORDERS = ("name", "time")
 
-class Source(ports.Source):
+
+class Source(ports.Options, ports.Source):
     """Rows of files: a path is a file, folder or pattern, `format` "json" (an object a line), "csv", "parquet", "orc" or "avro".
 
     `follow=True` also takes files that come later, else what is there at the start is all. `by` is the order in which files are taken,
@@ -58,39 +58,35 @@ class Source(ports.Source):
     connector: ClassVar[str] = "files"
     feeds: ClassVar[bool] = True
 
-    def __init__(
-        self,
-        path: str | os.PathLike[str],
-        *,
-        format: str,
-        schema: Any = None,
-        follow: bool = False,
-        by: str = "name",
-        files_per_epoch: int | None = None,
-        malformed: str = "dead_letter",
-        broken_files: str = "fail",
-        options: Mapping[str, Any] | None = None,
-    ) -> None:
-        verb = "read.files"
-        self.path = path_of(verb, path)
-        self.format = choice(verb, "format", format, FORMATS)
-        self.follow = flag(verb, "follow", follow)
-        self.by = choice(verb, "by", by, ("name", "time"))
-        self.files_per_epoch = None if files_per_epoch is None else number(verb, "files_per_epoch", files_per_epoch)
-        self._malformed = choice(verb, "malformed", malformed, ports.MALFORMED)
-        self.broken_files = choice(verb, "broken_files", broken_files, ("fail", "skip"))
-        self.reader_options = reader_options(self.format, texts(verb, "options", options or {}))
-        self.schema = None if schema is None else schema_of(schema)
+    stored: ClassVar[str] = "always"
+
+    path: str = option.path("a file, a folder or a pattern", example="charges/", kw_only=False)
+    format: str = option.choice('`"json"` (an object a line), `"csv"`, `"parquet"`, `"orc"` or `"avro"`', FORMATS)
+    schema: Struct | None = option.schema("the columns; without it they are found by reading the files, once", default=None)
+    follow: bool = option.flag("also files that come later", default=False)
+    by: str = option.choice("the order in which files are taken: by `name`, or by the `time` they were written", _ORDERS, default="name")
+    files_per_epoch: int | None = option.number("so many files an epoch at the most", default=None)
+    malformed: str = option.choice(
+        "what becomes of a line that cannot be read: `dead_letter`, `fail`, or `skip`, which only counts it",
+        ports.MALFORMED,
+        default="dead_letter",
+    )
+    broken_files: str = option.choice(
+        "what becomes of a file that is cut off or damaged: `fail`, or `skip`, one dead letter for it",
+        ("fail", "skip"),
+        default="fail",
+        stored="given",
+    )
+    reader_options: dict[str, str] = option.texts("options of Spark's reader for the format", alias="options", default=None)
+
+    def __post_init__(self) -> None:
+        self.reader_options = reader_options(self.format, self.reader_options)
         if self.schema is not None:
             no_columns_of_scans(self.format, self.schema)
 
     @property
     def traits(self) -> ports.SourceTraits:
         return ports.SourceTraits(bounded=not self.follow, replayable=True, why="files are read again from where they lie", ordered=self.by)
-
-    @property
-    def malformed(self) -> str:
-        return self._malformed
 
     @property
     def repairs(self) -> ports.Lines:
@@ -104,22 +100,6 @@ class Source(ports.Source):
     def default_name(self) -> str:
         parts = [part for part in re.split(r"[/\\]", self.path) if part and not paths.SIGNS.search(part) and not part.startswith(".")]
         return parts[-1].split(".")[0] if parts else "files"
-
-    def options(self) -> dict[str, Any]:
-        return {
-            "path": self.path,
-            "format": self.format,
-            "follow": self.follow,
-            "by": self.by,
-            "files_per_epoch": self.files_per_epoch,
-            "malformed": self._malformed,
-            **({} if self.broken_files == "fail" else {"broken_files": self.broken_files}),
-            "options": dict(sorted(self.reader_options.items())),
-        }
-
-    @classmethod
-    def from_options(cls, options: Mapping[str, Any], schema: Struct) -> Source:
-        return cls(**options, schema=schema)
 
     def describe(self) -> str:
         skips = ", broken files skipped" if self.broken_files == "skip" else ""
@@ -212,11 +192,11 @@ class Source(ports.Source):
             header = self.format == "csv" and self.reader_options.get("header") == "true"
             beginnings.of_lines(files, place.folder, self.format, rows, epochs, header=header)
             return Source(
-                place.folder,
+                str(place.folder),
                 format=self.format,
                 schema=self.schema,
                 files_per_epoch=1,
-                malformed=self._malformed,
+                malformed=self.malformed,
                 options=self.reader_options,
             )
         reader = session.read.format(for_spark(self.format)).schema(self._schema().ddl).options(**self.reader_options)
@@ -227,7 +207,7 @@ class Source(ports.Source):
             if len(found) >= rows:
                 break
         beginnings.of_rows(session, found, self._schema(), place.folder, epochs)
-        return Source(place.folder, format="parquet", schema=self.schema, files_per_epoch=1)
+        return Source(str(place.folder), format="parquet", schema=self.schema, files_per_epoch=1)
 
     def _schema(self) -> Struct:
         if self.schema is None:

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from datetime import timedelta
 from pathlib import Path
 from typing import Any, ClassVar
 
 import headrace.ports as ports
-from headrace.connectors.http.request import address_of, headers_of
-from headrace.ports.options import certificates, choice, columns_named, key_of, wrong
-from headrace.ports.secrets import Secret
-from headrace.schema import Array, Map, Struct, milliseconds, schema_of
+from headrace.connectors.http.request import Headers, address_of, headers_option
+from headrace.ports import option
+from headrace.ports.options import certificates, columns_named, key_of, wrong
+from headrace.ports.secrets import HEADER, Secret
+from headrace.schema import Array, Map, Struct
 
 VERB = "lookup.http"
 JVM = ports.Packages(name="http-lookup", scala=Path(__file__).parent / "scala")
@@ -20,7 +20,7 @@ _PLACE = re.compile(r"\{([^{}]*)\}")
 _EXAMPLE = '"https://example.org/customers/{id}", where {id} is a column of the schema'
 
 
-class Lookup(ports.Lookup):
+class Lookup(ports.Options, ports.Lookup):
     """Rows that a service has, as JSON: an object, or a list of them.
 
     With GET a key is asked for by its address, in which `{id}` stands for the column `id`; 404 says that it is not there. With
@@ -36,31 +36,40 @@ class Lookup(ports.Lookup):
 
     connector: ClassVar[str] = "http"
 
-    def __init__(
-        self,
-        url: str,
-        schema: Any,
-        *,
-        method: str = "GET",
-        key: str | Sequence[str] | None = None,
-        at: str | None = None,
-        headers: Mapping[str, str | Secret] | None = None,
-        token: Secret | None = None,
-        timeout: str | timedelta = "10 seconds",
-        ca: str | None = None,
-    ) -> None:
-        self.url = address_of(VERB, url, f"it is {_EXAMPLE}")
-        self.schema = schema_of(schema)
-        self.method = choice(VERB, "method", method, ("GET", "POST"))
-        self._key = key_of(VERB, self._named(key), self.schema)
-        self.at = _path(at)
-        self.headers = headers_of(VERB, headers, token)
-        self.timeout_ms = milliseconds(timeout, f"{VERB}: timeout")
-        if not self.timeout_ms:
-            raise wrong(f"{VERB}: timeout cannot be {timeout!r}", "it is how long an answer may take")
-        self.ca: str | None = ca
-        if ca is not None:
-            certificates(VERB, "ca", ca)
+    url: str = option.option(
+        "`http://` or `https://`, with a place `{column}` for each column of the key, in the path or behind the `?`. It stands in the "
+        "plan: secrets belong into headers",
+        lambda verb, _, url: address_of(verb, url, f"it is {_EXAMPLE}"),
+        takes=str,
+        kw_only=False,
+    )
+    schema: Struct = option.schema("the columns of a row, those of the key among them", kw_only=False)
+    method: str = option.choice(
+        '`"GET"`: one key in a request; `"POST"`: [many](#many-keys-at-once)', ("GET", "POST"), default="GET", stored="always"
+    )
+    key: tuple[str, ...] = option.option(
+        'with `method="POST"` the columns that are sent', lambda verb, name, key: key, takes=str | Sequence[str], default=None
+    )
+    at: tuple[str, ...] = option.option(
+        'the field of the answer in which the rows lie, as `"result.items"`',
+        lambda verb, name, at: _path(at),
+        takes=str,
+        default=None,
+        empty=tuple,
+        dump=".".join,
+    )
+    headers: Mapping[str, str | Secret] = headers_option()
+    token: Secret | None = option.secret("sent as `Authorization: Bearer`", takes=HEADER, default=None)
+    timeout_ms: int = option.duration(
+        "for a whole answer", least=1, why="it is how long an answer may take", alias="timeout", default="10 seconds", stored="always"
+    )
+    ca: str | None = option.certificates(
+        "a PEM file of certificates to trust in the place of Java's; it is read where the job is started, and executors need none",
+        default=None,
+    )
+
+    def __post_init__(self) -> None:
+        self.key = key_of(VERB, self._named(self.key), self.schema)
         self._check_columns()
 
     def _named(self, key: str | Sequence[str] | None) -> tuple[str, ...]:
@@ -86,9 +95,9 @@ class Lookup(ports.Lookup):
         return named
 
     def _check_columns(self) -> None:
-        if not set(self.schema.names) - set(self._key):
+        if not set(self.schema.names) - set(self.key):
             raise wrong(f"{VERB}: a key and another column are needed", 'schema="id bigint, name string"')
-        nested = next((name for name in self._key if isinstance(self.schema.get(name), Array | Map | Struct)), None)
+        nested = next((name for name in self.key if isinstance(self.schema.get(name), Array | Map | Struct)), None)
         if nested is not None:
             raise wrong(f"{VERB}: the key `{nested}` is {self.schema.get(nested)}, which is no text of one value", "make a text of it")
 
@@ -99,10 +108,6 @@ class Lookup(ports.Lookup):
     @property
     def needs(self) -> ports.Packages:
         return JVM
-
-    @property
-    def key(self) -> tuple[str, ...]:
-        return self._key
 
     @property
     def keys_at_once(self) -> int | None:
@@ -119,22 +124,8 @@ class Lookup(ports.Lookup):
         return self.url.partition("?")[0]
 
     def options(self) -> dict[str, Any]:
-        given = {
-            "method": self.method,
-            "key": list(self._key) if self.method == "POST" else None,
-            "at": ".".join(self.at) or None,
-            **self.headers.stored(),
-            "timeout": f"{self.timeout_ms} ms",
-            "ca": self.ca,
-        }
-        return {"url": self.url, **{name: value for name, value in given.items() if value not in (None, {})}}
-
-    @classmethod
-    def from_options(cls, options: Mapping[str, Any], schema: Struct) -> Lookup:
-        # What a stored plan is looked at for may need no file that was there when it was made.
-        made = cls(schema=schema, **{name: value for name, value in options.items() if name != "ca"})
-        made.ca = options.get("ca")
-        return made
+        # With GET the address says what the key is.
+        return {name: value for name, value in super().options().items() if name != "key" or self.method == "POST"}
 
     def describe(self) -> str:
         return f"http {self.method} {self._place}"
@@ -145,7 +136,7 @@ class Lookup(ports.Lookup):
             "method": self.method,
             "timeout_ms": str(self.timeout_ms),
             **{f"at.{place}": name for place, name in enumerate(self.at)},
-            **{f"header.{name}": value for name, value in self.headers.read().items()},
+            **{f"header.{name}": value for name, value in Headers(self.headers, self.token).read().items()},
         }
         if self.ca is not None:
             options["ca"] = certificates(VERB, "ca", self.ca)
@@ -153,13 +144,11 @@ class Lookup(ports.Lookup):
 
     def _spelled(self) -> str:
         """The address with its places as the schema spells the columns."""
-        names = {name.lower(): name for name in self._key}
+        names = {name.lower(): name for name in self.key}
         return _PLACE.sub(lambda found: f"{{{names[found[1].lower()]}}}", self.url)
 
 
 def _path(at: Any) -> tuple[str, ...]:
-    if at is None:
-        return ()
     if not isinstance(at, str) or not all(at.split(".")):
         raise wrong(f"{VERB}: at cannot be {at!r}", 'it is a field of the answer, or one in another: "result.items"')
     return tuple(at.split("."))

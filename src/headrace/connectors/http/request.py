@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from headrace.ports import Secret
+from headrace.ports import Secret, option
 from headrace.ports.options import address, wrong
 from headrace.ports.secrets import HEADER, secret_of, with_secrets
 
@@ -22,23 +22,29 @@ class Headers:
     given: Mapping[str, str | Secret]
     token: Secret | None
 
-    def stored(self) -> dict[str, Any]:
-        """As a plan keeps them."""
-        headers = {name: value.to_json() if isinstance(value, Secret) else value for name, value in self.given.items()}
-        return {"headers": headers, "token": None if self.token is None else self.token.to_json()}
-
     def read(self) -> dict[str, str]:
         """The headers with the secrets in them."""
         found = {name: value.read() if isinstance(value, Secret) else value for name, value in self.given.items()}
         return found if self.token is None else {**found, "Authorization": f"Bearer {self.token.read()}"}
 
 
-def headers_of(verb: str, given: Any, token: Any) -> Headers:
+def _headers_of(verb: str, option: str, given: Any) -> dict[str, str | Secret]:
     """The headers that a user gave; those whose names speak of secrets are given as such."""
     if given is not None and not isinstance(given, Mapping):
         raise wrong(f"{verb}: headers cannot be of type {type(given).__name__}", 'it is a dict: headers={"Accept-Language": "sv"}')
-    named = with_secrets(given or {})
-    return Headers({name: _header(verb, name, value) for name, value in named.items()}, secret_of(verb, "token", token, HEADER))
+    return {name: _header(verb, name, value) for name, value in with_secrets(given or {}).items()}
+
+
+def headers_option() -> Any:
+    """The option of the sink and of lookups."""
+    return option.option(
+        'more headers, each one line of ASCII: texts, or `hr.secret("NAME")`; one whose name speaks of a token, key or cookie has to be a '
+        "secret",
+        _headers_of,
+        takes=Mapping[str, str | Secret],
+        default=None,
+        empty=dict,
+    )
 
 
 def address_of(verb: str, url: Any, what: str) -> str:

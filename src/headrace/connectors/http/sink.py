@@ -5,18 +5,18 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from datetime import timedelta
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import headrace.ports as ports
 from headrace.connectors.http.post import Poster, Refused
-from headrace.connectors.http.request import address_of, headers_of
+from headrace.connectors.http.request import Headers, address_of, headers_option
 from headrace.errors import RunError
 from headrace.points import point
-from headrace.ports import Secret, weights
+from headrace.ports import Secret, option, weights
 from headrace.ports.aside import put_aside
-from headrace.ports.options import certificates, choice, flag, number
-from headrace.schema import Struct, milliseconds, plain
+from headrace.ports.options import certificates
+from headrace.ports.secrets import HEADER
+from headrace.schema import Struct, plain
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -25,9 +25,10 @@ PACKAGES = (ports.Packages(modules=("urllib3",), extra="http", name="http"),)
 
 FORMATS = {"json_lines": "application/x-ndjson", "json": "application/json"}
 VERB = "write.http"
+_URL = 'it is the address that is posted to: "https://example.org/charges"'
 
 
-class Sink(ports.Sink):
+class Sink(ports.Options, ports.Sink):
     """Posts the rows of each epoch to a server, `batch` of them at a time, as lines of JSON or as one array (`format="json"`).
 
     A batch that was not answered, or with 408, 425, 429 or 5xx, is sent again up to `retries` times, first after `backoff`, each time after
@@ -44,31 +45,31 @@ class Sink(ports.Sink):
 
     connector: ClassVar[str] = "http"
 
-    def __init__(
-        self,
-        url: str,
-        *,
-        format: str = "json_lines",
-        batch: int = 500,
-        headers: Mapping[str, str | Secret] | None = None,
-        token: Secret | None = None,
-        timeout: str | timedelta = "30 seconds",
-        retries: int = 5,
-        backoff: str | timedelta = "200 milliseconds",
-        idempotent: bool = False,
-        ca: str | None = None,
-    ) -> None:
-        self.url = address_of(VERB, url, 'it is the address that is posted to: "https://example.org/charges"')
-        self.format = choice(VERB, "format", format, tuple(FORMATS))
-        self.batch = number(VERB, "batch", batch)
-        self.headers = headers_of(VERB, headers, token)
-        self.timeout_ms = milliseconds(timeout, f"{VERB}: timeout")
-        self.retries = number(VERB, "retries", retries, 0)
-        self.backoff_ms = milliseconds(backoff, f"{VERB}: backoff")
-        self.idempotent = flag(VERB, "idempotent", idempotent)
-        self.ca: str | None = ca
-        if ca is not None:
-            certificates(VERB, "ca", ca)
+    stored: ClassVar[str] = "always"
+
+    url: str = option.option(
+        "`http://` or `https://`; a user or password in it is refused",
+        lambda verb, _, url: address_of(verb, url, _URL),
+        takes=str,
+        kw_only=False,
+    )
+    format: str = option.choice(
+        '`"json_lines"` (an object a line, `application/x-ndjson`) or `"json"` (an array, `application/json`)',
+        tuple(FORMATS),
+        default="json_lines",
+    )
+    batch: int = option.number("rows in a request", default=500)
+    headers: Mapping[str, str | Secret] = headers_option()
+    token: Secret | None = option.secret("sent as `Authorization: Bearer`", takes=HEADER, default=None)
+    timeout_ms: int = option.duration("for an answer", alias="timeout", default="30 seconds")
+    retries: int = option.number("how often a batch is sent again", least=0, default=5)
+    backoff_ms: int = option.duration("the first pause, which doubles up to 30 seconds", alias="backoff", default="200 milliseconds")
+    idempotent: bool = option.flag("the server takes an `Idempotency-Key` once", default=False)
+    ca: str | None = option.certificates(
+        "a PEM file of certificates to trust in the place of the machine's; it has to be there when the sink is made", default=None
+    )
+
+    def __post_init__(self) -> None:
         self._changes = False
         self._context: ports.SinkContext | None = None
         self._poster: Poster | None = None
@@ -85,35 +86,15 @@ class Sink(ports.Sink):
     def needs(self) -> ports.Packages:
         return PACKAGES[0]
 
-    def options(self) -> dict[str, Any]:
-        given = {
-            "format": self.format,
-            "batch": self.batch,
-            **self.headers.stored(),
-            "timeout": f"{self.timeout_ms} ms",
-            "retries": self.retries,
-            "backoff": f"{self.backoff_ms} ms",
-            "idempotent": self.idempotent,
-            "ca": self.ca,
-        }
-        return {"url": self.url, **given}
-
     def lays_out(self) -> dict[str, Any]:
         return {"url": self.url, "format": self.format, "batch": self.batch, "idempotent": self.idempotent}
-
-    @classmethod
-    def from_options(cls, options: Mapping[str, Any]) -> Sink:
-        # What a stored plan is looked at for may need no file that was there when it was made.
-        made = cls(**{name: value for name, value in options.items() if name != "ca"})
-        made.ca = options.get("ca")
-        return made
 
     def describe(self) -> str:
         return f"http {self.url.partition('?')[0]}"
 
     def open(self, context: ports.SinkContext) -> None:
         self._context = context
-        headers = {"Content-Type": FORMATS[self.format], **self.headers.read()}
+        headers = {"Content-Type": FORMATS[self.format], **Headers(self.headers, self.token).read()}
         trusted = None if self.ca is None else certificates(VERB, "ca", self.ca)
         self._poster = Poster(self.url, headers, self.timeout_ms, self.retries, self.backoff_ms, trusted)
 

@@ -91,11 +91,21 @@ def folder(table: Table) -> str:
     return hadoop(table.location())
 
 
-def place(verb: str, table: Any, catalog: Mapping[str, Any]) -> Place:
-    """The place that a user named."""
+def name_of(verb: str, option: str, table: Any) -> str:
+    """The full name of a table."""
     if not isinstance(table, str) or "." not in table.strip("."):
         raise wrong(f"{verb}: the table cannot be {table!r}", 'it is a name in a namespace: "db.charges"')
-    options = options_of(verb, "catalog", catalog, _EXAMPLE)
+    return table
+
+
+def catalog_of(verb: str, option: str, catalog: Any) -> Options:
+    """What a user said of a catalog."""
+    options = options_of(verb, option, catalog, _EXAMPLE)
     if not options:
         raise wrong(f"{verb}: it is not said which catalog has the table", f"catalog={_EXAMPLE}")
-    return Place(table, options)
+    return options
+
+
+def place(verb: str, table: Any, catalog: Mapping[str, Any]) -> Place:
+    """The place that a user named."""
+    return Place(name_of(verb, "table", table), catalog_of(verb, "catalog", catalog))

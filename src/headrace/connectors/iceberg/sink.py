@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from headrace import ports
 from headrace.connectors.iceberg.columns import iceberg_schema
 from headrace.connectors.iceberg.merge import merge
-from headrace.connectors.iceberg.place import NEEDS, Place, files, folder, place
+from headrace.connectors.iceberg.place import NEEDS, Place, catalog_of, files, folder, name_of
 from headrace.connectors.iceberg.table import Epochs, Write
 from headrace.connectors.lake.sink import TableSink
-from headrace.connectors.lake.stores import hadoop, stored
+from headrace.connectors.lake.stores import Options, hadoop, stored
 from headrace.errors import HeadraceError
+from headrace.ports import option
 from headrace.ports.paths import escaped
 from headrace.schema import Array, Map, Struct, Type
 
@@ -20,10 +21,8 @@ if TYPE_CHECKING:
     from pyiceberg.table import Transaction
     from pyspark.sql import SparkSession
 
-_VERB = "write.iceberg"
 
-
-class Sink(TableSink):
+class Sink(ports.Options, TableSink):
     """An Iceberg table that holds each row once, also after crashes: an epoch is one commit to the table.
 
     `catalog` is what pyiceberg is told of the catalog. With a `key` each row takes the place of the one with the same key, and rows that
@@ -37,26 +36,30 @@ class Sink(TableSink):
     <Job copy: charges.iceberg>
     """
 
-    place: Place
     connector: ClassVar[str] = "iceberg"
     kind: ClassVar[str] = "an Iceberg table"
     folder: ClassVar[str] = "data"
     # Of these a file's footer does not always tell the value that all its rows have.
     unparted: ClassVar[tuple[str, ...]] = ("binary", "float", "double")
-    _epochs: Epochs
 
-    def __init__(
-        self,
-        table: str,
-        *,
-        catalog: Mapping[str, Any],
-        key: str | Sequence[str] | None = None,
-        partition_by: str | Sequence[str] = (),
-        schema: str = "keep",
-        properties: Mapping[str, str] | None = None,
-    ) -> None:
-        self.place = place(_VERB, table, catalog)
-        super().__init__(key=key, partition_by=partition_by, schema=schema, properties=properties)
+    stored: ClassVar[str] = "always"
+
+    table: str = option.option("the full name of the table: `db.charges`", name_of, takes=str, kw_only=False)
+    catalog: Options = option.option("what pyiceberg is told of the catalog, secrets by name", catalog_of, takes=Mapping[str, Any])
+    key: tuple[str, ...] = option.columns(
+        "rows take the place of those with the same key, and rows that are taken away are deleted", default=None
+    )
+    partition_by: tuple[str, ...] = option.columns(
+        "columns whose values part the files (identity; not `float`, `double` and `binary`); a row with a value that no folder can be "
+        "named after is a [dead letter](../outputs.md#rows-that-a-sink-cannot-write)",
+        default=(),
+    )
+    schema: str = option.choice("with `add` columns that the table lacks are added to it", ("keep", "add"), default="keep")
+    properties: dict[str, str] = option.texts("what a new table gets", takes=Mapping[str, str], default=None)
+
+    def __post_init__(self) -> None:
+        self.place: Place = Place(self.table, self.catalog)
+        self._epochs: Epochs
 
     @property
     def traits(self) -> ports.SinkTraits:
@@ -84,13 +87,10 @@ class Sink(TableSink):
     def called(cls, options: Mapping[str, Any]) -> str:
         return str(options["table"]).rpartition(".")[2]
 
-    def options(self) -> dict[str, Any]:
-        return {"table": self.place.name, "catalog": stored(self.place.options), **super().options()}
-
     def stage(self) -> dict[str, Any]:
         root = folder(self._epochs.table)
         stage = {"kind": "files", "format": "parquet", "options": {"timeZone": "UTC"}, "years": True}
-        if self._key:
+        if self.key:
             return {**stage, "folder": root, "partition_by": []}
         by = list(self.partition_by)
         return {**stage, "folder": f"{root}/{self.folder}", "partition_by": by, "prefix": self._prefix, "keeps_partitions": True}
@@ -132,7 +132,7 @@ class Sink(TableSink):
 
     def _refuse_nested(self, name: str, schema: Struct) -> None:
         """pyiceberg writes the rows of an upsert, and those beside them, and makes an array or map of structs that is null an empty one."""
-        for field in schema.fields if self._key else ():
+        for field in schema.fields if self.key else ():
             if _structs_inside(field.type, False):
                 raise HeadraceError(
                     "WRONG_TYPE",

@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from headrace import ports
 from headrace.connectors.iceberg.columns import columns_of
 from headrace.connectors.iceberg.log import Log, check
-from headrace.connectors.iceberg.place import NEEDS, Place, folder, place
+from headrace.connectors.iceberg.place import NEEDS, Place, catalog_of, folder, name_of
 from headrace.connectors.lake.source import TableSource
-from headrace.connectors.lake.stores import stored
+from headrace.connectors.lake.stores import Options
+from headrace.connectors.lake.versions import start_of
+from headrace.ports import option
 from headrace.schema import Struct
 
 if TYPE_CHECKING:
@@ -19,7 +21,7 @@ if TYPE_CHECKING:
 _VERB = "read.iceberg"
 
 
-class Source(TableSource):
+class Source(ports.Options, TableSource):
     """The rows of an Iceberg table, and with `follow=True` those of the snapshots that come later.
 
     `catalog` is what pyiceberg is told of the catalog. `start` is where reading begins: the id of a snapshot, a time ("2026-01-31
@@ -34,23 +36,26 @@ class Source(TableSource):
     <Stream charges: card, amount>
     """
 
-    place: Place
     connector: ClassVar[str] = "iceberg"
     version: ClassVar[str] = "snapshot"
     why: ClassVar[str] = "the table's snapshots name the files of each"
 
-    def __init__(
-        self,
-        table: str,
-        *,
-        catalog: Mapping[str, Any],
-        follow: bool = False,
-        start: int | str | None = None,
-        changes: bool = False,
-        files_per_epoch: int | None = None,
-    ) -> None:
-        self.place = place(_VERB, table, catalog)
-        super().__init__(_VERB, "the id of a snapshot", follow=follow, start=start, changes=changes, files_per_epoch=files_per_epoch)
+    stored: ClassVar[str] = "always"
+
+    table: str = option.option("the full name of the table: `db.charges`", name_of, takes=str, kw_only=False)
+    catalog: Options = option.option("what pyiceberg is told of the catalog, secrets by name", catalog_of, takes=Mapping[str, Any])
+    follow: bool = option.flag("also the snapshots that come later", default=False)
+    start: int | str | None = option.option(
+        'the id of a snapshot, a time (in UTC if it has no zone) or `"latest"`; without it all rows that are there are read first',
+        lambda verb, name, start: start_of(verb, start, "the id of a snapshot"),
+        takes=int | str,
+        default=None,
+    )
+    changes: bool = option.flag("rows are also taken away", default=False)
+    files_per_epoch: int | None = option.number("so many files an epoch at the most", default=None)
+
+    def __post_init__(self) -> None:
+        self.place: Place = Place(self.table, self.catalog)
 
     @property
     def needs(self) -> ports.Packages:
@@ -59,9 +64,6 @@ class Source(TableSource):
     @property
     def default_name(self) -> str:
         return self.place.name.rsplit(".", 1)[-1]
-
-    def options(self) -> dict[str, Any]:
-        return {"table": self.place.name, "catalog": stored(self.place.options), **super().options()}
 
     def _table(self) -> Table:
         table = self.place.table()

@@ -21,8 +21,9 @@ from headrace import ports
 from headrace.connectors.iceberg.columns import columns_of, iceberg_schema, iceberg_type, plain
 from headrace.connectors.iceberg.place import Place
 from headrace.connectors.lake import epochs
-from headrace.connectors.lake.epochs import MADE, TRIES, State
+from headrace.connectors.lake.epochs import MADE, TRIES
 from headrace.connectors.lake.fitting import lacking, unfitting
+from headrace.ports import Held
 from headrace.schema import Field, Struct
 
 if TYPE_CHECKING:
@@ -72,7 +73,7 @@ class Epochs(epochs.Epochs[Write]):
             if not self.exists():
                 self._make(schema, partition_by, properties)
             self.refresh()
-            self._refuse_replaced()
+            self._own.refuse_successor(self.state.term)
             if self._to_be_emptied(self.table.properties):
                 self._context.held()
                 self._catalog.purge_table(self.place.name)
@@ -122,7 +123,7 @@ class Epochs(epochs.Epochs[Write]):
                 for entry in manifest.fetch_manifest_entry(self.table.io):
                     yield entry.data_file.file_path
 
-    def _stored(self) -> State:
+    def _stored(self) -> Held:
         from pyiceberg.table.snapshots import ancestors_of
 
         snapshots = ancestors_of(self.table.current_snapshot(), self.table.metadata)
@@ -130,7 +131,7 @@ class Epochs(epochs.Epochs[Write]):
         newest = next((summary for summary in summaries if self._property in summary), self.table.properties)
         return _state(newest.get(self._property, "-1/0"))
 
-    def _history(self) -> Iterator[tuple[int, State | None, bool]]:
+    def _history(self) -> Iterator[tuple[int, Held | None, bool]]:
         from pyiceberg.table.snapshots import Operation, ancestors_of
 
         for snapshot in ancestors_of(self.table.current_snapshot(), self.table.metadata):
@@ -163,9 +164,9 @@ class Epochs(epochs.Epochs[Write]):
             self._catalog.create_table(self.place.name, columns, partition_spec=_spec(columns, partition_by), properties=given)
 
 
-def _state(text: str) -> State:
+def _state(text: str) -> Held:
     epoch, term, *identity = text.split("/")
-    return State(ports.Mark(int(epoch), "".join(identity)), int(term))
+    return Held(ports.Mark(int(epoch), "".join(identity)), int(term))
 
 
 def check(name: str, table: Table, schema: Struct, partition_by: list[str], add: bool) -> list[Field]:

@@ -1,5 +1,6 @@
 """Tables of databases: PostgreSQL, MariaDB, SQLite."""
 
+from headrace.connectors import servers as servers
 from headrace.connectors.jdbc.kinds import PACKAGES
 from headrace.connectors.jdbc.lookup import Lookup
 from headrace.connectors.jdbc.sink import Sink

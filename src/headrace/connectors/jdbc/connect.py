@@ -1,19 +1,36 @@
-"""What the source and the sink share: options of a driver, and what a refusal becomes for a user."""
+"""What the source, the sink and the lookup share: the options by which they connect, and what a refusal becomes for a user."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from typing import Any
 
-from headrace.connectors.jdbc.address import Address, is_secret
+from headrace.connectors.jdbc.address import Address, address_of, is_secret, table_of
 from headrace.connectors.jdbc.database import Problem
 from headrace.connectors.jdbc.kinds import dialect_of
 from headrace.errors import ConnectorError, HeadraceError
 from headrace.ports.options import texts, wrong
 
 
-def driver_options(verb: str, options: Mapping[str, Any] | None) -> dict[str, str]:
+def is_query(table: str) -> bool:
+    """Whether what stands for a table is a query."""
+    return re.match(r"\s*(select|with)\s", table, re.IGNORECASE) is not None
+
+
+def url_of(verb: str, _: str, url: Any) -> str:
+    """The address of a database, as the user spells it."""
+    address_of(verb, url)
+    return str(url)
+
+
+def rows_of(verb: str, _: str, table: Any) -> str:
+    """A table or a query, as the user spells it."""
+    if not isinstance(table, str) or not is_query(table):
+        table_of(verb, table)
+    return str(table)
+
+
+def driver_options(verb: str, _: str, options: Any) -> dict[str, str]:
     """Options for a driver, as texts."""
     given = texts(verb, "options", options or {})
     for name in given:

@@ -12,59 +12,33 @@ _headrace_epochs
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 
 from headrace.connectors.jdbc.database import Database
 from headrace.connectors.jdbc.dialect import Dialect
-from headrace.durable.marks import Mark
-from headrace.errors import CheckpointError, HeadraceError
+from headrace.errors import HeadraceError
+from headrace.ports import Held, Holder, Mark, Ownership, SinkContext
 
 TABLE = "_headrace_epochs"
 STAGE = "_headrace_stage_"
 
 
-@dataclass(frozen=True)
-class Writer:
-    """Who writes a table: the start `term` of a checkpoint, whose query counts the epochs. `target` is the table with its schema, however
-    the user spells it; `table` is that.
+class Ledger:
+    """The epochs of one table in one database, as one start of a sink writes them. `place` is the table with its schema, however the user
+    spells it; `table` is that.
     """
 
-    job: str
-    sink: str
-    target: str
-    table: str
-    checkpoint: str
-    query: str
-    term: int
-
-    @property
-    def id(self) -> str:
-        return hashlib.sha256("\0".join((self.checkpoint, self.query, self.target)).encode()).hexdigest()[:32]
-
-
-@dataclass(frozen=True)
-class _Other:
-    """A row of the ledger: who else has written the table, and whether that job made it."""
-
-    id: str
-    job: str
-    sink: str
-    made: int
-
-
-class Ledger:
-    """The epochs of one table in one database."""
-
-    def __init__(self, database: Database, dialect: Dialect, place: tuple[str, ...], writer: Writer) -> None:
+    def __init__(self, database: Database, dialect: Dialect, place: tuple[str, ...], context: SinkContext, table: str) -> None:
         self._database = database
         self._dialect = dialect
         self._table = dialect.quote(*place[:-1], TABLE)
         self._place = (*place[:-1], TABLE)
-        self._writer = writer
-        self._last = Mark()
+        self._context = context
+        self._target = ".".join(place)
+        by_hand = f"empty it by hand, and take the job's row out of {TABLE}"
+        self._own = Ownership(context, f"the table {table}", shared=True, by_hand=by_hand)
+        self.id = self._own.key(self._target)
 
     def make(self) -> None:
         """The table itself, where it is missing, and the column that earlier versions did not have."""
@@ -79,69 +53,54 @@ class Ledger:
         if not columns:
             return Mark()
         identity = "identity" if "identity" in columns else "NULL"
-        found = self._database.query(f"SELECT epoch, {identity} FROM {self._table} WHERE id = ?", self._writer.id)
+        found = self._database.query(f"SELECT epoch, {identity} FROM {self._table} WHERE id = ?", self.id)
         return _mark(*found[0]) if found else Mark()
 
-    def claim(self, *, fresh: bool, made: bool, empty: Callable[[], None]) -> None:
+    def claim(self, *, made: bool, empty: Callable[[], None]) -> None:
         """Take the table for this start, so that earlier ones are refused from now on. Another checkpoint of the job has no business there:
         with `fresh` the table is emptied, if the job `made` it and nobody else writes to it.
 
         It may be done twice, as nobody knows of a commit whose answer was lost.
         """
-        self._take(fresh=fresh, made=made, empty=empty)
+        self._take(made=made, empty=empty)
         # Of two checkpoints that start at once neither sees the row of the other, until both are there: one of them comes to see both.
-        others = self._others()
-        mine = [other for other in others if other.job == self._writer.job]
+        mine, alone = self._own.rivals(self._others().values())
         if mine:
             unwritten = "WHERE id = ? AND term = ? AND epoch IS NULL"
-            self._database.update(f"DELETE FROM {self._table} {unwritten}", self._writer.id, self._writer.term)
-            raise self._owned(mine[0].sink, _alone(others, self._writer.job))
+            self._database.update(f"DELETE FROM {self._table} {unwritten}", self.id, self._context.term)
+            raise self._own.owned(mine[0], alone=alone)
 
-    def _take(self, *, fresh: bool, made: bool, empty: Callable[[], None]) -> None:
-        writer = self._writer
+    def _take(self, *, made: bool, empty: Callable[[], None]) -> None:
+        context, own = self._context, self._own
         with self._transaction():
             # Before the row is locked: where it is missing, MariaDB would lock the gap, against all others that start.
             self._put(made)
-            row = self._row()
-            if row is not None:
-                self._last, term = row
-                if term > writer.term:
-                    raise self._fenced(term)
-            self._refuse_twice()
+            own.claim(self._held() or Held())
             others = self._others()
-            mine = [other for other in others if other.job == writer.job]
-            if mine:
-                alone = _alone(others, writer.job)
-                if not fresh or not alone:
-                    raise self._owned(mine[0].sink, alone)
+            own.refuse_twice(others.values())
+            if own.empties(list(others.values())):
                 empty()
-                _remove(self._database, self._table, [other.id for other in mine])
-                self._database.update(f"UPDATE {self._table} SET made = 1 WHERE id = ?", writer.id)
-            self._database.update(f"UPDATE {self._table} SET term = ?, sink = ? WHERE id = ?", writer.term, writer.sink, writer.id)
+                _remove(self._database, self._table, list(others))
+                self._database.update(f"UPDATE {self._table} SET made = 1 WHERE id = ?", self.id)
+            self._database.update(f"UPDATE {self._table} SET term = ?, sink = ? WHERE id = ?", context.term, context.name, self.id)
 
     def commit(self, epoch: int, identity: str, write: Callable[[], None]) -> None:
         """Write an epoch and note it, in one transaction; an epoch that is there already stays as it is. A database that was put back to
         an earlier state while the job ran is refused.
         """
-        writer = self._writer
         with self._transaction():
-            row = self._row()
-            if row is None:
+            held = self._held()
+            if held is None:
                 raise HeadraceError(
                     "SINK_FAILED",
-                    f"{writer.sink}: its row in {'.'.join(self._place)} is gone, so nobody knows which epochs {writer.table} has",
+                    f"{self._context.name}: its row in {'.'.join(self._place)} is gone, so nobody knows which epochs {self._own.place} has",
                     hint="restore the database as it was, or start over with fresh=True.",
                 )
-            mark, term = row
-            if term > writer.term:
-                raise self._fenced(term)
-            if not mark.holds(epoch, identity, writer.sink):
-                if mark.epoch < self._last.epoch:
-                    raise mark.lacks(self._last, writer.sink, f"the table {writer.table}")
+            if self._own.admits(held, epoch, identity):
                 write()
                 noted = f"epoch = ?, identity = ?, {self._dialect.quote('at')} = CURRENT_TIMESTAMP"
-                self._database.update(f"UPDATE {self._table} SET {noted} WHERE id = ?", epoch, identity, writer.id)
-        self._last = Mark(epoch, identity)
+                self._database.update(f"UPDATE {self._table} SET {noted} WHERE id = ?", epoch, identity, self.id)
+        self._own.wrote(epoch, identity)
 
     @contextmanager
     def _transaction(self) -> Iterator[None]:
@@ -152,59 +111,30 @@ class Ledger:
 
     def _put(self, made: bool) -> None:
         """The row of this table, where it is missing."""
-        writer = self._writer
+        context = self._context
         names = self._dialect.names(("id", "job", "sink", "target", "checkpoint", "query", "made", "term", "at"))
         self._database.update(
             f"INSERT INTO {self._table} ({names}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, CURRENT_TIMESTAMP){self._dialect.unless_there}",
-            *(writer.id, writer.job, writer.sink, writer.target, writer.checkpoint, writer.query, int(made), writer.term),
+            *(self.id, context.job, context.name, self._target, context.checkpoint_id, context.query, int(made), context.term),
         )
 
-    def _row(self) -> tuple[Mark, int] | None:
+    def _held(self) -> Held | None:
         """The newest epoch and the term, in the hands of this transaction until it ends."""
         sql = f"SELECT epoch, identity, term FROM {self._table} WHERE id = ?{self._dialect.locking}"
-        found = self._database.query(sql, self._writer.id)
-        return (_mark(*found[0][:2]), found[0][2]) if found else None
+        found = self._database.query(sql, self.id)
+        return Held(_mark(*found[0][:2]), found[0][2]) if found else None
 
-    def _refuse_twice(self) -> None:
-        """Complain of another sink that this very start has opened, at the same table under another name or address."""
-        writer = self._writer
-        sql = f"SELECT sink FROM {self._table} WHERE target = ? AND checkpoint = ? AND term = ? AND sink <> ?"
-        for (sink,) in self._database.query(sql, writer.target, writer.checkpoint, writer.term, writer.sink):
-            raise CheckpointError(
-                "FOLDER_OWNED",
-                f"the sinks {sink} and {writer.sink} both write to the table {writer.target}",
-                hint="give each sink a table of its own; streams of the same columns go into one by union.",
-            )
-
-    def _others(self) -> list[_Other]:
-        """Who else has written the table, from other checkpoints."""
-        sql = f"SELECT id, job, sink, made FROM {self._table} WHERE target = ? AND checkpoint <> ?"
-        return [_Other(*row) for row in self._database.query(sql, self._writer.target, self._writer.checkpoint)]
-
-    def _owned(self, sink: str, alone: bool) -> CheckpointError:
-        table = self._writer.table
-        cure = "start with fresh=True, which empties it" if alone else f"empty it by hand, and take the job's row out of {TABLE}"
-        return CheckpointError(
-            "TABLE_OWNED",
-            f"the table {table} holds what sink {sink} of job {self._writer.job} wrote from another checkpoint",
-            hint=f"write to another table, go on from the checkpoint that wrote it, or {cure}.",
-        )
-
-    def _fenced(self, term: int) -> HeadraceError:
-        return HeadraceError(
-            "SINK_FENCED",
-            f"{self._writer.sink}: start {term} of this job has taken over {self._writer.table}, and this is start {self._writer.term}",
-            hint="nothing of this epoch was written; the process that took over goes on with it.",
-        )
+    def _others(self) -> dict[str, Holder]:
+        """Who else has written the table, by the ids of their rows: from other checkpoints, or in this very start."""
+        context = self._context
+        sql = f"""SELECT id, job, sink, checkpoint, query, term, made FROM {self._table}
+            WHERE target = ? AND id <> ? AND (checkpoint <> ? OR term = ?)"""
+        found = self._database.query(sql, self._target, self.id, context.checkpoint_id, context.term)
+        return {str(id): Holder(job, sink, of, query, term, bool(made)) for id, job, sink, of, query, term, made in found}
 
 
 def _mark(epoch: int | None, identity: str | None) -> Mark:
     return Mark(-1 if epoch is None else epoch, identity or "")
-
-
-def _alone(others: Sequence[_Other], job: str) -> bool:
-    """Whether a table is a job's own, which made it."""
-    return all(other.job == job and other.made for other in others)
 
 
 def forget(database: Database, dialect: Dialect, place: tuple[str, ...]) -> None:

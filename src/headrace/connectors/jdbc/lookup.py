@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
 import headrace.ports as ports
+from headrace.connectors.jdbc import connect
 from headrace.connectors.jdbc.address import address_of, table_of
-from headrace.connectors.jdbc.connect import driver_options
 from headrace.connectors.jdbc.kinds import NEEDS, dialect_of
-from headrace.ports.secrets import Secret, secret_of
-from headrace.schema import Struct, schema_of
+from headrace.ports import option
+from headrace.ports.secrets import Secret
+from headrace.schema import Struct
 
-VERB = "lookup.jdbc"
 
-
-class Lookup(ports.Lookup):
+class Lookup(ports.Options, ports.Lookup):
     """Rows of a table of PostgreSQL, MariaDB or SQLite, or of a query that begins with SELECT or WITH.
 
     `schema` names the columns that are wanted, and their types; those that rows are looked up by should have an index. A request asks for
@@ -29,25 +27,20 @@ class Lookup(ports.Lookup):
 
     connector: ClassVar[str] = "jdbc"
 
-    def __init__(
-        self,
-        url: str,
-        table: str,
-        schema: Any,
-        *,
-        user: str | None = None,
-        password: Secret | None = None,
-        options: Mapping[str, Any] | None = None,
-    ) -> None:
-        self.url = url
-        self.address = address_of(VERB, url)
-        self.table = table
-        self.query = isinstance(table, str) and re.match(r"\s*(select|with)\s", table, re.IGNORECASE) is not None
-        self.place = () if self.query else table_of(VERB, table)
-        self.schema = schema_of(schema)
-        self.user = user or self.address.user
-        self.password = secret_of(VERB, "password", password)
-        self.driver_options = driver_options(VERB, options)
+    url: str = option.option("an address of a database, without a password in it", connect.url_of, takes=str, kw_only=False)
+    table: str = option.option("a table, or a query that begins with `SELECT` or `WITH`", connect.rows_of, takes=str, kw_only=False)
+    schema: Struct = option.schema("the columns that are wanted, and the types that rows are given them in", kw_only=False)
+    user: str | None = option.plain("who connects, where the address does not say it", default=None)
+    password: Secret | None = option.secret('by its name: `hr.secret("DB_PASSWORD")`', default=None)
+    driver_options: dict[str, str] = option.option(
+        "options of the database's driver", connect.driver_options, takes=Mapping[str, Any], alias="options", default=None, empty=dict
+    )
+
+    def __post_init__(self) -> None:
+        self.address = address_of(self.verb, self.url)
+        self.query = connect.is_query(self.table)
+        self.place = () if self.query else table_of(self.verb, self.table)
+        self.user = self.user or self.address.user
 
     @property
     def traits(self) -> ports.LookupTraits:
@@ -60,20 +53,6 @@ class Lookup(ports.Lookup):
     @property
     def default_name(self) -> str:
         return "query" if self.query else self.place[-1]
-
-    def options(self) -> dict[str, Any]:
-        given = {
-            "url": self.url,
-            "table": self.table,
-            "user": self.user,
-            "password": self.password and self.password.to_json(),
-            "options": dict(sorted(self.driver_options.items())),
-        }
-        return {name: value for name, value in given.items() if value not in (None, {})}
-
-    @classmethod
-    def from_options(cls, options: Mapping[str, Any], schema: Struct) -> Lookup:
-        return cls(schema=schema, **options)
 
     def describe(self) -> str:
         what = "query" if self.query else f"table {'.'.join(self.place)}"

@@ -7,22 +7,23 @@ from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import headrace.ports as ports
+from headrace.connectors.jdbc import connect
 from headrace.connectors.jdbc.address import address_of, table_of
 from headrace.connectors.jdbc.batch import frame
-from headrace.connectors.jdbc.connect import driver_options
 from headrace.connectors.jdbc.database import Database, Problem
 from headrace.connectors.jdbc.dialect import TASK, WEIGHT, Dialect, Target
 from headrace.connectors.jdbc.kinds import NEEDS, dialect_of
-from headrace.connectors.jdbc.ledger import STAGE, Ledger, Writer, forget, orphans
+from headrace.connectors.jdbc.ledger import STAGE, Ledger, forget, orphans
 from headrace.connectors.jdbc.refused import Refused
 from headrace.connectors.jdbc.tables import GONE, make, target, typed
 from headrace.errors import HeadraceError
 from headrace.jvm.packages import attach
 from headrace.jvm.session import session
 from headrace.points import point
+from headrace.ports import option
 from headrace.ports.aside import CURE, put_aside
-from headrace.ports.options import columns_named, flag, wrong
-from headrace.ports.secrets import Secret, secret_of
+from headrace.ports.options import wrong
+from headrace.ports.secrets import Secret
 from headrace.schema import Struct, milliseconds
 
 if TYPE_CHECKING:
@@ -32,7 +33,7 @@ _OF_TABLE = 1
 """The part of an epoch that the dead letters of the table's own refusals are."""
 
 
-class Sink(ports.Sink):
+class Sink(ports.Options, ports.Sink):
     """A table of PostgreSQL, MariaDB or SQLite, which has each epoch whole and once.
 
     Rows are added, or with a `key` take the place of the row with the same key, and go when they are taken away. Tasks put the rows of an
@@ -48,30 +49,27 @@ class Sink(ports.Sink):
 
     connector: ClassVar[str] = "jdbc"
 
-    def __init__(
-        self,
-        url: str,
-        table: str,
-        *,
-        key: str | Sequence[str] | None = None,
-        user: str | None = None,
-        password: Secret | None = None,
-        create: bool = True,
-        retry: str = "30 seconds",
-        options: Mapping[str, Any] | None = None,
-    ) -> None:
-        verb = "write.jdbc"
-        self.url = url
-        self.address = address_of(verb, url)
-        self.table = table
-        self.place = table_of(verb, table)
-        self._key = columns_named(verb, "key", key)
-        self.user = user or self.address.user
-        self.password = secret_of(verb, "password", password)
-        self.create = flag(verb, "create", create)
-        self.retry = retry
-        self.patience = milliseconds(retry, "the retry") / 1000
-        self.driver_options = driver_options(verb, options)
+    url: str = option.option("an address of a database, without a password in it", connect.url_of, takes=str, kw_only=False)
+    table: str = option.option(
+        "the name of a table, with its schema if need be: `public.spend`",
+        lambda verb, _, table: _table(verb, table),
+        takes=str,
+        kw_only=False,
+    )
+    key: tuple[str, ...] = option.columns("the columns by which rows are replaced, and taken away", default=None)
+    user: str | None = option.plain("who connects, where the address does not say it", default=None)
+    password: Secret | None = option.secret('by its name: `hr.secret("DB_PASSWORD")`', default=None)
+    create: bool = option.flag("a missing table is made; else it is refused", default=True, stored="always")
+    retry: str = option.span("how long a server that is away is waited for", called="the retry", default="30 seconds", stored="always")
+    driver_options: dict[str, str] = option.option(
+        "options of the database's driver", connect.driver_options, takes=Mapping[str, Any], alias="options", default=None, empty=dict
+    )
+
+    def __post_init__(self) -> None:
+        self.address = address_of(self.verb, self.url)
+        self.place = table_of(self.verb, self.table)
+        self.user = self.user or self.address.user
+        self.patience = milliseconds(self.retry, "the retry") / 1000
 
     @property
     def dialect(self) -> Dialect:
@@ -93,10 +91,6 @@ class Sink(ports.Sink):
         return NEEDS
 
     @property
-    def key(self) -> tuple[str, ...]:
-        return self._key
-
-    @property
     def system(self) -> str:
         return self.dialect.title
 
@@ -108,25 +102,8 @@ class Sink(ports.Sink):
     def called(cls, options: Mapping[str, Any]) -> str:
         return str(options["table"]).rpartition(".")[2]
 
-    def options(self) -> dict[str, Any]:
-        given = {
-            "url": self.url,
-            "table": self.table,
-            "key": list(self._key) or None,
-            "user": self.user,
-            "password": self.password and self.password.to_json(),
-            "create": self.create,
-            "retry": self.retry,
-            "options": dict(sorted(self.driver_options.items())),
-        }
-        return {name: value for name, value in given.items() if value not in (None, {})}
-
-    @classmethod
-    def from_options(cls, options: Mapping[str, Any]) -> Sink:
-        return cls(**options)
-
     def describe(self) -> str:
-        return f"table {'.'.join(self.place)} of {self.address}{' by ' + ', '.join(self._key) if self._key else ''}"
+        return f"table {'.'.join(self.place)} of {self.address}{' by ' + ', '.join(self.key) if self.key else ''}"
 
     def check(self, columns: tuple[str, ...]) -> None:
         for name in columns:
@@ -159,11 +136,9 @@ class Sink(ports.Sink):
             # At once: nobody should wait to be told of a wrong address.
             self._database.open()
             self._whole = self.dialect.whole(self._database, self.place)
-            told = (".".join(self._whole), ".".join(self.place))
-            writer = Writer(context.job, context.name, *told, context.checkpoint_id, context.query, context.term)
-            self._prefix = f"{STAGE}{writer.id[:16]}_"
+            self._ledger = Ledger(self._database, self.dialect, self._whole, context, ".".join(self.place))
+            self._prefix = f"{STAGE}{self._ledger.id[:16]}_"
             self._stage = self.dialect.quote(*self._whole[:-1], f"{self._prefix}{context.term}")
-            self._ledger = Ledger(self._database, self.dialect, self._whole, writer)
             yield
         except (Problem, HeadraceError) as problem:
             self._database.close()
@@ -178,9 +153,9 @@ class Sink(ports.Sink):
         context, ledger = self._context, self._ledger
         ledger.make()
         wrote = ledger.mark().epoch >= 0
-        self._made |= make(self._database, self.dialect, self.place, context.schema, self._key, create=self.create, wrote=wrote)
-        self._target = target(self._database, self.dialect, self.place, context.schema, self._key)
-        ledger.claim(fresh=context.fresh, made=self._made, empty=self._empty)
+        self._made |= make(self._database, self.dialect, self.place, context.schema, self.key, create=self.create, wrote=wrote)
+        self._target = target(self._database, self.dialect, self.place, context.schema, self.key)
+        ledger.claim(made=self._made, empty=self._empty)
 
     def recover(self) -> None:
         """Remove what dead starts have staged, and make the staging table of this one."""
@@ -197,7 +172,7 @@ class Sink(ports.Sink):
         _sweep(database, dialect, self._whole, [*old, *orphans(database, dialect, self._whole)])
         dialect.drop(database, self._stage)
         lead = [(TASK, "bigint"), (WEIGHT, "bigint")][: self._lead]
-        named = zip(self._target.columns, typed(dialect, self._context.schema, self._key), strict=True)
+        named = zip(self._target.columns, typed(dialect, self._context.schema, self.key), strict=True)
         database.update(dialect.create_stage(self._stage, [*lead, *((name, kind) for name, (_, kind) in named)]))
         for statement in self._statements("0"):
             database.query(f"EXPLAIN {statement}")
@@ -213,7 +188,7 @@ class Sink(ports.Sink):
             "finite": dialect.finite,
             "most": str(dialect.most(self._database) or ""),
             "begin": "\n".join(dialect.begin),
-            "keys": ",".join(str(names.index(name.lower())) for name in self._key),
+            "keys": ",".join(str(names.index(name.lower())) for name in self.key),
             "retry": str(int(self.patience * 1000)),
         }
         return {"kind": "writer", "class": "headrace.jdbc.TableStage", "options": options}
@@ -253,11 +228,9 @@ class Sink(ports.Sink):
 
     def elsewhere(self, place: ports.Elsewhere) -> Sink:
         if place.server:
-            return Sink(
-                place.server, place.name, key=self._key or None, user=self.user, password=self.password, options=self.driver_options
-            )
+            return Sink(place.server, place.name, key=self.key, user=self.user, password=self.password, options=self.driver_options)
         place.folder.mkdir(parents=True, exist_ok=True)
-        return Sink(f"sqlite:{place.folder / 'elsewhere.db'}", place.name, key=self._key or None)
+        return Sink(f"sqlite:{place.folder / 'elsewhere.db'}", place.name, key=self.key)
 
     def contents(self, session: SparkSession, schema: Struct) -> Iterable[Sequence[Any]]:
         attach(session, [NEEDS])
@@ -279,7 +252,7 @@ class Sink(ports.Sink):
 
     @property
     def _lead(self) -> int:
-        return 2 if self._key else 1
+        return 2 if self.key else 1
 
     def _write(self, epoch: int, tasks: str, count: int, *, gone: bool) -> None:
         self._check(tasks, count)
@@ -289,7 +262,7 @@ class Sink(ports.Sink):
         for statement in first:
             self._database.update(statement)
         changed = 0 if self._many(count) and self._filled(tasks) else self._database.update(last)
-        if not self._key and changed > count:
+        if not self.key and changed > count:
             # A chunk whose answer was lost, and that a task sent again, has arrived since they were counted.
             raise HeadraceError(
                 "SINK_FAILED",
@@ -323,7 +296,7 @@ class Sink(ports.Sink):
 
     def _filled(self, tasks: str) -> bool:
         """Whether the table was empty, and is filled: not where somebody else puts a row of the same key there meanwhile."""
-        if not self._key or self._database.query(f"SELECT 1 FROM {self.dialect.quote(*self.place)} LIMIT 1"):
+        if not self.key or self._database.query(f"SELECT 1 FROM {self.dialect.quote(*self.place)} LIMIT 1"):
             return False
         try:
             with self._database.savepoint():
@@ -341,7 +314,7 @@ class Sink(ports.Sink):
     def _statements(self, tasks: str, *, gone: bool = True) -> list[str]:
         """What brings staged rows into the table; `gone`: there are some that take rows away."""
         made: Target = self._target
-        if not self._key:
+        if not self.key:
             return [self.dialect.append(made, self._stage, tasks)]
         removed = [self.dialect.remove(made, self._stage, tasks)] if gone else []
         return [*removed, self.dialect.upsert(made, self._stage, tasks)]
@@ -363,6 +336,11 @@ class Sink(ports.Sink):
         return self.dialect.why(problem, self.address) or HeadraceError(
             "SINK_FAILED", f"{name}: {self.address} says: {problem.message}", hint="the next start writes the epoch again."
         )
+
+
+def _table(verb: str, name: Any) -> str:
+    table_of(verb, name)
+    return str(name)
 
 
 def _sweep(database: Database, dialect: Dialect, place: tuple[str, ...], names: Iterable[str]) -> None:

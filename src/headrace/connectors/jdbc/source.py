@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 import headrace.ports as ports
 from headrace.connectors import beginnings, files
+from headrace.connectors.jdbc import connect
 from headrace.connectors.jdbc.address import address_of, table_of
 from headrace.connectors.jdbc.batch import frame
-from headrace.connectors.jdbc.connect import driver_options, told
+from headrace.connectors.jdbc.connect import told
 from headrace.connectors.jdbc.database import Database, Problem
 from headrace.connectors.jdbc.kinds import NEEDS, dialect_of
 from headrace.errors import ConnectorError, here
 from headrace.expr.literal import text_literal
 from headrace.jvm.session import jvm
-from headrace.ports.options import flag, wrong
-from headrace.ports.secrets import Secret, secret_of
-from headrace.schema import Field, Struct, as_read, milliseconds, parse_schema, schema_of
+from headrace.ports import option
+from headrace.ports.options import wrong
+from headrace.ports.secrets import Secret
+from headrace.schema import Field, Struct, as_read, milliseconds, parse_schema
 from headrace.spelling import suggestion
 from headrace.syntax import quote
 
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
-class Source(ports.Source):
+class Source(ports.Options, ports.Source):
     """Rows of a table of PostgreSQL, MariaDB or SQLite, or of a query that begins with SELECT or WITH.
 
     `by` names a column that grows with each row: an epoch reads a range of it, and `follow=True` goes on with the rows that come. Without
@@ -44,37 +45,32 @@ class Source(ports.Source):
     connector: ClassVar[str] = "jdbc"
     feeds: ClassVar[bool] = True
 
-    def __init__(
-        self,
-        url: str,
-        table: str,
-        *,
-        by: str | None = None,
-        follow: bool = False,
-        updated: bool = False,
-        settle: str = "1 second",
-        schema: Any = None,
-        user: str | None = None,
-        password: Secret | None = None,
-        options: Mapping[str, Any] | None = None,
-    ) -> None:
-        verb = "read.jdbc"
-        self.url = url
-        self.address = address_of(verb, url)
-        self.table = table
-        self.query = isinstance(table, str) and re.match(r"\s*(select|with)\s", table, re.IGNORECASE) is not None
-        self.place = () if self.query else table_of(verb, table)
-        self.by = by
-        self.follow = flag(verb, "follow", follow)
-        self.updated = flag(verb, "updated", updated)
-        self.settle = settle
-        self.settle_ms = milliseconds(settle, "the time to settle")
-        if by is None and (self.follow or self.updated):
-            raise wrong(f"{verb}: nothing says which rows are new", 'name a column that grows with each row: by="id"')
-        self.user = user or self.address.user
-        self.password = secret_of(verb, "password", password)
-        self.driver_options = driver_options(verb, options)
-        self.schema = None if schema is None else schema_of(schema)
+    url: str = option.option("an address of a database, without a password in it", connect.url_of, takes=str, kw_only=False)
+    table: str = option.option("a table, or a query that begins with `SELECT` or `WITH`", connect.rows_of, takes=str, kw_only=False)
+    by: str | None = option.plain("a column that grows with each row; without it all rows are read once", default=None)
+    follow: bool = option.flag("goes on with the rows that come", default=False, stored="always")
+    updated: bool = option.flag("rows are also updated in place, and `by` grows then too", default=False, stored="always")
+    settle: str = option.span(
+        "how long a value of `by` has to be there before rows are read up to it",
+        called="the time to settle",
+        default="1 second",
+        stored="always",
+    )
+    schema: Struct | None = option.schema("the columns that are wanted; without it all of them", default=None)
+    user: str | None = option.plain("who connects, where the address does not say it", default=None)
+    password: Secret | None = option.secret('by its name: `hr.secret("DB_PASSWORD")`', default=None)
+    driver_options: dict[str, str] = option.option(
+        "options of the database's driver", connect.driver_options, takes=Mapping[str, Any], alias="options", default=None, empty=dict
+    )
+
+    def __post_init__(self) -> None:
+        self.address = address_of(self.verb, self.url)
+        self.query = connect.is_query(self.table)
+        self.place = () if self.query else table_of(self.verb, self.table)
+        self.settle_ms = milliseconds(self.settle, "the time to settle")
+        if self.by is None and (self.follow or self.updated):
+            raise wrong(f"{self.verb}: nothing says which rows are new", 'name a column that grows with each row: by="id"')
+        self.user = self.user or self.address.user
         self._database: Database | None = None
 
     @property
@@ -94,24 +90,6 @@ class Source(ports.Source):
     @property
     def default_name(self) -> str:
         return "query" if self.query else self.place[-1]
-
-    def options(self) -> dict[str, Any]:
-        given = {
-            "url": self.url,
-            "table": self.table,
-            "by": self.by,
-            "follow": self.follow,
-            "updated": self.updated,
-            "settle": self.settle,
-            "user": self.user,
-            "password": self.password and self.password.to_json(),
-            "options": dict(sorted(self.driver_options.items())),
-        }
-        return {name: value for name, value in given.items() if value not in (None, {})}
-
-    @classmethod
-    def from_options(cls, options: Mapping[str, Any], schema: Struct) -> Source:
-        return cls(**options, schema=schema)
 
     def describe(self) -> str:
         what = "query" if self.query else f"table {'.'.join(self.place)}"
@@ -152,7 +130,7 @@ class Source(ports.Source):
         first = frame(session, dialect, self.address.jdbc, self._properties(), self._from, wanted)
         found = (first if self.by is None else first.orderBy(quote(self.by))).limit(rows).collect()
         beginnings.of_rows(session, found, wanted, place.folder, epochs)
-        return files.Source(place.folder, format="parquet", schema=wanted, files_per_epoch=1)
+        return files.Source(str(place.folder), format="parquet", schema=wanted, files_per_epoch=1)
 
     @property
     def _named(self) -> str:

@@ -9,23 +9,21 @@ import uuid
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import headrace.ports as ports
-from headrace.connectors.kafka.cluster import Cluster
 from headrace.connectors.kafka.contents import records
 from headrace.connectors.kafka.encoding import Writing
-from headrace.connectors.kafka.formats import RECORD, TYPES, record_of
-from headrace.connectors.kafka.layout import VERB, Layout
+from headrace.connectors.kafka.formats import TYPES, record_of
 from headrace.connectors.kafka.needs import KAFKA
+from headrace.connectors.kafka.options import SinkOptions
 from headrace.connectors.kafka.problems import problem
-from headrace.connectors.kafka.registry import Registry, registered
+from headrace.connectors.kafka.registry import Registry
 from headrace.durable.atomic import replace
 from headrace.errors import ConnectorError
 from headrace.jvm.packages import attach
 from headrace.jvm.session import jvm, session
-from headrace.ports.options import flag, number, text, texts, wrong
-from headrace.schema import Struct, milliseconds
+from headrace.schema import Struct
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -41,15 +39,6 @@ _PRODUCER = {
     # A broker that starts again within that is waited for, also by a commit that was cut off; sends wait for as long by themselves.
     "max.block.ms": "120000",
 }
-_OURS = (
-    "transactional.id",
-    "transaction.timeout.ms",
-    "enable.idempotence",
-    "acks",
-    "key.serializer",
-    "value.serializer",
-)
-
 # How long the marker of a running job may be old.
 _REFRESH = 60.0
 
@@ -62,7 +51,7 @@ _END = "headrace.end"
 _OF_REGISTRY = ("registry", "register", "record")
 
 
-class Sink(ports.Sink):
+class Sink(SinkOptions, ports.Sink):
     """Records of a topic, each row once for readers with `isolation.level=read_committed`, also after crashes.
 
     Each task of an epoch writes in one transaction. `key` names the columns of the record's key: rows that are only added keep coming as
@@ -79,46 +68,6 @@ class Sink(ports.Sink):
     """
 
     connector: ClassVar[str] = "kafka"
-
-    def __init__(
-        self,
-        topic: str,
-        *,
-        servers: str | Sequence[str],
-        key: str | Sequence[str] | None = None,
-        key_format: str | None = None,
-        value: str = "json",
-        columns: str | Sequence[str] | None = None,
-        headers: Mapping[str, str] | None = None,
-        timestamp: str | None = None,
-        partition_by: str | Sequence[str] | None = None,
-        epoch_headers: bool = True,
-        end_markers: bool = False,
-        create: Mapping[str, Any] | None = None,
-        transaction_timeout: str = "15 minutes",
-        prefix: str = "headrace",
-        security: Mapping[str, Any] | None = None,
-        registry: str | Mapping[str, Any] | None = None,
-        register: bool = True,
-        record: str | None = None,
-        options: Mapping[str, Any] | None = None,
-    ) -> None:
-        if not isinstance(topic, str) or not topic:
-            raise wrong(f"{VERB}: the topic cannot be {topic!r}", 'it is a name: "charges"')
-        self.topic = topic
-        self.cluster = Cluster.of(VERB, servers, security, options)
-        self.layout = Layout.of(value, columns, key, key_format, headers, timestamp, partition_by)
-        self.epoch_headers = flag(VERB, "epoch_headers", epoch_headers)
-        self.end_markers = flag(VERB, "end_markers", end_markers)
-        self.create = None if create is None else _create(create)
-        self.transaction_timeout = transaction_timeout
-        self.transaction_ms = milliseconds(transaction_timeout, f"{VERB}: transaction_timeout")
-        self.prefix = text(VERB, "prefix", prefix, "headrace")
-        self.registry = registered(VERB, {"value": self.layout.value, "key_format": self.layout.key_format}, registry)
-        self.register = flag(VERB, "register", register)
-        self.record = record
-        self._replaces = False
-        self._check_options()
 
     @property
     def traits(self) -> ports.SinkTraits:
@@ -158,14 +107,9 @@ class Sink(ports.Sink):
     def options(self) -> dict[str, Any]:
         layout = {name: value for name, value in asdict(self.layout).items() if value not in (None, (), {})}
         return {
-            "topic": self.topic,
+            **super().options(),
             **self.cluster.options(),
             **{name: list(value) if isinstance(value, tuple) else value for name, value in layout.items()},
-            "epoch_headers": self.epoch_headers,
-            "end_markers": self.end_markers,
-            **({} if self.create is None else {"create": self.create}),
-            "transaction_timeout": self.transaction_timeout,
-            "prefix": self.prefix,
             **self._registry_options(),
         }
 
@@ -174,9 +118,9 @@ class Sink(ports.Sink):
         return {name: value for name, value in told.items() if name not in ("security", "options", "transaction_timeout")}
 
     @classmethod
-    def from_options(cls, options: Mapping[str, Any]) -> Sink:
+    def from_options(cls, options: Mapping[str, Any], *more: Any) -> Self:
         told, ca = Registry.apart(options)
-        made = cls(**told)
+        made = super().from_options(told, *more)
         made.registry = made.registry and made.registry.trusting(ca)
         return made
 
@@ -342,32 +286,7 @@ class Sink(ports.Sink):
         note.parent.mkdir(parents=True, exist_ok=True)
         replace(note, json.dumps({"topic": self.topic, "topic_id": topic_id, "id": self._id}))
 
-    def _check_options(self) -> None:
-        if self.record is not None and (self.registry is None or not RECORD.fullmatch(str(self.record))):
-            raise wrong(f"{VERB}: record cannot be {self.record!r}", 'it is the name of a record in a registry: record="shop.Order"')
-        if not self.register and self.registry is None:
-            raise wrong(f"{VERB}: register=False is said of a schema in a registry, and there is none", "leave it out")
-        for name in self.cluster.clients:
-            if name in _OURS:
-                raise wrong(f"{VERB}: options cannot set {name}", "headrace sets it, so that each row counts once")
-        if self.layout.partition_by and self.layout.key and not set(self.layout.partition_by) <= set(self.layout.key):
-            raise wrong(
-                f"{VERB}: partition_by names {', '.join(self.layout.partition_by)}, and the key is {', '.join(self.layout.key)}",
-                "the rows of a key lie in one partition: leave partition_by out, or name columns of the key",
-            )
-
 
 def _note(context: ports.SinkContext) -> Path:
     """What a start leaves for the next one."""
     return context.checkpoint / "kafka" / f"{context.name}.json"
-
-
-def _create(given: Any) -> dict[str, Any]:
-    if not isinstance(given, Mapping) or "partitions" not in given or set(given) - {"partitions", "replication", "config"}:
-        raise wrong(f"{VERB}: create cannot be {given!r}", 'it says how the topic is made if it is not there: {"partitions": 4}')
-    made: dict[str, Any] = {"partitions": number(VERB, "create.partitions", given["partitions"])}
-    if "replication" in given:
-        made["replication"] = number(VERB, "create.replication", given["replication"])
-    if "config" in given:
-        made["config"] = texts(VERB, "create.config", given["config"])
-    return made

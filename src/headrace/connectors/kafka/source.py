@@ -3,29 +3,27 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import headrace.ports as ports
-from headrace.connectors.kafka.cluster import Cluster
 from headrace.connectors.kafka.formats import TYPES
 from headrace.connectors.kafka.jsonschema import columns_of
-from headrace.connectors.kafka.look import Topics, kept, look, read_before
+from headrace.connectors.kafka.look import kept, look, read_before
 from headrace.connectors.kafka.messages import columns as message_columns
-from headrace.connectors.kafka.messages import described, described_as, of_file, unreadable
+from headrace.connectors.kafka.messages import described_as, of_file, unreadable
 from headrace.connectors.kafka.needs import KAFKA
-from headrace.connectors.kafka.places import Place, end_of, ends, place_of, starting
-from headrace.connectors.kafka.registry import Registry, registered
+from headrace.connectors.kafka.options import READ as VERB
+from headrace.connectors.kafka.options import SourceOptions
+from headrace.connectors.kafka.places import ends, starting
+from headrace.connectors.kafka.registry import Registry
 from headrace.connectors.kafka.remembered import same
 from headrace.connectors.kafka.values import (
-    VALUES,
-    Metadata,
     avro_columns,
     beside,
     columns,
     columns_in,
     fits,
-    metadata_of,
     misfit,
     nullable,
     of_value,
@@ -36,13 +34,11 @@ from headrace.connectors.kafka.values import (
 )
 from headrace.errors import ConnectorError, here
 from headrace.jvm.packages import attach
-from headrace.ports.options import choice, number, text, wrong
-from headrace.schema import Struct, parse_schema, schema_of
+from headrace.schema import Struct, parse_schema
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-VERB = "read.kafka"
 _LINES = {
     "avro": "headrace.kafka.AvroLines",
     "json_schema": "headrace.kafka.JsonSchemaLines",
@@ -52,7 +48,7 @@ _ALONE = {"avro": "headrace.kafka.AvroFileLines", "protobuf": "headrace.kafka.Me
 """Those whose records have no number of a schema in front of them."""
 
 
-class Source(ports.Source):
+class Source(SourceOptions, ports.Source):
     """Records of one topic, of several, or of those that fit a `pattern`, which may come while the job runs, as may partitions.
 
     `value`: "json" or "csv", a row per record with the columns of `schema`; "text" or "raw", the one column `value`; "avro", "json_schema"
@@ -78,47 +74,6 @@ class Source(ports.Source):
     connector: ClassVar[str] = "kafka"
     feeds: ClassVar[bool] = True
 
-    def __init__(
-        self,
-        topics: str | Sequence[str] | None = None,
-        *,
-        servers: str | Sequence[str],
-        pattern: str | None = None,
-        value: str = "json",
-        schema: Any = None,
-        metadata: str | Sequence[str] | Mapping[str, str] = (),
-        start: Any = "earliest",
-        end: Any = None,
-        rows_per_epoch: int | None = None,
-        on_gap: str = "fail",
-        tombstones: str = "dead_letter",
-        group: str | None = None,
-        security: Mapping[str, Any] | None = None,
-        registry: str | Mapping[str, Any] | None = None,
-        descriptor: str | None = None,
-        message: str | None = None,
-        malformed: str = "dead_letter",
-        options: Mapping[str, str] | None = None,
-    ) -> None:
-        self.topics = Topics.of(VERB, topics, pattern)
-        self.cluster = Cluster.of(VERB, servers, security, options)
-        self.value = choice(VERB, "value", value, tuple(VALUES))
-        self.registry = registered(VERB, {"value": self.value}, registry, described=descriptor is not None or self.value == "protobuf")
-        self.descriptor, self.message = described(VERB, self.value, descriptor, message, registry=self.registry is not None)
-        # The schema in the registry that the columns were found in: records of others are resolved to it.
-        self.reader: str | None = None
-        self.metadata: Metadata = metadata_of(VERB, metadata)
-        self.start: Place = place_of(VERB, start, self.topics)
-        self.end = end_of(VERB, end, self.topics)
-        self.rows_per_epoch = None if rows_per_epoch is None else number(VERB, "rows_per_epoch", rows_per_epoch)
-        self.on_gap = choice(VERB, "on_gap", on_gap, ("fail", "skip"))
-        self.tombstones = choice(VERB, "tombstones", tombstones, ("dead_letter", "skip"))
-        # The key of the rows that records without a value take away.
-        self.deletes: tuple[str, ...] = ()
-        self.group = None if group is None else text(VERB, "group", group, "fraud")
-        self._malformed = choice(VERB, "malformed", malformed, ports.source.MALFORMED)
-        self.schema = self._columns(schema)
-
     @property
     def traits(self) -> ports.SourceTraits:
         return ports.SourceTraits(
@@ -136,10 +91,6 @@ class Source(ports.Source):
         return KAFKA
 
     @property
-    def malformed(self) -> str:
-        return self._malformed
-
-    @property
     def repairs(self) -> ports.Lines:
         return ports.Lines("csv", {"header": "false"}) if self.value == "csv" and not self.metadata else ports.Lines("json")
 
@@ -153,24 +104,18 @@ class Source(ports.Source):
             **self.cluster.options(),
             **({} if self.registry is None else {"registry": self.registry.options(), "reader": self.reader}),
             **{name: item for name, item in (("descriptor", self.descriptor), ("message", self.message)) if item is not None},
-            "value": self.value,
+            **super().options(),
             "metadata": dict(self.metadata),
             "start": self.start,
             "end": self.end,
-            "rows_per_epoch": self.rows_per_epoch,
-            "on_gap": self.on_gap,
-            "tombstones": self.tombstones,
             "deletes": list(self.deletes),
-            "group": self.group,
-            "malformed": self._malformed,
         }
 
     @classmethod
-    def from_options(cls, options: Mapping[str, Any], schema: Struct) -> Source:
+    def from_options(cls, options: Mapping[str, Any], *more: Any) -> Self:
         told, ca = Registry.apart(options)
-        made = cls(**{name: item for name, item in told.items() if name not in ("deletes", "reader")})
+        made = super().from_options({name: item for name, item in told.items() if name not in ("deletes", "reader")}, *more)
         made.registry = made.registry and made.registry.trusting(ca)
-        made.schema = schema
         made.reader = options.get("reader")
         made.deletes = tuple(options["deletes"])
         return made
@@ -283,13 +228,6 @@ class Source(ports.Source):
             hint = 'schema="id bigint, amount double"'
             raise ConnectorError("SCHEMA_NEEDED", f"the topic {self.topics} has no schema", hint=hint, site=here())
         return self.schema
-
-    def _columns(self, schema: Any) -> Struct | None:
-        fixed = VALUES[self.value]
-        if fixed is not None and schema is not None:
-            raise wrong(f"{VERB}: value={self.value!r} has one column, `value`, and takes no schema", "leave it out")
-        given = fixed if fixed is not None or schema is None else schema_of(schema)
-        return None if given is None else columns(VERB, given, self.metadata)
 
     def _frame(self, read: DataFrame) -> DataFrame:
         """The records as the kernel reads them."""

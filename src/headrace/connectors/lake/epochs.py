@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 from typing import ClassVar, Generic, TypeVar
 
 from headrace import ports
 from headrace.connectors.lake.place import Place
 from headrace.durable.marks import named
-from headrace.errors import CheckpointError, ConnectorError, HeadraceError
+from headrace.errors import ConnectorError, HeadraceError
+from headrace.ports import Held, Holder
 from headrace.schema import Struct
 
 W = TypeVar("W")
@@ -21,14 +21,6 @@ JOB = "headrace.job."
 TRIES = 20
 # So many commits are read at the most to tell which files count.
 LOOKS = 1000
-
-
-@dataclass(frozen=True)
-class State:
-    """What a table holds of a query: the last epoch whose rows it has, and the start of the job that wrote last, 0 for none."""
-
-    mark: ports.Mark = field(default_factory=ports.Mark)
-    term: int = 0
 
 
 class Epochs(ABC, Generic[W]):
@@ -44,8 +36,9 @@ class Epochs(ABC, Generic[W]):
     def __init__(self, place: Place, context: ports.SinkContext) -> None:
         self._at = place.name
         self._context = context
-        self._written = State()
-        self.state = State()
+        by_hand = "delete those rows by hand: fresh=True does not, as they are not of this job alone"
+        self._own = ports.Ownership(context, place.name, shared=True, by_hand=by_hand)
+        self.state = Held()
         """As of the last look."""
 
     @abstractmethod
@@ -76,7 +69,7 @@ class Epochs(ABC, Generic[W]):
         """The names of the files that these epochs added, as far as the log still tells; others may be among them."""
 
     @abstractmethod
-    def _history(self) -> Iterable[tuple[int, State | None, bool]]:
+    def _history(self) -> Iterable[tuple[int, Held | None, bool]]:
         """The commits from which the table's rows come, the newest first: the version, the state that it says it leaves, None where it is
         of others, and whether it changed rows or columns.
         """
@@ -133,8 +126,13 @@ class Epochs(ABC, Generic[W]):
         except HeadraceError as error:
             if error.code != "TABLE_MISSING":
                 raise
-            raise self._lost("TABLE_MISSING", "is gone, and the rows of earlier epochs with it") from None
-        self._refuse_replaced()
+            raise ConnectorError(
+                "TABLE_MISSING",
+                f"{self._context.name}: {self._at} is gone, and the rows of earlier epochs with it",
+                hint="nothing of this epoch was written. Put it back as it was, or start over with fresh=True, which writes all of it "
+                "again",
+            ) from None
+        self._own.refuse_successor(self.state.term)
 
     @abstractmethod
     def _attempt(self, write: W, mark: ports.Mark) -> bool:
@@ -144,11 +142,9 @@ class Epochs(ABC, Generic[W]):
         """Write an epoch in one commit; False if the table had it already."""
         for tried in range(TRIES):
             self.check_term()
-            if self.state.mark.holds(mark.epoch, mark.identity, self._context.name):
+            if not self._own.admits(self.state, mark.epoch, mark.identity):
                 # What one of these tries wrote may have gone through although its answer was lost.
-                self._written = self.state
                 return tried > 0
-            self._refuse_changed()
             try:
                 if self._commit(write, mark):
                     return True
@@ -163,7 +159,7 @@ class Epochs(ABC, Generic[W]):
         mark = self.state.mark if mark is None else mark
         if not self._attempt(write, mark):
             return False
-        self._written = State(mark, self._context.term)
+        self._own.wrote(mark.epoch, mark.identity)
         return True
 
     @property
@@ -175,57 +171,15 @@ class Epochs(ABC, Generic[W]):
 
     def _to_be_emptied(self, properties: Mapping[str, str]) -> bool:
         """Whether the table is to be emptied for a fresh start; complains where another checkpoint writes it."""
-        context = self._context
-        name = f"{JOB}{context.job}"
-        found = properties.get(name)
-        before = None if found is None else json.loads(found)
-        if before is not None and before["checkpoint"] == context.checkpoint_id:
-            self._refuse_twice(before["sink"], before["query"])
-        if before is None or (before["checkpoint"], before["query"]) == (context.checkpoint_id, context.query):
-            return False
-        if not context.fresh:
-            raise CheckpointError(
-                "TABLE_OWNED",
-                f"{self._at} holds what sink {before['sink']} of job {context.job} wrote from another checkpoint or query",
-                hint="write to another table, go on from the checkpoint that wrote it, or start with fresh=True, which empties the table",
-            )
-        if properties.get(MADE) != context.job or any(key.startswith(JOB) and key != name for key in properties):
-            raise CheckpointError(
-                "TABLE_OWNED",
-                f"with fresh=True what job {context.job} wrote to {self._at} would have to go, and it holds rows of others too",
-                hint="delete those rows from the table, and write to another one until then",
-            )
-        return True
-
-    def _refuse_twice(self, sink: str, query: str) -> None:
-        """Complain of another sink that this very start has opened, at the same table by another path or name."""
-        if sink != self._context.name and self.term_of(query) == self._context.term:
-            raise CheckpointError(
-                "FOLDER_OWNED",
-                f"the sinks {sink} and {self._context.name} both write to {self._at}",
-                hint="give each sink a table of its own; streams of the same columns go into one by union.",
-            )
-
-    def _refuse_changed(self) -> None:
-        """Complain of a table without the last commit of this process, or with another one that says it is of the same start."""
-        now, written = self.state, self._written
-        if (now.mark.epoch, now.term) != (written.mark.epoch, written.term) or not now.mark.agrees(written.mark.identity):
-            raise self._lost("TABLE_REPLACED", "is not as this job left it: it was replaced, put back, or written by a copy of the job")
-
-    def _lost(self, code: str, what: str) -> HeadraceError:
-        return ConnectorError(
-            code,
-            f"{self._context.name}: {self._at} {what}",
-            hint="nothing of this epoch was written. Put it back as it was, or start over with fresh=True, which writes all of it again",
-        )
-
-    def _refuse_replaced(self) -> None:
-        if self.state.term > self._context.term:
-            raise CheckpointError(
-                "SINK_FENCED",
-                f"{self._context.name}: another process has taken over the job {self._context.job} and writes {self._at} now",
-                hint="this process was held up for so long that it was replaced; nothing of it was written since",
-            )
+        own, made = self._context.job, properties.get(MADE)
+        holders = []
+        for name, text in properties.items():
+            if name.startswith(JOB):
+                job, said = name.removeprefix(JOB), json.loads(text)
+                term = self.term_of(said["query"]) if job == own else 0
+                holders.append(Holder(job, said["sink"], said["checkpoint"], said["query"], term, made == job))
+        self._own.refuse_twice(holders)
+        return self._own.empties(holders)
 
     def _busy(self) -> HeadraceError:
         return ConnectorError(

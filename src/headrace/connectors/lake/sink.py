@@ -7,7 +7,7 @@ import re
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 from headrace import ports
 from headrace.connectors.lake.epochs import Epochs
@@ -16,7 +16,7 @@ from headrace.connectors.lake.staged import staged_rows
 from headrace.connectors.reach import opened
 from headrace.errors import HeadraceError
 from headrace.points import point
-from headrace.ports.options import choice, columns_named, texts, wrong
+from headrace.ports.options import wrong
 from headrace.schema import Array, Map, Struct
 
 _STAGING = "_headrace/staging"
@@ -25,7 +25,7 @@ _NAME = re.compile(r"-(\d+)-(\d+)-(.+)-\d+-\d+\.")
 
 
 class TableSink(ports.Sink):
-    """What a sink of a table takes beside the table, and the life of the files that its tasks write.
+    """The life of the files that a sink's tasks write. A class declares the options and says how the table is written.
 
     With a key they lie in a folder for what is staged, and what the driver makes of them is merged into the table; else they are added to
     it as they are, and their names say which epoch of which checkpoint they are of.
@@ -36,19 +36,10 @@ class TableSink(ports.Sink):
     kind: ClassVar[str]
     folder: ClassVar[str] = ""
     unparted: ClassVar[tuple[str, ...]]
-
-    def __init__(
-        self,
-        *,
-        key: str | Sequence[str] | None,
-        partition_by: str | Sequence[str],
-        schema: str,
-        properties: Mapping[str, str] | None,
-    ) -> None:
-        self._key = columns_named(self._verb, "key", key)
-        self.partition_by = columns_named(self._verb, "partition_by", partition_by)
-        self.schema = choice(self._verb, "schema", schema, ("keep", "add"))
-        self.properties = texts(self._verb, "properties", properties or {})
+    key: tuple[str, ...]
+    partition_by: tuple[str, ...]
+    schema: str
+    properties: dict[str, str]
 
     @abstractmethod
     def _made_epochs(self, context: ports.SinkContext) -> Epochs[Any]: ...
@@ -69,24 +60,8 @@ class TableSink(ports.Sink):
     def _verb(self) -> str:
         return f"write.{self.connector}"
 
-    @property
-    def key(self) -> tuple[str, ...]:
-        return self._key
-
-    def options(self) -> dict[str, Any]:
-        return {
-            "key": list(self._key),
-            "partition_by": list(self.partition_by),
-            "schema": self.schema,
-            "properties": dict(sorted(self.properties.items())),
-        }
-
-    @classmethod
-    def from_options(cls, options: Mapping[str, Any]) -> Self:
-        return cls(**{**options, "key": options["key"] or None})
-
     def describe(self) -> str:
-        by = f" by {', '.join(self._key)}" if self._key else ""
+        by = f" by {', '.join(self.key)}" if self.key else ""
         parts = f", partitioned by {', '.join(self.partition_by)}" if self.partition_by else ""
         return f"{self.connector} {self.place.name}{by}{parts}"
 
@@ -104,7 +79,7 @@ class TableSink(ports.Sink):
     def open(self, context: ports.SinkContext) -> None:
         self._context = context
         spelled = {name.lower(): name for name in context.schema.names}
-        self._by = [spelled[name.lower()] for name in self._key]
+        self._by = [spelled[name.lower()] for name in self.key]
         self._epochs = self._made_epochs(context)
         self._epochs.claim(context.schema, partition_by=list(self.partition_by), properties=self.properties, add=self.schema == "add")
         opened(context.session, self.stage()["folder"])
@@ -126,9 +101,9 @@ class TableSink(ports.Sink):
             return
         paths = [file["path"] for file in staged.files]
         mark = ports.Mark(epoch, staged.identity)
-        done = self._epochs.transact(mark, self._merged(paths) if self._key else self._added(staged.files))
+        done = self._epochs.transact(mark, self._merged(paths) if self.key else self._added(staged.files))
         point("in sink commit", self._context.name)
-        if self._key:
+        if self.key:
             # No more than what is its own: this process may have been replaced a moment ago, and another one be at work there.
             self._forget(*{posixpath.dirname(path) for path in paths})
         elif not done:
@@ -162,7 +137,7 @@ class TableSink(ports.Sink):
         return cache(lambda: staged_rows(self._files, paths, self._by, self._context.schema))
 
     def suits(self, name: str, schema: Struct) -> None:
-        for option, names in (("key", self._key), ("partition_by", self.partition_by)):
+        for option, names in (("key", self.key), ("partition_by", self.partition_by)):
             for column in names:
                 kind = schema.get(column)
                 if isinstance(kind, Struct | Array | Map) or (option == "partition_by" and kind is not None and kind.text in self.unparted):

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from headrace import ports
 from headrace.connectors.lake.place import Place
-from headrace.connectors.lake.versions import Versions, start_of
+from headrace.connectors.lake.versions import Versions
 from headrace.connectors.reach import opened
 from headrace.jvm.packages import provide
-from headrace.ports.options import flag, number
 from headrace.schema import Struct
 
 if TYPE_CHECKING:
@@ -19,21 +17,16 @@ if TYPE_CHECKING:
 
 
 class TableSource(ports.Source):
-    """What a source of a table takes beside the table, and how it is read. A class says how the table and its log are opened."""
+    """How the table of a source is read. A class declares the options and says how the table and its log are opened."""
 
     place: Place
     # What its versions are called, and what names their files.
     version: ClassVar[str]
     why: ClassVar[str]
-
-    def __init__(
-        self, verb: str, numbered: str, *, follow: bool, start: int | str | None, changes: bool, files_per_epoch: int | None
-    ) -> None:
-        self.follow = flag(verb, "follow", follow)
-        self.start = start_of(verb, start, numbered)
-        self.changes = flag(verb, "changes", changes)
-        self.files_per_epoch = None if files_per_epoch is None else number(verb, "files_per_epoch", files_per_epoch)
-        self.schema: Struct | None = None
+    follow: bool
+    start: int | str | None
+    changes: bool
+    files_per_epoch: int | None
 
     @abstractmethod
     def _table(self) -> Any:
@@ -54,15 +47,6 @@ class TableSource(ports.Source):
     def traits(self) -> ports.SourceTraits:
         changes = "changes" if self.changes else "append"
         return ports.SourceTraits(bounded=not self.follow, replayable=True, why=self.why, ordered=self.version, changes=changes)
-
-    def options(self) -> dict[str, Any]:
-        return {"follow": self.follow, "start": self.start, "changes": self.changes, "files_per_epoch": self.files_per_epoch}
-
-    @classmethod
-    def from_options(cls, options: Mapping[str, Any], schema: Struct) -> Self:
-        made = cls(**options)
-        made.schema = schema
-        return made
 
     def describe(self) -> str:
         words = ", ".join(word for word, said in (("changes", self.changes), ("follow", self.follow)) if said)

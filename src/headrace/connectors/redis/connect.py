@@ -10,16 +10,12 @@ from headrace.ports.options import certificates, wrong
 from headrace.ports.secrets import Secret
 
 
-def authority(verb: str, ca: Any, url: str) -> str | None:
-    """The file of the authority that signed a server's certificate, which is there."""
-    if ca is None:
-        return None
+def check_authority(verb: str, url: str) -> None:
+    """Refuse the authority of a server that is not spoken to over TLS, or that has one already."""
     if urlsplit(url).scheme != "rediss":
         raise wrong(f"{verb}: ca is for TLS, and the address is of a server without it", 'with TLS it is "rediss://host:6379/0"')
     if "ssl_ca_certs" in parse_qs(urlsplit(url).query):
         raise wrong(f"{verb}: both ca and the address name an authority", "leave ssl_ca_certs out of the address")
-    certificates(verb, "ca", ca)
-    return str(ca)
 
 
 def connected(verb: str, url: str, user: str | None, password: Secret | None, ca: str | None) -> Any:

@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import headrace.ports as ports
-from headrace.connectors.redis.address import address_of
-from headrace.connectors.redis.connect import authority
+from headrace.connectors.redis.address import Address, address_of
+from headrace.connectors.redis.connect import check_authority
 from headrace.connectors.redis.needs import JVM
-from headrace.ports.options import certificates, choice, key_of, wrong
-from headrace.ports.secrets import Secret, secret_of
-from headrace.schema import Array, Map, Struct, schema_of
+from headrace.ports import option
+from headrace.ports.options import certificates, columns_named, key_of, wrong
+from headrace.ports.secrets import Secret
+from headrace.schema import Array, Map, Struct
 
 VERB = "lookup.redis"
 VALUES = ("json", "hash", "text")
 
 
-class Lookup(ports.Lookup):
+class Lookup(ports.Options, ports.Lookup):
     """Rows that lie under keys of Redis: `prefix` and the texts of the `key` columns, as `.write.redis` puts them there.
 
     What lies there is with `value="json"` the text of a JSON object with the other columns, with `value="hash"` a hash whose fields they
@@ -32,36 +33,45 @@ class Lookup(ports.Lookup):
 
     connector: ClassVar[str] = "redis"
 
-    def __init__(
-        self,
-        url: str,
-        schema: Any,
-        *,
-        key: str | Sequence[str],
-        prefix: str = "",
-        value: str = "json",
-        user: str | None = None,
-        password: Secret | None = None,
-        ca: str | None = None,
-    ) -> None:
-        self.address = address_of(VERB, url)
-        self.schema = schema_of(schema)
-        self._key = key_of(VERB, key, self.schema)
-        if not isinstance(prefix, str):
-            raise wrong(f"{VERB}: prefix cannot be {prefix!r}", 'it is a text: "customer:"')
-        self.prefix = prefix
-        self.value = choice(VERB, "value", value, VALUES)
-        self.user = user
-        self.password = secret_of(VERB, "password", password)
-        self.ca = authority(VERB, ca, str(self.address))
+    address: Address = option.option(
+        "`redis://host:6379/0`, with TLS `rediss://…`",
+        lambda verb, _, url: address_of(verb, url),
+        takes=str,
+        alias="url",
+        kw_only=False,
+        dump=str,
+    )
+    schema: Struct = option.schema("the columns of a row, those of the key among them", kw_only=False)
+    key: tuple[str, ...] = option.option(
+        "the columns that a key of Redis is made of, behind the prefix", columns_named, takes=str | Sequence[str]
+    )
+    prefix: str = option.option(
+        "what all keys begin with", lambda verb, _, prefix: _prefix(verb, prefix), takes=str, default="", stored="always"
+    )
+    value: str = option.choice(
+        '`"json"`: an object with the other columns. `"hash"`: a hash whose fields they are. `"text"`: the one other column',
+        VALUES,
+        default="json",
+        stored="always",
+    )
+    user: str | None = option.plain("who connects", default=None)
+    password: Secret | None = option.secret("by its name, `hr.secret(...)`", default=None)
+    ca: str | None = option.certificates(
+        "with `rediss://`: a PEM file with the authority that signed the server's certificate", default=None
+    )
+
+    def __post_init__(self) -> None:
+        self.key = key_of(VERB, self.key, self.schema)
+        if self.ca is not None:
+            check_authority(VERB, str(self.address))
         self._check_columns()
 
     def _check_columns(self) -> None:
-        others = [field for field in self.schema.fields if field.name not in self._key]
-        if not self._key or not others:
+        others = [field for field in self.schema.fields if field.name not in self.key]
+        if not self.key or not others:
             raise wrong(f"{VERB}: a key and another column are needed", 'schema="id bigint, name string", key="id"')
         nested = next((field for field in self.schema.fields if isinstance(field.type, Array | Map | Struct)), None)
-        if nested is not None and (self.value != "json" or nested.name in self._key):
+        if nested is not None and (self.value != "json" or nested.name in self.key):
             raise wrong(f"{VERB}: `{nested.name}` is {nested.type}, which is no text of one value", 'give it as JSON: value="json"')
         if self.value == "text" and len(others) > 1:
             names = ", ".join(field.name for field in others)
@@ -76,30 +86,11 @@ class Lookup(ports.Lookup):
         return JVM
 
     @property
-    def key(self) -> tuple[str, ...]:
-        return self._key
-
-    @property
     def default_name(self) -> str:
         return self.prefix or "redis"
 
-    def options(self) -> dict[str, Any]:
-        told: dict[str, Any] = {"url": str(self.address), "key": list(self._key), "prefix": self.prefix, "value": self.value}
-        if self.user is not None:
-            told["user"] = self.user
-        if self.ca is not None:
-            told["ca"] = self.ca
-        return told | ({} if self.password is None else {"password": self.password.to_json()})
-
-    @classmethod
-    def from_options(cls, options: Mapping[str, Any], schema: Struct) -> Lookup:
-        # What a stored plan is looked at for may need no file that was there when it was made.
-        made = cls(schema=schema, **{name: value for name, value in options.items() if name != "ca"})
-        made.ca = options.get("ca")
-        return made
-
     def describe(self) -> str:
-        return f"redis {self.address}, {self.value} under {self.prefix}{':'.join(f'{{{name}}}' for name in self._key)}"
+        return f"redis {self.address}, {self.value} under {self.prefix}{':'.join(f'{{{name}}}' for name in self.key)}"
 
     def ask(self, context: ports.LookupContext) -> dict[str, Any]:
         options = {
@@ -109,7 +100,7 @@ class Lookup(ports.Lookup):
             "tls": str(self.address.tls).lower(),
             "prefix": self.prefix,
             "value": self.value,
-            **{f"key.{place}": name for place, name in enumerate(self._key)},
+            **{f"key.{place}": name for place, name in enumerate(self.key)},
         }
         if self.user is not None:
             options["user"] = self.user
@@ -118,3 +109,9 @@ class Lookup(ports.Lookup):
         if self.ca is not None:
             options["ca"] = certificates(VERB, "ca", self.ca)
         return {"class": "headrace.connectors.redis.RedisLookup", "options": options}
+
+
+def _prefix(verb: str, prefix: Any) -> str:
+    if not isinstance(prefix, str):
+        raise wrong(f"{verb}: prefix cannot be {prefix!r}", 'it is a text: "customer:"')
+    return prefix

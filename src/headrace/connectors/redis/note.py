@@ -12,28 +12,27 @@ _headrace:PREFIX    a hash
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from headrace.errors import CheckpointError, HeadraceError
+from headrace.errors import HeadraceError
 from headrace.points import point
-from headrace.ports import Mark, SinkContext
+from headrace.ports import Held, Holder, Mark, Ownership, SinkContext
 
 Part = tuple[Sequence[str], Sequence[str]]
 """Keys that go, and keys that come."""
 
 NOTES = "_headrace:"
 
-# Each part of an epoch looks at the note first, in the same go. KEYS: the note. ARGV: id, term, epoch, its identity, the last epoch that
-# this run has seen there, what the note says of the part before and of this one (empty before the first and after the last part), how many
-# keys go, these keys, then what comes: a key, 0 and its value; or a key, how many fields and values its hash has, and these.
+# Each part of an epoch is written if the note is as this start left it, and else the note is what is answered. KEYS: the note. ARGV: id,
+# term, epoch, its identity, the last epoch that this run has seen there, what the note says of the part before and of this one (empty
+# before the first and after the last part), how many keys go, these keys, then what comes: a key, 0 and its value; or a key, how many
+# fields and values its hash has, and these.
 _WRITE = """
 local note = redis.call('HMGET', KEYS[1], 'id', 'term', 'epoch', 'identity', 'part')
-if note[1] ~= ARGV[1] then return {'GONE'} end
-if tonumber(note[2]) > tonumber(ARGV[2]) then return {'FENCED', note[2]} end
-local newest = tonumber(note[3] or '-1')
-if newest >= tonumber(ARGV[3]) or newest < tonumber(ARGV[5]) then return {'HOLDS', note[3] or '-1', note[4] or ''} end
+if note[1] ~= ARGV[1] or note[2] ~= ARGV[2] or (note[3] or '-1') ~= ARGV[5] then
+  return {note[1] or '', note[2] or '0', note[3] or '-1', note[4] or ''}
+end
 if ARGV[6] ~= '' and ARGV[6] ~= note[5] then return {'LOST'} end
 local at, gone = 9, tonumber(ARGV[8])
 for i = at, at + gone - 1 do redis.call('DEL', ARGV[i]) end
@@ -58,20 +57,19 @@ end
 return {'DONE'}
 """
 
-# Takes the keys for a start, and tells whether those of another are still to go. KEYS: the note. ARGV: id, term, whether what another
-# checkpoint of the job wrote may be replaced, then fields and values of the note, which are job, sink and checkpoint first.
+# Takes the keys for a start, if the note is as it was read. KEYS: the note. ARGV: what it said of id, term and sink; whether what is there
+# is still to go; then fields and values of the note.
 _CLAIM = """
-local note = redis.call('HMGET', KEYS[1], 'id', 'term', 'job', 'sink', 'checkpoint')
-local job, sink, checkpoint = ARGV[5], ARGV[7], ARGV[9]
-if note[5] == checkpoint and note[2] == ARGV[2] and note[4] ~= sink then return {'TWICE', note[4]} end
-if note[1] and note[1] ~= ARGV[1] and (ARGV[3] ~= '1' or note[3] ~= job) then return {'OTHER', note[3], note[4]} end
-if note[1] == ARGV[1] and tonumber(note[2]) > tonumber(ARGV[2]) then return {'FENCED', note[2]} end
-if note[1] ~= ARGV[1] then redis.call('DEL', KEYS[1]) end
-if note[1] and note[1] ~= ARGV[1] then redis.call('HSET', KEYS[1], 'clearing', '1') end
-redis.call('HSET', KEYS[1], 'id', ARGV[1], 'term', ARGV[2], unpack(ARGV, 4))
-local claimed = redis.call('HMGET', KEYS[1], 'clearing', 'epoch', 'identity')
-return {'DONE', claimed[1] or '', claimed[2] or '-1', claimed[3] or ''}
+local note = redis.call('HMGET', KEYS[1], 'id', 'term', 'sink')
+for i = 1, 3 do if (note[i] or '') ~= ARGV[i] then return 0 end end
+if ARGV[4] == '1' then
+  redis.call('DEL', KEYS[1])
+  redis.call('HSET', KEYS[1], 'clearing', '1')
+end
+redis.call('HSET', KEYS[1], unpack(ARGV, 5))
+return 1
 """
+_FIELDS = ("id", "term", "sink", "job", "checkpoint", "query", "clearing", "epoch", "identity")
 
 # Removes keys that another checkpoint wrote; without keys, notes that all have gone. KEYS: the note. ARGV: id, term, then keys.
 _CLEAR = """
@@ -89,42 +87,39 @@ class Note:
     def __init__(self, server: Any, prefix: str, place: str, context: SinkContext) -> None:
         self.key = NOTES + prefix
         self._server = server
-        self._prefix = prefix
-        self._place = place
         self._context = context
-        self._id = hashlib.sha256(f"{context.checkpoint_id}\0{context.query}".encode()).hexdigest()[:32]
+        by_hand = f"remove the keys and {self.key} by hand: fresh=True does not, as another job wrote them"
+        self._own = Ownership(context, place, each="prefix", by_hand=by_hand)
+        self._id = self._own.key()
         self._write = server.register_script(_WRITE)
-        self._last = Mark()
 
     def mark(self) -> Mark:
         """The last epoch that this checkpoint has written."""
         id, epoch, identity = self._server.hmget(self.key, "id", "epoch", "identity")
-        return _mark(epoch or b"-1", identity or b"") if id == self._id.encode() else Mark()
+        return _mark((epoch or b"-1").decode(), (identity or b"").decode()) if id == self._id.encode() else Mark()
 
     def claim(self) -> bool:
         """Take the keys for this start; whether keys that another checkpoint of the job wrote are still to go, as with `fresh`."""
-        context = self._context
+        context, own = self._context, self._own
         words = ("job", context.job, "sink", context.name, "checkpoint", context.checkpoint_id, "query", context.query)
-        answer, *details = self._server.eval(_CLAIM, 1, self.key, self._id, context.term, int(context.fresh), *words)
-        if answer == b"TWICE":
-            raise CheckpointError(
-                "FOLDER_OWNED",
-                f"the sinks {details[0].decode()} and {context.name} both write to {self._place}",
-                hint="give each sink a prefix of its own; streams of the same columns go into one by union.",
-            )
-        if answer == b"OTHER":
-            raise self._owned(*(detail.decode() for detail in details))
-        if answer == b"FENCED":
-            raise self._fenced(details[0])
-        clearing, *mark = details
-        self._last = _mark(*mark)
-        return bool(clearing)
+        while True:
+            note = {name: (value or b"").decode() for name, value in zip(_FIELDS, self._server.hmget(self.key, *_FIELDS), strict=True)}
+            term = int(note["term"] or 0)
+            holders = [Holder(note["job"], note["sink"], note["checkpoint"], note["query"], term)] if note["id"] else []
+            own.refuse_twice(holders)
+            emptied = own.empties(holders)
+            mine = note["id"] == self._id
+            own.claim(Held(_mark(note["epoch"] or "-1", note["identity"]), term) if mine else Held())
+            read = (note["id"], note["term"], note["sink"], int(emptied))
+            if self._server.eval(_CLAIM, 1, self.key, *read, "id", self._id, "term", context.term, *words):
+                return emptied or bool(note["clearing"])
 
     def clear(self, keys: Sequence[bytes]) -> None:
         """Remove keys that another checkpoint wrote, as long as no other process has taken over; without keys, note that all have gone."""
         answer = self._server.eval(_CLEAR, 1, self.key, self._id, self._context.term, *keys)
         if answer != b"DONE":
-            raise self._fenced(answer)
+            self._own.refuse_successor(int(answer or 0))
+            raise self._gone()
 
     def write(self, epoch: int, identity: str, parts: Sequence[Part], value: Callable[[str], Sequence[Any]]) -> None:
         """Write an epoch part by part, and note it with the last one; one that is there already stays as it is. `value`: how a key that
@@ -136,52 +131,35 @@ class Note:
             if last:
                 point("in sink commit", self._context.name)
             after = "" if last else f"{epoch}:{number}"
-            head = (self._id, self._context.term, epoch, identity, self._last.epoch, before, after, len(gone), *gone)
+            head = (self._id, self._context.term, epoch, identity, self._own.last.epoch, before, after, len(gone), *gone)
             answer, *details = self._write(keys=[self.key], args=[*head, *(word for key in come for word in value(key))])
             if answer != b"DONE":
                 self._check(answer, details, epoch, identity)
-                break
+                return
             before = after
-        self._last = Mark(epoch, identity)
+        self._own.wrote(epoch, identity)
 
     def _check(self, answer: bytes, details: Sequence[bytes], epoch: int, identity: str) -> None:
         """Raise the error for a part that the server has not taken, unless its epoch is there already."""
         import redis
 
-        name = self._context.name
-        if answer == b"FENCED":
-            raise self._fenced(details[0])
-        if answer == b"GONE":
-            raise HeadraceError(
-                "SINK_FAILED",
-                f"{name}: the key {self.key} is gone or another's, which says what epochs are there",
-                hint="start over with fresh=True; if the server evicts keys, give it more room or another policy.",
-            )
         if answer == b"LOST":
             # whoever sends the epoch sends it again, as after any other crash
             raise redis.ConnectionError(f"{self.key} does not have the first parts of epoch {epoch} any more")
-        mark = _mark(*details)
-        if not mark.holds(epoch, identity, name):
-            raise mark.lacks(self._last, name, self._place)
+        if answer != self._id.encode():
+            raise self._gone()
+        term, *mark = (detail.decode() for detail in details)
+        if self._own.admits(Held(_mark(*mark), int(term)), epoch, identity):
+            # whoever sends the epoch sends it again, to a note that is as it was
+            raise redis.ConnectionError(f"{self.key} was another one for a moment")
 
-    def _owned(self, job: str, sink: str) -> CheckpointError:
-        own = job == self._context.job
-        by_hand = f"or remove these and the key {self.key} by hand: fresh=True does not, as another job wrote them."
-        cure = "go on from the checkpoint that wrote them, or start with fresh=True: they go." if own else by_hand
-        return CheckpointError(
-            "TABLE_OWNED",
-            f"the keys {self._prefix}* hold what sink {sink} of job {job} wrote from another checkpoint",
-            hint=f"write to keys of another prefix, {cure}",
-        )
-
-    def _fenced(self, term: bytes) -> HeadraceError:
-        name, own = self._context.name, self._context.term
+    def _gone(self) -> HeadraceError:
         return HeadraceError(
-            "SINK_FENCED",
-            f"{name}: start {term.decode()} of this job has taken over {self._prefix}*, and this is start {own}",
-            hint="nothing more of this epoch was written; the process that took over goes on with it.",
+            "SINK_FAILED",
+            f"{self._context.name}: the key {self.key} is gone or another's, which says what epochs are there",
+            hint="start over with fresh=True; if the server evicts keys, give it more room or another policy.",
         )
 
 
-def _mark(epoch: bytes, identity: bytes) -> Mark:
-    return Mark(int(epoch), identity.decode())
+def _mark(epoch: str, identity: str) -> Mark:
+    return Mark(int(epoch), identity)

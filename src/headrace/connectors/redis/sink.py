@@ -11,12 +11,13 @@ from urllib.parse import parse_qs, urlsplit
 
 import headrace.ports as ports
 from headrace.connectors.redis.address import server_of
-from headrace.connectors.redis.connect import authority, connected, refusal
+from headrace.connectors.redis.connect import check_authority, connected, refusal
 from headrace.connectors.redis.note import NOTES, Note, Part
 from headrace.errors import HeadraceError
+from headrace.ports import option
 from headrace.ports.aside import NULL_KEY, put_aside
-from headrace.ports.options import choice, columns_named, wrong
-from headrace.ports.secrets import Secret, secret_of
+from headrace.ports.options import wrong
+from headrace.ports.secrets import Secret
 from headrace.ports.written import writers
 from headrace.schema import Struct, milliseconds
 from headrace.schema.values import zone
@@ -38,7 +39,7 @@ _LONGEST = 512 << 20
 """The longest text that a server takes, unless it says otherwise."""
 
 
-class Sink(ports.Sink):
+class Sink(ports.Options, ports.Sink):
     """Keys of Redis, one per row: a row takes the place of the last one with its key, and goes when it is taken away.
 
     A key is `prefix` and the values of the columns in `key`, with `:` between them. The value is the row as JSON, or with `value="hash"` a
@@ -54,43 +55,39 @@ class Sink(ports.Sink):
 
     connector: ClassVar[str] = "redis"
 
-    def __init__(
-        self,
-        url: str,
-        *,
-        prefix: str,
-        key: str | Sequence[str],
-        value: str = "json",
-        user: str | None = None,
-        password: Secret | None = None,
-        ca: str | None = None,
-        retry: str = "30 seconds",
-    ) -> None:
-        server = server_of(url)
-        if server is None:
-            raise wrong(
-                f"{VERB}: this is no address of a Redis server",
-                'addresses look like "redis://host:6379/0", with TLS "rediss://host:6379/0"',
-            )
-        parts = urlsplit(url)
-        if parts.password is not None or any("password" in name.lower() for name in parse_qs(parts.query, keep_blank_values=True)):
-            raise wrong(f"{VERB}: the address holds a password", 'give it by its name: password=hr.secret("REDIS_PASSWORD")')
-        if not isinstance(prefix, str) or not prefix or prefix.startswith(NOTES):
-            raise wrong(
-                f"{VERB}: prefix cannot be {prefix!r}", 'it is what all keys of the sink begin with, and no others: prefix="spend:"'
-            )
-        self.url = url
-        self._spelled = server
-        self.prefix = prefix
-        self._key = columns_named(VERB, "key", key)
-        if not self._key:
-            raise wrong(f"{VERB}: key cannot be {key!r}", 'name columns: key="id", or key=["shop", "day"]')
-        self.value = choice(VERB, "value", value, ("json", "hash"))
-        self.user = user
-        self.password = secret_of(VERB, "password", password)
-        self.ca = authority(VERB, ca, url)
-        self.retry = retry
-        self.patience = milliseconds(retry, "the retry") / 1000
+    url: str = option.option(
+        "`redis://host:6379/0`, with TLS `rediss://…`, `unix:///run/redis.sock`; one with a password in it, of whatever kind, is refused",
+        lambda verb, _, url: _server(verb, url),
+        takes=str,
+        kw_only=False,
+    )
+    prefix: str = option.option(
+        "what all keys of the sink begin with, and no others", lambda verb, _, prefix: _prefix(verb, prefix), takes=str
+    )
+    key: tuple[str, ...] = option.columns(
+        "the columns by which rows are replaced. A key is the prefix and their values, of several columns with `:` between them (and `%3A` "
+        "for a `:` in a value)"
+    )
+    value: str = option.choice(
+        '`"json"`: the row as JSON. `"hash"`: a hash with a field per column; nulls have no field',
+        ("json", "hash"),
+        default="json",
+        stored="always",
+    )
+    user: str | None = option.plain("who connects", default=None)
+    password: Secret | None = option.secret("by its name, `hr.secret(...)`", default=None)
+    ca: str | None = option.certificates(
+        "with `rediss://`: a PEM file with the authority that signed the server's certificate, which is trusted beside those that the "
+        "machine trusts",
+        default=None,
+    )
+    retry: str = option.span("how long a server that is away is waited for", called="the retry", default="30 seconds", stored="always")
+
+    def __post_init__(self) -> None:
+        self._spelled = server_of(self.url)
+        self.patience = milliseconds(self.retry, "the retry") / 1000
+        if self.ca is not None:
+            check_authority(VERB, self.url)
 
     @property
     def traits(self) -> ports.SinkTraits:
@@ -110,10 +107,6 @@ class Sink(ports.Sink):
         return PACKAGES[0]
 
     @property
-    def key(self) -> tuple[str, ...]:
-        return self._key
-
-    @property
     def owns(self) -> str:
         return f"{self._spelled}, keys {self.prefix}*"
 
@@ -121,28 +114,8 @@ class Sink(ports.Sink):
     def called(cls, options: Mapping[str, Any]) -> str:
         return str(options["prefix"]).strip(":/.- ")
 
-    def options(self) -> dict[str, Any]:
-        given = {
-            "url": self.url,
-            "prefix": self.prefix,
-            "key": list(self._key),
-            "value": self.value,
-            "user": self.user,
-            "password": self.password and self.password.to_json(),
-            "ca": self.ca,
-            "retry": self.retry,
-        }
-        return {name: value for name, value in given.items() if value is not None}
-
-    @classmethod
-    def from_options(cls, options: Mapping[str, Any]) -> Sink:
-        # What a stored plan is looked at for may need no file that was there when it was made.
-        made = cls(**{name: value for name, value in options.items() if name != "ca"})
-        made.ca = options.get("ca")
-        return made
-
     def describe(self) -> str:
-        return f"keys {self.prefix}* of {self.url} by {', '.join(self._key)}"
+        return f"keys {self.prefix}* of {self.url} by {', '.join(self.key)}"
 
     def mark(self, context: ports.SinkContext) -> ports.Mark:
         import redis
@@ -159,7 +132,7 @@ class Sink(ports.Sink):
         import redis
 
         names = [name.lower() for name in context.schema.names]
-        self._places = [names.index(name.lower()) for name in self._key]
+        self._places = [names.index(name.lower()) for name in self.key]
         self._texts = writers(context.schema, zone(context.time_zone))
         self._connect(context)
         try:
@@ -212,7 +185,7 @@ class Sink(ports.Sink):
         if place.server is None or self.value != "json":
             return None
         ca = self.ca if place.server.startswith("rediss:") else None
-        return Sink(place.server, prefix=f"{place.name}:", key=self._key, user=self.user, password=self.password, ca=ca)
+        return Sink(place.server, prefix=f"{place.name}:", key=self.key, user=self.user, password=self.password, ca=ca)
 
     def contents(self, session: SparkSession, schema: Struct) -> Iterable[Sequence[Any]]:
         server = self._connected()
@@ -319,6 +292,25 @@ class Sink(ports.Sink):
                     raise
                 time.sleep(min(wait, until - now))
                 wait = min(wait * 2, 1)
+
+
+def _server(verb: str, url: Any) -> str:
+    """The address of a server, with no password in it."""
+    if server_of(url) is None:
+        raise wrong(
+            f"{verb}: this is no address of a Redis server",
+            'addresses look like "redis://host:6379/0", with TLS "rediss://host:6379/0"',
+        )
+    parts = urlsplit(url)
+    if parts.password is not None or any("password" in name.lower() for name in parse_qs(parts.query, keep_blank_values=True)):
+        raise wrong(f"{verb}: the address holds a password", 'give it by its name: password=hr.secret("REDIS_PASSWORD")')
+    return str(url)
+
+
+def _prefix(verb: str, prefix: Any) -> str:
+    if not isinstance(prefix, str) or not prefix or prefix.startswith(NOTES):
+        raise wrong(f"{verb}: prefix cannot be {prefix!r}", 'it is what all keys of the sink begin with, and no others: prefix="spend:"')
+    return prefix
 
 
 def _field(value: Any) -> str:

@@ -17,9 +17,10 @@ from headrace.errors import CODES, HeadraceError, Site
 from headrace.jvm.session import jvm, session
 from headrace.jvm.store import cure, lacking
 from headrace.masking import masked
+from headrace.ports.registry import load_all
 from headrace.spark.checkpoint.examine import whole
 
-# Conditions of the kernel and what they are called here, with the cure.
+# Conditions of the kernel and what they are called here, with the cure. A connector's own say theirs beside its codes.
 _KNOWN: Mapping[str, tuple[str, str | None]] = {
     "KEYS_MEET": ("KEYS_MEET", "keep the type that tells them apart; what stands under the two cannot be put together."),
     "KEY_NOT_UNIQUE": ("KEY_NOT_UNIQUE", "name columns that tell the rows apart, or make one row of them: .top(1, by=..., per=...)."),
@@ -28,19 +29,10 @@ _KNOWN: Mapping[str, tuple[str, str | None]] = {
         "EXPECTATION_FAILED",
         'nothing of its epoch is written. Mend the input, or let such rows go to the dead letters: on_violation="dead_letter".',
     ),
-    "FILE_BROKEN": (
-        "FILE_BROKEN",
-        'put a whole copy of it in its place; with broken_files="skip" read.files goes on without such files, a dead letter for each.',
-    ),
     "MALFORMED_ROW": ("MALFORMED_ROW", 'mend the input, or let such rows go to the dead letters: malformed="dead_letter".'),
     "DEAD_LETTER_FAILED": ("DEAD_LETTER_FAILED", "steps behind a dead_letter output must not fail: use try_cast and the like there."),
     "MEMORY_SOURCE_LOST": ("ROWS_GONE", "rows in memory end with their process: start over with fresh=True, or put them into files."),
     "KEY_COLLATION": ("WRONG_TYPE", "key by something that is compared byte by byte: lower(name), or the column collated as UTF8_BINARY."),
-    "OFFSETS_GONE": (
-        "OFFSETS_GONE",
-        'keep records for longer than a job may stand; on_gap="skip" goes on, with a dead letter for each gap.',
-    ),
-    "REGISTRY_UNREACHABLE": ("REGISTRY_UNREACHABLE", "the next start goes on from the last epoch, when the registry answers again."),
     "ORDER_TYPE": ("WRONG_TYPE", 'leave the column out or make it a string: select("...", d="to_json(column)").'),
     "QUERY_FAILED": ("BAD_EXPRESSION", "a value of the state does not do: try_divide, try_cast and the like give null instead."),
     "SINK_COMMIT": ("SINK_FAILED", "the next start writes the epoch again."),
@@ -50,16 +42,8 @@ _KNOWN: Mapping[str, tuple[str, str | None]] = {
     "STATE_LAYOUT": ("STATE_MISMATCH", "start the newer version of the job, or start over with fresh=True."),
     "CHECKPOINT_UNREADABLE": ("CHECKPOINT_UNREADABLE", CURE),
     "CHECKPOINT_INCOMPLETE": ("CHECKPOINT_INCOMPLETE", CURE),
-    "TABLE_CHANGED": ("TABLE_CHANGED", "read what changes: changes=True."),
-    "TABLE_FEATURE": ("TABLE_FEATURE", "read a table, or a copy of it, without that."),
     "TABLE_REPLACED": ("TABLE_REPLACED", "start over with fresh=True, or give the job the table that it read."),
-    "TABLE_UNREADABLE": ("TABLE_UNREADABLE", "the next start goes on from the last epoch."),
     "TIMER_LOOP": ("TIMER_LOOP", "a timer that sets a timer sets it later than its own time: self.again.set(at + hr.seconds(1))."),
-    "TOPIC_GONE": ("TOPIC_GONE", 'start over with fresh=True when there is one again; on_gap="skip" goes on without it.'),
-    "VERSION_GONE": (
-        "VERSION_GONE",
-        "start over with fresh=True, and keep the table's old versions for longer than the job may stand still.",
-    ),
     "WAS_FAILED": (
         "WAS_FAILED",
         "mend the expression, with try_add or coalesce for one, and start again: no state is lost, and keys worked on before keep theirs.",
@@ -96,8 +80,10 @@ def failure(report: str, log: Path | None, committing: BaseException | None = No
         return HeadraceError(code, f"{node}{message}", hint=found.get("hint") or hint, site=site)
     if condition in ("INTERNAL", "KERNEL_DOCUMENT"):
         return HeadraceError("INTERNAL", f"{node}{message}", hint=f"this is a fault of headrace; please report it.{where}", site=site)
+    # it may be of a connector that this process has not loaded
+    load_all()
     if condition in CODES:
-        return HeadraceError(condition, f"{node}{message}", hint=found.get("hint"), site=site)
+        return HeadraceError(condition, f"{node}{message}", hint=found.get("hint") or CODES[condition].cure or None, site=site)
     if _DAMAGED.search(found["trace"]):
         return _damaged(log, f"{node}{message}", where)
     if (condition and _GONE.search(condition)) or _GONE.search(found["class"]):

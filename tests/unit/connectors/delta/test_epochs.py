@@ -138,8 +138,8 @@ def test_a_process_that_is_replaced_between_its_look_and_its_commit_is_refused(
     monkeypatch.setattr(delta.sink, "merge", pausing(delta.sink.merge, first=True))
     monkeypatch.setattr(old, "_actions", pausing(old._actions, first=False))
     check_error(
-        f"SINK_FENCED: sink: another process has taken over the job job and writes {tmp_path}/t now\n"
-        "  hint: this process was held up for so long that it was replaced; nothing of it was written since\n"
+        f"SINK_FENCED: sink: start 2 of this job has taken over {tmp_path}/t, and this is start 1\n"
+        "  hint: nothing more of this epoch was written; the process that took over goes on with it.\n"
         "  more: headrace error SINK_FENCED",
         lambda: old.commit(0, late),
     )
@@ -187,7 +187,7 @@ def test_a_table_that_another_checkpoint_wrote_is_not_written(tmp_path: Path) ->
     sink.commit(0, stage(sink, 0, rows(("a", 1))))
     check_error(
         f"TABLE_OWNED: {tmp_path}/t holds what sink sink of job job wrote from another checkpoint or query\n"
-        "  hint: write to another table, go on from the checkpoint that wrote it, or start with fresh=True, which empties the table\n"
+        "  hint: write to another table, go on from the checkpoint that wrote it, or start with fresh=True, which empties it.\n"
         "  more: headrace error TABLE_OWNED",
         lambda: opened(Sink(tmp_path / "t"), context(tmp_path, checkpoint_id="c2")),
     )
@@ -198,8 +198,8 @@ def test_a_table_that_another_checkpoint_wrote_is_not_written(tmp_path: Path) ->
     assert rows_of(tmp_path / "t") == [("b",)] and again._epochs.state.mark.epoch == 0
     opened(Sink(tmp_path / "t"), context(tmp_path, "k string", job="guest", checkpoint_id="c3"))
     check_error(
-        f"TABLE_OWNED: with fresh=True what job guest wrote to {tmp_path}/t would have to go, and it holds rows of others too\n"
-        "  hint: delete those rows from the table, and write to another one until then\n"
+        f"TABLE_OWNED: {tmp_path}/t holds what sink sink of job guest wrote from another checkpoint or query\n"
+        "  hint: write to another table, go on from the checkpoint that wrote it, or delete those rows by hand: fresh=True does not, as they are not of this job alone.\n"
         "  more: headrace error TABLE_OWNED",
         lambda: opened(Sink(tmp_path / "t"), context(tmp_path, "k string", job="guest", checkpoint_id="c4", fresh=True)),
     )

@@ -97,8 +97,8 @@ def test_a_process_that_is_replaced_between_its_look_and_its_commit_is_refused(t
 
     old._epochs._attempt = paused  # type: ignore[method-assign]
     check_error(
-        "SINK_FENCED: sink: another process has taken over the job job and writes db.t now\n"
-        "  hint: this process was held up for so long that it was replaced; nothing of it was written since\n"
+        "SINK_FENCED: sink: start 2 of this job has taken over db.t, and this is start 1\n"
+        "  hint: nothing more of this epoch was written; the process that took over goes on with it.\n"
         "  more: headrace error SINK_FENCED",
         lambda: old.commit(0, late),
     )
@@ -143,7 +143,7 @@ def test_a_table_that_another_checkpoint_wrote(tmp_path: Path) -> None:
     out.commit(0, stage(out, 0, rows(("a", 1))))
     check_error(
         "TABLE_OWNED: db.t holds what sink sink of job job wrote from another checkpoint or query\n"
-        "  hint: write to another table, go on from the checkpoint that wrote it, or start with fresh=True, which empties the table\n"
+        "  hint: write to another table, go on from the checkpoint that wrote it, or start with fresh=True, which empties it.\n"
         "  more: headrace error TABLE_OWNED",
         lambda: opened(sink(tmp_path), context(tmp_path, checkpoint_id="c2")),
     )

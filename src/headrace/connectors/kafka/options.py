@@ -1,0 +1,339 @@
+"""What the source and the sink take."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
+
+import headrace.ports as ports
+from headrace.connectors.kafka.cluster import Cluster
+from headrace.connectors.kafka.formats import RECORD
+from headrace.connectors.kafka.layout import VERB as WRITE
+from headrace.connectors.kafka.layout import Layout
+from headrace.connectors.kafka.look import Topics
+from headrace.connectors.kafka.messages import described
+from headrace.connectors.kafka.places import Place, end_of, place_of
+from headrace.connectors.kafka.registry import registered
+from headrace.connectors.kafka.values import VALUES, Metadata, columns, metadata_of
+from headrace.ports import option
+from headrace.ports.options import number, texts, wrong
+from headrace.schema import Struct, milliseconds, schema_of
+
+READ = "read.kafka"
+
+_OURS = (
+    "transactional.id",
+    "transaction.timeout.ms",
+    "enable.idempotence",
+    "acks",
+    "key.serializer",
+    "value.serializer",
+)
+
+
+def _topic(verb: str, option: str, topic: Any) -> str:
+    if not isinstance(topic, str) or not topic:
+        raise wrong(f"{verb}: the topic cannot be {topic!r}", 'it is a name: "charges"')
+    return topic
+
+
+def _create(verb: str, option: str, given: Any) -> dict[str, Any]:
+    if not isinstance(given, Mapping) or "partitions" not in given or set(given) - {"partitions", "replication", "config"}:
+        raise wrong(f"{WRITE}: create cannot be {given!r}", 'it says how the topic is made if it is not there: {"partitions": 4}')
+    made: dict[str, Any] = {"partitions": number(WRITE, "create.partitions", given["partitions"])}
+    if "replication" in given:
+        made["replication"] = number(WRITE, "create.replication", given["replication"])
+    if "config" in given:
+        made["config"] = texts(WRITE, "create.config", given["config"])
+    return made
+
+
+class SourceOptions(ports.Options):
+    """Topics, how their records are read, from where and to where."""
+
+    stored: ClassVar[str] = "always"
+
+    _topics: Any = option.plain(
+        "the name of a topic, or several",
+        takes=str | Sequence[str],
+        alias="topics",
+        default=None,
+        kw_only=False,
+        stored="never",
+    )
+    servers: Any = option.plain(
+        '`"host:9092"`, or several. Sources of one job may be of different clusters',
+        takes=str | Sequence[str],
+        stored="never",
+    )
+    pattern: str | None = option.plain(
+        "in the place of topics: a regular expression that a name has to fit as a whole. Topics that fit and come later are "
+        "read too, and so are partitions that are added: an epoch keeps where they begin, and the next one reads their records",
+        default=None,
+        stored="never",
+    )
+    value: str = option.choice(
+        '`"json"` or `"csv"`: each record a row with the columns of `schema`; `"text"` or `"raw"`: the one column `value`, a '
+        'string or bytes; `"avro"`, `"json_schema"` or `"protobuf"`: [with a schema registry](#schemas-in-a-registry); '
+        '`"protobuf"` also [with a file](#protobuf)',
+        tuple(VALUES),
+        default="json",
+    )
+    _schema: Any = option.plain(
+        "the columns of a row; a registry has them where they are left out",
+        takes=Any,
+        alias="schema",
+        default=None,
+        stored="never",
+    )
+    _metadata: Any = option.plain(
+        "columns beside the value: `key` (as text), `key_bytes`, `topic`, `partition`, `offset`, `timestamp`, `headers`; "
+        '`{"written": "timestamp"}` gives another name',
+        takes=str | Sequence[str] | Mapping[str, str],
+        alias="metadata",
+        default=(),
+        stored="never",
+    )
+    _start: Any = option.plain(
+        'where the first run of a checkpoint begins: `"earliest"`, `"latest"`, a time (`"2026-01-01 00:00:00"`, in the job\'s '
+        'zone unless it names one; the first record of that time or a later one), or offsets: `{"orders": {0: 5}}`, `{0: 5}` '
+        "with one topic. Partitions of which nothing is said begin with what they have",
+        takes=Any,
+        alias="start",
+        default="earliest",
+        stored="never",
+    )
+    _end: Any = option.plain(
+        '`"latest"`: what is there when a run starts is all, and the source is bounded; or offsets, `{"orders": {0: 100}}`, at '
+        "the most what is there then; else it has no end",
+        takes=Any,
+        alias="end",
+        default=None,
+        stored="never",
+    )
+    rows_per_epoch: int | None = option.number(
+        "how many records are read at once, at the most: each partition gets its share of what waits, so none starves",
+        default=None,
+    )
+    on_gap: str = option.choice(
+        'records that the topic no longer keeps: `"fail"` stops the job and says which '
+        '([OFFSETS_GONE](../errors/OFFSETS_GONE.md)), `"skip"` goes on behind them, with one dead letter per gap that says how '
+        "many",
+        ("fail", "skip"),
+        default="fail",
+    )
+    tombstones: str = option.choice(
+        'records without a value: `"dead_letter"`, or `"skip"`, which only [counts](#what-becomes-of-each-record) them',
+        ("dead_letter", "skip"),
+        default="dead_letter",
+    )
+    group: str | None = option.text(
+        "commits how far each epoch has come as the offsets of this group, for tools that show a lag",
+        example="fraud",
+        default=None,
+    )
+    security: Any = option.plain(
+        "[who may read](#security)",
+        takes=Mapping[str, Any],
+        default=None,
+        stored="never",
+    )
+    _registry: Any = option.plain(
+        "[where the schemas are](#schemas-in-a-registry)",
+        takes=str | Mapping[str, Any],
+        alias="registry",
+        default=None,
+        stored="never",
+    )
+    _descriptor: Any = option.plain(
+        "a file that describes the records: [Protobuf](#protobuf), or the schema of Avro",
+        alias="descriptor",
+        default=None,
+        stored="never",
+    )
+    _message: Any = option.plain(
+        "[which message of Protobuf records are](#protobuf)",
+        alias="message",
+        default=None,
+        stored="never",
+    )
+    malformed: str = option.choice(
+        '`"dead_letter"`: a record that cannot be read goes there, with `topic-partition` as its file, the offset as its '
+        'position and its text; `"fail"` stops the job',
+        ports.MALFORMED,
+        default="dead_letter",
+    )
+    clients: Any = option.plain(
+        'settings of Kafka\'s consumers: `{"fetch.min.bytes": "100000"}`. Records of transactions that were given up are not '
+        'read, unless `{"isolation.level": "read_uncommitted"}`',
+        takes=Mapping[str, str],
+        alias="options",
+        default=None,
+        stored="never",
+    )
+
+    def __post_init__(self) -> None:
+        self.topics = Topics.of(READ, self._topics, self.pattern)
+        self.cluster = Cluster.of(READ, self.servers, self.security, self.clients)
+        alone = self._descriptor is not None or self.value == "protobuf"
+        self.registry = registered(READ, {"value": self.value}, self._registry, described=alone)
+        self.descriptor, self.message = described(READ, self.value, self._descriptor, self._message, registry=self.registry is not None)
+        # The schema in the registry that the columns were found in: records of others are resolved to it.
+        self.reader: str | None = None
+        self.metadata: Metadata = metadata_of(READ, self._metadata)
+        self.start: Place = place_of(READ, self._start, self.topics)
+        self.end = end_of(READ, self._end, self.topics)
+        # The key of the rows that records without a value take away.
+        self.deletes: tuple[str, ...] = ()
+        self.schema = self._columns(self._schema)
+
+    def _columns(self, schema: Any) -> Struct | None:
+        fixed = VALUES[self.value]
+        if fixed is not None and schema is not None:
+            raise wrong(f"{READ}: value={self.value!r} has one column, `value`, and takes no schema", "leave it out")
+        given = fixed if fixed is not None or schema is None else schema_of(schema)
+        return None if given is None else columns(READ, given, self.metadata)
+
+
+class SinkOptions(ports.Options):
+    """A topic, and what of a row becomes what of a record."""
+
+    stored: ClassVar[str] = "always"
+
+    topic: str = option.option(
+        "the topic",
+        _topic,
+        takes=str,
+        kw_only=False,
+    )
+    servers: Any = option.plain(
+        'where the cluster is: `"broker1:9092,broker2:9092"`, or a list',
+        takes=str | Sequence[str],
+        stored="never",
+    )
+    _key: Any = option.plain(
+        'the columns of the key: one of text or bytes as it is, others as JSON, `{"id":1}`',
+        takes=str | Sequence[str],
+        alias="key",
+        default=None,
+        stored="never",
+    )
+    _key_format: Any = option.plain(
+        '`"json"` makes JSON of any key, `"avro"`, `"json_schema"` or `"protobuf"` a record of a registry',
+        alias="key_format",
+        default=None,
+        stored="never",
+    )
+    _value: Any = option.plain(
+        '`"json"` (all columns, or those named in `columns`), `"csv"`, `"raw"` (one column of text or bytes as it is), '
+        '`"debezium"`; `"avro"`, `"json_schema"`, `"protobuf"`: [by a schema in a registry](#by-a-schema-in-a-registry)',
+        alias="value",
+        default="json",
+        stored="never",
+    )
+    _columns: Any = option.plain(
+        "the columns of the value; all, unless it is said",
+        takes=str | Sequence[str],
+        alias="columns",
+        default=None,
+        stored="never",
+    )
+    _headers: Any = option.plain(
+        'headers from columns of text or bytes: `{"trace": "trace_id"}`',
+        takes=Mapping[str, str],
+        alias="headers",
+        default=None,
+        stored="never",
+    )
+    _timestamp: Any = option.plain(
+        "the column with the record's timestamp; the brokers' or the producer's clock, unless it is said",
+        alias="timestamp",
+        default=None,
+        stored="never",
+    )
+    _partition_by: Any = option.plain(
+        "columns that say which partition; else Kafka deals records out by their keys, as its own producer does (murmur2)",
+        takes=str | Sequence[str],
+        alias="partition_by",
+        default=None,
+        stored="never",
+    )
+    epoch_headers: bool = option.flag(
+        "each record has the headers `headrace.sink` and `headrace.epoch`; `False` leaves them out",
+        default=True,
+    )
+    end_markers: bool = option.flag(
+        "a record without key and value ends each epoch in each partition, with the header `headrace.end`",
+        default=False,
+    )
+    create: dict[str, Any] | None = option.option(
+        'how the topic is made if it is not there: `{"partitions": 4, "replication": 3, "config": {...}}`',
+        _create,
+        takes=Mapping[str, Any],
+        default=None,
+        stored="given",
+    )
+    transaction_timeout: str = option.span(
+        "how long an epoch may take: by default what brokers allow unless they are told otherwise",
+        called=f"{WRITE}: transaction_timeout",
+        default="15 minutes",
+    )
+    prefix: str = option.text(
+        "what transactional ids and groups begin with, for the cluster's access rules",
+        example="headrace",
+        default="headrace",
+    )
+    security: Any = option.plain(
+        '`protocol`, `mechanism`, `user`, `password=hr.secret("NAME")`, `ca`, `certificate`, `key`, `key_password=hr.secret("NAME")`',
+        takes=Mapping[str, Any],
+        default=None,
+        stored="never",
+    )
+    _registry: Any = option.plain(
+        "[where the schemas are](#by-a-schema-in-a-registry)",
+        takes=str | Mapping[str, Any],
+        alias="registry",
+        default=None,
+        stored="never",
+    )
+    register: bool = option.flag(
+        "whether the sink may register a schema",
+        default=True,
+        stored="never",
+    )
+    record: str | None = option.plain(
+        "the name of the records in the registry",
+        default=None,
+        stored="never",
+    )
+    clients: Any = option.plain(
+        'settings of Kafka\'s producer, such as `{"compression.type": "zstd"}`; compression is lz4, `batch.size` 256 KB and '
+        "`linger.ms` 20 unless you say otherwise",
+        takes=Mapping[str, Any],
+        alias="options",
+        default=None,
+        stored="never",
+    )
+
+    def __post_init__(self) -> None:
+        self.cluster = Cluster.of(WRITE, self.servers, self.security, self.clients)
+        self.layout = Layout.of(self._value, self._columns, self._key, self._key_format, self._headers, self._timestamp, self._partition_by)
+        self.transaction_ms = milliseconds(self.transaction_timeout, f"{WRITE}: transaction_timeout")
+        formats = {"value": self.layout.value, "key_format": self.layout.key_format}
+        self.registry = registered(WRITE, formats, self._registry)
+        self._replaces = False
+        self._check_options()
+
+    def _check_options(self) -> None:
+        if self.record is not None and (self.registry is None or not RECORD.fullmatch(str(self.record))):
+            raise wrong(f"{WRITE}: record cannot be {self.record!r}", 'it is the name of a record in a registry: record="shop.Order"')
+        if not self.register and self.registry is None:
+            raise wrong(f"{WRITE}: register=False is said of a schema in a registry, and there is none", "leave it out")
+        for name in self.cluster.clients:
+            if name in _OURS:
+                raise wrong(f"{WRITE}: options cannot set {name}", "headrace sets it, so that each row counts once")
+        if self.layout.partition_by and self.layout.key and not set(self.layout.partition_by) <= set(self.layout.key):
+            raise wrong(
+                f"{WRITE}: partition_by names {', '.join(self.layout.partition_by)}, and the key is {', '.join(self.layout.key)}",
+                "the rows of a key lie in one partition: leave partition_by out, or name columns of the key",
+            )

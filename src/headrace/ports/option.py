@@ -1,0 +1,304 @@
+"""Options of a connector, declared once, as fields of its class.
+
+    class Sink(ports.Options, ports.Sink):
+        connector: ClassVar[str] = "http"
+
+        url: str = option.text("`http://` or `https://`", example="https://example.org/charges", kw_only=False)
+        batch: int = option.number("rows in a request", default=500)
+        token: Secret | None = option.secret("sent as `Authorization: Bearer`", default=None)
+
+Of these fields come the constructor and its checks, the signature of `.write.http`, what a plan stores, the schema for YAML and the table
+in the documentation. A field's annotation is the type of the attribute; what the verb takes may be wider: a name or several for columns.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from typing import Any, ClassVar, Self, TypedDict, Unpack, dataclass_transform
+
+from headrace.ports import options as checks
+from headrace.ports.secrets import LINE, Secret, secret_of
+from headrace.schema import milliseconds, schema_of
+
+NEEDED: Any = object()
+"""The default of an option that has to be given."""
+
+Check = Callable[[str, str, Any], Any]
+"""Of a verb, an option and the value that was given: the value that is kept, or BAD_OPTION."""
+
+
+@dataclass(frozen=True)
+class Option:
+    """One option: a line of Markdown that says what it is for, the type that the verb takes, and how a value is checked and stored.
+
+    `empty` makes what is kept where None is given for None. `stored`: "always", "given" (where it is not the default) or "never". `key` is
+    its name in a plan. A `local` value is about a file of the machine on which a job is made: what a plan stored is not checked again.
+    """
+
+    line: str
+    takes: Any
+    check: Check
+    default: Any = NEEDED
+    empty: Callable[[], Any] | None = None
+    name: str = ""
+    kw_only: bool = True
+    stored: str = ""
+    key: str = ""
+    dump: Callable[[Any], Any] | None = None
+    load: Callable[[Any], Any] | None = None
+    local: bool = False
+    among: tuple[str, ...] = ()
+    least: int | None = None
+
+    @property
+    def needed(self) -> bool:
+        return self.default is NEEDED
+
+    def kept(self, verb: str, value: Any) -> Any:
+        """A value that was given, as the connector has it."""
+        if value is None and self.default is None:
+            return None if self.empty is None else self.empty()
+        return self.check(verb, self.name, value)
+
+    def put(self, verb: str, value: Any, plan: dict[str, Any]) -> None:
+        """Store a value that is kept."""
+        if self.stored == "always" or (self.stored == "given" and (self.needed or value != self.kept(verb, self.default))):
+            plan[self.key] = (self.dump or _plain)(value)
+
+
+class Said(TypedDict, total=False):
+    """What may be said of an option of any kind: its default, what it is called where the attribute has another name, whether it is given
+    by keyword alone, when a plan stores it, and under which key.
+    """
+
+    default: Any
+    alias: str
+    kw_only: bool
+    stored: str
+    key: str
+
+
+def option(
+    line: str,
+    check: Check,
+    *,
+    takes: Any,
+    empty: Callable[[], Any] | None = None,
+    dump: Callable[[Any], Any] | None = None,
+    **said: Unpack[Said],
+) -> Any:
+    """An option with a check of its own; `takes` is the type of what is given, `dump` makes JSON of what is kept."""
+    return _option(line, takes, check, said, empty=empty, dump=dump)
+
+
+def text(line: str, *, example: str, **said: Unpack[Said]) -> Any:
+    """A text that is not empty."""
+    return _option(line, str, lambda verb, name, value: checks.text(verb, name, value, example), said)
+
+
+def plain(line: str, *, takes: Any = str, **said: Unpack[Said]) -> Any:
+    """A text, or what it `takes`, that is checked elsewhere, with what else it belongs to."""
+    return _option(line, takes, lambda verb, name, value: value, said)
+
+
+def number(line: str, *, least: int = 1, **said: Unpack[Said]) -> Any:
+    """A whole number from `least` on."""
+    return _option(line, int, lambda verb, name, value: checks.number(verb, name, value, least), said, least=least)
+
+
+def choice(line: str, among: Sequence[str], **said: Unpack[Said]) -> Any:
+    """One of several words."""
+    words = tuple(among)
+    return _option(line, str, lambda verb, name, value: checks.choice(verb, name, value, words), said, among=words)
+
+
+def flag(line: str, **said: Unpack[Said]) -> Any:
+    """True or False."""
+    return _option(line, bool, checks.flag, said)
+
+
+def columns(line: str, **said: Unpack[Said]) -> Any:
+    """The name of a column, or several; the attribute is a tuple. Where it is needed, none is refused."""
+    check = checks.columns_named if "default" in said else _some_columns
+    return _option(line, str | Sequence[str], check, said, empty=tuple)
+
+
+def path(line: str, *, example: str, **said: Unpack[Said]) -> Any:
+    """A path, as a text."""
+    return _option(line, str | os.PathLike[str], lambda verb, name, value: checks.path_of(verb, value, example), said)
+
+
+def texts(line: str, *, takes: Any = Mapping[str, Any], **said: Unpack[Said]) -> Any:
+    """A dict of options for Spark or a library, as texts."""
+    return _option(line, takes, lambda verb, name, value: checks.texts(verb, name, value or {}), said, empty=dict)
+
+
+def duration(line: str, *, called: str = "", least: int = 0, why: str = "", **said: Unpack[Said]) -> Any:
+    """A duration of so many milliseconds at least, `why` being the hint where it has fewer. The attribute has its milliseconds, and so has
+    a plan under a `key` of its own. `called` names it in errors.
+    """
+
+    def check(verb: str, name: str, value: Any) -> int:
+        found = milliseconds(value, called or f"{verb}: {name}")
+        if found < least:
+            raise checks.wrong(f"{verb}: {name} cannot be {value!r}", why)
+        return found
+
+    if "key" in said:
+        dump, load = (lambda value: value), (lambda value: None if value is None else timedelta(milliseconds=value))
+    else:
+        dump, load = (lambda value: None if value is None else f"{value} ms"), None
+    return _option(line, str | timedelta, check, said, dump=dump, load=load)
+
+
+def span(line: str, *, called: str, **said: Unpack[Said]) -> Any:
+    """A duration that stays the text that was given."""
+
+    def check(verb: str, name: str, value: Any) -> Any:
+        milliseconds(value, called)
+        return value
+
+    return _option(line, str, check, said)
+
+
+def secret(line: str, *, takes: str = LINE, **said: Unpack[Said]) -> Any:
+    """A secret by its name, never its value."""
+    return _option(line, Secret, lambda verb, name, value: secret_of(verb, name, value, takes), said)
+
+
+def certificates(line: str, **said: Unpack[Said]) -> Any:
+    """A file of certificates in PEM format, which has to be there when the job is made."""
+
+    def check(verb: str, name: str, file: Any) -> Any:
+        checks.certificates(verb, name, file)
+        return file
+
+    return _option(line, str, check, said, local=True)
+
+
+def schema(line: str, **said: Unpack[Said]) -> Any:
+    """The columns of a source or lookup, which a plan stores beside the options."""
+    return _option(line, Any, lambda verb, name, value: schema_of(value), {**said, "stored": "never"})
+
+
+def without_marks(line: str) -> str:
+    """A line of Markdown as plain text.
+
+    >>> without_marks("what becomes of it: `fail`, or a [dead letter](../outputs.md#dead-letters)")
+    'what becomes of it: fail, or a dead letter'
+    """
+    return re.sub(r"\[([^\]]+)\]\([^)]*\)", r"\1", line).replace("`", "")
+
+
+def _option(line: str, takes: Any, check: Check, said: Said, **more: Any) -> Option:
+    optional = said.get("default", NEEDED) is None and takes is not Any
+    given: dict[str, Any] = {**said, **more}
+    return Option(line, takes | None if optional else takes, check, name=given.pop("alias", ""), **given)
+
+
+@dataclass_transform(
+    kw_only_default=True,
+    field_specifiers=(option, text, plain, number, choice, flag, columns, path, texts, duration, span, secret, certificates, schema),
+)
+class Options:
+    """What a connector's class derives from, before `Source`, `Sink` or `Lookup`, to declare its options as fields.
+
+    `__post_init__` may check the options against each other, and make of them what the connector needs. It is called for those that a
+    plan stored, too.
+    """
+
+    does: ClassVar[str]
+    connector: ClassVar[str]
+    stored: ClassVar[str] = "given"
+    """When a plan stores an option that does not say it."""
+    declared: ClassVar[Mapping[str, Option]] = {}
+    """The options by the names of their attributes."""
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        own = {
+            attribute: replace(one, name=one.name or attribute, key=one.key or one.name or attribute, stored=one.stored or cls.stored)
+            for attribute, one in vars(cls).items()
+            if isinstance(one, Option)
+        }
+        cls.declared = {**cls.declared, **own}
+        if own and "__init__" not in vars(cls):
+            cls.__init__ = _constructor(cls.declared, cls.__qualname__)  # type: ignore[method-assign]  # of this class's own fields
+
+    def __post_init__(self) -> None:
+        """Look at the options together."""
+
+    def options(self) -> dict[str, Any]:
+        """What a plan stores, as JSON: enough for `from_options`, and no secret."""
+        plan: dict[str, Any] = {}
+        for attribute, one in self.declared.items():
+            one.put(self.verb, getattr(self, attribute), plan)
+        return plan
+
+    @classmethod
+    def from_options(cls, options: Mapping[str, Any], *more: Any) -> Self:
+        """What a plan stored, with the schema of a source or lookup."""
+        given = dict(options)
+        local = {attribute: given.pop(one.key) for attribute, one in cls.declared.items() if one.local and one.key in given}
+        for one in cls.declared.values():
+            if one.key in given:
+                value = given.pop(one.key)
+                given[one.name] = value if one.load is None else one.load(value)
+        if more and "schema" in cls.declared:
+            given["schema"] = more[0]
+        made: Any = cls(**given)
+        if more:
+            made.schema = more[0]
+        for attribute, value in local.items():
+            setattr(made, attribute, value)
+        return made  # type: ignore[no-any-return]  # as Any it has the schema of a source or lookup
+
+    @property
+    def verb(self) -> str:
+        """What errors call it: `write.http`."""
+        return f"{self.does}.{self.connector}"
+
+    def _fill(self, given: Mapping[str, Any]) -> None:
+        for attribute, one in self.declared.items():
+            setattr(self, attribute, one.kept(self.verb, given[one.name]))
+        self.__post_init__()
+
+
+def _constructor(declared: Mapping[str, Option], owner: str) -> Callable[..., None]:
+    """An `__init__` with a parameter for each option, as editors, `help` and `inspect` know it."""
+    every = list(declared.values())
+    defaults = {f"_{one.name}": one.default for one in every if not one.needed}
+    first = [_parameter(one) for one in every if not one.kw_only]
+    last = [_parameter(one) for one in every if one.kw_only]
+    parameters = ", ".join(["self", *first, *(["*", *last] if last else [])])
+    values = ", ".join(f"{one.name!r}: {one.name}" for one in every)
+    # Compiled as if it stood in this file, so that errors show the line of whoever calls it.
+    exec(compile(f"def __init__({parameters}):\n    self._fill({{{values}}})", __file__, "exec"), defaults)
+    made: Any = defaults["__init__"]
+    made.__qualname__ = f"{owner}.__init__"
+    made.__annotations__ = {**{one.name: one.takes for one in every}, "return": None}
+    return made  # type: ignore[no-any-return]  # a function
+
+
+def _parameter(one: Option) -> str:
+    return one.name if one.needed else f"{one.name}=_{one.name}"
+
+
+def _some_columns(verb: str, name: str, value: Any) -> tuple[str, ...]:
+    found = checks.columns_named(verb, name, value)
+    if not found:
+        raise checks.wrong(f"{verb}: {name} cannot be {value!r}", f'name columns: {name}="id", or {name}=["shop", "day"]')
+    return found
+
+
+def _plain(value: Any) -> Any:
+    """A value as JSON has it."""
+    if isinstance(value, Secret):
+        return value.to_json()
+    if isinstance(value, Mapping):
+        return {name: _plain(one) for name, one in sorted(value.items())}
+    return [_plain(one) for one in value] if isinstance(value, tuple | list) else value

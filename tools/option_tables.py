@@ -1,0 +1,52 @@
+"""Writes the tables of options in docs/connectors/*.md and docs/files.md from what the connectors declare.
+
+A table stands between `<!-- options of write.http -->` and `<!-- end -->`.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT))
+
+from tests import installed  # noqa: E402, F401  # the connectors of this tree, whatever was installed before they were made
+
+from headrace.ports import lookup_class, sink_class, source_class  # noqa: E402
+from headrace.ports.option import Option  # noqa: E402
+
+DOCS = ROOT / "docs"
+_PLACE = re.compile(r"(<!-- options of (read|write|lookup)\.(\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
+_CLASSES = {"read": source_class, "write": sink_class, "lookup": lookup_class}
+
+
+def pages() -> Iterator[Path]:
+    """The pages with such tables."""
+    for page in sorted(DOCS.rglob("*.md")):
+        if _PLACE.search(page.read_text(encoding="utf-8")):
+            yield page
+
+
+def written(page: Path) -> str:
+    """A page with the tables that it should have."""
+    return _PLACE.sub(lambda place: f"{place[1]}{table(place[2], place[3])}{place[4]}", page.read_text(encoding="utf-8"))
+
+
+def table(verb: str, connector: str) -> str:
+    declared: dict[str, Option] = _CLASSES[verb](connector).declared  # type: ignore[attr-defined]  # those in pages are declared
+    rows = "".join(f"| `{one.name}` | {one.line} | {default(one)} |\n" for one in declared.values())
+    return f"| option | what it says | default |\n|---|---|---|\n{rows}"
+
+
+def default(one: Option) -> str:
+    if one.needed:
+        return "needed"
+    return "" if one.default is None or one.default == () else f'`"{one.default}"`' if isinstance(one.default, str) else f"`{one.default}`"
+
+
+if __name__ == "__main__":
+    for page in pages():
+        page.write_text(written(page), encoding="utf-8")
