@@ -18,11 +18,11 @@ from headrace.plan.codec import without_sites
 from headrace.plan.meaning import MEANING
 from headrace.ports.weights import WEIGHT
 from headrace.spark.compile.feeds import Feed
+from headrace.spark.compile.fields import Document, Json, LookupText, RouteText, SinkText, SourceText, WatermarkText
 from headrace.spark.compile.identity import DEAD_LETTERS, LOOKUP, InputShape, QueryIdentity, QueryShape, Shape, repaired_scan
 from headrace.spark.compile.levels import Query
 from headrace.spark.compile.lower import Lowering, looked_up, lower, shape
 from headrace.spark.compile.placing import deals_out, place_key
-from headrace.spark.compile.texts import Document, Json, LookupText, RouteText, SinkText, SourceText, WatermarkText
 from headrace.syntax import quote
 
 FORMAT = 1

@@ -7,8 +7,8 @@ from typing import Any
 
 from headrace.ops import Lookup
 from headrace.ops.lookup import MISSED
+from headrace.spark.compile.fields import LookupText, OutputText
 from headrace.spark.compile.lower.operator import Lowering
-from headrace.spark.compile.texts import LookupText, OutputText
 
 
 def looked_up(node: Lookup, op: int, ask: Mapping[str, Any], dead: str, at: Lowering) -> LookupText:
