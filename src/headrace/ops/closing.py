@@ -12,9 +12,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import singledispatch
 
-from headrace.jvm.texts import Before, Either, End, Now, Path, Value, Window, reading
 from headrace.ops.aggregate import Aggregate
 from headrace.ops.asof import AsOf
+from headrace.ops.carried import EVENT as EVENT
+from headrace.ops.carried import IN_STRUCT as IN_STRUCT
+from headrace.ops.carried import NEXT_MICRO, NEXT_MILLI, Closes, Time, carried
+from headrace.ops.carried import PROCESSING as PROCESSING
+from headrace.ops.carried import SELF as SELF
+from headrace.ops.carried import Columns as Columns
 from headrace.ops.changes import Changes
 from headrace.ops.consolidate import Consolidate
 from headrace.ops.expect import Expect
@@ -38,58 +43,7 @@ from headrace.ops.upserts import Upserts
 from headrace.ops.weigh import Weighed
 from headrace.ops.window import CHANGES, CLOSE, Windows
 from headrace.plan import Node, order
-from headrace.syntax import path_of, plain_name, quote, words
-
-EVENT, PROCESSING = "event", "processing"
-
-
-@dataclass(frozen=True)
-class Time:
-    """The time that a value of a column tells: the value, or a field of it, and so many units later.
-
-    >>> Time().of("ts"), Time(field="end").of("w"), Time(1, "MILLISECOND").of("ts")
-    ('ts', 'w.`end`', 'timestampadd(MILLISECOND, 1L, ts)')
-    """
-
-    later: int = 0
-    unit: str = "MICROSECOND"
-    field: str = ""
-
-    def __str__(self) -> str:
-        return self.of("{}")
-
-    @property
-    def later_us(self) -> int:
-        return self.later * (1000 if self.unit == "MILLISECOND" else 1)
-
-    def of(self, column: str) -> str:
-        """The text of the time, of a column by its text."""
-        time = f"{column}.`{self.field}`" if self.field else column
-        return f"timestampadd({self.unit}, {self.later}L, {time})" if self.later else time
-
-
-SELF, IN_STRUCT = Time(), Time(field="end")
-_NEXT_MILLI, _NEXT_MICRO = Time(1, "MILLISECOND"), Time(1)
-
-
-@dataclass(frozen=True)
-class Closes:
-    """How a column closes: `at` is the time that its values tell; `start` the one that the field `start` of a struct tells.
-
-    `straight`: the rows come straight from a source, so one may be late; what operators make comes in time. `early_ms`: see `Windows`.
-    """
-
-    at: Time
-    lateness_ms: int = 0
-    emit: str = CHANGES
-    straight: bool = True
-    start: Time | None = None
-    early_ms: int = 0
-    clock: str = EVENT
-
-
-Columns = Mapping[str, Closes]
-"""The columns that close, by name in lower case."""
+from headrace.syntax import plain_name, quote
 
 
 @dataclass(frozen=True)
@@ -164,66 +118,6 @@ def ended(node: Sessions) -> Closes | None:
     return _ended(node, closing([node.input])[node.input])
 
 
-def carried(text: str, columns: Columns) -> Closes | None:
-    """How the value of a text closes: a column, the current time, a field of a window as Spark's `window()` gives it, or such a window.
-
-    Names, with dots or without, are read here. Spark is asked of a text that consists of nothing but columns that close, the current time
-    and the functions that keep a time (`_KEEPING`): verbs on such a column of a group start it, as they do nowhere else.
-    """
-    path = (text.strip(),) if text.strip().lower() in columns else path_of(text)
-    if path is not None:
-        *whole, last = path
-        named = whole and last.lower() in ("start", "end")
-        return _closes(End(last.lower(), Path(tuple(whole))) if named else Path(path), columns)
-    if not _may_close(text, columns):
-        return None
-    value = reading(text).value
-    return None if value is None else _closes(value, columns)
-
-
-def _may_close(text: str, columns: Columns) -> bool:
-    named = words(text)
-    if named is None:
-        return True
-    keeps = named <= {*_KEEPING, *_NOW, *columns} or not named.isdisjoint(_STRUCTS)
-    return keeps and not named.isdisjoint({*_NOW, *columns})
-
-
-_NOW = {"now", "current_timestamp"}
-_STRUCTS = {"named_struct", "struct"}  # the start of one may be any column
-_KEEPING = {"start", "end", "timestamp_micros", "unix_micros", "l", "bigint", "window_time", "coalesce"}
-
-
-def _closes(value: Value, columns: Columns) -> Closes | None:
-    match value:
-        case Now():
-            # Two epochs may have one time, so the value may come again until the clock has left it.
-            return Closes(_NEXT_MICRO, straight=False, clock=PROCESSING)
-        case Path(names):
-            return columns.get(names[0].lower()) if len(names) == 1 else None
-        case Window():
-            start, end = _closes(value.start, columns), _closes(value.end, columns)
-            if end is None or end.at != SELF:
-                return None
-            # The start counts where it closes as the end does, but for the time that it tells.
-            alike = start is not None and replace(start, at=SELF) == end
-            return replace(end, at=IN_STRUCT, start=start.at if start is not None and alike else None)
-        case End(name, Window() as window):
-            return _closes(window.start if name == "start" else window.end, columns)
-        case End(name, of):
-            whole = _closes(of, columns)
-            if whole is None or whole.at != IN_STRUCT:
-                return None
-            at = whole.start if name == "start" else SELF
-            return replace(whole, at=at, start=None) if at is not None else None
-        case Before(of):
-            end = _closes(of, columns)
-            return replace(end, at=_NEXT_MICRO) if end is not None and end.at == SELF else None
-        case Either(of):
-            first, *others = (_closes(one, columns) for one in of)
-            return first if all(other == first for other in others) else None
-
-
 @singledispatch
 def columns_after(node: Node, found: Mapping[Node, Columns]) -> Columns:
     """The columns of a node's rows that close, those of its inputs being known."""
@@ -275,13 +169,13 @@ def _(node: Union, found: Mapping[Node, Columns]) -> Columns:
 def _(node: Windows, found: Mapping[Node, Columns]) -> Columns:
     before = found[node.input]
     time = carried(node.time, before)
-    if time is None or time.at not in (SELF, _NEXT_MILLI, _NEXT_MICRO):
+    if time is None or time.at not in (SELF, NEXT_MILLI, NEXT_MICRO):
         return before
     late = max(time.lateness_ms, node.lateness_ms)
     ended = {
         node.names[0]: Time(node.size_us),
         node.names[1]: SELF,
-        node.names[2]: _NEXT_MILLI,
+        node.names[2]: NEXT_MILLI,
     }
     kept = {name: replace(closes, lateness_ms=max(closes.lateness_ms, late)) for name, closes in before.items()}
     made = {name.lower(): replace(time, at=at, lateness_ms=late) for name, at in ended.items()}
@@ -294,12 +188,12 @@ def _(node: Sessions, found: Mapping[Node, Columns]) -> Columns:
     end = _ended(node, found[node.input])
     if end is None:
         return {}
-    return _made({node.names[1].lower(): end, node.names[2].lower(): replace(end, at=_NEXT_MILLI)})
+    return _made({node.names[1].lower(): end, node.names[2].lower(): replace(end, at=NEXT_MILLI)})
 
 
 def _ended(node: Sessions, before: Columns) -> Closes | None:
     time = carried(node.time, before)
-    if time is None or time.clock != EVENT or time.at not in (SELF, _NEXT_MILLI, _NEXT_MICRO):
+    if time is None or time.clock != EVENT or time.at not in (SELF, NEXT_MILLI, NEXT_MICRO):
         return None
     # A row whose time is the end of a session still joins it.
     own = time.lateness_ms + (0 if time.at == SELF else 1)
