@@ -6,7 +6,8 @@ from collections.abc import Mapping
 
 from headrace.analysis.schemas import check
 from headrace.ops import closing, groups, kinds
-from headrace.ops.facts.closing import EVENT, IN_STRUCT, SELF, Group
+from headrace.ops.facts.carried import EVENT, IN_STRUCT, SELF
+from headrace.ops.facts.closing import Group
 from headrace.ops.facts.state import GIVEN, Basis
 from headrace.ops.relational import Stateful
 from headrace.plan import Fact, Node, Plan, fact

@@ -11,8 +11,9 @@ from typing import Any, Self
 from headrace.errors import PlanError, here
 from headrace.expr import Column, of_text
 from headrace.ops.columns import checked, column_name, duplicate, label, single
+from headrace.ops.facts.carried import CHANGES, CLOSE, EVENT, Columns
 from headrace.ops.facts.clock import NO_TIME, WATERMARK, Clock
-from headrace.ops.facts.closing import CHANGES, CLOSE, EVENT, Columns, Group
+from headrace.ops.facts.closing import Group
 from headrace.ops.facts.keys import Keys
 from headrace.ops.facts.outputs import DEAD_LETTER, LATE
 from headrace.ops.facts.reading import Wanted, both, read

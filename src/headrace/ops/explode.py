@@ -9,7 +9,7 @@ from typing import Any, Self
 from headrace.errors import PlanError, here
 from headrace.expr import Column, of_text
 from headrace.ops.columns import bare, checked, known, name_of, once
-from headrace.ops.facts.closing import Columns
+from headrace.ops.facts.carried import Columns
 from headrace.ops.facts.reading import Wanted, both, read
 from headrace.ops.handle import Handle, verb
 from headrace.ops.operator import Repeating

@@ -12,8 +12,9 @@ from headrace.errors import PlanError, here
 from headrace.expr import Column, of_text
 from headrace.ops.columns import checked, column_name, duplicate, label
 from headrace.ops.expires import Duration, expiring, expiry
+from headrace.ops.facts.carried import CHANGES, CLOSE, SELF, Closes, Columns, carried
 from headrace.ops.facts.clock import Clock, clock_of_groups
-from headrace.ops.facts.closing import CHANGES, CLOSE, SELF, Closes, Columns, Group, carried, delays, group_by_keys, result
+from headrace.ops.facts.closing import Group, delays, group_by_keys, result
 from headrace.ops.facts.forgetting import judged_by_ends
 from headrace.ops.facts.interval import Bounds, Interval, Pair, bounds, interval
 from headrace.ops.facts.keys import Keys, lower

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from headrace.errors import here
+from headrace.ops.facts.carried import Columns
 from headrace.ops.facts.clock import NO_TIME, Clock
-from headrace.ops.facts.closing import Columns, Group
+from headrace.ops.facts.closing import Group
 from headrace.ops.facts.keys import Keys
 from headrace.ops.facts.reading import Wanted
 from headrace.ops.facts.state import GROWS, OF_ROWS, Basis

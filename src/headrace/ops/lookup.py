@@ -12,7 +12,7 @@ import headrace.ports as ports
 from headrace.errors import PlanError, here
 from headrace.ops.asking import Asking, asking, checked
 from headrace.ops.columns import column_name, duplicate, given, label
-from headrace.ops.facts.closing import Columns
+from headrace.ops.facts.carried import Columns
 from headrace.ops.facts.keys import Keys
 from headrace.ops.facts.kind import kind_of
 from headrace.ops.facts.outputs import DEAD_LETTER

@@ -13,7 +13,8 @@ from typing import ClassVar
 
 import headrace.ports as ports
 from headrace.errors import PlanError
-from headrace.ops.facts.closing import Columns, Group
+from headrace.ops.facts.carried import Columns
+from headrace.ops.facts.closing import Group
 from headrace.ops.facts.contract import Contract
 from headrace.ops.facts.interval import Interval
 from headrace.ops.facts.keys import Keys

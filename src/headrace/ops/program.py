@@ -10,8 +10,9 @@ from typing import Any
 from headrace.errors import PlanError, here
 from headrace.expr import Expression
 from headrace.ops.columns import given, label, name_of, once
+from headrace.ops.facts.carried import EVENT, PROCESSING, SELF, Closes, Columns
 from headrace.ops.facts.clock import MACHINE, NO_TIME, WATERMARK, Clock
-from headrace.ops.facts.closing import EVENT, PROCESSING, SELF, Closes, Columns, Group
+from headrace.ops.facts.closing import Group
 from headrace.ops.facts.keys import Keys as Unique
 from headrace.ops.facts.kind import APPEND, kind_of
 from headrace.ops.facts.outputs import DEAD_COLUMNS, DEAD_LETTER, LATE, MAIN

@@ -9,7 +9,8 @@ from typing import Any, Self
 from headrace.errors import PlanError, here
 from headrace.expr import Column
 from headrace.ops.columns import column_name, given, name_of, once
-from headrace.ops.facts.closing import Columns, named
+from headrace.ops.facts.carried import Columns
+from headrace.ops.facts.closing import named
 from headrace.ops.facts.keys import Keys, lower
 from headrace.ops.facts.reading import Wanted, read
 from headrace.ops.handle import Handle, verb

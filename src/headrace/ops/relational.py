@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar
 
+from headrace.ops.facts.carried import EVENT, Columns
 from headrace.ops.facts.clock import NONE, Clock, clock_of_groups
-from headrace.ops.facts.closing import EVENT, Columns, Group, group_by_texts, named, result
+from headrace.ops.facts.closing import Group, group_by_texts, named, result
 from headrace.ops.facts.forgetting import judged_by_ends
 from headrace.ops.facts.interval import Interval
 from headrace.ops.facts.outputs import DEAD_LETTER, LATE, LATE_RIGHT

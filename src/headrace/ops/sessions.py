@@ -11,8 +11,9 @@ from typing import Any
 from headrace.errors import PlanError, here
 from headrace.expr import Column
 from headrace.ops.columns import given, listed, once, single
+from headrace.ops.facts.carried import CHANGES, CLOSE, EVENT, INSTANTS, NEXT_MILLI, SELF, Closes, Columns, carried
 from headrace.ops.facts.clock import NO_TIME, NONE, WATERMARK, Clock
-from headrace.ops.facts.closing import CHANGES, CLOSE, EVENT, INSTANTS, NEXT_MILLI, SELF, Closes, Columns, Group, carried, closing, result
+from headrace.ops.facts.closing import Group, closing, result
 from headrace.ops.facts.keys import Keys
 from headrace.ops.facts.kind import APPEND, kind_of
 from headrace.ops.facts.outputs import LATE

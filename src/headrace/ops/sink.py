@@ -11,7 +11,7 @@ from typing import Any
 import headrace.ports as ports
 from headrace.errors import HeadraceError, PlanError, here
 from headrace.ops.columns import label
-from headrace.ops.facts.closing import Columns
+from headrace.ops.facts.carried import Columns
 from headrace.ops.facts.keys import Keys
 from headrace.ops.facts.kind import kind_of
 from headrace.ops.facts.reading import Wanted

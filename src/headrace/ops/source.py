@@ -12,7 +12,7 @@ from typing import Any
 import headrace.ports as ports
 from headrace.errors import PlanError, here
 from headrace.ops.columns import column_name, label
-from headrace.ops.facts.closing import SELF, Closes, Columns
+from headrace.ops.facts.carried import SELF, Closes, Columns
 from headrace.ops.facts.keys import Keys
 from headrace.ops.facts.kind import APPEND
 from headrace.ops.facts.outputs import DEAD_LETTER

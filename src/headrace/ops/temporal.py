@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from headrace.ops.facts.carried import Columns
 from headrace.ops.facts.clock import MACHINE, Clock
-from headrace.ops.facts.closing import Columns, Group
+from headrace.ops.facts.closing import Group
 from headrace.ops.facts.keys import Keys
 from headrace.ops.facts.kind import CHANGES
 from headrace.ops.facts.reading import Wanted, both, read

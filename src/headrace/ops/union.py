@@ -8,7 +8,7 @@ from typing import Self
 
 from headrace.errors import PlanError, here
 from headrace.ops.columns import label
-from headrace.ops.facts.closing import Columns
+from headrace.ops.facts.carried import Columns
 from headrace.ops.facts.keys import Keys
 from headrace.ops.facts.reading import Wanted
 from headrace.ops.handle import Handle, other_stream, verb

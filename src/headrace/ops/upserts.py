@@ -10,8 +10,9 @@ from typing import Any, Self
 from headrace.errors import PlanError, here
 from headrace.ops.changes import CHANGE, Changes, changes
 from headrace.ops.columns import column_name, duplicate, once
+from headrace.ops.facts.carried import Columns
 from headrace.ops.facts.clock import NO_TIME, Clock
-from headrace.ops.facts.closing import Columns, Group
+from headrace.ops.facts.closing import Group
 from headrace.ops.facts.keys import Keys, lower, unique
 from headrace.ops.facts.kind import APPEND, CHANGES, kind_of
 from headrace.ops.facts.reading import Wanted, both

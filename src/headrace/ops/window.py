@@ -11,7 +11,7 @@ from typing import Any, Self
 
 from headrace.errors import PlanError, SchemaError, here
 from headrace.ops.columns import label, once, single
-from headrace.ops.facts.closing import CHANGES, CLOSE, INSTANTS, NEXT_MILLI, SELF, Columns, Time, carried
+from headrace.ops.facts.carried import CHANGES, CLOSE, INSTANTS, NEXT_MILLI, SELF, Columns, Time, carried
 from headrace.ops.facts.reading import Wanted, both, read
 from headrace.ops.handle import Handle, verb
 from headrace.ops.operator import Repeating

@@ -11,7 +11,7 @@ from headrace.errors import HeadraceError, PlanError, here, standing
 from headrace.jvm.lift import lift_frame, lift_sql
 from headrace.jvm.session import unregistered
 from headrace.ops.asof import version_time, versions
-from headrace.ops.facts.closing import CHANGES, CLOSE
+from headrace.ops.facts.carried import CHANGES, CLOSE
 from headrace.ops.facts.time import event_time
 from headrace.ops.operator import operator
 from headrace.ops.stream import Stream

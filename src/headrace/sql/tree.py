@@ -28,7 +28,7 @@ from headrace.ops import (
 from headrace.ops.asking import UNSAID
 from headrace.ops.asof import versions
 from headrace.ops.expires import expiry
-from headrace.ops.facts.closing import CHANGES
+from headrace.ops.facts.carried import CHANGES
 from headrace.ops.facts.kind import kind_of
 from headrace.ops.sessions import not_early
 from headrace.ops.tables import Table

@@ -74,7 +74,7 @@ def test_upper_bounds(text: str, bound: tuple[str, int] | None) -> None:
 
 RANKINGS = {
     "row_number": ("row_number() OVER (PARTITION BY a ORDER BY b)", "ROW_NUMBER ( ) over(ORDER BY b)", "(row_number() OVER (ORDER BY b))"),
-    "rank": ("rank() OVER (ORDER BY b)", "/* its */ Rank() OVER (ORDER BY b)"),
+    "rank": ("rank() OVER (ORDER BY b)", "/* its */ Rank() OVER (ORDER BY b)", "rank(b) OVER (ORDER BY b)"),
     "dense_rank": ("dense_rank() OVER (ORDER BY b)", "`dense_rank`() OVER (ORDER BY b)"),
     None: ("rank() OVER (ORDER BY b) + 1", "ntile(2) OVER (ORDER BY b)", "rank", "rank()", "sum(rank) OVER (ORDER BY b)"),
 }

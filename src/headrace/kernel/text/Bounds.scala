@@ -20,7 +20,8 @@ private object Bounds {
 
   /** The function by which a text numbers rows, with its window: `row_number`, `rank` or `dense_rank`. */
   def ranking(e: Expression): Option[String] = e match {
-    case WindowExpression(Call(name, Seq()), _) if Rankings(name) => Some(name)
+    // Spark prints the order of a rank between its brackets.
+    case WindowExpression(Call(name, _), _) if Rankings(name) => Some(name)
     case _ => None
   }
 }

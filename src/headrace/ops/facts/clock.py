@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from headrace.errors import HeadraceError
-from headrace.ops.facts.closing import EVENT, PROCESSING, Group
+from headrace.ops.facts.carried import EVENT, PROCESSING
+from headrace.ops.facts.closing import Group
 from headrace.ops.facts.contract import Contract
 
 NONE = "none"

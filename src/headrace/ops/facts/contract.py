@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, cast
 from headrace.plan import Node, order
 
 if TYPE_CHECKING:
-    from headrace.ops.facts.closing import Columns, Group
+    from headrace.ops.facts.carried import Columns
+    from headrace.ops.facts.closing import Group
     from headrace.ops.facts.interval import Interval
     from headrace.ops.facts.keys import Keys
 

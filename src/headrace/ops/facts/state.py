@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from headrace.ops.facts.closing import Columns
+from headrace.ops.facts.carried import Columns
 from headrace.plan import Node
 
 GROWS, GROUPS, KEYS, BOUNDED, GIVEN = "grows with rows", "grows with groups", "grows with keys", "bounded", "given back"

@@ -6,7 +6,8 @@ import hashlib
 import json
 from collections.abc import Sequence
 
-from headrace.ops.facts.closing import EVENT, PROCESSING, closing
+from headrace.ops.facts.carried import EVENT, PROCESSING
+from headrace.ops.facts.closing import closing
 from headrace.ops.facts.kind import only_added
 from headrace.ops.facts.outputs import DEAD_SCHEMA, LATE, LATE_RIGHT
 from headrace.ops.inlet import Inlet, Json
