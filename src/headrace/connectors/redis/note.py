@@ -24,14 +24,15 @@ Part = tuple[Sequence[str], Sequence[str]]
 
 NOTES = "_headrace:"
 
-# Each part of an epoch is written if the note is as this start left it, and else the note is what is answered. KEYS: the note. ARGV: id,
-# term, epoch, its identity, the last epoch that this run has seen there, what the note says of the part before and of this one (empty
-# before the first and after the last part), how many keys go, these keys, then what comes: a key, 0 and its value; or a key, how many
-# fields and values its hash has, and these.
+# Each part of an epoch is written if the note is as this start left it, without that epoch, and else the note is answered. KEYS: the
+# note. ARGV: id, term, epoch, its identity, the last epoch that this run has seen there, what the note says of the part before and of
+# this one (empty before the first and after the last part), how many keys go, these keys, then what comes: a key, 0 and its value; or a
+# key, how many fields and values its hash has, and these.
 _WRITE = """
 local note = redis.call('HMGET', KEYS[1], 'id', 'term', 'epoch', 'identity', 'part')
-if note[1] ~= ARGV[1] or note[2] ~= ARGV[2] or (note[3] or '-1') ~= ARGV[5] then
-  return {note[1] or '', note[2] or '0', note[3] or '-1', note[4] or ''}
+local newest = note[3] or '-1'
+if note[1] ~= ARGV[1] or note[2] ~= ARGV[2] or newest ~= ARGV[5] or tonumber(newest) >= tonumber(ARGV[3]) then
+  return {note[1] or '', note[2] or '0', newest, note[4] or ''}
 end
 if ARGV[6] ~= '' and ARGV[6] ~= note[5] then return {'LOST'} end
 local at, gone = 9, tonumber(ARGV[8])
