@@ -114,7 +114,7 @@ class AsOf(Ungrouped, TwoSided):
         return Fact(KEYS, f"grows with the number of keys: the last version of {of}; given back by the watermark: {waits}")
 
     def relation(self) -> Json:
-        {
+        texts = {
             "how": self.how,
             "keys": lists(self.keys),
             "time": list(self.time),
