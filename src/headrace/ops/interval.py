@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Set
 from dataclasses import dataclass
 
-from headrace.jvm.texts import readings
+from headrace.jvm.texts import Difference, Reading, readings
 from headrace.ops.join import Join
-from headrace.syntax import words
+from headrace.syntax import plain_name, words
 
 Pair = tuple[str, str]
 Bounds = tuple[int | None, int | None]
@@ -82,10 +82,10 @@ def bounds(node: Join, left: Set[str] | None = None, right: Set[str] | None = No
     texts = [f"({one}) = ({other})" for i, (one, other) in enumerate(node.keys) if i not in node.null_safe]
     texts += [node.condition] if node.condition is not None else []
     texts = [text for text in texts if (named := words(text)) is None or (named & mine and named & theirs)]
-    read = readings(texts)
-    parts = [part for text in texts for part in read[text].conjuncts]
+    equal = {f"({one}) = ({other})": _equal(one, other) for one, other in node.keys}
+    read = readings(text for text in texts if equal.get(text) is None)
     found: dict[Pair, Bounds] = {}
-    for said in (one for part in parts for one in read[part].differences):
+    for said in (one for text in texts for one in equal.get(text) or _differences(text, read)):
         if said.column in mine and said.other in theirs:
             pair, ends = (said.column, said.other), (said.least_us, said.most_us)
         elif said.column in theirs and said.other in mine:
@@ -95,6 +95,16 @@ def bounds(node: Join, left: Set[str] | None = None, right: Set[str] | None = No
         lower, upper = found.get(pair, (None, None))
         found[pair] = (_tighter(lower, ends[0], max), _tighter(upper, ends[1], min))
     return found
+
+
+def _equal(one: str, other: str) -> tuple[Difference, ...] | None:
+    """What the equality of two columns says; None where a side is more than a name."""
+    mine, theirs = plain_name(one), plain_name(other)
+    return None if mine is None or theirs is None else (Difference(mine.lower(), theirs.lower(), 0, 0),)
+
+
+def _differences(text: str, read: Mapping[str, Reading]) -> tuple[Difference, ...]:
+    return tuple(one for part in read[text].conjuncts for one in read[part].differences)
 
 
 def _negative(micros: int | None) -> int | None:
