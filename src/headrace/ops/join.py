@@ -117,9 +117,8 @@ class Join(TwoSided):
 
     def bounds(self, left: Collection[str], right: Collection[str]) -> Mapping[Pair, Bounds]:
         """The least and the most that these columns of the left side are later than those of the right, as its condition says."""
-        texts = [f"({one}) = ({other})" for i, (one, other) in enumerate(self.keys) if i not in self.null_safe]
-        texts += [self.condition] if self.condition is not None else []
-        return bounds(texts, left, right)
+        keys = [pair for i, pair in enumerate(self.keys) if i not in self.null_safe]
+        return bounds(keys, self.condition, left, right)
 
     @property
     def _all_bounds(self) -> Mapping[Pair, Bounds]:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 
-from headrace.jvm.texts import readings
-from headrace.syntax import words
+from headrace.jvm.texts import Difference, readings
+from headrace.syntax import plain_name, words
 
 Pair = tuple[str, str]
 Bounds = tuple[int | None, int | None]
@@ -53,7 +53,8 @@ class Interval:
 def interval(pairs: Mapping[Pair, Bounds], left: Mapping[str, Delay], right: Mapping[str, Delay], emit: str) -> Interval | None:
     """The interval between columns of event time, given by their names in lower case; of several pairs the one that bounds most.
 
-    >>> pairs = bounds(["ts BETWEEN opened AND opened + INTERVAL 1 SECOND"], {"auction", "ts"}, {"id", "opened"})
+    >>> condition = "ts BETWEEN opened AND opened + INTERVAL 1 SECOND"
+    >>> pairs = bounds([("auction", "id")], condition, {"auction", "ts"}, {"id", "opened"})
     >>> interval(pairs, {"ts": Delay(0, True)}, {"opened": Delay(0, True)}, "changes").kept_us
     (0, 1000000)
     """
@@ -64,16 +65,20 @@ def interval(pairs: Mapping[Pair, Bounds], left: Mapping[str, Delay], right: Map
     return Interval(pair, *found[pair], (left[pair[0]], right[pair[1]]), emit)
 
 
-def bounds(texts: Iterable[str], mine: Collection[str], theirs: Collection[str]) -> Mapping[Pair, Bounds]:
-    """The least and the most that columns of the left side are later than those of the right, in microseconds, as conditions say.
+def bounds(keys: Sequence[Pair], condition: str | None, mine: Collection[str], theirs: Collection[str]) -> Mapping[Pair, Bounds]:
+    """The least and the most that columns of the left side are later than those of the right, in microseconds: by keys, the texts of both
+    sides that are equal, and by a condition.
 
-    The columns of a side are given by their names in lower case. Spark is asked of texts that name one of either side.
+    The columns of a side are given by their names in lower case. Spark is asked of texts that are more than names, and name some of both.
     """
-    named = [text for text in texts if (used := words(text)) is None or not (used.isdisjoint(mine) or used.isdisjoint(theirs))]
-    read = readings(named)
-    parts = [part for text in named for part in read[text].conjuncts]
+    equal = [_equal(one, other) for one, other in keys]
+    texts = [f"({one}) = ({other})" for (one, other), said in zip(keys, equal, strict=True) if said is None]
+    texts += [condition] if condition is not None else []
+    both = [text for text in texts if (used := words(text)) is None or not (used.isdisjoint(mine) or used.isdisjoint(theirs))]
+    read = readings(both)
+    parts = [part for text in both for part in read[text].conjuncts]
     found: dict[Pair, Bounds] = {}
-    for said in (one for part in parts for one in read[part].differences):
+    for said in (*(one for one in equal if one is not None), *(one for part in parts for one in read[part].differences)):
         if said.column in mine and said.other in theirs:
             pair, ends = (said.column, said.other), (said.least_us, said.most_us)
         elif said.column in theirs and said.other in mine:
@@ -83,6 +88,12 @@ def bounds(texts: Iterable[str], mine: Collection[str], theirs: Collection[str])
         lower, upper = found.get(pair, (None, None))
         found[pair] = (_tighter(lower, ends[0], max), _tighter(upper, ends[1], min))
     return found
+
+
+def _equal(one: str, other: str) -> Difference | None:
+    """What the equality of two columns says; None where a side is more than a name."""
+    mine, theirs = plain_name(one), plain_name(other)
+    return None if mine is None or theirs is None else Difference(mine.lower(), theirs.lower(), 0, 0)
 
 
 def _negative(micros: int | None) -> int | None:
