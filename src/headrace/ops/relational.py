@@ -9,15 +9,16 @@ from functools import cached_property
 from typing import ClassVar
 
 from headrace.ops.facts.carried import EVENT, Columns
-from headrace.ops.facts.clock import NONE, Clock, clock_of_groups
+from headrace.ops.facts.clock import NO_TIME, NONE, Clock, clock_of_groups
 from headrace.ops.facts.closing import Group, group_by_texts, named, result
 from headrace.ops.facts.forgetting import judged_by_ends
 from headrace.ops.facts.interval import Interval
+from headrace.ops.facts.keys import Keys
 from headrace.ops.facts.outputs import DEAD_LETTER, LATE, LATE_RIGHT
 from headrace.ops.facts.reading import Wanted
 from headrace.ops.facts.state import OF_LEFT, OF_RIGHT, OF_ROWS, Basis
 from headrace.ops.inlet import Checked, Inlet, Json, inlet, numbered
-from headrace.ops.operator import Consumer, Unary, Ungrouped, operator
+from headrace.ops.operator import Consumer, Unary, Ungrouped, all_append, operator
 from headrace.plan import Fact, Node, Role
 from headrace.schema import shown
 from headrace.syntax import plain_name, quote
@@ -129,6 +130,30 @@ class WholeRows(Relational, Unary, Ungrouped):
     def inlets(self, at: Checked, steady: bool = True) -> tuple[Inlet, ...]:
         # Of equal rows it makes no difference which comes first.
         return (inlet(self.input, at, delivery="row", key_schema=at.schema(self.input).ddl, order=None),)
+
+
+class NetRows(WholeRows):
+    """It gives the net of the rows that come, by no other text than the row."""
+
+    net = True
+
+    def kind_after(self, kinds: Mapping[Node, str]) -> str:
+        return all_append(self, kinds)
+
+    def keys_after(self, keys: Mapping[Node, Keys]) -> Keys:
+        return ()
+
+    def closing_after(self, columns: Mapping[Node, Columns]) -> Columns:
+        return columns[self.input]
+
+    def columns_read(self, wanted: Wanted) -> Mapping[str, Wanted]:
+        return {}
+
+    def goes_by(self, group: Group | None) -> Clock:
+        return NO_TIME
+
+    def relation(self) -> Json:
+        return {}
 
 
 class Grouped(Relational, Unary):
