@@ -15,6 +15,14 @@ _EQUALITIES = ("EQ", "NULLSAFE_EQ")
 _PREDICATES = {*_EQUALITIES, "NEQ", "LT", "LTE", "GT", "GTE", "IS", "IN", "LIKE", "ILIKE", "RLIKE", "BETWEEN", "NOT", "AND", "OR", "XOR"}
 """What binds less than the operators of a value; of several, the first one read is not always the first one applied."""
 
+_BEFORE = {"PLUS", "DASH", "NOT"}
+"""Signs of one side, in front of it."""
+_SIGNS = {
+    *(*_EQUALITIES, "NEQ", "LT", "LTE", "GT", "GTE", "LIKE", "ILIKE", "RLIKE", "IS", "IN"),
+    *("PLUS", "DASH", "STAR", "SLASH", "DIV", "MOD", "DPIPE", "PIPE", "AMP", "CARET", "NOT", "DOT"),
+}
+"""What a side stands behind."""
+
 
 @lru_cache(maxsize=8192)
 def conjuncts(text: str) -> tuple[str, ...]:
@@ -24,10 +32,18 @@ def conjuncts(text: str) -> tuple[str, ...]:
     ('a.x = b.y', '(b.z > 1 OR a.w IS NULL)')
     >>> conjuncts("a BETWEEN 1 AND 2 AND b = 'it''s' -- a note")
     ('a BETWEEN 1 AND 2', "b = 'it''s'")
+    >>> conjuncts("a = and AND b")
+    ('a = and AND b',)
     """
     whole = tokens(text)
     parts = tuple(_conjuncts(whole)) if whole else ()
-    return tuple(written(text, part) for part in parts) if all(parts) and parts else (text,)
+    return tuple(written(text, part) for part in parts) if parts and all(map(_whole, parts)) else (text,)
+
+
+def _whole(part: Sequence[Any]) -> bool:
+    """Whether some tokens may be an expression: they are some, and no sign lacks a side. Beside a sign a word such as `and` is a column."""
+    kinds = [token.token_type.name for token in part]
+    return bool(kinds) and kinds[-1] not in _SIGNS and kinds[0] not in _SIGNS - _BEFORE
 
 
 def _conjuncts(part: Sequence[Any]) -> Iterable[Sequence[Any]]:
@@ -84,6 +100,6 @@ def _without(part: Sequence[Any], ends: Mapping[tuple[str, ...], str]) -> tuple[
     for said, meaning in ends.items():
         before, last = part[: -len(said)], part[-len(said) :]
         bare = all(token.token_type.name != "IDENTIFIER" and not token.token_type.name.endswith("STRING") for token in last)
-        if before and bare and tuple(token.text.upper() for token in last) == said and before[-1].token_type.name != "DOT":
+        if _whole(before) and bare and tuple(token.text.upper() for token in last) == said:
             return before, meaning
     return part, ""
