@@ -64,7 +64,7 @@ class Ledger:
         """
         self._take(made=made, empty=empty)
         # Of two checkpoints that start at once neither sees the row of the other, until both are there: one of them comes to see both.
-        mine, alone = self._own.rivals(self._others().values())
+        mine, alone = self._own.rivals(self._writers().values())
         if mine:
             unwritten = "WHERE id = ? AND term = ? AND epoch IS NULL"
             self._database.update(f"DELETE FROM {self._table} {unwritten}", self.id, self._context.term)
@@ -76,11 +76,11 @@ class Ledger:
             # Before the row is locked: where it is missing, MariaDB would lock the gap, against all others that start.
             self._put(made)
             own.claim(self._held() or Held())
-            others = self._others()
-            own.refuse_twice(others.values())
-            if own.empties(list(others.values())):
+            writers = self._writers()
+            own.refuse_twice(writers.values())
+            if own.empties(list(writers.values())):
                 empty()
-                _remove(self._database, self._table, list(others))
+                _remove(self._database, self._table, [id for id in writers if id != self.id])
                 self._database.update(f"UPDATE {self._table} SET made = 1 WHERE id = ?", self.id)
             self._database.update(f"UPDATE {self._table} SET term = ?, sink = ? WHERE id = ?", context.term, context.name, self.id)
 
@@ -124,12 +124,15 @@ class Ledger:
         found = self._database.query(sql, self.id)
         return Held(_mark(*found[0][:2]), found[0][2]) if found else None
 
-    def _others(self) -> dict[str, Holder]:
-        """Who else has written the table, by the ids of their rows: from other checkpoints, or in this very start."""
+    def _writers(self) -> dict[str, Holder]:
+        """Who has written the table, by the ids of their rows: from other checkpoints, and in this very start.
+
+        The row of this sink is that of another one, too, which this start has opened under another name for the table.
+        """
         context = self._context
         sql = f"""SELECT id, job, sink, checkpoint, query, term, made FROM {self._table}
-            WHERE target = ? AND id <> ? AND (checkpoint <> ? OR term = ?)"""
-        found = self._database.query(sql, self._target, self.id, context.checkpoint_id, context.term)
+            WHERE target = ? AND (checkpoint <> ? OR term = ?)"""
+        found = self._database.query(sql, self._target, context.checkpoint_id, context.term)
         return {str(id): Holder(job, sink, of, query, term, bool(made)) for id, job, sink, of, query, term, made in found}
 
 
