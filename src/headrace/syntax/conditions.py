@@ -43,7 +43,7 @@ def conjuncts(text: str) -> tuple[str, ...]:
 def _whole(part: Sequence[Any]) -> bool:
     """Whether some tokens may be an expression: they are some, and no sign lacks a side. Beside a sign a word such as `and` is a column."""
     kinds = [token.token_type.name for token in part]
-    return bool(kinds) and kinds[-1] not in _SIGNS and kinds[0] not in _SIGNS - _BEFORE
+    return kinds == ["STAR"] or (bool(kinds) and kinds[-1] not in _SIGNS and kinds[0] not in _SIGNS - _BEFORE)
 
 
 def _conjuncts(part: Sequence[Any]) -> Iterable[Sequence[Any]]:

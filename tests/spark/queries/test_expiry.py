@@ -14,7 +14,7 @@ from pyspark.sql import SparkSession
 
 import headrace as hr
 from headrace.analysis.expiry import require_expiry
-from headrace.ops import forgets_after
+from headrace.ops.operator import operator
 from headrace.plan import Plan
 from headrace.testing import Harness
 from headrace.testing.collected import in_order
@@ -220,7 +220,7 @@ def expiring(stream: hr.Stream) -> list[tuple[str, int]]:
     plan = Plan.of("job", [stream.write.memory(name="out", mode="changes")._use()])
     require_expiry(plan)
     operators = [node for node in plan.nodes.values() if node.op in ("join", "aggregate")]
-    return sorted((getattr(node, "how", node.op), (forgets_after(node) or 0) // 1000) for node in operators)
+    return sorted((getattr(node, "how", node.op), (operator(node).forgets_after or 0) // 1000) for node in operators)
 
 
 def test_its_state_is_shown_as_that_of_any_other(spark: SparkSession, tmp_path: Path) -> None:
