@@ -129,13 +129,10 @@ _EXAMPLE = "each step is an item of the list: `- filter: amount > 500`"
 def _step(verb: Verb, given: Value | None, site: Site) -> Step:
     if verb.whole is not None and given is not None and (verb.only or not isinstance(given, Table)):
         read = verb.whole.read(given, f"`{verb.name}`")
-        if verb.spread:
-            return Step(verb, given.site, tuple(read))
-        return (
-            Step(verb, given.site, (read,))
-            if verb.only
-            else Step(verb, given.site, (), {next(iter(verb.parameters.values())).python: read})
-        )
+        if verb.spread or verb.only:
+            return Step(verb, given.site, tuple(read) if verb.spread else (read,))
+        first = next(iter(verb.parameters.values()))
+        return Step(verb, given.site, (), {first.python: read})
     if given is None:
         given = Table({}, {}, site)
     if not isinstance(given, Table):

@@ -24,7 +24,7 @@ _EXAMPLE = '{"type": "sql", "uri": "sqlite:///catalog.db", "warehouse": "file://
 
 @dataclass(frozen=True)
 class Place:
-    """A table's full name, and what pyiceberg is told of its catalog."""
+    """A table's full name, and the properties of its catalog as pyiceberg takes them."""
 
     name: str
     options: Options

@@ -25,9 +25,9 @@ if TYPE_CHECKING:
 class Sink(ports.Options, TableSink):
     """An Iceberg table that holds each row once, also after crashes: an epoch is one commit to the table.
 
-    `catalog` is what pyiceberg is told of the catalog. With a `key` each row takes the place of the one with the same key, and rows that
-    are taken away are deleted. `partition_by` names columns whose values part the files. `schema="add"` adds the columns that the table
-    lacks. `properties` are those that a new table gets.
+    `catalog` has the properties of the catalog as pyiceberg takes them. With a `key` each row takes the place of the one with the same
+    key, and rows that are taken away are deleted. `partition_by` names columns whose values part the files. `schema="add"` adds the
+    columns that the table lacks. `properties` are those that a new table gets.
 
     >>> import headrace as hr
     >>> catalog = {"type": "sql", "uri": "sqlite:///catalog.db", "warehouse": "warehouse"}
@@ -45,7 +45,9 @@ class Sink(ports.Options, TableSink):
     stored: ClassVar[str] = "always"
 
     table: str = option.option("the full name of the table: `db.charges`", name_of, takes=str, kw_only=False)
-    catalog: Options = option.option("what pyiceberg is told of the catalog, secrets by name", catalog_of, takes=Mapping[str, Any])
+    catalog: Options = option.option(
+        "the properties of the catalog as pyiceberg takes them, secrets by name", catalog_of, takes=Mapping[str, Any]
+    )
     key: tuple[str, ...] = option.columns(
         "rows take the place of those with the same key, and rows that are taken away are deleted", default=None
     )

@@ -24,9 +24,9 @@ _VERB = "read.iceberg"
 class Source(ports.Options, TableSource):
     """The rows of an Iceberg table, and with `follow=True` those of the snapshots that come later.
 
-    `catalog` is what pyiceberg is told of the catalog. `start` is where reading begins: the id of a snapshot, a time ("2026-01-31
-    12:00:00", in UTC if it has no zone) or "latest"; without it all rows that are there are read first. With `changes=True` rows are also
-    taken away, found by reading the files that a snapshot replaced. `files_per_epoch` limits how much an epoch takes.
+    `catalog` has the properties of the catalog as pyiceberg takes them. `start` is where reading begins: the id of a snapshot, a time
+    ("2026-01-31 12:00:00", in UTC if it has no zone) or "latest"; without it all rows that are there are read first. With `changes=True`
+    rows are also taken away, found by reading the files that a snapshot replaced. `files_per_epoch` limits how much an epoch takes.
 
     >>> import headrace as hr
     >>> catalog = {"type": "sql", "uri": "sqlite:///catalog.db", "warehouse": "warehouse"}
@@ -43,7 +43,9 @@ class Source(ports.Options, TableSource):
     stored: ClassVar[str] = "always"
 
     table: str = option.option("the full name of the table: `db.charges`", name_of, takes=str, kw_only=False)
-    catalog: Options = option.option("what pyiceberg is told of the catalog, secrets by name", catalog_of, takes=Mapping[str, Any])
+    catalog: Options = option.option(
+        "the properties of the catalog as pyiceberg takes them, secrets by name", catalog_of, takes=Mapping[str, Any]
+    )
     follow: bool = option.flag("also the snapshots that come later", default=False)
     start: int | str | None = option.option(
         'the id of a snapshot, a time (in UTC if it has no zone) or `"latest"`; without it all rows that are there are read first',

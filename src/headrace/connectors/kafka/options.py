@@ -97,7 +97,7 @@ class SourceOptions(ports.Options):
     _start: Any = option.plain(
         'where the first run of a checkpoint begins: `"earliest"`, `"latest"`, a time (`"2026-01-01 00:00:00"`, in the job\'s '
         'zone unless it names one; the first record of that time or a later one), or offsets: `{"orders": {0: 5}}`, `{0: 5}` '
-        "with one topic. Partitions of which nothing is said begin with what they have",
+        "with one topic. Partitions that are not named begin with what they have",
         takes=Any,
         alias="start",
         default="earliest",
@@ -232,7 +232,7 @@ class SinkOptions(ports.Options):
         stored="never",
     )
     _columns: Any = option.plain(
-        "the columns of the value; all, unless it is said",
+        "the columns of the value; the default is all of them",
         takes=str | Sequence[str],
         alias="columns",
         default=None,
@@ -246,7 +246,7 @@ class SinkOptions(ports.Options):
         stored="never",
     )
     _timestamp: Any = option.plain(
-        "the column with the record's timestamp; the brokers' or the producer's clock, unless it is said",
+        "the column with the record's timestamp; the default is the clock of the brokers or the producer",
         alias="timestamp",
         default=None,
         stored="never",
@@ -274,7 +274,7 @@ class SinkOptions(ports.Options):
         stored="given",
     )
     transaction_timeout: str = option.span(
-        "how long an epoch may take: by default what brokers allow unless they are told otherwise",
+        "how long an epoch may take; the default is what brokers allow by default",
         called=f"{WRITE}: transaction_timeout",
         default="15 minutes",
     )
