@@ -92,15 +92,15 @@ def test_a_fresh_start_waits_for_no_other_job(served: Served) -> None:
 def test_two_checkpoints_of_a_job_start_at_once(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
     """Neither sees the other's row, which is not committed yet; the one that comes to see both gives way, and takes its own back."""
     attach(hr.session(), [NEEDS])
-    others = Ledger._others
+    writers = Ledger._writers
 
     def meanwhile(ledger: Ledger) -> Any:
-        monkeypatch.setattr(Ledger, "_others", others)
-        found = others(ledger)
+        monkeypatch.setattr(Ledger, "_writers", writers)
+        committed = writers(ledger)
         start(served, "t", checkpoint_id="other")
-        return found
+        return committed
 
-    monkeypatch.setattr(Ledger, "_others", meanwhile)
+    monkeypatch.setattr(Ledger, "_writers", meanwhile)
     with pytest.raises(hr.HeadraceError, match="TABLE_OWNED: the table t holds what sink sink of job job wrote from another checkpoint"):
         start(served, "t", checkpoint_id="one")
     assert rows(served, "_headrace_epochs", "checkpoint") == [("other",)]
