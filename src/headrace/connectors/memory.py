@@ -133,7 +133,7 @@ class Sink(ports.Options, ports.Sink):
     @property
     def traits(self) -> ports.SinkTraits:
         why = "an epoch that is written again takes the place of its rows, as long as the process lives"
-        return ports.SinkTraits("idempotent", why, ("append", "changes", "upsert"))
+        return ports.SinkTraits("idempotent", why, ("append", "changes", "upsert"), lasting=bool(self._epochs))
 
     def open(self, context: ports.SinkContext) -> None:
         if context.fresh or (self._context is not None and self._context.checkpoint_id != context.checkpoint_id):

@@ -165,8 +165,8 @@ class Job:
             waits=waits,
             silence=asked.lease / 1000,
         )
-        if flush is None and run.first_end:
-            print(f"{self.name}: {_SEALS}", file=sys.stderr, flush=True)
+        for line in (*run.notices, *([_SEALS] if flush is None and run.first_end else [])):
+            print(f"{self.name}: {line}", file=sys.stderr, flush=True)
         return run
 
     def _waits(self, stopped: Callable[[], bool]) -> Callable[[str], None]:

@@ -32,7 +32,7 @@ class SinkTraits:
     its own. `replaces`: with mode "upsert" it puts a row in the place of what is there under its key, and need not be told that this goes.
     `visible`: what a reader sees at once, an "epoch", what one "task" wrote, or a "row". `cleans`: in words, what it leaves behind and when
     that goes away. `marks`: it holds the identity of its last epoch (`Sink.mark`), so a checkpoint that was put back is noticed.
-    `rewinds`: it can be brought back to an earlier epoch (`Sink.rewind`).
+    `rewinds`: it can be brought back to an earlier epoch (`Sink.rewind`). `lasting`: what earlier runs have written is still there.
     """
 
     commit: str
@@ -46,6 +46,7 @@ class SinkTraits:
     cleans: str = ""
     marks: bool = False
     rewinds: bool = False
+    lasting: bool = True
 
     @property
     def repeatable(self) -> bool:

@@ -161,6 +161,6 @@ def test_a_folder_that_another_query_would_write(tmp_path: Path) -> None:
         return hr.job("moving", *kept, streams[query].write.files(tmp_path / "out", format="json", name=name))
 
     job("one", "out").run(checkpoint=tmp_path / "state", flush=False)
-    said = r"FOLDER_OWNED: .* holds the output of sink out of job moving, written from another query of this job"
+    said = r"STATE_CHANGED: moved would write rows of two to .*out, which has rows of one"
     with pytest.raises(hr.CheckpointError, match=said):
         job("two", "moved").run(checkpoint=tmp_path / "state", flush=False)

@@ -67,7 +67,7 @@ def folder(tmp_path: Path) -> Path:
 
 def job(name: str, **settings: str) -> SparkJob:
     plan = Plan(name, {}, (), settings)
-    return SparkJob(Lowering(plan, Schemas({}, {}, {}, {}, {}, frozenset(), {}), Feeds(plan, {})), (), (), ())
+    return SparkJob(Lowering(plan, Schemas({}, {}, {}, {}, {}, frozenset(), {}), Feeds(plan, {})), plan, (), (), ())
 
 
 def test_checkpoint_of_another_job(folder: Path) -> None:

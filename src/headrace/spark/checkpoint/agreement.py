@@ -58,8 +58,8 @@ def strange(history: History, totals: Totals, marks: Mapping[str, tuple[str, Mar
         last = written.mark if written is not None and written.place == place else None
         if last is not None and mark.epoch < last.epoch and not mark.fades:
             raise mark.lacks(last, sink, place)
-        known = [last, pending] if last is not None else [pending, *_elsewhere(mark, history, totals.written)]
-        expected = [one for one in known if one is not None]
+        others = _elsewhere(mark, history, totals.written) if last is None else [last, *_renamed(place, marks, totals.written)]
+        expected = [one for one in (pending, *others) if one is not None]
         if mark.fades and all(one.epoch != mark.epoch for one in expected):
             expected += _of_this_number(mark.epoch, history)
         problem = judge(sink, mark, expected, history.adopted)
@@ -82,6 +82,11 @@ def judge(sink: str, mark: Mark, known: Iterable[Mark], adopted: int = -1) -> st
     if mark.epoch < 0 or any(one.agrees(mark.identity) for one in expected) or (not mark.identity and mark.epoch <= adopted):
         return None
     return f"{sink} holds epoch {mark.epoch}" + (" of another history" if expected else "")
+
+
+def _renamed(place: str, marks: Iterable[str], written: Mapping[str, Written]) -> list[Mark]:
+    """What versions of the job wrote at a place under a sink's name that this version does not have."""
+    return [one.mark for sink, one in written.items() if one.place == place and sink not in marks]
 
 
 def _elsewhere(mark: Mark, history: History, written: Mapping[str, Written]) -> list[Mark]:

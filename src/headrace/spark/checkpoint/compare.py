@@ -36,7 +36,7 @@ def with_frozen_schemas(job: SparkJob, stored: Stored | None) -> SparkJob:
             return replace(node, schema=other[str(node.name)], live=None)
         return over(node, other)
 
-    return compile(job.plan.changed(frozen))
+    return compile(job.asked.changed(frozen))
 
 
 def identified(job: SparkJob, stored: Stored | None, folder: Path, *, offline: bool = False) -> tuple[Identity, dict[str, str]]:

@@ -38,8 +38,8 @@ from headrace.spark.checkpoint.lease import SILENCE, Lease, is_lock
 from headrace.spark.checkpoint.record import Record
 from headrace.spark.compile.identity import Identity
 
-FORMAT = 2
-"""Format 1 knew no identities of epochs."""
+FORMAT = 3
+"""Format 1 knew no identities of epochs, and format 2 not what the rows of sinks and operators had gone through (`origin`)."""
 MIGRATED = "migrated"
 _CLEARING = "clearing"
 
@@ -78,10 +78,10 @@ def stored_in(folder: Path) -> Stored | None:
         return None
     try:
         refuse_unwritten(value)
-        if value["format"] not in (1, FORMAT):
+        if value["format"] not in (1, 2, FORMAT):
             raise HeadraceError(
                 "CHECKPOINT_FORMAT",
-                f"{path} has format {short(value['format'])}; this version of headrace reads formats 1 and {FORMAT}",
+                f"{path} has format {short(value['format'])}; this version of headrace reads formats 1 to {FORMAT}",
                 hint="use the version of headrace that wrote it, or start over with fresh=True.",
             )
         return _stored(value, folder)

@@ -13,7 +13,7 @@ from typing import Any
 
 from headrace.durable.atomic import replace
 from headrace.durable.sums import read, text_of, unreadable
-from headrace.ports import Mark
+from headrace.ports import Mark, Sink
 
 FORMAT = 2
 TIME = "max_time"
@@ -30,6 +30,11 @@ class Written:
     @property
     def mark(self) -> Mark:
         return Mark(self.epoch, self.identity)
+
+
+def place_of(sink: Sink) -> str:
+    """Where a sink writes, as the record names it."""
+    return sink.owns or sink.describe()
 
 
 # source name ("" behind the first level), op id, side, metric

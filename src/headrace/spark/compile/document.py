@@ -19,7 +19,7 @@ from headrace.plan.meaning import MEANING
 from headrace.ports.weights import WEIGHT
 from headrace.spark.compile.feeds import Feed
 from headrace.spark.compile.fields import Document, Json, LookupText, RouteText, SinkText, SourceText, WatermarkText
-from headrace.spark.compile.identity import DEAD_LETTERS, LOOKUP, InputShape, QueryIdentity, QueryShape, Shape, repaired_scan
+from headrace.spark.compile.identity import DEAD_LETTERS, LOOKUP, SINK, InputShape, QueryIdentity, QueryShape, Shape, repaired_scan
 from headrace.spark.compile.levels import Query
 from headrace.spark.compile.lower import Lowering, looked_up, lower, shape
 from headrace.spark.compile.placing import deals_out, place_key
@@ -28,12 +28,13 @@ from headrace.syntax import quote
 FORMAT = 1
 
 
-def shape_of(query: Query, at: Lowering) -> QueryShape:
-    """What a query keeps between epochs."""
-    operators = [shape(node, query.level(str(node.name)), at) for node in query.operators]
-    sinks = [Shape(str(sink.name), "sink", site=sink.site) for sink in query.sinks]
+def shape_of(query: Query, at: Lowering, origins: Mapping[str, str]) -> QueryShape:
+    """What a query keeps between epochs; `origins` stand for what its operators and sinks read."""
+    shapes = {node: shape(node, query.level(str(node.name)), at) for node in query.operators}
+    operators = [replace(one, origin=origins[one.name]) if node.by_content else one for node, one in shapes.items()]
+    sinks = [Shape(str(sink.name), SINK, site=sink.site, origin=origins[str(sink.name)]) for sink in query.sinks]
     lookups = [Shape(str(node.name), LOOKUP, inputs={"input": InputShape("", (), ())}, site=node.site) for node in query.looked_up]
-    dead = Shape(DEAD_LETTERS, "sink")
+    dead = Shape(DEAD_LETTERS, SINK)
     sources = tuple(sorted(str(source.name) for source in query.sources))
     return QueryShape(query.name, sources, len(query.levels), query.clock, (*operators, *lookups, *sinks, dead))
 

@@ -20,7 +20,7 @@ from headrace.spark.compile.layout import Cell, Layout
 # The sink for dead letters that nobody reads; no node of a plan can have this name.
 DEAD_LETTERS = "#dead_letters"
 
-SINK, LOOKUP = "sink", "lookup"
+PROGRAM, SINK, LOOKUP = "program", "sink", "lookup"
 
 _TEXTS = tuple[str, ...]
 
@@ -50,7 +50,8 @@ class InputShape:
 class Shape:
     """What an operator keeps between epochs, as the plan asks for it. A sink or a lookup keeps nothing but its number.
 
-    `content` is all that an operator of a query says: its state is of use to no other.
+    `content` is all that an operator of a query says: its state is of use to no other. `origin` stands for what its rows, or those of a
+    sink, went through before (`origins`); empty for programs, which take rows as they come.
     """
 
     name: str
@@ -63,6 +64,7 @@ class Shape:
     cells: tuple[Cell, ...] = ()
     site: Site | None = None
     content: str = ""
+    origin: str = ""
 
     @property
     def keeps(self) -> bool:
@@ -97,7 +99,7 @@ class Entry:
             value |= {"level": shape.level, "key": shape.key, "order": shape.order, "clock": shape.clock}
             value["inputs"] = {name: one.to_json() for name, one in shape.inputs.items()}
             value["layouts"] = [one.to_json() for one in self.layouts]
-        return value | ({"content": shape.content} if shape.content else {})
+        return value | {field: text for field, text in (("content", shape.content), ("origin", shape.origin)) if text}
 
     @classmethod
     def from_json(cls, value: dict[str, Any]) -> Entry:
@@ -111,6 +113,7 @@ class Entry:
             typed(value.get("clock", "none"), str),
             inputs,
             content=typed(value.get("content", ""), str),
+            origin=typed(value.get("origin", ""), str),
         )
         layouts = tuple(Layout.from_json(one) for one in value.get("layouts", []))
         if shape.keeps and not layouts:
@@ -313,6 +316,8 @@ _TIMES = {"none": "neither a watermark nor timers", "event": "a watermark", "pro
 # What must not change while there is state, in the words of the refusal; each says what is new, or nothing.
 _RULES: tuple[Callable[[Shape, Shape], str | None], ...] = (
     lambda old, new: "computes something else than before" if old.content != new.content else None,
+    # checkpoints of earlier versions have no origins
+    lambda old, new: "reads rows that are computed in another way" if old.origin and new.origin and old.origin != new.origin else None,
     lambda old, new: f"moved from level {old.level} to level {new.level}" if old.level != new.level else None,
     lambda old, new: f'has order="{new.order}" instead of "{old.order}"' if old.order != new.order else None,
     lambda old, new: f"has timers of {new.clock} time instead of {old.clock}" if _clock(old) != _clock(new) else None,

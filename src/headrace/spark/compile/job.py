@@ -24,16 +24,18 @@ from headrace.spark.compile.feeds import Feeds
 from headrace.spark.compile.identity import QueryShape
 from headrace.spark.compile.levels import Query, cut
 from headrace.spark.compile.lower import Lowering
+from headrace.spark.compile.origin import origins
 
 
 @dataclass(frozen=True)
 class SparkJob:
-    """What a plan is on Spark, before it meets a checkpoint; `rewritten` are the names of the rules that changed it.
+    """What a plan is on Spark, before it meets a checkpoint; `asked` is the plan before the rules whose names are `rewritten` changed it.
 
     It holds for every run, unless the plan calls functions from `outside` Spark: the session may have others by their names at the next.
     """
 
     at: Lowering
+    asked: Plan
     rewritten: tuple[str, ...]
     queries: tuple[Query, ...]
     shapes: tuple[QueryShape, ...]
@@ -90,12 +92,14 @@ def _compiled(plan: Plan) -> SparkJob:
     require_repeatable(plan, schemas)
     warn_of_casts(plan, schemas)
     outside = bool(schemas.outside)
-    plan, rewritten = optimize(plan)
+    asked = plan
+    plan, rewritten = optimize(asked)
     if rewritten:
         schemas = check(plan)
     at = Lowering(plan, schemas, Feeds(plan, schemas.of))
     queries = cut(plan, clocks(plan), schemas.timed.keys())
-    return SparkJob(at, rewritten, queries, tuple(shape_of(query, at) for query in queries), outside)
+    before = origins(asked, plan)
+    return SparkJob(at, asked, rewritten, queries, tuple(shape_of(query, at, before) for query in queries), outside)
 
 
 def _one_sink_a_folder(plan: Plan) -> None:

@@ -25,6 +25,7 @@ from headrace.spark.checkpoint.compare import identified, with_frozen_schemas
 from headrace.spark.checkpoint.folder import MIGRATED, Checkpoint, Stored, migrated, unusable
 from headrace.spark.checkpoint.lease import Lease, is_lock
 from headrace.spark.checkpoint.relocation import mend
+from headrace.spark.checkpoint.succession import refuse_mixed_results
 from headrace.spark.compile.computed import check_computed
 from headrace.spark.compile.identity import Identity
 from headrace.spark.compile.job import SparkJob
@@ -60,6 +61,8 @@ def migrate(job: SparkJob, old: Path, new: Path, *, dry_run: bool = False) -> Mi
         stored = checkpoint.stored
         job = with_frozen_schemas(job, stored)
         identity, names = identified(job, stored, old, offline=True)
+        totals = {query.name: checkpoint.record(query.name).totals for query in stored.identity.queries}
+        refuse_mixed_results(job, stored, identity, names, totals)
         check_computed(job, [identity.query(name) for name in names.values()])
         found = {query.name: rewrites(stored.identity, identity, query) for query in stored.identity.queries}
         programs = [Migrated(one.name, one.rewritten, one.projected) for made in found.values() for one in made]

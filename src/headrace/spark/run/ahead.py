@@ -12,9 +12,9 @@ from headrace.errors import HeadraceError
 from headrace.spark.checkpoint.agreement import Strange, agree, strange
 from headrace.spark.checkpoint.examine import needed
 from headrace.spark.checkpoint.folder import Checkpoint
+from headrace.spark.checkpoint.record import place_of
 from headrace.spark.compile.identity import DEAD_LETTERS
 from headrace.spark.compile.job import SparkJob
-from headrace.spark.run.epochs import place_of
 from headrace.spark.run.outlets import Outlet, at
 
 

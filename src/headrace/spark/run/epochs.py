@@ -16,7 +16,7 @@ from headrace.points import calls, point
 from headrace.ports import Sink, SinkContext, Staged
 from headrace.ports.aside import put_aside_by_tasks
 from headrace.spark.checkpoint.history import History
-from headrace.spark.checkpoint.record import Record, Written
+from headrace.spark.checkpoint.record import Record, Written, place_of
 
 
 @dataclass(frozen=True)
@@ -128,11 +128,6 @@ class Committer:
     class Java:
         # the interface by which py4j lets the JVM call this object
         implements = ("headrace.sink.Committer",)
-
-
-def place_of(sink: Sink) -> str:
-    """Where a sink writes, as the record names it."""
-    return sink.owns or sink.describe()
 
 
 def _rows(staged: Any, op: int) -> Callable[[], list[tuple[Any, ...]]]:

@@ -38,8 +38,10 @@ class Run:
         flush: bool,
         closed: Callable[[], None],
         shown: DisplayNames | None = None,
+        notices: tuple[str, ...] = (),
     ) -> None:
         self.job = job
+        self.notices = notices
         self._shown = shown or DisplayNames({})
         self.status = "running"
         self.error: HeadraceError | None = None

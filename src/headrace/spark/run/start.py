@@ -24,6 +24,7 @@ from headrace.spark.checkpoint.compare import identified, refuse_in_mid_epoch, w
 from headrace.spark.checkpoint.folder import Checkpoint, Stored, migrated
 from headrace.spark.checkpoint.lease import SILENCE
 from headrace.spark.checkpoint.relocation import mend
+from headrace.spark.checkpoint.succession import refuse_mixed_results
 from headrace.spark.compile.computed import check_computed
 from headrace.spark.compile.document import build
 from headrace.spark.compile.identity import QueryIdentity, repaired_scan
@@ -43,13 +44,15 @@ from headrace.spark.run.run import Run
 class Started:
     """The queries of a job, running on an open checkpoint; `close` gives sinks and checkpoint back once they have ended.
 
-    `sealed`: the checkpoint was read to its end before and nothing new has come, so there are no queries.
+    `sealed`: the checkpoint was read to its end before and nothing new has come, so there are no queries. `notices`: what begins empty
+    beside the past of the checkpoint, a line for each.
     """
 
     checkpoint: Checkpoint
     queries: list[RunningQuery]
     close: Callable[[], None]
     sealed: bool = False
+    notices: tuple[str, ...] = ()
 
 
 def start(
@@ -73,6 +76,7 @@ def start(
         flush=flush and not begun.sealed,
         closed=begun.close,
         shown=job.shown,
+        notices=tuple(map(job.shown.text, begun.notices)),
     )
 
 
@@ -115,7 +119,10 @@ def begin(
         suit(job, starting=True)
         outlets = {name: outlets_of(job, query, checkpoint.dead_letters(name)) for query, name in each(job, names)}
         anew = dict.fromkeys(outlets, False)
+        notices: tuple[str, ...] = ()
         if stored is not None and not fresh:
+            totals = {query.name: checkpoint.record(query.name).totals for query in stored.identity.queries}
+            notices = refuse_mixed_results(job, stored, identity, names, totals)
             for name in outlets:
                 anew[name] = refuse_other_history(job, checkpoint, name, outlets)
         check_computed(job, [identity.query(name) for name in names.values()])
@@ -137,7 +144,7 @@ def begin(
         checkpoint.end_clearing()
         for query, name in each(job, names):
             running.append(_started(job, query, identity.query(name), checkpoint, sinks[name], number, every, clock, anew[name]))
-        return Started(checkpoint, running, opened.close)
+        return Started(checkpoint, running, opened.close, notices=notices)
     except BaseException as problem:
         _displayed(problem, job, checkpoint)
         for one in running:

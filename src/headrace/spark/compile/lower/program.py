@@ -5,7 +5,7 @@ from __future__ import annotations
 from headrace.ops import Program, event_time
 from headrace.ops.inlet import Json
 from headrace.spark.compile.feeds import origin
-from headrace.spark.compile.identity import Entry, InputShape, Shape
+from headrace.spark.compile.identity import PROGRAM, Entry, InputShape, Shape
 from headrace.spark.compile.layout import Cell
 from headrace.spark.compile.lower.operator import Lowering
 from headrace.syntax import references
@@ -29,7 +29,7 @@ def shape_of(node: Program, level: int, at: Lowering) -> Shape:
         Cell(cell.name, cell.kind, cell.type, cell.was, key=cell.key, sql=cell.sql, expires_ms=cell.expires_ms, computed=cell.computed)
         for cell in node.traced.cells
     )
-    return Shape(str(node.name), "program", level, at.key_schema(node), node.order, node.clock, inputs, cells, node.site)
+    return Shape(str(node.name), PROGRAM, level, at.key_schema(node), node.order, node.clock, inputs, cells, node.site)
 
 
 def lowered(node: Program, entry: Entry, at: Lowering) -> Json:

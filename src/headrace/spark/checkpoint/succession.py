@@ -1,0 +1,190 @@
+"""What sinks hold of earlier versions of a job, and whether this version can go on from it.
+
+An operator of a query that is new on a checkpoint, or was changed, begins empty: it has not seen what was read before. A sink that holds
+rows of its forerunner would mix both, and one to which changes are sent would be told to take rows away that it never had.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any
+
+from headrace.errors import HeadraceError
+from headrace.ops import Sink
+from headrace.ops.facts.kind import CHANGES, kind_of
+from headrace.ops.relational import Relational
+from headrace.ops.sink import restored_sink
+from headrace.plan import Node, Role, order
+from headrace.spark.checkpoint.folder import Stored
+from headrace.spark.checkpoint.record import Totals, place_of
+from headrace.spark.compile.identity import DEAD_LETTERS, PROGRAM, SINK, Entry, Identity, QueryIdentity
+from headrace.spark.compile.job import SparkJob
+
+_CURE = (
+    "nothing was changed. Go on with the earlier version of this part; or start over with fresh=True, which empties the sinks and reads "
+    "all again; or run this version as a job of another name, with sinks of its own."
+)
+
+
+@dataclass(frozen=True)
+class _Forerunner:
+    """A sink as the checkpoint knows it: its query, where it wrote, and the last epoch that brought rows, -1 for none."""
+
+    query: QueryIdentity
+    entry: Entry
+    place: str
+    epoch: int
+
+    @property
+    def name(self) -> str:
+        return self.entry.shape.name
+
+
+def refuse_mixed_results(
+    job: SparkJob, stored: Stored, identity: Identity, names: Mapping[str, str], totals: Mapping[str, Totals]
+) -> tuple[str, ...]:
+    """Refuse sinks that would hold rows of two versions of a query. What begins empty and harms nothing is told, a line for each.
+
+    `names`: under which name the checkpoint knows each query of the job; `totals`: of each stored query what its epochs have counted.
+    """
+    known = list(_forerunners(stored, totals))
+    read = {str(source.name) for source in job.sources}
+    errors: list[HeadraceError] = []
+    notices: list[str] = []
+    for query in job.queries:
+        name = names[query.name]
+        epoch = totals[name].epoch if name in totals else -1
+        now = identity.query(name)
+        new = {one for one, entry in now.live().items() if entry.op >= stored.identity.next}
+        for sink in query.sinks:
+            forerunner = _forerunner(sink, known, job.plan.sinks)
+            elsewhere = forerunner is not None and forerunner.query.name != name
+            if (forerunner is not None and forerunner.epoch < 0) if elsewhere else epoch < 0:
+                continue  # nothing is there yet
+            error = _mixed(sink, forerunner, now, new, read)
+            if error is not None:
+                errors.append(error)
+            else:
+                notices += _partial(sink, forerunner, epoch)
+        if epoch >= 0:
+            notices += _begun(stored.identity.query(name), now, [node for node in query.operators if _keeps(node)], epoch)
+    if errors:
+        first, *rest = errors
+        raise HeadraceError(first.code, first.message, hint=first.hint, site=first.site, also=rest)
+    return tuple(notices)
+
+
+def _mixed(
+    sink: Sink, forerunner: _Forerunner | None, query: QueryIdentity, new: Collection[str], read: Collection[str]
+) -> HeadraceError | None:
+    """Why a sink cannot go on with what is there, or None. `new`: what begins with this version; `read`: the sources of the job."""
+    changing = [node for node in _before(sink, new) if kind_of(node) == CHANGES]
+    if forerunner is None:
+        if not changing:
+            return None
+        return _refused(
+            sink, f"{sink.name} is new on this checkpoint, and changes of {changing[0].name} are of rows that it was never sent"
+        )
+    place, was = forerunner.place, forerunner.query
+    if was.name != query.name:
+        gone = [name for name in was.sources if name not in read]
+        cure = f'a source that was renamed gets its name back with name="{gone[0]}". ' if gone else ""
+        return _refused(
+            sink, f"{sink.name} would write rows of {', '.join(query.sources)} to {place}, which has rows of {', '.join(was.sources)}", cure
+        )
+    empty = [node for node in order([sink]) if node.by_content and str(node.name) in new and _keeps(node)]
+    if empty:
+        began = f"{empty[0].name}, which is new or was changed, would begin without the rows that were read before"
+        return _refused(empty[0], f"{sink.name} has rows of an earlier version in {place}, and {began}")
+    if not changing:
+        return None
+    origins = {forerunner.entry.shape.origin, query.live()[str(sink.name)].shape.origin}
+    if len(origins) > 1 and all(origins):
+        return _refused(
+            sink,
+            f"{sink.name} has rows of {changing[0].name} in {place} that were computed in another way, and changes would not find them",
+        )
+    if forerunner.entry.retired:
+        return _refused(sink, f"{sink.name} was left out for a while, and {place} lacks the changes of {changing[0].name} from that time")
+    return None
+
+
+def _refused(node: Node, message: str, cure: str = "") -> HeadraceError:
+    return HeadraceError("STATE_CHANGED", message, hint=cure + _CURE, site=node.site)
+
+
+def _partial(sink: Sink, forerunner: _Forerunner | None, epoch: int) -> Iterator[str]:
+    """What is said of a sink that holds less than the job has read."""
+    if not sink.connect().traits.lasting:
+        yield f"{sink.name} shows what this run brings, from epoch {epoch + 1} on"
+    elif forerunner is None:
+        yield f"{sink.name} is new on this checkpoint: it gets what comes from epoch {epoch + 1} on, and nothing from before"
+    elif forerunner.entry.retired:
+        yield f"{sink.name} was left out for a while: what came then is not in {forerunner.place}"
+
+
+def _begun(old: QueryIdentity, now: QueryIdentity, operators: Iterable[Node], epoch: int) -> Iterator[str]:
+    """What is said of operators and cells that begin empty beside a past that they have not seen."""
+    before, after = old.live(), now.live()
+    lost = sorted(name for name, entry in before.items() if name not in after and entry.shape.kind == PROGRAM)
+    for node in operators:
+        name = str(node.name)
+        if name not in before:
+            renamed = (
+                f'; {lost[0]} is gone: if it is the same, give it that name, .named("{lost[0]}")' if lost and not node.by_content else ""
+            )
+            yield f"{name} is new on this checkpoint: it begins empty with epoch {epoch + 1}{renamed}"
+            continue
+        cells, kept = (one.layouts[-1].cells for one in (before[name], after[name]))
+        gone = [cell.name for cell in cells if cell.id not in {one.id for one in kept}]
+        empty = [cell.name for cell in kept if cell.id not in {one.id for one in cells} and cell.computed is None]
+        if gone and empty:
+            yield f'the cell {empty[0]} of {name} begins empty, and {gone[0]} is gone: if it is the same, say so with was="{gone[0]}"'
+
+
+def _before(sink: Sink, new: Collection[str]) -> tuple[Node, ...]:
+    """The nearest nodes before a sink that have a past: sources, programs, and operators of queries that were there before."""
+    found: dict[Node, None] = {}
+    stack: list[Node] = list(sink.inputs)
+    while stack:
+        node = stack.pop()
+        if node.inputs and (node.passing or (node.by_content and (str(node.name) in new or not _keeps(node)))):
+            stack.extend(node.inputs)
+        else:
+            found[node] = None
+    return tuple(found)
+
+
+def _keeps(node: Node) -> bool:
+    return bool(node.tables) if isinstance(node, Relational) else node.role is Role.STATEFUL
+
+
+def _forerunner(sink: Sink, known: Iterable[_Forerunner], sinks: Collection[str]) -> _Forerunner | None:
+    """What the checkpoint knows of a sink: under its name, else the last one that wrote to its place and is gone."""
+    place = place_of(sink.connect())
+    same = [one for one in known if one.name == sink.name]
+    gone = [one for one in known if one.place == place and one.name not in sinks]
+    return max(same or gone, key=lambda one: (not one.entry.retired, one.epoch), default=None)
+
+
+def _forerunners(stored: Stored, totals: Mapping[str, Totals]) -> Iterator[_Forerunner]:
+    nodes = {node["name"]: node for node in stored.plan["nodes"]}
+    for query in stored.identity.queries:
+        written = totals[query.name].written
+        for entry in query.entries:
+            name = entry.shape.name
+            if entry.shape.kind != SINK or name == DEAD_LETTERS:
+                continue
+            if name in written:
+                yield _Forerunner(query, entry, written[name].place, written[name].epoch)
+            else:
+                yield _Forerunner(query, entry, _place(nodes.get(name)), -1)
+
+
+def _place(node: Mapping[str, Any] | None) -> str:
+    """Where a sink of a stored plan writes; empty where that cannot be said any more."""
+    with suppress(HeadraceError, KeyError):  # its connector may not be installed here
+        return "" if node is None else place_of(restored_sink(node["connector"], node["options"]))
+    return ""

@@ -1,0 +1,226 @@
+"""Another version of a query on the checkpoint of the last one: its sinks never hold rows of both, and what begins empty is said."""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import headrace as hr
+from headrace.durable.atomic import replace
+from headrace.errors import HeadraceError
+from headrace.spark.checkpoint.folder import Stored
+from headrace.spark.checkpoint.record import Totals, Written, place_of
+from headrace.spark.checkpoint.succession import refuse_mixed_results
+from headrace.spark.compile.identity import Identity, identify
+from headrace.spark.compile.job import SparkJob, compile
+from tests.spark.engine.jobs import lines
+from tests.unit.errors import check_error
+
+pytestmark = pytest.mark.usefixtures("spark")
+
+SALES = "shop string, amount int"
+
+
+@cache
+def sales(name: str = "sales") -> hr.Stream:
+    return hr.read.files("in", format="json", schema=SALES, name=name)
+
+
+def spent(rows: hr.Stream, of: str = "amount") -> hr.Stream:
+    return rows.group_by("shop").agg(spent=f"sum({of})")
+
+
+def table(stream: hr.Stream, name: str = "per_shop", called: str | None = None) -> Any:
+    """Rows by key, of which none is taken away before another takes its place."""
+    return stream.write.jdbc("sqlite:shops.db", name, key="shop", name=called)
+
+
+def log(stream: hr.Stream, path: str = "out") -> Any:
+    return stream.write.files(path, format="json", mode="changes")
+
+
+class Count(hr.Program):
+    n = hr.Value("int")
+
+    def on_event(self, e: Any) -> None:
+        self.n.set(hr.f.coalesce(self.n.get(), 0) + 1)
+        hr.emit(shop=self.key.shop, n=self.n.get())
+
+
+class Count2(hr.Program):
+    m = hr.Value("int")
+
+    def on_event(self, e: Any) -> None:
+        self.m.set(hr.f.coalesce(self.m.get(), 0) + 1)
+        hr.emit(shop=self.key.shop, n=self.m.get() * 2)
+
+
+def counted(program: Any, name: str = "counts") -> hr.Stream:
+    return sales().key_by("shop").process(program).named(name)
+
+
+def compiled(*sinks: Any) -> SparkJob:
+    return compile(hr.job("shops", *sinks).plan)
+
+
+def versions(*jobs: SparkJob, epoch: int = 4) -> tuple[str, ...]:
+    """What is said when these versions of a job come one after the other, each for `epoch` epochs that bring rows to all its sinks."""
+    identity, stored, names = Identity(), Stored("id", "shops", {"nodes": []}, {}, 2, Identity()), {}
+    totals: dict[str, Totals] = {}
+    notices: tuple[str, ...] = ()
+    for number, job in enumerate(jobs):
+        before = identity
+        identity, names = identify(Identity.from_json(before.to_json()), job.shapes)
+        if number:
+            notices = refuse_mixed_results(job, stored, identity, names, totals)
+        stored = Stored("id", "shops", job.plan.to_json(), {}, 2, identity)
+        for query in job.queries:
+            name = names[query.name]
+            ended = totals.get(name, Totals()).epoch + epoch
+            written = {str(sink.name): Written(ended, "x", place_of(sink.connect())) for sink in query.sinks}
+            totals[name] = Totals(ended, written={**totals.get(name, Totals()).written, **(written if epoch else {})})
+    return tuple(job.shown.text(notice) for notice in notices)
+
+
+def refused(*jobs: SparkJob) -> str:
+    with pytest.raises(HeadraceError) as caught:
+        versions(*jobs)
+    assert caught.value.code == "STATE_CHANGED"
+    assert caught.value.site is not None
+    return jobs[-1].shown.text(caught.value.message).replace(str(Path().absolute()), "<here>")
+
+
+TABLE = "sqlite:<here>/shops.db, table per_shop"
+
+
+def test_an_operator_that_was_changed() -> None:
+    first = compiled(table(spent(sales())))
+    assert versions(first, first) == ()
+    said = f"per_shop has rows of an earlier version in {TABLE}, and aggregate(sales), which is new or was changed, would begin without the rows that were read before"
+    assert refused(first, compiled(table(spent(sales(), "amount * 2")))) == said
+    assert refused(first, compiled(table(spent(sales().filter("amount > 1"))))) == said
+    # the same sink by a name of its own, and one that was written only at first
+    assert "out has rows of an earlier version" in refused(
+        compiled(table(spent(sales()), called="out")), compiled(table(spent(sales(), "amount + 1"), called="out"))
+    )
+    gone = compiled(log(spent(sales())))
+    assert "out has rows of an earlier version in <here>/out" in refused(gone, compiled(log(spent(sales(), "amount * 2"))))
+    once = compiled(sales().distinct().write.files("once", format="json"))
+    again = compiled(sales().filter("amount > 1").distinct().write.files("once", format="json"))
+    assert "once has rows of an earlier version in <here>/once" in refused(once, again)
+
+
+def test_an_operator_with_a_name_whose_input_was_changed() -> None:
+    """Its own text is the same, and it holds rows that the new filter would never take away."""
+
+    def named(text: str) -> SparkJob:
+        return compiled(table(spent(sales().filter(text)).named("spent")))
+
+    assert versions(named("amount > 1"), named("amount > 1")) == ()
+    assert refused(named("amount > 1"), named("amount > 2")) == (
+        "spent reads rows that are computed in another way, and the checkpoint holds state of the earlier version"
+    )
+
+
+def test_an_operator_that_a_rule_has_rewritten() -> None:
+    def first_rows(text: str) -> SparkJob:
+        query = (
+            "SELECT shop, amount FROM (SELECT *, row_number() OVER (PARTITION BY shop ORDER BY amount) AS n FROM s WHERE {}) WHERE n <= 2"
+        )
+        return compiled(log(hr.sql(query.format(text), s=sales())))
+
+    assert versions(first_rows("amount > 1"), first_rows("amount > 1")) == ()
+    refused(first_rows("amount > 1"), first_rows("amount > 2"))
+
+
+def test_what_lies_between_an_operator_and_its_sink() -> None:
+    """Changes of rows that were written by an earlier text would not find them; rows that are only added go on."""
+
+    def large(text: str) -> SparkJob:
+        return compiled(log(spent(sales()).named("spent").filter(text)))
+
+    refused(large("spent > 5"), large("spent > 6"))
+    assert versions(large("spent > 5"), large("spent > 5")) == ()
+
+    def rows(text: str) -> SparkJob:
+        return compiled(sales().filter(text).write.files("raw", format="json"))
+
+    assert versions(rows("amount > 5"), rows("amount > 6")) == ()
+
+    def by_key(text: str) -> SparkJob:
+        return compiled(table(sales().filter(text)))
+
+    assert versions(by_key("amount > 5"), by_key("amount > 6")) == (), "a row takes the place of the one before, whatever that was"
+
+
+def test_a_source_by_another_name() -> None:
+    assert refused(compiled(log(sales())), compiled(log(sales("other")))) == (
+        "out would write rows of other to <here>/out, which has rows of sales"
+    )
+
+
+def test_a_sink_that_is_new_or_was_left_out() -> None:
+    view = spent(sales())
+    both, one = compiled(table(view), log(view)), compiled(table(view))
+    assert refused(one, both) == "out is new on this checkpoint, and changes of aggregate(sales) are of rows that it was never sent"
+    assert refused(both, one, both) == "out was left out for a while, and <here>/out lacks the changes of aggregate(sales) from that time"
+    raw = sales().write.files("raw", format="json")
+    both, one = compiled(table(view), raw), compiled(table(view))
+    assert versions(one, both) == ("raw is new on this checkpoint: it gets what comes from epoch 4 on, and nothing from before",)
+    assert versions(both, one, both) == (f"raw was left out for a while: what came then is not in {Path('raw').absolute()}",)
+    assert versions(one, compiled(table(view), log(spent(sales(), "amount + 1")))) == (
+        "out is new on this checkpoint: it gets what comes from epoch 4 on, and nothing from before",
+        "aggregate(sales)#2 is new on this checkpoint: it begins empty with epoch 4",
+    )
+
+
+def test_before_the_first_epoch_everything_may_change() -> None:
+    assert versions(compiled(table(spent(sales()))), compiled(table(spent(sales(), "amount * 2"))), epoch=0) == ()
+
+
+def test_programs_and_cells_that_begin_empty() -> None:
+    def job(program: Any, name: str = "counts") -> SparkJob:
+        return compiled(counted(program, name).write.files("out", format="json", name="out"))
+
+    assert versions(job(Count), job(Count)) == ()
+    assert versions(job(Count), job(Count2)) == (
+        'the cell m of counts begins empty, and n is gone: if it is the same, say so with was="n"',
+    )
+    assert versions(job(Count), job(Count, "numbers")) == (
+        'numbers is new on this checkpoint: it begins empty with epoch 4; counts is gone: if it is the same, give it that name, .named("counts")',
+    )
+
+
+def test_a_view_that_is_edited(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """Refused before anything is touched, and the version before goes on as if nothing had been tried."""
+    monkeypatch.chdir(tmp_path)
+
+    def put(name: str, amount: int) -> None:
+        Path("in").mkdir(exist_ok=True)
+        replace(Path("in", name), json.dumps({"shop": "tea", "amount": amount}) + "\n")
+
+    def run(of: str, *more: Any) -> None:
+        hr.job("shops", log(spent(sales(), of)), *more).run(flush=False, progress=False)
+
+    put("1.json", 10)
+    run("amount")
+    put("2.json", 5)
+    check_error(
+        """
+        STATE_CHANGED: out has rows of an earlier version in <tmp>/out, and aggregate(sales), which is new or was changed, would begin without the rows that were read before
+          at test_succession.py:*: return rows.group_by("shop").agg(spent=f"sum({of})")
+          hint: nothing was changed. Go on with the earlier version of this part; or start over with fresh=True, which empties the sinks and reads all again; or run this version as a job of another name, with sinks of its own.
+          more: headrace error STATE_CHANGED
+        """,
+        lambda: run("amount * 2"),
+        hide={str(tmp_path): "<tmp>"},
+    )
+    shown = sales().write.memory(name="shown")
+    run("amount", shown)
+    assert [(row["_change"], row["spent"]) for row in lines(tmp_path / "out")] == [("insert", 10), ("delete", 10), ("insert", 15)]
+    assert shown.rows() == [("tea", 5)]
+    assert "shops: shown shows what this run brings, from epoch 1 on\n" in capsys.readouterr().err
