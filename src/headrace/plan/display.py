@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 
 from headrace.errors import HeadraceError
-from headrace.plan.naming import HASH
+from headrace.plan.naming import by_rule
 from headrace.plan.node import Node, Role
 from headrace.plan.plan import Plan
 from headrace.plan.walk import order
@@ -76,27 +76,18 @@ def displayed(plan: Plan) -> Iterator[None]:
 
 def _names(given: Iterable[Node]) -> dict[str, str]:
     nodes = list(given)
-    by_rule = {node for node in nodes if _by_rule(node, nodes)}
-    found = {str(node.name): str(node.name) for node in nodes if node not in by_rule}
+    ruled = {node for node in nodes if by_rule(node, nodes)}
+    found = {str(node.name): str(node.name) for node in nodes if node not in ruled}
     taken = {name.lower(): name for name in (*found.values(), *(str(node.name) for node in nodes))}
     for node in order(nodes):
-        if node in by_rule:
+        if node in ruled:
             name = str(node.name)
-            found[name] = _free(list(_wanted(node, found, by_rule)), name, taken)
+            found[name] = _free(list(_wanted(node, found, ruled)), name, taken)
             taken[found[name].lower()] = name
     return {str(node.name): found[str(node.name)] for node in nodes}
 
 
-def _by_rule(node: Node, nodes: Collection[Node]) -> bool:
-    """Whether a name was made by rule. A rewrite may have changed what the node reads since."""
-    name = str(node.name)
-    if node.by_content or not node.inputs:
-        return re.fullmatch(rf"{re.escape(node.verb)}-[0-9a-f]{{8}}", name) is not None
-    made = re.fullmatch(rf"(.+)\.{re.escape(node.verb)}(?:-[0-9a-f]{{6}})?", name)
-    return made is not None and (bool(HASH.search(made[1])) or made[1] in {str(one.name) for one in nodes})
-
-
-def _wanted(node: Node, found: Mapping[str, str], by_rule: Collection[Node]) -> Iterable[str]:
+def _wanted(node: Node, found: Mapping[str, str], ruled: Collection[Node]) -> Iterable[str]:
     """What a node might be called, the best first."""
     if 0 < len(node.called) <= _LONGEST:
         yield node.called
@@ -104,10 +95,10 @@ def _wanted(node: Node, found: Mapping[str, str], by_rule: Collection[Node]) -> 
         yield node.verb
         return
     if not node.by_content:
-        before = node.inputs[0] if node.passing else _place(node.inputs[0], by_rule)
+        before = node.inputs[0] if node.passing else _place(node.inputs[0], ruled)
         yield f"{found[str(before.name)]}.{node.verb}"
         return
-    reads = list(dict.fromkeys(found[str(_place(before, by_rule).name)] for before in node.inputs))
+    reads = list(dict.fromkeys(found[str(_place(before, ruled).name)] for before in node.inputs))
     for names in (reads, _sources(node)):
         if len(", ".join(names)) <= _LONGEST:
             yield f"{node.verb}({', '.join(names)})"
@@ -115,9 +106,9 @@ def _wanted(node: Node, found: Mapping[str, str], by_rule: Collection[Node]) -> 
     yield f"{node.verb}({_sources(node)[0]}, …)"
 
 
-def _place(node: Node, by_rule: Collection[Node]) -> Node:
+def _place(node: Node, ruled: Collection[Node]) -> Node:
     """The nearest node before another that has a place of its own: what only passes rows on is not worth a word."""
-    while node.passing and node in by_rule:
+    while node.passing and node in ruled:
         node = node.inputs[0]
     return node
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import fields, replace
 from typing import Any, TypeVar
 
@@ -59,6 +59,15 @@ def named(ends: Iterable[Node]) -> dict[Node, Node]:
         final[node] = with_inputs(replace(node, name=names[node]), final)
         _ = final[node].columns  # computed from the sources on, so that no chain is too long for Python's stack
     return {given: final[kept] for given, kept in merged.items()}
+
+
+def by_rule(node: Node, nodes: Collection[Node]) -> bool:
+    """Whether the name of a node of a plan was made by rule. A rewrite may have changed what the node reads since."""
+    name = str(node.name)
+    if node.by_content or not node.inputs:
+        return re.fullmatch(rf"{re.escape(node.verb)}-[0-9a-f]{{8}}", name) is not None
+    made = re.fullmatch(rf"(.+)\.{re.escape(node.verb)}(?:-[0-9a-f]{{6}})?", name)
+    return made is not None and (bool(HASH.search(made[1])) or made[1] in {str(one.name) for one in nodes})
 
 
 def with_inputs(node: N, stand_ins: dict[Node, Node]) -> N:

@@ -5,14 +5,14 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
 from headrace.errors import PlanError
 from headrace.plan.codec import FORMAT, broken, decode, encode, refuse_unwritten, short, without_sites, word
 from headrace.plan.meaning import settings_of
-from headrace.plan.naming import named, spelled, valid_name, with_inputs
+from headrace.plan.naming import by_rule, named, spelled, valid_name, with_inputs
 from headrace.plan.node import Node
 from headrace.plan.walk import order
 
@@ -96,6 +96,14 @@ class Plan:
         for node in self.nodes.values():
             kept[node] = with_inputs(change(node), kept)
         return Plan(self.job, {str(node.name): node for node in kept.values()}, self.sinks, self.settings)
+
+    def renamed(self) -> Plan:
+        """The plan whose names by rule are made anew of what its nodes say now."""
+        nodes = list(self.nodes.values())
+        kept: dict[Node, Node] = {}
+        for node in nodes:
+            kept[node] = with_inputs(replace(node, name=None) if by_rule(node, nodes) else node, kept)
+        return Plan.of(self.job, [kept[self.nodes[name]] for name in self.sinks], self.settings)
 
     def rewritten(self, changes: Mapping[Node, Callable[[Node], Node]]) -> Plan:
         """The plan with other nodes in the place of some; each is made of the node over its new inputs. What is new gets a name."""

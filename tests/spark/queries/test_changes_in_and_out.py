@@ -198,6 +198,36 @@ def test_columns_that_were_found_stay(spark: SparkSession, tmp_path: Path, how: 
     assert all("w" not in row for row in kept)
 
 
+def test_all_columns_of_files_that_have_more_since(tmp_path: Path) -> None:
+    """The columns were found by looking. An operator keeps its name and state, and `*` is refused where it means more than at first."""
+
+    def run(*columns: str) -> None:
+        rows = hr.read.files(tmp_path / "in", format="json", change_column="op", name="rows")
+        view = rows.select(*columns).group_by("k").agg(n="count(*)")
+        hr.job("found", view.write.files(tmp_path / "out", format="json", mode="changes", name="out")).run(
+            checkpoint=tmp_path / "state", progress=False, flush=False
+        )
+
+    def kept() -> list[tuple[str, int, str]]:
+        files = [file.read_text().splitlines() for file in hr.committed_files(tmp_path / "out")]
+        return [(row["k"], row["n"], row["_change"]) for part in files for row in map(json.loads, part)]
+
+    lines(tmp_path / "in" / "1.json", [{"op": "c", "k": "a"}])
+    run("k")
+    lines(tmp_path / "in" / "2.json", [{"op": "c", "k": "a", "w": 1}])
+    check_error(
+        """
+        UNKNOWN_COLUMN: rows.ledger.select: no column `w`, in `w`
+          at test_changes_in_and_out.py:*: view = rows.select(*columns).group_by("k").agg(n="count(*)")
+          hint: the files of rows had other columns at the first start, and the job keeps to those. Say them: rows with schema="k string, op string"
+          more: headrace error UNKNOWN_COLUMN
+        """,
+        lambda: run("*"),
+    )
+    run("k")
+    assert sorted(kept()) == [("a", 1, "delete"), ("a", 1, "insert"), ("a", 2, "insert")]
+
+
 def test_the_schema_of_rows_by_its_place(spark: SparkSession) -> None:
     rows = hr.read.memory([(None, ("a",), "c", None)], "k string", change_format="debezium", name="rows")
     assert hr.collect(rows).rows() == [("a",)]

@@ -36,7 +36,13 @@ def with_frozen_schemas(job: SparkJob, stored: Stored | None) -> SparkJob:
             return replace(node, schema=other[str(node.name)], live=None)
         return over(node, other)
 
-    return compile(job.asked.changed(frozen))
+    try:
+        return compile(job.asked.changed(frozen).renamed())
+    except HeadraceError as error:
+        # The plan was written for the columns that are found now, as `*` was.
+        schemas = "; ".join(f'{name} with schema="{schema}"' for name, schema in other.items())
+        hint = f"the files of {', '.join(other)} had other columns at the first start, and the job keeps to those. Say them: {schemas}"
+        raise HeadraceError(error.code, error.message, hint=hint, site=error.site, also=error.also) from None
 
 
 def identified(job: SparkJob, stored: Stored | None, folder: Path, *, offline: bool = False) -> tuple[Identity, dict[str, str]]:
