@@ -178,6 +178,14 @@ def test_a_sink_that_is_new_or_was_left_out() -> None:
     )
 
 
+def test_a_sink_that_moves() -> None:
+    def job(path: str) -> SparkJob:
+        return compiled(sales().write.files(path, format="json", name="out"))
+
+    here = Path().absolute()
+    assert versions(job("out"), job("else")) == (f"out writes to {here}/else from epoch 4 on; what it wrote before stays in {here}/out",)
+
+
 def test_before_the_first_epoch_everything_may_change() -> None:
     assert versions(compiled(table(spent(sales()))), compiled(table(spent(sales(), "amount * 2"))), epoch=0) == ()
 

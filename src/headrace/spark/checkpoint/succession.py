@@ -117,12 +117,15 @@ def _refused(node: Node, message: str, cure: str = "") -> HeadraceError:
 
 def _partial(sink: Sink, forerunner: _Forerunner | None, epoch: int) -> Iterator[str]:
     """What is said of a sink that holds less than the job has read."""
+    place = place_of(sink.connect())
     if not sink.connect().traits.lasting:
         yield f"{sink.name} shows what this run brings, from epoch {epoch + 1} on"
     elif forerunner is None:
         yield f"{sink.name} is new on this checkpoint: it gets what comes from epoch {epoch + 1} on, and nothing from before"
     elif forerunner.entry.retired:
         yield f"{sink.name} was left out for a while: what came then is not in {forerunner.place}"
+    elif forerunner.place not in ("", place):
+        yield f"{sink.name} writes to {place} from epoch {epoch + 1} on; what it wrote before stays in {forerunner.place}"
 
 
 def _begun(old: QueryIdentity, now: QueryIdentity, operators: Iterable[Node], epoch: int) -> Iterator[str]:
