@@ -6,6 +6,7 @@ import argparse
 from typing import Any
 
 from headrace.cli import load
+from headrace.interrupts import EXIT_CODE
 
 EPILOG = """\
 Ctrl-C finishes the epoch and stops; a second one stops at once. Starting again goes on from there.
@@ -45,4 +46,4 @@ def run(asked: argparse.Namespace) -> int:
         progress=False if asked.quiet else None,
     )
     print(summary)
-    return 130 if summary.stopped else 0
+    return EXIT_CODE if summary.stopped else 0

@@ -12,6 +12,7 @@ from headrace.engine.loading import refuse_while_loading
 from headrace.engine.lost import lost, told
 from headrace.engine.table import Table
 from headrace.errors import HeadraceError, here
+from headrace.interrupts import interruptible, interruption
 from headrace.ops.columns import label
 from headrace.ops.sink import sink
 from headrace.ops.stream import Stream
@@ -37,6 +38,7 @@ def collect(stream: Stream) -> Table:
     return collected(stream)
 
 
+@interruptible()
 def collected(stream: Stream) -> Table:
     """The rows, for whoever calls the one that calls this."""
     kept: Any = sink_class("memory")()
@@ -55,7 +57,7 @@ def collected(stream: Stream) -> Table:
         run = start(made, checkpoint)
         summary = run.watch(lambda: None, signals)
         if summary is None or summary.stopped:
-            raise KeyboardInterrupt
+            raise interruption()
         letters = lost(summary, checkpoint)
         if letters:
             warnings.warn(told(letters, "hr.collect(...).dead_letters has them"), RuntimeWarning, stacklevel=3)

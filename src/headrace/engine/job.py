@@ -11,6 +11,7 @@ from datetime import timedelta
 from headrace.analysis.guarantee import EXACTLY
 from headrace.engine.loading import refuse_while_loading
 from headrace.errors import HeadraceError, here
+from headrace.interrupts import interruptible, interruption
 from headrace.jvm.session import session
 from headrace.ops.write import Sink
 from headrace.plan import DisplayNames, Explanation, Node, Plan, displayed, explain, facts
@@ -111,11 +112,13 @@ class Job:
         setting `lease`), and takes over; else that is an error.
         """
         asked, display = self._asked(checkpoint, every, partitions, progress)
-        # PySpark sets a handler of its own for Ctrl-C when it starts, so it starts before ours are set.
-        session()
-        with Signals() as signals, display:
-            run = self._start(asked, fresh, flush, self._waits(lambda: signals.asked > 0) if standby else None)
-            summary = run.watch(lambda: display.show(lambda: run.progress, run.status), signals)
+        with interruptible():
+            # Until Spark is there and the job compiled there is nothing to finish, and a signal ends it at once.
+            session()
+            self._compiled()
+            with Signals() as signals, display:
+                run = self._start(asked, fresh, flush, self._waits(lambda: signals.asked > 0) if standby else None)
+                summary = run.watch(lambda: display.show(lambda: run.progress, run.status), signals)
         assert summary is not None  # without a timeout `watch` ends with the run
         if asked.progress is None and progress is None and _is_script() and not sys.stderr.isatty():
             print(summary, file=sys.stderr, flush=True)
@@ -175,7 +178,7 @@ class Job:
 
         def waits(text: str) -> None:
             if stopped():
-                raise KeyboardInterrupt
+                raise interruption()
             if text not in told:
                 told.add(text)
                 print(f"{self.name}: {text}", file=sys.stderr, flush=True)
@@ -263,10 +266,11 @@ def job(name: str, *sinks: Sink) -> Job:
                 hint="a stream becomes a sink by its write: stream.write.files(...)",
                 site=here(),
             )
-    ends = [sink._use() for sink in sinks]
-    plan = Plan.of(valid_name(name), ends, meaning())
-    compiled = compile(plan)
-    suit(compiled)
+    with interruptible():
+        ends = [sink._use() for sink in sinks]
+        plan = Plan.of(valid_name(name), ends, meaning())
+        compiled = compile(plan)
+        suit(compiled)
     return Job(plan, compiled=compiled)
 
 

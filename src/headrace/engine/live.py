@@ -15,6 +15,7 @@ from headrace.analysis.boundedness import sources
 from headrace.engine.loading import refuse_while_loading
 from headrace.engine.lost import lost
 from headrace.engine.lost import told as missing
+from headrace.interrupts import interruptible
 from headrace.ops.facts.keys import known_keys
 from headrace.ops.facts.kind import kind_of
 from headrace.ops.sink import sink
@@ -123,6 +124,7 @@ def endless(stream: Stream) -> bool:
     return any(not source.connect().traits.bounded for source in sources(stream._node))
 
 
+@interruptible()
 def follow(
     stream: Stream, look: Callable[[Board, Run, Signals], None], told: Callable[[list[tuple[Row, int]]], None] | None = None
 ) -> Summary:
