@@ -5,10 +5,10 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from pathlib import Path
 from typing import Any
 
 from headrace.cli import load
+from headrace.durable import named
 from headrace.errors import EXIT_CODES, HeadraceError
 from headrace.plan import DisplayNames
 from headrace.points import POINTS
@@ -59,6 +59,8 @@ def run(asked: argparse.Namespace) -> int:
     from headrace.certify import certify
 
     job = load.job(asked)
+    # before an hour of copies has run
+    out = named.folder(asked.out) if asked.out else None
     points = None if asked.points is None else [name.strip() for name in asked.points.split(",") if name.strip() not in ("", "none")]
     found = certify(
         job,
@@ -75,11 +77,9 @@ def run(asked: argparse.Namespace) -> int:
         told=lambda text: print(f"headrace: {text}", file=sys.stderr, flush=True),
     )
     print(DisplayNames.of(job.plan).text(str(found)))
-    if asked.out:
-        folder = Path(asked.out)
-        folder.mkdir(parents=True, exist_ok=True)
-        (folder / f"{job.name}.json").write_text(json.dumps(found.to_json(), indent=1) + "\n", encoding="utf-8")
-        (folder / f"{job.name}.md").write_text(found.markdown(), encoding="utf-8")
+    if out is not None:
+        named.write(out / f"{job.name}.json", json.dumps(found.to_json(), indent=1) + "\n")
+        named.write(out / f"{job.name}.md", found.markdown())
     return 0 if found.holds else EXIT_CODES[found.fault]
 
 

@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+from headrace.durable import named
 from headrace.engine.loading import refuse_while_loading
 from headrace.engine.state import stored_job
 from headrace.engine.table import Table
@@ -58,7 +59,7 @@ class Letters:
         columns = list(node.columns)
         rows = [row for one in letters if (row := _row(one, source, columns)) is not None]
         text = _csv(rows, columns, lines) if lines.kind == "csv" else "".join(f"{_line(row)}\n" for row in rows)
-        Path(path).write_text(text, encoding="utf-8")
+        named.write(path, text)
         return len(rows), len(letters) - len(rows)
 
     def replay(self, source: str, path: str | os.PathLike[str], *, again: bool = False) -> int:
@@ -75,7 +76,7 @@ class Letters:
                 f"the job {self.job} has read its bounded input to the end and fired all its timers",
                 hint="start over with fresh=True, from mended input; flush=False keeps a job open for rows that come later.",
             )
-        text = Path(path).read_bytes()
+        text = named.existing(path).read_bytes()
         rows = _checked(text, path, list(node.columns), lines)
         digest = hashlib.sha256(text).hexdigest()[:12]
         before = next((file for file in repaired.given(self.folder, source) if digest in file.name), None)
