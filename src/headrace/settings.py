@@ -84,21 +84,42 @@ READ: Mapping[str, Callable[[Any], Any]] = {
 def settings(job: str, said: Mapping[str, Any] | None = None, **arguments: Any) -> Settings:
     """The settings of a run of `job`, whose script `said` some; arguments that are None count as not given."""
     found: dict[str, Any] = {"checkpoint": JOBS / job, "every": 0, "partitions": None, "progress": None, "lease": 20_000}
-    script = ("the script", said or {})
-    for place, values in (script, *_file(job), ("the environment", _environment()), ("an argument", arguments)):
+    for place, values in (("the script", said or {}), *_lasting(job), ("an argument", arguments)):
         for name, value in values.items():
             if value is None:
                 continue
             if name not in READ:
                 hint = suggestion(name, READ, f"there are: {', '.join(sorted(READ))}")
                 raise HeadraceError("BAD_SETTING", f"{place} has {name}, and there is no such setting", hint=hint)
-            try:
-                found[name] = READ[name](value)
-            except (ValueError, TypeError) as problem:
-                raise _bad(name, place, f"{value!r} does not fit: {problem}") from None
-            except HeadraceError as problem:
-                raise _bad(name, place, problem.message) from None
+            found[name] = _read(name, value, place)
     return Settings(**found)
+
+
+def checkpoint_of(job: str) -> Path:
+    """Where a job keeps its state, as far as the environment and headrace.toml say it.
+
+    >>> checkpoint_of("fraud")
+    PosixPath('.headrace/fraud')
+    """
+    found = JOBS / job
+    for place, values in _lasting(job):
+        if values.get("checkpoint") is not None:
+            found = _read("checkpoint", values["checkpoint"], place)
+    return found
+
+
+def _lasting(job: str) -> list[tuple[str, dict[str, Any]]]:
+    """What is said outside of a call, and where."""
+    return [*_file(job), ("the environment", _environment())]
+
+
+def _read(name: str, value: Any, place: str) -> Any:
+    try:
+        return READ[name](value)
+    except (ValueError, TypeError) as problem:
+        raise _bad(name, place, f"{value!r} does not fit: {problem}") from None
+    except HeadraceError as problem:
+        raise _bad(name, place, problem.message) from None
 
 
 def _environment() -> dict[str, Any]:

@@ -57,8 +57,8 @@ def version() -> str:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and give its exit code."""
-    asked = parser().parse_args(arguments)
     try:
+        asked = parser().parse_args(arguments)
         code: int = asked.run(asked)
         return code
     except HeadraceError as error:
