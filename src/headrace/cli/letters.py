@@ -72,10 +72,10 @@ def show(asked: argparse.Namespace) -> int:
 
 
 def export(asked: argparse.Namespace) -> int:
-    written, left = letters(asked.checkpoint).export(asked.source, asked.file, reason=asked.reason)
+    written, left_out = letters(asked.checkpoint).export(asked.source, asked.file, reason=asked.reason)
     print(f"{written:,} row{'' if written == 1 else 's'} of {asked.source} in {asked.file}")
-    if left:
-        print(f"{left:,} left out: behind a step that had changed their columns they failed as other rows than those of {asked.source}")
+    for why, count in left_out.items():
+        print(f"{count:,} letter{'' if count == 1 else 's'} left out: {why}")
     return 0
 
 
