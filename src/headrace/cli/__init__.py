@@ -11,6 +11,7 @@ from headrace.cli import (
     certify,
     completion,
     demo,
+    docs,
     doctor,
     error,
     explain,
@@ -29,7 +30,7 @@ from headrace.cli.parser import Parser
 from headrace.errors import EXIT_CODES, HeadraceError
 from headrace.interrupts import EXIT_CODE, interrupted
 
-COMMANDS = (run, sql, explain, plan, schema, state, letters, rewind, certify, demo, doctor, error, packages, prepare, completion)
+COMMANDS = (run, sql, explain, plan, schema, state, letters, rewind, certify, demo, doctor, error, docs, packages, prepare, completion)
 
 _EXITS = """\
 exit code: 0 all went well, 1 something in the job is to be changed, 2 the command was not understood, 3 the input does not fit,

@@ -8,15 +8,18 @@ import sys
 from typing import Any
 
 from headrace.cli import load
+from headrace.cli.numbers import whole
 from headrace.durable import named
 from headrace.errors import EXIT_CODES, HeadraceError
 from headrace.plan import DisplayNames
 from headrace.points import POINTS
 
+_MOST = 100_000
+"""Of epochs, and of what happens to copies: each takes seconds."""
 EPILOG = """\
 The job is not run itself: copies of it are, which read the first rows of its sources and write to places that are thrown away. Each copy is
 killed at some points of its epochs and started again until it ends; then what its sinks hold is compared with what they hold if nobody
-disturbs the job. docs/faults.md says what the points are.
+disturbs the job. `headrace docs faults` says what the points are.
 """
 
 
@@ -27,21 +30,25 @@ def add(commands: Any) -> None:
     load.arguments(parser)
     parser.add_argument("--points", metavar="NAMES", help="kill at these points, separated by commas (default: at all; none: at none)")
     parser.add_argument("--fails", action="store_true", help="also make the job fail at these points")
-    parser.add_argument("--kills", metavar="N", type=int, default=0, help="also kill this many times at random")
+    parser.add_argument("--kills", metavar="N", type=whole(0, _MOST), default=0, help="also kill this many times at random")
     parser.add_argument(
-        "--executors", metavar="N", type=int, default=0, help="also kill an executor this many times; copies run on two of this machine"
+        "--executors",
+        metavar="N",
+        type=whole(0, _MOST),
+        default=0,
+        help="also kill an executor this many times; copies run on two of this machine",
     )
     parser.add_argument(
         "--restore",
         metavar="N",
-        type=int,
+        type=whole(1, _MOST),
         action="append",
         default=[],
         help="also put back earlier copies of the checkpoint, when the sinks are N epochs ahead of it; may be repeated",
     )
-    parser.add_argument("--seed", metavar="N", type=int, default=0, help="decides on the random moments (default: 0)")
-    parser.add_argument("--rows", metavar="N", type=int, default=2000, help="rows to read of each source, about (default: 2000)")
-    parser.add_argument("--epochs", metavar="N", type=int, default=7, help="epochs to read them in, about (default: 7)")
+    parser.add_argument("--seed", metavar="N", type=whole(), default=0, help="decides on the random moments (default: 0)")
+    parser.add_argument("--rows", metavar="N", type=whole(1), default=2000, help="rows to read of each source, about (default: 2000)")
+    parser.add_argument("--epochs", metavar="N", type=whole(1, _MOST), default=7, help="epochs to read them in, about (default: 7)")
     parser.add_argument(
         "--server",
         metavar="CONNECTOR=ADDRESS",
@@ -49,7 +56,7 @@ def add(commands: Any) -> None:
         default=[],
         help="write the copies of this connector's sinks there; may be repeated",
     )
-    parser.add_argument("--parallel", metavar="N", type=int, default=2, help="copies that run at once (default: 2)")
+    parser.add_argument("--parallel", metavar="N", type=whole(1, 64), default=2, help="copies that run at once (default: 2)")
     parser.add_argument("--out", metavar="FOLDER", help="also write the certificate there, as NAME.json and NAME.md")
     parser.set_defaults(run=run)
 

@@ -6,10 +6,11 @@ import argparse
 from typing import Any
 
 from headrace.cli import rows
+from headrace.cli.numbers import whole
 from headrace.engine.letters import letters
 
 EPILOG = """\
-Nothing is locked: the job may run meanwhile. docs/contracts.md tells the whole way from a letter to a row.
+Nothing is locked: the job may run meanwhile. `headrace docs contracts` tells the whole way from a letter to a row.
 """
 
 
@@ -29,7 +30,7 @@ def _show(commands: Any) -> None:
     )
     rows.job(parser)
     _some(parser)
-    parser.add_argument("--limit", metavar="N", type=rows.limit, default=20, help="at most so many (default: 20)")
+    parser.add_argument("--limit", metavar="N", type=whole(), default=20, help="at most so many (default: 20)")
     parser.add_argument("--format", choices=("text", "json"), default="text", help="how they are printed (default: text)")
     parser.set_defaults(run=show)
 

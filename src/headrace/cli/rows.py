@@ -6,13 +6,14 @@ import argparse
 import json
 from pathlib import Path
 
+from headrace.cli.numbers import whole
 from headrace.engine import Table
 from headrace.errors import HeadraceError
 from headrace.settings import FILE, JOBS, checkpoint_of
 from headrace.spark.checkpoint.folder import is_checkpoint, stored_in
 
 EPILOG = """\
-Nothing is locked and nothing is changed: the job may run meanwhile. docs/state.md says what the tables show.
+Nothing is locked and nothing is changed: the job may run meanwhile. `headrace docs state` says what the tables show.
 """
 
 
@@ -50,15 +51,9 @@ def _keeps(folder: Path, job: str) -> bool:
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     job(parser)
-    parser.add_argument("--epoch", metavar="N", type=int, help="the state after this epoch (default: the last one)")
-    parser.add_argument("--limit", metavar="N", type=limit, default=20, help="at most so many rows (default: 20)")
+    parser.add_argument("--epoch", metavar="N", type=whole(), help="the state after this epoch (default: the last one)")
+    parser.add_argument("--limit", metavar="N", type=whole(), default=20, help="at most so many rows (default: 20)")
     parser.add_argument("--format", choices=("text", "json"), default="text", help="how rows are printed (default: text)")
-
-
-def limit(text: str) -> int:
-    if not text.isdigit():
-        raise argparse.ArgumentTypeError(f"{text} is no number of rows")
-    return int(text)
 
 
 def printed(table: Table, asked: argparse.Namespace) -> str:

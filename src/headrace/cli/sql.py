@@ -17,7 +17,7 @@ from headrace.syntax.statements import Run, Statement, lasting
 
 EPILOG = """\
 A script's statements run in their order; what it inserts into sinks is one job, which runs at its end. With -e nothing of FILE runs but its
-names are known. Without FILE and -e this is a prompt, or reads a script from standard input. docs/sql.md lists the statements.
+names are known. Without FILE and -e this is a prompt, or reads a script from standard input. `headrace docs sql` lists the statements.
 """
 
 

@@ -111,6 +111,7 @@ class Job:
         Where another process works on the checkpoint, `standby=True` waits until it has ended, or gives no sign for 20 seconds (the
         setting `lease`), and takes over; else that is an error.
         """
+        _refuse_others(fresh=fresh, flush=flush is None or flush, standby=standby)
         asked, display = self._asked(checkpoint, every, partitions, progress)
         with interruptible():
             # Until Spark is there and the job compiled there is nothing to finish, and a signal ends it at once.
@@ -138,6 +139,7 @@ class Job:
         """Start the job and return at once, with `standby=True` when it is its turn; the arguments are those of `run`. `progress` is
         shown while somebody waits for the `Run`.
         """
+        _refuse_others(fresh=fresh, flush=flush is None or flush, standby=standby)
         asked, display = self._asked(checkpoint, every, partitions, progress)
         run = self._start(asked, fresh, flush, self._waits(lambda: False) if standby else None)
         run.display = display
@@ -147,6 +149,7 @@ class Job:
         self, checkpoint: str | os.PathLike[str] | None, every: str | timedelta | None, partitions: int | None, progress: Show
     ) -> tuple[Settings, Display]:
         refuse_while_loading(f"the job {self.name}")
+        _refuse_others(progress=progress is None or callable(progress) or progress)
         shown = progress if isinstance(progress, bool) else None
         asked = settings(self.name, self._said, checkpoint=checkpoint, every=every, partitions=partitions, progress=shown)
         return asked, Display(self.name, progress if callable(progress) else asked.progress)
@@ -226,6 +229,13 @@ class Job:
         made = Plan.from_json(data)
         # What lives in this process (rows of memory sources, functions) is not in the JSON, and is kept.
         return Job(_alive(made, self.plan, set(paths)), self._said)
+
+
+def _refuse_others(**flags: object) -> None:
+    """Refuse what is neither True nor False: the text "false" would count as True, and fresh=True removes results."""
+    for name, value in flags.items():
+        if not isinstance(value, bool):
+            raise HeadraceError("BAD_SETTING", f"{name} cannot be {value!r}", hint=f"write {name}=True or {name}=False", site=here())
 
 
 def _is_script() -> bool:

@@ -100,7 +100,7 @@ class State:
 def state(checkpoint: str | os.PathLike[str], *, epoch: int | None = None) -> State:
     """The state that a job keeps in the folder `checkpoint`, after its last epoch or after `epoch`.
 
-    Nothing is locked and nothing is changed: the job may run meanwhile. What is shown is described in docs/state.md.
+    Nothing is locked and nothing is changed: the job may run meanwhile. What is shown is described by `headrace docs state`.
 
     >>> import headrace as hr
     >>> class Count(hr.Program):
