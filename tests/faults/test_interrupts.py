@@ -92,3 +92,5 @@ def test_a_signal_ends_a_command(moment: Callable[[Command], bool], number: sign
     while command.others() and time.monotonic() < end:
         time.sleep(0.1)
     assert not command.others()
+    # nor anything in the folder that is not the job's
+    assert {path.name for path in tmp_path.iterdir()} <= {"job.py", "out", ".headrace", "__pycache__"}

@@ -19,6 +19,7 @@ from headrace.masking import leaving
 from headrace.ops import Lookup, Source
 from headrace.ops.operator import Connected
 from headrace.plan import DisplayNames, Plan, displayed
+from headrace.ports import aside
 from headrace.spark.checkpoint import repaired, torn
 from headrace.spark.checkpoint.compare import identified, refuse_in_mid_epoch, with_frozen_schemas
 from headrace.spark.checkpoint.folder import Checkpoint, Stored, migrated
@@ -26,7 +27,7 @@ from headrace.spark.checkpoint.lease import SILENCE
 from headrace.spark.checkpoint.relocation import mend
 from headrace.spark.compile.computed import check_computed
 from headrace.spark.compile.document import build
-from headrace.spark.compile.identity import QueryIdentity, repaired_scan
+from headrace.spark.compile.identity import DEAD_LETTERS, QueryIdentity, repaired_scan
 from headrace.spark.compile.job import SparkJob
 from headrace.spark.compile.levels import Query
 from headrace.spark.compile.placing import in_parts
@@ -50,6 +51,8 @@ class Started:
     queries: list[RunningQuery]
     close: Callable[[], None]
     sealed: bool = False
+    letters_before: int = 0
+    """Dead letters that its queries, and its sinks, had before."""
 
 
 def start(
@@ -73,6 +76,7 @@ def start(
         flush=flush and not begun.sealed,
         closed=begun.close,
         shown=job.shown,
+        letters_before=begun.letters_before,
     )
 
 
@@ -126,7 +130,7 @@ def begin(
             _refuse_endless(job)
             _refuse_new_input(job, checkpoint, stored, names)
             if checkpoint.sealed:
-                return Started(checkpoint, [], opened.close, sealed=True)
+                return Started(checkpoint, [], opened.close, sealed=True, letters_before=_put_aside(checkpoint))
         if fresh:
             checkpoint.begin_clearing()
         checkpoint.empty()
@@ -135,9 +139,11 @@ def begin(
         opening = True
         sinks = {name: _open(job, identity.query(name), checkpoint, outlets[name], opened) for _, name in each(job, names)}
         checkpoint.end_clearing()
+        refused = _put_aside(checkpoint)
         for query, name in each(job, names):
             running.append(_started(job, query, identity.query(name), checkpoint, sinks[name], number, every, clock, anew[name]))
-        return Started(checkpoint, running, opened.close)
+        letters = sum(one.began.rows.get(DEAD_LETTERS, 0) for one in running)
+        return Started(checkpoint, running, opened.close, letters_before=refused + letters)
     except BaseException as problem:
         _displayed(problem, job, checkpoint)
         for one in running:
@@ -147,6 +153,11 @@ def begin(
                 checkpoint.lease.decline()
             opened.close()
         raise
+
+
+def _put_aside(checkpoint: Checkpoint) -> int:
+    """Rows that sinks could not deliver so far."""
+    return sum(aside.counted(checkpoint.folder).values())
 
 
 def _displayed(problem: BaseException, job: SparkJob, checkpoint: Checkpoint) -> None:
@@ -285,7 +296,7 @@ def _started(
     history = checkpoint.history(identity.name, job.plan.fingerprint)
     history.tidy()
     committer = Committer(sinks, checkpoint.record(identity.name), history, checkpoint.lease.check, clock or time.monotonic)
-    totals = committer.record.totals
+    began = committer.record.totals
     handle = start_query(
         spark,
         document,
@@ -297,9 +308,7 @@ def _started(
         log=checkpoint.errors,
         loader=loader,
     )
-    running = RunningQuery(query, identity, handle, committer, {}, totals.epoch)
-    running.before = running.read()
-    return running
+    return RunningQuery(query, identity, handle, committer, began)
 
 
 def _lookups(job: SparkJob, query: Query) -> tuple[dict[str, dict[str, Any]], Loader]:
