@@ -199,3 +199,5 @@ def _one(found: list[Job], place: Path, wanted: str | None) -> Job:
 
 # What reads each kind of file that is not run.
 _READ: Mapping[str, Callable[[Path], list[Job]]] = {".json": _of_json, ".sql": _of_sql, ".yaml": _of_yaml, ".yml": _of_yaml}
+KINDS = (".py", *_READ)
+"""How the names of files end that make a job."""

@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from datetime import timedelta
+from pathlib import Path
 
 from headrace.analysis.guarantee import EXACTLY
 from headrace.engine.loading import refuse_while_loading
@@ -198,7 +199,7 @@ class Job:
             job.run(checkpoint=made.new)
         """
         refuse_while_loading(f"the job {self.name}")
-        old, new = (settings(self.name, self._said, checkpoint=folder).checkpoint for folder in (checkpoint, to))
+        old, new = self.checkpoint(checkpoint), self.checkpoint(to)
         with displayed(self.plan):
             return migrate(self._compiled(), old, new, dry_run=dry_run)
 
@@ -212,7 +213,11 @@ class Job:
             job.rewind(dry_run=False)
         """
         refuse_while_loading(f"the job {self.name}")
-        return rewind(self._compiled(), settings(self.name, self._said, checkpoint=checkpoint).checkpoint, dry_run=dry_run)
+        return rewind(self._compiled(), self.checkpoint(checkpoint), dry_run=dry_run)
+
+    def checkpoint(self, folder: str | os.PathLike[str] | None = None) -> Path:
+        """Where a run with this argument keeps the state of the job: HEADRACE_CHECKPOINT, `headrace.toml` and the job's script count."""
+        return settings(self.name, self._said, checkpoint=folder).checkpoint
 
     def with_paths(self, paths: Mapping[str, str]) -> Job:
         """The same job with other paths for some sources and sinks, by their names."""

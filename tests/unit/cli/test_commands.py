@@ -42,6 +42,11 @@ def test_a_wrong_command_is_not_understood(capsys: pytest.CaptureFixture[str]) -
     [
         (["state", "shw", "folder"], "argument COMMAND: there is no command shw: did you mean show? There are: show, query, migrate"),
         (
+            ["show", "fraud"],
+            "argument COMMAND: there is no command show: did you mean state show or letters show? There are: run, sql, explain, plan, schema, "
+            "state, letters, rewind, certify, demo, doctor, error, docs, packages, prepare, completion",
+        ),
+        (
             ["explain", "job.py", "--jsn"],
             "there is no option --jsn: did you mean --json? It takes: -h, --help, --job, --path, --verbose, --json",
         ),
@@ -153,6 +158,13 @@ def test_doctor_as_json(capsys: pytest.CaptureFixture[str]) -> None:
     checks = json.loads(capsys.readouterr().out)
     assert checks[0]["name"] == "Python"
     assert code == (4 if any(check["required"] and not check["ok"] for check in checks) else 0)
+
+
+@pytest.mark.parametrize("arguments", [["--job", "x"], ["fraud", "--checkpoint", "x"], [".headrace/fraud", "--path", "a=b"]])
+def test_doctor_takes_options_of_a_file_with_one_only(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        cli.main(["doctor", *arguments])
+    assert capsys.readouterr().err.endswith("error: --job, --path and --checkpoint go with the FILE of a job\n")
 
 
 def test_doctor_names_a_connector_of_spark_that_is_of_another_version(capsys: pytest.CaptureFixture[str]) -> None:

@@ -52,6 +52,11 @@ def test_a_file_that_is_not_there(command: str, path: str, capsys: pytest.Captur
     assert said == f"FILE_MISSING: {'folder is a folder, and a file is read here' if path == 'folder' else f'there is no file {path}'}"
 
 
+def test_the_doctor_takes_a_file_by_its_ending(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["doctor", "nowhere.py"]) == 1
+    assert capsys.readouterr().err.startswith("FILE_MISSING: there is no file nowhere.py\n")
+
+
 @pytest.mark.parametrize("path", ["nowhere", "folder", "file", "file/x"])
 @pytest.mark.parametrize(
     "command",

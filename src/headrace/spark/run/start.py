@@ -27,7 +27,7 @@ from headrace.spark.checkpoint.lease import SILENCE
 from headrace.spark.checkpoint.relocation import mend
 from headrace.spark.compile.computed import check_computed
 from headrace.spark.compile.document import build
-from headrace.spark.compile.identity import DEAD_LETTERS, QueryIdentity, repaired_scan
+from headrace.spark.compile.identity import DEAD_LETTERS, Identity, QueryIdentity, repaired_scan
 from headrace.spark.compile.job import SparkJob
 from headrace.spark.compile.levels import Query
 from headrace.spark.compile.placing import in_parts
@@ -98,11 +98,7 @@ def begin(
     What its plan, its sources and the checkpoint refuse is refused before anything is touched. Sinks and the kernel are asked last: with
     `fresh` the checkpoint is empty by then, and a clearing that they cut off is finished by the next start.
     """
-    provide(job)
-    for source in job.sources:
-        _check(source)
-    for lookup in job.lookups:
-        _check(lookup)
+    _provide(job)
     checkpoint = Checkpoint(folder, fresh=fresh, waits=waits, silence=silence)
     # what is to be given back, last things first; one that fails does not keep the others
     opened = ExitStack()
@@ -110,38 +106,23 @@ def begin(
     running: list[RunningQuery] = []
     opening = False
     try:
-        if not fresh and checkpoint.migrated is not None:
-            raise migrated(checkpoint.folder, checkpoint.migrated)
-        # Nothing depends on what a start stored that never got to its queries.
-        stored = checkpoint.stored if checkpoint.begun else None
-        job = with_frozen_schemas(job, stored)
-        identity, names = identified(job, stored, checkpoint.folder)
-        suit(job, starting=True)
-        outlets = {name: outlets_of(job, query, checkpoint.dead_letters(name)) for query, name in each(job, names)}
-        anew = dict.fromkeys(outlets, False)
-        if stored is not None and not fresh:
-            for name in outlets:
-                anew[name] = refuse_other_history(job, checkpoint, name, outlets)
-        check_computed(job, [identity.query(name) for name in names.values()])
-        if stored is not None and not fresh:
-            refuse_in_mid_epoch(job.plan, stored.plan, _unfinished(job, checkpoint, names))
-        number = _partitions(stored, partitions)
-        if stored is not None and (checkpoint.sealed or checkpoint.sealing):
-            _refuse_endless(job)
-            _refuse_new_input(job, checkpoint, stored, names)
-            if checkpoint.sealed:
-                return Started(checkpoint, [], opened.close, sealed=True, letters_before=_put_aside(checkpoint))
+        ready = _ready(job, checkpoint, partitions, fresh=fresh)
+        job, identity, names, outlets = ready.job, ready.identity, ready.names, ready.outlets
+        if ready.sealed:
+            return Started(checkpoint, [], opened.close, sealed=True, letters_before=_put_aside(checkpoint))
         if fresh:
             checkpoint.begin_clearing()
         checkpoint.empty()
         # Before sinks make anything here: a folder with something in it is a checkpoint by its job.json, and sinks know it by its id.
-        checkpoint.store(job.plan.job, job.plan.to_json(), job.settings, number, identity)
+        checkpoint.store(job.plan.job, job.plan.to_json(), job.settings, ready.partitions, identity)
         opening = True
         sinks = {name: _open(job, identity.query(name), checkpoint, outlets[name], opened) for _, name in each(job, names)}
         checkpoint.end_clearing()
         refused = _put_aside(checkpoint)
         for query, name in each(job, names):
-            running.append(_started(job, query, identity.query(name), checkpoint, sinks[name], number, every, clock, anew[name]))
+            running.append(
+                _started(job, query, identity.query(name), checkpoint, sinks[name], ready.partitions, every, clock, ready.anew[name])
+            )
         letters = sum(one.began.rows.get(DEAD_LETTERS, 0) for one in running)
         return Started(checkpoint, running, opened.close, letters_before=refused + letters)
     except BaseException as problem:
@@ -153,6 +134,72 @@ def begin(
                 checkpoint.lease.decline()
             opened.close()
         raise
+
+
+@leaving()
+def refusal(job: SparkJob, folder: Path) -> HeadraceError | None:
+    """Why a start of a job on a checkpoint would be refused; None if nothing speaks against it. Nothing is changed."""
+    checkpoint: Checkpoint | None = None
+    try:
+        _provide(job)
+        checkpoint = Checkpoint(folder)
+        _ready(job, checkpoint, None)
+    except HeadraceError as problem:
+        if checkpoint is not None:
+            _displayed(problem, job, checkpoint)
+        return problem
+    finally:
+        if checkpoint is not None:
+            checkpoint.lease.decline()
+            checkpoint.close()
+    return None
+
+
+@dataclass(frozen=True)
+class _Ready:
+    """A job that nothing refuses on its checkpoint. `anew`: of each query whether an epoch is pending that no sink holds."""
+
+    job: SparkJob
+    identity: Identity
+    names: Mapping[str, str]
+    outlets: Mapping[str, list[Outlet]]
+    anew: Mapping[str, bool]
+    partitions: int
+    sealed: bool
+
+
+def _ready(job: SparkJob, checkpoint: Checkpoint, partitions: int | None, *, fresh: bool = False) -> _Ready:
+    """Refuse what the plan, the checkpoint and the sinks refuse; nothing is touched."""
+    if not fresh and checkpoint.migrated is not None:
+        raise migrated(checkpoint.folder, checkpoint.migrated)
+    # Nothing depends on what a start stored that never got to its queries.
+    stored = checkpoint.stored if checkpoint.begun else None
+    job = with_frozen_schemas(job, stored)
+    identity, names = identified(job, stored, checkpoint.folder)
+    suit(job, starting=True)
+    outlets = {name: outlets_of(job, query, checkpoint.dead_letters(name)) for query, name in each(job, names)}
+    anew = dict.fromkeys(outlets, False)
+    if stored is not None and not fresh:
+        for name in outlets:
+            anew[name] = refuse_other_history(job, checkpoint, name, outlets)
+    check_computed(job, [identity.query(name) for name in names.values()])
+    if stored is not None and not fresh:
+        refuse_in_mid_epoch(job.plan, stored.plan, _unfinished(job, checkpoint, names))
+    number = _partitions(stored, partitions)
+    ended = stored is not None and (checkpoint.sealed or checkpoint.sealing)
+    if stored is not None and ended:
+        _refuse_endless(job)
+        _refuse_new_input(job, checkpoint, stored, names)
+    return _Ready(job, identity, names, outlets, anew, number, sealed=ended and checkpoint.sealed)
+
+
+def _provide(job: SparkJob) -> None:
+    """What the sources and lookups of a job, and its packages, refuse."""
+    provide(job)
+    for source in job.sources:
+        _check(source)
+    for lookup in job.lookups:
+        _check(lookup)
 
 
 def _put_aside(checkpoint: Checkpoint) -> int:
