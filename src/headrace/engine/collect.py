@@ -38,7 +38,6 @@ def collect(stream: Stream) -> Table:
     return collected(stream)
 
 
-@interruptible()
 def collected(stream: Stream) -> Table:
     """The rows, for whoever calls the one that calls this."""
     kept: Any = sink_class("memory")()
@@ -50,8 +49,9 @@ def collected(stream: Stream) -> Table:
             hint='run a job with a sink instead: hr.job("name", stream.write.files(...)).run()',
             site=here(),
         )
-    plan = Plan.of("collect", [sink(stream._node, kept, None, None)], meaning())
-    made = compile(plan)
+    with interruptible():
+        plan = Plan.of("collect", [sink(stream._node, kept, None, None)], meaning())
+        made = compile(plan)
     with tempfile.TemporaryDirectory(prefix="headrace-") as folder, Signals() as signals:
         checkpoint = Path(folder, "checkpoint")
         run = start(made, checkpoint)

@@ -124,7 +124,6 @@ def endless(stream: Stream) -> bool:
     return any(not source.connect().traits.bounded for source in sources(stream._node))
 
 
-@interruptible()
 def follow(
     stream: Stream, look: Callable[[Board, Run, Signals], None], told: Callable[[list[tuple[Row, int]]], None] | None = None
 ) -> Summary:
@@ -135,10 +134,11 @@ def follow(
     """
     refuse_while_loading("a stream")
     key = next(iter(sorted(known_keys(stream._node), key=len)), None)
-    columns = [name.lower() for name in stream.columns]
-    board = Board(None if key is None else tuple(sorted(columns.index(name) for name in key)), told)
-    plan = Plan.of("live", [sink(stream._node, board, None, None)], meaning())
-    made = compile(plan)
+    with interruptible():
+        columns = [name.lower() for name in stream.columns]
+        board = Board(None if key is None else tuple(sorted(columns.index(name) for name in key)), told)
+        plan = Plan.of("live", [sink(stream._node, board, None, None)], meaning())
+        made = compile(plan)
     with tempfile.TemporaryDirectory(prefix="headrace-") as folder, Signals() as signals:
         checkpoint = Path(folder, "checkpoint")
         run = start(made, checkpoint)

@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
 _LOGGERS = ("", "py4j.java_gateway", "py4j.clientserver")
 """Where py4j logs what happens to a call; the first is the root of all."""
-_PATIENCE = 5
-"""Seconds in which a JVM that is told to end can remove its files."""
+PATIENCE = 5
+"""Seconds in which a JVM whose start was interrupted can remove its files."""
 
 
 def launch(home: Path, conf: SparkConf, log: Path) -> Any:
@@ -55,14 +55,17 @@ def launch(home: Path, conf: SparkConf, log: Path) -> Any:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def end(process: subprocess.Popen[bytes]) -> None:
-    """End a JVM that was launched: it goes by itself once it cannot read from this process, and is killed if that takes too long."""
+def end(process: subprocess.Popen[bytes], patience: float | None = None) -> None:
+    """End a JVM that was launched: it goes by itself once it cannot read from this process, and is killed after so many seconds.
+
+    One that writes an archive of classes at its end takes its time.
+    """
     with contextlib.suppress(OSError):
         assert process.stdin is not None  # it is a pipe
         process.stdin.close()
     try:
         with contextlib.suppress(subprocess.TimeoutExpired):
-            process.wait(_PATIENCE)
+            process.wait(patience)
     finally:
         if process.poll() is None:
             process.kill()

@@ -192,7 +192,7 @@ def _start(wanted: Mapping[str, str]) -> SparkSession:
         except BaseException:
             # interrupted: the next start begins with a JVM of its own
             if launched is not None:
-                gateway.end(launched.proc)
+                gateway.end(launched.proc, gateway.PATIENCE)
                 SparkContext._gateway = SparkContext._jvm = SparkContext._active_spark_context = None
             raise
 

@@ -69,8 +69,7 @@ def test_a_jvm_ends_when_it_cannot_read_any_more(tmp_path: Path) -> None:
     assert process.returncode == 0
 
 
-def test_a_jvm_that_does_not_end_is_killed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(gateway, "_PATIENCE", 0.1)
+def test_a_jvm_that_does_not_end_is_killed() -> None:
     process = subprocess.Popen(["sleep", "60"], stdin=subprocess.PIPE)
-    gateway.end(process)
+    gateway.end(process, 0.1)
     assert process.returncode == -signal.SIGKILL
