@@ -117,9 +117,9 @@ class Job:
         with interruptible():
             # Until Spark is there and the job compiled there is nothing to finish, and a signal ends it at once.
             session()
-            self._compiled()
+            made = self._compiled()
             with Signals() as signals, display:
-                run = self._start(asked, fresh, flush, self._waits(lambda: signals.asked > 0) if standby else None)
+                run = self._start(made, asked, fresh, flush, self._waits(lambda: signals.asked > 0) if standby else None)
                 summary = run.watch(lambda: display.show(lambda: run.progress, run.status), signals)
         assert summary is not None  # without a timeout `watch` ends with the run
         if asked.progress is None and progress is None and _is_script() and not sys.stderr.isatty():
@@ -142,7 +142,7 @@ class Job:
         """
         _refuse_others(fresh=fresh, flush=flush is None or flush, standby=standby)
         asked, display = self._asked(checkpoint, every, partitions, progress)
-        run = self._start(asked, fresh, flush, self._waits(lambda: False) if standby else None)
+        run = self._start(self._compiled(), asked, fresh, flush, self._waits(lambda: False) if standby else None)
         run.display = display
         return run
 
@@ -161,9 +161,9 @@ class Job:
             self._spark = compile(self.plan)
         return self._spark
 
-    def _start(self, asked: Settings, fresh: bool, flush: bool | None, waits: Callable[[str], None] | None) -> Run:
+    def _start(self, made: SparkJob, asked: Settings, fresh: bool, flush: bool | None, waits: Callable[[str], None] | None) -> Run:
         run = start(
-            self._compiled(),
+            made,
             asked.checkpoint,
             every=asked.every,
             partitions=asked.partitions,
