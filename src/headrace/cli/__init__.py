@@ -28,7 +28,7 @@ from headrace.cli import (
 from headrace.cli.options import in_options
 from headrace.cli.parser import Parser
 from headrace.errors import EXIT_CODES, HeadraceError
-from headrace.interrupts import EXIT_CODE, interrupted
+from headrace.interrupts import EXIT_CODE, interrupted, interruptible
 
 COMMANDS = (run, sql, explain, plan, schema, state, letters, rewind, certify, demo, doctor, error, docs, packages, prepare, completion)
 
@@ -59,9 +59,10 @@ def version() -> str:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and give its exit code."""
     try:
-        asked = parser().parse_args(arguments)
-        code: int = asked.run(asked)
-        return code
+        with interruptible():
+            asked = parser().parse_args(arguments)
+            code: int = asked.run(asked)
+            return code
     except HeadraceError as error:
         if interrupted():
             return EXIT_CODE

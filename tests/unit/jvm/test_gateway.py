@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import signal
 import subprocess
@@ -73,3 +74,21 @@ def test_a_jvm_that_does_not_end_is_killed() -> None:
     process = subprocess.Popen(["sleep", "60"], stdin=subprocess.PIPE)
     gateway.end(process, 0.1)
     assert process.returncode == -signal.SIGKILL
+
+
+def test_py4j_logs_no_interrupt(caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch) -> None:
+    loggers = [logging.getLogger(name) for name in ("", "py4j.java_gateway", "py4j.clientserver")]
+    for logger in loggers:
+        monkeypatch.setattr(logger, "filters", [*logger.filters, gateway._said])
+        for problem in (KeyboardInterrupt(), ValueError("theirs")):
+            try:
+                try:
+                    raise problem
+                finally:
+                    raise BrokenPipeError  # as where py4j closes the connection of a call that was interrupted
+            except BrokenPipeError:
+                logger.exception("while sending")
+    assert len(caplog.records) == len(loggers)
+    assert all(
+        record.exc_info and isinstance(record.exc_info[1].__context__, ValueError) for record in caplog.records if record.exc_info[1]
+    )
